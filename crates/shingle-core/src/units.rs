@@ -1,0 +1,183 @@
+//! Units as types: what is counted is written in the type, never in prose.
+
+use core::fmt;
+
+/// Bytes in a [`Block`], the unit of caching and mapping.
+pub const BLOCK_BYTES: u64 = 4096;
+
+/// A 4 KiB block of the disk, counted from the start of the disk.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Block(pub u64);
+
+impl Block {
+    /// The block `count` blocks further on.
+    #[must_use]
+    pub fn after(self, count: u64) -> Block {
+        Block(self.0 + count)
+    }
+
+    /// Byte offset of the block on the disk.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        self.0 * BLOCK_BYTES
+    }
+}
+
+/// Place of one block in the cache, dense from 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Slot(pub u32);
+
+impl Slot {
+    /// No slot: the end of a list.
+    pub const NONE: Slot = Slot(u32::MAX);
+
+    /// The slot as an index into a vector of slots.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// `None` for [`Slot::NONE`].
+    #[must_use]
+    pub fn some(self) -> Option<Slot> {
+        (self != Slot::NONE).then_some(self)
+    }
+}
+
+/// A zone of the disk: a unit the disk exposes, or a host's fixed-size guess at a band.
+/// Inside a drive the same type numbers bands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Zone(pub u32);
+
+impl Zone {
+    /// The zone as an index into a vector of zones.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A point in virtual time, or a span of it, in nanoseconds. A run starts at zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// The start of a run, and the empty span.
+    pub const ZERO: Nanos = Nanos(0);
+    /// A point no run reaches.
+    pub const NEVER: Nanos = Nanos(u64::MAX);
+
+    /// A span of whole microseconds.
+    #[must_use]
+    pub const fn from_micros(us: u64) -> Nanos {
+        Nanos(us * 1_000)
+    }
+
+    /// A span of whole milliseconds.
+    #[must_use]
+    pub const fn from_millis(ms: u64) -> Nanos {
+        Nanos(ms * 1_000_000)
+    }
+
+    /// For reports; never for decisions.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// The span from `earlier` to `self`; zero if `earlier` is later.
+    #[must_use]
+    pub fn since(self, earlier: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl core::ops::Add for Nanos {
+    type Output = Nanos;
+    fn add(self, span: Nanos) -> Nanos {
+        Nanos(self.0 + span.0)
+    }
+}
+
+impl core::ops::AddAssign for Nanos {
+    fn add_assign(&mut self, span: Nanos) {
+        self.0 += span.0;
+    }
+}
+
+impl core::iter::Sum for Nanos {
+    fn sum<I: Iterator<Item = Nanos>>(spans: I) -> Nanos {
+        Nanos(spans.map(|span| span.0).sum())
+    }
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ns", self.0)
+    }
+}
+
+/// What a request does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Op {
+    /// Read data.
+    Read,
+    /// Write data.
+    Write,
+    /// The data is no longer needed: cached blocks are dropped, not destaged.
+    Trim,
+    /// Everything written before must survive a power cut.
+    Flush,
+}
+
+/// One request of the host, as the trace or the client gave it: in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// Arrival, since the first request of the trace.
+    pub at: Nanos,
+    /// First byte on the disk. 0 for [`Op::Flush`].
+    pub offset: u64,
+    /// Length in bytes. 0 only for [`Op::Flush`].
+    pub bytes: u64,
+    /// What it does.
+    pub op: Op,
+}
+
+impl Request {
+    /// The first block touched.
+    #[must_use]
+    pub fn first(&self) -> Block {
+        Block(self.offset / BLOCK_BYTES)
+    }
+
+    /// How many blocks are touched, wholly or in part. A source guarantees `offset + bytes` fits.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        if self.bytes == 0 {
+            return 0;
+        }
+        (self.offset + self.bytes).div_ceil(BLOCK_BYTES) - self.offset / BLOCK_BYTES
+    }
+
+    /// Whether `block` is touched only in part.
+    #[must_use]
+    pub fn partial(&self, block: Block) -> bool {
+        block.bytes() < self.offset || block.bytes() + BLOCK_BYTES > self.offset + self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_covers_the_blocks_it_touches() {
+        let request = Request { at: Nanos::ZERO, offset: 4095, bytes: 4098, op: Op::Write };
+        assert_eq!((request.first(), request.blocks()), (Block(0), 3));
+        assert!(request.partial(Block(0)) && !request.partial(Block(1)));
+        assert!(request.partial(Block(2)));
+        let flush = Request { at: Nanos::ZERO, offset: 0, bytes: 0, op: Op::Flush };
+        assert_eq!(flush.blocks(), 0);
+    }
+}

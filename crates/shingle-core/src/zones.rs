@@ -1,0 +1,165 @@
+//! How a disk is divided: fixed zones, a device's own, or the true bands of a drive.
+
+use crate::units::{Block, Zone};
+
+/// Maps each block to its zone.
+#[derive(Clone, Debug)]
+pub enum ZoneMap {
+    /// Zones of one size from block 0 on. The last one may reach beyond the disk.
+    Fixed {
+        /// Blocks in a zone.
+        zone_blocks: u64,
+        /// Blocks on the disk.
+        disk_blocks: u64,
+    },
+    /// Runs of zones of equal size, in address order.
+    Runs {
+        /// At least one run; the first starts at block 0 and zone 0.
+        runs: Vec<ZoneRun>,
+        /// Blocks on the disk.
+        disk_blocks: u64,
+    },
+}
+
+/// Neighbouring zones of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZoneRun {
+    /// First block of the first zone.
+    pub first_block: Block,
+    /// Number of the first zone.
+    pub first_zone: Zone,
+    /// Blocks in each zone.
+    pub zone_blocks: u64,
+}
+
+impl ZoneMap {
+    /// Zones of `zone_blocks` each over a disk of `disk_blocks`.
+    ///
+    /// # Panics
+    /// If `zone_blocks` is 0, or there would be more zones than a [`Zone`] can number.
+    #[must_use]
+    pub fn fixed(zone_blocks: u64, disk_blocks: u64) -> ZoneMap {
+        assert!(zone_blocks > 0, "a zone has at least one block");
+        assert!(disk_blocks.div_ceil(zone_blocks) < u64::from(u32::MAX), "too many zones");
+        ZoneMap::Fixed { zone_blocks, disk_blocks }
+    }
+
+    /// Zones from `(zone_blocks, count)` pairs laid one after another; the last zone is cut, or the
+    /// last run prolonged, to end at `disk_blocks`.
+    ///
+    /// # Panics
+    /// If there is no pair, or a pair has a zero.
+    #[must_use]
+    pub fn runs(pairs: &[(u64, u64)], disk_blocks: u64) -> ZoneMap {
+        assert!(!pairs.is_empty(), "a zone map has at least one run");
+        let (mut block, mut zone, mut runs) = (0u64, 0u64, Vec::with_capacity(pairs.len()));
+        for &(zone_blocks, count) in pairs {
+            assert!(zone_blocks > 0 && count > 0, "a run has zones, a zone has blocks");
+            if block >= disk_blocks && !runs.is_empty() {
+                break;
+            }
+            let first_zone = Zone(u32::try_from(zone).expect("too many zones"));
+            runs.push(ZoneRun { first_block: Block(block), first_zone, zone_blocks });
+            block += zone_blocks * count;
+            zone += count;
+        }
+        ZoneMap::Runs { runs, disk_blocks }
+    }
+
+    /// The zone that holds `block`.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation)] // bounded by the assertions of the constructors
+    pub fn zone(&self, block: Block) -> Zone {
+        match self {
+            ZoneMap::Fixed { zone_blocks, .. } => Zone((block.0 / zone_blocks) as u32),
+            ZoneMap::Runs { runs, .. } => {
+                let run = run_at(runs, |run| run.first_block <= block);
+                Zone(run.first_zone.0 + ((block.0 - run.first_block.0) / run.zone_blocks) as u32)
+            }
+        }
+    }
+
+    /// The first block of `zone`.
+    #[must_use]
+    pub fn first_block(&self, zone: Zone) -> Block {
+        match self {
+            ZoneMap::Fixed { zone_blocks, .. } => Block(u64::from(zone.0) * zone_blocks),
+            ZoneMap::Runs { runs, .. } => {
+                let run = run_at(runs, |run| run.first_zone <= zone);
+                run.first_block.after(u64::from(zone.0 - run.first_zone.0) * run.zone_blocks)
+            }
+        }
+    }
+
+    /// Blocks in `zone`. The last zone of the disk may be cut by its end.
+    #[must_use]
+    pub fn blocks(&self, zone: Zone) -> u64 {
+        let (full, disk_blocks) = match self {
+            ZoneMap::Fixed { zone_blocks, disk_blocks } => (*zone_blocks, *disk_blocks),
+            ZoneMap::Runs { runs, disk_blocks } => {
+                (run_at(runs, |run| run.first_zone <= zone).zone_blocks, *disk_blocks)
+            }
+        };
+        full.min(disk_blocks.saturating_sub(self.first_block(zone).0))
+    }
+
+    /// Blocks on the disk.
+    #[must_use]
+    pub fn disk_blocks(&self) -> u64 {
+        match self {
+            ZoneMap::Fixed { disk_blocks, .. } | ZoneMap::Runs { disk_blocks, .. } => *disk_blocks,
+        }
+    }
+
+    /// How many zones the disk has.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self.disk_blocks() {
+            0 => 0,
+            blocks => self.zone(Block(blocks - 1)).index() + 1,
+        }
+    }
+
+    /// Blocks in the largest zone.
+    #[must_use]
+    pub fn largest(&self) -> u64 {
+        match self {
+            ZoneMap::Fixed { zone_blocks, .. } => *zone_blocks,
+            ZoneMap::Runs { runs, .. } => {
+                runs.iter().map(|run| run.zone_blocks).max().expect("at least one run")
+            }
+        }
+    }
+}
+
+/// The last run for which `starts` holds; the first run always does.
+fn run_at(runs: &[ZoneRun], starts: impl Fn(&ZoneRun) -> bool) -> &ZoneRun {
+    &runs[runs.partition_point(starts) - 1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_number_their_zones_one_after_another() {
+        let map = ZoneMap::runs(&[(10, 2), (5, 3)], 33);
+        let zones: Vec<u32> = [0, 9, 10, 19, 20, 24, 25, 30, 32].map(|b| map.zone(Block(b)).0).into();
+        assert_eq!(zones, [0, 0, 1, 1, 2, 2, 3, 4, 4]);
+        assert_eq!(map.first_block(Zone(3)), Block(25));
+        assert_eq!((map.blocks(Zone(1)), map.blocks(Zone(4)), map.count()), (10, 3, 5));
+        assert_eq!(map.largest(), 10);
+    }
+
+    #[test]
+    fn a_fixed_map_is_a_map_of_one_run() {
+        let (fixed, runs) = (ZoneMap::fixed(7, 30), ZoneMap::runs(&[(7, 5)], 30));
+        for block in (0..30).map(Block) {
+            let zone = fixed.zone(block);
+            assert_eq!(zone, runs.zone(block));
+            assert_eq!(fixed.first_block(zone), runs.first_block(zone));
+            assert_eq!(fixed.blocks(zone), runs.blocks(zone));
+        }
+        assert_eq!(fixed.count(), runs.count());
+    }
+}

@@ -1,0 +1,239 @@
+//! The seam between a cache and what it writes to: I/O in, time out.
+
+use shingle_core::units::{Block, Nanos, Op, Zone};
+use shingle_core::zones::ZoneMap;
+
+/// Identifies one written version of a block. Checking runs hand a stamp a block to every write and
+/// compare what reads return; a block never written reads as 0.
+pub type Stamp = u64;
+
+/// One I/O: a run of blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Io {
+    /// What it does.
+    pub op: Op,
+    /// First block.
+    pub block: Block,
+    /// How many blocks. 0 only for [`Op::Flush`].
+    pub count: u64,
+}
+
+/// When an I/O was done, and where its time went. The spans add up to `done - start`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Served {
+    /// Completion.
+    pub done: Nanos,
+    /// Command processing and the bus.
+    pub command: Nanos,
+    /// Arm movement, head switches and settling.
+    pub seek: Nanos,
+    /// Waiting for the platter.
+    pub rotation: Nanos,
+    /// Media or flash transfer; under cost timing the whole service time.
+    pub transfer: Nanos,
+    /// Waiting for cleaning that had to be done first.
+    pub clean: Nanos,
+}
+
+/// What a drive has done so far. Blocks and bytes of the host's own data unless said otherwise.
+/// All counters only grow; a difference of two snapshots is a count of what lay between.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Blocks the host read.
+    pub read_blocks: u64,
+    /// Blocks the host wrote.
+    pub written_blocks: u64,
+    /// Blocks read from the buffer on behalf of the host.
+    pub buffer_read_blocks: u64,
+    /// Blocks read from their native place on behalf of the host.
+    pub native_read_blocks: u64,
+    /// Blocks the host wrote into the buffer.
+    pub buffer_written_blocks: u64,
+    /// Of these, blocks of which the buffer already held an older copy.
+    pub buffer_write_hits: u64,
+    /// Live blocks that cleaning moved from the buffer to bands.
+    pub buffer_evicted_blocks: u64,
+    /// Bands cleaned after their native data had been read.
+    pub rmw: u64,
+    /// Bands cleaned without reading native data, because the buffer held all of it.
+    pub rmw_free: u64,
+    /// Of all cleanings, those of a band last cleaned less than one buffer of evicted blocks ago
+    /// (SAC §3, truncated fragmentation).
+    pub truncated: u64,
+    /// Native bytes read by cleaning.
+    pub rmw_read_bytes: u64,
+    /// Bytes written to bands by cleaning.
+    pub band_bytes_written: u64,
+    /// Bytes written straight to their native place on behalf of the host: sequential bands of a
+    /// drive-managed disk, every write of a conventional disk.
+    pub native_bytes_written: u64,
+    /// Bytes written to the buffer, headers, padding, journal and staging included.
+    pub log_bytes_written: u64,
+    /// Time spent on host reads, cleaning apart.
+    pub read_time: Nanos,
+    /// Time spent on writing the host's data to the buffer.
+    pub log_time: Nanos,
+    /// Time spent on writing the host's data to its native place.
+    pub write_time: Nanos,
+    /// Cleaning that made the host wait.
+    pub clean_time: Nanos,
+    /// Cleaning in idle time.
+    pub idle_clean_time: Nanos,
+}
+
+/// What the buffer of a drive holds now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BufferState {
+    /// Live blocks.
+    pub blocks: u64,
+    /// Bands that own them.
+    pub bands: u64,
+    /// Live map entries.
+    pub extents: u64,
+    /// Log bytes not yet released.
+    pub log_bytes: u64,
+    /// The buffer has been full since the drive was made.
+    pub was_full: bool,
+}
+
+/// Costs a host may plan with (SAC §4.4): a random read, and writing a band of which `x` blocks are
+/// dirty, `R(x) = base + slope · x`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Costs {
+    /// Mean time of a random 4 KiB read, `L_read`.
+    pub read: Nanos,
+    /// Fixed part of `R(x)`.
+    pub rmw_base: Nanos,
+    /// Part of `R(x)` for each dirty block.
+    pub rmw_per_block: Nanos,
+}
+
+/// What a host may know of a drive.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// Size in blocks.
+    pub disk_blocks: u64,
+    /// The true bands, for policies and tables that are allowed to know them. Conventional disks
+    /// have none.
+    pub bands: Option<ZoneMap>,
+    /// Blocks that fit into the buffer when each is written by itself; 0 if there is no buffer.
+    pub buffer_blocks: u64,
+    /// Costs to plan with.
+    pub costs: Costs,
+}
+
+/// Serves one I/O at a time, in virtual time, and tells how long it took and why.
+///
+/// The caller guarantees that `now` never goes back and is not before the last completion, that I/O
+/// lies within the drive, and that `data` is empty or has a stamp for each block.
+/// An implementer is deterministic: no clock, no randomness but a seed it was made with.
+pub trait Drive: Send {
+    /// Serves `io`, starting at `now`. Checking runs pass `data`: the stamps to write, or room for
+    /// the stamps read; all others pass an empty slice.
+    fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served;
+
+    /// One step of background work of a drive that has been idle since `idle_since`, started at
+    /// `now`. Returns when the step ends; `None` when there is nothing to do (yet). `pending` is
+    /// what has arrived meanwhile and waits: a drive may give way to it. A step once begun is
+    /// finished, so I/O that arrives in it waits for its end.
+    fn background(&mut self, now: Nanos, idle_since: Nanos, pending: &[Io]) -> Option<Nanos> {
+        let _ = (now, idle_since, pending);
+        None
+    }
+
+    /// Does all work left undone, from `now` on: empties the buffer. Returns when that is done.
+    fn drain(&mut self, now: Nanos) -> Nanos {
+        now
+    }
+
+    /// What the drive has done so far.
+    fn counters(&self) -> &Counters;
+
+    /// What the buffer holds now.
+    fn buffer(&self) -> BufferState {
+        BufferState::default()
+    }
+
+    /// How many blocks the host had written when the oldest block that is still in the buffer
+    /// arrived; all blocks ever written if the buffer is empty. Not known to a real host: only
+    /// `sac.rule4=exact` asks.
+    fn buffer_horizon(&self) -> u64 {
+        self.counters().written_blocks
+    }
+
+    /// What a host may know.
+    fn description(&self) -> &Description;
+
+    /// A copy in the same state, for `what if` questions such as draining.
+    fn copy(&self) -> Box<dyn Drive>;
+
+    /// Panics if an invariant is broken. For tests; may be slow.
+    fn check(&self) {}
+}
+
+/// Condition of a zone (ZBC, clause "zone condition").
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Condition {
+    /// No write pointer: writes anywhere.
+    Conventional,
+    /// Nothing written since the last reset.
+    Empty,
+    /// Opened by a write.
+    ImplicitOpen,
+    /// Opened by a command.
+    ExplicitOpen,
+    /// Partly written, not open.
+    Closed,
+    /// Written to the end, or finished.
+    Full,
+}
+
+/// One zone of a zoned drive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ZoneInfo {
+    /// First block.
+    pub first: Block,
+    /// Blocks in the zone.
+    pub blocks: u64,
+    /// Next writable block, relative to `first`. 0 in conventional zones.
+    pub write_pointer: u64,
+    /// Condition.
+    pub condition: Condition,
+}
+
+/// Why a zoned drive refused a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// The write would cross the end of the zone.
+    ZoneBoundary,
+    /// The zone is full.
+    ZoneFull,
+    /// No zone can be opened: the limit is reached by explicitly opened zones.
+    TooManyOpen,
+    /// The zone has no write pointer.
+    Conventional,
+}
+
+/// A drive whose zones have write pointers.
+pub trait Zoned: Drive {
+    /// State of a zone.
+    fn zone(&self, zone: Zone) -> ZoneInfo;
+
+    /// Writes `count` blocks at the write pointer. Returns the first block written.
+    ///
+    /// # Errors
+    /// Says which rule of the zone forbids it; nothing is changed then.
+    fn append(
+        &mut self,
+        now: Nanos,
+        zone: Zone,
+        count: u64,
+        data: &mut [Stamp],
+    ) -> Result<(Block, Served), Refused>;
+
+    /// Moves the write pointer back to the start; the data is gone.
+    ///
+    /// # Errors
+    /// If the zone is conventional.
+    fn reset(&mut self, now: Nanos, zone: Zone) -> Result<Served, Refused>;
+}

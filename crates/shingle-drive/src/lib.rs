@@ -1,0 +1,2 @@
+//! Drive models in virtual time.
+pub mod drive;

@@ -1,0 +1,1 @@
+//! Block traces in, requests out.
