@@ -1,1 +1,57 @@
-//! Block traces in, requests out.
+//! Block traces and synthetic workloads in, requests out.
+//!
+//! ```text
+//! path, - ──▶ input (decompress, sniff) ──▶ format ─┐
+//!                                                   ├─▶ Source ──▶ shape ──▶ requests ──▶ summary
+//! synth:NAME ─────────────────────▶ synth ──────────┘
+//! ```
+//!
+//! [`open`] is the way in. Whatever the bytes are, the answer is valid requests or an error of one
+//! line that says where and what to do; nothing panics and memory is bounded.
+
+pub mod error;
+pub mod format;
+pub mod input;
+pub mod size;
+pub mod source;
+
+pub use error::{Kind, Place, TraceError};
+pub use source::{Source, read_all};
+
+use input::Input;
+
+/// What the user said besides the trace itself.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OpenOptions {
+    /// `--format`: a format's name, after a colon what only it understands.
+    pub format: Option<String>,
+    /// `--volume`: the only volume to read.
+    pub volume: Option<String>,
+    /// `--seed`: of synthetic workloads.
+    pub seed: u64,
+}
+
+/// A trace ready to be read.
+pub struct Opened {
+    /// A short name for tables: the file's name without folders, or the workload as given.
+    pub name: String,
+    /// The format's or workload's name.
+    pub format: &'static str,
+    /// The requests.
+    pub source: Box<dyn Source>,
+}
+
+/// Opens a trace: a path, `-` for stdin, or a workload `synth:NAME?key=value&…`.
+///
+/// # Errors
+/// If it cannot be opened or recognised, or a name or option is wrong.
+pub fn open(spec: &str, options: &OpenOptions) -> Result<Opened, TraceError> {
+    let input = Input::open(spec)?;
+    let name = match spec {
+        "-" => "stdin",
+        path => path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path),
+    };
+    let (format, source) =
+        format::open(input, options.format.as_deref(), options.volume.as_deref())?;
+    Ok(Opened { name: name.to_owned(), format: format.name, source })
+}

@@ -1,0 +1,2 @@
+//! Decoding speed.
+fn main() {}

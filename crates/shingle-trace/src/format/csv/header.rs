@@ -1,0 +1,95 @@
+//! Headers that say themselves what the columns are.
+
+use super::Role;
+use super::map::{
+    Column, Delim, Device, Header, Map, Size, size_unit, time_unit, with_default_words,
+};
+use crate::error::{Kind, Problem, shown};
+use crate::format::text;
+
+/// A map by the names of a header, if they are clear enough.
+pub(super) fn map_of(line: &[u8], delim: Delim) -> Option<Map> {
+    let (mut time, mut op, mut offset, mut size, mut device) = (None, None, None, None, None);
+    for field in delim.split(line) {
+        let Some(name) = str::from_utf8(text::bare(field)).ok() else { continue };
+        let Some((role, unit)) = role_of(name) else { continue };
+        let column = Column::Named(name.to_owned());
+        // Of two columns for the same thing the first one wins, as the more usual.
+        match role {
+            Role::Time => time = time.or(Some((column, unit))),
+            Role::Op => op = op.or(Some(column)),
+            Role::Offset => offset = offset.or(Some((column, unit?))),
+            Role::Size => size = size.or(Some(Size::Column(column, unit?))),
+            Role::Device => device = device.or(Some((column, Device::First))),
+        }
+    }
+    Some(Map {
+        delim: Some(delim),
+        header: Header::Auto,
+        time,
+        op: op?,
+        words: with_default_words(Vec::new()),
+        offset: offset?,
+        size: size?,
+        device,
+    })
+}
+
+/// What a column's name means, and its unit; an offset or size without one is in bytes.
+fn role_of(name: &str) -> Option<(Role, Option<u64>)> {
+    let name = name.to_ascii_lowercase();
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty());
+    let (base, next) = (words.next()?, words.next());
+    let bytes = |unit: u64| match next {
+        None => Some(unit),
+        Some(word) => size_unit(word),
+    };
+    Some(match base {
+        "time" | "timestamp" | "ts" | "arrival" => match next {
+            None => (Role::Time, None),
+            Some("stamp" | "time") => (Role::Time, words.next().and_then(time_unit)),
+            Some(unit) => (Role::Time, Some(time_unit(unit)?)),
+        },
+        "op" | "operation" | "opcode" | "opname" | "type" | "iotype" | "rw" => (Role::Op, None),
+        "offset" => (Role::Offset, bytes(1)),
+        "sector" | "lbn" => (Role::Offset, bytes(512)),
+        // How long such an address is must be said.
+        "lba" | "address" | "addr" => (Role::Offset, next.and_then(size_unit)),
+        "size" | "length" | "len" => (Role::Size, bytes(1)),
+        "sectors" => (Role::Size, Some(512)),
+        "lun" | "volume" | "vol" | "device" | "dev" | "disk" | "asu" => (Role::Device, None),
+        _ => return None,
+    })
+}
+
+/// Why a first line is not taken for a header.
+pub(super) fn unclear(line: &[u8]) -> Problem {
+    Problem::new(
+        Kind::Format,
+        format!(
+            "the first line is no header with a clear op, offset and size: {}; say what the \
+             columns are: --format csv:time=1/us,op=2,offset=3/bytes,size=4/bytes",
+            shown(line)
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usual_headers_map_themselves() {
+        let comma = Delim::Byte(b',');
+        let map = map_of(b"time_us,op,offset_bytes,size_bytes", comma).expect("clear");
+        assert_eq!(map.time, Some((Column::Named("time_us".to_owned()), Some(1_000))));
+        let map = map_of(b"Timestamp,Response,IOType,LUN,Offset,Size", comma).expect("clear");
+        assert!(map.time_unit_is_open());
+        assert_eq!(map.device, Some((Column::Named("LUN".to_owned()), Device::First)));
+        let map = map_of(b"Time [ms];rw;sector;sectors", Delim::Byte(b';')).expect("clear");
+        assert_eq!(map.offset.1, 512);
+        for unclear in [&b"time,op,lba,size"[..], b"a,b,c", b"1,2,3", b"op,offset_miles,size"] {
+            assert_eq!(map_of(unclear, comma), None);
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! The column map: what the text after `csv:` says.
+
+use shingle_core::units::{BLOCK_BYTES, Op};
+
+use crate::error::{Problem, nearest_first, shown};
+use crate::format::text;
+use crate::size;
+
+/// Maps of published traces, by name. The module above documents them.
+const PRESETS: &[(&str, &str)] = &[
+    ("alibaba", "device=1,op=2,offset=3/bytes,size=4/bytes,time=5/us"),
+    ("tencent", "time=1/s,offset=2/sectors,size=3/sectors,op=4,read=0,write=1,device=5"),
+    ("spc", "device=1,offset=2/sectors,size=3/bytes,op=4,time=5/s"),
+    (
+        "flashsim",
+        "time=1/ms,device=2,offset=3/sectors,size=4/blocks,op=5,read=1,write=0,delim=space",
+    ),
+    (
+        "disksim",
+        "time=1/ms,device=2,offset=3/sectors,size=4/sectors,op=5,read=1,write=0,delim=space",
+    ),
+    ("mqsim", "time=1/ns,device=2,offset=3/sectors,size=4/sectors,op=5,read=1,write=0,delim=space"),
+];
+
+const KEYS: &[&str] = &[
+    "time", "op", "offset", "size", "bytes", "device", "delim", "header", "read", "write", "trim",
+    "flush",
+];
+
+/// Words for operations that need no telling.
+const WORDS: &[(&str, Op)] = &[
+    ("w", Op::Write),
+    ("r", Op::Read),
+    ("write", Op::Write),
+    ("read", Op::Read),
+    ("d", Op::Trim),
+    ("discard", Op::Trim),
+    ("trim", Op::Trim),
+    ("unmap", Op::Trim),
+    ("f", Op::Flush),
+    ("flush", Op::Flush),
+    ("sync", Op::Flush),
+];
+
+/// More columns than this is a typing error.
+const COLUMNS_MAX: usize = 1000;
+/// Nor does a header have more lines.
+const HEADER_LINES_MAX: usize = 1000;
+
+/// What stands between columns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Delim {
+    Byte(u8),
+    /// Any run of spaces and tabs.
+    Blank,
+}
+
+impl Delim {
+    /// The delimiter that a line most probably uses.
+    pub(super) fn of(line: &[u8]) -> Delim {
+        [b',', b';', b'\t', b'|']
+            .into_iter()
+            .find(|delim| line.contains(delim))
+            .map_or(Delim::Blank, Delim::Byte)
+    }
+
+    #[inline]
+    pub(super) fn split(self, line: &[u8]) -> Fields<'_> {
+        Fields { delim: self, rest: Some(line) }
+    }
+}
+
+/// The fields of a line.
+pub(super) struct Fields<'a> {
+    delim: Delim,
+    rest: Option<&'a [u8]>,
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let mut rest = self.rest?;
+        let end = match self.delim {
+            // Fields are short: a plain loop beats a call.
+            Delim::Byte(delim) => rest.iter().position(|&byte| byte == delim),
+            Delim::Blank => {
+                rest = rest.trim_ascii_start();
+                if rest.is_empty() {
+                    self.rest = None;
+                    return None;
+                }
+                rest.iter().position(|&byte| byte == b' ' || byte == b'\t')
+            }
+        };
+        match end {
+            Some(end) => {
+                self.rest = Some(&rest[end + 1..]);
+                Some(&rest[..end])
+            }
+            None => {
+                self.rest = None;
+                Some(rest)
+            }
+        }
+    }
+}
+
+/// A column, as the user names it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Column {
+    /// From 0.
+    At(usize),
+    Named(String),
+}
+
+impl Column {
+    fn parse(text: &str) -> Result<Column, Problem> {
+        match text.parse::<usize>() {
+            Ok(number @ 1..=COLUMNS_MAX) => Ok(Column::At(number - 1)),
+            Ok(_) => Err(Problem::usage(format!(
+                "column {text} is out of range: columns count from 1 to {COLUMNS_MAX}"
+            ))),
+            Err(_) if text.is_empty() => {
+                Err(Problem::usage("a column is missing: write e.g. op=2 or op=name"))
+            }
+            Err(_) => Ok(Column::Named(text.to_owned())),
+        }
+    }
+
+    /// Its place, from 0.
+    pub(super) fn index(&self, names: Option<&[u8]>, delim: Delim) -> Result<usize, Problem> {
+        let name = match self {
+            Column::At(index) => return Ok(*index),
+            Column::Named(name) => name,
+        };
+        let line = names.unwrap_or(b"");
+        let there = |field: &[u8]| text::bare(field).eq_ignore_ascii_case(name.as_bytes());
+        delim.split(line).position(there).filter(|index| *index < COLUMNS_MAX).ok_or_else(|| {
+            Problem::usage(format!(
+                "the header has no column '{name}'; it is {}; columns can be numbers from 1, too",
+                shown(line)
+            ))
+        })
+    }
+}
+
+/// Where the length of a request comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Size {
+    Fixed(u64),
+    Column(Column, u64),
+}
+
+/// Which volumes are read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Device {
+    /// The only one there is.
+    First,
+    One(String),
+    All,
+}
+
+/// How many lines stand above the first request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Header {
+    Auto,
+    Lines(usize),
+}
+
+/// What each column is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Map {
+    /// `None`: found from the first line.
+    pub(super) delim: Option<Delim>,
+    pub(super) header: Header,
+    /// The column and its nanoseconds; the unit is open if a header does not tell it.
+    pub(super) time: Option<(Column, Option<u64>)>,
+    pub(super) op: Column,
+    pub(super) words: Vec<(Vec<u8>, Op)>,
+    pub(super) offset: (Column, u64),
+    pub(super) size: Size,
+    pub(super) device: Option<(Column, Device)>,
+}
+
+impl Map {
+    /// What `text`, a preset's name or `key=value,…`, says.
+    pub(super) fn parse(text: &str) -> Result<Map, Problem> {
+        if text.contains('=') {
+            return Map::parse_pairs(text);
+        }
+        match PRESETS.iter().find(|(name, _)| *name == text) {
+            Some((_, map)) => Map::parse_pairs(map),
+            None => {
+                let names = nearest_first(text, PRESETS.iter().map(|(name, _)| *name));
+                Err(Problem::usage(format!(
+                    "csv: has no map {}; named ones are {}, or write \
+                     time=1/us,op=2,offset=3/bytes,size=4/bytes",
+                    shown(text.as_bytes()),
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+
+    fn parse_pairs(text: &str) -> Result<Map, Problem> {
+        let (mut time, mut op, mut offset, mut size) = (None, None, None, None);
+        let (mut device, mut delim, mut header) = (None, None, Header::Auto);
+        let mut words = Vec::new();
+        for pair in text.split(',') {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match key.trim() {
+                "time" => time = Some(time_column(value)?),
+                "op" => op = Some(Column::parse(value)?),
+                "offset" => offset = Some(sized_column(value)?),
+                "size" => {
+                    let (column, unit) = sized_column(value)?;
+                    size = Some(Size::Column(column, unit));
+                }
+                "bytes" => size = Some(Size::Fixed(bytes_of(value)?)),
+                "device" => device = Some(device_column(value)?),
+                "delim" => delim = Some(delim_of(value)?),
+                "header" => header = Header::Lines(lines_of(value)?),
+                "read" => add_words(&mut words, value, Op::Read)?,
+                "write" => add_words(&mut words, value, Op::Write)?,
+                "trim" => add_words(&mut words, value, Op::Trim)?,
+                "flush" => add_words(&mut words, value, Op::Flush)?,
+                other => {
+                    let keys = nearest_first(other, KEYS.iter().copied());
+                    return Err(Problem::usage(format!(
+                        "csv: does not know {}; it takes {}",
+                        shown(other.as_bytes()),
+                        keys.join(", ")
+                    )));
+                }
+            }
+        }
+        let missing = |what: &str| {
+            Problem::usage(format!(
+                "csv: lacks {what}; write e.g. \
+                csv:time=1/us,op=2,offset=3/bytes,size=4/bytes"
+            ))
+        };
+        Ok(Map {
+            delim,
+            header,
+            time: time.ok_or_else(|| missing("time=COLUMN/UNIT (or time=none)"))?,
+            op: op.ok_or_else(|| missing("op=COLUMN"))?,
+            words: with_default_words(words),
+            offset: offset.ok_or_else(|| missing("offset=COLUMN/UNIT"))?,
+            size: size.ok_or_else(|| missing("size=COLUMN/UNIT"))?,
+            device,
+        })
+    }
+
+    /// Whether a column is named, so that there must be a header.
+    pub(super) fn has_names(&self) -> bool {
+        let named = |column: &Column| matches!(column, Column::Named(_));
+        named(&self.op)
+            || named(&self.offset.0)
+            || self.time.as_ref().is_some_and(|(column, _)| named(column))
+            || self.device.as_ref().is_some_and(|(column, _)| named(column))
+            || matches!(&self.size, Size::Column(column, _) if named(column))
+    }
+
+    /// Places of the columns that hold numbers, where they are known without a header.
+    pub(super) fn number_columns(&self) -> impl Iterator<Item = usize> {
+        let size = match &self.size {
+            Size::Column(column, _) => Some(column),
+            Size::Fixed(_) => None,
+        };
+        let time = self.time.as_ref().map(|(column, _)| column);
+        [Some(&self.offset.0), size, time].into_iter().flatten().filter_map(|column| match column {
+            Column::At(index) => Some(*index),
+            Column::Named(_) => None,
+        })
+    }
+
+    pub(super) fn time_unit_is_open(&self) -> bool {
+        matches!(self.time, Some((_, None)))
+    }
+
+    /// A time with a fraction is in seconds; any other guess could be wrong by a thousand.
+    pub(super) fn close_time_unit(
+        &mut self,
+        line: &[u8],
+        names: &[u8],
+        delim: Delim,
+    ) -> Result<(), Problem> {
+        let Some((column, unit)) = &mut self.time else { return Ok(()) };
+        let field = delim.split(line).nth(column.index(Some(names), delim)?).unwrap_or(b"");
+        if field.contains(&b'.') {
+            *unit = Some(NS_PER_S);
+            return Ok(());
+        }
+        let Column::Named(name) = column else { return Ok(()) };
+        Err(Problem::usage(format!(
+            "the unit of the time column '{name}' is not told; say it: --format \
+             csv:time={name}/us,op=…,offset=…,size=…"
+        )))
+    }
+}
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// The nanoseconds of a unit of time.
+pub(super) fn time_unit(name: &str) -> Option<u64> {
+    Some(match name {
+        "s" | "sec" | "secs" | "seconds" => NS_PER_S,
+        "ms" | "msec" => 1_000_000,
+        "us" | "usec" | "µs" => 1_000,
+        "ns" | "nsec" => 1,
+        "filetime" => 100,
+        _ => return None,
+    })
+}
+
+/// The bytes of a unit of offsets and sizes.
+pub(super) fn size_unit(name: &str) -> Option<u64> {
+    Some(match name {
+        "bytes" | "byte" | "B" | "b" => 1,
+        "sectors" | "sector" | "512" => 512,
+        "blocks" | "block" | "pages" | "4k" => BLOCK_BYTES,
+        "kib" | "KiB" => 1024,
+        _ => return None,
+    })
+}
+
+fn time_column(value: &str) -> Result<Option<(Column, Option<u64>)>, Problem> {
+    if value == "none" {
+        return Ok(None);
+    }
+    let unit = value.rsplit_once('/').and_then(|(column, unit)| Some((column, time_unit(unit)?)));
+    let Some((column, unit)) = unit else {
+        return Err(Problem::usage(format!(
+            "time={value} has no unit: write time=COLUMN/UNIT with s, ms, us, ns or filetime, or \
+             time=none"
+        )));
+    };
+    Ok(Some((Column::parse(column)?, Some(unit))))
+}
+
+fn sized_column(value: &str) -> Result<(Column, u64), Problem> {
+    let Some((column, unit)) = value.rsplit_once('/') else {
+        return Ok((Column::parse(value)?, 1));
+    };
+    let bytes = match size_unit(unit) {
+        Some(bytes) => bytes,
+        None => size::parse(unit).ok().filter(|bytes| *bytes > 0).ok_or_else(|| {
+            Problem::usage(format!(
+                "'{unit}' is no unit of offsets and sizes: write bytes, sectors, blocks, KiB or a \
+                 size such as 16KiB"
+            ))
+        })?,
+    };
+    Ok((Column::parse(column)?, bytes))
+}
+
+fn bytes_of(value: &str) -> Result<u64, Problem> {
+    size::parse(value).map_err(|error| Problem::usage(error.to_string()))
+}
+
+fn device_column(value: &str) -> Result<(Column, Device), Problem> {
+    let (column, device) = match value.split_once(':') {
+        None => (value, Device::First),
+        Some((column, "*")) => (column, Device::All),
+        Some((column, name)) => (column, Device::One(name.to_owned())),
+    };
+    Ok((Column::parse(column)?, device))
+}
+
+fn delim_of(value: &str) -> Result<Delim, Problem> {
+    Ok(match value {
+        "comma" => Delim::Byte(b','),
+        "semicolon" | ";" => Delim::Byte(b';'),
+        "tab" => Delim::Byte(b'\t'),
+        "pipe" | "|" => Delim::Byte(b'|'),
+        "space" | "blank" => Delim::Blank,
+        _ => {
+            return Err(Problem::usage(format!(
+                "delim={value} is unknown: write comma, semicolon, tab, pipe or space"
+            )));
+        }
+    })
+}
+
+fn lines_of(value: &str) -> Result<usize, Problem> {
+    value.parse().ok().filter(|count| *count <= HEADER_LINES_MAX).ok_or_else(|| {
+        Problem::usage(format!(
+            "header={value} is no number of lines: write 0 to {HEADER_LINES_MAX}"
+        ))
+    })
+}
+
+fn add_words(words: &mut Vec<(Vec<u8>, Op)>, value: &str, op: Op) -> Result<(), Problem> {
+    for word in value.split('|').filter(|word| !word.is_empty()) {
+        if words.iter().any(|(w, o)| w.eq_ignore_ascii_case(word.as_bytes()) && *o != op) {
+            let word = shown(word.as_bytes());
+            return Err(Problem::usage(format!(
+                "{word} cannot stand for two operations; give each word once"
+            )));
+        }
+        words.push((word.as_bytes().to_vec(), op));
+    }
+    Ok(())
+}
+
+/// The user's words first: they win, and are looked at first.
+pub(super) fn with_default_words(mut words: Vec<(Vec<u8>, Op)>) -> Vec<(Vec<u8>, Op)> {
+    words.extend(WORDS.iter().map(|(word, op)| (word.as_bytes().to_vec(), *op)));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_says_what_it_says() {
+        let map = Map::parse("csv_is_not_part=1").expect_err("unknown key");
+        assert!(map.message.contains("it takes "), "{}", map.message);
+        let map = Map::parse("time=1/ms,op=5,offset=lba/sectors,size=4/16KiB,device=2:7,read=1|x")
+            .expect("valid");
+        assert_eq!(map.time, Some((Column::At(0), Some(1_000_000))));
+        assert_eq!(map.offset, (Column::Named("lba".to_owned()), 512));
+        assert_eq!(map.size, Size::Column(Column::At(3), 16 << 10));
+        assert_eq!(map.device, Some((Column::At(1), Device::One("7".to_owned()))));
+        assert_eq!(map.words[..2], [(b"1".to_vec(), Op::Read), (b"x".to_vec(), Op::Read)]);
+        assert!(map.has_names());
+    }
+
+    #[test]
+    fn every_preset_is_a_valid_map() {
+        for (name, _) in PRESETS {
+            assert!(Map::parse(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_map_says_how_to_write_it() {
+        for (text, told) in [
+            ("flahsim", "named ones are flashsim"),
+            ("tme=1/us", "it takes time"),
+            ("time=1,op=2,offset=3,size=4", "has no unit"),
+            ("op=2,offset=3,size=4", "lacks time="),
+            ("time=none,offset=3,size=4", "lacks op="),
+            ("time=none,op=0,offset=3,size=4", "columns count from 1"),
+            ("time=none,op=,offset=3,size=4", "a column is missing"),
+            ("time=none,op=2,offset=3/miles,size=4", "no unit of offsets"),
+            ("time=none,op=2,offset=3,bytes=x", "is not a size"),
+            ("time=none,op=2,offset=3,size=4,delim=x", "write comma"),
+            ("time=none,op=2,offset=3,size=4,header=x", "no number of lines"),
+            ("time=none,op=2,offset=3,size=4,read=1,write=1", "two operations"),
+        ] {
+            let problem = Map::parse(text).expect_err(text);
+            assert!(problem.message.contains(told), "{text}: {}", problem.message);
+        }
+    }
+
+    #[test]
+    fn runs_of_blanks_are_one_delimiter() {
+        let fields: Vec<&[u8]> = Delim::Blank.split(b" 1 \t 22  ").collect();
+        assert_eq!(fields, [&b"1"[..], b"22"]);
+        let fields: Vec<&[u8]> = Delim::Byte(b',').split(b"1,,2,").collect();
+        assert_eq!(fields, [&b"1"[..], b"", b"2", b""]);
+    }
+}

@@ -1,0 +1,328 @@
+//! CSV, or any text with one request a line and the same columns in every line.
+//!
+//! A header whose names are clear (`time_us,op,offset_bytes,size_bytes`, or SYSTOR'17's
+//! `Timestamp,Response,IOType,LUN,Offset,Size`) maps itself. Anything else is told what the
+//! columns are:
+//!
+//! ```text
+//! --format csv:time=1/us,op=2,offset=3/bytes,size=4/bytes
+//!
+//! time=COLUMN/UNIT     s, ms, us, ns or filetime (100 ns), fractions allowed; time=none: all at 0
+//! op=COLUMN            R, W, read, write, D, discard, trim, unmap, F, flush, sync in any case
+//! read=A|B write=… trim=… flush=…   further words for the operation, e.g. read=1,write=0
+//! offset=COLUMN/UNIT   bytes (if none is given), sectors (512 B), blocks (4 KiB), KiB or a size
+//! size=COLUMN/UNIT     likewise; or bytes=4K if all requests are as long
+//! device=COLUMN        a column that tells volumes apart: --volume NAME reads one of them;
+//!                      device=COLUMN:NAME does the same, device=COLUMN:* mixes them all
+//! delim=comma|semicolon|tab|pipe|space      space is any run of blanks; else found by itself
+//! header=N             lines to skip, the last of them with the names; else found by itself
+//! ```
+//!
+//! A COLUMN is a number from 1 or a name of the header. Published traces that need a map have one
+//! by name, e.g. `--format csv:spc`:
+//!
+//! ```text
+//! alibaba   device=1,op=2,offset=3/bytes,size=4/bytes,time=5/us
+//! tencent   time=1/s,offset=2/sectors,size=3/sectors,op=4,read=0,write=1,device=5
+//! spc       device=1,offset=2/sectors,size=3/bytes,op=4,time=5/s
+//!           SPC-1 text, such as UMass Financial: 0,303567,3584,w,0.000000
+//! flashsim  time=1/ms,device=2,offset=3/sectors,size=4/blocks,op=5,read=1,write=0,delim=space
+//!           ms dev lba_512 pages_4k flag, such as UMass Financial in the form FlashSim reads
+//! disksim   time=1/ms,device=2,offset=3/sectors,size=4/sectors,op=5,read=1,write=0,delim=space
+//! mqsim     time=1/ns,device=2,offset=3/sectors,size=4/sectors,op=5,read=1,write=0,delim=space
+//! ```
+//!
+//! Lines are split by own code: the csv crate, which also undoes quoting within fields, is a
+//! third as fast as the budget of five million lines a second allows (`benches/decode.rs` measures
+//! both). Blanks and one pair of quotes around a field are taken off; a delimiter inside quotes,
+//! which no block trace has, is not understood and ends in an error, never in a wrong request.
+
+mod header;
+mod map;
+
+use core::mem;
+
+use map::{Column, Delim, Device, Header, Map, Size};
+use shingle_core::units::Op;
+
+use super::text::{self, Decode, TextSource};
+use super::{Format, Match, Options, number};
+use crate::error::{Kind, Place, Problem, TraceError, shown};
+use crate::input::{Input, PEEK_BYTES_MAX};
+use crate::source::{Raw, Source, Volumes};
+
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    about: "text columns: by a header's names, or csv:time=1/us,op=2,offset=3/bytes,size=4/bytes",
+    sniff,
+    open,
+};
+
+fn sniff(head: &[u8]) -> Match {
+    let Some(line) = text::lines(head).next() else { return Match::NO };
+    if text::is_binary(line) || header::map_of(line, Delim::of(line)).is_none() {
+        return Match::NO;
+    }
+    Match::LIKELY
+}
+
+fn open(mut input: Input, options: &Options<'_>) -> Result<Box<dyn Source>, TraceError> {
+    let name = input.name().to_owned();
+    let whole = |problem: Problem| problem.at(&name, Place::Whole);
+    let (map, delim) = map_of(input.peek(PEEK_BYTES_MAX)?, options.map).map_err(whole)?;
+    let names = consume_header(&mut input, &map, delim)?;
+    let plan = Plan::new(map, delim, names.as_deref(), options.volume).map_err(whole)?;
+    Ok(Box::new(TextSource::new(input, Csv { plan })))
+}
+
+/// The map that the user gave or the header shows.
+fn map_of(head: &[u8], told: Option<&str>) -> Result<(Map, Delim), Problem> {
+    let mut lines = text::lines(head);
+    let first = lines.next().unwrap_or(b"");
+    if text::is_binary(first) {
+        return Err(text::binary(first));
+    }
+    let mut map = match told {
+        Some(told) => Map::parse(told)?,
+        None => header::map_of(first, Delim::of(first)).ok_or_else(|| header::unclear(first))?,
+    };
+    let delim = *map.delim.get_or_insert_with(|| Delim::of(first));
+    if map.time_unit_is_open() {
+        map.close_time_unit(lines.next().unwrap_or(b""), first, delim)?;
+    }
+    Ok((map, delim))
+}
+
+/// Passes over the header, and gives back the line with the names.
+fn consume_header(
+    input: &mut Input,
+    map: &Map,
+    delim: Delim,
+) -> Result<Option<Vec<u8>>, TraceError> {
+    let mut names = None;
+    match map.header {
+        Header::Lines(count) => {
+            for _ in 0..count {
+                names = input.next_line()?.map(<[u8]>::to_vec);
+            }
+        }
+        Header::Auto => {
+            let head = input.peek(PEEK_BYTES_MAX)?;
+            let Some(line) = text::lines(head).next() else { return Ok(None) };
+            if map.has_names() || looks_like_header(line, map, delim) {
+                // The first line that says something, and the blank ones in front of it.
+                loop {
+                    match input.next_line()? {
+                        Some(line) if text::is_skipped(line) => {}
+                        line => {
+                            names = line.map(<[u8]>::to_vec);
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// Whether none of the columns that must be numbers begins like one. A line with only some bad
+/// numbers is a bad line, and an error later.
+fn looks_like_header(line: &[u8], map: &Map, delim: Delim) -> bool {
+    let fields: Vec<&[u8]> = delim.split(line).collect();
+    map.number_columns().all(|index| {
+        let field = fields.get(index).map_or(&b""[..], |field| text::bare(field));
+        field.first().is_some_and(|byte| !byte.is_ascii_digit() && !b".-+".contains(byte))
+    })
+}
+
+/// What a column is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    Time,
+    Op,
+    Offset,
+    Size,
+    Device,
+}
+
+const ROLES: usize = 5;
+
+/// A map whose columns have become places in the line.
+struct Plan {
+    delim: Delim,
+    /// By column, up to the last one needed.
+    roles: Vec<Option<Role>>,
+    /// Nanoseconds of a unit of time, if there is a column.
+    time_ns: Option<u64>,
+    offset_unit: u64,
+    size: FixedOr,
+    words: Vec<(Vec<u8>, Op)>,
+    volumes: Option<Volumes>,
+}
+
+enum FixedOr {
+    Bytes(u64),
+    Unit(u64),
+}
+
+impl Plan {
+    fn new(
+        mut map: Map,
+        delim: Delim,
+        names: Option<&[u8]>,
+        volume: Option<&str>,
+    ) -> Result<Plan, Problem> {
+        let mut roles = Vec::new();
+        let mut place = |column: &Column, role: Role| -> Result<(), Problem> {
+            let index = column.index(names, delim)?;
+            if roles.len() <= index {
+                roles.resize(index + 1, None);
+            }
+            match Option::replace(&mut roles[index], role) {
+                None => Ok(()),
+                Some(other) => Err(Problem::usage(format!(
+                    "column {} cannot be both {other:?} and {role:?}; name each column once",
+                    index + 1
+                ))),
+            }
+        };
+        place(&map.op, Role::Op)?;
+        place(&map.offset.0, Role::Offset)?;
+        if let Some((column, _)) = &map.time {
+            place(column, Role::Time)?;
+        }
+        let size = match &map.size {
+            Size::Fixed(bytes) => FixedOr::Bytes(*bytes),
+            Size::Column(column, unit) => {
+                place(column, Role::Size)?;
+                FixedOr::Unit(*unit)
+            }
+        };
+        let volumes = match (&map.device, volume) {
+            (None, None) => None,
+            (None, Some(volume)) => {
+                return Err(Problem::usage(format!(
+                    "--volume {volume} needs the column that tells volumes apart: --format \
+                     csv:…,device=COLUMN"
+                )));
+            }
+            (Some((_, Device::All)), None) => None,
+            (Some((column, device)), volume) => {
+                place(column, Role::Device)?;
+                let wanted = match device {
+                    Device::One(name) => Some(name.as_str()),
+                    Device::First | Device::All => None,
+                };
+                Some(Volumes::new(volume.or(wanted)))
+            }
+        };
+        let words = mem::take(&mut map.words);
+        let time_ns = map.time.map(|(_, unit)| unit.unwrap_or(1));
+        Ok(Plan { delim, roles, time_ns, offset_unit: map.offset.1, size, words, volumes })
+    }
+
+    /// The fields by role.
+    #[inline]
+    fn fields<'a>(&self, line: &'a [u8]) -> Result<[&'a [u8]; ROLES], Problem> {
+        let mut fields: [&[u8]; ROLES] = [b""; ROLES];
+        let mut there = self.delim.split(line);
+        for role in &self.roles {
+            let Some(field) = there.next() else { return Err(self.too_few(line)) };
+            if let Some(role) = role {
+                fields[*role as usize] = field;
+            }
+        }
+        Ok(fields)
+    }
+
+    #[cold]
+    fn too_few(&self, line: &[u8]) -> Problem {
+        Problem::syntax(format!(
+            "there are {} columns and column {} is needed in {}; is the delimiter right \
+             (--format csv:…,delim=comma|semicolon|tab|space)?",
+            self.delim.split(line).count(),
+            self.roles.len(),
+            shown(line)
+        ))
+    }
+
+    fn column(&self, role: Role) -> usize {
+        self.roles.iter().position(|r| *r == Some(role)).map_or(0, |index| index + 1)
+    }
+
+    #[cold]
+    fn bad_number(&self, role: Role, field: &[u8]) -> Problem {
+        let what = format!("{} (column {})", format!("{role:?}").to_lowercase(), self.column(role));
+        // Digits that do not make a number are too many of them.
+        if !field.is_empty() && text::bare(field).iter().all(|b| b.is_ascii_digit() || *b == b'.') {
+            let field = shown(field);
+            return Problem::range(format!(
+                "the {what} is {field}, out of range; is the unit right (--format csv:…)?"
+            ));
+        }
+        text::not_a_number(field, &what)
+    }
+
+    #[inline]
+    fn op(&self, field: &[u8]) -> Result<Op, Problem> {
+        let bare = text::bare(field);
+        for (word, op) in &self.words {
+            if bare.eq_ignore_ascii_case(word) {
+                return Ok(*op);
+            }
+        }
+        let known: Vec<_> = self.words.iter().map(|(w, _)| String::from_utf8_lossy(w)).collect();
+        Err(text::unknown_op(field, &format!("known are {}", known.join(" "))))
+    }
+}
+
+struct Csv {
+    plan: Plan,
+}
+
+impl Decode for Csv {
+    #[inline]
+    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
+        let plan = &mut self.plan;
+        let fields = plan.fields(line)?;
+        let field = |role: Role| fields[role as usize];
+        if let Some(volumes) = &mut plan.volumes
+            && !volumes.takes(text::bare(field(Role::Device)))?
+        {
+            return Ok(None);
+        }
+        let plan = &self.plan;
+        let op = plan.op(field(Role::Op))?;
+        let ns = match plan.time_ns {
+            None => 0,
+            Some(unit) => number::scaled(text::bare(field(Role::Time)), unit)
+                .ok_or_else(|| plan.bad_number(Role::Time, field(Role::Time)))?,
+        };
+        if op == Op::Flush {
+            // Traces leave these columns empty or fill in something that means nothing.
+            return Ok(Some(Raw { ns, offset: 0, bytes: 0, op }));
+        }
+        let number = |role: Role, unit: u64| {
+            number::whole(text::bare(field(role)))
+                .and_then(|value| value.checked_mul(unit))
+                .ok_or_else(|| plan.bad_number(role, field(role)))
+        };
+        let offset = number(Role::Offset, plan.offset_unit)?;
+        let bytes = match plan.size {
+            FixedOr::Bytes(bytes) => bytes,
+            FixedOr::Unit(unit) => number(Role::Size, unit)?,
+        };
+        Ok(Some(Raw { ns, offset, bytes, op }))
+    }
+
+    fn nothing(&self) -> Option<Problem> {
+        let missing = self.plan.volumes.as_ref().and_then(Volumes::missing);
+        missing.or_else(|| Some(Problem::new(Kind::Empty, "holds no request below the header")))
+    }
+
+    fn warning(&self) -> Option<String> {
+        let all_at_zero = "no column is the time: every request arrives at 0";
+        self.plan.time_ns.is_none().then(|| all_at_zero.to_owned())
+    }
+}

@@ -1,0 +1,145 @@
+//! Trace formats: one file each, and one line in [`FORMATS`].
+//!
+//! The format is found from the content; `--format NAME` forces it. After a colon comes what only
+//! that format understands, such as the columns of a CSV: `csv:time=1/us,op=2,…`.
+
+mod csv;
+mod msr;
+mod number;
+mod req;
+mod text;
+mod vscsi;
+
+use crate::error::{Kind, Place, Problem, TraceError, nearest_first, shown};
+use crate::input::{Input, PEEK_BYTES_MAX};
+use crate::source::Source;
+
+/// Every format, in the order in which they are listed.
+pub static FORMATS: &[Format] = &[msr::FORMAT, csv::FORMAT, vscsi::FORMAT, req::FORMAT];
+
+/// Makes a source of the bytes.
+pub type Open = fn(Input, &Options<'_>) -> Result<Box<dyn Source>, TraceError>;
+
+/// A trace format.
+#[derive(Debug)]
+pub struct Format {
+    /// What `--format` calls it.
+    pub name: &'static str,
+    /// One line for a list.
+    pub about: &'static str,
+    /// How likely it is that a file which begins like this is in this format. The bytes are the
+    /// first [`PEEK_BYTES_MAX`] of the content, or all of it.
+    pub sniff: fn(&[u8]) -> Match,
+    /// Makes a source of it. Called with nothing consumed.
+    pub open: Open,
+}
+
+/// How sure a format is that the content is its own; 0 is "it is not".
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Match(pub u8);
+
+impl Match {
+    /// It is not.
+    pub const NO: Match = Match(0);
+    /// The content is possible, and it is hardly anything else.
+    pub const LIKELY: Match = Match(60);
+    /// Only this format looks like that.
+    pub const SURE: Match = Match(90);
+}
+
+/// What the user said about how to read a file.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Options<'a> {
+    /// What followed the colon after the name of the format.
+    pub map: Option<&'a str>,
+    /// The only volume to read.
+    pub volume: Option<&'a str>,
+}
+
+impl Options<'_> {
+    /// Refuses options that a format has no use for.
+    fn without_map(&self, format: &str, input: &Input) -> Result<(), TraceError> {
+        let Some(map) = self.map else { return Ok(()) };
+        let message = format!("takes no columns, so leave out ':{map}'; only csv does");
+        Err(Problem::usage(format!("--format {format} {message}")).at(input.name(), Place::Whole))
+    }
+
+    fn without_volume(&self, format: &str, input: &Input) -> Result<(), TraceError> {
+        if self.volume.is_none() {
+            return Ok(());
+        }
+        let message = format!("the {format} format knows no volumes; leave out --volume");
+        Err(Problem::usage(message).at(input.name(), Place::Whole))
+    }
+}
+
+/// Opens `input` as the format that `forced` names, or else as the one its content shows.
+///
+/// # Errors
+/// If the format is unknown, not recognised, or finds the first bytes wrong.
+pub fn open(
+    mut input: Input,
+    forced: Option<&str>,
+    volume: Option<&str>,
+) -> Result<(&'static Format, Box<dyn Source>), TraceError> {
+    const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+    if input.peek(BYTE_ORDER_MARK.len())? == BYTE_ORDER_MARK {
+        input.next_record(BYTE_ORDER_MARK.len())?;
+    }
+    let format = match forced {
+        Some(spec) => {
+            let name = spec.split_once(':').map_or(spec, |(name, _)| name);
+            named(name).map_err(|problem| problem.at(input.name(), Place::Whole))?
+        }
+        None => recognised(&mut input)?,
+    };
+    let map = forced.and_then(|spec| spec.split_once(':')).map(|(_, map)| map);
+    let source = (format.open)(input, &Options { map, volume })?;
+    Ok((format, source))
+}
+
+fn named(name: &str) -> Result<&'static Format, Problem> {
+    FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
+        let names = nearest_first(name, FORMATS.iter().map(|format| format.name));
+        Problem::usage(format!(
+            "there is no format {}; --format takes {}",
+            shown(name.as_bytes()),
+            names.join(", ")
+        ))
+    })
+}
+
+fn recognised(input: &mut Input) -> Result<&'static Format, TraceError> {
+    let head = input.peek(PEEK_BYTES_MAX)?;
+    // The first of equals wins, so that the answer does not depend on anything else.
+    let mut best = (Match::NO, None);
+    for format in FORMATS {
+        let score = (format.sniff)(head);
+        if score > best.0 {
+            best = (score, Some(format));
+        }
+    }
+    if let Some(format) = best.1 {
+        return Ok(format);
+    }
+    let problem = unrecognised(head);
+    Err(problem.at(input.name(), Place::Whole))
+}
+
+fn unrecognised(head: &[u8]) -> Problem {
+    if text::is_binary(head) {
+        return Problem::new(
+            Kind::Format,
+            "is binary, and no binary format that is known (vscsi); convert it to CSV",
+        );
+    }
+    let line = text::lines(head).next().unwrap_or(b"");
+    Problem::new(
+        Kind::Format,
+        format!(
+            "no format recognises the text, which begins {}; say what the columns are, e.g. \
+             --format csv:time=1/us,op=2,offset=3/bytes,size=4/bytes",
+            shown(line)
+        ),
+    )
+}

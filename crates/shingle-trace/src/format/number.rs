@@ -1,0 +1,80 @@
+//! Numbers in text, strictly: digits, and for time a fraction.
+
+/// A whole number of at most 64 bits; nothing else is taken for one.
+#[inline]
+pub(super) fn whole(field: &[u8]) -> Option<u64> {
+    // Nineteen digits always fit, so the usual case needs no check of overflow.
+    const DIGITS_SAFE: usize = 19;
+    if field.is_empty() || field.len() > DIGITS_SAFE + 1 {
+        return None;
+    }
+    let (head, tail) = field.split_at(field.len().min(DIGITS_SAFE));
+    let mut value = 0_u64;
+    for &byte in head {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    match tail {
+        [] => Some(value),
+        [digit @ b'0'..=b'9'] => value.checked_mul(10)?.checked_add(u64::from(digit - b'0')),
+        _ => None,
+    }
+}
+
+/// `field × unit`, where the field may have a fraction; digits below one are cut off.
+#[inline]
+pub(super) fn scaled(field: &[u8], unit: u64) -> Option<u64> {
+    if let Some(value) = whole(field) {
+        return value.checked_mul(unit);
+    }
+    let point = memchr::memchr(b'.', field)?;
+    let whole_part = if point == 0 { 0 } else { whole(&field[..point])? };
+    let fraction = &field[point + 1..];
+    if point == 0 && fraction.is_empty() {
+        return None;
+    }
+    // No unit of time has more than 10^9 parts, so further digits say nothing.
+    const FRACTION_DIGITS_MAX: usize = 9;
+    let (mut part, mut ten) = (0_u64, 1_u64);
+    for (index, &byte) in fraction.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        if index < FRACTION_DIGITS_MAX {
+            part = part * 10 + u64::from(digit);
+            ten *= 10;
+        }
+    }
+    // part < 10^9 and unit <= 10^9: the product fits.
+    whole_part.checked_mul(unit)?.checked_add(part * unit / ten)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_digits_make_a_number() {
+        assert_eq!(whole(b"0"), Some(0));
+        assert_eq!(whole(b"18446744073709551615"), Some(u64::MAX));
+        for bad in [&b""[..], b"18446744073709551616", b"-1", b"+1", b"1 ", b"0x1", b"1e3"] {
+            assert_eq!(whole(bad), None);
+        }
+    }
+
+    #[test]
+    fn a_fraction_of_a_unit_is_exact() {
+        assert_eq!(scaled(b"1456095145.133076000", 1_000_000_000), Some(1_456_095_145_133_076_000));
+        assert_eq!(scaled(b"26.214000", 1_000_000), Some(26_214_000));
+        assert_eq!(scaled(b"1.9999999999", 1), Some(1));
+        assert_eq!(scaled(b".5", 1_000), Some(500));
+        assert_eq!(scaled(b"7.", 1_000), Some(7_000));
+        for bad in [&b"."[..], b"1.2.3", b"1.x", b"99999999999.0", b"-1.5"] {
+            assert_eq!(scaled(bad, 1_000_000_000), None);
+        }
+    }
+}

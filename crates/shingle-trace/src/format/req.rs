@@ -1,0 +1,84 @@
+//! `.req`: the text that published SMR-cache prototypes replay, one 4 KiB request a line.
+//!
+//! ```text
+//! 1 0 2654453          op (0 read, 1 write), an ignored number, 4 KiB block
+//! ```
+//!
+//! There are no timestamps: all requests arrive at 0, so only closed-loop pacing makes sense.
+
+use shingle_core::units::{BLOCK_BYTES, Op};
+
+use super::text::{self, Decode, TextSource};
+use super::{Format, Match, Options};
+use crate::error::{Problem, TraceError};
+use crate::input::Input;
+use crate::source::{Raw, Source};
+
+pub(super) const FORMAT: Format = Format {
+    name: "req",
+    about: "one 4 KiB request a line: 0 (read) or 1 (write), an ignored number, block; no time",
+    sniff,
+    open,
+};
+
+fn sniff(head: &[u8]) -> Match {
+    let mut seen = false;
+    for line in text::lines(head).take(20) {
+        match fields(line) {
+            Some([op, ignored, block])
+                if op_of(op).is_some()
+                    && super::number::whole(ignored).is_some()
+                    && super::number::whole(block).is_some() =>
+            {
+                seen = true;
+            }
+            _ => return Match::NO,
+        }
+    }
+    if seen { Match::LIKELY } else { Match::NO }
+}
+
+fn open(input: Input, options: &Options<'_>) -> Result<Box<dyn Source>, TraceError> {
+    options.without_map(FORMAT.name, &input)?;
+    options.without_volume(FORMAT.name, &input)?;
+    Ok(Box::new(TextSource::new(input, Req)))
+}
+
+struct Req;
+
+impl Decode for Req {
+    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
+        let Some([op, _, block]) = fields(line) else {
+            return Err(Problem::syntax(
+                "there are not 3 columns; a line is 0 or 1, a number, a block; for others use \
+                 --format csv:op=1,offset=2/blocks,…",
+            ));
+        };
+        let op =
+            op_of(op).ok_or_else(|| text::unknown_op(op, "here it is 0, a read, or 1, a write"))?;
+        let block = text::whole(block, "block (column 3)")?;
+        let offset = block.checked_mul(BLOCK_BYTES).ok_or_else(|| {
+            Problem::range(format!("block {block} is past 64 PiB, the largest disk"))
+        })?;
+        Ok(Some(Raw { ns: 0, offset, bytes: BLOCK_BYTES, op }))
+    }
+
+    fn warning(&self) -> Option<String> {
+        Some("the req format has no times: every request arrives at 0".to_owned())
+    }
+}
+
+fn op_of(field: &[u8]) -> Option<Op> {
+    match field {
+        b"0" => Some(Op::Read),
+        b"1" => Some(Op::Write),
+        _ => None,
+    }
+}
+
+fn fields(line: &[u8]) -> Option<[&[u8]; 3]> {
+    let mut words =
+        line.split(|&byte| byte == b' ' || byte == b'\t').filter(|word| !word.is_empty());
+    let fields = [words.next()?, words.next()?, words.next()?];
+    words.next().is_none().then_some(fields)
+}

@@ -1,0 +1,173 @@
+//! What all text formats share: lines in, checked requests out.
+
+use shingle_core::units::Request;
+
+use super::number;
+use crate::error::{Kind, Place, Problem, TraceError, shown};
+use crate::input::Input;
+use crate::source::{Gate, Raw, Source, ready};
+
+/// Makes a request of a line.
+pub(super) trait Decode: Send {
+    /// `None` if the line is of no concern (another volume).
+    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem>;
+
+    /// Why there was not a single request, if the format knows.
+    fn nothing(&self) -> Option<Problem> {
+        None
+    }
+
+    /// What the user should know.
+    fn warning(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A source of lines.
+pub(super) struct TextSource<D> {
+    input: Input,
+    decoder: D,
+    gate: Gate,
+    requests: u64,
+}
+
+impl<D: Decode> TextSource<D> {
+    pub(super) fn new(input: Input, decoder: D) -> Self {
+        TextSource { input, decoder, gate: Gate::default(), requests: 0 }
+    }
+
+    fn empty(&self) -> TraceError {
+        let problem = self.decoder.nothing().unwrap_or_else(|| {
+            Problem::new(Kind::Empty, "holds no request: only blank lines, comments or a header")
+        });
+        problem.at(self.input.name(), Place::Whole)
+    }
+}
+
+impl<D: Decode> Source for TextSource<D> {
+    fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+        ready(out);
+        while out.len() < out.capacity() {
+            let Some(line) = self.input.next_line()? else { break };
+            if is_skipped(line) {
+                continue;
+            }
+            let request = match self.decoder.decode(line) {
+                Ok(Some(raw)) => self.gate.admit(raw),
+                Ok(None) => continue,
+                Err(problem) => Err(in_binary(problem, line)),
+            };
+            match request {
+                Ok(request) => out.push(request),
+                Err(problem) => {
+                    return Err(problem.at(self.input.name(), Place::Line(self.input.line())));
+                }
+            }
+        }
+        self.requests += out.len() as u64;
+        if self.requests == 0 {
+            return Err(self.empty());
+        }
+        Ok(!out.is_empty())
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        self.input.progress()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.gate.warning().into_iter().chain(self.decoder.warning()).collect()
+    }
+}
+
+/// Blank lines and comments.
+#[inline]
+pub(super) fn is_skipped(line: &[u8]) -> bool {
+    match line.first() {
+        None | Some(b'#') => true,
+        Some(b' ' | b'\t') => line.iter().all(|&byte| byte == b' ' || byte == b'\t'),
+        Some(_) => false,
+    }
+}
+
+/// A bad line of a binary file is best called that.
+#[cold]
+fn in_binary(problem: Problem, line: &[u8]) -> Problem {
+    if is_binary(line) { binary(line) } else { problem }
+}
+
+/// What to say of bytes that are no text.
+#[cold]
+pub(super) fn binary(bytes: &[u8]) -> Problem {
+    let byte = bytes.iter().copied().find(|&byte| is_control(byte)).unwrap_or(0);
+    Problem::new(
+        Kind::Format,
+        format!(
+            "byte 0x{byte:02x} in what should be text: this is a binary file; leave out --format \
+             to have it recognised, or use --format vscsi"
+        ),
+    )
+}
+
+fn is_control(byte: u8) -> bool {
+    (byte < b' ' && !matches!(byte, b'\t' | b'\r' | b'\n' | 0x0c)) || byte == 0x7f
+}
+
+/// Whether the bytes are no text.
+pub(super) fn is_binary(head: &[u8]) -> bool {
+    head.iter().any(|&byte| is_control(byte))
+}
+
+/// The lines of a sniffed head that say something. The last may be cut off, so it counts only if
+/// it is the only one.
+pub(super) fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let whole = match memchr::memrchr(b'\n', head) {
+        Some(end) => &head[..end],
+        None => head,
+    };
+    whole
+        .split(|&byte| byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .filter(|line| !is_skipped(line))
+}
+
+/// A field without blanks and quotes around it.
+#[inline]
+pub(super) fn bare(field: &[u8]) -> &[u8] {
+    match (field.first(), field.last()) {
+        (Some(b'!'..=b'~'), Some(b'!'..=b'~')) if field[0] != b'"' => field,
+        _ => stripped(field),
+    }
+}
+
+#[cold]
+fn stripped(field: &[u8]) -> &[u8] {
+    let field = field.trim_ascii();
+    match field {
+        [b'"', inner @ .., b'"'] => inner.trim_ascii(),
+        _ => field,
+    }
+}
+
+/// A whole number, or an error that names the column.
+#[inline]
+pub(super) fn whole(field: &[u8], what: &str) -> Result<u64, Problem> {
+    number::whole(bare(field)).ok_or_else(|| not_a_number(field, what))
+}
+
+#[cold]
+pub(super) fn not_a_number(field: &[u8], what: &str) -> Problem {
+    Problem::syntax(format!(
+        "the {what} is {}, not a number; if that is another column, say which: --format \
+         csv:time=1/us,op=2,offset=3/bytes,size=4/bytes",
+        shown(field)
+    ))
+}
+
+#[cold]
+pub(super) fn unknown_op(field: &[u8], known: &str) -> Problem {
+    Problem::syntax(format!(
+        "the operation {} is unknown ({known}); --format csv:…,read=WORD,write=WORD names others",
+        shown(field)
+    ))
+}

@@ -1,0 +1,279 @@
+//! VMware vSCSI: fixed binary records, little-endian, as CloudPhysics published them.
+//!
+//! ```text
+//! version 1, 32 bytes                        version 2, 40 bytes
+//!  0  sn   u32                                0  cmd  u16   SCSI operation code
+//!  4  len  u32   bytes                        2  ver  u16   version in the high byte
+//!  8  nSG  u32   scatter-gather elements      4  sn   u32   serial number
+//! 12  cmd  u16   SCSI operation code          8  len  u32   bytes
+//! 14  ver  u16   version in the high byte    12  nSG  u32
+//! 16  lbn  u64   512-byte sector             16  lbn  u64   512-byte sector
+//! 24  ts   u64   microseconds                24  ts   u64   microseconds
+//!                                            32  rt   u64   response time
+//! ```
+//!
+//! Commands that move no data (INQUIRY, RESERVE, …) are passed over. So are UNMAP and WRITE SAME:
+//! the record does not hold the extents they cover; a warning counts them. Any other command is an
+//! error, because leaving out requests silently would falsify the trace.
+
+use shingle_core::units::{Op, Request};
+
+use super::{Format, Match, Options};
+use crate::error::{Kind, Place, Problem, TraceError};
+use crate::input::Input;
+use crate::source::{Gate, Raw, Source, ready};
+
+pub(super) const FORMAT: Format =
+    Format { name: "vscsi", about: "VMware vSCSI, binary records of version 1 or 2", sniff, open };
+
+const SECTOR_BYTES: u64 = 512;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Version {
+    One,
+    Two,
+}
+
+impl Version {
+    fn record_bytes(self) -> usize {
+        match self {
+            Version::One => 32,
+            Version::Two => 40,
+        }
+    }
+
+    /// Whether a record says that it is of this version.
+    fn is_of(self, record: &[u8]) -> bool {
+        match self {
+            Version::One => record[15] == 1,
+            Version::Two => record[3] == 2,
+        }
+    }
+}
+
+struct Record {
+    cmd: u16,
+    bytes: u32,
+    sector: u64,
+    micros: u64,
+}
+
+impl Record {
+    fn of(version: Version, record: &[u8]) -> Record {
+        let (cmd, len) = match version {
+            Version::One => (12, 4),
+            Version::Two => (0, 8),
+        };
+        Record {
+            cmd: u16::from_le_bytes(part(record, cmd)),
+            bytes: u32::from_le_bytes(part(record, len)),
+            sector: u64::from_le_bytes(part(record, 16)),
+            micros: u64::from_le_bytes(part(record, 24)),
+        }
+    }
+}
+
+fn part<const N: usize>(record: &[u8], from: usize) -> [u8; N] {
+    record[from..from + N].try_into().expect("the range has this length")
+}
+
+/// What a SCSI operation code means here.
+enum Command {
+    Moves(Op),
+    /// No data and no request.
+    Nothing,
+    /// A deallocation or fill whose extents the record lacks.
+    Lost,
+    Unknown,
+}
+
+fn command(cmd: u16) -> Command {
+    match cmd {
+        // READ (6), (10), (12), (16).
+        0x08 | 0x28 | 0xa8 | 0x88 => Command::Moves(Op::Read),
+        // WRITE, WRITE AND VERIFY, COMPARE AND WRITE.
+        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e | 0x89 => Command::Moves(Op::Write),
+        // SYNCHRONIZE CACHE (10), (16).
+        0x35 | 0x91 => Command::Moves(Op::Flush),
+        // UNMAP; WRITE SAME (10), (16).
+        0x42 | 0x41 | 0x93 => Command::Lost,
+        // TEST UNIT READY, REQUEST SENSE, INQUIRY, MODE SELECT and SENSE, RESERVE, RELEASE,
+        // START STOP, PREVENT REMOVAL, READ CAPACITY, VERIFY, PRE-FETCH, LOG, PERSISTENT RESERVE,
+        // SERVICE ACTION IN, REPORT LUNS, MAINTENANCE.
+        0x00 | 0x03 | 0x12 | 0x15 | 0x16 | 0x17 | 0x1a | 0x1b | 0x1e | 0x25 | 0x2f | 0x34
+        | 0x4c | 0x4d | 0x55 | 0x56 | 0x57 | 0x5a | 0x5e | 0x5f | 0x8f | 0x90 | 0x9e | 0xa0
+        | 0xa3 | 0xa4 | 0xaf => Command::Nothing,
+        _ => Command::Unknown,
+    }
+}
+
+/// The version whose records the bytes are. Every record of the head must agree.
+fn version_of(head: &[u8]) -> Option<Version> {
+    [Version::One, Version::Two].into_iter().find(|&version| {
+        let mut records = head.chunks_exact(version.record_bytes()).peekable();
+        records.peek().is_some()
+            && records.all(|record| {
+                let cmd = Record::of(version, record).cmd;
+                version.is_of(record) && !matches!(command(cmd), Command::Unknown)
+            })
+    })
+}
+
+fn sniff(head: &[u8]) -> Match {
+    match version_of(head) {
+        // One record alone can be chance.
+        Some(version) if head.len() >= 2 * version.record_bytes() => Match::SURE,
+        Some(_) => Match::LIKELY,
+        None => Match::NO,
+    }
+}
+
+fn open(mut input: Input, options: &Options<'_>) -> Result<Box<dyn Source>, TraceError> {
+    options.without_map(FORMAT.name, &input)?;
+    options.without_volume(FORMAT.name, &input)?;
+    // The first record decides, so that a fault further on is reported where it is.
+    let head = input.peek(Version::Two.record_bytes())?;
+    let version = [Version::One, Version::Two]
+        .into_iter()
+        .find(|version| head.len() >= version.record_bytes() && version.is_of(head));
+    let Some(version) = version else {
+        let message = if head.len() < Version::One.record_bytes() {
+            format!("{} bytes are less than one vscsi record", head.len())
+        } else {
+            "the first record says neither version 1 nor 2: this is no vscsi trace; leave out \
+             --format to have it recognised"
+                .to_owned()
+        };
+        return Err(TraceError::new(Kind::Format, input.name(), Place::Byte(0), message));
+    };
+    Ok(Box::new(Vscsi { input, version, gate: Gate::default(), requests: 0, lost: 0 }))
+}
+
+struct Vscsi {
+    input: Input,
+    version: Version,
+    gate: Gate,
+    requests: u64,
+    lost: u64,
+}
+
+impl Vscsi {
+    /// `None` at the end.
+    fn next(&mut self) -> Result<Option<Request>, TraceError> {
+        let size = self.version.record_bytes();
+        loop {
+            let byte = self.input.byte();
+            let record = self.input.next_record(size)?;
+            if record.is_empty() {
+                return Ok(None);
+            }
+            let decoded = if record.len() < size {
+                Err(cut_short(record.len(), size))
+            } else {
+                decoded(self.version, record)
+            };
+            let admitted = match decoded {
+                Ok(Decoded::Request(raw)) => self.gate.admit(raw),
+                Ok(Decoded::Nothing) => continue,
+                Ok(Decoded::Lost) => {
+                    self.lost += 1;
+                    continue;
+                }
+                Err(problem) => Err(problem),
+            };
+            return match admitted {
+                Ok(request) => Ok(Some(request)),
+                Err(problem) => Err(problem.at(self.input.name(), Place::Byte(byte))),
+            };
+        }
+    }
+}
+
+enum Decoded {
+    Request(Raw),
+    Nothing,
+    Lost,
+}
+
+#[inline]
+fn decoded(version: Version, bytes: &[u8]) -> Result<Decoded, Problem> {
+    let record = Record::of(version, bytes);
+    if !version.is_of(bytes) {
+        return Err(Problem::new(
+            Kind::Corrupt,
+            "the record has another version than the first one: the file is damaged or no vscsi \
+             trace",
+        ));
+    }
+    let op = match command(record.cmd) {
+        Command::Moves(op) => op,
+        Command::Nothing => return Ok(Decoded::Nothing),
+        Command::Lost => return Ok(Decoded::Lost),
+        Command::Unknown => return Err(unknown(record.cmd)),
+    };
+    let ns = record.micros.checked_mul(1_000);
+    let offset = record.sector.checked_mul(SECTOR_BYTES);
+    let (Some(ns), Some(offset)) = (ns, offset) else {
+        return Err(Problem::range(format!(
+            "sector {} or time {} µs is beyond any disk: the file is damaged",
+            record.sector, record.micros
+        )));
+    };
+    Ok(Decoded::Request(Raw { ns, offset, bytes: u64::from(record.bytes), op }))
+}
+
+#[cold]
+fn cut_short(there: usize, size: usize) -> Problem {
+    Problem::new(
+        Kind::Truncated,
+        format!(
+            "the last record has {there} of {size} bytes: the file is cut short; copy it again, \
+             or cut it to whole records with truncate"
+        ),
+    )
+}
+
+#[cold]
+fn unknown(cmd: u16) -> Problem {
+    Problem::syntax(format!(
+        "the operation 0x{cmd:02x} is unknown: SCSI reads, writes and flushes are, and commands \
+         without data; convert the trace to CSV without it"
+    ))
+}
+
+impl Source for Vscsi {
+    fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+        ready(out);
+        while out.len() < out.capacity() {
+            match self.next()? {
+                Some(request) => out.push(request),
+                None => break,
+            }
+        }
+        self.requests += out.len() as u64;
+        if self.requests == 0 {
+            let message = "holds no request: no record reads, writes or flushes";
+            return Err(TraceError::new(Kind::Empty, self.input.name(), Place::Whole, message));
+        }
+        Ok(!out.is_empty())
+    }
+
+    fn length_hint(&self) -> Option<u64> {
+        self.input.content_bytes().map(|bytes| bytes / self.version.record_bytes() as u64)
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        self.input.progress()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let lost = (self.lost > 0).then(|| {
+            format!(
+                "{} UNMAP or WRITE SAME commands were passed over: the records do not say what \
+                 they cover",
+                self.lost
+            )
+        });
+        self.gate.warning().into_iter().chain(lost).collect()
+    }
+}

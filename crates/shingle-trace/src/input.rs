@@ -1,0 +1,387 @@
+//! The bytes of a trace: a file or stdin, decompressed on the way, with a look ahead.
+//!
+//! The compression is found from the first bytes, never from the name. Memory is bounded: one
+//! window, and what the decompressor needs (its window is limited too).
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Kind, Place, TraceError};
+
+/// Decompressed bytes held at a time.
+const WINDOW_BYTES: usize = 256 << 10;
+
+/// A longer line is no trace.
+pub const LINE_BYTES_MAX: usize = 64 << 10;
+
+/// As many bytes as [`Input::peek`] can look ahead.
+pub const PEEK_BYTES_MAX: usize = 64 << 10;
+
+/// The memory an xz file may ask for; `xz -9` asks for 65 MiB.
+const XZ_MEMORY_BYTES_MAX: u64 = 512 << 20;
+
+/// How the file is compressed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Compression {
+    None,
+    Gzip,
+    Zstd,
+    Bzip2,
+    Xz,
+}
+
+impl Compression {
+    fn name(self) -> &'static str {
+        match self {
+            Compression::None => "plain",
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+            Compression::Bzip2 => "bzip2",
+            Compression::Xz => "xz",
+        }
+    }
+
+    fn of(head: &[u8]) -> Self {
+        match head {
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            // A frame, or a skippable frame in front of one.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
+            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Compression::Bzip2,
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
+            _ => Compression::None,
+        }
+    }
+}
+
+/// Containers that are recognised only to say what to do about them.
+fn unreadable(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [b'P', b'K', 3, 4, ..] => Some("a zip archive; unpack it: unzip -p FILE | shingle … -"),
+        [b'7', b'z', 0xbc, 0xaf, ..] => {
+            Some("a 7-Zip archive; unpack it: 7z x -so FILE | shingle … -")
+        }
+        [0x04, 0x22, 0x4d, 0x18, ..] => {
+            Some("lz4-compressed; unpack it: lz4 -dc FILE | shingle … -")
+        }
+        _ if head.get(257..262) == Some(b"ustar") => {
+            Some("a tar archive; unpack it and name one of its files")
+        }
+        _ => None,
+    }
+}
+
+/// Counts the stored bytes that were used.
+struct Stored<R> {
+    inner: R,
+    used: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Stored<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buf)?;
+        self.used.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Stored<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.used.fetch_add(count as u64, Ordering::Relaxed);
+        self.inner.consume(count);
+    }
+}
+
+/// A trace's bytes.
+pub struct Input {
+    name: String,
+    reader: Box<dyn Read + Send>,
+    compression: Compression,
+    used: Arc<AtomicU64>,
+    total: Option<u64>,
+    window: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Content bytes before `start`.
+    consumed: u64,
+    ended: bool,
+    lines: u64,
+}
+
+impl Input {
+    /// Opens a file, or stdin if `path` is `-`.
+    ///
+    /// # Errors
+    /// If it is not there, cannot be read, is empty, a directory or an archive.
+    pub fn open(path: &str) -> Result<Input, TraceError> {
+        if path == "-" {
+            return Input::new("stdin", None, io::stdin());
+        }
+        let failed = |error: &io::Error| {
+            let hint = if error.kind() == ErrorKind::NotFound {
+                "; give a path, - for stdin, or a workload as synth:NAME"
+            } else {
+                ""
+            };
+            TraceError::new(
+                Kind::Io,
+                path,
+                Place::Whole,
+                format!("cannot be opened: {}{hint}", plain(error)),
+            )
+        };
+        let metadata = std::fs::metadata(Path::new(path)).map_err(|error| failed(&error))?;
+        if metadata.is_dir() {
+            let message = "is a directory; name a trace file in it";
+            return Err(TraceError::new(Kind::Io, path, Place::Whole, message));
+        }
+        let total = metadata.is_file().then_some(metadata.len());
+        let file = File::open(Path::new(path)).map_err(|error| failed(&error))?;
+        Input::new(path, total, file)
+    }
+
+    /// The bytes in memory, compressed or not, named `name` in errors.
+    ///
+    /// # Errors
+    /// As [`Input::open`].
+    pub fn from_bytes(name: &str, bytes: impl Into<Vec<u8>>) -> Result<Input, TraceError> {
+        let bytes = bytes.into();
+        let total = bytes.len() as u64;
+        Input::new(name, Some(total), Cursor::new(bytes))
+    }
+
+    fn new(
+        name: &str,
+        total: Option<u64>,
+        mut stored: impl Read + Send + 'static,
+    ) -> Result<Input, TraceError> {
+        const HEAD_BYTES: u64 = 512;
+        let fail = |kind, message: String| TraceError::new(kind, name, Place::Whole, message);
+        let mut head = Vec::new();
+        (&mut stored)
+            .take(HEAD_BYTES)
+            .read_to_end(&mut head)
+            .map_err(|error| fail(Kind::Io, format!("cannot be read: {}", plain(&error))))?;
+        if head.is_empty() {
+            return Err(fail(Kind::Empty, "is empty: there is no request in it".to_owned()));
+        }
+        if let Some(what) = unreadable(&head) {
+            return Err(fail(Kind::Format, format!("is {what}")));
+        }
+        let compression = Compression::of(&head);
+        let used = Arc::new(AtomicU64::new(0));
+        let stored = Cursor::new(head).chain(stored);
+        let reader = decompressed(compression, stored, &used)
+            .map_err(|error| fail(Kind::Io, format!("cannot be decompressed: {error}")))?;
+        let mut input = Input {
+            name: name.to_owned(),
+            reader,
+            compression,
+            used,
+            total,
+            window: vec![0; WINDOW_BYTES],
+            start: 0,
+            end: 0,
+            consumed: 0,
+            ended: false,
+            lines: 0,
+        };
+        let head = input.peek(HEAD_BYTES as usize)?;
+        if head.is_empty() {
+            return Err(fail(Kind::Empty, "is empty once decompressed".to_owned()));
+        }
+        if let Some(what) = unreadable(head) {
+            return Err(fail(Kind::Format, format!("holds {what}")));
+        }
+        Ok(input)
+    }
+
+    /// What the user called it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Stored bytes used, and all of them if that is known.
+    #[must_use]
+    pub fn progress(&self) -> Option<(u64, u64)> {
+        // Reading runs ahead of decoding by what the window still holds.
+        let ahead = if self.compression == Compression::None { self.end - self.start } else { 0 };
+        let used = self.used.load(Ordering::Relaxed);
+        self.total.map(|total| (used.saturating_sub(ahead as u64).min(total), total))
+    }
+
+    /// Size of the content, if the file is not compressed and its size is known.
+    pub(crate) fn content_bytes(&self) -> Option<u64> {
+        self.total.filter(|_| self.compression == Compression::None)
+    }
+
+    /// The next `count` bytes without consuming them; fewer only at the end.
+    ///
+    /// # Errors
+    /// If the file cannot be read or decompressed.
+    pub fn peek(&mut self, count: usize) -> Result<&[u8], TraceError> {
+        let count = count.min(PEEK_BYTES_MAX);
+        while self.end - self.start < count && !self.ended {
+            self.refill()?;
+        }
+        Ok(&self.window[self.start..self.end.min(self.start + count)])
+    }
+
+    /// The number of the line that [`Input::next_line`] gave last, from 1.
+    pub(crate) fn line(&self) -> u64 {
+        self.lines
+    }
+
+    /// The byte of the content that is consumed next.
+    pub(crate) fn byte(&self) -> u64 {
+        self.consumed
+    }
+
+    /// The next line without its end; the last one may lack it.
+    pub(crate) fn next_line(&mut self) -> Result<Option<&[u8]>, TraceError> {
+        let mut searched = 0;
+        loop {
+            let found = memchr::memchr(b'\n', &self.window[self.start + searched..self.end]);
+            let bytes = match found {
+                Some(at) => searched + at,
+                None => self.end - self.start,
+            };
+            if bytes > LINE_BYTES_MAX {
+                return Err(self.line_too_long());
+            }
+            let last = found.is_none() && self.ended;
+            if found.is_some() || (last && bytes > 0) {
+                let from = self.start;
+                let step = bytes + usize::from(found.is_some());
+                self.start += step;
+                self.consumed += step as u64;
+                self.lines += 1;
+                let line = &self.window[from..from + bytes];
+                return Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)));
+            }
+            if last {
+                return Ok(None);
+            }
+            searched = bytes;
+            self.refill()?;
+        }
+    }
+
+    /// The next `count` bytes; fewer, without consuming them, at the end.
+    pub(crate) fn next_record(&mut self, count: usize) -> Result<&[u8], TraceError> {
+        if self.end - self.start < count {
+            let there = self.peek(count)?.len();
+            if there < count {
+                return self.peek(count);
+            }
+        }
+        let from = self.start;
+        self.start += count;
+        self.consumed += count as u64;
+        Ok(&self.window[from..from + count])
+    }
+
+    /// Moves what is left to the front and reads behind it.
+    fn refill(&mut self) -> Result<(), TraceError> {
+        self.window.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        assert!(self.end < self.window.len(), "nothing asks for more than a window");
+        loop {
+            match self.reader.read(&mut self.window[self.end..]) {
+                Ok(count) => {
+                    self.end += count;
+                    self.ended = count == 0;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.unread(&error)),
+            }
+        }
+    }
+
+    #[cold]
+    fn line_too_long(&self) -> TraceError {
+        TraceError::new(
+            Kind::Syntax,
+            &self.name,
+            Place::Line(self.lines + 1),
+            "is longer than 64 KiB: this is not a text trace; --format vscsi reads binary ones",
+        )
+    }
+
+    #[cold]
+    fn unread(&self, error: &io::Error) -> TraceError {
+        let used = self.used.load(Ordering::Relaxed);
+        let decoded = self.consumed + (self.end - self.start) as u64;
+        let how = self.compression.name();
+        if self.compression == Compression::None {
+            let message = format!("cannot be read on: {}", plain(error));
+            return TraceError::new(Kind::Io, &self.name, Place::StoredByte(used), message);
+        }
+        let (kind, message) = if error.kind() == ErrorKind::UnexpectedEof {
+            (
+                Kind::Truncated,
+                format!(
+                    "the {how} data stops in the middle, after {decoded} bytes of content: the \
+                     file is cut short; copy it again"
+                ),
+            )
+        } else if error.to_string().contains("memory") {
+            (
+                Kind::Corrupt,
+                format!(
+                    "the {how} data asks for too much memory; unpack it first and give the plain \
+                     file or pipe it to -"
+                ),
+            )
+        } else {
+            (
+                Kind::Corrupt,
+                format!(
+                    "the {how} data is damaged ({}), after {decoded} bytes of content; copy the \
+                     file again",
+                    plain(error)
+                ),
+            )
+        };
+        TraceError::new(kind, &self.name, Place::StoredByte(used), message)
+    }
+}
+
+fn decompressed(
+    compression: Compression,
+    stored: impl Read + Send + 'static,
+    used: &Arc<AtomicU64>,
+) -> io::Result<Box<dyn Read + Send>> {
+    let used = Arc::clone(used);
+    if compression == Compression::None {
+        return Ok(Box::new(Stored { inner: stored, used }));
+    }
+    let stored = Stored { inner: BufReader::with_capacity(64 << 10, stored), used };
+    Ok(match compression {
+        Compression::None => unreachable!("returned above"),
+        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(stored)),
+        Compression::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(stored)?),
+        Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(stored)),
+        Compression::Xz => {
+            let flags = liblzma::stream::CONCATENATED;
+            let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY_BYTES_MAX, flags)
+                .map_err(io::Error::other)?;
+            Box::new(liblzma::bufread::XzDecoder::new_stream(stored, stream))
+        }
+    })
+}
+
+/// An I/O error in words, without the number of the system.
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
