@@ -120,6 +120,9 @@ pub struct Description {
     pub buffer_blocks: u64,
     /// Costs to plan with.
     pub costs: Costs,
+    /// How many I/Os the drive can work at side by side. A `Drive` is one server: an executor that
+    /// wants more in open loop runs that many servers of the same speed. 1 for every disk.
+    pub channels: u32,
 }
 
 /// Serves one I/O at a time, in virtual time, and tells how long it took and why.
@@ -138,6 +141,14 @@ pub trait Drive: Send {
     /// finished, so I/O that arrives in it waits for its end.
     fn background(&mut self, now: Nanos, idle_since: Nanos, pending: &[Io]) -> Option<Nanos> {
         let _ = (now, idle_since, pending);
+        None
+    }
+
+    /// The earliest time at which [`Drive::background`] has something to do for a drive idle since
+    /// `idle_since`, if nothing arrives meanwhile; `None` for never. An executor with idle time to
+    /// give calls `background` then, and again at the end of each step, until it answers `None`.
+    fn background_from(&self, idle_since: Nanos) -> Option<Nanos> {
+        let _ = idle_since;
         None
     }
 

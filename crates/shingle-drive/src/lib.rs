@@ -1,2 +1,30 @@
 //! Drive models in virtual time.
+//!
+//! A [`drive::Drive`] takes an I/O and says when it was done and where the time went. Drives are
+//! made by name from [`registry`]; what each is made of stands in its parameter sheet under `data/`,
+//! every figure with its source, and can be overridden by the user. [`anchors`] runs published
+//! measurements on the models and tells how far off they are.
+//!
+//! | file | what |
+//! |---|---|
+//! | `drive.rs` | the seam: what a drive is asked, and what it answers |
+//! | `registry.rs` | names, settings, `make` |
+//! | `sheet.rs`, `data/` | parameter sheets and overrides |
+//! | `mech.rs` | arm, platter and read-ahead of every disk with mechanics |
+//! | `ring.rs`, `runs.rs` | the log of a buffer; where bands and tracks lie |
+//! | `ssd.rs`, `conventional.rs`, `emulator.rs`, `drive_managed/` | the drives |
+//! | `anchors.rs` | published measurements against the models |
+
+mod contents;
+mod conventional;
+mod cost;
 pub mod drive;
+mod emulator;
+mod mech;
+pub mod registry;
+mod ring;
+pub mod rng;
+mod runs;
+pub mod sheet;
+mod ssd;
+mod turnover;

@@ -1,0 +1,83 @@
+//! Where each block's newest stamp lies, for checking runs: beside the drive, moved by its moves.
+//!
+//! A wrong move in a drive shows up as a wrong read. Nothing is kept, and nothing allocated, until
+//! the first I/O that carries stamps.
+
+use crate::drive::{Io, Stamp};
+use shingle_core::units::Op;
+use std::collections::HashMap;
+
+/// Stamps at their native places and in slots of the buffer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Contents {
+    on: bool,
+    native: HashMap<u64, Stamp>,
+    slots: HashMap<u32, Stamp>,
+    /// Blocks held in the drive's memory.
+    held: HashMap<u64, Stamp>,
+}
+
+impl Contents {
+    /// Called with the data of each I/O: the first stamps turn the keeping on.
+    #[inline]
+    pub(crate) fn see(&mut self, data: &[Stamp]) {
+        self.on |= !data.is_empty();
+    }
+
+    /// Whether stamps are kept.
+    #[inline]
+    pub(crate) fn on(&self) -> bool {
+        self.on
+    }
+
+    /// Writes to a slot of the buffer.
+    pub(crate) fn put_slot(&mut self, slot: u32, stamp: Stamp) {
+        self.slots.insert(slot, stamp);
+    }
+
+    /// Writes to the native place.
+    pub(crate) fn put_native(&mut self, block: u64, stamp: Stamp) {
+        self.native.insert(block, stamp);
+    }
+
+    /// Writes to memory.
+    pub(crate) fn put_held(&mut self, block: u64, stamp: Stamp) {
+        self.held.insert(block, stamp);
+    }
+
+    /// Reads a slot of the buffer.
+    pub(crate) fn slot(&self, slot: u32) -> Stamp {
+        self.slots.get(&slot).copied().unwrap_or(0)
+    }
+
+    /// Reads the native place.
+    pub(crate) fn native(&self, block: u64) -> Stamp {
+        self.native.get(&block).copied().unwrap_or(0)
+    }
+
+    /// Reads memory.
+    pub(crate) fn held(&self, block: u64) -> Stamp {
+        self.held.get(&block).copied().unwrap_or(0)
+    }
+
+    /// Cleaning: the slot's stamp goes home.
+    pub(crate) fn slot_to_native(&mut self, slot: u32, block: u64) {
+        if self.on {
+            let stamp = self.slots.remove(&slot).unwrap_or(0);
+            self.native.insert(block, stamp);
+        }
+    }
+}
+
+impl Contents {
+    /// Serves the stamps of an I/O of a drive that keeps every block at its native place.
+    pub(crate) fn serve_native(&mut self, io: &Io, data: &mut [Stamp]) {
+        for (block, stamp) in (io.block.0..).zip(data) {
+            match io.op {
+                Op::Read => *stamp = self.native(block),
+                Op::Write => self.put_native(block, *stamp),
+                Op::Trim | Op::Flush => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The emulators of SAC's and PORE's prototypes: a FIFO buffer of blocks before bands.
+//!
+//! | | SAC (emulator v2) | PORE (SMR simulator v1) |
+//! |---|---|---|
+//! | a buffered block is written | appended again, the old copy becomes a hole | updated in place, keeps its turn |
+//! | full | as many slots between tail and end as there are | the same |
+//! | then | the band of the oldest block is cleaned: all its blocks leave | the same |
+//! | holes | released when the tail reaches them | the same |
+//!
+//! They say how many bands are rewritten, exactly as the prototypes do; their times are SAC's
+//! costs. For times with a head that moves, take a drive-managed disk.
+
+use crate::contents::Contents;
+use crate::cost::CostValues;
+use crate::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
+use crate::registry::{Buffer, DriveError, Recipe, Timing};
+use crate::ring::Ring;
+use crate::runs::Runs;
+use crate::turnover::Turnover;
+use serde::Deserialize;
+use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
+
+/// What becomes of a block that is written while the buffer holds it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rewrite {
+    /// It is appended again.
+    Append,
+    /// It is updated where it is.
+    InPlace,
+}
+
+#[derive(Deserialize)]
+struct Values {
+    buffer_blocks: u64,
+    band_first_bytes: u64,
+    band_step_bytes: u64,
+    band_classes: u64,
+    bands_per_class: u64,
+}
+
+/// See the module.
+#[derive(Clone)]
+pub(crate) struct Emulator {
+    rewrite: Rewrite,
+    ring: Ring,
+    bands: Runs,
+    turnover: Turnover,
+    costs: CostValues,
+    was_full: bool,
+    description: Description,
+    counters: Counters,
+    contents: Contents,
+}
+
+impl Emulator {
+    pub(crate) fn make(recipe: &Recipe, rewrite: Rewrite) -> Result<Box<dyn Drive>, DriveError> {
+        if recipe.settings.timing == Some(Timing::Mechanics) {
+            return Err(recipe.refuse("an emulator has no mechanics; use --drive-timing cost"));
+        }
+        if recipe.settings.idle_cleaning == Some(true) {
+            return Err(recipe.refuse("the emulators clean only when full, never in idle time"));
+        }
+        let values: Values = recipe.sheet.values();
+        let costs: CostValues = recipe.sheet.values();
+        let slots = match recipe.settings.buffer {
+            Buffer::Real => values.buffer_blocks,
+            Buffer::Bytes(bytes) => bytes / BLOCK_BYTES,
+            Buffer::Limits { log_bytes, extents } => (log_bytes / BLOCK_BYTES).min(extents),
+        };
+        let slots = u32::try_from(slots).ok().filter(|&slots| (1..=1 << 29).contains(&slots));
+        let Some(slots) = slots else {
+            return Err(recipe.refuse("the buffer holds from 1 to 2^29 blocks of 4 KiB"));
+        };
+        let classes: Vec<(u64, u64)> = (0..values.band_classes)
+            .map(|class| values.band_first_bytes + class * values.band_step_bytes)
+            .map(|bytes| (bytes / BLOCK_BYTES, values.bands_per_class))
+            .collect();
+        let disk_blocks = classes.iter().map(|&(blocks, bands)| blocks * bands).sum();
+        if disk_blocks > 1 << 40 || values.band_classes * values.bands_per_class > 1 << 28 {
+            return Err(recipe.refuse("at most 2^40 blocks in 2^28 bands"));
+        }
+        let bands = Runs::new(&classes, disk_blocks);
+        let count = usize::try_from(bands.units()).expect("at most 2^28");
+        let description = Description {
+            disk_blocks,
+            bands: Some(bands.zone_map()),
+            buffer_blocks: u64::from(slots),
+            costs: costs.plan(),
+            channels: 1,
+        };
+        Ok(Box::new(Emulator {
+            rewrite,
+            ring: Ring::new(slots, count),
+            turnover: Turnover::new(count, u64::from(slots)),
+            bands,
+            costs,
+            was_full: false,
+            description,
+            counters: Counters::default(),
+            contents: Contents::default(),
+        }))
+    }
+
+    /// The band of a block.
+    #[inline]
+    fn band(&self, block: u64) -> usize {
+        usize::try_from(self.bands.place(block).unit).unwrap_or(usize::MAX)
+    }
+
+    /// Writes one block. Returns the time cleaning took.
+    fn write(&mut self, block: u64, stamp: Option<Stamp>) -> Nanos {
+        let band = self.band(block);
+        self.counters.buffer_written_blocks += 1;
+        if self.rewrite == Rewrite::InPlace
+            && let Some(slot) = self.ring.find(block)
+        {
+            self.counters.buffer_write_hits += 1;
+            self.put(slot, stamp);
+            return Nanos::ZERO;
+        }
+        // A full ring has a live tail, and cleaning its band moves the tail: once is enough.
+        let clean =
+            if self.ring.used() == self.ring.capacity() { self.clean() } else { Nanos::ZERO };
+        let (slot, again) = self.ring.append(block, band, true, self.counters.written_blocks);
+        self.counters.buffer_write_hits += u64::from(again);
+        self.was_full |= self.ring.used() == self.ring.capacity();
+        self.put(slot, stamp);
+        clean
+    }
+
+    fn put(&mut self, slot: u32, stamp: Option<Stamp>) {
+        if let Some(stamp) = stamp {
+            self.contents.put_slot(slot, stamp);
+        }
+    }
+
+    /// Reads, collects and rewrites the band of the oldest block.
+    fn clean(&mut self) -> Nanos {
+        let Some(oldest) = self.ring.oldest() else { return Nanos::ZERO };
+        let band = self.band(self.ring.block(oldest));
+        let mut collected = 0;
+        while let Some(slot) = self.ring.first_of(band) {
+            self.contents.slot_to_native(slot, self.ring.block(slot));
+            self.ring.remove(slot, band);
+            collected += 1;
+        }
+        let before = self.counters.buffer_evicted_blocks;
+        let again = self.turnover.cleaned(band, before, before + collected);
+        let bytes = self.bands.unit(band as u64).1 * BLOCK_BYTES;
+        let counters = &mut self.counters;
+        counters.buffer_evicted_blocks += collected;
+        counters.rmw += 1;
+        counters.truncated += u64::from(again);
+        counters.rmw_read_bytes += bytes;
+        counters.band_bytes_written += bytes;
+        self.costs.rmw(collected)
+    }
+
+    fn read(&mut self, io: &Io, data: &mut [Stamp]) -> Nanos {
+        let blocks = io.block.0..io.block.0 + io.count;
+        for (at, block) in blocks.enumerate() {
+            let slot = self.ring.find(block);
+            match slot {
+                Some(_) => self.counters.buffer_read_blocks += 1,
+                None => self.counters.native_read_blocks += 1,
+            }
+            if let Some(stamp) = data.get_mut(at) {
+                *stamp =
+                    slot.map_or_else(|| self.contents.native(block), |s| self.contents.slot(s));
+            }
+        }
+        self.counters.read_blocks += io.count;
+        self.costs.read(io.count)
+    }
+
+    /// Drops the buffered blocks among `blocks`.
+    fn trim(&mut self, io: &Io) {
+        let end = io.block.0 + io.count;
+        if io.count <= u64::from(self.ring.used()) {
+            for block in io.block.0..end {
+                if let Some(slot) = self.ring.find(block) {
+                    self.ring.remove(slot, self.band(block));
+                }
+            }
+            return;
+        }
+        // A large range: rather each band that has live blocks in it.
+        let bands = self.band(io.block.0)..=self.band(end - 1);
+        for band in bands {
+            let mut next = self.ring.first_of(band);
+            while let Some(slot) = next {
+                next = self.ring.next_of(band, slot);
+                if (io.block.0..end).contains(&self.ring.block(slot)) {
+                    self.ring.remove(slot, band);
+                }
+            }
+        }
+    }
+}
+
+impl Drive for Emulator {
+    fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
+        self.contents.see(data);
+        let (mut transfer, mut clean) = (Nanos::ZERO, Nanos::ZERO);
+        match io.op {
+            Op::Read => {
+                transfer = self.read(io, data);
+                self.counters.read_time += transfer;
+            }
+            Op::Write => {
+                for at in 0..io.count {
+                    let stamp = usize::try_from(at).ok().and_then(|at| data.get(at)).copied();
+                    clean += self.write(io.block.0 + at, stamp);
+                    self.counters.written_blocks += 1;
+                }
+                transfer = self.costs.log(io.count);
+                self.counters.log_bytes_written += io.count * BLOCK_BYTES;
+                self.counters.log_time += transfer;
+                self.counters.clean_time += clean;
+            }
+            Op::Trim if io.count > 0 => self.trim(io),
+            // Nothing is volatile here.
+            Op::Trim | Op::Flush => {}
+        }
+        Served { done: now + transfer + clean, transfer, clean, ..Served::default() }
+    }
+
+    fn drain(&mut self, now: Nanos) -> Nanos {
+        let mut clean = Nanos::ZERO;
+        while self.ring.live() > 0 {
+            clean += self.clean();
+        }
+        self.counters.clean_time += clean;
+        now + clean
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn buffer(&self) -> BufferState {
+        BufferState {
+            blocks: u64::from(self.ring.live()),
+            bands: u64::from(self.ring.live_bands()),
+            extents: u64::from(self.ring.entries()),
+            log_bytes: u64::from(self.ring.used()) * BLOCK_BYTES,
+            was_full: self.was_full,
+        }
+    }
+
+    fn buffer_horizon(&self) -> u64 {
+        self.ring.horizon(self.counters.written_blocks)
+    }
+
+    fn description(&self) -> &Description {
+        &self.description
+    }
+
+    fn copy(&self) -> Box<dyn Drive> {
+        Box::new(self.clone())
+    }
+
+    fn check(&self) {
+        self.ring.check(|block| self.band(block));
+    }
+}

@@ -1,0 +1,246 @@
+//! Drives by name: one line each.
+
+use crate::conventional::Conventional;
+use crate::drive::Drive;
+use crate::emulator::{Emulator, Rewrite};
+pub use crate::sheet::{Overrides, Parameter, Value};
+use crate::sheet::{Sheet, nearest_first};
+use crate::ssd::Ssd;
+use shingle_core::units::Nanos;
+use thiserror::Error;
+
+/// How I/O is timed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Timing {
+    /// Arm, platter and bus.
+    Mechanics,
+    /// The papers' costs: `L_read` a read, `R(x)` a band with `x` dirty blocks.
+    Cost,
+}
+
+/// How large the buffer is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Buffer {
+    /// As the sheet says.
+    #[default]
+    Real,
+    /// This many bytes of log, and one map entry for each 4 KiB of them.
+    Bytes(u64),
+    /// Both limits.
+    Limits {
+        /// Bytes of log.
+        log_bytes: u64,
+        /// Map entries.
+        extents: u64,
+    },
+}
+
+/// What a user may ask of a drive beside its parameters. `None` leaves it to the drive.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Timing. By default emulators take cost, disks mechanics.
+    pub timing: Option<Timing>,
+    /// Size of the buffer.
+    pub buffer: Buffer,
+    /// Whether bands are cleaned in idle time.
+    pub idle_cleaning: Option<bool>,
+    /// How long a drive is idle before it cleans.
+    pub idle_delay: Option<Nanos>,
+    /// `drive.NAME=VALUE`.
+    pub overrides: Overrides,
+}
+
+/// Why a drive cannot be made. Displays as one line.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DriveError {
+    /// There is no such drive.
+    #[error("No drive `{name}`; there are {names}")]
+    UnknownDrive {
+        /// As asked for.
+        name: String,
+        /// Those there are, nearest first.
+        names: String,
+    },
+    /// There is no such parameter.
+    #[error("No parameter `{name}`; there are {names}")]
+    UnknownParameter {
+        /// As asked for.
+        name: String,
+        /// Those there are, nearest first.
+        names: String,
+    },
+    /// The value is none the parameter can have.
+    #[error("{0}")]
+    BadValue(String),
+    /// The drive cannot do what was asked.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// What the maker of a drive gets.
+pub(crate) struct Recipe<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) sheet: &'a Sheet,
+    pub(crate) settings: &'a Settings,
+}
+
+impl Recipe<'_> {
+    /// An error that names the drive.
+    pub(crate) fn refuse(&self, what: &str) -> DriveError {
+        DriveError::Refused(format!("{}: {what}", self.name))
+    }
+}
+
+type Make = fn(&Recipe) -> Result<Box<dyn Drive>, DriveError>;
+
+/// One kind of drive.
+pub struct DriveEntry {
+    /// Name, as in `-d NAME`.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// Whether it has bands, and a buffer before them.
+    pub shingled: bool,
+    sheet: &'static str,
+    make: Make,
+}
+
+impl DriveEntry {
+    /// The parameters, as the sheet has them.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<Parameter> {
+        Sheet::parse(self.sheet).parameters()
+    }
+
+    fn build(&self, prefix: &str, settings: &Settings) -> Result<Box<dyn Drive>, DriveError> {
+        let mut sheet = Sheet::parse(self.sheet);
+        sheet.apply(prefix, &settings.overrides)?;
+        (self.make)(&Recipe { name: self.name, sheet: &sheet, settings })
+    }
+}
+
+macro_rules! entry {
+    ($name:literal, $shingled:literal, $make:expr, $about:literal) => {
+        DriveEntry {
+            name: $name,
+            about: $about,
+            shingled: $shingled,
+            sheet: include_str!(concat!("../data/", $name, ".toml")),
+            make: $make,
+        }
+    };
+}
+
+static DRIVES: &[DriveEntry] = &[
+    entry!(
+        "sac-emulator",
+        true,
+        |r| Emulator::make(r, Rewrite::Append),
+        "SAC's emulator: FIFO log, bands 20 to 41 MB"
+    ),
+    entry!(
+        "pore-emulator",
+        true,
+        |r| Emulator::make(r, Rewrite::InPlace),
+        "PORE's emulator: FIFO buffer, bands 18 MiB"
+    ),
+    entry!("cmr5900", false, Conventional::make, "a conventional 5 TB disk of the 5900 rpm class"),
+    entry!("cmr7200", false, Conventional::make, "a conventional 500 GB disk of 7200 rpm"),
+];
+
+static SSDS: &[DriveEntry] =
+    &[entry!("pcie-ssd", false, Ssd::make, "a PCIe SSD, 28 us for each 4 KiB (SAC)")];
+
+/// All drives.
+#[must_use]
+pub fn drives() -> &'static [DriveEntry] {
+    DRIVES
+}
+
+/// All SSDs.
+#[must_use]
+pub fn ssds() -> &'static [DriveEntry] {
+    SSDS
+}
+
+/// The drive called `name`.
+///
+/// # Errors
+/// If there is none, or it cannot be made with these settings.
+pub fn make(name: &str, settings: &Settings) -> Result<Box<dyn Drive>, DriveError> {
+    find(DRIVES, name)?.build("drive", settings)
+}
+
+/// The SSD called `name`.
+///
+/// # Errors
+/// If there is none, or it cannot be made with these settings.
+pub fn make_ssd(name: &str, settings: &Settings) -> Result<Box<dyn Drive>, DriveError> {
+    find(SSDS, name)?.build("ssd", settings)
+}
+
+/// The entry called `name`, of a drive or an SSD.
+///
+/// # Errors
+/// If there is none.
+pub fn entry(name: &str) -> Result<&'static DriveEntry, DriveError> {
+    find(SSDS, name).or_else(|_| find(DRIVES, name))
+}
+
+fn find(entries: &'static [DriveEntry], name: &str) -> Result<&'static DriveEntry, DriveError> {
+    entries.iter().find(|entry| entry.name == name).ok_or_else(|| DriveError::UnknownDrive {
+        name: name.to_owned(),
+        names: nearest_first(name, entries.iter().map(|entry| entry.name)).join(", "),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_has_a_source_and_every_drive_can_be_made() {
+        for entry in drives().iter().chain(ssds()) {
+            for parameter in entry.parameters() {
+                let name = format!("{} {}", entry.name, parameter.name);
+                assert!(!parameter.source.trim().is_empty(), "{name} has no source");
+                assert!(!parameter.about.trim().is_empty(), "{name} is not explained");
+            }
+            let drive = entry.build("drive", &Settings::default()).expect(entry.name);
+            drive.check();
+            assert!(drive.description().disk_blocks > 0);
+            assert_eq!(entry.shingled, drive.description().bands.is_some());
+        }
+    }
+
+    #[test]
+    fn every_parameter_is_used_and_takes_its_own_value_back() {
+        for entry in drives().iter().chain(ssds()) {
+            for parameter in entry.parameters() {
+                let set = Overrides::new().with(&parameter.name, &parameter.value.to_string());
+                let settings = Settings { overrides: set, ..Settings::default() };
+                if let Err(error) = entry.build("drive", &settings) {
+                    panic!("{} {}: {error}", entry.name, parameter.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_or_value_is_answered_in_one_line() {
+        let wrong = |name: &str, value: &str| {
+            let overrides = Overrides::new().with(name, value);
+            let made = make("st8000as0002", &Settings { overrides, ..Settings::default() });
+            made.err().expect("refused").to_string()
+        };
+        assert!(wrong("rmp", "7200").starts_with("No parameter `drive.rmp`; there are rpm, "));
+        let message = wrong("rpm", "fast");
+        assert!(message.contains("not `fast`; for example drive.rpm=5980"), "{message}");
+        assert!(wrong("write_cache", "7").contains("`on` or `off`"));
+        assert!(wrong("rpm", "0").contains("from "));
+        let error = make("st800", &Settings::default()).err().expect("refused").to_string();
+        assert!(error.starts_with("No drive `st800`; there are st8000as0002, "), "{error}");
+        assert_eq!(error.lines().count(), 1);
+    }
+}

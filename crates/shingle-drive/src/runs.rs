@@ -1,0 +1,166 @@
+//! Where equal units (tracks, bands) of a taper lie: block to unit and back without division.
+
+use shingle_core::zones::ZoneMap;
+
+/// Units of one size, laid one after another; several such runs, from block 0 on.
+#[derive(Clone, Debug)]
+pub(crate) struct Runs {
+    runs: Vec<Run>,
+    /// For each stretch of `1 << shift` blocks, the run its first block lies in.
+    coarse: Vec<u32>,
+    shift: u32,
+    end: u64,
+}
+
+/// One run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) first: u64,
+    pub(crate) first_unit: u64,
+    pub(crate) unit_blocks: u64,
+    /// `⌊2^64 / unit_blocks⌋ + 1`: the high half of a product with it is the quotient, exact for
+    /// every offset below `2^64 / unit_blocks`.
+    magic: u64,
+}
+
+/// Where a block lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) run: usize,
+    pub(crate) unit: u64,
+    pub(crate) offset: u64,
+}
+
+impl Run {
+    /// `blocks / unit_blocks`, by multiplication.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)] // the high half of a product of 64 bits has 64 bits
+    pub(crate) fn units_in(&self, blocks: u64) -> u64 {
+        ((u128::from(blocks) * u128::from(self.magic)) >> 64) as u64
+    }
+
+    /// `blocks % unit_blocks`, by multiplication.
+    #[inline]
+    pub(crate) fn rest_in(&self, blocks: u64) -> u64 {
+        blocks - self.units_in(blocks) * self.unit_blocks
+    }
+}
+
+impl Runs {
+    /// Runs from `(unit_blocks, units)` pairs, cut at `end` blocks; the last is prolonged to it.
+    pub(crate) fn new(pairs: &[(u64, u64)], end: u64) -> Runs {
+        assert!(!pairs.is_empty() && end > 0, "at least one run of one block");
+        let (mut first, mut first_unit, mut runs) = (0, 0, Vec::with_capacity(pairs.len()));
+        for &(unit_blocks, units) in pairs {
+            if first >= end {
+                break;
+            }
+            assert!(unit_blocks >= 2 && units > 0, "units of two blocks or more");
+            runs.push(Run { first, first_unit, unit_blocks, magic: u64::MAX / unit_blocks + 1 });
+            first += unit_blocks * units;
+            first_unit += units;
+        }
+        // About four stretches a run keep the search after the look-up at a step or none.
+        let stretches = 4 * runs.len() as u64;
+        let shift = end.div_ceil(stretches).next_power_of_two().trailing_zeros();
+        let coarse = (0..=(end >> shift)).map(|at| {
+            let block = at << shift;
+            u32::try_from(runs.partition_point(|run| run.first <= block) - 1).expect("few runs")
+        });
+        Runs { coarse: coarse.collect(), runs, shift, end }
+    }
+
+    /// Where `block` lies.
+    #[inline]
+    pub(crate) fn place(&self, block: u64) -> Place {
+        debug_assert!(block < self.end, "block {block} of {}", self.end);
+        let mut run = self.coarse[usize::try_from(block >> self.shift).unwrap_or(0)] as usize;
+        while run + 1 < self.runs.len() && self.runs[run + 1].first <= block {
+            run += 1;
+        }
+        let this = &self.runs[run];
+        let inside = block - this.first;
+        let units = this.units_in(inside);
+        Place { run, unit: this.first_unit + units, offset: inside - units * this.unit_blocks }
+    }
+
+    /// The run with number `run`.
+    #[inline]
+    pub(crate) fn run(&self, run: usize) -> &Run {
+        &self.runs[run]
+    }
+
+    /// All runs.
+    pub(crate) fn all(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// First block of `unit`, and its blocks as far as the end allows.
+    pub(crate) fn unit(&self, unit: u64) -> (u64, u64) {
+        let run = &self.runs[self.runs.partition_point(|run| run.first_unit <= unit) - 1];
+        let first = run.first + (unit - run.first_unit) * run.unit_blocks;
+        (first, run.unit_blocks.min(self.end.saturating_sub(first)))
+    }
+
+    /// How many units there are, the last perhaps cut.
+    pub(crate) fn units(&self) -> u64 {
+        self.place(self.end - 1).unit + 1
+    }
+
+    /// Blocks in all units.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The same as a map for hosts.
+    pub(crate) fn zone_map(&self) -> ZoneMap {
+        let next = self.runs.iter().skip(1).map(|run| run.first_unit).chain([self.units()]);
+        let pairs: Vec<(u64, u64)> = self
+            .runs
+            .iter()
+            .zip(next)
+            .map(|(run, end)| (run.unit_blocks, end - run.first_unit))
+            .collect();
+        ZoneMap::runs(&pairs, self.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shingle_core::units::{Block, Zone};
+
+    #[test]
+    fn every_block_is_where_the_zone_map_says() {
+        for (pairs, end) in [
+            (vec![(7, 3), (5, 4), (2, 2)], 60),
+            (vec![(10, 1)], 95),
+            (vec![(464, 15), (463, 15), (241, 15)], 16_000),
+        ] {
+            let runs = Runs::new(&pairs, end);
+            let map = runs.zone_map();
+            assert_eq!(map.count() as u64, runs.units());
+            for block in 0..end {
+                let place = runs.place(block);
+                let zone = map.zone(Block(block));
+                assert_eq!(u64::from(zone.0), place.unit, "block {block}");
+                assert_eq!(block - map.first_block(zone).0, place.offset);
+                assert_eq!(runs.unit(place.unit), (map.first_block(zone).0, map.blocks(zone)));
+            }
+        }
+    }
+
+    #[test]
+    fn division_by_multiplication_is_exact_at_every_border() {
+        let runs = Runs::new(&[(5000, 1_000_000), (10_000, 400_000)], 9_000_000_000);
+        for unit in (0..1_400_000).step_by(997) {
+            let (first, blocks) = runs.unit(unit);
+            assert_eq!(runs.place(first).unit, unit);
+            assert_eq!(
+                runs.place(first + blocks - 1),
+                Place { unit, offset: blocks - 1, ..runs.place(first) }
+            );
+        }
+        assert_eq!(runs.zone_map().zone(Block(5000)), Zone(1));
+    }
+}

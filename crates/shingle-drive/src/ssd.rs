@@ -1,0 +1,85 @@
+//! An SSD as one server with a fixed time for each 4 KiB.
+//!
+//! Closed-loop runs add up its service times, as SAC does. In open loop an executor may run
+//! [`Description::channels`] of these servers side by side: the drive itself never overlaps I/O.
+//! No flash translation layer: nothing here wears or collects garbage.
+
+use crate::contents::Contents;
+use crate::drive::{Costs, Counters, Description, Drive, Io, Served, Stamp};
+use crate::registry::{DriveError, Recipe, Timing};
+use serde::Deserialize;
+use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
+
+#[derive(Deserialize)]
+struct Values {
+    capacity_bytes: u64,
+    us_per_block: u64,
+    channels: u64,
+}
+
+/// See the module.
+#[derive(Clone)]
+pub(crate) struct Ssd {
+    block: Nanos,
+    description: Description,
+    counters: Counters,
+    contents: Contents,
+}
+
+impl Ssd {
+    pub(crate) fn make(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
+        if recipe.settings.timing == Some(Timing::Mechanics) {
+            return Err(recipe.refuse("an SSD has no mechanics; leave its timing at cost"));
+        }
+        let values: Values = recipe.sheet.values();
+        let block = Nanos::from_micros(values.us_per_block);
+        let costs = Costs { read: block, rmw_base: Nanos::ZERO, rmw_per_block: block };
+        let description = Description {
+            disk_blocks: values.capacity_bytes / BLOCK_BYTES,
+            bands: None,
+            buffer_blocks: 0,
+            costs,
+            channels: u32::try_from(values.channels).unwrap_or(u32::MAX),
+        };
+        let (counters, contents) = (Counters::default(), Contents::default());
+        Ok(Box::new(Ssd { block, description, counters, contents }))
+    }
+}
+
+impl Drive for Ssd {
+    fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
+        self.contents.see(data);
+        let moved = match io.op {
+            Op::Read => {
+                self.counters.read_blocks += io.count;
+                self.counters.native_read_blocks += io.count;
+                io.count
+            }
+            Op::Write => {
+                self.counters.written_blocks += io.count;
+                self.counters.native_bytes_written += io.count * BLOCK_BYTES;
+                io.count
+            }
+            Op::Trim | Op::Flush => 0,
+        };
+        self.contents.serve_native(io, data);
+        let transfer = Nanos(self.block.0 * moved);
+        match io.op {
+            Op::Read => self.counters.read_time += transfer,
+            _ => self.counters.write_time += transfer,
+        }
+        Served { done: now + transfer, transfer, ..Served::default() }
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn description(&self) -> &Description {
+        &self.description
+    }
+
+    fn copy(&self) -> Box<dyn Drive> {
+        Box::new(self.clone())
+    }
+}
