@@ -144,7 +144,8 @@ mod tests {
     #[test]
     fn runs_number_their_zones_one_after_another() {
         let map = ZoneMap::runs(&[(10, 2), (5, 3)], 33);
-        let zones: Vec<u32> = [0, 9, 10, 19, 20, 24, 25, 30, 32].map(|b| map.zone(Block(b)).0).into();
+        let zones: Vec<u32> =
+            [0, 9, 10, 19, 20, 24, 25, 30, 32].map(|b| map.zone(Block(b)).0).into();
         assert_eq!(zones, [0, 0, 1, 1, 2, 2, 3, 4, 4]);
         assert_eq!(map.first_block(Zone(3)), Block(25));
         assert_eq!((map.blocks(Zone(1)), map.blocks(Zone(4)), map.count()), (10, 3, 5));

@@ -1,0 +1,370 @@
+//! The cache: which block is in which slot, and the two steps in which a dirty block leaves.
+//!
+//! ```text
+//!            access: miss                    evict: clean
+//!   free ───────────────────► live ──────────────────────────► free
+//!                              ▲ │ evict: dirty                  ▲
+//!              hit, or failed  │ ▼                  destaged     │
+//!                             leaving ───────────────────────────┘
+//! ```
+//!
+//! A leaving block is forgotten by the policy but found by everyone else until the disk has it.
+
+use crate::index::Index;
+use crate::policy::{Access, Admission, Cost, Policy, Victims, WriteOrder};
+use crate::slots::Slots;
+use crate::units::{Block, Op, Slot};
+
+/// What became of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// The block is in this slot: read it there, or write it there.
+    Hit(Slot),
+    /// The block was given this slot: a write goes there; a read, and the rest of a partly written
+    /// block, comes from the disk and fills it.
+    Miss(Slot),
+    /// The disk serves the block; it is not in the cache.
+    Bypass,
+    /// There is no room yet. Carry out the plan, report what was destaged, then
+    /// [`Cache::retry`]. With an empty plan: wait for I/O that is under way.
+    NoRoom,
+}
+
+/// A block to write to the disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Destage {
+    /// Where its data is.
+    pub slot: Slot,
+    /// Where it goes.
+    pub block: Block,
+}
+
+/// What an executor has to do so that blocks can leave: destages in groups, each with its order.
+/// The caller owns it; the cache appends.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    destages: Vec<Destage>,
+    groups: Vec<(usize, WriteOrder)>,
+    dropped_blocks: u64,
+}
+
+impl Plan {
+    /// The destages, in groups.
+    pub fn groups(&mut self) -> impl Iterator<Item = (&mut [Destage], WriteOrder)> {
+        let mut rest = self.destages.as_mut_slice();
+        let mut start = 0;
+        self.groups.iter().map(move |&(end, order)| {
+            let (group, after) = core::mem::take(&mut rest).split_at_mut(end - start);
+            (start, rest) = (end, after);
+            (group, order)
+        })
+    }
+
+    /// All destages.
+    #[must_use]
+    pub fn destages(&self) -> &[Destage] {
+        &self.destages
+    }
+
+    /// Clean blocks dropped.
+    #[must_use]
+    pub fn dropped_blocks(&self) -> u64 {
+        self.dropped_blocks
+    }
+
+    /// Whether there is nothing to do.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.destages.is_empty() && self.dropped_blocks == 0
+    }
+
+    /// Forgets everything; call it when the plan has been carried out.
+    pub fn clear(&mut self) {
+        self.destages.clear();
+        self.groups.clear();
+        self.dropped_blocks = 0;
+    }
+}
+
+/// A cache of blocks, managed by policy `P`. Pure: it decides, an executor does and reports back.
+#[derive(Debug)]
+pub struct Cache<P> {
+    slots: Slots,
+    index: Index,
+    free: Vec<Slot>,
+    policy: P,
+    victims: Victims,
+    batch: u32,
+}
+
+impl<P: Policy> Cache<P> {
+    /// An empty cache over `slots`, which asks for `batch` victims at a time.
+    pub(crate) fn new(policy: P, slots: Slots, batch: u32) -> Cache<P> {
+        let capacity = slots.capacity();
+        let zone_blocks = slots.drive().zones.as_ref().map_or(0, crate::zones::ZoneMap::largest);
+        let most = u64::from(capacity).min(zone_blocks.max(u64::from(batch)));
+        Cache {
+            index: Index::new(capacity as usize),
+            free: (0..capacity).rev().map(Slot).collect(),
+            victims: Victims::with_capacity(most as usize),
+            batch: batch.max(1),
+            slots,
+            policy,
+        }
+    }
+
+    /// Whatever is in the cache, by block.
+    #[inline]
+    fn find(&self, block: Block) -> Option<Slot> {
+        self.index.get(block, |slot| self.slots.block(slot) == block)
+    }
+
+    #[inline]
+    fn hit(&mut self, slot: Slot, access: &mut Access) {
+        access.was_dirty = self.slots.dirty(slot);
+        let turned = access.op == Op::Write && self.slots.write(slot);
+        if self.slots.leaving(slot) {
+            self.slots.stay(slot);
+            self.policy.on_insert(slot, access, &self.slots);
+            return;
+        }
+        if turned {
+            self.policy.on_dirty(slot, &self.slots);
+        }
+        self.policy.on_hit(slot, access, &self.slots);
+    }
+
+    /// Gives a free slot to the block of `access`, making room first if there is none.
+    #[inline]
+    fn place(&mut self, access: &Access, plan: &mut Plan) -> Outcome {
+        if self.free.is_empty() {
+            self.make_room(Some(access), self.batch, plan);
+        }
+        let Some(slot) = self.free.pop() else { return Outcome::NoRoom };
+        self.slots.fill(slot, access.block, access.op == Op::Write);
+        self.index.insert(access.block, slot);
+        self.policy.on_insert(slot, access, &self.slots);
+        Outcome::Miss(slot)
+    }
+
+    /// Clean victims are gone at once; dirty ones are put on the plan.
+    fn make_room(&mut self, incoming: Option<&Access>, want: u32, plan: &mut Plan) {
+        self.victims.clear();
+        self.policy.evict(incoming, want, &self.slots, &mut self.victims);
+        self.victims.end_group(WriteOrder::ByAddress);
+        for (group, order) in self.victims.groups() {
+            for &slot in group {
+                assert!(self.slots.evictable(slot), "a policy named a slot that is in use");
+                if self.slots.dirty(slot) {
+                    self.slots.begin_destage(slot, true);
+                    plan.destages.push(Destage { slot, block: self.slots.block(slot) });
+                } else {
+                    plan.dropped_blocks += 1;
+                    self.index.remove(self.slots.block(slot), slot);
+                    self.slots.free(slot);
+                    self.free.push(slot);
+                }
+            }
+            if plan.destages.len() > plan.groups.last().map_or(0, |&(end, _)| end) {
+                plan.groups.push((plan.destages.len(), order));
+            }
+        }
+    }
+
+    fn release(&mut self, slot: Slot) {
+        self.index.remove(self.slots.block(slot), slot);
+        self.slots.free(slot);
+        self.free.push(slot);
+    }
+}
+
+/// What an executor does with a cache, whatever its policy.
+pub trait CacheCore: Send {
+    /// Looks up the block of `access`, lets the policy know, and makes room if need be. What has to
+    /// leave is appended to `plan`. The executor carries the plan out before it writes to the slot
+    /// of the outcome.
+    fn access(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome;
+
+    /// Asks again after [`Outcome::NoRoom`].
+    fn retry(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome;
+
+    /// The disk has the data of `slot` as it was when the destage was planned. Returns whether the
+    /// slot was freed.
+    fn destaged(&mut self, slot: Slot) -> bool;
+
+    /// The disk did not take the data of `slot`: it stays, dirty.
+    fn destage_failed(&mut self, slot: Slot);
+
+    /// Plans up to `want` destages of blocks that stay (idle time). They are reported like others.
+    fn idle(&mut self, want: u32, plan: &mut Plan);
+
+    /// Makes room before it is needed: about `want` blocks leave.
+    fn evict(&mut self, want: u32, plan: &mut Plan);
+
+    /// Drops `block` without destaging it; returns whether it was cached. A block with I/O under
+    /// way stays: a trim is advice.
+    fn trim(&mut self, block: Block) -> bool;
+
+    /// I/O on `slot` begins: it may not be named until [`CacheCore::unpin`].
+    fn pin(&mut self, slot: Slot);
+
+    /// I/O on `slot` has ended.
+    fn unpin(&mut self, slot: Slot);
+
+    /// The slot that holds `block`.
+    fn lookup(&self, block: Block) -> Option<Slot>;
+
+    /// What an I/O on the disk really took.
+    fn observe(&mut self, cost: &Cost);
+
+    /// Whether the policy wants to be told [`CacheCore::set_horizon`].
+    fn wants_horizon(&self) -> bool;
+
+    /// A simulator's truth on the disk's buffer; see [`Slots::horizon`].
+    fn set_horizon(&mut self, horizon: u64);
+
+    /// The slots.
+    fn slots(&self) -> &Slots;
+
+    /// Dirty blocks with their slots, in slot order: what a drain has to write.
+    fn dirty(&self) -> Vec<Destage>;
+
+    /// Whether every slot holds a block.
+    fn full(&self) -> bool;
+
+    /// Bytes of memory taken by cache and policy.
+    fn bytes(&self) -> usize;
+
+    /// Panics if an invariant is broken. For tests; slow.
+    fn check(&self);
+}
+
+impl<P: Policy> CacheCore for Cache<P> {
+    #[inline]
+    fn access(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome {
+        if let Some(slot) = self.find(access.block) {
+            self.hit(slot, access);
+            return Outcome::Hit(slot);
+        }
+        access.was_dirty = false;
+        match self.policy.admit(access, &self.slots) {
+            Admission::Fill => self.place(access, plan),
+            Admission::Bypass => Outcome::Bypass,
+        }
+    }
+
+    fn retry(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome {
+        // Somebody else may have brought the block in meanwhile.
+        if let Some(slot) = self.find(access.block) {
+            self.hit(slot, access);
+            return Outcome::Hit(slot);
+        }
+        self.place(access, plan)
+    }
+
+    fn destaged(&mut self, slot: Slot) -> bool {
+        let current = self.slots.end_destage(slot);
+        if self.slots.leaving(slot) {
+            self.release(slot);
+            return true;
+        }
+        if current {
+            self.slots.mark_clean(slot);
+            self.policy.on_clean(slot, &self.slots);
+        }
+        false
+    }
+
+    fn destage_failed(&mut self, slot: Slot) {
+        self.slots.end_destage(slot);
+        if self.slots.leaving(slot) {
+            self.slots.stay(slot);
+            let mut access = Access::whole(0, self.slots.block(slot), Op::Write);
+            access.was_dirty = true;
+            self.policy.on_insert(slot, &access, &self.slots);
+        }
+    }
+
+    fn idle(&mut self, want: u32, plan: &mut Plan) {
+        self.victims.clear();
+        self.policy.destage(want, &self.slots, &mut self.victims);
+        self.victims.end_group(WriteOrder::ByAddress);
+        for (group, order) in self.victims.groups() {
+            for &slot in group {
+                let ready = self.slots.evictable(slot) && self.slots.dirty(slot);
+                assert!(ready, "a policy named a slot for destaging that is in use or clean");
+                self.slots.begin_destage(slot, false);
+                plan.destages.push(Destage { slot, block: self.slots.block(slot) });
+            }
+            plan.groups.push((plan.destages.len(), order));
+        }
+    }
+
+    fn evict(&mut self, want: u32, plan: &mut Plan) {
+        self.make_room(None, want, plan);
+    }
+
+    fn trim(&mut self, block: Block) -> bool {
+        match self.find(block) {
+            Some(slot) if !self.slots.busy(slot) => {
+                self.policy.on_remove(slot, &self.slots);
+                self.release(slot);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn pin(&mut self, slot: Slot) {
+        self.slots.pin(slot);
+    }
+
+    fn unpin(&mut self, slot: Slot) {
+        self.slots.unpin(slot);
+    }
+
+    fn lookup(&self, block: Block) -> Option<Slot> {
+        self.find(block)
+    }
+
+    fn observe(&mut self, cost: &Cost) {
+        self.policy.observe(cost);
+    }
+
+    fn wants_horizon(&self) -> bool {
+        self.policy.wants_horizon()
+    }
+
+    fn set_horizon(&mut self, horizon: u64) {
+        self.slots.set_horizon(horizon);
+    }
+
+    fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    fn dirty(&self) -> Vec<Destage> {
+        let dirty = self.slots.iter_live().filter(|&slot| self.slots.dirty(slot));
+        dirty.map(|slot| Destage { slot, block: self.slots.block(slot) }).collect()
+    }
+
+    fn full(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    fn bytes(&self) -> usize {
+        self.slots.bytes() + self.index.bytes() + self.free.capacity() * 4 + self.policy.bytes()
+    }
+
+    fn check(&self) {
+        let live: Vec<Slot> = self.slots.iter_live().collect();
+        assert_eq!(live.len() + self.free.len(), self.slots.capacity() as usize);
+        let dirty = live.iter().filter(|&&slot| self.slots.dirty(slot)).count();
+        assert_eq!(dirty, self.slots.dirty_blocks() as usize);
+        assert_eq!(live.len() - dirty, self.slots.clean_blocks() as usize);
+        for &slot in &live {
+            assert_eq!(self.find(self.slots.block(slot)), Some(slot), "a block is not found");
+        }
+        self.policy.check(&self.slots);
+    }
+}

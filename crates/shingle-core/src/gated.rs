@@ -1,0 +1,173 @@
+//! An order behind a gate: only slots that may pass are named. Slots that may not are parked by
+//! zone and come back at their place when their zone opens, so that no eviction looks at the same
+//! locked slot twice.
+//!
+//! Each parked slot keeps the ticket it drew when it was first parked. The order names its slots
+//! from the coldest up, so a lower ticket means colder: what comes back is sorted by ticket and
+//! given back hottest first, which puts every slot where it was.
+
+use crate::list::{Links, List};
+use crate::order::Order;
+use crate::params::Params;
+use crate::policy::Access;
+use crate::slots::Slots;
+use crate::units::{Slot, Zone};
+
+/// Order `O` behind a gate.
+#[derive(Debug)]
+pub struct Gated<O> {
+    order: O,
+    parked: Vec<List>, // by zone
+    links: Links,
+    tickets: Vec<u64>, // by slot; NO_TICKET if the slot was never parked
+    next_ticket: u64,
+    returning: Vec<Slot>,
+    is_parked: Vec<bool>,
+}
+
+const NO_TICKET: u64 = u64::MAX;
+
+impl<O: Order> Gated<O> {
+    /// An empty order behind a gate.
+    #[must_use]
+    pub fn new(params: &Params, slots: &Slots) -> Gated<O> {
+        let capacity = slots.capacity() as usize;
+        Gated {
+            order: O::new(params, slots),
+            parked: vec![List::default(); slots.zones().count()],
+            links: Links::new(capacity),
+            tickets: vec![NO_TICKET; capacity],
+            next_ticket: 0,
+            returning: Vec::with_capacity(capacity),
+            is_parked: vec![false; capacity],
+        }
+    }
+
+    /// `slot` comes in.
+    pub fn insert(&mut self, slot: Slot, access: &Access, slots: &Slots) {
+        self.tickets[slot.index()] = NO_TICKET;
+        self.order.insert(slot, access, slots);
+    }
+
+    /// `slot` was used: it is parked no longer, whatever its zone.
+    pub fn touch(&mut self, slot: Slot, access: &Access, slots: &Slots) {
+        self.unpark(slot, slots);
+        self.tickets[slot.index()] = NO_TICKET;
+        self.order.touch(slot, access, slots);
+    }
+
+    /// `slot` goes.
+    pub fn remove(&mut self, slot: Slot, slots: &Slots) {
+        self.unpark(slot, slots);
+        self.order.remove(slot, slots);
+    }
+
+    /// Names the coldest slot for which `passes` holds and forgets it. The gate may only change
+    /// through [`Gated::open`] and for slots that are touched.
+    pub fn pop(&mut self, slots: &Slots, mut passes: impl FnMut(Slot) -> bool) -> Option<Slot> {
+        while let Some(slot) = self.order.pop(slots) {
+            if passes(slot) {
+                return Some(slot);
+            }
+            if self.tickets[slot.index()] == NO_TICKET {
+                self.tickets[slot.index()] = self.next_ticket;
+                self.next_ticket += 1;
+            }
+            self.is_parked[slot.index()] = true;
+            self.parked[slots.zone(slot).index()].push_head(&mut self.links, slot.0);
+        }
+        None
+    }
+
+    /// The gate has opened for `zones`: their parked slots come back.
+    pub fn open(&mut self, zones: impl Iterator<Item = Zone>, slots: &Slots) {
+        for zone in zones {
+            while let Some(slot) = self.parked[zone.index()].pop_tail(&mut self.links) {
+                self.is_parked[slot as usize] = false;
+                self.returning.push(Slot(slot));
+            }
+        }
+        // What returned before and has not been named again is colder than nothing that returns
+        // now: take it out first, so that all of it is sorted together.
+        self.collect_returned(slots);
+        let tickets = &self.tickets;
+        self.returning.sort_unstable_by_key(|slot| core::cmp::Reverse(tickets[slot.index()]));
+        for slot in self.returning.drain(..) {
+            self.order.restore(slot, slots);
+        }
+    }
+
+    /// Takes the slots with tickets off the cold end of the order.
+    fn collect_returned(&mut self, slots: &Slots) {
+        while let Some(slot) = self.order.pop(slots) {
+            if self.tickets[slot.index()] == NO_TICKET {
+                self.order.restore(slot, slots);
+                return;
+            }
+            self.returning.push(slot);
+        }
+    }
+
+    fn unpark(&mut self, slot: Slot, slots: &Slots) {
+        if core::mem::take(&mut self.is_parked[slot.index()]) {
+            self.parked[slots.zone(slot).index()].unlink(&mut self.links, slot.0);
+            self.order.restore(slot, slots);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policies::lru::Lru;
+    use crate::slots::{Costs, DriveView};
+    use crate::units::{Block, Nanos, Op};
+    use crate::zones::ZoneMap;
+    use proptest::prelude::*;
+
+    fn slots() -> Slots {
+        let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
+        let zones = Some(ZoneMap::fixed(4, 16));
+        let mut slots = Slots::new(16, DriveView { zones, buffer_blocks: 4, costs });
+        (0..16).for_each(|s| slots.fill(Slot(s), Block(u64::from(s)), true));
+        slots
+    }
+
+    proptest! {
+        /// Against a plain list that is searched from the cold end at every pop.
+        #[test]
+        fn a_gated_lru_names_the_coldest_that_passes(
+            ops in prop::collection::vec((0u8..4, 0u32..16), 0..300)
+        ) {
+            let slots = slots();
+            let mut gated: Gated<Lru> = Gated::new(&Params::new(&[]), &slots);
+            let (mut model, mut open) = (Vec::<u32>::new(), [true, false, true, false]);
+            for (op, arg) in ops {
+                let (slot, known) = (Slot(arg), model.contains(&arg));
+                let access = Access::whole(0, Block(u64::from(arg)), Op::Write);
+                match op {
+                    0 if known => {
+                        gated.touch(slot, &access, &slots);
+                        model.retain(|&s| s != arg);
+                        model.push(arg);
+                    }
+                    0 => { gated.insert(slot, &access, &slots); model.push(arg); }
+                    1 if known => { gated.remove(slot, &slots); model.retain(|&s| s != arg); }
+                    2 => {
+                        let named = gated.pop(&slots, |s| open[slots.zone(s).index()]);
+                        let wanted = model.iter().copied().find(|&s| open[s as usize / 4]);
+                        prop_assert_eq!(named.map(|s| s.0), wanted);
+                        model.retain(|&s| Some(s) != wanted);
+                    }
+                    3 => {
+                        // A new period: other zones are open.
+                        open = core::array::from_fn(|zone| arg >> zone & 1 == 1);
+                        let opened = (0..4u32).filter(|&z| open[z as usize]).map(Zone);
+                        gated.open(opened, &slots);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Doubly linked lists over slots or zones: the links live in one pool, apart from the lists, so
+//! that a member is a `u32` and moving it never allocates.
+
+const NONE: u32 = u32::MAX;
+
+/// The links of one pool of members `0..capacity`. A member is on at most one list of a pool at a
+/// time; a second pool gives it a second list.
+#[derive(Clone, Debug)]
+pub struct Links {
+    links: Vec<(u32, u32)>, // (towards the head, towards the tail)
+}
+
+/// One list: hottest at the head, coldest at the tail, by convention.
+#[derive(Clone, Copy, Debug)]
+pub struct List {
+    head: u32,
+    tail: u32,
+    len: u32,
+}
+
+impl Default for List {
+    fn default() -> List {
+        List { head: NONE, tail: NONE, len: 0 }
+    }
+}
+
+impl Links {
+    /// Links for members `0..capacity`.
+    #[must_use]
+    pub fn new(capacity: usize) -> Links {
+        Links { links: vec![(NONE, NONE); capacity] }
+    }
+
+    /// Bytes of memory taken.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.links.capacity() * size_of::<(u32, u32)>()
+    }
+
+    /// The neighbour of `member` towards the head.
+    #[must_use]
+    pub fn towards_head(&self, member: u32) -> Option<u32> {
+        some(self.links[member as usize].0)
+    }
+
+    /// The neighbour of `member` towards the tail.
+    #[must_use]
+    pub fn towards_tail(&self, member: u32) -> Option<u32> {
+        some(self.links[member as usize].1)
+    }
+}
+
+fn some(member: u32) -> Option<u32> {
+    (member != NONE).then_some(member)
+}
+
+impl List {
+    /// Members on the list.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether the list has no member.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The member at the head.
+    #[must_use]
+    pub fn head(&self) -> Option<u32> {
+        some(self.head)
+    }
+
+    /// The member at the tail.
+    #[must_use]
+    pub fn tail(&self) -> Option<u32> {
+        some(self.tail)
+    }
+
+    /// Adds `member`, which is on no list of the pool, at the head.
+    pub fn push_head(&mut self, links: &mut Links, member: u32) {
+        links.links[member as usize] = (NONE, self.head);
+        match some(self.head) {
+            Some(head) => links.links[head as usize].0 = member,
+            None => self.tail = member,
+        }
+        self.head = member;
+        self.len += 1;
+    }
+
+    /// Adds `member`, which is on no list of the pool, at the tail.
+    pub fn push_tail(&mut self, links: &mut Links, member: u32) {
+        links.links[member as usize] = (self.tail, NONE);
+        match some(self.tail) {
+            Some(tail) => links.links[tail as usize].1 = member,
+            None => self.head = member,
+        }
+        self.tail = member;
+        self.len += 1;
+    }
+
+    /// Takes `member`, which is on this list, off it.
+    pub fn unlink(&mut self, links: &mut Links, member: u32) {
+        let (towards_head, towards_tail) = links.links[member as usize];
+        match some(towards_head) {
+            Some(neighbour) => links.links[neighbour as usize].1 = towards_tail,
+            None => self.head = towards_tail,
+        }
+        match some(towards_tail) {
+            Some(neighbour) => links.links[neighbour as usize].0 = towards_head,
+            None => self.tail = towards_head,
+        }
+        self.len -= 1;
+    }
+
+    /// Moves `member`, which is on this list, to the head.
+    pub fn to_head(&mut self, links: &mut Links, member: u32) {
+        if self.head == member {
+            return;
+        }
+        self.unlink(links, member);
+        self.push_head(links, member);
+    }
+
+    /// Takes the member at the tail off the list.
+    pub fn pop_tail(&mut self, links: &mut Links) -> Option<u32> {
+        let tail = self.tail()?;
+        self.unlink(links, tail);
+        Some(tail)
+    }
+
+    /// Members from the tail to the head.
+    pub fn from_tail<'a>(&self, links: &'a Links) -> impl Iterator<Item = u32> + 'a {
+        core::iter::successors(self.tail(), |&member| links.towards_head(member))
+    }
+
+    /// Panics unless the links of both directions agree with each other and with the length.
+    pub fn check(&self, links: &Links) {
+        let forth: Vec<u32> = self.from_tail(links).take(self.len as usize + 1).collect();
+        let mut back: Vec<u32> =
+            core::iter::successors(self.head(), |&member| links.towards_tail(member))
+                .take(self.len as usize + 1)
+                .collect();
+        back.reverse();
+        assert_eq!(forth, back, "the two directions of a list differ");
+        assert_eq!(forth.len(), self.len as usize, "a list has lost count");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn a_list_is_a_deque(ops in prop::collection::vec((0u8..5, 0u32..12), 0..200)) {
+            let (mut links, mut list) = (Links::new(12), List::default());
+            let mut model = VecDeque::new(); // front = head
+            for (op, member) in ops {
+                let known = model.contains(&member);
+                match op {
+                    0 if !known => { list.push_head(&mut links, member); model.push_front(member); }
+                    1 if !known => { list.push_tail(&mut links, member); model.push_back(member); }
+                    2 if known => { list.unlink(&mut links, member); model.retain(|&m| m != member); }
+                    3 if known => {
+                        list.to_head(&mut links, member);
+                        model.retain(|&m| m != member);
+                        model.push_front(member);
+                    }
+                    4 => { prop_assert_eq!(list.pop_tail(&mut links), model.pop_back()); }
+                    _ => {}
+                }
+                list.check(&links);
+                prop_assert_eq!(list.head(), model.front().copied());
+                let from_tail: Vec<u32> = list.from_tail(&links).collect();
+                prop_assert_eq!(from_tail, model.iter().rev().copied().collect::<Vec<_>>());
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Orders: who is coldest. A policy that only orders is an [`Order`] and nothing more; policies
+//! that restrict or combine orders ask them one slot at a time.
+
+use crate::params::{Param, Params};
+use crate::policy::{Access, Policy, Victims};
+use crate::slots::Slots;
+use crate::units::Slot;
+
+/// Orders slots from hot to cold. Same duties as a [`Policy`]: no I/O, no clock, no allocation
+/// after `new`, every loop bounded.
+pub trait Order: Sized + Send + 'static {
+    /// Name on the command line.
+    const NAME: &'static str;
+    /// One line, with the source.
+    const ABOUT: &'static str;
+    /// Its parameters.
+    const PARAMS: &'static [Param] = &[];
+
+    /// An empty order.
+    fn new(params: &Params, slots: &Slots) -> Self;
+    /// `slot` comes in, brought by `access`.
+    fn insert(&mut self, slot: Slot, access: &Access, slots: &Slots);
+    /// `slot`, which is in the order, was used by `access`.
+    fn touch(&mut self, slot: Slot, access: &Access, slots: &Slots);
+    /// `slot`, which is in the order, goes for a reason of its own.
+    fn remove(&mut self, slot: Slot, slots: &Slots);
+    /// Names the coldest [`Slots::evictable`] slot and forgets it.
+    fn pop(&mut self, slots: &Slots) -> Option<Slot>;
+    /// Takes `slot` back, which [`Order::pop`] named, as the coldest of the place it came from.
+    fn restore(&mut self, slot: Slot, slots: &Slots);
+    /// Bytes of memory taken.
+    fn bytes(&self) -> usize;
+    /// Panics if an invariant is broken.
+    fn check(&self, slots: &Slots) {
+        let _ = slots;
+    }
+}
+
+/// The policy that evicts by an order alone.
+#[derive(Debug)]
+pub struct Plain<O>(O);
+
+impl<O: Order> Policy for Plain<O> {
+    const NAME: &'static str = O::NAME;
+    const ABOUT: &'static str = O::ABOUT;
+    const PARAMS: &'static [Param] = O::PARAMS;
+
+    fn new(params: &Params, slots: &Slots) -> Self {
+        Plain(O::new(params, slots))
+    }
+
+    #[inline]
+    fn on_hit(&mut self, slot: Slot, access: &Access, slots: &Slots) {
+        self.0.touch(slot, access, slots);
+    }
+
+    #[inline]
+    fn on_insert(&mut self, slot: Slot, access: &Access, slots: &Slots) {
+        self.0.insert(slot, access, slots);
+    }
+
+    fn on_remove(&mut self, slot: Slot, slots: &Slots) {
+        self.0.remove(slot, slots);
+    }
+
+    #[inline]
+    fn evict(&mut self, _: Option<&Access>, want: u32, slots: &Slots, out: &mut Victims) {
+        for _ in 0..want {
+            let Some(slot) = self.0.pop(slots) else { return };
+            out.push(slot);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    fn check(&self, slots: &Slots) {
+        self.0.check(slots);
+    }
+}

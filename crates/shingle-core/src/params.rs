@@ -1,0 +1,234 @@
+//! Parameters of policies and of the cache: declared once, as data; listed, set by name, checked.
+
+use crate::size;
+
+/// One parameter, as its owner declares it.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Name behind the dot: `sac.NAME`.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+    /// Default, written as a user would.
+    pub default: &'static str,
+    /// What it does, in a line, with its source.
+    pub about: &'static str,
+}
+
+/// What values a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number.
+    Count,
+    /// A size, in whole blocks, at least one.
+    Blocks,
+    /// A decimal factor, kept in thousandths.
+    Ratio,
+    /// `on` or `off`.
+    Switch,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+/// The parameters of one owner with their values.
+#[derive(Clone, Debug)]
+pub struct Params {
+    declared: &'static [Param],
+    values: Vec<u64>,
+}
+
+/// Why a parameter could not be set. Displays as one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamError(String);
+
+impl core::fmt::Display for ParamError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for ParamError {}
+
+impl Params {
+    /// All parameters of `declared` at their defaults.
+    ///
+    /// # Panics
+    /// If a default is not a value of its kind: a mistake of the owner.
+    #[must_use]
+    pub fn new(declared: &'static [Param]) -> Params {
+        let values = declared
+            .iter()
+            .map(|param| parse(param, param.default).expect("a default must be valid"))
+            .collect();
+        Params { declared, values }
+    }
+
+    /// Sets parameter `name`.
+    ///
+    /// # Errors
+    /// If there is no such parameter (the message lists those there are, nearest first), or the
+    /// text is no value of its kind.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), ParamError> {
+        let Some(at) = self.declared.iter().position(|param| param.name == name) else {
+            let names = nearest(name, self.declared.iter().map(|param| param.name));
+            return Err(ParamError(match names.as_slice() {
+                [] => format!("no parameter `{name}`: there are none to set"),
+                names => format!("no parameter `{name}`; there are {}", names.join(", ")),
+            }));
+        };
+        self.values[at] = parse(&self.declared[at], text)?;
+        Ok(())
+    }
+
+    fn value(&self, name: &str) -> (Kind, u64) {
+        let at = self.declared.iter().position(|param| param.name == name);
+        let at = at.unwrap_or_else(|| panic!("parameter `{name}` was not declared"));
+        (self.declared[at].kind, self.values[at])
+    }
+
+    fn typed(&self, name: &str, wanted: Kind) -> u64 {
+        let (kind, value) = self.value(name);
+        assert_eq!(kind, wanted, "parameter `{name}` was declared otherwise");
+        value
+    }
+
+    /// A declared [`Kind::Count`].
+    #[must_use]
+    pub fn count(&self, name: &str) -> u64 {
+        self.typed(name, Kind::Count)
+    }
+
+    /// A declared [`Kind::Blocks`].
+    #[must_use]
+    pub fn blocks(&self, name: &str) -> u64 {
+        self.typed(name, Kind::Blocks)
+    }
+
+    /// A declared [`Kind::Ratio`], in thousandths.
+    #[must_use]
+    pub fn thousandths(&self, name: &str) -> u64 {
+        self.typed(name, Kind::Ratio)
+    }
+
+    /// A declared [`Kind::Switch`].
+    #[must_use]
+    pub fn switch(&self, name: &str) -> bool {
+        self.typed(name, Kind::Switch) == 1
+    }
+
+    /// A declared [`Kind::Choice`].
+    #[must_use]
+    pub fn choice(&self, name: &str) -> &'static str {
+        match self.value(name) {
+            (Kind::Choice(words), at) => words[at as usize],
+            (kind, _) => panic!("parameter `{name}` was declared as {kind:?}"),
+        }
+    }
+
+    /// Whether `name` is declared.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.declared.iter().any(|param| param.name == name)
+    }
+
+    /// Name and value of each parameter, as a user would write them.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
+        self.declared
+            .iter()
+            .zip(&self.values)
+            .map(|(param, &value)| (param.name, show(param, value)))
+    }
+}
+
+fn parse(param: &Param, text: &str) -> Result<u64, ParamError> {
+    let wrong = |expected: String| {
+        ParamError(format!("`{text}` is no value for `{}`: {expected}", param.name))
+    };
+    match param.kind {
+        Kind::Count => text.parse().map_err(|_| wrong("give a whole number".into())),
+        Kind::Blocks => match size::parse_blocks(text).map_err(wrong)? {
+            0 => Err(wrong("give at least one block".into())),
+            blocks => Ok(blocks),
+        },
+        Kind::Ratio => size::scaled(text, 1000)
+            .ok_or_else(|| wrong("give a decimal number, such as 0.8".into())),
+        Kind::Switch => match text {
+            "on" | "true" | "yes" => Ok(1),
+            "off" | "false" | "no" => Ok(0),
+            _ => Err(wrong("give on or off".into())),
+        },
+        Kind::Choice(words) => words
+            .iter()
+            .position(|&word| word == text)
+            .map(|at| at as u64)
+            .ok_or_else(|| wrong(format!("give one of {}", words.join(", ")))),
+    }
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn show(param: &Param, value: u64) -> String {
+    match param.kind {
+        Kind::Count => value.to_string(),
+        Kind::Blocks => format!("{value}b"),
+        Kind::Ratio => format!("{}", value as f64 / 1000.0),
+        Kind::Switch => if value == 1 { "on" } else { "off" }.into(),
+        Kind::Choice(words) => words[value as usize].into(),
+    }
+}
+
+/// `names`, those most like `wanted` first.
+#[must_use]
+pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_by_cached_key(|name| (edits(wanted, name), *name));
+    names
+}
+
+/// Single-character edits, transpositions counted as two (Levenshtein).
+fn edits(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &b) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DECLARED: &[Param] = &[
+        Param { name: "zone", kind: Kind::Blocks, default: "5000b", about: "" },
+        Param { name: "window", kind: Kind::Ratio, default: "0.8", about: "" },
+        Param { name: "rule2", kind: Kind::Switch, default: "on", about: "" },
+        Param { name: "score", kind: Kind::Choice(&["dirty", "all"]), default: "dirty", about: "" },
+    ];
+
+    #[test]
+    fn values_are_typed_and_shown_as_written() {
+        let mut params = Params::new(DECLARED);
+        params.set("zone", "20MiB").unwrap();
+        params.set("score", "all").unwrap();
+        assert_eq!((params.blocks("zone"), params.thousandths("window")), (5120, 800));
+        assert!(params.switch("rule2") && params.choice("score") == "all");
+        let shown: Vec<_> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(shown, ["zone=5120b", "window=0.8", "rule2=on", "score=all"]);
+    }
+
+    #[test]
+    fn a_wrong_name_lists_the_right_ones_nearest_first() {
+        let error = Params::new(DECLARED).set("wimdow", "1").unwrap_err().to_string();
+        assert_eq!(error, "no parameter `wimdow`; there are window, rule2, score, zone");
+        for (name, value) in [("zone", "0"), ("rule2", "maybe"), ("score", "x"), ("window", "-1")] {
+            let error = Params::new(DECLARED).set(name, value).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("give"), "{error}");
+        }
+    }
+}

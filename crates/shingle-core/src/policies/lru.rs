@@ -1,0 +1,59 @@
+//! LRU: the block unused for longest leaves first. Knows nothing of shingling: the blocks it writes
+//! belong to many bands, so on a shingled disk it can be worse than no cache at all (SAC §2.2).
+
+use crate::list::{Links, List};
+use crate::order::Order;
+use crate::params::Params;
+use crate::policy::Access;
+use crate::slots::Slots;
+use crate::units::Slot;
+
+/// One list, most recently used at the head.
+#[derive(Debug)]
+pub struct Lru {
+    links: Links,
+    list: List,
+}
+
+impl Order for Lru {
+    const NAME: &'static str = "lru";
+    const ABOUT: &'static str = "least recently used block first";
+
+    fn new(_: &Params, slots: &Slots) -> Self {
+        Lru { links: Links::new(slots.capacity() as usize), list: List::default() }
+    }
+
+    #[inline]
+    fn insert(&mut self, slot: Slot, _: &Access, _: &Slots) {
+        self.list.push_head(&mut self.links, slot.0);
+    }
+
+    #[inline]
+    fn touch(&mut self, slot: Slot, _: &Access, _: &Slots) {
+        self.list.to_head(&mut self.links, slot.0);
+    }
+
+    fn remove(&mut self, slot: Slot, _: &Slots) {
+        self.list.unlink(&mut self.links, slot.0);
+    }
+
+    #[inline]
+    fn pop(&mut self, slots: &Slots) -> Option<Slot> {
+        let slot =
+            self.list.from_tail(&self.links).map(Slot).find(|&slot| slots.evictable(slot))?;
+        self.list.unlink(&mut self.links, slot.0);
+        Some(slot)
+    }
+
+    fn restore(&mut self, slot: Slot, _: &Slots) {
+        self.list.push_tail(&mut self.links, slot.0);
+    }
+
+    fn bytes(&self) -> usize {
+        self.links.bytes()
+    }
+
+    fn check(&self, _: &Slots) {
+        self.list.check(&self.links);
+    }
+}

@@ -1,0 +1,101 @@
+//! LRU-band (PORE §V-B): blocks leave in LRU order, but a dirty block takes every cached block of
+//! its band along. It is given the exact bands of the disk, which no real host knows.
+
+use crate::list::{Links, List};
+use crate::params::{Kind, Param, Params};
+use crate::policy::{Access, Policy, Victims, WriteOrder, Zoning};
+use crate::slots::Slots;
+use crate::units::Slot;
+
+/// An LRU list, and the cached blocks of each band.
+#[derive(Debug)]
+pub struct LruBand {
+    order: Links,
+    lru: List,
+    members: Links,
+    bands: Vec<List>,
+    keep_clean: bool,
+}
+
+impl LruBand {
+    fn forget(&mut self, slot: Slot, slots: &Slots) {
+        self.lru.unlink(&mut self.order, slot.0);
+        self.bands[slots.zone(slot).index()].unlink(&mut self.members, slot.0);
+    }
+
+    /// Names the cached blocks of the band of `slot`, itself among them.
+    fn evict_band(&mut self, slot: Slot, slots: &Slots, out: &mut Victims) {
+        let mut next = self.bands[slots.zone(slot).index()].tail();
+        while let Some(member) = next.map(Slot) {
+            next = self.members.towards_head(member.0);
+            if slots.evictable(member) && (slots.dirty(member) || !self.keep_clean) {
+                self.forget(member, slots);
+                out.push(member);
+            }
+        }
+        out.end_group(WriteOrder::ByAddress);
+    }
+}
+
+impl Policy for LruBand {
+    const NAME: &'static str = "lru-band";
+    const ABOUT: &'static str = "LRU that takes the whole band of a dirty victim along (PORE §V-B)";
+    const ZONING: Zoning = Zoning::Bands;
+    const PARAMS: &'static [Param] = &[Param {
+        name: "clean",
+        kind: Kind::Choice(&["evict", "keep"]),
+        default: "evict",
+        about: "clean blocks of the victim's band leave too (paper), or stay",
+    }];
+
+    fn new(params: &Params, slots: &Slots) -> Self {
+        let capacity = slots.capacity() as usize;
+        LruBand {
+            order: Links::new(capacity),
+            lru: List::default(),
+            members: Links::new(capacity),
+            bands: vec![List::default(); slots.zones().count()],
+            keep_clean: params.choice("clean") == "keep",
+        }
+    }
+
+    fn on_hit(&mut self, slot: Slot, _: &Access, _: &Slots) {
+        self.lru.to_head(&mut self.order, slot.0);
+    }
+
+    fn on_insert(&mut self, slot: Slot, _: &Access, slots: &Slots) {
+        self.lru.push_head(&mut self.order, slot.0);
+        self.bands[slots.zone(slot).index()].push_head(&mut self.members, slot.0);
+    }
+
+    fn on_remove(&mut self, slot: Slot, slots: &Slots) {
+        self.forget(slot, slots);
+    }
+
+    fn evict(&mut self, _: Option<&Access>, want: u32, slots: &Slots, out: &mut Victims) {
+        while out.len() < want as usize {
+            let coldest = self.lru.from_tail(&self.order).map(Slot).find(|&s| slots.evictable(s));
+            let Some(slot) = coldest else { return };
+            if slots.dirty(slot) {
+                self.evict_band(slot, slots, out);
+            } else {
+                self.forget(slot, slots);
+                out.push(slot);
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.order.bytes() + self.members.bytes() + self.bands.capacity() * size_of::<List>()
+    }
+
+    fn check(&self, slots: &Slots) {
+        self.lru.check(&self.order);
+        self.bands.iter().for_each(|band| band.check(&self.members));
+        let in_bands: u32 = self.bands.iter().map(List::len).sum();
+        assert_eq!(in_bands, self.lru.len());
+        for slot in self.lru.from_tail(&self.order).map(Slot) {
+            assert!(!self.bands[slots.zone(slot).index()].is_empty());
+        }
+    }
+}

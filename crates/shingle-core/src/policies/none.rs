@@ -1,0 +1,35 @@
+//! No cache: the disk serves everything. The base line that shows what a cache is worth.
+
+use crate::params::Params;
+use crate::policy::{Access, Admission, Policy, Victims};
+use crate::slots::Slots;
+use crate::units::Slot;
+
+/// Admits nothing.
+#[derive(Debug)]
+pub struct None;
+
+impl Policy for None {
+    const NAME: &'static str = "none";
+    const ABOUT: &'static str = "no cache: the disk serves everything";
+
+    fn new(_: &Params, _: &Slots) -> Self {
+        None
+    }
+
+    fn admit(&mut self, _: &Access, _: &Slots) -> Admission {
+        Admission::Bypass
+    }
+
+    fn on_hit(&mut self, _: Slot, _: &Access, _: &Slots) {}
+
+    fn on_insert(&mut self, _: Slot, _: &Access, _: &Slots) {}
+
+    fn on_remove(&mut self, _: Slot, _: &Slots) {}
+
+    fn evict(&mut self, _: core::option::Option<&Access>, _: u32, _: &Slots, _: &mut Victims) {}
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}

@@ -1,0 +1,347 @@
+//! SAC (Sun and Chai, ASPLOS 2020, §4): write-back in cycles, each restricted to a few target zones
+//! that release the most cache for one cleaning, balanced against clean blocks by the comparator.
+//!
+//! **Cycle-driven write-back** (§4.2). Rule 1: the target zones of a cycle together are no larger
+//! than the buffer. Rule 2: a cycle writes no more than fits into the buffer. Rule 3: it ends when
+//! its zones hold no dirty block. Rule 4: zones of cycles whose blocks are still in the buffer are
+//! not chosen again. **Target selection** (§4.3): by ARS, Equation 1, the number of cold dirty
+//! blocks of a zone. Within the target zones the least recently used block leaves first.
+//!
+//! The paper leaves open how a host knows that a cycle has left the buffer. Here a cycle counts as
+//! active until one buffer of blocks has been destaged after its end; `rule4=exact` asks the
+//! simulated drive; `rule4=skip` passes over the next cycle only, as the authors' prototype does.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::buckets::Buckets;
+use crate::cdc::{CDC_CLEAN_PART, CDC_WINDOW, Cdc, DirtySide, Offer, Shared};
+use crate::list::List;
+use crate::params::{Kind, Param, Params};
+use crate::policy::{Victims, WriteOrder, ZONE, Zoning};
+use crate::slots::Slots;
+use crate::units::{Nanos, Slot, Zone};
+
+/// SAC as the paper has it.
+pub type Sac = Cdc<Cycles>;
+
+/// How a zone is kept from being chosen again while the buffer holds blocks of it (rule 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule4 {
+    /// Until one buffer of blocks has been destaged after the cycle, or the drive says it is gone.
+    Horizon { exact: bool },
+    /// For the next cycle only.
+    Skip,
+}
+
+/// What is known of a zone.
+#[derive(Clone, Copy, Debug, Default)]
+struct ZoneState {
+    /// Its dirty blocks in LRU order.
+    dirty: List,
+    /// It is a target of the cycle under way.
+    target: bool,
+    /// It is in the queue of targets.
+    queued: bool,
+    /// Chosen at least once.
+    chosen: bool,
+    /// With [`Rule4::Horizon`], blocks destaged when its last cycle ended; with [`Rule4::Skip`],
+    /// cycles finished when it was chosen last.
+    mark: u64,
+}
+
+/// The dirty blocks, written back in cycles.
+#[derive(Debug)]
+pub struct Cycles {
+    zones: Vec<ZoneState>,
+    /// Zones that hold dirty blocks, by their cold ones.
+    by_cold: Buckets,
+    targets: Vec<Zone>,
+    /// Target zones with dirty blocks by the stamp of their coldest block. A stamp may be out of
+    /// date, but never too high.
+    queue: BinaryHeap<Reverse<(u64, u32)>>,
+    skipped: Vec<Reverse<(u64, u32)>>,
+    written: u64,
+    cycles_done: u64,
+    targets_max: usize,
+    cycle_blocks: u64,
+    rule2: bool,
+    rule4: Rule4,
+    block_priced: bool,
+}
+
+impl Cycles {
+    fn eligible(&self, zone: Zone, slots: &Slots) -> bool {
+        let state = &self.zones[zone.index()];
+        !state.chosen
+            || match self.rule4 {
+                Rule4::Horizon { .. } => state.mark <= slots.horizon(),
+                Rule4::Skip => self.cycles_done >= state.mark + 2,
+            }
+    }
+
+    /// Rule 4 begins to hold for the zones just chosen.
+    fn mark_targets(&mut self) {
+        for zone in &self.targets {
+            let state = &mut self.zones[zone.index()];
+            state.chosen = true;
+            state.mark = match self.rule4 {
+                Rule4::Horizon { .. } => u64::MAX, // until the end of the cycle is known
+                Rule4::Skip => self.cycles_done,
+            };
+        }
+    }
+
+    fn enqueue(&mut self, zone: Zone, shared: &Shared) {
+        let state = &mut self.zones[zone.index()];
+        if let Some(tail) = state.dirty.tail()
+            && !state.queued
+        {
+            state.queued = true;
+            self.queue.push(Reverse((shared.recency.stamp(Slot(tail)), zone.0)));
+        }
+    }
+
+    /// The queued target zone whose coldest block is coldest of all, off the queue.
+    fn coldest_target(&mut self, shared: &Shared) -> Option<Zone> {
+        while let Some(Reverse((stamp, zone))) = self.queue.pop() {
+            let state = &mut self.zones[zone as usize];
+            let Some(tail) = state.dirty.tail() else {
+                state.queued = false;
+                continue;
+            };
+            let now = shared.recency.stamp(Slot(tail));
+            if now == stamp {
+                state.queued = false;
+                return Some(Zone(zone));
+            }
+            self.queue.push(Reverse((now, zone)));
+        }
+        None
+    }
+
+    fn set_cold(&mut self, zone: Zone, change: i32) {
+        if self.zones[zone.index()].dirty.is_empty() {
+            self.by_cold.remove(zone);
+        } else {
+            let cold = self.by_cold.score(zone).unwrap_or(0);
+            self.by_cold
+                .set(zone, cold.checked_add_signed(change).expect("fewer than no cold blocks"));
+        }
+    }
+
+    /// Names up to `want` blocks of `zone`, coldest first.
+    fn evict_from(
+        &mut self,
+        zone: Zone,
+        want: u32,
+        shared: &mut Shared,
+        slots: &Slots,
+        out: &mut Victims,
+    ) -> u64 {
+        let (mut next, mut named) = (self.zones[zone.index()].dirty.tail(), 0);
+        while let Some(slot) = next.map(Slot)
+            && named < u64::from(want)
+        {
+            next = shared.links.towards_head(slot.0);
+            if slots.evictable(slot) {
+                self.remove(slot, shared.recency.cold(slot), shared, slots);
+                shared.recency.forget(slot);
+                out.push(slot);
+                named += 1;
+            }
+        }
+        named
+    }
+
+    fn end_cycle(&mut self, destaged: u64) {
+        for zone in self.targets.drain(..) {
+            let state = &mut self.zones[zone.index()];
+            (state.target, state.queued) = (false, false);
+            if matches!(self.rule4, Rule4::Horizon { .. }) {
+                state.mark = destaged;
+            }
+        }
+        self.queue.clear();
+        self.written = 0;
+        self.cycles_done += 1;
+    }
+}
+
+impl DirtySide for Cycles {
+    const NAME: &'static str = "sac";
+    const ABOUT: &'static str =
+        "cycles over the zones that release most, clean against dirty (SAC §4)";
+    const ZONING: Zoning = Zoning::Fixed;
+    const PARAMS: &'static [Param] = &[
+        ZONE,
+        CDC_WINDOW,
+        CDC_CLEAN_PART,
+        Param {
+            name: "cycle",
+            kind: Kind::Ratio,
+            default: "1",
+            about: "cycle length in buffer sizes (SAC §6.5, Fig 16)",
+        },
+        Param {
+            name: "rule2",
+            kind: Kind::Switch,
+            default: "on",
+            about: "a cycle ends when its length has been written (paper); off in the prototype",
+        },
+        Param {
+            name: "rule4",
+            kind: Kind::Choice(&["destaged", "exact", "skip"]),
+            default: "destaged",
+            about: "a zone waits until a buffer of blocks was destaged after its cycle, until the \
+                    drive has cleaned it (simulator only), or one cycle (prototype)",
+        },
+        Param {
+            name: "block_priced",
+            kind: Kind::Switch,
+            default: "off",
+            about: "rule 4 also holds for zones that were priced and not chosen (prototype's defect)",
+        },
+    ];
+
+    fn new(params: &Params, slots: &Slots) -> Self {
+        let zones = slots.zones();
+        let zone_blocks = params.blocks(ZONE.name);
+        let buffer = slots.drive().buffer_blocks.max(1);
+        let cycle_blocks = (buffer * params.thousandths("cycle") / 1000).max(1);
+        let targets_max = (cycle_blocks / zone_blocks).max(1).min(zones.count() as u64) as usize;
+        let score_max = zone_blocks.min(u64::from(slots.capacity())) as u32;
+        Cycles {
+            zones: vec![ZoneState::default(); zones.count()],
+            by_cold: Buckets::new(zones.count(), score_max),
+            targets: Vec::with_capacity(targets_max),
+            queue: BinaryHeap::with_capacity(targets_max + 1),
+            skipped: Vec::with_capacity(targets_max + 1),
+            written: 0,
+            cycles_done: 0,
+            targets_max,
+            cycle_blocks,
+            rule2: params.switch("rule2"),
+            rule4: match params.choice("rule4") {
+                "skip" => Rule4::Skip,
+                choice => Rule4::Horizon { exact: choice == "exact" },
+            },
+            block_priced: params.switch("block_priced"),
+        }
+    }
+
+    fn insert(&mut self, slot: Slot, cold: bool, shared: &mut Shared, slots: &Slots) {
+        let zone = slots.zone(slot);
+        self.zones[zone.index()].dirty.push_head(&mut shared.links, slot.0);
+        self.set_cold(zone, i32::from(cold));
+        if self.zones[zone.index()].target {
+            self.enqueue(zone, shared);
+        }
+    }
+
+    fn touch(&mut self, slot: Slot, was_cold: bool, shared: &mut Shared, slots: &Slots) {
+        let zone = slots.zone(slot);
+        self.zones[zone.index()].dirty.to_head(&mut shared.links, slot.0);
+        if was_cold {
+            self.set_cold(zone, -1);
+        }
+    }
+
+    fn remove(&mut self, slot: Slot, was_cold: bool, shared: &mut Shared, slots: &Slots) {
+        let zone = slots.zone(slot);
+        self.zones[zone.index()].dirty.unlink(&mut shared.links, slot.0);
+        self.set_cold(zone, -i32::from(was_cold));
+    }
+
+    fn turned_cold(&mut self, slot: Slot, slots: &Slots) {
+        self.set_cold(slots.zone(slot), 1);
+    }
+
+    fn offer(&mut self, forced: bool, slots: &Slots) -> Option<Offer> {
+        self.targets.clear();
+        // Zones passed over belong to active cycles, whose number the rules bound.
+        for zone in self.by_cold.descending() {
+            if self.targets.len() == self.targets_max {
+                break;
+            }
+            if self.eligible(zone, slots) {
+                self.targets.push(zone);
+            }
+        }
+        if self.targets.is_empty() && forced {
+            self.targets.extend(self.by_cold.highest());
+        }
+        if self.targets.is_empty() {
+            return None;
+        }
+        let (mut time, mut cold_blocks) = (0, 0);
+        for &zone in &self.targets {
+            let blocks = u64::from(self.zones[zone.index()].dirty.len());
+            time += slots.drive().costs.rmw(blocks).0;
+            cold_blocks += u64::from(self.by_cold.score(zone).unwrap_or(0));
+        }
+        if self.block_priced {
+            self.mark_targets();
+        }
+        Some(Offer { time: Nanos(time), cold_blocks })
+    }
+
+    fn begin(&mut self, shared: &Shared, _: &Slots) {
+        self.mark_targets();
+        for at in 0..self.targets.len() {
+            let zone = self.targets[at];
+            self.zones[zone.index()].target = true;
+            self.enqueue(zone, shared);
+        }
+    }
+
+    fn evict(&mut self, want: u32, shared: &mut Shared, slots: &Slots, out: &mut Victims) -> bool {
+        let mut named = 0;
+        while named == 0
+            && let Some(zone) = self.coldest_target(shared)
+        {
+            named = self.evict_from(zone, want, shared, slots, out);
+            if let Some(tail) = self.zones[zone.index()].dirty.tail() {
+                self.zones[zone.index()].queued = true;
+                let entry = Reverse((shared.recency.stamp(Slot(tail)), zone.0));
+                // A zone of which every block is in use would be met again at once.
+                if named == 0 { self.skipped.push(entry) } else { self.queue.push(entry) }
+            }
+        }
+        self.queue.extend(self.skipped.drain(..));
+        out.end_group(WriteOrder::ByAddress);
+        self.written += named;
+        let mut targets = self.targets.iter();
+        let exhausted = targets.all(|zone| self.zones[zone.index()].dirty.is_empty());
+        let over = exhausted || named == 0 || self.rule2 && self.written >= self.cycle_blocks;
+        if over {
+            self.end_cycle(slots.destaged() + named);
+        }
+        !over
+    }
+
+    fn wants_horizon(&self) -> bool {
+        self.rule4 == Rule4::Horizon { exact: true }
+    }
+
+    fn bytes(&self) -> usize {
+        self.zones.capacity() * size_of::<ZoneState>() + self.by_cold.bytes()
+    }
+
+    fn check(&self, shared: &Shared, slots: &Slots) {
+        self.by_cold.check();
+        for (at, state) in self.zones.iter().enumerate() {
+            state.dirty.check(&shared.links);
+            let mut cold = 0;
+            for slot in state.dirty.from_tail(&shared.links).map(Slot) {
+                assert!(slots.dirty(slot) && slots.zone(slot).index() == at);
+                cold += u32::from(shared.recency.cold(slot));
+            }
+            let expected = (!state.dirty.is_empty()).then_some(cold);
+            assert_eq!(self.by_cold.score(Zone(at as u32)), expected);
+        }
+        let length: u64 = if self.rule2 { self.cycle_blocks } else { u64::MAX };
+        assert!(self.written < length, "rule 2: a cycle is over when its length is written");
+        assert!(self.targets.len() <= self.targets_max, "rule 1: too many target zones");
+    }
+}

@@ -1,0 +1,219 @@
+//! The seam for cache policies: a policy orders the blocks and names who leaves.
+
+use crate::params::{Param, Params};
+use crate::slots::Slots;
+use crate::units::{Block, Nanos, Op, Request, Slot};
+
+/// One block of a request, on its way through the cache.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// The request the block belongs to: its arrival, extent and operation.
+    pub request: Request,
+    /// Number of the request since the start of the run.
+    pub number: u64,
+    /// Place of the block within its request, from 0.
+    pub place: u32,
+    /// The block.
+    pub block: Block,
+    /// [`Op::Read`] or [`Op::Write`].
+    pub op: Op,
+    /// The request covers the block only in part.
+    pub partial: bool,
+    /// The block was cached and dirty before. Set by the cache.
+    pub was_dirty: bool,
+}
+
+impl Access {
+    /// An access to one whole block by a request of its own.
+    #[must_use]
+    pub fn whole(number: u64, block: Block, op: Op) -> Access {
+        let bytes = crate::units::BLOCK_BYTES;
+        let request = Request { at: Nanos::ZERO, offset: block.bytes(), bytes, op };
+        Access { request, number, place: 0, block, op, partial: false, was_dirty: false }
+    }
+}
+
+/// Whether a block that is not cached enters the cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Admission {
+    /// It gets a slot: a read fills it from the disk, a write goes to the cache only.
+    Fill,
+    /// The disk serves it; the cache stays as it is.
+    Bypass,
+}
+
+/// In which order the disk gets the dirty victims of a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WriteOrder {
+    /// Sorted by address; neighbours may be joined.
+    ByAddress,
+    /// As the policy named them.
+    AsGiven,
+}
+
+/// What a policy names: slots in groups, each written in its own order.
+#[derive(Clone, Debug, Default)]
+pub struct Victims {
+    slots: Vec<Slot>,
+    groups: Vec<(usize, WriteOrder)>, // (end within `slots`, order)
+}
+
+impl Victims {
+    pub(crate) fn with_capacity(slots: usize) -> Victims {
+        Victims { slots: Vec::with_capacity(slots), groups: Vec::with_capacity(slots.min(64)) }
+    }
+
+    /// Names one more victim of the group under way.
+    #[inline]
+    pub fn push(&mut self, slot: Slot) {
+        self.slots.push(slot);
+    }
+
+    /// Ends a group; the victims named since the last end are written in `order`. What is named
+    /// after the last group's end is one group, written by address.
+    pub fn end_group(&mut self, order: WriteOrder) {
+        if self.slots.len() > self.groups.last().map_or(0, |&(end, _)| end) {
+            self.groups.push((self.slots.len(), order));
+        }
+    }
+
+    /// Victims named so far.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether no victim has been named.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.slots.clear();
+        self.groups.clear();
+    }
+
+    /// The groups: their slots and write order.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = (&[Slot], WriteOrder)> {
+        let mut start = 0;
+        self.groups.iter().map(move |&(end, order)| {
+            let group = (&self.slots[start..end], order);
+            start = end;
+            group
+        })
+    }
+}
+
+/// What an I/O on the disk really took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cost {
+    /// [`Op::Read`] for a miss, [`Op::Write`] for a destage.
+    pub op: Op,
+    /// Blocks of the I/O.
+    pub blocks: u64,
+    /// From the disk's start on it to its completion.
+    pub took: Nanos,
+}
+
+/// What division of the disk a policy works with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Zoning {
+    /// None.
+    None,
+    /// Zones of a fixed size, set by the parameter `zone` ([`ZONE`]).
+    Fixed,
+    /// The drive's true bands: more than a host can know. Tables mark the policy so.
+    Bands,
+}
+
+/// The parameter of every policy that works with fixed zones.
+pub const ZONE: Param = Param {
+    name: "zone",
+    kind: crate::params::Kind::Blocks,
+    default: "5000b",
+    about: "size of the fixed zones that stand for bands (SAC §5.2: 20 MB)",
+};
+
+/// Orders the blocks of a cache and names who leaves. It owns its order and its ghosts, nothing
+/// else: which slot holds what, dirty or clean, is the cache's business, so no policy can lose data.
+///
+/// The caller guarantees that each slot it names is in the state it says, that slots given to
+/// [`Policy::on_insert`] are not the policy's already, and that what [`Policy::evict`] named is
+/// gone from the policy's view until it is inserted again.
+///
+/// An implementer must not block, fail, read a clock, do I/O or allocate after [`Policy::new`];
+/// must be deterministic; and must bound every loop.
+pub trait Policy: Sized + Send + 'static {
+    /// Name on the command line.
+    const NAME: &'static str;
+    /// One line for `shingle list policies`, with the source.
+    const ABOUT: &'static str;
+    /// The division of the disk it works with.
+    const ZONING: Zoning = Zoning::None;
+    /// Its parameters. With [`Zoning::Fixed`] they include [`ZONE`].
+    const PARAMS: &'static [Param] = &[];
+
+    /// A policy for an empty cache. All memory is taken here.
+    fn new(params: &Params, slots: &Slots) -> Self;
+
+    /// Whether a block that is not cached enters. Asked once per missing access, before room is
+    /// made for it, so that ghosts can be consulted.
+    #[inline]
+    fn admit(&mut self, access: &Access, slots: &Slots) -> Admission {
+        let _ = (access, slots);
+        Admission::Fill
+    }
+
+    /// `slot` holds `access.block` and was touched. Its dirty state is already up to date.
+    fn on_hit(&mut self, slot: Slot, access: &Access, slots: &Slots);
+
+    /// `slot` has just been given to `access.block`, or has come back because it was hit on its way
+    /// out or its destage failed.
+    fn on_insert(&mut self, slot: Slot, access: &Access, slots: &Slots);
+
+    /// The block was trimmed: `slot` is about to be freed. Its state is still that before the trim.
+    fn on_remove(&mut self, slot: Slot, slots: &Slots);
+
+    /// A clean slot has become dirty; [`Policy::on_hit`] follows.
+    #[inline]
+    fn on_dirty(&mut self, slot: Slot, slots: &Slots) {
+        let _ = (slot, slots);
+    }
+
+    /// A dirty slot has become clean and stays.
+    #[inline]
+    fn on_clean(&mut self, slot: Slot, slots: &Slots) {
+        let _ = (slot, slots);
+    }
+
+    /// Names victims: at least one [`Slots::evictable`] slot if there is one, about `want` of them;
+    /// a policy that empties zones may name many more. Named slots are forgotten. Called only with
+    /// a full cache or by an executor that wants clean room early; `incoming` is the access that
+    /// needs the room, if there is one.
+    fn evict(&mut self, incoming: Option<&Access>, want: u32, slots: &Slots, out: &mut Victims);
+
+    /// Names up to `want` dirty evictable slots to be written in idle time. They stay in the cache
+    /// and in the policy.
+    fn destage(&mut self, want: u32, slots: &Slots, out: &mut Victims) {
+        let _ = (want, slots, out);
+    }
+
+    /// What an I/O on the disk really took.
+    fn observe(&mut self, cost: &Cost) {
+        let _ = cost;
+    }
+
+    /// Whether the policy wants a simulator's truth on the disk's buffer ([`Slots::horizon`]).
+    fn wants_horizon(&self) -> bool {
+        false
+    }
+
+    /// Panics if an invariant is broken. For tests; may be slow.
+    fn check(&self, slots: &Slots) {
+        let _ = slots;
+    }
+
+    /// Bytes of memory taken, for the table of costs.
+    fn bytes(&self) -> usize;
+}

@@ -1,0 +1,90 @@
+//! Which blocks are cold: not used within the last `window` accesses (SAC §4.3, `P(x)`).
+//!
+//! Every access draws the next stamp. A ring remembers who drew each of the last `window` stamps, so
+//! that each access tells in constant time which slot it pushed over the edge; nothing is ever
+//! scanned for cold blocks.
+
+use crate::units::Slot;
+
+/// Stamps of slots, and the edge between hot and cold.
+#[derive(Clone, Debug)]
+pub struct Recency {
+    stamps: Vec<u64>, // by slot; FORGOTTEN if not in use
+    ring: Vec<Slot>,  // who drew stamp t, at t modulo the window
+    at: usize,
+    now: u64,
+}
+
+const FORGOTTEN: u64 = u64::MAX;
+
+impl Recency {
+    /// For slots `0..capacity`; cold means not used within `window` accesses (at least one).
+    #[must_use]
+    pub fn new(capacity: u32, window: u64) -> Recency {
+        Recency {
+            stamps: vec![FORGOTTEN; capacity as usize],
+            ring: vec![Slot::NONE; window.max(1) as usize],
+            at: 0,
+            now: 0,
+        }
+    }
+
+    /// `slot` is used. Returns the slot that has become cold by that, if one has.
+    #[inline]
+    pub fn touch(&mut self, slot: Slot) -> Option<Slot> {
+        let oldest = core::mem::replace(&mut self.ring[self.at], slot);
+        self.at = if self.at + 1 == self.ring.len() { 0 } else { self.at + 1 };
+        self.stamps[slot.index()] = self.now;
+        let edge = self.now.checked_sub(self.ring.len() as u64);
+        self.now += 1;
+        let turned = oldest.some()?;
+        (Some(self.stamps[turned.index()]) == edge).then_some(turned)
+    }
+
+    /// `slot` is no longer of interest.
+    #[inline]
+    pub fn forget(&mut self, slot: Slot) {
+        self.stamps[slot.index()] = FORGOTTEN;
+    }
+
+    /// When `slot` was used last: larger is more recent.
+    #[must_use]
+    #[inline]
+    pub fn stamp(&self, slot: Slot) -> u64 {
+        self.stamps[slot.index()]
+    }
+
+    /// Whether `slot` was not used within the window.
+    #[must_use]
+    #[inline]
+    pub fn cold(&self, slot: Slot) -> bool {
+        let stamp = self.stamps[slot.index()];
+        stamp != FORGOTTEN && stamp + (self.ring.len() as u64) < self.now
+    }
+
+    /// Bytes of memory taken.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.stamps.capacity() * 8 + self.ring.capacity() * 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_turns_cold_when_the_window_has_passed_over_it() {
+        let mut recency = Recency::new(4, 2);
+        assert_eq!(recency.touch(Slot(0)), None); // stamp 0
+        assert_eq!(recency.touch(Slot(1)), None); // stamp 1
+        assert!(!recency.cold(Slot(0)), "two accesses ago is still within the window");
+        assert_eq!(recency.touch(Slot(2)), Some(Slot(0))); // stamp 2 pushes stamp 0 out
+        assert!(recency.cold(Slot(0)) && !recency.cold(Slot(1)));
+        assert_eq!(recency.touch(Slot(1)), None, "it was used just now");
+        assert_eq!(recency.touch(Slot(1)), Some(Slot(2)));
+        recency.forget(Slot(1));
+        assert_eq!(recency.touch(Slot(3)), None, "forgotten slots do not turn cold");
+        assert!(!recency.cold(Slot(1)));
+    }
+}

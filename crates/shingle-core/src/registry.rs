@@ -1,0 +1,183 @@
+//! From a name to a cache: what the command line, the simulator and the store look policies up in.
+
+use crate::cache::{Cache, CacheCore};
+use crate::params::{Kind, Param, ParamError, Params, nearest};
+use crate::policy::{Policy, Zoning};
+use crate::slots::{Costs, DriveView, Slots};
+use crate::zones::ZoneMap;
+
+/// Parameters of the cache itself: `cache.NAME`.
+pub const CACHE_PARAMS: &[Param] = &[Param {
+    name: "batch",
+    kind: Kind::Count,
+    default: "1",
+    about: "victims an eviction asks for; the papers' prototypes use 64",
+}];
+
+/// What a cache is made for.
+#[derive(Clone, Debug)]
+pub struct Setup<'a> {
+    /// Slots in the cache. At least one, unless the policy admits nothing.
+    pub cache_blocks: u32,
+    /// Size of the disk.
+    pub disk_blocks: u64,
+    /// The disk's true bands, where they are known.
+    pub bands: Option<&'a ZoneMap>,
+    /// Blocks that fit into the disk's buffer.
+    pub buffer_blocks: u64,
+    /// Costs to plan with.
+    pub costs: Costs,
+    /// Values for [`CACHE_PARAMS`].
+    pub cache: &'a Params,
+}
+
+/// A policy as the registry knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// One line, with the source.
+    pub about: &'static str,
+    /// The division of the disk it works with.
+    pub zoning: Zoning,
+    /// Its parameters.
+    pub params: &'static [Param],
+    make: fn(&Params, Slots, u32) -> Box<dyn CacheCore>,
+}
+
+impl Entry {
+    /// The entry of policy `P`.
+    #[must_use]
+    pub const fn of<P: Policy>() -> Entry {
+        Entry {
+            name: P::NAME,
+            about: P::ABOUT,
+            zoning: P::ZONING,
+            params: P::PARAMS,
+            make: |params, slots, batch| Box::new(Cache::new(P::new(params, &slots), slots, batch)),
+        }
+    }
+
+    /// An empty cache under this policy.
+    ///
+    /// # Errors
+    /// If the policy needs to know the bands of a disk that has none, or its zones are so small
+    /// that they cannot be numbered.
+    pub fn make(&self, params: &Params, setup: &Setup) -> Result<Box<dyn CacheCore>, MakeError> {
+        let zones = match self.zoning {
+            Zoning::None => None,
+            Zoning::Fixed => {
+                let zone_blocks = params.blocks("zone");
+                if setup.disk_blocks / zone_blocks >= u64::from(u32::MAX) - 1 {
+                    return Err(MakeError::TooManyZones { policy: self.name });
+                }
+                Some(ZoneMap::fixed(zone_blocks, setup.disk_blocks))
+            }
+            Zoning::Bands => match setup.bands {
+                Some(bands) => Some(bands.clone()),
+                None => return Err(MakeError::NoBands { policy: self.name }),
+            },
+        };
+        let view = DriveView { zones, buffer_blocks: setup.buffer_blocks, costs: setup.costs };
+        let slots = Slots::new(setup.cache_blocks, view);
+        let batch = u32::try_from(setup.cache.count("batch")).unwrap_or(u32::MAX);
+        Ok((self.make)(params, slots, batch.clamp(1, setup.cache_blocks.max(1))))
+    }
+}
+
+/// Why a cache could not be made. Displays as one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MakeError {
+    /// The policy works with bands and the disk has none.
+    NoBands {
+        /// The policy.
+        policy: &'static str,
+    },
+    /// Zones this small cannot be numbered on a disk this large.
+    TooManyZones {
+        /// The policy.
+        policy: &'static str,
+    },
+}
+
+impl core::fmt::Display for MakeError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            MakeError::NoBands { policy } => write!(
+                f,
+                "policy `{policy}` works with the bands of a shingled disk and this disk has none; \
+                 choose a shingled disk with -d, or another policy"
+            ),
+            MakeError::TooManyZones { policy } => write!(
+                f,
+                "the zones of `{policy}` are too small for this disk; raise --set {policy}.zone"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for MakeError {}
+
+/// Policies by name: the built-in ones, and those a program adds.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    entries: Vec<Entry>,
+}
+
+impl Default for Registry {
+    fn default() -> Registry {
+        Registry { entries: crate::policies::ALL.to_vec() }
+    }
+}
+
+impl Registry {
+    /// Adds policy `P`; it replaces one of the same name.
+    pub fn add<P: Policy>(&mut self) {
+        self.entries.retain(|entry| entry.name != P::NAME);
+        self.entries.push(Entry::of::<P>());
+    }
+
+    /// All policies.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The policy called `name`.
+    ///
+    /// # Errors
+    /// If there is none; the message lists those there are, nearest first.
+    pub fn get(&self, name: &str) -> Result<&Entry, UnknownPolicy> {
+        self.entries.iter().find(|entry| entry.name == name).ok_or_else(|| UnknownPolicy {
+            name: name.into(),
+            known: nearest(name, self.entries.iter().map(|entry| entry.name)),
+        })
+    }
+}
+
+/// There is no policy of that name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownPolicy {
+    name: String,
+    known: Vec<&'static str>,
+}
+
+impl core::fmt::Display for UnknownPolicy {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "there is no policy `{}`; there are {}", self.name, self.known.join(", "))
+    }
+}
+
+impl core::error::Error for UnknownPolicy {}
+
+/// Sets each of `settings` (`name`, `value`) in `params`.
+///
+/// # Errors
+/// The first that cannot be set.
+pub fn set_all<'a>(
+    params: &mut Params,
+    settings: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<(), ParamError> {
+    settings.into_iter().try_for_each(|(name, value)| params.set(name, value))
+}

@@ -1,0 +1,94 @@
+//! Sizes as people write them: `20MiB`, `64G`, `2kB`, `5000b`.
+
+use crate::units::BLOCK_BYTES;
+
+/// Bytes of a written size: `K M G T` and `KiB … TiB` are powers of 1024, `kB MB GB TB` of 1000,
+/// `b` counts blocks of 4 KiB, a bare number counts bytes. Fractions are allowed.
+///
+/// # Errors
+/// One line that says what is wrong and shows examples.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is not a size; write for instance 256MiB, 2G, 20MB or 5000b");
+    let trimmed = text.trim();
+    let unit_at = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(unit_at);
+    let factor: u64 = match unit.trim_start() {
+        "" | "B" => 1,
+        "b" => BLOCK_BYTES,
+        "K" | "k" | "KiB" => 1 << 10,
+        "M" | "MiB" => 1 << 20,
+        "G" | "GiB" => 1 << 30,
+        "T" | "TiB" => 1 << 40,
+        "kB" | "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "TB" => 1_000_000_000_000,
+        _ => return Err(wrong()),
+    };
+    scaled(number, factor).ok_or_else(wrong)
+}
+
+/// As [`parse_bytes`], rounded up to whole blocks.
+///
+/// # Errors
+/// As [`parse_bytes`].
+pub fn parse_blocks(text: &str) -> Result<u64, String> {
+    parse_bytes(text).map(|bytes| bytes.div_ceil(BLOCK_BYTES))
+}
+
+/// `number · factor` of a decimal number without sign, in integers, rounded down.
+pub(crate) fn scaled(number: &str, factor: u64) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() && fraction.is_empty() || fraction.len() > 18 {
+        return None;
+    }
+    let digits = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<u64>().ok() };
+    let whole = u128::from(digits(whole)?) * u128::from(factor);
+    let part =
+        u128::from(digits(fraction)?) * u128::from(factor) / 10u128.pow(fraction.len() as u32);
+    u64::try_from(whole + part).ok()
+}
+
+/// Bytes for people: the largest binary unit that leaves a number of at least one.
+#[must_use]
+#[allow(clippy::cast_precision_loss)]
+pub fn show_bytes(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let power = (bytes.max(1).ilog2() / 10).min(4);
+    let value = bytes as f64 / (1u64 << (10 * power)) as f64;
+    let digits = if value.fract() == 0.0 || power == 0 { 0 } else { 1 };
+    format!("{value:.digits$} {}", units[power as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_binary_unless_they_end_in_a_capital_b_alone() {
+        let check = |text, bytes| assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        check("7", 7);
+        check("5000b", 20_480_000);
+        check("20MiB", 20 << 20);
+        check("20M", 20 << 20);
+        check("20MB", 20_000_000);
+        check("1.5G", 3 << 29);
+        check("0.25 kB", 250);
+        check("2T", 2 << 40);
+    }
+
+    #[test]
+    fn a_wrong_size_shows_right_ones() {
+        for text in ["", "x", "12Q", "1.2.3G", "-1", ".", "99999999999T", "1,5G"] {
+            let error = parse_bytes(text).unwrap_err();
+            assert!(error.contains("256MiB") && error.lines().count() == 1, "{error}");
+        }
+    }
+
+    #[test]
+    fn shown_sizes_read_well() {
+        assert_eq!(show_bytes(0), "0 B");
+        assert_eq!(show_bytes(256 << 20), "256 MiB");
+        assert_eq!(show_bytes(3 << 29), "1.5 GiB");
+    }
+}

@@ -1,0 +1,138 @@
+//! Every policy in the registry, and every variant its parameters offer, through one suite. A new
+//! policy is found by itself.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{DISK_BLOCKS, Rng, make, variants, with_params};
+use proptest::prelude::*;
+use shingle_core::cache::{CacheCore, Outcome, Plan};
+use shingle_core::policies;
+use shingle_core::policy::Access;
+use shingle_core::units::{Block, Op};
+
+/// An executor that does everything at once and keeps a version for every block.
+struct AtOnce {
+    cache: Box<dyn CacheCore>,
+    plan: Plan,
+    in_slot: Vec<u64>,
+    on_disk: BTreeMap<Block, u64>,
+    latest: BTreeMap<Block, u64>,
+    accesses: u64,
+}
+
+impl AtOnce {
+    fn new(cache: Box<dyn CacheCore>) -> AtOnce {
+        let in_slot = vec![u64::MAX; cache.slots().capacity() as usize];
+        let (on_disk, latest) = (BTreeMap::new(), BTreeMap::new());
+        AtOnce { cache, plan: Plan::default(), in_slot, on_disk, latest, accesses: 0 }
+    }
+
+    /// Returns whether the access hit.
+    fn access(&mut self, block: Block, op: Op) -> bool {
+        self.accesses += 1;
+        let mut access = Access::whole(self.accesses, block, op);
+        let mut outcome = self.cache.access(&mut access, &mut self.plan);
+        self.carry_out();
+        if outcome == Outcome::NoRoom {
+            outcome = self.cache.retry(&mut access, &mut self.plan);
+            self.carry_out();
+        }
+        let stored = |map: &BTreeMap<Block, u64>| map.get(&block).copied().unwrap_or(0);
+        if let Outcome::Miss(slot) = outcome {
+            self.in_slot[slot.index()] = stored(&self.on_disk);
+        }
+        let (Outcome::Hit(slot) | Outcome::Miss(slot)) = outcome else {
+            assert_eq!(outcome, Outcome::Bypass, "with nothing in flight there is always room");
+            match op {
+                Op::Write => {
+                    self.on_disk.insert(block, self.accesses);
+                    self.latest.insert(block, self.accesses);
+                }
+                _ => assert_eq!(stored(&self.on_disk), stored(&self.latest)),
+            }
+            return false;
+        };
+        assert_eq!(self.cache.slots().block(slot), block);
+        if op == Op::Write {
+            self.in_slot[slot.index()] = self.accesses;
+            self.latest.insert(block, self.accesses);
+        }
+        assert_eq!(self.in_slot[slot.index()], stored(&self.latest), "a read is not current");
+        matches!(outcome, Outcome::Hit(_))
+    }
+
+    fn carry_out(&mut self) {
+        for destage in self.plan.destages() {
+            self.on_disk.insert(destage.block, self.in_slot[destage.slot.index()]);
+            self.cache.destaged(destage.slot);
+        }
+        self.plan.clear();
+    }
+
+    fn trim(&mut self, block: Block) {
+        if self.cache.trim(block) {
+            self.latest.insert(block, self.on_disk.get(&block).copied().unwrap_or(0));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_read_returns_the_last_write(
+        slots in 3u32..40,
+        batch in 1u64..9,
+        ops in prop::collection::vec((0u8..10, 0u64..120), 1..250),
+    ) {
+        for (entry, params) in variants() {
+            let mut run = AtOnce::new(with_params(&entry, &params, slots, batch));
+            for &(kind, block) in &ops {
+                match kind {
+                    0..5 => { run.access(Block(block), Op::Write); }
+                    5..9 => { run.access(Block(block % 60), Op::Read); }
+                    _ => run.trim(Block(block)),
+                }
+                run.cache.check();
+            }
+        }
+    }
+}
+
+/// All sequences of six accesses over three blocks in two zones, reads and writes, through caches
+/// of one to three slots: 46,656 sequences a policy and size.
+#[test]
+fn every_short_sequence_is_current() {
+    for entry in policies::ALL {
+        for slots in 1..=3 {
+            for code in 0..6u32.pow(6) {
+                let mut run = AtOnce::new(make(entry, slots, 1));
+                let mut rest = code;
+                for _ in 0..6 {
+                    let op = if rest % 2 == 0 { Op::Read } else { Op::Write };
+                    run.access(Block(u64::from(rest / 2 % 3) * 5), op);
+                    rest /= 6;
+                }
+                run.cache.check();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hit_ratio_is_no_better_than_the_cache_is_large() {
+    for (entry, params) in variants() {
+        let mut run = AtOnce::new(with_params(&entry, &params, 40, 1));
+        let (mut rng, mut hits) = (Rng(7), 0u32);
+        for _ in 0..40_000 {
+            let op = if rng.chance(70) { Op::Write } else { Op::Read };
+            hits += u32::from(run.access(Block(rng.below(DISK_BLOCKS)), op));
+        }
+        // Uniform accesses over 400 blocks: no policy without foresight can hold more than a tenth.
+        assert!(hits < 40_000 / 10 * 12 / 10, "{}: {hits} hits", entry.name);
+        let caches = entry.name != "none";
+        assert!(!caches || hits > 40_000 / 10 / 2, "{}: {hits} hits", entry.name);
+    }
+}
