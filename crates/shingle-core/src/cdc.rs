@@ -240,12 +240,16 @@ impl<D: DirtySide> Policy for Cdc<D> {
     }
 
     fn evict(&mut self, _: Option<&Access>, want: u32, slots: &Slots, out: &mut Victims) {
-        let (mut no_clean, mut no_dirty) = (self.clean.is_empty(), false);
-        // Each turn names a victim or rules a side out or decides: four turns are enough.
-        for _ in 0..4 {
+        let (mut no_clean, mut no_dirty, mut fresh) = (self.clean.is_empty(), false, false);
+        // Each turn names victims, ends a phase that has nothing to give, or decides; a side is
+        // asked again only if its phase had begun before, so six turns are enough.
+        for _ in 0..6 {
             match self.phase {
                 Phase::Open if no_clean && no_dirty => return,
-                Phase::Open => self.phase = self.decide(no_clean, no_dirty, slots),
+                Phase::Open => {
+                    self.phase = self.decide(no_clean, no_dirty, slots);
+                    fresh = true;
+                }
                 Phase::Clean { left } => {
                     let named = self.evict_clean(want, slots, out);
                     let left = left + u64::from(named);
@@ -257,7 +261,7 @@ impl<D: DirtySide> Policy for Cdc<D> {
                     if !self.dirty.evict(want, &mut self.shared, slots, out) {
                         self.phase = Phase::Open;
                     }
-                    no_dirty = out.is_empty();
+                    no_dirty = fresh && out.is_empty();
                 }
             }
             if !out.is_empty() {
