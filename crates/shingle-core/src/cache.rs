@@ -87,7 +87,7 @@ impl Plan {
 }
 
 /// A cache of blocks, managed by policy `P`. Pure: it decides, an executor does and reports back.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cache<P> {
     slots: Slots,
     index: Index,
@@ -201,9 +201,9 @@ pub trait CacheCore: Send {
     /// Makes room before it is needed: about `want` blocks leave.
     fn evict(&mut self, want: u32, plan: &mut Plan);
 
-    /// Drops `block` without destaging it; returns whether it was cached. A block with I/O under
-    /// way stays: a trim is advice.
-    fn trim(&mut self, block: Block) -> bool;
+    /// Drops the cached ones of `count` blocks from `first` on without destaging them; returns how
+    /// many there were. A block with I/O under way stays: a trim is advice.
+    fn trim(&mut self, first: Block, count: u64) -> u64;
 
     /// I/O on `slot` begins: it may not be named until [`CacheCore::unpin`].
     fn pin(&mut self, slot: Slot);
@@ -231,6 +231,9 @@ pub trait CacheCore: Send {
 
     /// Whether every slot holds a block.
     fn full(&self) -> bool;
+
+    /// A copy in the same state, for what-if questions such as draining.
+    fn copy(&self) -> Box<dyn CacheCore>;
 
     /// Bytes of memory taken by cache and policy.
     fn bytes(&self) -> usize;
@@ -304,15 +307,22 @@ impl<P: Policy> CacheCore for Cache<P> {
         self.make_room(None, want, plan);
     }
 
-    fn trim(&mut self, block: Block) -> bool {
-        match self.find(block) {
-            Some(slot) if !self.slots.busy(slot) => {
+    fn trim(&mut self, first: Block, count: u64) -> u64 {
+        let mut dropped = 0;
+        // A trim may cover the whole disk: look at its blocks or at the slots, whichever are fewer.
+        for at in 0..count.min(u64::from(self.slots.capacity())) {
+            let slot = if count <= u64::from(self.slots.capacity()) {
+                self.find(first.after(at))
+            } else {
+                Some(Slot(at as u32)).filter(|&slot| self.slots.holds(slot, first, count))
+            };
+            if let Some(slot) = slot.filter(|&slot| !self.slots.busy(slot)) {
                 self.policy.on_remove(slot, &self.slots);
                 self.release(slot);
-                true
+                dropped += 1;
             }
-            _ => false,
         }
+        dropped
     }
 
     fn pin(&mut self, slot: Slot) {
@@ -350,6 +360,10 @@ impl<P: Policy> CacheCore for Cache<P> {
 
     fn full(&self) -> bool {
         self.free.is_empty()
+    }
+
+    fn copy(&self) -> Box<dyn CacheCore> {
+        Box::new(self.clone())
     }
 
     fn bytes(&self) -> usize {

@@ -16,7 +16,7 @@ use crate::slots::Slots;
 use crate::units::{Nanos, Slot};
 
 /// What both sides use: one pool of links, as no slot is clean and dirty, and one clock.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Shared {
     /// Links of the lists of both sides.
     pub links: Links,
@@ -34,7 +34,7 @@ pub struct Offer {
 }
 
 /// The order of the dirty blocks.
-pub trait DirtySide: Sized + Send + 'static {
+pub trait DirtySide: Clone + Send + 'static {
     /// Name of the policy.
     const NAME: &'static str;
     /// One line, with the source.
@@ -88,7 +88,7 @@ pub const CDC_CLEAN_PART: Param = Param {
 };
 
 /// A policy made of clean blocks in LRU order, dirty blocks by `D`, and the comparator.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cdc<D> {
     dirty: D,
     clean: List,

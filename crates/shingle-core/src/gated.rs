@@ -14,7 +14,7 @@ use crate::slots::Slots;
 use crate::units::{Slot, Zone};
 
 /// Order `O` behind a gate.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Gated<O> {
     order: O,
     parked: Vec<List>, // by zone

@@ -8,7 +8,7 @@ use crate::units::Slot;
 
 /// Orders slots from hot to cold. Same duties as a [`Policy`]: no I/O, no clock, no allocation
 /// after `new`, every loop bounded.
-pub trait Order: Sized + Send + 'static {
+pub trait Order: Clone + Send + 'static {
     /// Name on the command line.
     const NAME: &'static str;
     /// One line, with the source.
@@ -37,7 +37,7 @@ pub trait Order: Sized + Send + 'static {
 }
 
 /// The policy that evicts by an order alone.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Plain<O>(O);
 
 impl<O: Order> Policy for Plain<O> {

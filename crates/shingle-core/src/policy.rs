@@ -144,7 +144,7 @@ pub const ZONE: Param = Param {
 ///
 /// An implementer must not block, fail, read a clock, do I/O or allocate after [`Policy::new`];
 /// must be deterministic; and must bound every loop.
-pub trait Policy: Sized + Send + 'static {
+pub trait Policy: Clone + Send + 'static {
     /// Name on the command line.
     const NAME: &'static str;
     /// One line for `shingle list policies`, with the source.

@@ -221,6 +221,12 @@ impl Slots {
         *self.state(slot) &= !LEAVING;
     }
 
+    /// Whether `slot` holds one of `count` blocks from `first` on.
+    pub(crate) fn holds(&self, slot: Slot, first: Block, count: u64) -> bool {
+        let block = self.block(slot);
+        self.live(slot) && first <= block && block.0 - first.0 < count
+    }
+
     pub(crate) fn live(&self, slot: Slot) -> bool {
         self.has(slot, LIVE)
     }

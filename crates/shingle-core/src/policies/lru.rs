@@ -9,7 +9,7 @@ use crate::slots::Slots;
 use crate::units::Slot;
 
 /// One list, most recently used at the head.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Lru {
     links: Links,
     list: List,

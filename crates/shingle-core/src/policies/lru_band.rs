@@ -8,7 +8,7 @@ use crate::slots::Slots;
 use crate::units::Slot;
 
 /// An LRU list, and the cached blocks of each band.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LruBand {
     order: Links,
     lru: List,

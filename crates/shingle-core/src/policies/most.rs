@@ -13,7 +13,7 @@ use crate::slots::Slots;
 use crate::units::{Op, Slot, Zone};
 
 /// The cached blocks of each zone in LRU order, and the zones by score.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Most {
     links: Links,
     zones: Vec<List>,

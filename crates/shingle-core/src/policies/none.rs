@@ -6,7 +6,7 @@ use crate::slots::Slots;
 use crate::units::Slot;
 
 /// Admits nothing.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct None;
 
 impl Policy for None {

@@ -51,7 +51,7 @@ struct ZoneState {
 }
 
 /// The dirty blocks, written back in cycles.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cycles {
     zones: Vec<ZoneState>,
     /// Zones that hold dirty blocks, by their cold ones.
