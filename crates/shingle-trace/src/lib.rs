@@ -12,11 +12,16 @@
 pub mod error;
 pub mod format;
 pub mod input;
+pub mod shape;
 pub mod size;
 pub mod source;
+pub mod summary;
+pub mod zones;
 
 pub use error::{Kind, Place, TraceError};
+pub use shape::{Mode, Shape};
 pub use source::{Source, read_all};
+pub use summary::Summary;
 
 use input::Input;
 

@@ -1,0 +1,335 @@
+//! What a list of requests amounts to.
+//!
+//! An access is one block of one request: a block that is touched only in part counts, and counts
+//! again for the next request. Trims and flushes move no data, so they are counted as requests but
+//! access nothing.
+
+use hashbrown::HashMap;
+use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
+
+use crate::zones::{ZONE_BLOCKS, ZONE_BYTES};
+
+/// A count for each operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PerOp {
+    /// Of reads.
+    pub read: u64,
+    /// Of writes.
+    pub write: u64,
+    /// Of trims.
+    pub trim: u64,
+    /// Of flushes.
+    pub flush: u64,
+}
+
+impl PerOp {
+    /// Of all.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.read + self.write + self.trim + self.flush
+    }
+
+    fn add(&mut self, op: Op, count: u64) {
+        let field = match op {
+            Op::Read => &mut self.read,
+            Op::Write => &mut self.write,
+            Op::Trim => &mut self.trim,
+            Op::Flush => &mut self.flush,
+        };
+        *field = field.saturating_add(count);
+    }
+}
+
+/// Lengths of reads and writes in bytes, at the nearest rank. All 0 if there are none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sizes {
+    /// The shortest.
+    pub min: u64,
+    /// Half are no longer.
+    pub p50: u64,
+    /// Nine of ten are no longer.
+    pub p90: u64,
+    /// 99 of 100 are no longer.
+    pub p99: u64,
+    /// The longest.
+    pub max: u64,
+}
+
+/// The figures of a trace.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Summary {
+    /// Requests.
+    pub requests: PerOp,
+    /// Their bytes.
+    pub bytes: PerOp,
+    /// Blocks that reads access.
+    pub read_blocks: u64,
+    /// Blocks that writes access.
+    pub write_blocks: u64,
+    /// Different blocks among both.
+    pub distinct_blocks: u64,
+    /// Different blocks that are written.
+    pub distinct_written_blocks: u64,
+    /// 5,000-block zones in which any block is read or written.
+    pub accessed_zones: u64,
+    /// 5,000-block zones in which any block is written.
+    pub written_zones: u64,
+    /// One past the highest byte of any request.
+    pub end_bytes: u64,
+    /// Arrival of the first request.
+    pub first: Nanos,
+    /// Arrival of the last.
+    pub last: Nanos,
+    /// The longest time without an arrival.
+    pub longest_idle: Nanos,
+    /// Reads and writes that do not begin and end at a border of blocks.
+    pub unaligned_requests: u64,
+    /// Lengths of reads and writes.
+    pub sizes: Sizes,
+}
+
+impl Summary {
+    /// Counts `requests`.
+    #[must_use]
+    pub fn of(requests: &[Request]) -> Summary {
+        let mut summary = Summary::default();
+        let mut touched = Touched::default();
+        let mut sizes = Vec::new();
+        summary.first = requests.first().map_or(Nanos::ZERO, |request| request.at);
+        summary.last = summary.first;
+        for request in requests {
+            summary.longest_idle = summary.longest_idle.max(request.at.since(summary.last));
+            summary.last = request.at;
+            summary.requests.add(request.op, 1);
+            summary.bytes.add(request.op, request.bytes);
+            let end = request.offset + request.bytes;
+            summary.end_bytes = summary.end_bytes.max(end);
+            match request.op {
+                Op::Read => summary.read_blocks += request.blocks(),
+                Op::Write => summary.write_blocks += request.blocks(),
+                Op::Trim | Op::Flush => continue,
+            }
+            sizes.push(request.bytes);
+            if (request.offset | end) % BLOCK_BYTES != 0 {
+                summary.unaligned_requests += 1;
+            }
+            touched.access(request.first().0, request.blocks(), request.op == Op::Write);
+        }
+        summary.distinct_blocks = touched.accessed;
+        summary.distinct_written_blocks = touched.written;
+        summary.accessed_zones = touched.zones.len() as u64;
+        summary.written_zones =
+            touched.zones.iter().filter(|zone| zone.is_written()).count() as u64;
+        summary.sizes = quantiles(&mut sizes);
+        summary
+    }
+
+    /// Accesses: of reads and of writes.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.read_blocks + self.write_blocks
+    }
+
+    /// Bytes of the 5,000-block zones that are accessed: what `5%accessed` is a part of.
+    #[must_use]
+    pub fn accessed_zone_bytes(&self) -> u64 {
+        self.accessed_zones * ZONE_BYTES
+    }
+
+    /// Bytes of the 5,000-block zones that are written.
+    #[must_use]
+    pub fn written_zone_bytes(&self) -> u64 {
+        self.written_zones * ZONE_BYTES
+    }
+
+    /// Writes among the accesses.
+    #[must_use]
+    pub fn write_ratio(&self) -> Option<f64> {
+        ratio(self.write_blocks, self.blocks())
+    }
+
+    /// Write accesses to a block that was written before, among all of them.
+    #[must_use]
+    pub fn update_ratio(&self) -> Option<f64> {
+        ratio(self.write_blocks - self.distinct_written_blocks, self.write_blocks)
+    }
+
+    /// Unaligned requests among reads and writes.
+    #[must_use]
+    pub fn unaligned_ratio(&self) -> Option<f64> {
+        ratio(self.unaligned_requests, self.requests.read + self.requests.write)
+    }
+
+    /// Mean length of reads and writes in bytes.
+    #[must_use]
+    pub fn mean_bytes(&self) -> Option<f64> {
+        let bytes = self.bytes.read.saturating_add(self.bytes.write);
+        ratio(bytes, self.requests.read + self.requests.write)
+    }
+}
+
+/// For reports; 0/0 is nothing.
+#[allow(clippy::cast_precision_loss)]
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+fn quantiles(sizes: &mut [u64]) -> Sizes {
+    let count = sizes.len();
+    if count == 0 {
+        return Sizes::default();
+    }
+    let mut at = |percent: usize| {
+        let rank = (count * percent).div_ceil(100).max(1);
+        *sizes.select_nth_unstable(rank - 1).1
+    };
+    Sizes { min: at(0), p50: at(50), p90: at(90), p99: at(99), max: at(100) }
+}
+
+const WORD_BITS: u64 = 64;
+const ZONE_WORDS: usize = ZONE_BLOCKS.div_ceil(WORD_BITS) as usize;
+
+/// One bit for each block of a zone.
+#[derive(Clone)]
+struct ZoneBits {
+    accessed: [u64; ZONE_WORDS],
+    written: [u64; ZONE_WORDS],
+}
+
+impl ZoneBits {
+    const NONE: ZoneBits = ZoneBits { accessed: [0; ZONE_WORDS], written: [0; ZONE_WORDS] };
+
+    fn is_written(&self) -> bool {
+        self.written.iter().any(|word| *word != 0)
+    }
+}
+
+/// Which blocks were touched: bitmaps of the zones that were, and no others.
+#[derive(Default)]
+struct Touched {
+    /// Never iterated, so its order cannot matter.
+    index: HashMap<u64, usize>,
+    zones: Vec<ZoneBits>,
+    /// Most requests are in the zone of the one before.
+    last: Option<(u64, usize)>,
+    accessed: u64,
+    written: u64,
+}
+
+impl Touched {
+    fn access(&mut self, mut block: u64, blocks: u64, write: bool) {
+        let end = block + blocks;
+        while block < end {
+            let zone = block / ZONE_BLOCKS;
+            let from = block % ZONE_BLOCKS;
+            let to = (from + (end - block)).min(ZONE_BLOCKS);
+            let index = self.index_of(zone);
+            let bits = &mut self.zones[index];
+            self.accessed += set(&mut bits.accessed, from, to);
+            if write {
+                self.written += set(&mut bits.written, from, to);
+            }
+            block += to - from;
+        }
+    }
+
+    fn index_of(&mut self, zone: u64) -> usize {
+        if let Some((last, index)) = self.last
+            && last == zone
+        {
+            return index;
+        }
+        let next = self.zones.len();
+        let index = *self.index.entry(zone).or_insert(next);
+        if index == next {
+            self.zones.push(ZoneBits::NONE);
+        }
+        self.last = Some((zone, index));
+        index
+    }
+}
+
+/// Sets the bits from..to and tells how many were not set.
+fn set(words: &mut [u64; ZONE_WORDS], from: u64, to: u64) -> u64 {
+    let mut added = 0;
+    let mut bit = from;
+    while bit < to {
+        let low = bit % WORD_BITS;
+        let count = (to - bit).min(WORD_BITS - low);
+        let mask = (u64::MAX >> (WORD_BITS - count)) << low;
+        let word = &mut words[(bit / WORD_BITS) as usize];
+        added += u64::from((mask & !*word).count_ones());
+        *word |= mask;
+        bit += count;
+    }
+    added
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn request(at: u64, offset: u64, bytes: u64, op: Op) -> Request {
+        Request { at: Nanos(at), offset, bytes, op }
+    }
+
+    #[test]
+    fn a_small_trace_adds_up() {
+        let summary = Summary::of(&[
+            request(0, 0, 4096, Op::Write),
+            request(10, 4095, 2, Op::Read),
+            request(15, ZONE_BYTES - 4096, 8192, Op::Write),
+            request(90, 0, 4096, Op::Write),
+            request(91, 0, 0, Op::Flush),
+            request(92, 9 * ZONE_BYTES, 1 << 30, Op::Trim),
+        ]);
+        assert_eq!(summary.requests, PerOp { read: 1, write: 3, trim: 1, flush: 1 });
+        assert_eq!((summary.read_blocks, summary.write_blocks), (2, 4));
+        assert_eq!((summary.distinct_blocks, summary.distinct_written_blocks), (4, 3));
+        assert_eq!((summary.accessed_zones, summary.written_zones), (2, 2));
+        assert_eq!(summary.accessed_zone_bytes(), 40_960_000);
+        assert_eq!((summary.longest_idle, summary.last), (Nanos(75), Nanos(92)));
+        assert_eq!(summary.unaligned_requests, 1);
+        assert_eq!(summary.update_ratio(), Some(0.25));
+        assert_eq!((summary.sizes.min, summary.sizes.p50, summary.sizes.max), (2, 4096, 8192));
+        assert_eq!(summary.end_bytes, 9 * ZONE_BYTES + (1 << 30));
+        assert_eq!(Summary::of(&[]).write_ratio(), None);
+    }
+
+    proptest! {
+        /// Bitmaps count what a set of blocks counts.
+        #[test]
+        fn bitmaps_agree_with_a_set(
+            requests in prop::collection::vec(
+                (0..3 * ZONE_BYTES, 1..2 * ZONE_BYTES, any::<bool>()), 0..20)
+        ) {
+            let requests: Vec<Request> = requests
+                .iter()
+                .map(|&(offset, bytes, write)| {
+                    request(0, offset, bytes, if write { Op::Write } else { Op::Read })
+                })
+                .collect();
+            let (mut all, mut written) = (BTreeSet::new(), BTreeSet::new());
+            for request in &requests {
+                for block in request.first().0..request.first().0 + request.blocks() {
+                    all.insert(block);
+                    if request.op == Op::Write {
+                        written.insert(block);
+                    }
+                }
+            }
+            let zones = |set: &BTreeSet<u64>| {
+                set.iter().map(|b| b / ZONE_BLOCKS).collect::<BTreeSet<_>>().len() as u64
+            };
+            let summary = Summary::of(&requests);
+            prop_assert_eq!(summary.distinct_blocks, all.len() as u64);
+            prop_assert_eq!(summary.distinct_written_blocks, written.len() as u64);
+            prop_assert_eq!(summary.accessed_zones, zones(&all));
+            prop_assert_eq!(summary.written_zones, zones(&written));
+        }
+    }
+}
