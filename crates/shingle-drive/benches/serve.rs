@@ -1,1 +1,2 @@
+//! Speeds.
 fn main() {}

@@ -129,6 +129,7 @@ impl Conventional {
         }
         self.wait_for_head(served);
         let started = *served;
+        self.mech.command(served);
         self.mech.read(served, from, io.count);
         self.doing = Served {
             done: served.done,

@@ -26,6 +26,11 @@ impl CostValues {
         Nanos::from_micros(count * self.cost_log_us_per_block)
     }
 
+    /// `count` blocks written in order to their native place.
+    pub(crate) fn stream(&self, count: u64) -> Nanos {
+        Nanos::from_micros(count * self.cost_read_us_per_further_block)
+    }
+
     /// Cleaning a band of which `dirty` blocks are collected.
     pub(crate) fn rmw(&self, dirty: u64) -> Nanos {
         Nanos::from_micros(self.cost_rmw_base_us + dirty * self.cost_rmw_us_per_block)

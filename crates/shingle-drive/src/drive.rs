@@ -53,6 +53,10 @@ pub struct Counters {
     pub buffer_write_hits: u64,
     /// Live blocks that cleaning moved from the buffer to bands.
     pub buffer_evicted_blocks: u64,
+    /// Live blocks that left the buffer otherwise: trimmed, or their whole band was written in order
+    /// to its native place. Every block written into the buffer is live, or counted in one of
+    /// `buffer_write_hits`, `buffer_evicted_blocks` and this.
+    pub buffer_released_blocks: u64,
     /// Bands cleaned after their native data had been read.
     pub rmw: u64,
     /// Bands cleaned without reading native data, because the buffer held all of it.

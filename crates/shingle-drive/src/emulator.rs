@@ -180,6 +180,7 @@ impl Emulator {
             for block in io.block.0..end {
                 if let Some(slot) = self.ring.find(block) {
                     self.ring.remove(slot, self.band(block));
+                    self.counters.buffer_released_blocks += 1;
                 }
             }
             return;
@@ -192,6 +193,7 @@ impl Emulator {
                 next = self.ring.next_of(band, slot);
                 if (io.block.0..end).contains(&self.ring.block(slot)) {
                     self.ring.remove(slot, band);
+                    self.counters.buffer_released_blocks += 1;
                 }
             }
         }

@@ -19,6 +19,7 @@ mod contents;
 mod conventional;
 mod cost;
 pub mod drive;
+mod drive_managed;
 mod emulator;
 mod mech;
 pub mod registry;

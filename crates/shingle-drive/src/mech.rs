@@ -193,9 +193,8 @@ impl Mech {
         Nanos((count * self.rates[self.tracks.place(place).run].streamed) >> FRACTION)
     }
 
-    /// Reads from the medium, or from memory if it is there.
+    /// Reads from the medium, or from memory if it is there. The command is counted apart.
     pub(crate) fn read(&mut self, served: &mut Served, place: u64, count: u64) {
-        self.command(served);
         if self.read_cached(served, place, count) {
             return;
         }
@@ -377,14 +376,14 @@ mod tests {
     #[test]
     fn a_read_waits_for_the_sector_and_a_switch_of_track_for_the_skew() {
         let mut mech = tiny();
-        // Command until 0.1 ms; block 4 of track 0 comes at 4 ms, is gone at 5 ms.
-        let mut served = begin(0);
+        // From 0.1 ms on; block 4 of track 0 comes at 4 ms, is gone at 5 ms.
+        let mut served = begin(100);
         mech.read(&mut served, 4, 1);
         assert_eq!(served.rotation, Nanos::from_micros(3900));
         assert_eq!((served.done, served.transfer), (Nanos::from_millis(5), Nanos::from_millis(1)));
         // Blocks 7 and 8 lie on two tracks: a millisecond of skew between them.
         let mut mech = tiny();
-        let mut served = begin(0);
+        let mut served = begin(100);
         mech.read(&mut served, 7, 2);
         assert_eq!((served.seek, served.transfer), (Nanos::from_millis(1), Nanos::from_millis(2)));
         assert_eq!(served.done, Nanos::from_millis(10));
@@ -393,11 +392,11 @@ mod tests {
     #[test]
     fn reading_on_meets_the_read_ahead() {
         let mut mech = tiny();
-        let mut served = begin(0);
+        let mut served = begin(100);
         mech.read(&mut served, 0, 1);
         assert_eq!(served.done, Nanos::from_millis(9));
         // Half a millisecond later the head is in block 1: the read waits for the rest of it.
-        let mut next = begin(9400);
+        let mut next = begin(9500);
         mech.read(&mut next, 1, 1);
         assert_eq!((next.seek, next.rotation), (Nanos::ZERO, Nanos::ZERO));
         let rate = 1125; // microseconds a block, skew included
@@ -405,7 +404,7 @@ mod tests {
         // Much later block 2 is in memory.
         let mut later = begin(50_000);
         mech.read(&mut later, 2, 1);
-        assert_eq!(later.done, Nanos::from_micros(50_101));
+        assert_eq!(later.done, Nanos::from_micros(50_001));
     }
 
     #[test]
@@ -421,11 +420,8 @@ mod tests {
             if rng.below(2) == 0 {
                 mech.read(&mut served, place, count);
             } else {
-                assert_eq!(
-                    mech.until_under_head(start, place) > Nanos::ZERO
-                        || mech.head() == mech.track(place),
-                    true
-                );
+                let soon = mech.until_under_head(start, place);
+                assert!(soon > Nanos::ZERO || mech.head() == mech.track(place));
                 mech.write(&mut served, place, count);
             }
             let spans = [served.command, served.seek, served.rotation, served.transfer];

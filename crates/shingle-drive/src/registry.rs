@@ -2,6 +2,7 @@
 
 use crate::conventional::Conventional;
 use crate::drive::Drive;
+use crate::drive_managed::DriveManaged;
 use crate::emulator::{Emulator, Rewrite};
 pub use crate::sheet::{Overrides, Parameter, Value};
 use crate::sheet::{Sheet, nearest_first};
@@ -133,6 +134,8 @@ macro_rules! entry {
 }
 
 static DRIVES: &[DriveEntry] = &[
+    entry!("st8000as0002", true, DriveManaged::make, "Seagate 8 TB, drive-managed SMR (SAC)"),
+    entry!("st5000as0011", true, DriveManaged::make, "Seagate 5 TB, drive-managed SMR (PORE, MCM)"),
     entry!(
         "sac-emulator",
         true,

@@ -15,19 +15,17 @@ const NONE: u32 = 0;
 /// Set in the word of the first slot of a host write.
 const STARTS: u64 = 1 << 63;
 
-#[derive(Clone, Copy, Default, Debug)]
-struct Slot {
-    /// 0 in a hole; else the block plus one, and [`STARTS`].
-    word: u64,
-    /// Neighbours in the band's ring, oldest first.
-    next: u32,
-    prev: u32,
-}
+/// Places in a pair of links.
+const NEXT: usize = 0;
+const PREV: usize = 1;
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring {
-    slots: Vec<Slot>,
+    /// What each slot holds: 0 in a hole; else the block plus one, and [`STARTS`].
+    words: Vec<u64>,
+    /// Neighbours of each live slot in its band's circle, next and previous, plus one.
+    links: Vec<[u32; 2]>,
     /// The host's written-blocks counter, low half, when the slot was filled.
     arrived: Vec<u32>,
     /// Open addressing, at most half full.
@@ -50,7 +48,8 @@ impl Ring {
         assert!(slots > 0 && slots < u32::MAX / 4, "a ring has slots, and a u32 numbers them");
         let table = (slots as usize * 2).next_power_of_two();
         Ring {
-            slots: vec![Slot::default(); slots as usize],
+            words: vec![0; slots as usize],
+            links: vec![[NONE; 2]; slots as usize],
             arrived: vec![0; slots as usize],
             table: vec![NONE; table],
             shift: 64 - table.trailing_zeros(),
@@ -66,7 +65,7 @@ impl Ring {
 
     /// Slots in the ring.
     pub(crate) fn capacity(&self) -> u32 {
-        u32::try_from(self.slots.len()).expect("checked when made")
+        u32::try_from(self.words.len()).expect("checked when made")
     }
 
     /// Slots between tail and end, holes included.
@@ -99,6 +98,13 @@ impl Ring {
         self.released + u64::from(self.used)
     }
 
+    /// The slot that is filled next.
+    #[inline]
+    pub(crate) fn end_slot(&self) -> u32 {
+        let slot = self.tail + self.used;
+        if slot >= self.capacity() { slot - self.capacity() } else { slot }
+    }
+
     /// Number of `slot`, which is in use.
     pub(crate) fn number(&self, slot: u32) -> u64 {
         let ahead =
@@ -108,7 +114,7 @@ impl Ring {
 
     /// The block of a live slot.
     pub(crate) fn block(&self, slot: u32) -> u64 {
-        (self.slots[slot as usize].word & !STARTS) - 1
+        (self.words[slot as usize] & !STARTS) - 1
     }
 
     /// The oldest live slot.
@@ -145,10 +151,7 @@ impl Ring {
         arrived: u64,
     ) -> (u32, bool) {
         debug_assert!(self.used < self.capacity(), "append to a full ring");
-        let mut slot = self.tail + self.used;
-        if slot >= self.capacity() {
-            slot -= self.capacity();
-        }
+        let slot = self.end_slot();
         let at = self.probe(block);
         let old = self.table[at];
         self.table[at] = slot + 1;
@@ -164,13 +167,14 @@ impl Ring {
             self.live_bands += 1;
             (slot + 1, slot + 1)
         } else {
-            let last = self.slots[head as usize - 1].prev;
-            self.slots[head as usize - 1].prev = slot + 1;
-            self.slots[last as usize - 1].next = slot + 1;
+            let last = self.links[head as usize - 1][PREV];
+            self.links[head as usize - 1][PREV] = slot + 1;
+            self.links[last as usize - 1][NEXT] = slot + 1;
             (head, last)
         };
         let word = (block + 1) | if starts { STARTS } else { 0 };
-        self.slots[slot as usize] = Slot { word, next, prev };
+        self.words[slot as usize] = word;
+        self.links[slot as usize] = [next, prev];
         self.arrived[slot as usize] = arrived as u32;
         self.release();
         (slot, old != NONE)
@@ -209,7 +213,7 @@ impl Ring {
 
     /// The live slot of `band` that follows `slot` in the log.
     pub(crate) fn next_of(&self, band: usize, slot: u32) -> Option<u32> {
-        let next = self.slots[slot as usize].next;
+        let next = self.links[slot as usize][NEXT];
         (next != self.heads[band]).then(|| next - 1)
     }
 
@@ -221,23 +225,23 @@ impl Ring {
                 let slot = self.tail + at;
                 if slot >= capacity { slot - capacity } else { slot }
             })
-            .filter(|&slot| self.slots[slot as usize].word != 0)
+            .filter(|&slot| self.words[slot as usize] != 0)
     }
 
     /// Unlinks a live slot that is no longer in the table.
     fn forget(&mut self, slot: u32, band: usize) {
         self.entries =
             self.entries + u32::from(self.goes_on_after(slot)) - u32::from(self.begins(slot));
-        let Slot { next, prev, .. } = self.slots[slot as usize];
-        self.slots[slot as usize].word = 0;
+        let [next, prev] = self.links[slot as usize];
+        self.words[slot as usize] = 0;
         self.live -= 1;
         if next == slot + 1 {
             self.heads[band] = NONE;
             self.live_bands -= 1;
             return;
         }
-        self.slots[next as usize - 1].prev = prev;
-        self.slots[prev as usize - 1].next = next;
+        self.links[next as usize - 1][PREV] = prev;
+        self.links[prev as usize - 1][NEXT] = next;
         if self.heads[band] == slot + 1 {
             self.heads[band] = next;
         }
@@ -247,21 +251,21 @@ impl Ring {
     fn begins(&self, slot: u32) -> bool {
         let before = if slot == 0 { self.capacity() - 1 } else { slot - 1 };
         slot == self.tail
-            || self.slots[slot as usize].word & STARTS != 0
-            || self.slots[before as usize].word == 0
+            || self.words[slot as usize] & STARTS != 0
+            || self.words[before as usize] == 0
     }
 
     /// Whether the map entry of the live slot goes on in the slot after it.
     fn goes_on_after(&self, slot: u32) -> bool {
         let after = if slot + 1 == self.capacity() { 0 } else { slot + 1 };
         let last = self.number(slot) + 1 >= self.end_number();
-        let word = self.slots[after as usize].word;
+        let word = self.words[after as usize];
         !last && word != 0 && word & STARTS == 0
     }
 
     /// Moves the tail over holes. Each slot is passed once for each time it was filled.
     fn release(&mut self) {
-        while self.used > 0 && self.slots[self.tail as usize].word == 0 {
+        while self.used > 0 && self.words[self.tail as usize] == 0 {
             self.tail = if self.tail + 1 == self.capacity() { 0 } else { self.tail + 1 };
             self.used -= 1;
             self.released += 1;
@@ -284,7 +288,7 @@ impl Ring {
         let mut at = self.home(block);
         loop {
             let entry = self.table[at];
-            if entry == NONE || self.slots[entry as usize - 1].word & !STARTS == block + 1 {
+            if entry == NONE || self.words[entry as usize - 1] & !STARTS == block + 1 {
                 return at;
             }
             at = (at + 1) & mask;
@@ -297,7 +301,7 @@ impl Ring {
         assert_eq!(live.len(), self.live as usize);
         assert_eq!(
             self.live,
-            u32::try_from(self.slots.iter().filter(|s| s.word != 0).count()).expect("u32")
+            u32::try_from(self.words.iter().filter(|&&word| word != 0).count()).expect("u32")
         );
         assert!(self.live == 0 || live[0] == self.tail, "the tail rests on a live slot");
         assert!(self.live > 0 || self.used == 0, "no hole stays behind the last live slot");

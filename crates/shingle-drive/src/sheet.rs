@@ -196,10 +196,10 @@ impl Parameter {
     }
 }
 
-/// `names`, the likeliest meant first.
+/// `names`, the likeliest meant first: those that begin so, then by distance.
 pub(crate) fn nearest_first<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut names: Vec<&str> = names.collect();
     // Stable: names equally far keep their order.
-    names.sort_by_key(|known| strsim::damerau_levenshtein(name, known));
+    names.sort_by_key(|known| (!known.starts_with(name), strsim::damerau_levenshtein(name, known)));
     names
 }
