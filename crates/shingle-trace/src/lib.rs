@@ -16,6 +16,7 @@ pub mod shape;
 pub mod size;
 pub mod source;
 pub mod summary;
+pub mod synth;
 pub mod zones;
 
 pub use error::{Kind, Place, TraceError};
@@ -51,7 +52,10 @@ pub struct Opened {
 /// # Errors
 /// If it cannot be opened or recognised, or a name or option is wrong.
 pub fn open(spec: &str, options: &OpenOptions) -> Result<Opened, TraceError> {
-    let input = Input::open(spec)?;
+    if spec.starts_with(synth::PREFIX) {
+        return open_synthetic(spec, options);
+    }
+    let input = Input::open(spec).map_err(|error| hinted(spec, error))?;
     let name = match spec {
         "-" => "stdin",
         path => path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path),
@@ -59,4 +63,22 @@ pub fn open(spec: &str, options: &OpenOptions) -> Result<Opened, TraceError> {
     let (format, source) =
         format::open(input, options.format.as_deref(), options.volume.as_deref())?;
     Ok(Opened { name: name.to_owned(), format: format.name, source })
+}
+
+fn open_synthetic(spec: &str, options: &OpenOptions) -> Result<Opened, TraceError> {
+    if options.format.is_some() || options.volume.is_some() {
+        let message = "a synthetic workload has no format and no volumes; leave out --format and \
+                       --volume";
+        return Err(TraceError::new(Kind::Usage, spec, Place::Whole, message));
+    }
+    let (workload, source) = synth::open(spec, options.seed)?;
+    Ok(Opened { name: spec.to_owned(), format: workload.name, source })
+}
+
+/// A missing file that has the name of a workload was probably meant to be one.
+fn hinted(spec: &str, mut error: TraceError) -> TraceError {
+    if synth::WORKLOADS.iter().any(|workload| workload.name == spec) {
+        error.message = format!("is no file; the built-in workload is synth:{spec}");
+    }
+    error
 }

@@ -1,0 +1,232 @@
+//! Built-in workloads: one file each, and one line in [`WORKLOADS`].
+//!
+//! `synth:NAME` or `synth:NAME?requests=1M&range=40GB&write=0.7`. The same text and seed give the
+//! same requests on every machine: integers decide, and the one power function that shapes a skew
+//! is computed in software (`libm`), not by the platform.
+
+mod arrivals;
+mod mixed;
+mod parameters;
+mod read_mostly;
+mod rng;
+mod skew;
+mod uniform;
+mod zipf;
+
+pub use parameters::{Kind as ParameterKind, Parameter};
+
+use shingle_core::units::{Op, Request};
+
+use crate::error::{Place, Problem, TraceError, nearest_first, shown};
+use crate::source::{Gate, Raw, Source, ready};
+use arrivals::Arrivals;
+use parameters::{COMMON, Values};
+use rng::Seed;
+
+/// What a trace's name begins with if it is one of these.
+pub const PREFIX: &str = "synth:";
+
+/// The workload of a command without a trace.
+pub const DEFAULT: &str = "synth:mixed";
+
+/// Every workload, in the order in which they are listed.
+pub static WORKLOADS: &[Workload] =
+    &[mixed::WORKLOAD, zipf::WORKLOAD, read_mostly::WORKLOAD, uniform::WORKLOAD];
+
+/// A built-in workload.
+#[derive(Debug)]
+pub struct Workload {
+    /// What follows `synth:`.
+    pub name: &'static str,
+    /// One line for a list.
+    pub about: &'static str,
+    /// Its own parameters; [`Workload::parameters`] lists the common ones too.
+    own: &'static [Parameter],
+    make: Make,
+}
+
+type Make = fn(&Values, Seed) -> Result<Box<dyn Pattern>, Problem>;
+
+impl Workload {
+    /// All its parameters with their defaults.
+    pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> {
+        // Its own first: where a workload has another default for a common one, that one counts.
+        let own = self.own;
+        let common = COMMON.iter().filter(|c| own.iter().all(|o| o.name != c.name));
+        own.iter().chain(common)
+    }
+}
+
+/// Where the next request goes; when it arrives is not its business.
+trait Pattern: Send {
+    fn next(&mut self) -> Access;
+}
+
+/// A request without a time.
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    offset: u64,
+    bytes: u64,
+    op: Op,
+}
+
+/// Opens `spec`, with or without the prefix.
+///
+/// # Errors
+/// If the workload or a parameter does not exist, or a value makes no sense.
+pub fn open(spec: &str, seed: u64) -> Result<(&'static Workload, Box<dyn Source>), TraceError> {
+    made(spec, seed).map_err(|problem| problem.at(spec, Place::Whole))
+}
+
+fn made(spec: &str, seed: u64) -> Result<(&'static Workload, Box<dyn Source>), Problem> {
+    let text = spec.strip_prefix(PREFIX).unwrap_or(spec);
+    let (name, pairs) = text.split_once('?').unwrap_or((text, ""));
+    let workload = named(name)?;
+    let values = Values::parse(workload, pairs)?;
+    let seed = Seed { seed, workload: workload.name };
+    let source = Synth {
+        pattern: (workload.make)(&values, seed)?,
+        arrivals: Arrivals::new(values.count("iops"), values.share("idle"), seed),
+        gate: Gate::default(),
+        total: values.count("requests"),
+        made: 0,
+    };
+    Ok((workload, Box::new(source)))
+}
+
+/// The workload called `name`.
+fn named(name: &str) -> Result<&'static Workload, Problem> {
+    WORKLOADS.iter().find(|workload| workload.name == name).ok_or_else(|| {
+        let names = nearest_first(name, WORKLOADS.iter().map(|workload| workload.name));
+        Problem::usage(format!(
+            "there is no workload {}; built in are {}",
+            shown(name.as_bytes()),
+            names.join(", ")
+        ))
+    })
+}
+
+struct Synth {
+    pattern: Box<dyn Pattern>,
+    arrivals: Arrivals,
+    gate: Gate,
+    total: u64,
+    made: u64,
+}
+
+impl Source for Synth {
+    fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+        ready(out);
+        while out.len() < out.capacity() && self.made < self.total {
+            let Access { offset, bytes, op } = self.pattern.next();
+            let raw = Raw { ns: self.arrivals.next(), offset, bytes, op };
+            let admitted = self.gate.admit(raw);
+            self.made += 1;
+            out.push(admitted.map_err(|problem| problem.at(PREFIX, Place::Record(self.made)))?);
+        }
+        Ok(!out.is_empty())
+    }
+
+    fn length_hint(&self) -> Option<u64> {
+        Some(self.total)
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        Some((self.made, self.total))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::read_all;
+    use crate::summary::Summary;
+
+    fn requests(spec: &str, seed: u64) -> Vec<Request> {
+        let (_, mut source) = open(spec, seed).expect("a valid workload");
+        read_all(&mut *source, &mut |_| {}).expect("synthetic requests are valid")
+    }
+
+    #[test]
+    fn a_seed_gives_one_workload_and_another_seed_another() {
+        for workload in WORKLOADS {
+            let spec = format!("{}?requests=5k", workload.name);
+            let one = requests(&spec, 1);
+            assert_eq!(one.len(), 5_000, "{spec}");
+            assert!(one == requests(&spec, 1), "{spec}");
+            assert!(one != requests(&spec, 2), "{spec}");
+        }
+    }
+
+    /// A changed hash here means results with seeds can no longer be compared with older ones.
+    #[test]
+    fn workloads_are_the_same_on_every_machine() {
+        let hashes: Vec<(&str, u64)> = WORKLOADS
+            .iter()
+            .map(|workload| {
+                let mut hash = rng::Fnv::default();
+                for r in requests(&format!("{}?requests=20k", workload.name), 7) {
+                    for word in [r.at.0, r.offset, r.bytes, r.op as u64] {
+                        hash.add(&word.to_le_bytes());
+                    }
+                }
+                (workload.name, hash.0)
+            })
+            .collect();
+        assert_eq!(hashes, KNOWN_HASHES);
+    }
+
+    const KNOWN_HASHES: &[(&str, u64)] = &[
+        ("mixed", 8_794_625_750_640_587_311),
+        ("zipf", 3_639_306_711_409_581_579),
+        ("read-mostly", 4_812_625_752_195_117_923),
+        ("uniform", 4_277_709_238_195_659_517),
+    ];
+
+    #[test]
+    fn the_default_is_shaped_like_an_enterprise_volume() {
+        let summary = Summary::of(&requests(DEFAULT, 1));
+        assert!((400_000..=600_000).contains(&summary.requests.total()));
+        let range = summary.accessed_zone_bytes();
+        assert!((2_000_000_000..8_000_000_000).contains(&range), "{range}");
+        let mean = summary.mean_bytes().expect("there are requests");
+        assert!((8192.0..16384.0).contains(&mean), "{mean}");
+        let writes = summary.requests.write * 100 / summary.requests.total();
+        assert!((65..=75).contains(&writes), "{writes}");
+        assert!(summary.longest_idle.0 > 1_000_000_000);
+    }
+
+    #[test]
+    fn parameters_do_what_they_say() {
+        let spec = "synth:uniform?requests=20k&range=1GB&write=25%&size=16KiB&iops=1000&idle=0";
+        let summary = Summary::of(&requests(spec, 3));
+        assert_eq!(summary.requests.total(), 20_000);
+        assert!((4_600..5_400).contains(&summary.requests.write), "{summary:?}");
+        assert!(summary.end_bytes <= 1_000_000_000);
+        assert_eq!((summary.sizes.min, summary.sizes.max), (16_384, 16_384));
+        // 20,000 requests at 1,000 a second.
+        assert!((18.0..22.0).contains(&summary.last.as_secs_f64()), "{summary:?}");
+    }
+
+    #[test]
+    fn a_wrong_name_or_value_says_which_are_right() {
+        for (spec, told) in [
+            ("synth:zipff", "built in are zipf"),
+            ("synth:", "there is no workload ''"),
+            ("synth:zipf?tehta=1", "it takes theta"),
+            ("synth:zipf?theta", "theta=VALUE"),
+            ("synth:zipf?theta=x", "theta=x is not a number"),
+            ("synth:zipf?theta=99", "theta=99 is out of range: 0 to"),
+            ("synth:mixed?write=1.5", "out of range: 0 to 1"),
+            ("synth:mixed?requests=0", "out of range: 1 to"),
+            ("synth:mixed?range=10", "out of range"),
+            ("synth:mixed?range=x", "is not a size"),
+            ("synth:uniform?size=1G&range=100M", "size"),
+        ] {
+            let Err(error) = open(spec, 0) else { panic!("{spec} is accepted") };
+            let text = error.to_string();
+            assert!(text.contains(told) && text.lines().count() == 1, "{spec}: {text}");
+            assert!(error.is_usage());
+        }
+    }
+}

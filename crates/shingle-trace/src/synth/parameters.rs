@@ -1,0 +1,194 @@
+//! Parameters of workloads: what there is, and what the user said.
+
+use super::Workload;
+use super::rng::Share;
+use crate::error::{Problem, nearest_first, shown};
+use crate::size;
+
+/// One parameter.
+#[derive(Debug)]
+pub struct Parameter {
+    /// What the user writes.
+    pub name: &'static str,
+    /// What it is if nothing is said.
+    pub default: &'static str,
+    /// One line for a list.
+    pub about: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+}
+
+/// What values a parameter takes, with both limits.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A number of things: `500000`, `500k`, `1M` (powers of 1000).
+    Count(u64, u64),
+    /// A size in bytes: `40GB`, `16GiB`.
+    Size(u64, u64),
+    /// A part of all: `0.7` or `70%`.
+    Share,
+    /// A plain number.
+    Number(f64, f64),
+}
+
+/// What every workload takes.
+pub(super) const COMMON: &[Parameter] = &[
+    Parameter {
+        name: "requests",
+        default: "500k",
+        about: "how many requests",
+        kind: Kind::Count(1, 10_000_000_000),
+    },
+    Parameter {
+        name: "iops",
+        default: "50",
+        about: "requests a second, on average, idle time included",
+        kind: Kind::Count(1, 10_000_000),
+    },
+    Parameter {
+        name: "idle",
+        default: "0.3",
+        about: "share of the time in long gaps without requests",
+        kind: Kind::Share,
+    },
+];
+
+/// The address range, for those workloads that have it.
+pub(super) const fn range(default: &'static str) -> Parameter {
+    // One zone is the least that makes sense, 64 TiB more than any drive has.
+    let kind = Kind::Size(crate::zones::ZONE_BYTES, 1 << 46);
+    Parameter { name: "range", default, about: "addresses lie below this", kind }
+}
+
+/// The share of writes.
+pub(super) const fn write(default: &'static str) -> Parameter {
+    Parameter { name: "write", default, about: "share of writes", kind: Kind::Share }
+}
+
+/// The skew of popularity.
+pub(super) const fn theta(default: &'static str, about: &'static str) -> Parameter {
+    Parameter { name: "theta", default, about, kind: Kind::Number(0.0, 4.0) }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Value {
+    Whole(u64),
+    Real(f64),
+}
+
+/// A value for every parameter of a workload.
+#[derive(Debug)]
+pub(super) struct Values(Vec<(&'static str, Value)>);
+
+impl Values {
+    /// The defaults, but for what `key=value&…` says.
+    pub(super) fn parse(workload: &Workload, pairs: &str) -> Result<Values, Problem> {
+        let mut values = Values(Vec::new());
+        for parameter in workload.parameters() {
+            values.0.push((parameter.name, value(parameter, parameter.default)?));
+        }
+        for pair in pairs.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, text) = pair.split_once('=').ok_or_else(|| {
+                let pair = shown(pair.as_bytes());
+                Problem::usage(format!("{pair} has no value: write theta=VALUE, joined with &"))
+            })?;
+            let parameter = workload.parameters().find(|p| p.name == name);
+            let Some(parameter) = parameter else { return Err(unknown(workload, name)) };
+            let value = value(parameter, text)?;
+            for slot in values.0.iter_mut().filter(|slot| slot.0 == name) {
+                slot.1 = value;
+            }
+        }
+        Ok(values)
+    }
+
+    fn value(&self, name: &str) -> Value {
+        let found = self.0.iter().find(|(n, _)| *n == name);
+        found.expect("a workload asks only for parameters that it lists").1
+    }
+
+    /// A count or a size.
+    pub(super) fn count(&self, name: &str) -> u64 {
+        match self.value(name) {
+            Value::Whole(value) => value,
+            Value::Real(_) => unreachable!("{name} is a whole number by its kind"),
+        }
+    }
+
+    pub(super) fn number(&self, name: &str) -> f64 {
+        match self.value(name) {
+            Value::Real(value) => value,
+            Value::Whole(_) => unreachable!("{name} is a real number by its kind"),
+        }
+    }
+
+    pub(super) fn share(&self, name: &str) -> Share {
+        Share::of(self.number(name))
+    }
+}
+
+fn unknown(workload: &Workload, name: &str) -> Problem {
+    let names = nearest_first(name, workload.parameters().map(|p| p.name));
+    let (workload, name) = (workload.name, shown(name.as_bytes()));
+    Problem::usage(format!("{workload} has no parameter {name}; it takes {}", names.join(", ")))
+}
+
+fn value(parameter: &Parameter, text: &str) -> Result<Value, Problem> {
+    let name = parameter.name;
+    let shown = || {
+        let quoted = shown(text.as_bytes());
+        quoted.trim_matches('\'').to_owned()
+    };
+    let range = |low: String, high: String| {
+        Problem::usage(format!("{name}={} is out of range: {low} to {high}", shown()))
+    };
+    let not = |what: &str| Problem::usage(format!("{name}={} is not {what}", shown()));
+    match parameter.kind {
+        Kind::Count(low, high) => match count(text) {
+            None => Err(not("a number: write it like 500000, 500k or 1M")),
+            Some(value) if !(low..=high).contains(&value) => {
+                Err(range(low.to_string(), high.to_string()))
+            }
+            Some(value) => Ok(Value::Whole(value)),
+        },
+        Kind::Size(low, high) => match size::parse(text) {
+            Err(error) => Err(Problem::usage(format!("{name}: {error}"))),
+            Ok(value) if !(low..=high).contains(&value) => {
+                Err(range(format!("{low} bytes"), format!("{high} bytes")))
+            }
+            Ok(value) => Ok(Value::Whole(value)),
+        },
+        Kind::Share => {
+            let (text, hundred) = text.strip_suffix('%').map_or((text, 1.0), |t| (t, 100.0));
+            match text.parse::<f64>() {
+                Err(_) => Err(not("a share: write it like 0.7 or 70%")),
+                Ok(value) if !(0.0..=hundred).contains(&value) => {
+                    Err(range("0".to_owned(), "1 (or 0% to 100%)".to_owned()))
+                }
+                Ok(value) => Ok(Value::Real(value / hundred)),
+            }
+        }
+        Kind::Number(low, high) => match text.parse::<f64>() {
+            Err(_) => Err(not("a number: write it like 0.9")),
+            Ok(value) if !(low..=high).contains(&value) => {
+                Err(range(low.to_string(), high.to_string()))
+            }
+            Ok(value) => Ok(Value::Real(value)),
+        },
+    }
+}
+
+/// A count with `k`, `M` or `G`: things are counted in thousands, only bytes in 1024.
+fn count(text: &str) -> Option<u64> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[number.len()..] {
+        "" => 1,
+        "k" | "K" => 1_000,
+        "M" | "m" => 1_000_000,
+        "G" | "g" => 1_000_000_000,
+        _ => return None,
+    };
+    let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    plain.then(|| size::scaled(number, unit).ok()).flatten()
+}

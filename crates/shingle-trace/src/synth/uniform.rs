@@ -1,0 +1,58 @@
+//! `uniform`: every block as likely as any other.
+//!
+//! The worst case for any cache, and a known answer for tests. Nothing real looks like this, so
+//! compare no policies on it.
+
+use shingle_core::units::{BLOCK_BYTES, Op};
+
+use super::parameters::{Kind, Parameter, Values, range, write};
+use super::rng::{Rng, Seed, Share};
+use super::{Access, Pattern, Workload};
+use crate::error::Problem;
+use crate::source::REQUEST_BYTES_MAX;
+
+pub(super) const WORKLOAD: Workload = Workload {
+    name: "uniform",
+    about: "single requests anywhere, all addresses alike",
+    own: &[
+        range("4GB"),
+        write("0.7"),
+        Parameter {
+            name: "size",
+            default: "4KiB",
+            about: "bytes of every request",
+            kind: Kind::Size(1, REQUEST_BYTES_MAX),
+        },
+    ],
+    make,
+};
+
+fn make(values: &Values, seed: Seed) -> Result<Box<dyn Pattern>, Problem> {
+    let (range, size) = (values.count("range"), values.count("size"));
+    if size > range {
+        return Err(Problem::usage(format!(
+            "size={size} is larger than range={range}; give a larger range"
+        )));
+    }
+    Ok(Box::new(Uniform {
+        rng: seed.stream("uniform"),
+        places: (range - size) / BLOCK_BYTES + 1,
+        size,
+        write: values.share("write"),
+    }))
+}
+
+struct Uniform {
+    rng: Rng,
+    places: u64,
+    size: u64,
+    write: Share,
+}
+
+impl Pattern for Uniform {
+    fn next(&mut self) -> Access {
+        let op = if self.rng.chance(self.write) { Op::Write } else { Op::Read };
+        let offset = self.rng.below(self.places) * BLOCK_BYTES;
+        Access { offset, bytes: self.size, op }
+    }
+}
