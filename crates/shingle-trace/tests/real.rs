@@ -50,7 +50,7 @@ fn samples_are_recognised_by_their_content() {
     for (file, requests, writes) in [
         ("alibaba_replaylog_52k.csv.zst", 52_208, 89.6),
         ("hadoop_eternity10_sdb.csv.gz", 137_309, 1.4),
-        ("systor17_sample1000.csv.gz", 999, 17.0),
+        ("systor17_sample1000.csv.gz", 999, 17.3),
         ("msr_rsrch_1.csv", 13_780, 99.7),
         ("msr_wdev_1.csv", 1_055, 100.0),
         ("msr_mds_0_head1000.csv", 1_000, 100.0),

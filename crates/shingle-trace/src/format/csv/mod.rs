@@ -32,10 +32,11 @@
 //! mqsim     time=1/ns,device=2,offset=3/sectors,size=4/sectors,op=5,read=1,write=0,delim=space
 //! ```
 //!
-//! Lines are split by own code: the csv crate, which also undoes quoting within fields, is a
-//! third as fast as the budget of five million lines a second allows (`benches/decode.rs` measures
-//! both). Blanks and one pair of quotes around a field are taken off; a delimiter inside quotes,
-//! which no block trace has, is not understood and ends in an error, never in a wrong request.
+//! Lines are split by own code, not by the csv crate: that one has no run of blanks as delimiter,
+//! and to it a stray quote makes the rest of the file one field, held in memory and reported far
+//! from where it stands. (It is fast enough; `benches/decode.rs` measures both.) Blanks and one
+//! pair of quotes around a field are taken off. A delimiter inside quotes, which no block trace
+//! has, is not understood.
 
 mod header;
 mod map;
@@ -86,7 +87,12 @@ fn map_of(head: &[u8], told: Option<&str>) -> Result<(Map, Delim), Problem> {
         Some(told) => Map::parse(told)?,
         None => header::map_of(first, Delim::of(first)).ok_or_else(|| header::unclear(first))?,
     };
-    let delim = *map.delim.get_or_insert_with(|| Delim::of(first));
+    // What stands above the names, or the first request, may be anything.
+    let telling = match map.header {
+        Header::Lines(count @ 1..) => head.split(|&byte| byte == b'\n').nth(count - 1),
+        Header::Lines(0) | Header::Auto => None,
+    };
+    let delim = *map.delim.get_or_insert_with(|| Delim::of(telling.unwrap_or(first)));
     if map.time_unit_is_open() {
         map.close_time_unit(lines.next().unwrap_or(b""), first, delim)?;
     }

@@ -1,0 +1,155 @@
+//! Every way in which a trace can be wrong, and the one line that is said about it.
+
+use shingle_trace::input::Input;
+use shingle_trace::{Kind, OpenOptions, TraceError, format, open, read_all};
+
+fn error_of(bytes: &[u8], format: Option<&str>, volume: Option<&str>) -> TraceError {
+    let opened = Input::from_bytes("t.csv", bytes).and_then(|i| format::open(i, format, volume));
+    let read = opened.and_then(|(_, mut source)| read_all(&mut *source, &mut |_| {}));
+    read.err().unwrap_or_else(|| panic!("{bytes:?} is accepted"))
+}
+
+/// The error has this kind, is one line, and says both where and what to do.
+fn check(bytes: &[u8], format: Option<&str>, kind: Kind, told: &[&str]) {
+    let error = error_of(bytes, format, None);
+    let text = error.to_string();
+    assert_eq!(error.kind, kind, "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(text.starts_with("t.csv: "), "{text}");
+    for told in told {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+}
+
+const HEADER: &str = "time_us,op,offset_bytes,size_bytes\n";
+
+#[test]
+fn bad_lines_are_named() {
+    for (line, kind, told) in [
+        ("1,W,4o96,512", Kind::Syntax, "line 3: the offset (column 3) is '4o96', not a number"),
+        ("1,W,-1,512", Kind::Syntax, "the offset (column 3) is '-1'"),
+        ("x,W,0,512", Kind::Syntax, "the time (column 1) is 'x'"),
+        ("1,W,0,", Kind::Syntax, "the size (column 4) is ''"),
+        ("1,X,0,512", Kind::Syntax, "line 3: the operation 'X' is unknown"),
+        ("1,W,0", Kind::Syntax, "line 3: there are 3 columns and column 4 is needed"),
+        ("1,W,0,0", Kind::Range, "line 3: the size is 0"),
+        ("1,W,0,1073741825", Kind::Range, "line 3: the size of 1073741825 bytes is over"),
+        ("1,W,18446744073709551615,512", Kind::Range, "is past 64 PiB"),
+        ("1,W,99999999999999999999,512", Kind::Range, "out of range"),
+        ("99999999999999999999,W,0,512", Kind::Range, "the time (column 1) is"),
+        ("9999999999999999,W,0,512", Kind::Range, "146 years"),
+        ("1,\u{7},0,512", Kind::Format, "line 3: byte 0x07 in what should be text"),
+    ] {
+        let text = format!("{HEADER}0,R,0,512\n{line}\n");
+        check(text.as_bytes(), None, kind, &[told]);
+        assert!(error_of(text.as_bytes(), None, None).to_string().contains("--format"), "{line}");
+    }
+}
+
+#[test]
+fn bad_msr_and_req_lines_are_named() {
+    let good = "128166372003061629,hm,1,Read,0,4096,1331\n";
+    for (line, kind, told) in [
+        ("128166372003061629,hm,1,Erase,0,4096,1", Kind::Syntax, "line 2: the operation 'Erase'"),
+        ("128166372003061629,hm,1,Read,0x,4096,1", Kind::Syntax, "the offset (column 5) is '0x'"),
+        ("128166372003061629,hm,1,Read", Kind::Syntax, "line 2: there are fewer than 6 columns"),
+        ("918166372003061629,hm,1,Read,0,1,1", Kind::Range, "no FILETIME"),
+    ] {
+        check(format!("{good}{line}\n").as_bytes(), Some("msr"), kind, &[told]);
+    }
+    check(b"1 0 5\n2 0 5\n", Some("req"), Kind::Syntax, &["line 2: the operation '2' is unknown"]);
+    check(b"1 0 5 6\n", Some("req"), Kind::Syntax, &["there are not 3 columns"]);
+    check(b"1 0 99999999999999999\n", Some("req"), Kind::Range, &["past 64 PiB"]);
+}
+
+#[test]
+fn bad_records_are_named() {
+    let mut record = [0_u8; 32];
+    record[4] = 1;
+    (record[12], record[15]) = (0x2a, 1);
+    let two = [record, record].concat();
+    check(&two[..50], None, Kind::Truncated, &["byte 32: the last record has 18 of 32 bytes"]);
+    check(&record[..31], Some("vscsi"), Kind::Format, &["byte 0: 31 bytes are less than one"]);
+    let mut unknown = two.clone();
+    unknown[32 + 12] = 0xe5;
+    check(&unknown, Some("vscsi"), Kind::Syntax, &["byte 32: the operation 0xe5 is unknown"]);
+    let mut other = two.clone();
+    other[32 + 15] = 9;
+    check(&other, Some("vscsi"), Kind::Corrupt, &["byte 32: the record has another version"]);
+    let mut far = two.clone();
+    far[32 + 23] = 0xff;
+    check(&far, None, Kind::Range, &["byte 32: sector", "beyond any disk"]);
+    let mut empty = two;
+    empty[32 + 4] = 0;
+    check(&empty, None, Kind::Range, &["byte 32: the size is 0"]);
+    record[12] = 0x12;
+    check(&record, None, Kind::Empty, &["no record reads, writes or flushes"]);
+}
+
+#[test]
+fn what_is_no_trace_is_told() {
+    check(b"", None, Kind::Empty, &["is empty"]);
+    check(HEADER.as_bytes(), None, Kind::Empty, &["no request below the header"]);
+    check(b"\n# only this\n", Some("req"), Kind::Empty, &["only blank lines"]);
+    check(
+        b"hello world\n",
+        None,
+        Kind::Format,
+        &["begins 'hello world'", "--format csv:time=1/us"],
+    );
+    check(b"\x00\x01\x02\x03", None, Kind::Format, &["is binary"]);
+    check(b"\x00\x01\x02\x03", Some("csv"), Kind::Format, &["byte 0x00", "binary file"]);
+    check(b"\x00\x01\x02\x03", Some("msr"), Kind::Format, &["line 1: byte 0x00", "binary file"]);
+    check(b"PK\x03\x04....", None, Kind::Format, &["a zip archive", "unzip -p"]);
+    check(&[b'1'; 70_000], Some("req"), Kind::Syntax, &["line 1: is longer than 64 KiB"]);
+    check(b"a,b,c\n1,2,3\n", Some("csv"), Kind::Format, &["no header with a clear op"]);
+    let tar = [&[b'a'; 257][..], b"ustar", &[0; 300]].concat();
+    check(&tar, None, Kind::Format, &["a tar archive"]);
+    let mut gzip = flate2::read::GzEncoder::new(&b"1 0 5\n"[..], flate2::Compression::fast());
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut gzip, &mut bytes).expect("memory");
+    bytes[12] ^= 0xff;
+    check(&bytes, None, Kind::Corrupt, &["of the stored file: the gzip data is damaged"]);
+    check(&[0x1f, 0x8b], None, Kind::Truncated, &["byte 2 of the stored file"]);
+}
+
+#[test]
+fn wrong_options_are_told() {
+    let text = format!("{HEADER}0,R,0,512\n");
+    for (format, volume, told) in [
+        (Some("mrs"), None, "there is no format 'mrs'; --format takes msr"),
+        (Some("msr:x"), None, "takes no columns"),
+        (Some("req"), Some("0"), "knows no volumes"),
+        (Some("csv"), Some("0"), "needs the column that tells volumes apart"),
+        (Some("csv:time=t/us,op=2,offset=3,size=4"), None, "the header has no column 't'"),
+        (Some("csv:time=1/us,op=2,offset=3,size=3"), None, "cannot be both"),
+    ] {
+        let error = error_of(text.as_bytes(), format, volume);
+        assert!(error.is_usage() && error.to_string().contains(told), "{error}");
+    }
+    let open_time = error_of(b"time,op,offset,size\n5,R,0,512\n", None, None).to_string();
+    assert!(open_time.contains("--format csv:time=time/us"), "{open_time}");
+}
+
+#[test]
+fn what_cannot_be_opened_is_told() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
+    let error = |spec: &str, options: &OpenOptions| match open(spec, options) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("{spec} is opened"),
+    };
+    let plain = OpenOptions::default();
+    assert!(error(&path(""), &plain).contains("is a directory"));
+    let missing = error(&path("none"), &plain);
+    assert!(missing.contains("none: cannot be opened: No such file"), "{missing}");
+    assert!(missing.contains("synth:NAME") && !missing.contains("os error"), "{missing}");
+    assert!(error("zipf", &plain).contains("the built-in workload is synth:zipf"));
+    let forced = OpenOptions { format: Some("msr".to_owned()), ..OpenOptions::default() };
+    assert!(error("synth:zipf", &forced).contains("leave out --format"));
+    std::fs::write(path("empty"), b"").expect("written");
+    assert!(error(&path("empty"), &plain).contains("is empty"));
+    std::fs::write(path("one.txt"), b"1 0 5\n").expect("written");
+    let opened = open(&path("one.txt"), &plain).expect("valid");
+    assert_eq!((opened.name.as_str(), opened.format), ("one.txt", "req"));
+}

@@ -1,0 +1,272 @@
+//! Files that are written here, read back: every format gives exactly what went in.
+
+use std::io::Write as _;
+
+use proptest::prelude::*;
+use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
+use shingle_trace::input::Input;
+use shingle_trace::{Kind, TraceError, format, read_all};
+
+/// Reads bytes as a format, or as what they look like.
+fn read(bytes: impl Into<Vec<u8>>, format: Option<&str>) -> Result<Vec<Request>, TraceError> {
+    read_volume(bytes, format, None)
+}
+
+fn read_volume(
+    bytes: impl Into<Vec<u8>>,
+    format: Option<&str>,
+    volume: Option<&str>,
+) -> Result<Vec<Request>, TraceError> {
+    let input = Input::from_bytes("test", bytes)?;
+    let (_, mut source) = format::open(input, format, volume)?;
+    read_all(&mut *source, &mut |_| {})
+}
+
+fn request(at: u64, op: Op, offset: u64, bytes: u64) -> Request {
+    Request { at: Nanos(at), offset, bytes, op }
+}
+
+#[test]
+fn msr_lines_are_requests() {
+    let text = "128166372003061629,hm,1,Read,8110592,4096,1331\n\
+                128166372003061639,hm,1,Write,0,512,10\r\n\
+                128166372003061634,hm,1,Write,1024,65536,10";
+    let expected = [
+        request(0, Op::Read, 8_110_592, 4_096),
+        request(1_000, Op::Write, 0, 512),
+        request(1_000, Op::Write, 1_024, 65_536),
+    ];
+    assert_eq!(read(text, None).expect("valid"), expected);
+    let headed = format!("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n{text}");
+    assert_eq!(read(headed, None).expect("valid"), expected);
+}
+
+#[test]
+fn one_volume_of_several_is_chosen() {
+    let text = "128166372003061629,hm,0,Read,0,512,1\n128166372003061630,hm,1,Write,0,512,1\n";
+    let error = read(text, None).expect_err("two volumes");
+    assert_eq!(error.kind, Kind::Volume);
+    assert!(error.to_string().contains("line 2: a second volume, 'hm.1', after 'hm.0'"), "{error}");
+    let one = read_volume(text, None, Some("hm.1")).expect("one volume");
+    assert_eq!(one, [request(0, Op::Write, 0, 512)]);
+    let error = read_volume(text, None, Some("hm.2")).expect_err("no such volume").to_string();
+    assert!(error.contains("no request of volume 'hm.2'; there are: hm.0, hm.1"), "{error}");
+}
+
+#[test]
+fn a_csv_maps_itself_by_its_header() {
+    let text = "time_us,op,offset_bytes,size_bytes\n\n# a comment\n89,W,4096,512\n\
+                \"90\",\"r\", 0 ,4096\n91,D,8192,4096\n92,F,,\n";
+    let expected = [
+        request(0, Op::Write, 4_096, 512),
+        request(1_000, Op::Read, 0, 4_096),
+        request(2_000, Op::Trim, 8_192, 4_096),
+        request(3_000, Op::Flush, 0, 0),
+    ];
+    assert_eq!(read(text, None).expect("valid"), expected);
+    let marked = [b"\xef\xbb\xbf", text.as_bytes()].concat();
+    assert_eq!(read(marked, None).expect("a byte order mark is no part of it"), expected);
+}
+
+#[test]
+fn a_csv_is_told_what_its_columns_are() {
+    for (text, map) in [
+        (
+            "0.5;x;7;2;1\n0.75;x;8;1;0\n",
+            "csv:time=1/s,offset=3/blocks,size=4/blocks,op=5,read=1,write=0",
+        ),
+        (
+            "  500 x 56 16 1 \n 750\tx  64 8 0\n",
+            "csv:time=1/ms,offset=3/sectors,size=4/sectors,op=5,read=1,write=0,delim=space",
+        ),
+        (
+            "junk\nt|dev|a|n|o\n500000|x|28|8|rd\n750000|x|32|4|wr\n",
+            "csv:header=2,time=t/us,offset=a/KiB,size=n/1KiB,op=o,read=rd,write=wr,device=dev:x",
+        ),
+    ] {
+        let expected =
+            [request(0, Op::Read, 28_672, 8_192), request(250_000_000, Op::Write, 32_768, 4_096)];
+        assert_eq!(read(text, Some(map)).unwrap_or_else(|e| panic!("{map}: {e}")), expected);
+    }
+    let fixed =
+        read("1 0\n2 1\n", Some("csv:time=none,op=1,offset=2/blocks,bytes=8K,read=1,write=2"));
+    let expected = [request(0, Op::Read, 0, 8_192), request(0, Op::Write, 4_096, 8_192)];
+    assert_eq!(fixed.expect("valid"), expected);
+}
+
+#[test]
+fn published_text_formats_have_a_map_by_name() {
+    for (text, map, volume) in [
+        ("26.214000\t0\t16\t1\t0\n78.643\t0\t24\t1\t1\n", "csv:flashsim", None),
+        ("0,16,4096,w,0.026214\n1,0,512,r,0.03\n0,24,4096,R,0.078643\n", "csv:spc", Some("0")),
+        ("26.214000 0 16 8 0\n78.643 0 24 8 1\n", "csv:disksim", None),
+    ] {
+        let requests =
+            read_volume(text, Some(map), volume).unwrap_or_else(|e| panic!("{map}: {e}"));
+        let expected =
+            [request(0, Op::Write, 8_192, 4_096), request(52_429_000, Op::Read, 12_288, 4_096)];
+        assert_eq!(requests, expected, "{map}");
+    }
+}
+
+#[test]
+fn req_lines_are_single_blocks() {
+    let expected = [request(0, Op::Write, 5 * BLOCK_BYTES, 4_096), request(0, Op::Read, 0, 4_096)];
+    assert_eq!(read("1 0 5\n0 17 0\n", None).expect("valid"), expected);
+}
+
+/// A record of version 1 or 2.
+fn vscsi(version: u8, cmd: u16, sector: u64, bytes: u32, micros: u64) -> Vec<u8> {
+    let ver = u16::from(version) << 8;
+    let (sn, segments) = (7_u32.to_le_bytes(), 1_u32.to_le_bytes());
+    let (len, cmd, ver) = (bytes.to_le_bytes(), cmd.to_le_bytes(), ver.to_le_bytes());
+    let (sector, micros) = (sector.to_le_bytes(), micros.to_le_bytes());
+    if version == 1 {
+        [&sn[..], &len, &segments, &cmd, &ver, &sector, &micros].concat()
+    } else {
+        let response = 99_u64.to_le_bytes();
+        [&cmd[..], &ver, &sn, &len, &segments, &sector, &micros, &response].concat()
+    }
+}
+
+#[test]
+fn vscsi_records_of_both_versions_are_requests() {
+    for version in [1, 2] {
+        let bytes = [
+            vscsi(version, 0x28, 8, 4_096, 1_000),
+            vscsi(version, 0x12, 0, 36, 1_001),
+            vscsi(version, 0x42, 0, 24, 1_001),
+            vscsi(version, 0x2a, 3, 512, 1_002),
+            vscsi(version, 0x35, 0, 0, 1_003),
+        ]
+        .concat();
+        let expected = [
+            request(0, Op::Read, 4_096, 4_096),
+            request(2_000, Op::Write, 1_536, 512),
+            request(3_000, Op::Flush, 0, 0),
+        ];
+        assert_eq!(read(bytes.clone(), None).expect("valid"), expected);
+        let input = Input::from_bytes("test", bytes).expect("valid");
+        let (_, mut source) = format::open(input, Some("vscsi"), None).expect("valid");
+        assert_eq!(source.length_hint(), Some(5));
+        read_all(&mut *source, &mut |_| {}).expect("valid");
+        assert!(source.warnings()[0].starts_with("1 UNMAP or WRITE SAME"));
+    }
+}
+
+/// The same bytes in every compression, in one piece and in two.
+pub fn compressed(plain: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let gzip = |bytes: &[u8]| {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(bytes).expect("memory");
+        gzip.finish().expect("memory")
+    };
+    let bzip2 = |bytes: &[u8]| {
+        let mut bzip2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        bzip2.write_all(bytes).expect("memory");
+        bzip2.finish().expect("memory")
+    };
+    let xz = |bytes: &[u8]| {
+        let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
+        xz.write_all(bytes).expect("memory");
+        xz.finish().expect("memory")
+    };
+    let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 1).expect("memory");
+    let (head, tail) = plain.split_at(plain.len() / 2);
+    vec![
+        ("gzip", gzip(plain)),
+        ("gzip", [gzip(head), gzip(tail)].concat()),
+        ("zstd", zstd(plain)),
+        ("zstd", [zstd(head), zstd(tail)].concat()),
+        ("bzip2", bzip2(plain)),
+        ("bzip2", [bzip2(head), bzip2(tail)].concat()),
+        ("xz", xz(plain)),
+        ("xz", [xz(head), xz(tail)].concat()),
+    ]
+}
+
+fn many_lines() -> Vec<u8> {
+    let mut text = String::from("time_us,op,offset_bytes,size_bytes\n");
+    for line in 0..20_000_u64 {
+        let offset = line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 30;
+        text.push_str(&format!("{line},W,{offset},4096\n"));
+    }
+    text.into_bytes()
+}
+
+#[test]
+fn compression_is_found_by_content() {
+    let plain = many_lines();
+    let expected = read(plain.clone(), None).expect("valid");
+    assert_eq!(expected.len(), 20_000);
+    for (how, bytes) in compressed(&plain) {
+        let size = bytes.len() as u64;
+        let input = Input::from_bytes("test", bytes).expect("valid");
+        let (_, mut source) = format::open(input, None, None).expect("valid");
+        let mut seen = Vec::new();
+        let requests = read_all(&mut *source, &mut |source| seen.extend(source.progress()));
+        assert_eq!(requests.unwrap_or_else(|e| panic!("{how}: {e}")), expected);
+        assert!(seen.is_sorted(), "{how}");
+        assert_eq!(seen.last(), Some(&(size, size)), "{how}");
+    }
+}
+
+#[test]
+fn cut_compressed_files_are_told_with_the_byte() {
+    for (how, bytes) in compressed(&many_lines()) {
+        for cut in [bytes.len() - 1, bytes.len() / 3, 12] {
+            let Err(error) = read(&bytes[..cut], None) else {
+                panic!("{how} cut at {cut} is read")
+            };
+            let text = error.to_string();
+            assert_eq!(error.kind, Kind::Truncated, "{how}: {text}");
+            assert!(text.contains(&format!("byte {cut} of the stored file: the {how} data stops")));
+        }
+    }
+}
+
+/// Requests that all formats can hold: whole sectors, and times in whole microseconds.
+fn requests() -> impl Strategy<Value = Vec<Request>> {
+    let one = (0..1_000_u64, any::<bool>(), 0..1_u64 << 40, 1..4_096_u64);
+    prop::collection::vec(one, 1..50).prop_map(|drawn| {
+        let mut at = 0;
+        drawn
+            .into_iter()
+            .enumerate()
+            .map(|(index, (wait, write, sector, sectors))| {
+                at += if index == 0 { 0 } else { wait * 1_000 };
+                let op = if write { Op::Write } else { Op::Read };
+                request(at, op, sector * 512, sectors * 512)
+            })
+            .collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(requests in requests(), start in 0..1_u64 << 50) {
+        let (mut msr, mut csv) = (String::new(), String::from("offset,op,size,time_ns\n"));
+        let (mut one, mut two, mut req) = (Vec::new(), Vec::new(), String::new());
+        for r in &requests {
+            let write = r.op == Op::Write;
+            let word = if write { "Write" } else { "Read" };
+            let time = 128_166_372_000_000_000 + r.at.0 / 100;
+            msr += &format!("{time},h,0,{word},{},{},0\n", r.offset, r.bytes);
+            csv += &format!("{},{word},{},{}\n", r.offset, r.bytes, start + r.at.0);
+            let cmd = if write { 0x2a } else { 0x28 };
+            let micros = start / 1_000 + r.at.0 / 1_000;
+            one.extend(vscsi(1, cmd, r.offset / 512, r.bytes as u32, micros));
+            two.extend(vscsi(2, cmd, r.offset / 512, r.bytes as u32, micros));
+            req += &format!("{} 0 {}\n", u8::from(write), r.offset / 4_096);
+        }
+        prop_assert_eq!(&read(msr, None).expect("valid"), &requests);
+        prop_assert_eq!(&read(csv, None).expect("valid"), &requests);
+        prop_assert_eq!(&read(one, None).expect("valid"), &requests);
+        prop_assert_eq!(&read(two, None).expect("valid"), &requests);
+        let blocks: Vec<Request> = requests
+            .iter()
+            .map(|r| request(0, r.op, r.offset / 4_096 * 4_096, 4_096))
+            .collect();
+        prop_assert_eq!(&read(req, None).expect("valid"), &blocks);
+    }
+}

@@ -1,0 +1,114 @@
+//! Whatever the bytes are: an answer, no panic, and only requests that keep the promise.
+
+use proptest::prelude::*;
+use shingle_core::units::{Nanos, Op};
+use shingle_trace::input::Input;
+use shingle_trace::source::{DISK_BYTES_MAX, REQUEST_BYTES_MAX, TRACE_NANOS_MAX, TRIM_BYTES_MAX};
+use shingle_trace::{Shape, Summary, format, read_all};
+
+const FORMATS: &[Option<&str>] = &[
+    None,
+    Some("msr"),
+    Some("csv"),
+    Some("csv:time=1/ms,op=2,offset=3/sectors,size=4/blocks,read=1,write=0,delim=space"),
+    Some("csv:spc"),
+    Some("csv:time=1/filetime,op=4,offset=5,size=6,device=3,delim=comma"),
+    Some("vscsi"),
+    Some("req"),
+];
+
+/// Reads as every format; what is accepted must be valid.
+fn survive(bytes: &[u8]) {
+    for format in FORMATS {
+        let opened = Input::from_bytes("fuzz", bytes).and_then(|i| format::open(i, *format, None));
+        let read = opened.and_then(|(_, mut source)| read_all(&mut *source, &mut |_| {}));
+        match read {
+            Err(error) => assert_eq!(error.to_string().lines().count(), 1),
+            Ok(requests) => {
+                let mut last = Nanos::ZERO;
+                assert_eq!(requests[0].at, last);
+                for r in &requests {
+                    assert!(r.at >= last && r.at.0 < TRACE_NANOS_MAX);
+                    last = r.at;
+                    match r.op {
+                        Op::Flush => assert_eq!((r.offset, r.bytes), (0, 0)),
+                        Op::Trim => assert!((1..=TRIM_BYTES_MAX).contains(&r.bytes)),
+                        _ => assert!((1..=REQUEST_BYTES_MAX).contains(&r.bytes)),
+                    }
+                    assert!(r.offset + r.bytes <= DISK_BYTES_MAX);
+                }
+                let shape = Shape { remap: true, copies: 2, ..Shape::default() };
+                if let Ok(shaped) = shape.apply(requests) {
+                    let _ = Summary::of(&shaped);
+                }
+            }
+        }
+    }
+}
+
+const TEXTS: &[&str] = &[
+    "128166372003061629,hm,1,Read,8110592,4096,1331\n128166372003061639,hm,1,Write,0,512,1\n",
+    "time_us,op,offset_bytes,size_bytes\n89,W,4096,512\n90,R,0,4096\n91,F,,\n",
+    "Timestamp,Response,IOType,LUN,Offset,Size\n1.5,0.1,R,0,0,512\n1.7,,W,0,512,512\n",
+    "26.214000\t0\t303574\t1\t0\n78.643000\t0\t55596\t1\t1\n",
+    "1 0 5\n0 17 0\n",
+];
+
+fn samples() -> Vec<Vec<u8>> {
+    let mut samples: Vec<Vec<u8>> = TEXTS.iter().map(|text| text.as_bytes().to_vec()).collect();
+    let mut one = [0_u8; 32];
+    (one[5], one[12], one[15], one[16], one[24]) = (2, 0x2a, 1, 9, 7);
+    samples.push([one, one, one].concat());
+    let mut two = [0_u8; 40];
+    (two[0], two[3], two[9], two[16], two[24]) = (0x28, 2, 2, 9, 7);
+    samples.push([two, two, two].concat());
+    let compressed: Vec<Vec<u8>> =
+        samples.iter().map(|bytes| zstd::encode_all(&bytes[..], 1).expect("memory")).collect();
+    samples.extend(compressed);
+    samples
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_get_an_answer(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        survive(&bytes);
+    }
+
+    #[test]
+    fn any_text_gets_an_answer(text in "([0-9]{0,20}|[rRwW,; \t.\n\"#-]|time_us,op,offset,size\n){0,60}") {
+        survive(text.as_bytes());
+    }
+
+    #[test]
+    fn mutated_files_get_an_answer(
+        sample in 0..14_usize,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut in any::<prop::sample::Index>(),
+        twice in any::<bool>(),
+    ) {
+        let mut bytes = samples().swap_remove(sample);
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if twice {
+            bytes.truncate(cut.index(bytes.len()) + 1);
+        }
+        survive(&bytes);
+    }
+
+    #[test]
+    fn any_spec_gets_an_answer(
+        map in "(csv|msr|vscsi|req)?:?((time|op|offset|size|read|device|header|bytes|delim)[=/:,|1-9a-z]{0,8}){0,6}",
+        parameters in "synth:(mixed|zipf|uniform|read-mostly)\\?((range|write|theta|size|requests|idle)=[0-9.%]{0,4}[kMGB]{0,2}&){0,3}",
+    ) {
+        let input = Input::from_bytes("fuzz", TEXTS[1]).expect("not empty");
+        if let Ok((_, mut source)) = format::open(input, Some(&map), None) {
+            let _ = read_all(&mut *source, &mut |_| {});
+        }
+        if let Ok((_, mut source)) = shingle_trace::synth::open(&parameters, 1) {
+            let mut batch = Vec::with_capacity(100);
+            prop_assert!(source.fill(&mut batch).expect("synthetic requests are valid"));
+        }
+    }
+}
