@@ -1,4 +1,5 @@
-//! Decoding speed: lines and records a second, from memory.
+//! Decoding speed: lines and records a second, from memory; and how fast requests are made and
+//! counted.
 //!
 //! The budget is 5 million lines of CSV a second. `csv_crate` splits and parses the same lines
 //! with the csv crate, for the decision to split lines with own code. Under `cargo test` the input
@@ -11,6 +12,7 @@ use divan::counter::{BytesCount, ItemsCount};
 use shingle_trace::format;
 use shingle_trace::input::Input;
 use shingle_trace::source::BATCH_REQUESTS;
+use shingle_trace::{Summary, read_all};
 
 fn main() {
     divan::main();
@@ -120,6 +122,25 @@ fn csv_lines_of_blanks_and_fractions(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn vscsi_records(bencher: Bencher<'_, '_>) {
     bench(bencher, &vscsi(), |bytes| decode(bytes, "vscsi"));
+}
+
+#[divan::bench]
+fn synthetic_requests(bencher: Bencher<'_, '_>) {
+    let spec = format!("synth:mixed?requests={}", requests());
+    bencher.counter(ItemsCount::new(requests())).bench(|| {
+        let (_, mut source) = shingle_trace::synth::open(&spec, 1).expect("built in");
+        read_all(&mut *source, &mut |_| {}).expect("valid").len()
+    });
+}
+
+#[divan::bench]
+fn summary_of_requests(bencher: Bencher<'_, '_>) {
+    let spec = format!("synth:mixed?requests={}", requests());
+    let (_, mut source) = shingle_trace::synth::open(&spec, 1).expect("built in");
+    let all = read_all(&mut *source, &mut |_| {}).expect("valid");
+    bencher
+        .counter(ItemsCount::new(requests()))
+        .bench(|| Summary::of(divan::black_box(&all)).distinct_blocks);
 }
 
 /// The same numbers as `csv_lines`, without any checks.

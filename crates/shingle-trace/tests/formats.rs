@@ -69,6 +69,13 @@ fn a_csv_maps_itself_by_its_header() {
 }
 
 #[test]
+fn a_delimiter_in_quotes_is_no_delimiter() {
+    let text = "\"time, us\",op,note,offset,size\n1,W,\"a, \"\"b\"\", c\",\"4096\",512\n";
+    let map = "csv:time=1/us,op=op,offset=offset,size=size";
+    assert_eq!(read(text, Some(map)).expect("valid"), [request(0, Op::Write, 4_096, 512)]);
+}
+
+#[test]
 fn a_csv_is_told_what_its_columns_are() {
     for (text, map) in [
         (

@@ -73,6 +73,11 @@ impl Options<'_> {
     }
 }
 
+/// Column maps that `csv:` knows by name: the name and the map.
+pub fn csv_maps() -> impl Iterator<Item = (&'static str, &'static str)> {
+    csv::maps()
+}
+
 /// Opens `input` as the format that `forced` names, or else as the one its content shows.
 ///
 /// # Errors

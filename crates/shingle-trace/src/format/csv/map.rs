@@ -7,7 +7,7 @@ use crate::format::text;
 use crate::size;
 
 /// Maps of published traces, by name. The module above documents them.
-const PRESETS: &[(&str, &str)] = &[
+pub(super) const PRESETS: &[(&str, &str)] = &[
     ("alibaba", "device=1,op=2,offset=3/bytes,size=4/bytes,time=5/us"),
     ("tencent", "time=1/s,offset=2/sectors,size=3/sectors,op=4,read=0,write=1,device=5"),
     ("spc", "device=1,offset=2/sectors,size=3/bytes,op=4,time=5/s"),
@@ -83,8 +83,11 @@ impl<'a> Iterator for Fields<'a> {
     fn next(&mut self) -> Option<&'a [u8]> {
         let mut rest = self.rest?;
         let end = match self.delim {
-            // Fields are short: a plain loop beats a call.
-            Delim::Byte(delim) => rest.iter().position(|&byte| byte == delim),
+            Delim::Byte(delim) => {
+                // Fields are short: a plain loop beats a call.
+                let from = if rest.first() == Some(&b'"') { quoted_bytes(rest) } else { 0 };
+                rest[from..].iter().position(|&byte| byte == delim).map(|end| from + end)
+            }
             Delim::Blank => {
                 rest = rest.trim_ascii_start();
                 if rest.is_empty() {
@@ -105,6 +108,21 @@ impl<'a> Iterator for Fields<'a> {
             }
         }
     }
+}
+
+/// How long the quoted text is that begins here, with both quotes; 0 if it never ends, because then
+/// the quote is a character like any other. Doubled quotes within need no care: between the two
+/// nothing can be a delimiter.
+#[cold]
+fn quoted_bytes(field: &[u8]) -> usize {
+    let mut bytes = 0;
+    while field.get(bytes) == Some(&b'"') {
+        match memchr::memchr(b'"', &field[bytes + 1..]) {
+            Some(end) => bytes += end + 2,
+            None => return 0,
+        }
+    }
+    bytes
 }
 
 /// A column, as the user names it.
@@ -464,5 +482,7 @@ mod tests {
         assert_eq!(fields, [&b"1"[..], b"22"]);
         let fields: Vec<&[u8]> = Delim::Byte(b',').split(b"1,,2,").collect();
         assert_eq!(fields, [&b"1"[..], b"", b"2", b""]);
+        let fields: Vec<&[u8]> = Delim::Byte(b',').split(b"\"a,\"\"b,\",1,\"c,d").collect();
+        assert_eq!(fields, [&b"\"a,\"\"b,\""[..], b"1", b"\"c", b"d"]);
     }
 }

@@ -32,11 +32,10 @@
 //! mqsim     time=1/ns,device=2,offset=3/sectors,size=4/sectors,op=5,read=1,write=0,delim=space
 //! ```
 //!
+//! Blanks and quotes around a field are taken off, and a delimiter in quotes belongs to its field.
 //! Lines are split by own code, not by the csv crate: that one has no run of blanks as delimiter,
 //! and to it a stray quote makes the rest of the file one field, held in memory and reported far
-//! from where it stands. (It is fast enough; `benches/decode.rs` measures both.) Blanks and one
-//! pair of quotes around a field are taken off. A delimiter inside quotes, which no block trace
-//! has, is not understood.
+//! from where it stands. (It is fast enough; `benches/decode.rs` measures both.)
 
 mod header;
 mod map;
@@ -58,6 +57,11 @@ pub(super) const FORMAT: Format = Format {
     sniff,
     open,
 };
+
+/// Maps that have a name: the name and what it stands for.
+pub(super) fn maps() -> impl Iterator<Item = (&'static str, &'static str)> {
+    map::PRESETS.iter().copied()
+}
 
 fn sniff(head: &[u8]) -> Match {
     let Some(line) = text::lines(head).next() else { return Match::NO };

@@ -1,0 +1,56 @@
+//! What fuzzers of the trace formats have in common.
+
+use shingle_core::units::{Nanos, Op, Request};
+use shingle_trace::input::Input;
+use shingle_trace::source::{DISK_BYTES_MAX, REQUEST_BYTES_MAX, TRACE_NANOS_MAX, TRIM_BYTES_MAX};
+use shingle_trace::{Shape, Summary, TraceError, format, read_all};
+
+/// Reads `bytes` as `format`, or as what they look like, and checks what comes of it.
+pub fn read(bytes: &[u8], format: Option<&str>, volume: Option<&str>) {
+    let opened = Input::from_bytes("fuzz", bytes).and_then(|i| format::open(i, format, volume));
+    let read = opened.and_then(|(_, mut source)| {
+        let requests = read_all(&mut *source, &mut |source| {
+            let (done, total) = source.progress().expect("the size is known");
+            assert!(done <= total);
+        });
+        let _ = source.warnings();
+        requests
+    });
+    match read {
+        Ok(requests) => accepted(requests),
+        Err(error) => refused(&error),
+    }
+}
+
+/// An error is one line.
+pub fn refused(error: &TraceError) {
+    let text = error.to_string();
+    assert!(!text.contains(|c: char| c.is_control()), "{text:?}");
+}
+
+/// What is accepted keeps the promise of a source, and can be shaped and counted.
+fn accepted(requests: Vec<Request>) {
+    assert!(!requests.is_empty());
+    let mut last = Nanos::ZERO;
+    assert_eq!(requests[0].at, last);
+    for request in &requests {
+        assert!(request.at >= last && request.at.0 < TRACE_NANOS_MAX);
+        last = request.at;
+        match request.op {
+            Op::Flush => assert_eq!((request.offset, request.bytes), (0, 0)),
+            Op::Trim => assert!((1..=TRIM_BYTES_MAX).contains(&request.bytes)),
+            Op::Read | Op::Write => assert!((1..=REQUEST_BYTES_MAX).contains(&request.bytes)),
+        }
+        assert!(request.offset + request.bytes <= DISK_BYTES_MAX);
+    }
+    let summary = Summary::of(&requests);
+    assert!(summary.distinct_written_blocks <= summary.distinct_blocks);
+    assert!(summary.distinct_blocks <= summary.blocks());
+    let shape = Shape { remap: true, copies: 2, ..Shape::default() };
+    if let Ok(shaped) = shape.apply(requests) {
+        let twice = Summary::of(&shaped);
+        assert_eq!(twice.blocks(), 2 * summary.blocks());
+        assert_eq!(twice.distinct_blocks, 2 * summary.distinct_blocks);
+        assert_eq!(twice.accessed_zones, 2 * summary.accessed_zones);
+    }
+}
