@@ -1,5 +1,6 @@
 //! The seam between a cache and what it writes to: I/O in, time out.
 
+pub use shingle_core::slots::Costs;
 use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
 
@@ -98,18 +99,6 @@ pub struct BufferState {
     pub log_bytes: u64,
     /// The buffer has been full since the drive was made.
     pub was_full: bool,
-}
-
-/// Costs a host may plan with (SAC §4.4): a random read, and writing a band of which `x` blocks are
-/// dirty, `R(x) = base + slope · x`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Costs {
-    /// Mean time of a random 4 KiB read, `L_read`.
-    pub read: Nanos,
-    /// Fixed part of `R(x)`.
-    pub rmw_base: Nanos,
-    /// Part of `R(x)` for each dirty block.
-    pub rmw_per_block: Nanos,
 }
 
 /// What a host may know of a drive.

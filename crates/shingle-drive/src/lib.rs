@@ -15,6 +15,7 @@
 //! | `ssd.rs`, `conventional.rs`, `emulator.rs`, `drive_managed/` | the drives |
 //! | `anchors.rs` | published measurements against the models |
 
+pub mod anchors;
 mod contents;
 mod conventional;
 mod cost;
