@@ -87,6 +87,18 @@ fn bad_records_are_named() {
 }
 
 #[test]
+fn a_fault_near_the_beginning_is_told_by_the_format() {
+    let good = "128166372003061629,hm,1,Read,0,4096,1331\n".repeat(3);
+    check(format!("{good}1,hm,1,Read,x,1,1\n").as_bytes(), None, Kind::Syntax, &["line 4: "]);
+    check(b"1 0 5\n1 0 6\n1 0 y\n", None, Kind::Syntax, &["line 3: the block (column 3) is 'y'"]);
+    let mut record = [0_u8; 32];
+    (record[5], record[12], record[15]) = (2, 0x2a, 1);
+    let mut three = [record, record, record].concat();
+    three[64 + 12] = 0xe5;
+    check(&three, None, Kind::Syntax, &["byte 64: the operation 0xe5 is unknown"]);
+}
+
+#[test]
 fn what_is_no_trace_is_told() {
     check(b"", None, Kind::Empty, &["is empty"]);
     check(HEADER.as_bytes(), None, Kind::Empty, &["no request below the header"]);

@@ -64,6 +64,8 @@ fn a_csv_maps_itself_by_its_header() {
         request(3_000, Op::Flush, 0, 0),
     ];
     assert_eq!(read(text, None).expect("valid"), expected);
+    let unit = read("time,op,offset,size\n5.5,R,0,512", None).expect("a fraction is of a second");
+    assert_eq!(unit, [request(0, Op::Read, 0, 512)]);
     let marked = [b"\xef\xbb\xbf", text.as_bytes()].concat();
     assert_eq!(read(marked, None).expect("a byte order mark is no part of it"), expected);
 }

@@ -11,9 +11,9 @@
 use shingle_core::units::Op;
 
 use super::text::{self, Decode, TextSource};
-use super::{Format, Match, Options};
+use super::{Format, Match, Options, number};
 use crate::error::{Problem, TraceError};
-use crate::input::Input;
+use crate::input::{Input, PEEK_BYTES_MAX};
 use crate::source::{Raw, Source, Volumes};
 
 pub(super) const FORMAT: Format = Format {
@@ -28,27 +28,20 @@ const TICK_DIGITS: usize = 18;
 const TICK_NS: u64 = 100;
 
 fn sniff(head: &[u8]) -> Match {
-    let mut lines = text::lines(head).take(20).peekable();
-    if lines.peek().is_some_and(|line| is_header(line)) {
-        lines.next();
-    }
-    let mut seen = false;
-    for line in lines {
-        let Some([time, _, _, op, offset, size]) = fields(line) else { return Match::NO };
-        let good = time.len() == TICK_DIGITS
-            && [time, offset, size].iter().all(|field| super::number::whole(field).is_some())
-            && op_of(op).is_some();
-        if !good {
-            return Match::NO;
-        }
-        seen = true;
-    }
-    if seen { Match::SURE } else { Match::NO }
+    let lines = text::lines(head).filter(|line| !is_header(line));
+    let good = text::most(lines, |line| {
+        fields(line).is_some_and(|[time, _, _, op, offset, size]| {
+            time.len() == TICK_DIGITS
+                && [time, offset, size].iter().all(|field| number::whole(field).is_some())
+                && op_of(op).is_some()
+        })
+    });
+    if good { Match::SURE } else { Match::NO }
 }
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Box<dyn Source>, TraceError> {
     options.without_map(FORMAT.name, &input)?;
-    let head = input.peek(1024)?;
+    let head = input.peek(PEEK_BYTES_MAX)?;
     if text::lines(head).next().is_some_and(is_header) {
         input.next_line()?;
     }

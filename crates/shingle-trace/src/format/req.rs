@@ -9,7 +9,7 @@
 use shingle_core::units::{BLOCK_BYTES, Op};
 
 use super::text::{self, Decode, TextSource};
-use super::{Format, Match, Options};
+use super::{Format, Match, Options, number};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;
 use crate::source::{Raw, Source};
@@ -22,20 +22,14 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn sniff(head: &[u8]) -> Match {
-    let mut seen = false;
-    for line in text::lines(head).take(20) {
-        match fields(line) {
-            Some([op, ignored, block])
-                if op_of(op).is_some()
-                    && super::number::whole(ignored).is_some()
-                    && super::number::whole(block).is_some() =>
-            {
-                seen = true;
-            }
-            _ => return Match::NO,
-        }
-    }
-    if seen { Match::LIKELY } else { Match::NO }
+    let good = text::most(text::lines(head), |line| {
+        fields(line).is_some_and(|[op, ignored, block]| {
+            op_of(op).is_some()
+                && number::whole(ignored).is_some()
+                && number::whole(block).is_some()
+        })
+    });
+    if good { Match::LIKELY } else { Match::NO }
 }
 
 fn open(input: Input, options: &Options<'_>) -> Result<Box<dyn Source>, TraceError> {

@@ -4,7 +4,7 @@ use shingle_core::units::Request;
 
 use super::number;
 use crate::error::{Kind, Place, Problem, TraceError, shown};
-use crate::input::Input;
+use crate::input::{Input, PEEK_BYTES_MAX};
 use crate::source::{Gate, Raw, Source, ready};
 
 /// Makes a request of a line.
@@ -118,17 +118,32 @@ pub(super) fn is_binary(head: &[u8]) -> bool {
     head.iter().any(|&byte| is_control(byte))
 }
 
-/// The lines of a sniffed head that say something. The last may be cut off, so it counts only if
-/// it is the only one.
+/// The lines of a sniffed head that say something. The last one may be cut off where looking ahead
+/// ends; then it counts only if it is the only one.
 pub(super) fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = match memchr::memrchr(b'\n', head) {
-        Some(end) => &head[..end],
-        None => head,
+        Some(end) if head.len() >= PEEK_BYTES_MAX => &head[..end],
+        _ => head,
     };
     whole
         .split(|&byte| byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
         .filter(|line| !is_skipped(line))
+}
+
+/// Whether most of the first lines are `good`. Not all need be: a fault is better told with its
+/// line by the format that the file is in than as "not recognised".
+pub(super) fn most<'a>(
+    lines: impl Iterator<Item = &'a [u8]>,
+    good: impl Fn(&[u8]) -> bool,
+) -> bool {
+    const LINES_MAX: usize = 20;
+    let (mut all, mut fit) = (0, 0);
+    for line in lines.take(LINES_MAX) {
+        all += 1;
+        fit += usize::from(good(line));
+    }
+    fit * 2 > all
 }
 
 /// A field without blanks and quotes around it.
