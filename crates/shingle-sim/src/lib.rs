@@ -1,1 +1,14 @@
-//! The simulator.
+//! The simulator: a trace, a cache and a drive make numbers. A run is a pure function of trace,
+//! configuration and seed; only [`result::Wall`] tells real time.
+
+#![allow(clippy::cast_possible_truncation)] // slots are u32 by construction, places in a request too
+
+mod check;
+mod device;
+pub mod experiment;
+pub mod result;
+pub mod run;
+pub mod system;
+pub mod verdict;
+
+pub use check::Stale;

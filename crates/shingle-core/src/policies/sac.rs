@@ -67,7 +67,6 @@ pub struct Cycles {
     cycle_blocks: u64,
     rule2: bool,
     rule4: Rule4,
-    block_priced: bool,
 }
 
 impl Cycles {
@@ -196,12 +195,6 @@ impl DirtySide for Cycles {
             about: "a zone waits until a buffer of blocks was destaged after its cycle, until the \
                     drive has cleaned it (simulator only), or one cycle (prototype)",
         },
-        Param {
-            name: "block_priced",
-            kind: Kind::Switch,
-            default: "off",
-            about: "rule 4 also holds for zones that were priced and not chosen (prototype's defect)",
-        },
     ];
 
     fn new(params: &Params, slots: &Slots) -> Self {
@@ -226,7 +219,6 @@ impl DirtySide for Cycles {
                 "skip" => Rule4::Skip,
                 choice => Rule4::Horizon { exact: choice == "exact" },
             },
-            block_priced: params.switch("block_priced"),
         }
     }
 
@@ -279,9 +271,6 @@ impl DirtySide for Cycles {
             let blocks = u64::from(self.zones[zone.index()].dirty.len());
             time += slots.drive().costs.rmw(blocks).0;
             cold_blocks += u64::from(self.by_cold.score(zone).unwrap_or(0));
-        }
-        if self.block_priced {
-            self.mark_targets();
         }
         Some(Offer { time: Nanos(time), cold_blocks })
     }

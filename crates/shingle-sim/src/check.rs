@@ -1,0 +1,68 @@
+//! Data stamps: every write gets a number, and every read must return the number written last.
+
+use std::collections::HashMap;
+
+use shingle_core::units::Block;
+use shingle_drive::drive::Stamp;
+
+/// What each block must read as.
+#[derive(Clone, Default)]
+pub(crate) struct Check {
+    latest: HashMap<Block, Option<Stamp>>,
+    drawn: Stamp,
+    reads: u64,
+    stale: Option<Stale>,
+}
+
+/// A read that did not return the last write: a bug in the simulator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stale {
+    /// The block.
+    pub block: Block,
+    /// The stamp that was written last.
+    pub expected: Stamp,
+    /// The stamp that was read.
+    pub found: Stamp,
+}
+
+impl Check {
+    /// The stamp of a new write.
+    pub(crate) fn write(&mut self, block: Block) -> Stamp {
+        self.drawn += 1;
+        self.latest.insert(block, Some(self.drawn));
+        self.drawn
+    }
+
+    pub(crate) fn read(&mut self, block: Block, found: Stamp) {
+        let expected = self.latest.get(&block).copied().unwrap_or(Some(0));
+        self.reads += 1;
+        if let Some(expected) = expected
+            && expected != found
+            && self.stale.is_none()
+        {
+            self.stale = Some(Stale { block, expected, found });
+        }
+    }
+
+    /// Until it is written again, `block` may read as anything.
+    pub(crate) fn trim(&mut self, first: Block, count: u64) {
+        let end = first.after(count);
+        if count as usize > self.latest.len() {
+            let trimmed = |block: &Block| first <= *block && *block < end;
+            self.latest.iter_mut().filter(|(block, _)| trimmed(block)).for_each(|(_, s)| *s = None);
+        } else {
+            (first.0..end.0).map(Block).for_each(|block| {
+                self.latest.insert(block, None);
+            });
+        }
+    }
+
+    /// The first stale read, if there was one.
+    pub(crate) fn stale(&self) -> Option<Stale> {
+        self.stale
+    }
+
+    pub(crate) fn reads(&self) -> u64 {
+        self.reads
+    }
+}

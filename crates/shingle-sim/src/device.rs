@@ -1,0 +1,79 @@
+//! A drive with its queue: I/O waits for the I/O before it, and idle time reaches the drive.
+
+use shingle_core::units::Nanos;
+use shingle_drive::drive::{Drive, Io, Served, Stamp};
+
+/// A drive and when it is free.
+pub(crate) struct Device {
+    drive: Box<dyn Drive>,
+    /// When each of its servers is free. One, but for an SSD with channels in open loop.
+    free: Vec<Nanos>,
+    busy: Nanos,
+}
+
+impl Device {
+    /// With `parallel`, I/O may run on as many servers as the drive has channels.
+    pub(crate) fn new(drive: Box<dyn Drive>, parallel: bool) -> Device {
+        let servers = if parallel { drive.description().channels.max(1) } else { 1 };
+        Device { drive, free: vec![Nanos::ZERO; servers as usize], busy: Nanos::ZERO }
+    }
+
+    /// Serves `io`, which may begin at `ready`, as soon as the drive is free.
+    #[inline]
+    pub(crate) fn serve(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> (Nanos, Served) {
+        let server = self.first_free();
+        if ready > self.free[server] {
+            self.idle_until(server, ready);
+        }
+        let start = ready.max(self.free[server]);
+        let served = self.drive.serve(start, io, data);
+        self.free[server] = served.done;
+        self.busy += served.done.since(start);
+        (start, served)
+    }
+
+    #[inline]
+    fn first_free(&self) -> usize {
+        if self.free.len() == 1 {
+            return 0;
+        }
+        (0..self.free.len()).min_by_key(|&server| self.free[server]).unwrap_or(0)
+    }
+
+    /// Lets the drive use the time from its last completion to `until`. A step that was begun is
+    /// finished, so the drive may be free only later.
+    fn idle_until(&mut self, server: usize, until: Nanos) {
+        let idle_since = self.free[server];
+        let Some(from) = self.drive.background_from(idle_since) else { return };
+        let mut now = from.max(idle_since);
+        while now < until {
+            let Some(end) = self.drive.background(now, idle_since, &[]) else { return };
+            (self.free[server], now) = (end, end);
+        }
+    }
+
+    /// When all I/O is done.
+    pub(crate) fn done(&self) -> Nanos {
+        self.free.iter().copied().max().unwrap_or(Nanos::ZERO)
+    }
+
+    /// Time spent serving, over all servers, and how many there are.
+    pub(crate) fn busy(&self) -> (Nanos, u32) {
+        (self.busy, self.free.len() as u32)
+    }
+
+    pub(crate) fn drive(&self) -> &dyn Drive {
+        self.drive.as_ref()
+    }
+
+    /// Has the drive do all it has left undone, from `now` on.
+    pub(crate) fn drain(&mut self, now: Nanos) -> Nanos {
+        let done = self.drive.drain(now.max(self.done()));
+        self.free.fill(done);
+        done
+    }
+
+    pub(crate) fn copy(&self) -> Device {
+        Device { drive: self.drive.copy(), free: self.free.clone(), busy: self.busy }
+    }
+}

@@ -1,0 +1,432 @@
+//! The result format, `shingle.result/1`: stable names, documented in docs/results.md. Everything
+//! but `wall` is the same for the same input and seed.
+
+use serde::Serialize;
+use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_trace::Summary;
+use std::collections::BTreeMap;
+
+use crate::system::Snapshot;
+
+/// Name and version of the format.
+pub const SCHEMA: &str = "shingle.result/1";
+
+/// What `compare`, `run` and `sweep` print as JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The trace.
+    pub trace: TraceInfo,
+    /// One entry a configuration, in the order asked for.
+    pub runs: Vec<RunResult>,
+}
+
+/// The trace, after filters.
+#[derive(Clone, Debug, Serialize)]
+pub struct TraceInfo {
+    /// File name or workload.
+    pub name: String,
+    /// Requests of all kinds.
+    pub requests: u64,
+    /// Blocks accessed: each block a read or write touches, once a request.
+    pub blocks: u64,
+    /// Of these, by reads.
+    pub read_blocks: u64,
+    /// Of these, by writes.
+    pub write_blocks: u64,
+    /// Different blocks accessed.
+    pub distinct_blocks: u64,
+    /// Bytes of the 5,000-block zones that any access touches.
+    pub accessed_zone_bytes: u64,
+    /// Bytes of the 5,000-block zones that writes touch.
+    pub written_zone_bytes: u64,
+}
+
+impl TraceInfo {
+    /// Of a summarised trace.
+    #[must_use]
+    pub fn new(name: &str, summary: &Summary) -> TraceInfo {
+        TraceInfo {
+            name: name.into(),
+            requests: summary.requests.total(),
+            blocks: summary.blocks(),
+            read_blocks: summary.read_blocks,
+            write_blocks: summary.write_blocks,
+            distinct_blocks: summary.distinct_blocks,
+            accessed_zone_bytes: summary.accessed_zone_bytes(),
+            written_zone_bytes: summary.written_zone_bytes(),
+        }
+    }
+}
+
+/// One configuration.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunResult {
+    /// Policy.
+    pub policy: String,
+    /// Parameters of policy and cache.
+    pub parameters: BTreeMap<String, String>,
+    /// Drive.
+    pub drive: String,
+    /// What was set on the drive: buffer, timing and parameters that differ from its sheet.
+    pub drive_parameters: BTreeMap<String, String>,
+    /// SSD the cache is on.
+    pub ssd: String,
+    /// Translation; none yet.
+    pub translation: Option<String>,
+    /// Slots of the cache.
+    pub cache_blocks: u64,
+    /// `rw`, `w` or `r`.
+    pub mode: &'static str,
+    /// `closed` or `trace`.
+    pub pacing: &'static str,
+    /// The policy is given the true bands of the drive.
+    pub knows_bands: bool,
+    /// Memory of cache and policy for each slot, in bytes.
+    pub memory_bytes_per_slot: Option<f64>,
+    /// Counters from the first request on.
+    pub all: Counts,
+    /// Counters since the cache (without one: the buffer) was first full; null if it never was.
+    pub warm: Option<Counts>,
+    /// Number of the request from which `warm` counts.
+    pub warm_from: Option<u64>,
+    /// Work left undone at the end.
+    pub left: Left,
+    /// Response times of requests.
+    pub latency: Latency,
+    /// Open loop only.
+    pub queue: Option<Queue>,
+    /// The course of the run in equal parts of its requests; `run` only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<Point>,
+    /// How many requests took how long; `run` only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub histogram: Vec<Bar>,
+    /// Reads whose data was checked, in a checked run.
+    pub checked_reads: Option<u64>,
+    /// How long the simulation took.
+    pub wall: Wall,
+}
+
+/// Counters of a run or of a part of it. Ratios with nothing to divide by are null.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Counts {
+    /// Requests by kind.
+    pub requests: Requests,
+    /// Accesses that found their block cached.
+    pub hits: Hits,
+    /// Accesses served by the disk without entering the cache.
+    pub bypass: PerOp,
+    /// Partly written blocks whose rest was read from the disk.
+    pub fills: u64,
+    /// Blocks that left the cache.
+    pub evictions: Evictions,
+    /// The cache device.
+    pub ssd: Traffic,
+    /// The disk.
+    pub drive_io: DriveIo,
+    /// The disk's persistent buffer.
+    pub pb: Buffer,
+    /// Band bytes written by cleaning ÷ live bytes that left the buffer.
+    pub wa_band: Option<f64>,
+    /// All bytes written to the medium ÷ bytes the drive received.
+    pub wa_drive: Option<f64>,
+    /// All bytes written to the medium ÷ bytes the host wrote (in whole blocks).
+    pub wa_host: Option<f64>,
+    /// Virtual time.
+    pub seconds: Seconds,
+}
+
+/// Requests by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct Requests {
+    pub read: u64,
+    pub write: u64,
+    pub trim: u64,
+    pub flush: u64,
+}
+
+/// Hits in blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct Hits {
+    pub read_blocks: u64,
+    pub write_blocks: u64,
+    /// Hits ÷ accesses.
+    pub ratio: Option<f64>,
+}
+
+/// Blocks by direction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct PerOp {
+    pub read_blocks: u64,
+    pub write_blocks: u64,
+}
+
+/// Blocks that left the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct Evictions {
+    pub clean_blocks: u64,
+    pub dirty_blocks: u64,
+}
+
+/// Blocks moved.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct Traffic {
+    pub read_blocks: u64,
+    pub written_blocks: u64,
+}
+
+/// What the disk was asked and what it did inside.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DriveIo {
+    /// Blocks read from the disk.
+    pub read_blocks: u64,
+    /// Blocks written to the disk.
+    pub written_blocks: u64,
+    /// Bands cleaned after their native data had been read.
+    pub rmw: u64,
+    /// Bands cleaned without that.
+    pub rmw_free: u64,
+    /// Native bytes read by cleaning.
+    pub rmw_read_bytes: u64,
+    /// Bytes written to bands by cleaning.
+    pub band_bytes_written: u64,
+    /// Cleanings of a band cleaned less than one buffer of evicted blocks before.
+    pub truncated: u64,
+    /// Bytes written straight to their native place.
+    pub native_bytes_written: u64,
+    /// Bytes written to the buffer, headers, padding and staging included.
+    pub log_bytes_written: u64,
+}
+
+/// The disk's persistent buffer, in blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Buffer {
+    /// Host reads served from it.
+    pub read_blocks: u64,
+    /// Host writes that went into it.
+    pub written_blocks: u64,
+    /// Host reads served from the native place.
+    pub native_read_blocks: u64,
+    /// Writes of blocks it held already.
+    pub write_hits: u64,
+    /// Live blocks that cleaning moved out.
+    pub evicted_blocks: u64,
+}
+
+/// Virtual seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Seconds {
+    /// SSD and disk, cleaning in idle time apart. In closed loop, the length of the run.
+    pub total: f64,
+    /// Charged to the call that took them, waiting for the device apart.
+    pub by_call: ByCall,
+    /// Charged to what the device did.
+    pub by_cause: ByCause,
+}
+
+/// Seconds by call.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct ByCall {
+    pub ssd_read: f64,
+    pub ssd_write: f64,
+    pub drive_read: f64,
+    pub drive_write: f64,
+}
+
+/// Seconds by cause.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ByCause {
+    /// The SSD.
+    pub ssd: f64,
+    /// Reading from the disk.
+    pub read: f64,
+    /// Writing to the buffer.
+    pub log: f64,
+    /// Writing to the native place: conventional disks, sequential bands.
+    pub write: f64,
+    /// Cleaning that made I/O wait.
+    pub clean: f64,
+    /// Cleaning in idle time; not part of the total.
+    pub idle_clean: f64,
+}
+
+/// Work left undone at the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Left {
+    /// Dirty blocks in the cache.
+    pub dirty_blocks: u64,
+    /// Live blocks in the disk's buffer.
+    pub buffer_blocks: u64,
+    /// Bands they belong to.
+    pub buffer_bands: u64,
+    /// Disk time to destage and clean all of it.
+    pub seconds: f64,
+}
+
+/// Response times of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct Latency {
+    pub mean_us: f64,
+    pub p50_us: f64,
+    pub p99_us: f64,
+    pub p999_us: f64,
+    pub max_us: f64,
+}
+
+/// How the devices kept up with the trace's own pace.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Queue {
+    /// Busy share of the disk.
+    pub disk_utilisation: f64,
+    /// Busy share of the SSD, over its channels.
+    pub ssd_utilisation: f64,
+    /// Most requests that waited or were served at once.
+    pub longest: u64,
+    /// The queue still grew at the end: the mean says how long the trace is.
+    pub overloaded: bool,
+}
+
+/// What happened in one part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Requests from the start of the run to the end of this part.
+    pub requests: u64,
+    /// Virtual seconds from the start of the run to the end of this part.
+    pub at_seconds: f64,
+    /// Device time of this part.
+    pub seconds: f64,
+    /// Of that, cleaning.
+    pub clean_seconds: f64,
+    /// Hits ÷ accesses of this part.
+    pub hit_ratio: Option<f64>,
+    /// Bands cleaned in this part.
+    pub rmw: u64,
+    /// Dirty blocks in the cache at the end of this part.
+    pub dirty_blocks: u64,
+    /// Live blocks in the disk's buffer at the end of this part.
+    pub buffer_blocks: u64,
+}
+
+/// Requests within a span of response times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bar {
+    /// No response time of the bar is longer; each is longer than this bound of the bar before.
+    pub up_to_us: f64,
+    /// Requests.
+    pub requests: u64,
+}
+
+/// Real time: the one part that differs between equal runs.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct Wall {
+    pub seconds: f64,
+    pub blocks_per_second: f64,
+}
+
+#[allow(clippy::cast_precision_loss)]
+pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+impl Counts {
+    /// What happened from `before` to `after`.
+    #[must_use]
+    pub fn between(before: &Snapshot, after: &Snapshot) -> Counts {
+        let (h0, h) = (&before.host, &after.host);
+        let (d0, d) = (&before.disk, &after.disk);
+        let span = |from: Nanos, to: Nanos| to.since(from).as_secs_f64();
+        let accesses = h.read_blocks + h.write_blocks - h0.read_blocks - h0.write_blocks;
+        let hits = (h.read_hits - h0.read_hits, h.write_hits - h0.write_hits);
+        let received = (d.written_blocks - d0.written_blocks) * BLOCK_BYTES;
+        let band_bytes = d.band_bytes_written - d0.band_bytes_written;
+        let native_bytes = d.native_bytes_written - d0.native_bytes_written;
+        let log_bytes = d.log_bytes_written - d0.log_bytes_written;
+        let medium_bytes = band_bytes + native_bytes + log_bytes;
+        let evicted = d.buffer_evicted_blocks - d0.buffer_evicted_blocks;
+        let ssd_read = h.ssd_read_time.since(h0.ssd_read_time);
+        let ssd_write = h.ssd_write_time.since(h0.ssd_write_time);
+        let causes = [
+            ssd_read + ssd_write,
+            d.read_time.since(d0.read_time),
+            d.log_time.since(d0.log_time),
+            d.write_time.since(d0.write_time),
+            d.clean_time.since(d0.clean_time),
+        ];
+        Counts {
+            requests: Requests {
+                read: h.read_requests - h0.read_requests,
+                write: h.write_requests - h0.write_requests,
+                trim: h.trim_requests - h0.trim_requests,
+                flush: h.flush_requests - h0.flush_requests,
+            },
+            hits: Hits {
+                read_blocks: hits.0,
+                write_blocks: hits.1,
+                ratio: ratio(hits.0 + hits.1, accesses),
+            },
+            bypass: PerOp {
+                read_blocks: h.bypassed_reads - h0.bypassed_reads,
+                write_blocks: h.bypassed_writes - h0.bypassed_writes,
+            },
+            fills: h.fills - h0.fills,
+            evictions: Evictions {
+                clean_blocks: h.evicted_clean - h0.evicted_clean,
+                dirty_blocks: h.evicted_dirty - h0.evicted_dirty,
+            },
+            ssd: Traffic {
+                read_blocks: after.ssd.read_blocks - before.ssd.read_blocks,
+                written_blocks: after.ssd.written_blocks - before.ssd.written_blocks,
+            },
+            drive_io: DriveIo {
+                read_blocks: d.read_blocks - d0.read_blocks,
+                written_blocks: d.written_blocks - d0.written_blocks,
+                rmw: d.rmw - d0.rmw,
+                rmw_free: d.rmw_free - d0.rmw_free,
+                rmw_read_bytes: d.rmw_read_bytes - d0.rmw_read_bytes,
+                band_bytes_written: band_bytes,
+                truncated: d.truncated - d0.truncated,
+                native_bytes_written: native_bytes,
+                log_bytes_written: log_bytes,
+            },
+            pb: Buffer {
+                read_blocks: d.buffer_read_blocks - d0.buffer_read_blocks,
+                written_blocks: d.buffer_written_blocks - d0.buffer_written_blocks,
+                native_read_blocks: d.native_read_blocks - d0.native_read_blocks,
+                write_hits: d.buffer_write_hits - d0.buffer_write_hits,
+                evicted_blocks: evicted,
+            },
+            wa_band: ratio(band_bytes, evicted * BLOCK_BYTES),
+            wa_drive: ratio(medium_bytes, received),
+            wa_host: ratio(medium_bytes, (h.write_blocks - h0.write_blocks) * BLOCK_BYTES),
+            seconds: Seconds {
+                total: causes.iter().copied().sum::<Nanos>().as_secs_f64(),
+                by_call: ByCall {
+                    ssd_read: ssd_read.as_secs_f64(),
+                    ssd_write: ssd_write.as_secs_f64(),
+                    drive_read: span(h0.drive_read_time, h.drive_read_time),
+                    drive_write: span(h0.drive_write_time, h.drive_write_time),
+                },
+                by_cause: ByCause {
+                    ssd: causes[0].as_secs_f64(),
+                    read: causes[1].as_secs_f64(),
+                    log: causes[2].as_secs_f64(),
+                    write: causes[3].as_secs_f64(),
+                    clean: causes[4].as_secs_f64(),
+                    idle_clean: span(d0.idle_clean_time, d.idle_clean_time),
+                },
+            },
+        }
+    }
+}

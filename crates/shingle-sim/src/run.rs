@@ -1,0 +1,330 @@
+//! One configuration over one trace.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::time::Instant;
+
+use hdrhistogram::Histogram;
+use shingle_core::units::{Nanos, Request};
+use thiserror::Error;
+
+use crate::check::Stale;
+use crate::result::{Bar, Counts, Latency, Left, Point, Queue, RunResult, Wall};
+use crate::system::{Pacing, Snapshot, System};
+
+/// What a run is called in its result.
+#[derive(Clone, Debug)]
+pub struct Labels {
+    /// Policy.
+    pub policy: String,
+    /// Parameters of policy and cache.
+    pub parameters: BTreeMap<String, String>,
+    /// Drive.
+    pub drive: String,
+    /// What was set on the drive.
+    pub drive_parameters: BTreeMap<String, String>,
+    /// SSD.
+    pub ssd: String,
+    /// Mode.
+    pub mode: &'static str,
+    /// The policy is given the true bands of the drive.
+    pub knows_bands: bool,
+}
+
+/// How a run goes, beside its system.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Course {
+    /// When requests come; the system must have been made for the same.
+    pub pacing: Pacing,
+    /// Open loop: the trace runs so many thousandths of its own speed.
+    pub speed_thousandths: u64,
+    /// Drain at the end and count that in.
+    pub drain: bool,
+    /// Record so many points of the course of the run, and the histogram of response times; 0 for
+    /// neither.
+    pub points: u32,
+}
+
+/// Why a run has no result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// Data stamps disagree: a bug, never the user's fault.
+    #[error(
+        "block {} read as version {} and should have been {}: this is a bug in shingle; \
+         please report it with the command that shows it",
+        .0.block.0, .0.found, .0.expected
+    )]
+    Stale(Stale),
+}
+
+/// Requests between two reports of progress.
+const PROGRESS_EVERY: usize = 1 << 14;
+
+/// Runs `requests` through `system`. `progress` is told how many have been served.
+///
+/// # Errors
+/// If the system is checked and a read was stale.
+pub fn run(
+    mut system: System,
+    requests: &[Request],
+    labels: &Labels,
+    course: Course,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<RunResult, RunError> {
+    let begun = Instant::now();
+    let mut times = Times::new(course.pacing);
+    let mut series = Series::new(course.points, requests.len());
+    for (number, request) in requests.iter().enumerate() {
+        let request = match course.pacing {
+            Pacing::Closed => *request,
+            Pacing::Open => Request { at: paced(request.at, course.speed_thousandths), ..*request },
+        };
+        let (start, done) = system.request(&request);
+        times.record(start, done, &system);
+        if number + 1 == series.next {
+            series.record(number + 1, &system);
+        }
+        if number % PROGRESS_EVERY == PROGRESS_EVERY - 1 {
+            progress(PROGRESS_EVERY as u64);
+        }
+    }
+    progress((requests.len() % PROGRESS_EVERY) as u64);
+    let wall = begun.elapsed().as_secs_f64();
+
+    let left = left(&system);
+    let queue = (course.pacing == Pacing::Open).then(|| times.queue(&system));
+    if course.drain {
+        system.drain_all();
+    }
+    if let Some((_, Some(stale))) = system.checked() {
+        return Err(RunError::Stale(stale));
+    }
+    let end = system.snapshot();
+    let all = Counts::between(&Snapshot::default(), &end);
+    let warm = system.warm();
+    let slots = u64::from(system.cache().slots().capacity());
+    #[allow(clippy::cast_precision_loss)]
+    let result = RunResult {
+        policy: labels.policy.clone(),
+        parameters: labels.parameters.clone(),
+        drive: labels.drive.clone(),
+        drive_parameters: labels.drive_parameters.clone(),
+        ssd: labels.ssd.clone(),
+        translation: None,
+        cache_blocks: slots,
+        mode: labels.mode,
+        pacing: if course.pacing == Pacing::Closed { "closed" } else { "trace" },
+        knows_bands: labels.knows_bands,
+        memory_bytes_per_slot: crate::result::ratio(system.cache().bytes() as u64, slots),
+        all,
+        warm: warm.map(|(_, before)| Counts::between(before, &end)),
+        warm_from: warm.map(|(request, _)| request),
+        left,
+        latency: times.latency(),
+        queue,
+        series: series.points,
+        histogram: if course.points > 0 { times.bars() } else { Vec::new() },
+        checked_reads: system.checked().map(|(reads, _)| reads),
+        wall: Wall {
+            seconds: wall,
+            blocks_per_second: (end.host.read_blocks + end.host.write_blocks) as f64 / wall,
+        },
+    };
+    Ok(result)
+}
+
+fn paced(at: Nanos, speed_thousandths: u64) -> Nanos {
+    let scaled = u128::from(at.0) * 1000 / u128::from(speed_thousandths.max(1));
+    Nanos(u64::try_from(scaled).unwrap_or(u64::MAX / 2))
+}
+
+/// What is undone, and how long a copy needs to do it.
+fn left(system: &System) -> Left {
+    let buffer = system.disk().buffer();
+    let mut copy = system.duplicate();
+    let from = copy.finished();
+    let seconds = copy.drain_all().since(from).as_secs_f64();
+    Left {
+        dirty_blocks: u64::from(system.cache().slots().dirty_blocks()),
+        buffer_blocks: buffer.blocks,
+        buffer_bands: buffer.bands,
+        seconds,
+    }
+}
+
+/// The course of a run.
+struct Series {
+    points: Vec<Point>,
+    every: usize,
+    /// The request after which the next point is due; 0 for never.
+    next: usize,
+    before: Snapshot,
+}
+
+impl Series {
+    fn new(points: u32, requests: usize) -> Series {
+        let every = requests.checked_div(points as usize).map_or(0, |every| every.max(1));
+        let points = Vec::with_capacity(points as usize + 1);
+        Series { points, every, next: every, before: Snapshot::default() }
+    }
+
+    fn record(&mut self, requests: usize, system: &System) {
+        let now = system.snapshot();
+        let part = Counts::between(&self.before, &now);
+        self.points.push(Point {
+            requests: requests as u64,
+            at_seconds: system.finished().as_secs_f64(),
+            seconds: part.seconds.total,
+            clean_seconds: part.seconds.by_cause.clean,
+            hit_ratio: part.hits.ratio,
+            rmw: part.drive_io.rmw,
+            dirty_blocks: u64::from(system.cache().slots().dirty_blocks()),
+            buffer_blocks: system.disk().buffer().blocks,
+        });
+        self.before = now;
+        self.next += self.every;
+    }
+}
+
+/// Response times, and in open loop the state of the queue.
+struct Times {
+    histogram: Histogram<u64>,
+    sum: u128,
+    max: Nanos,
+    open: bool,
+    /// Completions of requests not yet done.
+    waiting: BinaryHeap<Reverse<Nanos>>,
+    longest: usize,
+    /// Backlog of the disk at each arrival, thinned out: (arrival, backlog).
+    backlog: Vec<(Nanos, Nanos)>,
+    every: u64,
+    arrivals: u64,
+}
+
+/// Points of the backlog kept: twice this at most.
+const BACKLOG_POINTS: usize = 512;
+
+impl Times {
+    fn new(pacing: Pacing) -> Times {
+        // Two digits, up to 11 days; the maximum and the mean are kept exactly.
+        let histogram = Histogram::new_with_bounds(1, 1_000_000_000_000_000, 2);
+        Times {
+            histogram: histogram.expect("bounds and digits are in range"),
+            sum: 0,
+            max: Nanos::ZERO,
+            open: pacing == Pacing::Open,
+            waiting: BinaryHeap::new(),
+            longest: 0,
+            backlog: Vec::new(),
+            every: 1,
+            arrivals: 0,
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, start: Nanos, done: Nanos, system: &System) {
+        let took = done.since(start);
+        self.histogram.saturating_record(took.0);
+        self.sum += u128::from(took.0);
+        self.max = self.max.max(took);
+        if self.open {
+            self.enqueue(start, done, system);
+        }
+    }
+
+    fn enqueue(&mut self, start: Nanos, done: Nanos, system: &System) {
+        while self.waiting.peek().is_some_and(|&Reverse(first)| first <= start) {
+            self.waiting.pop();
+        }
+        self.waiting.push(Reverse(done));
+        self.longest = self.longest.max(self.waiting.len());
+        if self.arrivals % self.every == 0 {
+            self.backlog.push((start, system.backlog(start)));
+            if self.backlog.len() == 2 * BACKLOG_POINTS {
+                let mut keep = false;
+                self.backlog.retain(|_| {
+                    keep = !keep;
+                    keep
+                });
+                self.every *= 2;
+            }
+        }
+        self.arrivals += 1;
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn latency(&self) -> Latency {
+        let us = |ns: u64| ns as f64 / 1000.0;
+        let count = self.histogram.len();
+        let quantile = |q| us(self.histogram.value_at_quantile(q).min(self.max.0));
+        Latency {
+            mean_us: if count == 0 { 0.0 } else { self.sum as f64 / count as f64 / 1000.0 },
+            p50_us: quantile(0.5),
+            p99_us: quantile(0.99),
+            p999_us: quantile(0.999),
+            max_us: us(self.max.0),
+        }
+    }
+
+    /// One bar for each doubling of the response time.
+    #[allow(clippy::cast_precision_loss)]
+    fn bars(&self) -> Vec<Bar> {
+        let doublings = self.histogram.iter_log(1_000, 2.0);
+        doublings
+            .map(|bar| Bar {
+                up_to_us: bar.value_iterated_to() as f64 / 1000.0,
+                requests: bar.count_since_last_iteration(),
+            })
+            .filter(|bar| bar.requests > 0)
+            .collect()
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    fn queue(&self, system: &System) -> Queue {
+        let elapsed = system.finished().as_secs_f64();
+        let utilisation = |(busy, servers): (Nanos, u32)| {
+            if elapsed == 0.0 { 0.0 } else { busy.as_secs_f64() / elapsed / f64::from(servers) }
+        };
+        let [disk, ssd] = system.busy();
+        Queue {
+            disk_utilisation: utilisation(disk),
+            ssd_utilisation: utilisation(ssd),
+            longest: self.longest as u64,
+            overloaded: overloaded(&self.backlog),
+        }
+    }
+}
+
+/// A queue that still grows at the end: the mean backlog of the last quarter of arrivals is above a
+/// second and more than a tenth above that of the quarter before.
+fn overloaded(backlog: &[(Nanos, Nanos)]) -> bool {
+    let quarter = backlog.len() / 4;
+    if quarter == 0 {
+        return false;
+    }
+    let mean = |points: &[(Nanos, Nanos)]| {
+        let sum: u128 = points.iter().map(|&(_, backlog)| u128::from(backlog.0)).sum();
+        sum / points.len() as u128
+    };
+    let last = mean(&backlog[backlog.len() - quarter..]);
+    let before = mean(&backlog[backlog.len() - 2 * quarter..backlog.len() - quarter]);
+    last > 1_000_000_000 && last * 10 > before * 11
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_is_overloaded_when_it_grows_to_the_end() {
+        let backlog = |of: fn(u64) -> u64| -> Vec<(Nanos, Nanos)> {
+            (0..400).map(|i| (Nanos::from_millis(i * 100), Nanos::from_millis(of(i)))).collect()
+        };
+        assert!(overloaded(&backlog(|i| i * 50)));
+        assert!(!overloaded(&backlog(|i| 20_000 - i * 50)), "it shrinks");
+        assert!(!overloaded(&backlog(|_| 5_000)), "it is long and steady");
+        assert!(!overloaded(&backlog(|i| i)), "half a second is no overload");
+        assert!(!overloaded(&[]));
+    }
+}

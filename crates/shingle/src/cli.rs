@@ -1,0 +1,277 @@
+//! The options, in one place: `--help` is made from here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Makes shingled (SMR) disks usable for random writes, and tells beforehand what you will get.
+#[derive(Debug, Parser)]
+#[command(name = "shingle", version, max_term_width = 98, propagate_version = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Print results only: no notes, no progress.
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Colour in tables.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Policies side by side: which serves this trace on this disk best, and why.
+    #[command(after_help = "Example: shingle compare trace.csv.gz -p lru,most,sac -c 1%,5%")]
+    Compare(Box<Compare>),
+    /// One configuration: all counters, response times, the course over time.
+    #[command(after_help = "Example: shingle run synth:zipf -p sac --set sac.rule4=exact")]
+    Run(Box<Run>),
+    /// What there is: policies, drives, SSDs, trace formats, workloads; how the drive models hold
+    /// against measurements.
+    #[command(after_help = "Example: shingle list drives st8000as0002")]
+    List(List),
+    /// Look at traces.
+    #[command(subcommand)]
+    Trace(Trace),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    pub(crate) setup: SetupArgs,
+    /// Policies.
+    #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
+    pub(crate) policies: Vec<String>,
+    /// Policy to run along, shown dimmed; `none` for no baseline. [default: lru]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) baseline: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) setup: SetupArgs,
+    /// Policy. [default: sac]
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) policy: Option<String>,
+}
+
+/// What `compare` and `run` share. Options that are not given come from `--config`, or else have
+/// the defaults shown.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SetupArgs {
+    #[command(flatten)]
+    pub(crate) trace: TraceArgs,
+    /// Drives. [default: st8000as0002]
+    #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
+    pub(crate) drives: Vec<String>,
+    /// Cache sizes: 256MiB, 2G, 5000b (blocks), 5% of the touched zones, 5%written,
+    /// 5%footprint. [default: 5%]
+    #[arg(short, long, value_delimiter = ',', value_name = "SIZE,…")]
+    pub(crate) cache: Vec<String>,
+    /// SSD the cache is on. [default: pcie-ssd]
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) ssd: Option<String>,
+    /// Set a parameter: OWNER is policy, cache, drive, ssd or the name of a policy.
+    #[arg(long, value_name = "OWNER.NAME=VALUE", value_parser = assignment)]
+    pub(crate) set: Vec<(String, String)>,
+    /// When requests come: the next when the last is done, or at their timestamps.
+    /// [default: closed]
+    #[arg(long, value_enum)]
+    pub(crate) pacing: Option<Pacing>,
+    /// With --pacing trace: how many times faster than the trace. [default: 1]
+    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    pub(crate) speed: Option<u64>,
+    /// Send each block by itself, destages in the order the policy names them (`4k`, as the papers'
+    /// prototypes do). [default: off]
+    #[arg(long, value_enum)]
+    pub(crate) split: Option<Split>,
+    /// Blocks that are written only in part: read the rest when it is not cached, or count them as
+    /// whole. [default: fill]
+    #[arg(long, value_enum)]
+    pub(crate) partial: Option<Partial>,
+    /// How drives are timed. [default: as each drive prefers]
+    #[arg(long, value_enum)]
+    pub(crate) drive_timing: Option<DriveTiming>,
+    /// Destage and clean everything at the end, and count that in.
+    #[arg(long)]
+    pub(crate) drain: bool,
+    /// Give every write a stamp and check every read against it.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Configurations run side by side. [default: one a core]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Write the results as JSON; `-` for stdout, in place of the table.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Options from a TOML file; those on the command line come first.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TraceArgs {
+    /// A file (compressed or not), - for stdin, or a workload synth:NAME. [default: synth:mixed]
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: Option<String>,
+    /// Format, if it is not to be found from the content; for CSV with its columns, as in
+    /// csv:time=1/us,op=2,offset=3/bytes,size=4/bytes.
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// The only volume to read of a trace that holds several.
+    #[arg(long, value_name = "VOLUME")]
+    pub(crate) volume: Option<String>,
+    /// Requests that count: all, writes, reads. [default: rw]
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<Mode>,
+    /// Only the first N requests.
+    #[arg(long, value_name = "N", value_parser = number)]
+    pub(crate) requests: Option<u64>,
+    /// Shift the trace up on the disk.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) offset: Option<u64>,
+    /// So many copies of the trace side by side, mixed request by request.
+    #[arg(long, value_name = "N")]
+    pub(crate) copies: Option<u32>,
+    /// Pack the zones that the trace touches together.
+    #[arg(long)]
+    pub(crate) remap: bool,
+    /// Seed of everything random. [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// What to list.
+    #[arg(value_enum)]
+    pub(crate) what: Listed,
+    /// One of them, with its parameters.
+    pub(crate) name: Option<String>,
+    /// As JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listed {
+    Policies,
+    Drives,
+    Ssds,
+    Formats,
+    Workloads,
+    /// Drive models against published measurements.
+    Anchors,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Trace {
+    /// What a trace holds: requests, sizes, footprints, idle time.
+    #[command(after_help = "Example: shingle trace info trace.vscsi.zst")]
+    Info(Info),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Info {
+    #[command(flatten)]
+    pub(crate) trace: TraceArgs,
+    /// As JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Mode {
+    Rw,
+    W,
+    R,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Pacing {
+    Closed,
+    Trace,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Split {
+    Off,
+    #[value(name = "4k")]
+    #[serde(rename = "4k")]
+    Block,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Partial {
+    Fill,
+    Ignore,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum DriveTiming {
+    Mechanics,
+    Cost,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write OWNER.NAME=VALUE, as in sac.rule2=off")?;
+    Ok((key.trim().into(), value.trim().into()))
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    shingle_core::size::parse_bytes(text)
+}
+
+/// A number of requests: `5000`, `2M`.
+fn number(text: &str) -> Result<u64, String> {
+    let (digits, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'G')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let number: Option<u64> = digits.parse().ok().and_then(|n: u64| n.checked_mul(factor));
+    number.filter(|&n| n > 0).ok_or_else(|| format!("`{text}` is no number such as 5000 or 2M"))
+}
+
+/// A factor above zero, in thousandths.
+fn factor(text: &str) -> Result<u64, String> {
+    let value: f64 = text.parse().map_err(|_| format!("`{text}` is no factor such as 2 or 0.5"))?;
+    if !(0.001..=1_000_000.0).contains(&value) {
+        return Err("the speed lies between 0.001 and 1000000".into());
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    Ok((value * 1000.0).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn numbers_and_factors() {
+        assert_eq!(number("2M"), Ok(2_000_000));
+        assert!(number("0").is_err() && number("x").is_err() && number("99999999999999G").is_err());
+        assert_eq!(factor("0.5"), Ok(500));
+        assert!(factor("0").is_err() && factor("-1").is_err() && factor("NaN").is_err());
+    }
+}

@@ -1,0 +1,134 @@
+//! `shingle list`: what there is, from the registries themselves.
+
+use serde_json::{Value, json};
+use shingle_core::params::{Param, nearest};
+use shingle_core::policy::Zoning;
+use shingle_core::registry::Registry;
+use shingle_drive::registry::{DriveEntry, drives, ssds};
+use shingle_trace::format::FORMATS;
+use shingle_trace::synth::WORKLOADS;
+
+use crate::Usage;
+use crate::cli::{Arguments, List, Listed};
+use crate::output::print;
+use crate::table;
+
+/// A thing that can be listed.
+struct Item {
+    name: String,
+    about: String,
+    parameters: Vec<Parameter>,
+}
+
+/// One of its parameters.
+struct Parameter {
+    name: String,
+    value: String,
+    about: String,
+}
+
+pub(crate) fn execute(
+    args: &List,
+    global: &Arguments,
+    registry: &Registry,
+) -> anyhow::Result<()> {
+    let items = match args.what {
+        Listed::Policies => policies(registry),
+        Listed::Drives => drives().iter().map(drive).collect(),
+        Listed::Ssds => ssds().iter().map(drive).collect(),
+        Listed::Formats => formats(),
+        Listed::Workloads => workloads(),
+        Listed::Anchors => return super::anchors::execute(args.json, global),
+    };
+    let Some(name) = &args.name else {
+        if args.json {
+            let all: Vec<Value> = items.iter().map(as_json).collect();
+            return print(&serde_json::to_string_pretty(&all)?);
+        }
+        let rows: Vec<_> = items.iter().map(|item| (item.name.as_str(), item.about.clone())).collect();
+        return print(&table::pairs(&rows, global.color));
+    };
+    let Some(item) = items.iter().find(|item| item.name == *name) else {
+        let names = nearest(name, items.iter().map(|item| item.name.as_str())).join(", ");
+        return Err(Usage(format!("there is no `{name}`; there are {names}")).into());
+    };
+    if args.json {
+        return print(&serde_json::to_string_pretty(&as_json(item))?);
+    }
+    let rows: Vec<[String; 3]> = item
+        .parameters
+        .iter()
+        .map(|p| [p.name.clone(), p.value.clone(), p.about.clone()])
+        .collect();
+    let parameters = match rows.as_slice() {
+        [] => "no parameters".into(),
+        rows => table::rows(["parameter", "default", "what it is, and its source"], rows, global.color),
+    };
+    print(&format!("{}: {}\n{parameters}", item.name, item.about))
+}
+
+fn as_json(item: &Item) -> Value {
+    let parameters: Vec<Value> = item
+        .parameters
+        .iter()
+        .map(|p| json!({ "name": p.name, "default": p.value, "about": p.about }))
+        .collect();
+    json!({ "name": item.name, "about": item.about, "parameters": parameters })
+}
+
+fn policies(registry: &Registry) -> Vec<Item> {
+    let params = |params: &[Param]| {
+        let shown = |p: &Param| Parameter {
+            name: p.name.into(),
+            value: p.default.into(),
+            about: match p.kind {
+                shingle_core::params::Kind::Choice(words) => {
+                    format!("{} ({})", p.about, words.join(" | "))
+                }
+                _ => p.about.into(),
+            },
+        };
+        params.iter().map(shown).collect()
+    };
+    let entries = registry.entries().iter();
+    entries
+        .map(|entry| Item {
+            name: entry.name.into(),
+            about: match entry.zoning {
+                Zoning::Bands => format!("{}; knows the bands", entry.about),
+                _ => entry.about.into(),
+            },
+            parameters: params(entry.params),
+        })
+        .collect()
+}
+
+fn drive(entry: &DriveEntry) -> Item {
+    let parameters = entry.parameters().into_iter().map(|p| Parameter {
+        name: p.name,
+        value: format!("{} {}", p.value, p.unit).trim().into(),
+        about: format!("{}. {}", p.about.trim_end_matches('.'), p.source),
+    });
+    Item { name: entry.name.into(), about: entry.about.into(), parameters: parameters.collect() }
+}
+
+fn formats() -> Vec<Item> {
+    let item = |format: &shingle_trace::format::Format| Item {
+        name: format.name.into(),
+        about: format.about.into(),
+        parameters: Vec::new(),
+    };
+    FORMATS.iter().map(item).collect()
+}
+
+fn workloads() -> Vec<Item> {
+    let item = |workload: &shingle_trace::synth::Workload| Item {
+        name: workload.name.into(),
+        about: workload.about.into(),
+        parameters: workload
+            .parameters()
+            .map(|p| Parameter { name: p.name.into(), value: p.default.into(), about: p.about.into() })
+            .collect(),
+    };
+    WORKLOADS.iter().map(item).collect()
+}

@@ -1,0 +1,22 @@
+//! One file a command.
+
+mod compare;
+mod anchors;
+mod list;
+mod run;
+mod setup;
+mod trace;
+
+use shingle_core::registry::Registry;
+
+use crate::cli::{Arguments, Command};
+
+/// Carries out what `arguments` ask for.
+pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+    match &arguments.command {
+        Command::Compare(args) => compare::execute(args, arguments, registry),
+        Command::Run(args) => run::execute(args, arguments, registry),
+        Command::List(args) => list::execute(args, arguments, registry),
+        Command::Trace(args) => trace::execute(args, arguments),
+    }
+}

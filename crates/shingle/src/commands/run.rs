@@ -1,0 +1,44 @@
+//! `shingle run`: one configuration, in full.
+
+use std::path::Path;
+
+use anyhow::bail;
+use shingle_core::registry::Registry;
+use shingle_sim::experiment;
+
+use super::setup::{options, read_trace, report, run_jobs};
+use crate::Usage;
+use crate::cli::{Arguments, Run};
+use crate::config::Config;
+use crate::output::{json, note, print};
+use crate::table;
+
+/// Points of the time series.
+const POINTS: u32 = 20;
+
+pub(crate) fn execute(args: &Run, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+    let mut setup = args.setup.clone();
+    let mut policy = args.policy.clone();
+    if let Some(path) = &args.setup.config {
+        let config = Config::read(path)?;
+        config.complete(&mut setup);
+        policy = policy.or_else(|| config.policies.into_iter().flatten().next());
+    }
+    if setup.drives.len() > 1 || setup.cache.len() > 1 {
+        bail!(Usage("run takes one drive and one cache size; compare takes several".into()));
+    }
+    let policy = policy.unwrap_or_else(|| "sac".into());
+    let options = options(&setup, vec![policy], None, POINTS);
+    let trace = read_trace(&setup.trace, global.quiet)?;
+    let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
+    notes.iter().for_each(|text| note(text, global.quiet));
+    let runs = run_jobs(&jobs, &trace, &setup, global.quiet)?;
+    let report = report(&trace, &setup.trace, runs);
+    if let Some(path) = &setup.json {
+        json(&report, path)?;
+        if path == Path::new("-") {
+            return Ok(());
+        }
+    }
+    print(&table::run(&report, global.color))
+}

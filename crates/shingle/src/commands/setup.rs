@@ -1,0 +1,119 @@
+//! From options to an experiment: what `compare` and `run` do first.
+
+use shingle_drive::registry::Timing;
+use shingle_sim::experiment::{self, Job, Options, Trace};
+use shingle_sim::result::{Report, RunResult, SCHEMA, TraceInfo};
+use shingle_sim::system::Pacing;
+use shingle_trace::{Mode, OpenOptions, Shape, Summary};
+
+use crate::Usage;
+use crate::cli::{self, SetupArgs, TraceArgs};
+use crate::output::note;
+use crate::progress::Progress;
+
+/// What is run when no trace is named.
+pub(crate) const DEFAULT_TRACE: &str = "synth:mixed";
+
+/// Reads and shapes the trace.
+pub(crate) fn read_trace(args: &TraceArgs, quiet: bool) -> anyhow::Result<Trace> {
+    let spec = args.trace.as_deref().unwrap_or(DEFAULT_TRACE);
+    let options = OpenOptions {
+        format: args.format.clone(),
+        volume: args.volume.clone(),
+        seed: seed(args),
+    };
+    let mut opened = shingle_trace::open(spec, &options)?;
+    let shape = Shape {
+        mode: mode(args),
+        requests: args.requests,
+        remap: args.remap,
+        copies: match args.copies {
+            Some(0) => return Err(Usage("--copies 0: give at least 1".into()).into()),
+            copies => copies.unwrap_or(1),
+        },
+        offset: args.offset.unwrap_or(0),
+    };
+    let progress = Progress::new("reading", 0, quiet);
+    let requests = shape.read(opened.source.as_mut(), &mut |source| {
+        if let Some((done, total)) = source.progress() {
+            progress.set(done, total);
+        }
+    })?;
+    drop(progress);
+    for warning in opened.source.warnings() {
+        note(&format!("{}: {warning}", opened.name), quiet);
+    }
+    let summary = Summary::of(&requests);
+    Ok(Trace { name: opened.name, requests, summary })
+}
+
+pub(crate) fn seed(args: &TraceArgs) -> u64 {
+    args.seed.unwrap_or(1)
+}
+
+fn mode(args: &TraceArgs) -> Mode {
+    match args.mode {
+        None | Some(cli::Mode::Rw) => Mode::ReadWrite,
+        Some(cli::Mode::W) => Mode::Write,
+        Some(cli::Mode::R) => Mode::Read,
+    }
+}
+
+/// The experiment that `args` describe, with defaults in place.
+pub(crate) fn options(
+    args: &SetupArgs,
+    policies: Vec<String>,
+    baseline: Option<String>,
+    points: u32,
+) -> Options {
+    let or = |given: &[String], default: &str| match given {
+        [] => vec![default.to_owned()],
+        given => given.to_vec(),
+    };
+    Options {
+        policies,
+        baseline,
+        drives: or(&args.drives, "st8000as0002"),
+        caches: or(&args.cache, "5%"),
+        ssd: args.ssd.clone().unwrap_or_else(|| "pcie-ssd".into()),
+        sets: args.set.clone(),
+        mode: mode(&args.trace),
+        pacing: match args.pacing {
+            None | Some(cli::Pacing::Closed) => Pacing::Closed,
+            Some(cli::Pacing::Trace) => Pacing::Open,
+        },
+        speed_thousandths: args.speed.unwrap_or(1000),
+        split: args.split == Some(cli::Split::Block),
+        fill_partial: args.partial != Some(cli::Partial::Ignore),
+        drain: args.drain,
+        check: args.check,
+        points,
+        timing: args.drive_timing.map(|timing| match timing {
+            cli::DriveTiming::Mechanics => Timing::Mechanics,
+            cli::DriveTiming::Cost => Timing::Cost,
+        }),
+    }
+}
+
+/// Runs `jobs` side by side and reports what they come to.
+pub(crate) fn run_jobs(
+    jobs: &[Job],
+    trace: &Trace,
+    args: &SetupArgs,
+    quiet: bool,
+) -> anyhow::Result<Vec<RunResult>> {
+    let total = (trace.requests.len() * jobs.len()) as u64;
+    let progress = Progress::new("running", total, quiet);
+    let add = |done| progress.add(done);
+    if args.threads == Some(0) {
+        return Err(Usage("--threads 0: give at least 1".into()).into());
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?;
+    Ok(pool.install(|| experiment::run_all(jobs, trace, &add))?)
+}
+
+/// The JSON of a comparison or run.
+pub(crate) fn report(trace: &Trace, args: &TraceArgs, runs: Vec<RunResult>) -> Report {
+    let trace = TraceInfo::new(&trace.name, &trace.summary);
+    Report { schema: SCHEMA, seed: seed(args), trace, runs }
+}

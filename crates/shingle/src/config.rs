@@ -1,0 +1,109 @@
+//! `--config FILE.toml`: the long options under their own names, settings in a table `[set]`.
+//!
+//! ```toml
+//! trace = "synth:zipf"
+//! policies = ["lru", "sac"]
+//! cache = ["2%"]
+//! pacing = "trace"
+//! [set]
+//! "sac.rule4" = "exact"
+//! "drive.pb" = "real"
+//! ```
+
+use std::path::Path;
+
+use anyhow::Context;
+use serde::Deserialize;
+
+use crate::Usage;
+use crate::cli::{DriveTiming, Mode, Pacing, Partial, SetupArgs, Split};
+
+/// Options of a file. The same names and meanings as on the command line.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    trace: Option<String>,
+    format: Option<String>,
+    volume: Option<String>,
+    mode: Option<Mode>,
+    requests: Option<u64>,
+    copies: Option<u32>,
+    remap: Option<bool>,
+    seed: Option<u64>,
+    pub(crate) policies: Option<Vec<String>>,
+    pub(crate) baseline: Option<String>,
+    drives: Option<Vec<String>>,
+    cache: Option<Vec<String>>,
+    ssd: Option<String>,
+    pacing: Option<Pacing>,
+    split: Option<Split>,
+    partial: Option<Partial>,
+    #[serde(rename = "drive-timing")]
+    drive_timing: Option<DriveTiming>,
+    drain: Option<bool>,
+    check: Option<bool>,
+    threads: Option<usize>,
+    #[serde(default)]
+    set: toml::Table,
+}
+
+impl Config {
+    /// Reads `path`.
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Config> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("{}: cannot read the configuration", path.display()))?;
+        toml::from_str(&text).map_err(|error: toml::de::Error| {
+            let line = error.span().map_or(1, |span| {
+                text[..span.start.min(text.len())].matches('\n').count() + 1
+            });
+            let message = error.message().replace('\n', " ");
+            Usage(format!("{}: line {line}: {message}", path.display())).into()
+        })
+    }
+
+    /// Puts in what the command line left open.
+    pub(crate) fn complete(&self, args: &mut SetupArgs) {
+        let trace = &mut args.trace;
+        fn or<T: Clone>(given: &mut Option<T>, configured: &Option<T>) {
+            if given.is_none() {
+                given.clone_from(configured);
+            }
+        }
+        or(&mut trace.trace, &self.trace);
+        or(&mut trace.format, &self.format);
+        or(&mut trace.volume, &self.volume);
+        or(&mut trace.mode, &self.mode);
+        or(&mut trace.requests, &self.requests);
+        or(&mut trace.copies, &self.copies);
+        or(&mut trace.seed, &self.seed);
+        trace.remap |= self.remap.unwrap_or(false);
+        let list = |given: &mut Vec<String>, configured: &Option<Vec<String>>| {
+            if given.is_empty() {
+                given.extend(configured.iter().flatten().cloned());
+            }
+        };
+        list(&mut args.drives, &self.drives);
+        list(&mut args.cache, &self.cache);
+        or(&mut args.ssd, &self.ssd);
+        or(&mut args.pacing, &self.pacing);
+        or(&mut args.split, &self.split);
+        or(&mut args.partial, &self.partial);
+        or(&mut args.drive_timing, &self.drive_timing);
+        or(&mut args.threads, &self.threads);
+        args.drain |= self.drain.unwrap_or(false);
+        args.check |= self.check.unwrap_or(false);
+        // Earlier settings yield to later ones: those of the command line come last.
+        let configured = self.set.iter().map(|(key, value)| (key.clone(), shown(value)));
+        args.set = configured.chain(args.set.drain(..)).collect();
+    }
+}
+
+/// A TOML value as it would stand on the command line.
+fn shown(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Boolean(true) => "on".into(),
+        toml::Value::Boolean(false) => "off".into(),
+        other => other.to_string(),
+    }
+}

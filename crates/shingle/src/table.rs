@@ -1,0 +1,326 @@
+//! Tables for people. Every figure in them is in the JSON too.
+
+use comfy_table::presets::{NOTHING, UTF8_FULL_CONDENSED};
+use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table};
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_sim::result::{Counts, Report, RunResult};
+use shingle_sim::verdict::{self, count};
+
+use crate::cli::Color;
+
+/// Width when stdout is no terminal.
+const PIPED_WIDTH: u16 = 120;
+
+fn table(color: Color) -> Table {
+    let mut table = Table::new();
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    if !table.is_tty() {
+        table.set_width(PIPED_WIDTH);
+    }
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    match color {
+        Color::Always => {
+            table.enforce_styling();
+        }
+        Color::Never => {
+            table.force_no_tty();
+            table.set_width(terminal_width());
+        }
+        Color::Auto if plain => {
+            table.force_no_tty();
+            table.set_width(terminal_width());
+        }
+        Color::Auto => {}
+    }
+    table
+}
+
+fn terminal_width() -> u16 {
+    Table::new().width().unwrap_or(PIPED_WIDTH)
+}
+
+/// Names and what they stand for.
+pub(crate) fn pairs(rows: &[(&str, String)], color: Color) -> String {
+    let mut table = table(color);
+    table.load_style(NOTHING);
+    for (name, text) in rows {
+        table.add_row(vec![Cell::new(name).add_attribute(Attribute::Bold), Cell::new(text)]);
+    }
+    table.trim_fmt()
+}
+
+/// A plain table.
+pub(crate) fn rows<const N: usize>(header: [&str; N], rows: &[[String; N]], color: Color) -> String {
+    let mut table = table(color);
+    table.load_style(UTF8_FULL_CONDENSED);
+    table.set_header(header);
+    for row in rows {
+        table.add_row(row);
+    }
+    table.to_string()
+}
+
+/// The result of `compare`: a table for each drive and cache size, and what it says in words.
+pub(crate) fn comparison(report: &Report, baselines: &[bool], color: Color) -> String {
+    let mut text = heading(report);
+    let mut at = 0;
+    while at < report.runs.len() {
+        // Runs of one drive stand together; `none`, which has no cache, belongs to every size.
+        let drive = &report.runs[at].drive;
+        let of_drive: Vec<usize> =
+            (at..report.runs.len()).take_while(|&i| report.runs[i].drive == *drive).collect();
+        at += of_drive.len();
+        let mut sizes: Vec<u64> = of_drive.iter().map(|&i| report.runs[i].cache_blocks).collect();
+        sizes.dedup();
+        if sizes.len() > 1 {
+            sizes.retain(|&size| size > 0);
+        }
+        sizes.sort_unstable();
+        sizes.dedup();
+        for size in sizes {
+            let group: Vec<usize> = of_drive
+                .iter()
+                .copied()
+                .filter(|&i| [0, size].contains(&report.runs[i].cache_blocks))
+                .collect();
+            text += &one_group(report, &group, baselines, size, color);
+        }
+    }
+    text
+}
+
+fn heading(report: &Report) -> String {
+    let trace = &report.trace;
+    format!(
+        "{}: {} requests, {} block accesses ({:.1} % writes), zones touched {}, seed {}\n",
+        trace.name,
+        count(trace.requests),
+        count(trace.blocks),
+        100.0 * trace.write_blocks as f64 / trace.blocks.max(1) as f64,
+        show_bytes(trace.accessed_zone_bytes),
+        report.seed,
+    )
+}
+
+fn one_group(
+    report: &Report,
+    group: &[usize],
+    baselines: &[bool],
+    cache_blocks: u64,
+    color: Color,
+) -> String {
+    let runs: Vec<&RunResult> = group.iter().map(|&i| &report.runs[i]).collect();
+    let first = runs[0];
+    let open = first.queue.is_some();
+    let shingled = first.drive_parameters.contains_key("pb");
+    let mut text = format!("\n{}, cache {}", first.drive, show_bytes(cache_blocks * BLOCK_BYTES));
+    match first.drive_parameters.get("pb").map(String::as_str) {
+        Some("real") => text += ", buffer as built",
+        Some(blocks) => {
+            let blocks: u64 = blocks.trim_end_matches('b').parse().unwrap_or(0);
+            text += &format!(", buffer {}", show_bytes(blocks * BLOCK_BYTES));
+        }
+        None => {}
+    }
+    text += if open { ", at the trace's own pace\n" } else { ", one request after another\n" };
+
+    let mut table = table(color);
+    table.load_style(UTF8_FULL_CONDENSED);
+    let mut header = vec!["policy", "hits", "disk reads", "disk writes", "RMWs", "wa_band", "wa_host"];
+    header.extend(if open {
+        ["mean", "99 %", "disk busy", "longest queue"]
+    } else {
+        ["I/O time", "cleaning", "reading", "left"]
+    });
+    table.set_header(header);
+    let turned = verdict::turned(&runs);
+    for at in verdict::ranking(&runs) {
+        let run = runs[at];
+        let mark = if turned.iter().any(|&(better, _)| better == at) { " *" } else { "" };
+        let bands = if run.knows_bands { " (knows the bands)" } else { "" };
+        let mut cells = vec![Cell::new(format!("{}{bands}", run.policy))];
+        let figures = figures(run, open, mark);
+        cells.extend(figures.into_iter().map(|f| Cell::new(f).set_alignment(CellAlignment::Right)));
+        if baselines.get(group[at]).copied().unwrap_or(false) {
+            cells = cells.into_iter().map(|cell| cell.add_attribute(Attribute::Dim)).collect();
+        }
+        table.add_row(cells);
+    }
+    text += &table.to_string();
+    text.push('\n');
+    if !turned.is_empty() {
+        text += "* ranked before another only because of the work left undone\n";
+    }
+    for sentence in verdict::sentences(&runs, shingled) {
+        text += &sentence;
+        text.push('\n');
+    }
+    text
+}
+
+fn figures(run: &RunResult, open: bool, mark: &str) -> Vec<String> {
+    let c = &run.all;
+    let mut figures = vec![
+        c.hits.ratio.map_or("-".into(), |ratio| format!("{:.1} %", 100.0 * ratio)),
+        count(c.drive_io.read_blocks),
+        count(c.drive_io.written_blocks),
+        count(c.drive_io.rmw),
+        ratio(c.wa_band),
+        ratio(c.wa_host),
+    ];
+    match run.queue {
+        Some(queue) if open => figures.extend([
+            micros(run.latency.mean_us) + if queue.overloaded { " overloaded" } else { "" },
+            micros(run.latency.p99_us),
+            format!("{:.1} %", 100.0 * queue.disk_utilisation),
+            count(queue.longest),
+        ]),
+        _ => figures.extend([
+            seconds(c.seconds.total) + mark,
+            seconds(c.seconds.by_cause.clean),
+            seconds(c.seconds.by_cause.read),
+            seconds(run.left.seconds),
+        ]),
+    }
+    figures
+}
+
+fn ratio(value: Option<f64>) -> String {
+    value.map_or("-".into(), |value| format!("{value:.2}"))
+}
+
+fn seconds(value: f64) -> String {
+    format!("{value:.1} s")
+}
+
+fn micros(us: f64) -> String {
+    match us {
+        us if us < 1_000.0 => format!("{us:.0} us"),
+        us if us < 1_000_000.0 => format!("{:.1} ms", us / 1_000.0),
+        us => format!("{:.1} s", us / 1_000_000.0),
+    }
+}
+
+/// The result of `run`.
+pub(crate) fn run(report: &Report, color: Color) -> String {
+    let mut text = heading(report);
+    for run in &report.runs {
+        text += &one_run(run, color);
+    }
+    text
+}
+
+fn one_run(run: &RunResult, color: Color) -> String {
+    let settings = |of: &std::collections::BTreeMap<String, String>| {
+        of.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    };
+    let mut text = format!(
+        "{} on {}, cache {} of {}, {} loop\n  {}\n  drive: {}\n\n",
+        run.policy,
+        run.drive,
+        show_bytes(run.cache_blocks * BLOCK_BYTES),
+        run.ssd,
+        if run.pacing == "closed" { "closed" } else { "open" },
+        settings(&run.parameters),
+        settings(&run.drive_parameters),
+    );
+    let all = counters(&run.all);
+    let warm = run.warm.as_ref().map(counters);
+    let filled: Vec<[String; 3]> = all
+        .iter()
+        .enumerate()
+        .map(|(at, (name, value))| {
+            let warm = warm.as_ref().map_or("-".into(), |warm| warm[at].1.clone());
+            [(*name).to_owned(), value.clone(), warm]
+        })
+        .collect();
+    text += &rows(["counter", "all", "since the cache was full"], &filled, color);
+    text += &format!(
+        "\n\nleft undone: {} dirty blocks in the cache, {} blocks of {} bands in the buffer; {}\n",
+        count(run.left.dirty_blocks),
+        count(run.left.buffer_blocks),
+        count(run.left.buffer_bands),
+        seconds(run.left.seconds),
+    );
+    let l = &run.latency;
+    text += &format!(
+        "response times: mean {}, 50 % {}, 99 % {}, 99.9 % {}, longest {}\n",
+        micros(l.mean_us), micros(l.p50_us), micros(l.p99_us), micros(l.p999_us), micros(l.max_us),
+    );
+    if let Some(queue) = run.queue {
+        text += &format!(
+            "disk busy {:.1} %, SSD busy {:.1} %, longest queue {}{}\n",
+            100.0 * queue.disk_utilisation,
+            100.0 * queue.ssd_utilisation,
+            count(queue.longest),
+            if queue.overloaded { ", OVERLOADED: the queue still grew at the end" } else { "" },
+        );
+    }
+    if let Some(reads) = run.checked_reads {
+        text += &format!("{} blocks read were checked: each was the last written\n", count(reads));
+    }
+    text + "\n" + &histogram(run, color) + "\n\n" + &series(run, color) + "\n"
+}
+
+fn histogram(run: &RunResult, color: Color) -> String {
+    let most = run.histogram.iter().map(|bar| bar.requests).max().unwrap_or(1);
+    let bars: Vec<[String; 3]> = run
+        .histogram
+        .iter()
+        .map(|bar| {
+            let length = (bar.requests * 40).div_ceil(most) as usize;
+            [micros(bar.up_to_us), count(bar.requests), "▒".repeat(length)]
+        })
+        .collect();
+    rows(["up to", "requests", ""], &bars, color)
+}
+
+fn series(run: &RunResult, color: Color) -> String {
+    let points: Vec<[String; 7]> = run
+        .series
+        .iter()
+        .map(|point| {
+            [
+                count(point.requests),
+                seconds(point.seconds),
+                seconds(point.clean_seconds),
+                point.hit_ratio.map_or("-".into(), |ratio| format!("{:.1} %", 100.0 * ratio)),
+                count(point.rmw),
+                count(point.dirty_blocks),
+                count(point.buffer_blocks),
+            ]
+        })
+        .collect();
+    let header =
+        ["requests so far", "I/O time", "cleaning", "hits", "RMWs", "dirty blocks", "in the buffer"];
+    rows(header, &points, color)
+}
+
+fn counters(c: &Counts) -> Vec<(&'static str, String)> {
+    let bytes = show_bytes;
+    vec![
+        ("requests: reads, writes", format!("{}, {}", count(c.requests.read), count(c.requests.write))),
+        ("requests: trims, flushes", format!("{}, {}", count(c.requests.trim), count(c.requests.flush))),
+        ("hits: blocks read, written", format!("{}, {}", count(c.hits.read_blocks), count(c.hits.write_blocks))),
+        ("hit ratio", c.hits.ratio.map_or("-".into(), |ratio| format!("{:.2} %", 100.0 * ratio))),
+        ("bypass: blocks read, written", format!("{}, {}", count(c.bypass.read_blocks), count(c.bypass.write_blocks))),
+        ("fills of partly written blocks", count(c.fills)),
+        ("evicted: clean, dirty", format!("{}, {}", count(c.evictions.clean_blocks), count(c.evictions.dirty_blocks))),
+        ("SSD: blocks read, written", format!("{}, {}", count(c.ssd.read_blocks), count(c.ssd.written_blocks))),
+        ("disk: blocks read, written", format!("{}, {}", count(c.drive_io.read_blocks), count(c.drive_io.written_blocks))),
+        ("RMWs; cleanings without reading", format!("{}; {}", count(c.drive_io.rmw), count(c.drive_io.rmw_free))),
+        ("of these, truncated", count(c.drive_io.truncated)),
+        ("cleaning: read, written to bands", format!("{}, {}", bytes(c.drive_io.rmw_read_bytes), bytes(c.drive_io.band_bytes_written))),
+        ("written in place; to the buffer", format!("{}; {}", bytes(c.drive_io.native_bytes_written), bytes(c.drive_io.log_bytes_written))),
+        ("buffer: blocks read, written", format!("{}, {}", count(c.pb.read_blocks), count(c.pb.written_blocks))),
+        ("buffer: rewritten, evicted", format!("{}, {}", count(c.pb.write_hits), count(c.pb.evicted_blocks))),
+        ("wa_band, wa_drive, wa_host", format!("{}, {}, {}", ratio(c.wa_band), ratio(c.wa_drive), ratio(c.wa_host))),
+        ("device time", seconds(c.seconds.total)),
+        ("by call: SSD read, write", format!("{}, {}", seconds(c.seconds.by_call.ssd_read), seconds(c.seconds.by_call.ssd_write))),
+        ("by call: disk read, write", format!("{}, {}", seconds(c.seconds.by_call.drive_read), seconds(c.seconds.by_call.drive_write))),
+        ("by cause: SSD, reading", format!("{}, {}", seconds(c.seconds.by_cause.ssd), seconds(c.seconds.by_cause.read))),
+        ("by cause: buffer, in place", format!("{}, {}", seconds(c.seconds.by_cause.log), seconds(c.seconds.by_cause.write))),
+        ("by cause: cleaning; in idle time", format!("{}; {}", seconds(c.seconds.by_cause.clean), seconds(c.seconds.by_cause.idle_clean))),
+    ]
+}
