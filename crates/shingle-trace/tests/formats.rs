@@ -37,7 +37,8 @@ fn msr_lines_are_requests() {
         request(1_000, Op::Write, 1_024, 65_536),
     ];
     assert_eq!(read(text, None).expect("valid"), expected);
-    let headed = format!("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n{text}");
+    let headed =
+        format!("# a copy\nTimestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n{text}");
     assert_eq!(read(headed, None).expect("valid"), expected);
 }
 

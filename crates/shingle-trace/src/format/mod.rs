@@ -139,12 +139,14 @@ fn unrecognised(head: &[u8]) -> Problem {
         );
     }
     let line = text::lines(head).next().unwrap_or(b"");
+    let maps: Vec<&str> = csv_maps().map(|(name, _)| name).collect();
     Problem::new(
         Kind::Format,
         format!(
-            "no format recognises the text, which begins {}; say what the columns are, e.g. \
-             --format csv:time=1/us,op=2,offset=3/bytes,size=4/bytes",
-            shown(line)
+            "no format recognises the text, which begins {}; say what the columns are: --format \
+             csv:time=1/us,op=2,offset=3/bytes,size=4/bytes, or csv:NAME for one of {}",
+            shown(line),
+            maps.join(", ")
         ),
     )
 }

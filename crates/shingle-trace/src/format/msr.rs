@@ -43,7 +43,7 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Box<dyn Source>, Trac
     options.without_map(FORMAT.name, &input)?;
     let head = input.peek(PEEK_BYTES_MAX)?;
     if text::lines(head).next().is_some_and(is_header) {
-        input.next_line()?;
+        text::consume_first(&mut input)?;
     }
     let decoder =
         Msr { volumes: Volumes::new(options.volume), taken: Vec::new(), name: Vec::new() };

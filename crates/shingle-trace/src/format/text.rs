@@ -131,6 +131,16 @@ pub(super) fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|line| !is_skipped(line))
 }
 
+/// Passes over the first line that says something, and the blank ones above it.
+pub(super) fn consume_first(input: &mut Input) -> Result<Option<Vec<u8>>, TraceError> {
+    while let Some(line) = input.next_line()? {
+        if !is_skipped(line) {
+            return Ok(Some(line.to_vec()));
+        }
+    }
+    Ok(None)
+}
+
 /// Whether most of the first lines are `good`. Not all need be: a fault is better told with its
 /// line by the format that the file is in than as "not recognised".
 pub(super) fn most<'a>(

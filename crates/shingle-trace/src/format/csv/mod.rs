@@ -120,16 +120,7 @@ fn consume_header(
             let head = input.peek(PEEK_BYTES_MAX)?;
             let Some(line) = text::lines(head).next() else { return Ok(None) };
             if map.has_names() || looks_like_header(line, map, delim) {
-                // The first line that says something, and the blank ones in front of it.
-                loop {
-                    match input.next_line()? {
-                        Some(line) if text::is_skipped(line) => {}
-                        line => {
-                            names = line.map(<[u8]>::to_vec);
-                            break;
-                        }
-                    }
-                }
+                names = text::consume_first(input)?;
             }
         }
     }
