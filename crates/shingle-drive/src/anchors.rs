@@ -331,9 +331,10 @@ fn raw_run(published: &Raw, rows: &mut Vec<Row>) {
     let (onset, model_onset) = (real(published.onset), real(model.onset));
     row("onset of the cliff", "writes", onset, model_onset, Role::Prediction, WITHIN_5, "");
     let role = if published.fitted { Role::Fit } else { Role::Prediction };
-    for at in fast + 1..measured.len() {
+    let segments = measured.iter().zip(&model.seconds).enumerate().skip(fast + 1);
+    for (at, (&measured, &model)) in segments {
         let quantity = format!("{} to {} K", at * 50, at * 50 + 50);
-        row(&quantity, "s", measured[at], model.seconds[at], role, WITHIN_25, published.note);
+        row(&quantity, "s", measured, model, role, WITHIN_25, published.note);
     }
 }
 

@@ -1,0 +1,38 @@
+//! Serving allocates nothing once a drive is made.
+
+use shingle_core::units::{Block, Nanos, Op};
+use shingle_drive::drive::Io;
+use shingle_drive::registry::{Buffer, Settings, drives, make};
+use shingle_drive::rng::Rng;
+
+#[test]
+fn serving_allocates_nothing() {
+    for entry in drives() {
+        let buffer = if entry.shingled { Buffer::Bytes(4096 * 5000) } else { Buffer::Real };
+        let settings = Settings { buffer, idle_cleaning: None, ..Settings::default() };
+        let made = make(entry.name, &settings).expect(entry.name);
+        let mut drive = made.copy();
+        let mut rng = Rng::new(5);
+        let mut now = Nanos::ZERO;
+        let measured = allocation_counter::measure(|| {
+            for turn in 0u64..30_000 {
+                let op = match rng.below(20) {
+                    0 => Op::Flush,
+                    1 => Op::Trim,
+                    2..8 => Op::Read,
+                    _ => Op::Write,
+                };
+                // Runs in order too, over whole bands.
+                let block =
+                    if turn % 3000 < 500 { turn % 3000 * 128 } else { rng.below(2_000_000) };
+                let count = if turn % 3000 < 500 { 128 } else { 1 + rng.below(16) };
+                now = drive.serve(now, &Io { op, block: Block(block), count }, &mut []).done;
+                if let Some(end) = drive.background(now, now, &[]) {
+                    now = end;
+                }
+            }
+        });
+        assert_eq!(measured.count_total, 0, "{}", entry.name);
+        assert!(!entry.shingled || drive.counters().rmw > 0, "{} has cleaned", entry.name);
+    }
+}

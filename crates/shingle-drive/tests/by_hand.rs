@@ -1,0 +1,158 @@
+//! Small cases worked by hand, block by block.
+
+use shingle_core::units::{Block, Nanos, Op};
+use shingle_drive::drive::{Counters, Drive, Io};
+use shingle_drive::registry::{Buffer, Overrides, Settings, make};
+
+/// An emulator with bands of ten blocks and a buffer of `slots`.
+fn emulator(name: &str, slots: u64) -> Box<dyn Drive> {
+    let overrides = Overrides::new()
+        .with("band_first_bytes", "40960")
+        .with("band_step_bytes", "0")
+        .with("band_classes", "1")
+        .with("bands_per_class", "10");
+    let buffer = Buffer::Bytes(slots * 4096);
+    make(name, &Settings { buffer, overrides, ..Settings::default() }).expect("the emulator")
+}
+
+/// Writes a block; returns how many live blocks are in the buffer, how many slots are in use, and
+/// how many RMWs there have been.
+fn write(drive: &mut dyn Drive, block: u64) -> (u64, u64, u64) {
+    let io = Io { op: Op::Write, block: Block(block), count: 1 };
+    drive.serve(Nanos::ZERO, &io, &mut []);
+    drive.check();
+    let buffer = drive.buffer();
+    (buffer.blocks, buffer.log_bytes / 4096, drive.counters().rmw)
+}
+
+/// SAC, Figure 6 (b): a, b, c1 and c2 lie in one band (0 to 9), the others elsewhere.
+#[test]
+fn truncated_fragmentation() {
+    let (a, b, c1, c2) = (1, 2, 3, 4);
+    let mut drive = emulator("sac-emulator", 5);
+    let drive = drive.as_mut();
+    assert_eq!(write(drive, a), (1, 1, 0));
+    assert_eq!(write(drive, 21), (2, 2, 0));
+    assert_eq!(write(drive, b), (3, 3, 0));
+    assert_eq!(write(drive, 22), (4, 4, 0));
+    // c1 fills the buffer.
+    assert_eq!(write(drive, c1), (5, 5, 0));
+    assert!(drive.buffer().was_full);
+    // c2 comes too late: a, b and c1 are rewritten without it. Tail to end: 21 · 22 · c2.
+    assert_eq!(write(drive, c2), (3, 5, 1));
+    assert_eq!((drive.counters().buffer_evicted_blocks, drive.counters().truncated), (3, 0));
+    // The next write takes band 2 out: 21 and 22. Tail to end: c2 31.
+    assert_eq!(write(drive, 31), (2, 2, 2));
+    assert_eq!(write(drive, 32), (3, 3, 2));
+    assert_eq!(write(drive, 33), (4, 4, 2));
+    assert_eq!(write(drive, 34), (5, 5, 2));
+    // Now c2 costs an RMW of its own, two evicted blocks after its band's last.
+    assert_eq!(write(drive, 35), (5, 5, 3));
+    let counters = drive.counters();
+    assert_eq!((counters.buffer_evicted_blocks, counters.truncated), (6, 1));
+    assert_eq!(counters.band_bytes_written, 3 * 40_960);
+}
+
+#[test]
+fn sac_appends_what_is_written_again_and_pore_updates_it() {
+    let mut sac = emulator("sac-emulator", 3);
+    let mut pore = emulator("pore-emulator", 3);
+    for (block, in_sac, in_pore) in [
+        (1, (1, 1, 0), (1, 1, 0)),
+        (11, (2, 2, 0), (2, 2, 0)),
+        // Block 1 again: SAC's tail passes the hole at once, PORE's block keeps its turn.
+        (1, (2, 2, 0), (2, 2, 0)),
+        (21, (3, 3, 0), (3, 3, 0)),
+        // Full: SAC rewrites the band of 11, PORE that of 1.
+        (31, (3, 3, 1), (3, 3, 1)),
+        // Full again. SAC makes room before it looks for an older copy: the band that leaves is
+        // that of block 1 itself.
+        (1, (3, 3, 2), (3, 3, 2)),
+    ] {
+        assert_eq!(write(sac.as_mut(), block), in_sac, "SAC, block {block}");
+        assert_eq!(write(pore.as_mut(), block), in_pore, "PORE, block {block}");
+    }
+    assert_eq!(sac.counters().buffer_write_hits, 1);
+    assert_eq!(pore.counters().buffer_write_hits, 1);
+}
+
+#[test]
+fn a_hole_in_the_middle_is_not_free_until_the_tail_gets_there() {
+    let mut drive = emulator("sac-emulator", 4);
+    let drive = drive.as_mut();
+    write(drive, 1);
+    write(drive, 11);
+    assert_eq!(write(drive, 11), (2, 3, 0));
+    assert_eq!(write(drive, 12), (3, 4, 0));
+    // Four slots in use with three live blocks: full. Block 1's band goes, then the hole.
+    assert_eq!(write(drive, 21), (3, 3, 1));
+}
+
+#[test]
+fn costs_are_those_of_the_paper() {
+    let mut drive = emulator("sac-emulator", 2);
+    let mut io = Io { op: Op::Write, block: Block(0), count: 2 };
+    let logged = drive.serve(Nanos::ZERO, &io, &mut []);
+    assert_eq!(logged.done, Nanos::from_micros(600));
+    io.block = Block(50);
+    io.count = 1;
+    // R(2) = 435.833 + 2 · 0.728 ms, then the write itself.
+    let waited = drive.serve(logged.done, &io, &mut []);
+    assert_eq!(waited.clean, Nanos::from_micros(435_833 + 2 * 728));
+    assert_eq!(waited.done, Nanos::from_micros(600 + 437_289 + 300));
+    io.op = Op::Read;
+    let read = drive.serve(waited.done, &io, &mut []);
+    assert_eq!(read.transfer, Nanos::from_millis(14));
+    assert_eq!(drive.counters().buffer_read_blocks, 1);
+}
+
+#[test]
+fn the_horizon_is_what_was_written_when_the_oldest_block_arrived() {
+    let mut drive = emulator("sac-emulator", 3);
+    assert_eq!(drive.buffer_horizon(), 0);
+    for (block, horizon) in [(1, 0), (11, 0), (1, 1), (21, 1), (31, 2)] {
+        write(drive.as_mut(), block);
+        assert_eq!(drive.buffer_horizon(), horizon, "after block {block}");
+    }
+    drive.drain(Nanos::ZERO);
+    assert_eq!(drive.buffer_horizon(), 5);
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused_in_one_line() {
+    use shingle_drive::registry::Timing;
+    let refused = |name: &str, settings: Settings| {
+        let error = make(name, &settings).err().expect("refused").to_string();
+        assert!(error.starts_with(name) && error.lines().count() == 1, "{error}");
+    };
+    let mechanics = Settings { timing: Some(Timing::Mechanics), ..Settings::default() };
+    refused("sac-emulator", mechanics);
+    refused("sac-emulator", Settings { buffer: Buffer::Bytes(100), ..Settings::default() });
+    refused("cmr5900", Settings { buffer: Buffer::Bytes(1 << 30), ..Settings::default() });
+    refused("pore-emulator", Settings { idle_cleaning: Some(true), ..Settings::default() });
+}
+
+#[test]
+fn a_drive_managed_disk_cleans_only_in_idle_time_that_is_long_enough() {
+    let settings = Settings { idle_cleaning: Some(true), ..Settings::default() };
+    let mut drive = make("st5000as0011", &settings).expect("the drive");
+    let io = Io { op: Op::Write, block: Block(1000), count: 1 };
+    let idle = drive.serve(Nanos::ZERO, &io, &mut []).done;
+    assert_eq!(drive.background(idle + Nanos::from_millis(999), idle, &[]), None);
+    let mut now = drive.background_from(idle).expect("there is something to clean");
+    assert_eq!(now, idle + Nanos::from_millis(1000));
+    let mut phases = 0;
+    while let Some(end) = drive.background(now, idle, &[]) {
+        now = end;
+        phases += 1;
+    }
+    // From the third of 20 tracks to the end: 18 tracks of 1.9 MB in phases of 14 MiB.
+    assert_eq!(phases, 3);
+    let counters: &Counters = drive.counters();
+    assert_eq!((counters.rmw, counters.clean_time), (1, Nanos::ZERO));
+    assert_eq!(counters.band_bytes_written, 18 * 1_900_544);
+    assert_eq!(drive.background_from(idle), None);
+    // Three passes over 18 tracks, twelve seeks, one read of the log.
+    let seconds = counters.idle_clean_time.as_secs_f64();
+    assert!((0.55..0.75).contains(&seconds), "{seconds}");
+}
