@@ -37,7 +37,7 @@ pub(super) const WORKLOAD: Workload = Workload {
             kind: Kind::Size(FOOTPRINT_ZONES_MIN * ZONE_BYTES, 1 << 46),
         },
         write("0.7"),
-        theta("0.8", "skew of the heat of zones and blocks; 0 is none"),
+        theta("0.9", "skew of the heat of zones and blocks; 0 is none"),
     ],
     make,
 };
@@ -49,8 +49,8 @@ const HOT_ZONES: Share = Share::percent(25);
 const SEQUENTIAL_ZONES: Share = Share::percent(15);
 
 /// What a request does; the rest are cold.
-const WRITES_HOT: Share = Share::percent(64);
-const READS_HOT: Share = Share::percent(55);
+const WRITES_HOT: Share = Share::percent(72);
+const READS_HOT: Share = Share::percent(65);
 /// Of those that are not hot.
 const WRITES_SEQUENTIAL: Share = Share::percent(28);
 const READS_SEQUENTIAL: Share = Share::percent(25);
