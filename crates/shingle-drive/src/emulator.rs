@@ -14,7 +14,7 @@ use crate::contents::Contents;
 use crate::cost::CostValues;
 use crate::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
 use crate::registry::{Buffer, DriveError, Recipe, Timing};
-use crate::ring::Ring;
+use crate::ring::{BLOCKS_MAX, Ring, SLOTS_MAX};
 use crate::runs::Runs;
 use crate::turnover::Turnover;
 use serde::Deserialize;
@@ -67,17 +67,19 @@ impl Emulator {
             Buffer::Bytes(bytes) => bytes / BLOCK_BYTES,
             Buffer::Limits { log_bytes, extents } => (log_bytes / BLOCK_BYTES).min(extents),
         };
-        let slots = u32::try_from(slots).ok().filter(|&slots| (1..=1 << 29).contains(&slots));
+        let slots = u32::try_from(slots).ok().filter(|&slots| (1..=SLOTS_MAX).contains(&slots));
         let Some(slots) = slots else {
-            return Err(recipe.refuse("the buffer holds from 1 to 2^29 blocks of 4 KiB"));
+            return Err(recipe.refuse("the buffer holds from 1 to 2^27 blocks of 4 KiB (512 GiB)"));
         };
         let classes: Vec<(u64, u64)> = (0..values.band_classes)
             .map(|class| values.band_first_bytes + class * values.band_step_bytes)
             .map(|bytes| (bytes / BLOCK_BYTES, values.bands_per_class))
             .collect();
-        let disk_blocks = classes.iter().map(|&(blocks, bands)| blocks * bands).sum();
-        if disk_blocks > 1 << 40 || values.band_classes * values.bands_per_class > 1 << 28 {
-            return Err(recipe.refuse("at most 2^40 blocks in 2^28 bands"));
+        let disk_blocks = classes
+            .iter()
+            .fold(0u64, |sum, &(blocks, bands)| sum.saturating_add(blocks.saturating_mul(bands)));
+        if disk_blocks > BLOCKS_MAX || values.band_classes * values.bands_per_class > 1 << 28 {
+            return Err(recipe.refuse("at most 2^32 blocks (17.5 TB) in 2^28 bands"));
         }
         let bands = Runs::new(&classes, disk_blocks);
         let count = usize::try_from(bands.units()).expect("at most 2^28");

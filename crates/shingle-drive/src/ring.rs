@@ -28,8 +28,9 @@ pub(crate) struct Ring {
     links: Vec<[u32; 2]>,
     /// The host's written-blocks counter, low half, when the slot was filled.
     arrived: Vec<u32>,
-    /// Open addressing, at most half full.
-    table: Vec<u32>,
+    /// Open addressing, at most half full: the block in the upper half, its slot plus one in the
+    /// lower, so that a search looks nowhere else. 0 is free.
+    table: Vec<u64>,
     shift: u32,
     /// Oldest live slot of each band, plus one.
     heads: Vec<u32>,
@@ -45,13 +46,13 @@ pub(crate) struct Ring {
 impl Ring {
     /// A ring of `slots` for `bands` bands.
     pub(crate) fn new(slots: u32, bands: usize) -> Ring {
-        assert!(slots > 0 && slots < u32::MAX / 4, "a ring has slots, and a u32 numbers them");
+        assert!((1..=SLOTS_MAX).contains(&slots), "a ring has slots");
         let table = (slots as usize * 2).next_power_of_two();
         Ring {
             words: vec![0; slots as usize],
             links: vec![[NONE; 2]; slots as usize],
             arrived: vec![0; slots as usize],
-            table: vec![NONE; table],
+            table: vec![0; table],
             shift: 64 - table.trailing_zeros(),
             heads: vec![NONE; bands],
             tail: 0,
@@ -136,7 +137,7 @@ impl Ring {
     #[inline]
     pub(crate) fn find(&self, block: u64) -> Option<u32> {
         let entry = self.table[self.probe(block)];
-        (entry != NONE).then(|| entry - 1)
+        (entry != 0).then(|| slot_of(entry))
     }
 
     /// Fills the slot at the end with `block` of `band`; an older copy becomes a hole. `starts`: it
@@ -154,9 +155,9 @@ impl Ring {
         let slot = self.end_slot();
         let at = self.probe(block);
         let old = self.table[at];
-        self.table[at] = slot + 1;
-        if old != NONE {
-            self.forget(old - 1, band);
+        self.table[at] = (block << 32) | u64::from(slot + 1);
+        if old != 0 {
+            self.forget(slot_of(old), band);
         }
         self.used += 1;
         self.live += 1;
@@ -177,30 +178,30 @@ impl Ring {
         self.links[slot as usize] = [next, prev];
         self.arrived[slot as usize] = arrived as u32;
         self.release();
-        (slot, old != NONE)
+        (slot, old != 0)
     }
 
     /// Makes a hole of `slot`, which is live in `band`.
     pub(crate) fn remove(&mut self, slot: u32, band: usize) {
         let block = self.block(slot);
         let mut hole = self.probe(block);
-        debug_assert_eq!(self.table[hole], slot + 1);
+        debug_assert_eq!(slot_of(self.table[hole]), slot);
         let mask = self.table.len() - 1;
         let mut at = hole;
         // Moves back what collided with the removed entry. Bounded: the table is half empty.
         loop {
             at = (at + 1) & mask;
             let entry = self.table[at];
-            if entry == NONE {
+            if entry == 0 {
                 break;
             }
-            let home = self.home(self.block(entry - 1));
+            let home = self.home(entry >> 32);
             if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
                 self.table[hole] = entry;
                 hole = at;
             }
         }
-        self.table[hole] = NONE;
+        self.table[hole] = 0;
         self.forget(slot, band);
         self.release();
     }
@@ -288,7 +289,7 @@ impl Ring {
         let mut at = self.home(block);
         loop {
             let entry = self.table[at];
-            if entry == NONE || self.words[entry as usize - 1] & !STARTS == block + 1 {
+            if entry == 0 || entry >> 32 == block {
                 return at;
             }
             at = (at + 1) & mask;
@@ -305,7 +306,7 @@ impl Ring {
         );
         assert!(self.live == 0 || live[0] == self.tail, "the tail rests on a live slot");
         assert!(self.live > 0 || self.used == 0, "no hole stays behind the last live slot");
-        assert_eq!(self.table.iter().filter(|&&entry| entry != NONE).count(), live.len());
+        assert_eq!(self.table.iter().filter(|&&entry| entry != 0).count(), live.len());
         let mut entries = 0;
         for &slot in &live {
             assert_eq!(self.find(self.block(slot)), Some(slot), "each live slot is found");
@@ -329,6 +330,18 @@ impl Ring {
         assert_eq!((listed, bands), (self.live, self.live_bands));
     }
 }
+
+/// The slot of an entry of the table.
+#[inline]
+#[allow(clippy::cast_possible_truncation)] // the lower half
+fn slot_of(entry: u64) -> u32 {
+    entry as u32 - 1
+}
+
+/// Slots of the largest ring: 512 GiB, more than any drive's buffer, and memory for it can be had.
+pub(crate) const SLOTS_MAX: u32 = 1 << 27;
+/// Blocks that a ring can tell apart.
+pub(crate) const BLOCKS_MAX: u64 = 1 << 32;
 
 #[cfg(test)]
 mod tests {

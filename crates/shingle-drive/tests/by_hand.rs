@@ -156,3 +156,70 @@ fn a_drive_managed_disk_cleans_only_in_idle_time_that_is_long_enough() {
     let seconds = counters.idle_clean_time.as_secs_f64();
     assert!((0.55..0.75).contains(&seconds), "{seconds}");
 }
+
+/// Serves `ios` I/O one after another, each `count` blocks, `step` blocks apart. Returns seconds.
+fn run(drive: &mut dyn Drive, op: Op, (ios, count, step): (u64, u64, u64)) -> f64 {
+    let mut now = Nanos::from_millis(1_000_000);
+    let start = now;
+    for io in 0..ios {
+        now = drive.serve(now, &Io { op, block: Block(io * step), count }, &mut []).done;
+    }
+    now.since(start).as_secs_f64()
+}
+
+#[test]
+fn a_conventional_disk_accepts_writes_until_its_cache_is_full() {
+    let mut drive = make("cmr7200", &Settings::default()).expect("the drive");
+    // Command and bus: 0.2 ms and 4096 / 550 us.
+    let accepted = Nanos(200_000 + 7_447);
+    let mut now = Nanos::ZERO;
+    for io in 0..33 {
+        let io = Io { op: Op::Write, block: Block(io * 3_000_000), count: 1 };
+        let served = drive.serve(now, &io, &mut []);
+        assert_eq!(served.done, now + accepted, "one under way and 32 waiting");
+        now = served.done;
+    }
+    let io = Io { op: Op::Write, block: Block(100_000_000), count: 1 };
+    let served = drive.serve(now, &io, &mut []);
+    assert!(served.done > now + Nanos::from_millis(1), "the cache is full");
+    let flush = Io { op: Op::Flush, block: Block(0), count: 0 };
+    let flushed = drive.serve(served.done, &flush, &mut []);
+    let took = flushed.done.since(served.done).as_secs_f64();
+    assert!((0.1..0.5).contains(&took), "32 writes at 3 to 15 ms: {took} s");
+    let again = drive.serve(flushed.done, &flush, &mut []);
+    assert_eq!(again.done, flushed.done, "nothing left to flush");
+}
+
+#[test]
+fn sequential_work_runs_at_the_rate_of_the_media() {
+    // 400 MB in pieces of 256 KiB. What a write cache still holds at the end took no time yet.
+    let load = (1600, 64, 64);
+    let rate = |name: &str, op| {
+        let mut drive = make(name, &Settings::default()).expect("a drive of the registry");
+        419.4304 / run(drive.as_mut(), op, load)
+    };
+    for (name, outer) in [("cmr5900", 165.0), ("cmr7200", 125.0), ("st8000as0002", 189.4)] {
+        for op in [Op::Read, Op::Write] {
+            let rate = rate(name, op);
+            assert!((0.75..1.1).contains(&(rate / outer)), "{name} {op:?}: {rate} MB/s of {outer}");
+        }
+    }
+}
+
+#[test]
+fn without_its_write_cache_a_drive_managed_disk_takes_a_packet_a_write() {
+    let overrides = Overrides::new().with("write_cache", "off");
+    let settings = Settings { overrides, ..Settings::default() };
+    let mut drive = make("st5000as0011", &settings).expect("the drive");
+    // 2.4 rotations of 10.033 ms and 0.7 ms; every 240th packet 300 ms more.
+    let seconds = run(drive.as_mut(), Op::Write, (239, 1, 50_000));
+    assert!((seconds / 239.0 - 0.02478).abs() < 1e-5, "{seconds}");
+    let mut writes = 239;
+    while drive.counters().clean_time == Nanos::ZERO {
+        let io = Io { op: Op::Write, block: Block(writes * 50_000), count: 1 };
+        drive.serve(Nanos::from_millis(2_000_000), &io, &mut []);
+        writes += 1;
+    }
+    assert_eq!(writes, 23_001, "live packets are the limit");
+    assert_eq!(drive.description().buffer_blocks, 23_000);
+}

@@ -2,6 +2,7 @@
 
 use crate::mech::MechValues;
 use crate::registry::{Buffer, DriveError, Recipe};
+use crate::ring::SLOTS_MAX;
 use serde::Deserialize;
 use shingle_core::units::BLOCK_BYTES;
 
@@ -53,19 +54,21 @@ impl Values {
             Buffer::Bytes(bytes) => (bytes / BLOCK_BYTES, bytes / BLOCK_BYTES),
             Buffer::Limits { log_bytes, extents } => (log_bytes / BLOCK_BYTES, extents),
         };
-        if !(1..=1 << 29).contains(&slots) || !(1..=1 << 30).contains(&entries) {
-            return Err(recipe.refuse("the buffer holds from 1 to 2^29 blocks of 4 KiB"));
+        if !(1..=u64::from(SLOTS_MAX)).contains(&slots) || !(1..=1 << 30).contains(&entries) {
+            return Err(recipe.refuse("the buffer holds from 1 to 2^27 blocks of 4 KiB (512 GiB)"));
         }
         if self.packets_trigger > self.packets_max {
             return Err(recipe.refuse("packets_trigger is at most packets_max"));
         }
         let trigger = (entries * self.packets_trigger).div_ceil(self.packets_max);
         let narrow = |count: u64| u32::try_from(count).expect("checked above");
+        // A packet takes a slot at least, so no more than that are kept count of.
+        let packets = scaled(entries, self.log_packets_per_packet_max).min(slots);
         Ok(Limits {
             slots: narrow(slots),
             entries: narrow(entries),
             trigger: narrow(trigger),
-            packets: usize::try_from(scaled(entries, self.log_packets_per_packet_max)).unwrap_or(1),
+            packets: usize::try_from(packets).expect("checked above"),
         })
     }
 
