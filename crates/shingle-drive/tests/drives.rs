@@ -310,3 +310,25 @@ fn a_band_that_the_buffer_holds_whole_needs_no_read() {
     assert_eq!((counters.rmw, counters.rmw_free), (0, 1));
     assert_eq!((counters.rmw_read_bytes, counters.band_bytes_written), (0, 16 * BLOCK));
 }
+
+#[test]
+fn one_cleaning_reads_the_log_only_so_often() {
+    let mut drive = tiny("st8000as0002");
+    let mut now = Nanos::ZERO;
+    // Five blocks of band 0, apart in the log; two of them next to each other would be one read.
+    for block in [1u64, 20, 3, 21, 5, 22, 7, 8, 23, 10] {
+        let io = Io { op: Op::Write, block: Block(block), count: 1 };
+        now = drive.serve(now, &io, &mut []).done;
+    }
+    let before = drive.buffer();
+    assert_eq!((before.blocks, before.extents, before.bands), (10, 10, 2));
+    let io = Io { op: Op::Write, block: Block(40), count: 1 };
+    for block in 0..5 {
+        let io = Io { block: Block(41 + 2 * block), ..io };
+        now = drive.serve(now, &io, &mut []).done;
+    }
+    // 14 extents are live, the fifteenth waits: two bands are cleaned, of the first one blocks 1, 3
+    // and 5, of the second 20, 21 and 22.
+    assert_eq!((drive.counters().rmw, drive.counters().buffer_evicted_blocks), (2, 6));
+    assert_eq!(drive.buffer().blocks, 9);
+}

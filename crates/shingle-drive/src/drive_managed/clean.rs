@@ -7,7 +7,7 @@
 //! over what is collected. A cleaning collects the band's oldest extents, at most `collect_reads_max`
 //! separate reads of the log; what is left waits for the next one.
 
-use super::{DriveManaged, index};
+use super::{DriveManaged, index, narrow};
 use crate::registry::Timing;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 
@@ -133,7 +133,9 @@ impl DriveManaged {
         let mut expected = None;
         let mut next = self.ring.first_of(job.band);
         while let Some(slot) = next.filter(|&slot| self.ring.number(slot) < job.before) {
-            let phase = index((self.ring.block(slot) - job.first) / job.phase_blocks);
+            // A band has less than 2^32 blocks, and the narrow division is much the faster.
+            let inside = narrow(self.ring.block(slot) - job.first);
+            let phase = (inside / narrow(job.phase_blocks)) as usize;
             let share = &mut self.shares[phase];
             share.reads += u64::from(expected != Some((slot, phase)));
             share.blocks += 1;

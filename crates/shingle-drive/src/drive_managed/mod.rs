@@ -529,9 +529,9 @@ fn index(count: u64) -> usize {
     count as usize
 }
 
-/// A count within the log as a number of slots.
+/// A count within the log or a band, narrow.
 #[inline]
-#[allow(clippy::cast_possible_truncation)] // the log has less than 2^30 slots
+#[allow(clippy::cast_possible_truncation)] // a log has at most 2^27 slots, a disk 2^32 blocks
 fn narrow(count: u64) -> u32 {
     count as u32
 }
