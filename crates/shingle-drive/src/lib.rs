@@ -12,6 +12,8 @@
 //! | `sheet.rs`, `data/` | parameter sheets and overrides |
 //! | `mech.rs` | arm, platter and read-ahead of every disk with mechanics |
 //! | `ring.rs`, `runs.rs` | the log of a buffer; where bands and tracks lie |
+//! | `cost.rs` | the papers' costs, beside the mechanics |
+//! | `contents.rs` | stamps of checking runs: what lies where |
 //! | `ssd.rs`, `conventional.rs`, `emulator.rs`, `drive_managed/` | the drives |
 //! | `anchors.rs` | published measurements against the models |
 

@@ -25,7 +25,8 @@ pub enum Buffer {
     /// As the sheet says.
     #[default]
     Real,
-    /// This many bytes of log, and one map entry for each 4 KiB of them.
+    /// This many bytes of log, and one map entry for each 4 KiB of them. Bytes are the host's data:
+    /// headers come on top, in time and counters.
     Bytes(u64),
     /// Both limits.
     Limits {
