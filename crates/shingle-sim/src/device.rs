@@ -1,7 +1,7 @@
 //! A drive with its queue: I/O waits for the I/O before it, and idle time reaches the drive.
 
 use shingle_core::units::Nanos;
-use shingle_drive::drive::{Drive, Io, Served, Stamp};
+use shingle_drive::drive::{Counters, Drive, Io, Served, Stamp};
 
 /// A drive and when it is free.
 pub(crate) struct Device {
@@ -9,27 +9,37 @@ pub(crate) struct Device {
     /// When each of its servers is free. One, but for an SSD with channels in open loop.
     free: Vec<Nanos>,
     busy: Nanos,
+    /// How long I/O waited for the end of background steps that had begun in idle time.
+    overrun: Nanos,
 }
 
 impl Device {
     /// With `parallel`, I/O may run on as many servers as the drive has channels.
     pub(crate) fn new(drive: Box<dyn Drive>, parallel: bool) -> Device {
         let servers = if parallel { drive.description().channels.max(1) } else { 1 };
-        Device { drive, free: vec![Nanos::ZERO; servers as usize], busy: Nanos::ZERO }
+        Device {
+            drive,
+            free: vec![Nanos::ZERO; servers as usize],
+            busy: Nanos::ZERO,
+            overrun: Nanos::ZERO,
+        }
     }
 
-    /// Serves `io`, which may begin at `ready`, as soon as the drive is free.
+    /// Serves `io`, which may begin at `ready`, as soon as the drive is free. Returns when its turn
+    /// came, which is before the end of the background step it may have to wait for.
     #[inline]
     pub(crate) fn serve(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> (Nanos, Served) {
         let server = self.first_free();
+        let turn = ready.max(self.free[server]);
         if ready > self.free[server] {
             self.idle_until(server, ready);
+            self.overrun += self.free[server].since(ready);
         }
-        let start = ready.max(self.free[server]);
+        let start = turn.max(self.free[server]);
         let served = self.drive.serve(start, io, data);
         self.free[server] = served.done;
         self.busy += served.done.since(start);
-        (start, served)
+        (turn, served)
     }
 
     #[inline]
@@ -62,6 +72,15 @@ impl Device {
         (self.busy, self.free.len() as u32)
     }
 
+    /// The drive's counters. Of a background step, the part that I/O waited for counts as cleaning
+    /// that made it wait, which the drive cannot know.
+    pub(crate) fn counters(&self) -> Counters {
+        let mut counters = *self.drive.counters();
+        counters.clean_time += self.overrun;
+        counters.idle_clean_time = counters.idle_clean_time.since(self.overrun);
+        counters
+    }
+
     pub(crate) fn drive(&self) -> &dyn Drive {
         self.drive.as_ref()
     }
@@ -74,6 +93,11 @@ impl Device {
     }
 
     pub(crate) fn copy(&self) -> Device {
-        Device { drive: self.drive.copy(), free: self.free.clone(), busy: self.busy }
+        Device {
+            drive: self.drive.copy(),
+            free: self.free.clone(),
+            busy: self.busy,
+            overrun: self.overrun,
+        }
     }
 }

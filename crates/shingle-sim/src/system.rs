@@ -481,7 +481,8 @@ impl System {
             check.trim(first, count);
         }
         let io = Io { op: Op::Trim, block: first, count };
-        let (_, served) = self.disk.serve(self.ready, &io, &mut []);
+        let (start, served) = self.disk.serve(self.ready, &io, &mut []);
+        self.host.drive_write_time += served.done.since(start);
         self.waited_for(served.done);
     }
 
@@ -509,6 +510,8 @@ impl System {
             self.carry_out();
         }
         self.clock = self.disk.drain(self.ready);
+        // Whoever asked for the buffer to be empty waits for the cleaning: charged as a write.
+        self.host.drive_write_time += self.clock.since(self.ready);
         self.clock
     }
 
@@ -517,8 +520,7 @@ impl System {
     /// All counters now.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        let (ssd, disk) = (*self.ssd.drive().counters(), *self.disk.drive().counters());
-        Snapshot { host: self.host, ssd, disk }
+        Snapshot { host: self.host, ssd: self.ssd.counters(), disk: self.disk.counters() }
     }
 
     /// Counters when the cache (without one: the buffer) was first full, and the number of the
