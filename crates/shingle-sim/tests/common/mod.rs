@@ -1,0 +1,53 @@
+//! Traces for tests that replay whole ones.
+
+#![allow(dead_code)] // each test uses its part
+
+use std::path::{Path, PathBuf};
+
+use shingle_sim::experiment::{Options, Trace};
+use shingle_sim::system::Pacing;
+use shingle_trace::{Mode, OpenOptions, Shape, Summary};
+
+/// A real trace from `SHINGLE_TRACES`, or from `shared/traces` beside the repository. They are not
+/// part of the project: without them this says so and tests pass.
+pub(crate) fn real(file: &str) -> Option<Trace> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    let path = std::env::var_os("SHINGLE_TRACES").map_or(beside, PathBuf::from).join(file);
+    if !path.is_file() {
+        println!("skipped: there is no {} (set SHINGLE_TRACES)", path.display());
+        return None;
+    }
+    Some(read(path.to_str().expect("the path is text")))
+}
+
+/// A trace or workload, all of it.
+pub(crate) fn read(spec: &str) -> Trace {
+    let options = OpenOptions { seed: 1, ..OpenOptions::default() };
+    let mut opened = shingle_trace::open(spec, &options).unwrap_or_else(|error| panic!("{error}"));
+    let requests = Shape::default().read(opened.source.as_mut(), &mut |_| {});
+    let requests = requests.unwrap_or_else(|error| panic!("{error}"));
+    let summary = Summary::of(&requests);
+    Trace { name: opened.name, requests, summary }
+}
+
+/// The papers' way: closed loop, every block by itself, partly written blocks count as whole.
+pub(crate) fn prototypes(policies: &[&str], caches: &[&str], sets: &[(&str, &str)]) -> Options {
+    let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
+    Options {
+        policies: owned(policies),
+        baseline: None,
+        drives: vec!["sac-emulator".into()],
+        caches: owned(caches),
+        ssd: "pcie-ssd".into(),
+        sets: sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect(),
+        mode: Mode::ReadWrite,
+        pacing: Pacing::Closed,
+        speed_thousandths: 1000,
+        split: true,
+        fill_partial: false,
+        drain: false,
+        check: false,
+        points: 0,
+        timing: None,
+    }
+}
