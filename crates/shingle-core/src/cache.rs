@@ -44,6 +44,7 @@ pub struct Destage {
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     destages: Vec<Destage>,
+    /// Ends of groups within `destages`; what follows the last is one more group, by address.
     groups: Vec<(usize, WriteOrder)>,
     dropped_blocks: u64,
 }
@@ -51,13 +52,16 @@ pub struct Plan {
 impl Plan {
     /// The destages, in groups.
     pub fn groups(&mut self) -> impl Iterator<Item = (&mut [Destage], WriteOrder)> {
+        let last = (self.destages.len(), WriteOrder::ByAddress);
         let mut rest = self.destages.as_mut_slice();
         let mut start = 0;
-        self.groups.iter().map(move |&(end, order)| {
+        let ends = self.groups.iter().copied().chain([last]);
+        ends.map(move |(end, order)| {
             let (group, after) = core::mem::take(&mut rest).split_at_mut(end - start);
             (start, rest) = (end, after);
             (group, order)
         })
+        .filter(|(group, _)| !group.is_empty())
     }
 
     /// All destages.
@@ -74,27 +78,78 @@ impl Plan {
 
     /// Whether there is nothing to do.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.destages.is_empty() && self.dropped_blocks == 0
     }
 
     /// Forgets everything; call it when the plan has been carried out.
+    #[inline]
     pub fn clear(&mut self) {
         self.destages.clear();
         self.groups.clear();
         self.dropped_blocks = 0;
+    }
+
+    /// What was planned so far without a word on groups becomes a group of its own.
+    fn begin_group(&mut self) {
+        if self.groups.last().map_or(0, |&(end, _)| end) < self.destages.len() {
+            self.end_group(WriteOrder::ByAddress);
+        }
+    }
+
+    fn end_group(&mut self, order: WriteOrder) {
+        self.groups.push((self.destages.len(), order));
     }
 }
 
 /// A cache of blocks, managed by policy `P`. Pure: it decides, an executor does and reports back.
 #[derive(Clone, Debug)]
 pub struct Cache<P> {
-    slots: Slots,
-    index: Index,
-    free: Vec<Slot>,
+    blocks: Blocks,
     policy: P,
     victims: Victims,
     batch: u32,
+    /// Blocks that were given a slot so far.
+    inserts: u64,
+    /// The block refused last, and how many inserts there had been: as long as there was none
+    /// since, it is still not here and need not be looked up again.
+    refused: Option<(Block, u64)>,
+}
+
+/// Which block is in which slot.
+#[derive(Clone, Debug)]
+struct Blocks {
+    slots: Slots,
+    index: Index,
+    free: Vec<Slot>,
+}
+
+impl Blocks {
+    #[inline]
+    fn find(&self, block: Block) -> Option<Slot> {
+        self.index.get(block, |slot| self.slots.block(slot) == block)
+    }
+
+    #[inline]
+    fn release(&mut self, slot: Slot) {
+        let block = self.slots.free(slot);
+        self.index.remove(block, slot);
+        self.free.push(slot);
+    }
+
+    /// A clean victim is gone at once, a dirty one is put on the plan.
+    #[inline]
+    fn leave(&mut self, slot: Slot, plan: &mut Plan) {
+        let (block, freed) = self.slots.leave(slot);
+        if freed {
+            plan.dropped_blocks += 1;
+            self.index.remove(block, slot);
+            self.free.push(slot);
+        } else {
+            plan.destages.push(Destage { slot, block });
+        }
+    }
 }
 
 impl<P: Policy> Cache<P> {
@@ -103,78 +158,58 @@ impl<P: Policy> Cache<P> {
         let capacity = slots.capacity();
         let zone_blocks = slots.drive().zones.as_ref().map_or(0, crate::zones::ZoneMap::largest);
         let most = u64::from(capacity).min(zone_blocks.max(u64::from(batch)));
-        Cache {
+        let blocks = Blocks {
             index: Index::new(capacity as usize),
             free: (0..capacity).rev().map(Slot).collect(),
-            victims: Victims::with_capacity(most as usize),
-            batch: batch.max(1),
             slots,
-            policy,
-        }
-    }
-
-    /// Whatever is in the cache, by block.
-    #[inline]
-    fn find(&self, block: Block) -> Option<Slot> {
-        self.index.get(block, |slot| self.slots.block(slot) == block)
+        };
+        let victims = Victims::with_capacity(most as usize);
+        Cache { blocks, policy, victims, batch: batch.max(1), inserts: 0, refused: None }
     }
 
     #[inline]
     fn hit(&mut self, slot: Slot, access: &mut Access) {
-        access.was_dirty = self.slots.dirty(slot);
-        let turned = access.op == Op::Write && self.slots.write(slot);
-        if self.slots.leaving(slot) {
-            self.slots.stay(slot);
-            self.policy.on_insert(slot, access, &self.slots);
+        let write = access.op == Op::Write;
+        let before = self.blocks.slots.touch(slot, write);
+        access.was_dirty = before.dirty();
+        if before.leaving() {
+            self.blocks.slots.stay(slot);
+            self.policy.on_insert(slot, access, &self.blocks.slots);
             return;
         }
-        if turned {
-            self.policy.on_dirty(slot, &self.slots);
+        if write && !before.dirty() {
+            self.policy.on_dirty(slot, &self.blocks.slots);
         }
-        self.policy.on_hit(slot, access, &self.slots);
+        self.policy.on_hit(slot, access, &self.blocks.slots);
     }
 
     /// Gives a free slot to the block of `access`, making room first if there is none.
     #[inline]
     fn place(&mut self, access: &Access, plan: &mut Plan) -> Outcome {
-        if self.free.is_empty() {
+        if self.blocks.free.is_empty() {
             self.make_room(Some(access), self.batch, plan);
         }
-        let Some(slot) = self.free.pop() else { return Outcome::NoRoom };
-        self.slots.fill(slot, access.block, access.op == Op::Write);
-        self.index.insert(access.block, slot);
-        self.policy.on_insert(slot, access, &self.slots);
+        let Some(slot) = self.blocks.free.pop() else {
+            self.refused = Some((access.block, self.inserts));
+            return Outcome::NoRoom;
+        };
+        self.inserts += 1;
+        self.blocks.slots.fill(slot, access.block, access.op == Op::Write);
+        self.blocks.index.insert(access.block, slot);
+        self.policy.on_insert(slot, access, &self.blocks.slots);
         Outcome::Miss(slot)
     }
 
-    /// Clean victims are gone at once; dirty ones are put on the plan.
     fn make_room(&mut self, incoming: Option<&Access>, want: u32, plan: &mut Plan) {
         self.victims.clear();
-        self.policy.evict(incoming, want, &self.slots, &mut self.victims);
-        self.victims.end_group(WriteOrder::ByAddress);
-        for (group, order) in self.victims.groups() {
-            for &slot in group {
-                assert!(self.slots.evictable(slot), "a policy named a slot that is in use");
-                if self.slots.dirty(slot) {
-                    self.slots.begin_destage(slot, true);
-                    plan.destages.push(Destage { slot, block: self.slots.block(slot) });
-                } else {
-                    plan.dropped_blocks += 1;
-                    self.index.remove(self.slots.block(slot), slot);
-                    self.slots.free(slot);
-                    self.free.push(slot);
-                }
-            }
-            if plan.destages.len() > plan.groups.last().map_or(0, |&(end, _)| end) {
-                plan.groups.push((plan.destages.len(), order));
-            }
+        self.policy.evict(incoming, want, &self.blocks.slots, &mut self.victims);
+        let mut named = self.victims.slots().iter();
+        for (count, order) in self.victims.counts() {
+            plan.begin_group();
+            named.by_ref().take(count).for_each(|&slot| self.blocks.leave(slot, plan));
+            plan.end_group(order);
         }
-    }
-
-    fn release(&mut self, slot: Slot) {
-        self.index.remove(self.slots.block(slot), slot);
-        self.slots.free(slot);
-        self.free.push(slot);
+        named.for_each(|&slot| self.blocks.leave(slot, plan));
     }
 }
 
@@ -245,12 +280,12 @@ pub trait CacheCore: Send {
 impl<P: Policy> CacheCore for Cache<P> {
     #[inline]
     fn access(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome {
-        if let Some(slot) = self.find(access.block) {
+        if let Some(slot) = self.blocks.find(access.block) {
             self.hit(slot, access);
             return Outcome::Hit(slot);
         }
         access.was_dirty = false;
-        match self.policy.admit(access, &self.slots) {
+        match self.policy.admit(access, &self.blocks.slots) {
             Admission::Fill => self.place(access, plan),
             Admission::Bypass => Outcome::Bypass,
         }
@@ -258,7 +293,9 @@ impl<P: Policy> CacheCore for Cache<P> {
 
     fn retry(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome {
         // Somebody else may have brought the block in meanwhile.
-        if let Some(slot) = self.find(access.block) {
+        if self.refused != Some((access.block, self.inserts))
+            && let Some(slot) = self.blocks.find(access.block)
+        {
             self.hit(slot, access);
             return Outcome::Hit(slot);
         }
@@ -266,41 +303,43 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn destaged(&mut self, slot: Slot) -> bool {
-        let current = self.slots.end_destage(slot);
-        if self.slots.leaving(slot) {
-            self.release(slot);
-            return true;
+        let (leaves, current) = self.blocks.slots.end_destage(slot);
+        if leaves {
+            self.blocks.release(slot);
+        } else if current {
+            self.blocks.slots.mark_clean(slot);
+            self.policy.on_clean(slot, &self.blocks.slots);
         }
-        if current {
-            self.slots.mark_clean(slot);
-            self.policy.on_clean(slot, &self.slots);
-        }
-        false
+        leaves
     }
 
     fn destage_failed(&mut self, slot: Slot) {
-        self.slots.end_destage(slot);
-        if self.slots.leaving(slot) {
-            self.slots.stay(slot);
-            let mut access = Access::whole(0, self.slots.block(slot), Op::Write);
+        let (leaves, _) = self.blocks.slots.end_destage(slot);
+        if leaves {
+            self.blocks.slots.stay(slot);
+            let mut access = Access::whole(0, self.blocks.slots.block(slot), Op::Write);
             access.was_dirty = true;
-            self.policy.on_insert(slot, &access, &self.slots);
+            self.policy.on_insert(slot, &access, &self.blocks.slots);
         }
     }
 
     fn idle(&mut self, want: u32, plan: &mut Plan) {
+        let slots = &mut self.blocks.slots;
         self.victims.clear();
-        self.policy.destage(want, &self.slots, &mut self.victims);
-        self.victims.end_group(WriteOrder::ByAddress);
-        for (group, order) in self.victims.groups() {
-            for &slot in group {
-                let ready = self.slots.evictable(slot) && self.slots.dirty(slot);
-                assert!(ready, "a policy named a slot for destaging that is in use or clean");
-                self.slots.begin_destage(slot, false);
-                plan.destages.push(Destage { slot, block: self.slots.block(slot) });
-            }
-            plan.groups.push((plan.destages.len(), order));
+        self.policy.destage(want, slots, &mut self.victims);
+        let mut destage = |slot: Slot, plan: &mut Plan| {
+            let ready = slots.evictable(slot) && slots.dirty(slot);
+            assert!(ready, "a policy named a slot for destaging that is in use or clean");
+            slots.begin_destage(slot);
+            plan.destages.push(Destage { slot, block: slots.block(slot) });
+        };
+        let mut named = self.victims.slots().iter();
+        for (count, order) in self.victims.counts() {
+            plan.begin_group();
+            named.by_ref().take(count).for_each(|&slot| destage(slot, plan));
+            plan.end_group(order);
         }
+        named.for_each(|&slot| destage(slot, plan));
     }
 
     fn evict(&mut self, want: u32, plan: &mut Plan) {
@@ -310,15 +349,15 @@ impl<P: Policy> CacheCore for Cache<P> {
     fn trim(&mut self, first: Block, count: u64) -> u64 {
         let mut dropped = 0;
         // A trim may cover the whole disk: look at its blocks or at the slots, whichever are fewer.
-        for at in 0..count.min(u64::from(self.slots.capacity())) {
-            let slot = if count <= u64::from(self.slots.capacity()) {
-                self.find(first.after(at))
+        for at in 0..count.min(u64::from(self.blocks.slots.capacity())) {
+            let slot = if count <= u64::from(self.blocks.slots.capacity()) {
+                self.blocks.find(first.after(at))
             } else {
-                Some(Slot(at as u32)).filter(|&slot| self.slots.holds(slot, first, count))
+                Some(Slot(at as u32)).filter(|&slot| self.blocks.slots.holds(slot, first, count))
             };
-            if let Some(slot) = slot.filter(|&slot| !self.slots.busy(slot)) {
-                self.policy.on_remove(slot, &self.slots);
-                self.release(slot);
+            if let Some(slot) = slot.filter(|&slot| !self.blocks.slots.busy(slot)) {
+                self.policy.on_remove(slot, &self.blocks.slots);
+                self.blocks.release(slot);
                 dropped += 1;
             }
         }
@@ -326,15 +365,15 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn pin(&mut self, slot: Slot) {
-        self.slots.pin(slot);
+        self.blocks.slots.pin(slot);
     }
 
     fn unpin(&mut self, slot: Slot) {
-        self.slots.unpin(slot);
+        self.blocks.slots.unpin(slot);
     }
 
     fn lookup(&self, block: Block) -> Option<Slot> {
-        self.find(block)
+        self.blocks.find(block)
     }
 
     fn observe(&mut self, cost: &Cost) {
@@ -346,20 +385,20 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn set_horizon(&mut self, horizon: u64) {
-        self.slots.set_horizon(horizon);
+        self.blocks.slots.set_horizon(horizon);
     }
 
     fn slots(&self) -> &Slots {
-        &self.slots
+        &self.blocks.slots
     }
 
     fn dirty(&self) -> Vec<Destage> {
-        let dirty = self.slots.iter_live().filter(|&slot| self.slots.dirty(slot));
-        dirty.map(|slot| Destage { slot, block: self.slots.block(slot) }).collect()
+        let dirty = self.blocks.slots.iter_live().filter(|&slot| self.blocks.slots.dirty(slot));
+        dirty.map(|slot| Destage { slot, block: self.blocks.slots.block(slot) }).collect()
     }
 
     fn full(&self) -> bool {
-        self.free.is_empty()
+        self.blocks.free.is_empty()
     }
 
     fn copy(&self) -> Box<dyn CacheCore> {
@@ -367,18 +406,18 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn bytes(&self) -> usize {
-        self.slots.bytes() + self.index.bytes() + self.free.capacity() * 4 + self.policy.bytes()
+        self.blocks.slots.bytes() + self.blocks.index.bytes() + self.blocks.free.capacity() * 4 + self.policy.bytes()
     }
 
     fn check(&self) {
-        let live: Vec<Slot> = self.slots.iter_live().collect();
-        assert_eq!(live.len() + self.free.len(), self.slots.capacity() as usize);
-        let dirty = live.iter().filter(|&&slot| self.slots.dirty(slot)).count();
-        assert_eq!(dirty, self.slots.dirty_blocks() as usize);
-        assert_eq!(live.len() - dirty, self.slots.clean_blocks() as usize);
+        let live: Vec<Slot> = self.blocks.slots.iter_live().collect();
+        assert_eq!(live.len() + self.blocks.free.len(), self.blocks.slots.capacity() as usize);
+        let dirty = live.iter().filter(|&&slot| self.blocks.slots.dirty(slot)).count();
+        assert_eq!(dirty, self.blocks.slots.dirty_blocks() as usize);
+        assert_eq!(live.len() - dirty, self.blocks.slots.clean_blocks() as usize);
         for &slot in &live {
-            assert_eq!(self.find(self.slots.block(slot)), Some(slot), "a block is not found");
+            assert_eq!(self.blocks.find(self.blocks.slots.block(slot)), Some(slot), "a block is not found");
         }
-        self.policy.check(&self.slots);
+        self.policy.check(&self.blocks.slots);
     }
 }

@@ -3,7 +3,8 @@
 
 use crate::units::{Block, Slot};
 
-/// The table. 8 bytes an entry, five entries for three slots.
+/// The table. 8 bytes an entry, two entries a slot: misses look
+/// at 2.5 entries on average.
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
     entries: Vec<u64>, // tag in the high half, slot in the low half; EMPTY if none
@@ -13,7 +14,7 @@ const EMPTY: u64 = u64::MAX;
 
 impl Index {
     pub(crate) fn new(capacity: usize) -> Index {
-        Index { entries: vec![EMPTY; capacity * 5 / 3 + 8] }
+        Index { entries: vec![EMPTY; capacity * 2 + 8] }
     }
 
     /// The upper half of a multiplicative hash; the home position follows from the tag alone, so

@@ -51,7 +51,8 @@ pub enum WriteOrder {
     AsGiven,
 }
 
-/// What a policy names: slots in groups, each written in its own order.
+/// What a policy names: slots in groups, each written in its own order. Without a word on groups
+/// all are one group, written by address.
 #[derive(Clone, Debug, Default)]
 pub struct Victims {
     slots: Vec<Slot>,
@@ -69,12 +70,9 @@ impl Victims {
         self.slots.push(slot);
     }
 
-    /// Ends a group; the victims named since the last end are written in `order`. What is named
-    /// after the last group's end is one group, written by address.
+    /// Ends a group: the victims named since the last end are written in `order`.
     pub fn end_group(&mut self, order: WriteOrder) {
-        if self.slots.len() > self.groups.last().map_or(0, |&(end, _)| end) {
-            self.groups.push((self.slots.len(), order));
-        }
+        self.groups.push((self.slots.len(), order));
     }
 
     /// Victims named so far.
@@ -94,14 +92,16 @@ impl Victims {
         self.groups.clear();
     }
 
-    /// The groups: their slots and write order.
-    pub(crate) fn groups(&self) -> impl Iterator<Item = (&[Slot], WriteOrder)> {
+    #[inline]
+    pub(crate) fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// Victims in each group that was ended, and its order.
+    #[inline]
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, WriteOrder)> + '_ {
         let mut start = 0;
-        self.groups.iter().map(move |&(end, order)| {
-            let group = (&self.slots[start..end], order);
-            start = end;
-            group
-        })
+        self.groups.iter().map(move |&(end, order)| (end - core::mem::replace(&mut start, end), order))
     }
 }
 

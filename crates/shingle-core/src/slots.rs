@@ -54,6 +54,22 @@ const DESTAGING: u8 = 8;
 /// Written again since its destage began.
 const REWRITTEN: u8 = 16;
 
+/// What a slot was before it was touched.
+#[derive(Clone, Copy)]
+pub(crate) struct Before(u8);
+
+impl Before {
+    #[inline]
+    pub(crate) fn dirty(self) -> bool {
+        self.0 & DIRTY != 0
+    }
+
+    #[inline]
+    pub(crate) fn leaving(self) -> bool {
+        self.0 & LEAVING != 0
+    }
+}
+
 /// All slots of a cache, indexed by [`Slot`].
 #[derive(Clone, Debug)]
 pub struct Slots {
@@ -171,49 +187,72 @@ impl Slots {
         *(if dirty { &mut self.dirty } else { &mut self.clean }) += 1;
     }
 
+    /// Frees a live `slot`; returns the block it held.
     #[inline]
-    pub(crate) fn free(&mut self, slot: Slot) {
-        *(if self.dirty(slot) { &mut self.dirty } else { &mut self.clean }) -= 1;
-        *self.state(slot) = 0;
+    pub(crate) fn free(&mut self, slot: Slot) -> Block {
+        let record = &mut self.records[slot.index()];
+        *(if record.state & DIRTY == 0 { &mut self.clean } else { &mut self.dirty }) -= 1;
+        record.state = 0;
+        record.block
     }
 
-    /// Marks `slot` as written; true if it was clean.
+    /// A policy has named `slot`: a clean one is freed, a dirty one begins its destage and leaves
+    /// when that is done. Returns its block and whether it was freed.
+    ///
+    /// # Panics
+    /// If the slot may not be named.
     #[inline]
-    pub(crate) fn write(&mut self, slot: Slot) -> bool {
-        let state = self.state(slot);
-        let was_clean = *state & DIRTY == 0;
-        *state |= if *state & DESTAGING == 0 { DIRTY } else { DIRTY | REWRITTEN };
-        if was_clean {
-            self.dirty += 1;
+    pub(crate) fn leave(&mut self, slot: Slot) -> (Block, bool) {
+        let record = &mut self.records[slot.index()];
+        let free = record.pins == 0 && record.state & (LIVE | LEAVING | DESTAGING) == LIVE;
+        assert!(free, "a policy named a slot that is in use");
+        let dirty = record.state & DIRTY != 0;
+        if dirty {
+            record.state |= DESTAGING | LEAVING;
+            self.destaged += 1;
+        } else {
+            record.state = 0;
             self.clean -= 1;
         }
-        was_clean
+        (record.block, !dirty)
     }
 
-    /// `slot` is about to be written to the disk; with `leaving` it goes when that is done.
-    pub(crate) fn begin_destage(&mut self, slot: Slot, leaving: bool) {
-        *self.state(slot) |= if leaving { DESTAGING | LEAVING } else { DESTAGING };
+    /// Marks `slot` as accessed, as written with `write`. Returns what it was before.
+    #[inline]
+    pub(crate) fn touch(&mut self, slot: Slot, write: bool) -> Before {
+        let state = self.state(slot);
+        let before = *state;
+        if write {
+            *state |= if before & DESTAGING == 0 { DIRTY } else { DIRTY | REWRITTEN };
+            if before & DIRTY == 0 {
+                self.dirty += 1;
+                self.clean -= 1;
+            }
+        }
+        Before(before)
+    }
+
+    /// `slot` is about to be written to the disk and stays.
+    pub(crate) fn begin_destage(&mut self, slot: Slot) {
+        *self.state(slot) |= DESTAGING;
         self.destaged += 1;
     }
 
-    /// The destage of `slot` is over. True if the disk now has the current data.
-    pub(crate) fn end_destage(&mut self, slot: Slot) -> bool {
+    /// The destage of `slot` is over. Returns whether the slot still leaves, and whether the disk
+    /// now has the current data.
+    #[inline]
+    pub(crate) fn end_destage(&mut self, slot: Slot) -> (bool, bool) {
         let state = self.state(slot);
-        assert_ne!(*state & DESTAGING, 0, "the slot was not being destaged");
-        let current = *state & REWRITTEN == 0;
+        let before = *state;
+        assert_ne!(before & DESTAGING, 0, "the slot was not being destaged");
         *state &= !(DESTAGING | REWRITTEN);
-        current
+        (before & LEAVING != 0, before & REWRITTEN == 0)
     }
 
     pub(crate) fn mark_clean(&mut self, slot: Slot) {
         *self.state(slot) &= !DIRTY;
         self.dirty -= 1;
         self.clean += 1;
-    }
-
-    #[inline]
-    pub(crate) fn leaving(&self, slot: Slot) -> bool {
-        self.has(slot, LEAVING)
     }
 
     /// `slot` stays after all.

@@ -3,7 +3,7 @@
 
 use crate::list::{Links, List};
 use crate::params::{Kind, Param, Params};
-use crate::policy::{Access, Policy, Victims, WriteOrder, Zoning};
+use crate::policy::{Access, Policy, Victims, Zoning};
 use crate::slots::Slots;
 use crate::units::Slot;
 
@@ -33,7 +33,6 @@ impl LruBand {
                 out.push(member);
             }
         }
-        out.end_group(WriteOrder::ByAddress);
     }
 }
 

@@ -8,7 +8,7 @@
 use crate::buckets::Buckets;
 use crate::list::{Links, List};
 use crate::params::{Kind, Param, Params};
-use crate::policy::{Access, Admission, Policy, Victims, WriteOrder, ZONE, Zoning};
+use crate::policy::{Access, Admission, Policy, Victims, ZONE, Zoning};
 use crate::slots::Slots;
 use crate::units::{Op, Slot, Zone};
 
@@ -59,7 +59,6 @@ impl Most {
                 named += 1;
             }
         }
-        out.end_group(WriteOrder::ByAddress);
         named
     }
 

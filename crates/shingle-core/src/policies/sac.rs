@@ -18,7 +18,7 @@ use crate::buckets::Buckets;
 use crate::cdc::{CDC_CLEAN_PART, CDC_WINDOW, Cdc, DirtySide, Offer, Shared};
 use crate::list::List;
 use crate::params::{Kind, Param, Params};
-use crate::policy::{Victims, WriteOrder, ZONE, Zoning};
+use crate::policy::{Victims, ZONE, Zoning};
 use crate::slots::Slots;
 use crate::units::{Nanos, Slot, Zone};
 
@@ -298,7 +298,6 @@ impl DirtySide for Cycles {
             }
         }
         self.queue.extend(self.skipped.drain(..));
-        out.end_group(WriteOrder::ByAddress);
         self.written += named;
         let mut targets = self.targets.iter();
         let exhausted = targets.all(|zone| self.zones[zone.index()].dirty.is_empty());
