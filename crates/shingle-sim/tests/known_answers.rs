@@ -68,7 +68,7 @@ const WORKLOAD: &str = "synth:zipf?requests=30k&range=1GB&size=10KiB&theta=0.9";
 /// Small zones, so that the same ones come to be cleaned again and again.
 const ZONE: &str = "1000b";
 /// Short cycles, so that their end matters.
-const CYCLE: &str = "0.2";
+const CYCLE: &str = "0.02";
 
 /// Every combination of a policy's switches and choices.
 fn settings(entry: &Entry) -> Vec<Vec<(String, String)>> {
