@@ -1,0 +1,145 @@
+//! Quiet zones: of the zones that hold many blocks, the one that is used least leaves, whole.
+//!
+//! MOST looks at how much a zone releases and not at how soon it comes back. Here every hit takes
+//! a point from its zone, and each eviction forgives one zone, in turn, half of its hits: a zone
+//! that was busy once is not spared for ever. As in MOST, reads do not fill.
+
+use shingle_core::buckets::Buckets;
+use shingle_core::list::{Links, List};
+use shingle_core::params::{Kind, Param, Params};
+use shingle_core::policy::{Access, Admission, Policy, Victims, ZONE, Zoning};
+use shingle_core::slots::Slots;
+use shingle_core::units::{Op, Slot, Zone};
+
+/// The cached blocks of each zone, and the zones by their score: blocks less points lost.
+#[derive(Clone, Debug)]
+pub struct QuietZones {
+    members: Links,
+    zones: Vec<List>, // the slots of each zone
+    lost: Vec<u32>,   // points each zone has lost by hits
+    scores: Buckets,  // zones that hold blocks
+    ring_links: Links,
+    ring: List, // the same zones in the order in which they are forgiven: tail first
+    hit_points: u32,
+}
+
+impl QuietZones {
+    fn rescore(&mut self, zone: Zone) {
+        let blocks = self.zones[zone.index()].len();
+        self.scores.set(zone, blocks.saturating_sub(self.lost[zone.index()]));
+    }
+
+    fn forget(&mut self, slot: Slot, slots: &Slots) {
+        let zone = slots.zone(slot);
+        self.zones[zone.index()].unlink(&mut self.members, slot.0);
+        if self.zones[zone.index()].is_empty() {
+            self.lost[zone.index()] = 0;
+            self.scores.remove(zone);
+            self.ring.unlink(&mut self.ring_links, zone.0);
+        } else {
+            self.rescore(zone);
+        }
+    }
+
+    /// Half of what the next zone has lost is forgiven.
+    fn forgive_one(&mut self) {
+        if let Some(zone) = self.ring.pop_tail(&mut self.ring_links).map(Zone) {
+            self.ring.push_head(&mut self.ring_links, zone.0);
+            self.lost[zone.index()] /= 2;
+            self.rescore(zone);
+        }
+    }
+
+    /// Names every block of `zone` that may leave.
+    fn evict_zone(&mut self, zone: Zone, slots: &Slots, out: &mut Victims) {
+        let mut next = self.zones[zone.index()].tail();
+        while let Some(slot) = next.map(Slot) {
+            next = self.members.towards_head(slot.0);
+            if slots.evictable(slot) {
+                self.forget(slot, slots);
+                out.push(slot);
+            }
+        }
+    }
+}
+
+impl Policy for QuietZones {
+    const NAME: &'static str = "my-policy";
+    const ABOUT: &'static str = "the zone with the most blocks less hits leaves whole (tutorial)";
+    const ZONING: Zoning = Zoning::Fixed;
+    const PARAMS: &'static [Param] = &[
+        ZONE,
+        Param {
+            name: "hit_points",
+            kind: Kind::Count,
+            default: "1",
+            about: "points a zone loses by a hit; 0 for MOST",
+        },
+    ];
+
+    fn new(params: &Params, slots: &Slots) -> QuietZones {
+        let zones = slots.zones();
+        let score_max = zones.largest().min(u64::from(slots.capacity()));
+        QuietZones {
+            members: Links::new(slots.capacity() as usize),
+            zones: vec![List::default(); zones.count()],
+            lost: vec![0; zones.count()],
+            scores: Buckets::new(zones.count(), u32::try_from(score_max).unwrap_or(u32::MAX)),
+            ring_links: Links::new(zones.count()),
+            ring: List::default(),
+            hit_points: u32::try_from(params.count("hit_points")).unwrap_or(u32::MAX),
+        }
+    }
+
+    fn admit(&mut self, access: &Access, _: &Slots) -> Admission {
+        if access.op == Op::Read { Admission::Bypass } else { Admission::Fill }
+    }
+
+    fn on_hit(&mut self, slot: Slot, _: &Access, slots: &Slots) {
+        let lost = &mut self.lost[slots.zone(slot).index()];
+        *lost = lost.saturating_add(self.hit_points);
+        self.rescore(slots.zone(slot));
+    }
+
+    fn on_insert(&mut self, slot: Slot, _: &Access, slots: &Slots) {
+        let zone = slots.zone(slot);
+        if self.zones[zone.index()].is_empty() {
+            self.ring.push_head(&mut self.ring_links, zone.0);
+        }
+        self.zones[zone.index()].push_head(&mut self.members, slot.0);
+        self.rescore(zone);
+    }
+
+    fn on_remove(&mut self, slot: Slot, slots: &Slots) {
+        self.forget(slot, slots);
+    }
+
+    fn evict(&mut self, _: Option<&Access>, want: u32, slots: &Slots, out: &mut Victims) {
+        self.forgive_one();
+        while out.len() < want as usize {
+            let gives = |zone: &Zone| {
+                let mut members = self.zones[zone.index()].from_tail(&self.members).map(Slot);
+                members.any(|slot| slots.evictable(slot))
+            };
+            let Some(zone) = self.scores.descending().find(gives) else { return };
+            self.evict_zone(zone, slots, out);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let by_zone = self.zones.capacity() * size_of::<List>() + self.lost.capacity() * 4;
+        self.members.bytes() + self.ring_links.bytes() + self.scores.bytes() + by_zone
+    }
+
+    fn check(&self, slots: &Slots) {
+        self.scores.check();
+        self.ring.check(&self.ring_links);
+        for (at, list) in self.zones.iter().enumerate() {
+            list.check(&self.members);
+            let mut members = list.from_tail(&self.members).map(Slot);
+            assert!(members.all(|slot| slots.zone(slot).index() == at));
+            let score = (!list.is_empty()).then(|| list.len().saturating_sub(self.lost[at]));
+            assert_eq!(self.scores.score(Zone(at as u32)), score);
+        }
+    }
+}
