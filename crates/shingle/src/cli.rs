@@ -231,7 +231,7 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     Ok((key.trim().into(), value.trim().into()))
 }
 
-fn bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     shingle_core::size::parse_bytes(text)
 }
 
@@ -248,7 +248,7 @@ fn number(text: &str) -> Result<u64, String> {
 }
 
 /// A factor above zero, in thousandths.
-fn factor(text: &str) -> Result<u64, String> {
+pub(crate) fn factor(text: &str) -> Result<u64, String> {
     let value: f64 = text.parse().map_err(|_| format!("`{text}` is no factor such as 2 or 0.5"))?;
     if !(0.001..=1_000_000.0).contains(&value) {
         return Err("the speed lies between 0.001 and 1000000".into());

@@ -13,10 +13,10 @@
 use std::path::Path;
 
 use anyhow::Context;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
 
 use crate::Usage;
-use crate::cli::{DriveTiming, Mode, Pacing, Partial, SetupArgs, Split};
+use crate::cli::{self, DriveTiming, Mode, Pacing, Partial, SetupArgs, Split};
 
 /// Options of a file. The same names and meanings as on the command line.
 #[derive(Debug, Default, Deserialize)]
@@ -27,6 +27,8 @@ pub(crate) struct Config {
     volume: Option<String>,
     mode: Option<Mode>,
     requests: Option<u64>,
+    #[serde(default, deserialize_with = "offset")]
+    offset: Option<u64>,
     copies: Option<u32>,
     remap: Option<bool>,
     seed: Option<u64>,
@@ -36,6 +38,8 @@ pub(crate) struct Config {
     cache: Option<Vec<String>>,
     ssd: Option<String>,
     pacing: Option<Pacing>,
+    #[serde(default, deserialize_with = "speed")]
+    speed: Option<u64>,
     split: Option<Split>,
     partial: Option<Partial>,
     #[serde(rename = "drive-timing")]
@@ -74,6 +78,7 @@ impl Config {
         or(&mut trace.volume, &self.volume);
         or(&mut trace.mode, &self.mode);
         or(&mut trace.requests, &self.requests);
+        or(&mut trace.offset, &self.offset);
         or(&mut trace.copies, &self.copies);
         or(&mut trace.seed, &self.seed);
         trace.remap |= self.remap.unwrap_or(false);
@@ -86,6 +91,7 @@ impl Config {
         list(&mut args.cache, &self.cache);
         or(&mut args.ssd, &self.ssd);
         or(&mut args.pacing, &self.pacing);
+        or(&mut args.speed, &self.speed);
         or(&mut args.split, &self.split);
         or(&mut args.partial, &self.partial);
         or(&mut args.drive_timing, &self.drive_timing);
@@ -96,6 +102,16 @@ impl Config {
         let configured = self.set.iter().map(|(key, value)| (key.clone(), shown(value)));
         args.set = configured.chain(args.set.drain(..)).collect();
     }
+}
+
+/// A size, written as on the command line.
+fn offset<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u64>, D::Error> {
+    cli::bytes(&shown(&toml::Value::deserialize(value)?)).map(Some).map_err(D::Error::custom)
+}
+
+/// A factor, written as on the command line.
+fn speed<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u64>, D::Error> {
+    cli::factor(&shown(&toml::Value::deserialize(value)?)).map(Some).map_err(D::Error::custom)
 }
 
 /// A TOML value as it would stand on the command line.
