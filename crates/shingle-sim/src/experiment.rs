@@ -356,15 +356,19 @@ fn drive_choice(
         }
         if !known.iter().any(|name| name == key) {
             let names = known.iter().map(String::as_str).chain(DRIVE_EXTRAS);
+            let mut names = nearest(key, names);
+            names.dedup();
             return Err(usage(format!(
                 "{name} has no parameter `drive.{key}`; there are {}",
-                nearest(key, names).join(", ")
+                names.join(", ")
             )));
         }
         settings.overrides.set(key, value);
         shown.insert(key.to_owned(), value.to_owned());
     }
-    settings.idle_cleaning = Some(options.pacing == Pacing::Open);
+    // Emulators never clean in idle time and refuse to be asked.
+    let cleans_when_idle = known.iter().any(|name| name == "idle_cleaning");
+    settings.idle_cleaning = cleans_when_idle.then_some(options.pacing == Pacing::Open);
     if let Some(value) = last(options, "idle") {
         settings.idle_cleaning = Some(match value {
             "on" => true,
