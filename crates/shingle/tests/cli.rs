@@ -1,0 +1,639 @@
+//! The command as a user meets it: results on stdout, talk on stderr, exit codes, and errors of one
+//! line that say where and what to do.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+use assert_cmd::Command;
+use serde_json::Value;
+use shingle_core::registry::Registry;
+use tempfile::TempDir;
+
+/// A trace that is there without a file, small enough for a test.
+const SMALL: &str = "synth:mixed?requests=2k";
+
+/// A folder of its own for each test: what a command writes is seen.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().expect("a folder for the test"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), content).expect("written");
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).expect("a folder");
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry.expect("an entry").file_name().into_string().expect("text")
+        };
+        let mut names: Vec<String> = entries.map(name).collect();
+        names.sort();
+        names
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
+        command.current_dir(self.0.path()).env_remove("NO_COLOR").args(args);
+        command
+    }
+
+    /// Runs to success, and returns stdout and stderr.
+    fn done(&self, args: &[&str]) -> (String, String) {
+        let output = self.command(args).output().expect("started");
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {err}");
+        (out, err)
+    }
+
+    /// Is refused with `code` and one line, and leaves nothing behind.
+    fn refused(&self, code: i32, args: &[&str], told: &[&str]) {
+        let before = self.names();
+        self.is_one_line(code, args, told, &self.command(args).output().expect("started"));
+        assert_eq!(self.names(), before, "{args:?}: a file was left");
+    }
+
+    fn is_one_line(&self, code: i32, args: &[&str], told: &[&str], output: &Output) {
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {err}");
+        assert_eq!(text(&output.stdout), "", "{args:?}");
+        assert_eq!(err.lines().count(), 1, "{args:?}: {err}");
+        assert!(err.starts_with("shingle: ") && err.ends_with('\n'), "{args:?}: {err}");
+        for told in told {
+            assert!(err.contains(told), "{args:?}: {told:?} is not in {err}");
+        }
+    }
+
+    /// The JSON of a run or comparison, as bytes, without the one part that tells real time.
+    fn json(&self, args: &[&str]) -> String {
+        let (out, _) = self.done(&[args, &["--json", "-"]].concat());
+        let mut in_wall = false;
+        let timeless = out.lines().filter(|line| {
+            let wall = in_wall || line.contains("\"wall\": {");
+            in_wall = wall && !line.trim_start().starts_with('}');
+            !wall
+        });
+        timeless.map(|line| format!("{line}\n")).collect()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+fn value(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"))
+}
+
+fn parsed(folder: &Folder, args: &[&str]) -> Value {
+    value(&folder.done(&[args, &["--json", "-", "--quiet"]].concat()).0)
+}
+
+/// Five writes and reads in the MSR format.
+fn msr() -> String {
+    let line = |i: u64| {
+        let op = if i % 2 == 0 { "Write" } else { "Read" };
+        format!("{},hm,1,{op},{},8192,100\n", 128_166_372_003_061_629 + i * 1_000_000, i * 8192)
+    };
+    (0..5).map(line).collect()
+}
+
+/// A record of the vSCSI format, version 1.
+fn vscsi_record(number: u32) -> Vec<u8> {
+    let mut record = Vec::new();
+    for word in [number, 4096, 1] {
+        record.extend(word.to_le_bytes());
+    }
+    for half in [0x2a_u16, 0x100] {
+        record.extend(half.to_le_bytes());
+    }
+    record.extend((u64::from(number) * 8).to_le_bytes());
+    record.extend((u64::from(number) * 1000).to_le_bytes());
+    record
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+// ── Bad data ─────────────────────────────────────────────────────────────────────────────────
+
+#[test]
+fn bad_data_is_told_with_its_place_and_a_way_out() {
+    let folder = Folder::new();
+    let records: Vec<u8> = (0..9).flat_map(vscsi_record).collect();
+    let good = msr();
+    let noise: String =
+        (0..5000_u64).map(|i| format!("{} {} {}\n", i % 2, i, i * i % 7919)).collect();
+    let packed = gzip(noise.as_bytes());
+    let long = "128166372003061629,hm,1,Read,18446744073709551000,4096,1\n";
+    for (name, content, told) in [
+        ("cut.vscsi", &records[..9 * 32 - 5], &["byte 256", "27 of 32 bytes"][..]),
+        ("cut.gz", &packed[..packed.len() / 2], &["of the stored file", "gzip"]),
+        (
+            "letter.csv",
+            format!("{good}128166372003061629,hm,1,Read,81x2,4096,1\n").as_bytes(),
+            &["line 6", "'81x2'"],
+        ),
+        (
+            "op.csv",
+            format!("{good}128166372003061629,hm,1,Erase,0,4096,1\n").as_bytes(),
+            &["line 6", "'Erase'"],
+        ),
+        (
+            "zero.csv",
+            format!("{good}128166372003061629,hm,1,Read,0,0,1\n").as_bytes(),
+            &["line 6", "size is 0", "--format"],
+        ),
+        ("far.csv", format!("{good}{long}").as_bytes(), &["line 6", "64 PiB", "--format"]),
+        ("empty.csv", b"", &["empty"]),
+        ("nothing.txt", b"hello\nworld\n", &["'hello'", "--format"]),
+        ("noise.bin", &[0, 1, 2, 3, 0xff, 0xfe], &["binary", "CSV"]),
+    ] {
+        folder.write(name, content);
+        let told = [told, &[name]].concat();
+        folder.refused(1, &["compare", name, "--json", "out.json"], &told);
+        folder.refused(1, &["run", name, "--json", "out.json"], &told);
+        folder.refused(1, &["trace", "info", name], &told);
+    }
+    folder.write("binary.csv", &records);
+    let told = ["binary.csv", "line 1", "binary"];
+    folder.refused(1, &["compare", "binary.csv", "--format", "msr"], &told);
+    folder.refused(1, &["compare", "missing.csv"], &["missing.csv", "No such file", "synth:NAME"]);
+    std::fs::create_dir(folder.path("traces")).expect("made");
+    folder.refused(1, &["compare", "traces"], &["traces", "directory", "name a trace file"]);
+}
+
+#[test]
+fn a_request_beyond_the_drive_is_told_and_can_be_packed() {
+    let folder = Folder::new();
+    let far = format!("{}128166372013061629,hm,1,Write,9000000000000000,4096,1\n", msr());
+    folder.write("far.csv", far);
+    let args = ["compare", "far.csv", "-p", "lru", "-c", "10b", "--json", "out.json"];
+    folder.refused(1, &args, &["far.csv", "request 6", "st8000as0002", "--remap"]);
+    let (out, _) = folder.done(&["compare", "far.csv", "-p", "lru", "-c", "10b", "--remap"]);
+    assert!(out.contains("6 requests"), "{out}");
+}
+
+// ── Wrong options and names ──────────────────────────────────────────────────────────────────
+
+#[test]
+fn a_wrong_name_lists_the_right_ones_nearest_first() {
+    let folder = Folder::new();
+    folder.write("good.csv", msr());
+    for (args, told) in [
+        (&["-p", "lru,sacc"][..], "`sacc`; there are sac, "),
+        (&["--baseline", "mots"], "`mots`; there are most, "),
+        (&["-d", "st8000as002"], "`st8000as002`; there are st8000as0002, "),
+        (&["-s", "pcie-sdd"], "`pcie-sdd`; there are pcie-ssd"),
+        (&["--set", "saq.rule2=on"], "`saq`; there are sac, "),
+        (&["--set", "sac.rule5=on"], "`rule5`; there are rule2, rule4, "),
+        (&["--set", "policy.zoned=5b"], "`zoned`; there are zone, "),
+        (&["--set", "cache.btach=1"], "`btach`; there are batch"),
+        (&["--set", "drive.rmp=1"], "`drive.rmp`; there are rpm, "),
+        (&["--set", "ssd.chanels=1"], "`ssd.chanels`; there are channels, "),
+        (&["--set", "sac.rule2=1"], "`rule2`: give on or off"),
+        (&["--set", "sac.rule4=exactly"], "`rule4`: give one of destaged, exact, skip"),
+        (&["--set", "cache.batch=0"], "at least 1"),
+        (&["--set", "cache.batch=x"], "give a whole number"),
+        (&["--set", "policy.zone=0"], "at least one block"),
+        (&["--set", "drive.rpm=fast"], "for example drive.rpm="),
+        (&["--set", "drive.pb=150%"], "a share such as 0.4%"),
+        (&["--set", "zone=5b"], "write OWNER.zone"),
+        (&["-c", "0"], "-c 0: the cache is empty"),
+        (&["-c", "0%"], "-c 0%: give a share above 0%"),
+        (&["-c", "101%"], "give a share above 0%"),
+        (&["-c", "x%"], "give a share above 0%"),
+        (&["-c", "5%writen"], "there are written, "),
+        (&["-c", "5parsecs"], "256MiB"),
+        (&["-c", "9T"], "larger than st8000as0002"),
+        (&["--threads", "0"], "at least 1"),
+        (&["--copies", "0"], "at least 1"),
+    ] {
+        let args = [&["compare", SMALL, "--quiet", "--json", "out.json"], args].concat();
+        folder.refused(2, &args, &[told]);
+    }
+    for (args, told) in [
+        (&["compare", "good.csv", "--format", "mrs"][..], "'mrs'; --format takes msr, "),
+        (&["compare", "synth:zipff"], "'zipff'; built in are zipf, "),
+        (&["compare", "synth:zipf?thetta=1"], "theta"),
+        (&["run", "good.csv", "-p", "lur"], "`lur`; there are lru, "),
+        (&["run", "good.csv", "-c", "1%,2%"], "compare takes several"),
+        (&["list", "policies", "sak"], "`sak`; there are sac, "),
+        (&["list", "drives", "cmr590"], "`cmr590`; there are cmr5900, "),
+    ] {
+        folder.refused(2, args, &[told]);
+    }
+    for args in [&["compare", "--pace", "closed"][..], &["compare", "--pacing", "fast"], &["lits"]]
+    {
+        let output = folder.command(args).output().expect("started");
+        assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(2), ""));
+        assert!(text(&output.stderr).contains("tip:") || text(&output.stderr).contains("possible"));
+    }
+}
+
+/// What is offered for a wrong name is a list of names, not of repetitions.
+#[test]
+fn no_name_is_offered_twice() {
+    let folder = Folder::new();
+    let output = folder.command(&["compare", SMALL, "--set", "drive.x=1"]).output();
+    let err = text(&output.expect("started").stderr);
+    let (_, names) = err.trim_end().split_once("there are ").expect("a list");
+    let mut names: Vec<&str> = names.split(", ").collect();
+    names.sort_unstable();
+    let count = names.len();
+    names.dedup();
+    assert_eq!(names.len(), count, "{err}");
+}
+
+#[test]
+fn a_wrong_configuration_is_told_with_its_line() {
+    let folder = Folder::new();
+    folder.write("key.toml", "seed = 3\npolices = [\"lru\"]\n");
+    folder.write("syntax.toml", "seed = 3\ncache = [\"5%\"\n[set]\n");
+    folder.write("type.toml", "seed = \"three\"\n");
+    folder.write("value.toml", "[set]\n\"sac.rule2\" = \"maybe\"\n");
+    for (name, told) in [
+        ("key.toml", &["line 2", "`polices`", "`policies`"][..]),
+        ("syntax.toml", &["line "]),
+        ("type.toml", &["line 1"]),
+    ] {
+        let told = [told, &[name]].concat();
+        folder.refused(2, &["compare", SMALL, "--config", name, "--json", "out.json"], &told);
+    }
+    folder.refused(2, &["compare", SMALL, "--config", "value.toml"], &["give on or off"]);
+    folder.refused(1, &["compare", SMALL, "--config", "none.toml"], &["none.toml", "No such file"]);
+}
+
+#[test]
+fn results_that_cannot_be_written_are_told() {
+    let folder = Folder::new();
+    let args = ["compare", SMALL, "-p", "lru", "--quiet", "--json"];
+    for path in ["no/such/folder/out.json", "."] {
+        folder.refused(1, &[&args[..], &[path]].concat(), &[path, "cannot write"]);
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let folder = Folder::new();
+    for args in [
+        &["list", "drives"][..],
+        &["list", "policies", "--json"],
+        &["compare", SMALL, "-p", "lru", "--quiet"],
+        &["run", SMALL, "-p", "lru", "--json", "-", "--quiet"],
+        &["trace", "info", SMALL],
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_shingle"))
+            .args(args)
+            .current_dir(folder.0.path())
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .output()
+            .expect("started");
+        assert_eq!(
+            (output.status.code(), text(&output.stderr).as_str()),
+            (Some(0), ""),
+            "{args:?}"
+        );
+    }
+}
+
+// ── Lists and help ───────────────────────────────────────────────────────────────────────────
+
+#[test]
+fn lists_show_all_there_is() {
+    let folder = Folder::new();
+    let policies = Registry::default().entries().iter().map(|entry| entry.name).collect();
+    let drives = shingle_drive::registry::drives().iter().map(|entry| entry.name).collect();
+    let ssds = shingle_drive::registry::ssds().iter().map(|entry| entry.name).collect();
+    let formats = shingle_trace::format::FORMATS.iter().map(|format| format.name).collect();
+    let workloads = shingle_trace::synth::WORKLOADS.iter().map(|workload| workload.name).collect();
+    let all: [(&str, Vec<&str>); 5] = [
+        ("policies", policies),
+        ("drives", drives),
+        ("ssds", ssds),
+        ("formats", formats),
+        ("workloads", workloads),
+    ];
+    for (what, names) in all {
+        let (out, err) = folder.done(&["list", what]);
+        let listed: Vec<&str> =
+            out.lines().filter_map(|line| line.split_whitespace().next()).collect();
+        assert!(names.iter().all(|name| listed.contains(name)) && err.is_empty(), "{out}{err}");
+        let json = value(&folder.done(&["list", what, "--json"]).0);
+        let items = json.as_array().expect("a list");
+        let named: Vec<&str> = items.iter().filter_map(|item| item["name"].as_str()).collect();
+        assert_eq!(named, names, "in the order of the registry");
+        for item in items {
+            let name = item["name"].as_str().expect("a name");
+            assert!(item["about"].as_str().is_some_and(|about| !about.is_empty()), "{name}");
+            let (out, _) = folder.done(&["list", what, name]);
+            assert!(out.starts_with(&format!("{name}: ")), "{out}");
+            for parameter in item["parameters"].as_array().expect("a list") {
+                assert!(out.contains(parameter["name"].as_str().expect("a name")), "{out}");
+                assert!(parameter["default"].is_string() && parameter["about"].is_string());
+            }
+            assert_eq!(value(&folder.done(&["list", what, name, "--json"]).0), *item);
+        }
+    }
+}
+
+/// Walks the commands as `--help` lists them, so that new ones are found.
+fn check_help(folder: &Folder, command: &[&str]) {
+    let (help, _) = folder.done(&[command, &["--help"]].concat());
+    assert!(help.contains("Usage: shingle"), "{command:?}: {help}");
+    let Some((_, listed)) = help.split_once("\nCommands:\n") else {
+        assert!(help.contains("Example: shingle"), "{command:?} shows no example: {help}");
+        return;
+    };
+    let names = listed.lines().take_while(|line| !line.is_empty());
+    // A name has an indent of two; what follows is its description, or goes on with it.
+    let names = names.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names: Vec<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() > 1, "{help}");
+    for name in names.into_iter().filter(|&name| name != "help") {
+        check_help(folder, &[command, &[name]].concat());
+    }
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let folder = Folder::new();
+    check_help(&folder, &[]);
+    assert!(folder.done(&["--version"]).0.starts_with("shingle "));
+}
+
+// ── Results ──────────────────────────────────────────────────────────────────────────────────
+
+#[test]
+fn a_comparison_and_a_run_are_printed() {
+    let folder = Folder::new();
+    let (out, _) = folder.done(&["compare", SMALL, "-p", "most,sac"]);
+    for told in ["2,000 requests", "seed 1", "most", "sac", "lru", "RMWs", "needs the least I/O"] {
+        assert!(out.contains(told), "{told}: {out}");
+    }
+    let (out, _) = folder.done(&["run", SMALL, "-p", "sac", "--check"]);
+    for told in ["RMWs", "left undone", "response times", "requests so far", "were checked"] {
+        assert!(out.contains(told), "{told}: {out}");
+    }
+    let (out, _) = folder.done(&["trace", "info", SMALL]);
+    assert!(out.contains("2,000"), "{out}");
+    let info = value(&folder.done(&["trace", "info", SMALL, "--json"]).0);
+    let run = parsed(&folder, &["run", SMALL, "-p", "lru"]);
+    for name in ["blocks", "read_blocks", "write_blocks", "distinct_blocks", "written_zone_bytes"] {
+        assert_eq!(info[name], run["trace"][name], "{name}");
+    }
+}
+
+/// The contract, as the architecture documents it: every name and the kind of its value.
+fn contract() -> Value {
+    let counts = serde_json::json!({
+        "requests": {"read": 0, "write": 0, "trim": 0, "flush": 0},
+        "hits": {"read_blocks": 0, "write_blocks": 0, "ratio": 0.0},
+        "bypass": {"read_blocks": 0, "write_blocks": 0},
+        "fills": 0,
+        "evictions": {"clean_blocks": 0, "dirty_blocks": 0},
+        "ssd": {"read_blocks": 0, "written_blocks": 0},
+        "drive_io": {"read_blocks": 0, "written_blocks": 0, "rmw": 0, "rmw_free": 0,
+            "rmw_read_bytes": 0, "band_bytes_written": 0, "truncated": 0},
+        "pb": {"read_blocks": 0, "written_blocks": 0, "native_read_blocks": 0, "write_hits": 0,
+            "evicted_blocks": 0},
+        "wa_band": null, "wa_drive": null, "wa_host": null,
+        "seconds": {"total": 0.0,
+            "by_call": {"ssd_read": 0.0, "ssd_write": 0.0, "drive_read": 0.0, "drive_write": 0.0},
+            "by_cause": {"ssd": 0.0, "read": 0.0, "log": 0.0, "clean": 0.0, "idle_clean": 0.0}}
+    });
+    serde_json::json!({
+        "schema": "shingle.result/1", "seed": 1,
+        "trace": {"name": "", "requests": 0, "blocks": 0, "read_blocks": 0, "write_blocks": 0,
+            "distinct_blocks": 0, "accessed_zone_bytes": 0, "written_zone_bytes": 0},
+        "runs": [{"policy": "", "parameters": {}, "drive": "", "translation": null,
+            "cache_blocks": 0, "mode": "rw", "pacing": "closed", "all": counts, "warm": counts,
+            "warm_from": 0,
+            "left": {"dirty_blocks": 0, "buffer_blocks": 0, "buffer_bands": 0, "seconds": 0.0},
+            "latency": {"mean_us": 0.0, "p50_us": 0.0, "p99_us": 0.0, "p999_us": 0.0,
+                "max_us": 0.0},
+            "wall": {"seconds": 0.0, "blocks_per_second": 0.0}}]
+    })
+}
+
+/// `found` has all that `wanted` has. A null stands for a number or text that may be missing.
+fn fits(wanted: &Value, found: &Value, path: &str) {
+    let right = match wanted {
+        Value::Null => found.is_null() || found.is_f64() || found.is_string(),
+        Value::Bool(_) => found.is_boolean(),
+        Value::Number(number) if number.is_f64() => found.is_f64(),
+        Value::Number(_) => found.is_u64(),
+        Value::String(_) => found.is_string(),
+        Value::Array(wanted) => {
+            let found = found.as_array().unwrap_or_else(|| panic!("{path} is no list"));
+            found.iter().for_each(|found| fits(&wanted[0], found, path));
+            !found.is_empty()
+        }
+        Value::Object(wanted) => {
+            for (name, wanted) in wanted {
+                let found = found.get(name).unwrap_or_else(|| panic!("{path}.{name} is missing"));
+                fits(wanted, found, &format!("{path}.{name}"));
+            }
+            found.is_object()
+        }
+    };
+    assert!(right, "{path}: {found} in place of {wanted}");
+}
+
+#[test]
+fn the_json_has_the_names_of_the_contract() {
+    let folder = Folder::new();
+    let args = ["compare", SMALL, "-p", "lru,most,sac", "-c", "500b", "--set", "drive.pb=300b"];
+    for command in [&args[..], &[&args[..], &["--pacing", "trace"]].concat()] {
+        let found = parsed(&folder, command);
+        fits(&contract(), &found, "");
+        assert_eq!(found["schema"], "shingle.result/1");
+    }
+    let run = parsed(&folder, &["run", SMALL, "-p", "sac", "-c", "500b"]);
+    fits(&contract(), &run, "");
+    assert_eq!(run["runs"].as_array().map(Vec::len), Some(1));
+    assert!(run["runs"][0]["series"].as_array().is_some_and(|series| !series.is_empty()));
+    assert!(run["runs"][0]["histogram"].as_array().is_some_and(|bars| !bars.is_empty()));
+}
+
+#[test]
+fn nothing_divided_by_nothing_is_null() {
+    let folder = Folder::new();
+    let args = ["compare", SMALL, "-p", "none", "--baseline", "none", "-d", "cmr5900"];
+    let found = parsed(&folder, &[&args[..], &["--mode", "r"]].concat());
+    let run = &found["runs"][0];
+    assert_eq!(run["mode"], "r");
+    for name in ["wa_band", "wa_drive", "wa_host"] {
+        assert!(run["all"][name].is_null(), "{name}");
+    }
+    assert_eq!(run["all"]["hits"]["ratio"], 0.0, "accesses without a hit are no 0/0");
+    assert!(run["warm"].is_null() && run["warm_from"].is_null(), "no cache, no buffer");
+    let written = &parsed(&folder, &args)["runs"][0]["all"];
+    assert_eq!((&written["wa_drive"], written["wa_band"].is_null()), (&Value::from(1.0), true));
+}
+
+#[test]
+fn equal_runs_give_equal_bytes_on_any_number_of_threads() {
+    let folder = Folder::new();
+    for pacing in ["closed", "trace"] {
+        let args = ["compare", SMALL, "--pacing", pacing, "-d", "st8000as0002,cmr7200", "-c"];
+        let args = [&args[..], &["1%,300b", "-p", "none,lru,lru-band,most,sac"]].concat();
+        // What needs bands does not go with a disk that has none.
+        folder.refused(2, &args, &["lru-band", "bands"]);
+        let args: Vec<&str> = args
+            .iter()
+            .map(|&arg| if arg.contains("band") { "none,lru,most,sac" } else { arg })
+            .collect();
+        let first = folder.json(&args);
+        assert!(first.contains("\"runs\"") && !first.contains("blocks_per_second"));
+        assert_eq!(first, folder.json(&args), "{pacing}");
+        for threads in ["1", "2", "7"] {
+            let again = folder.json(&[&args[..], &["--threads", threads]].concat());
+            assert_eq!(first, again, "{pacing}, {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn emulators_run_at_the_traces_pace_too() {
+    let folder = Folder::new();
+    let args = ["compare", SMALL, "-p", "lru", "-d", "sac-emulator,pore-emulator"];
+    let found = parsed(&folder, &[&args[..], &["--pacing", "trace"]].concat());
+    assert_eq!(found["runs"][1]["all"]["seconds"]["by_cause"]["idle_clean"], 0.0);
+    let args = [&args[..], &["--set", "drive.idle=on"]].concat();
+    folder.refused(2, &args, &["sac-emulator", "never in idle time"]);
+}
+
+#[test]
+fn the_seed_counts_and_is_shown() {
+    let folder = Folder::new();
+    let args = ["compare", SMALL, "-p", "lru"];
+    let seeded = |seed: &str| parsed(&folder, &[&args[..], &["--seed", seed]].concat());
+    let (one, two, plain) = (seeded("1"), seeded("2"), parsed(&folder, &args));
+    assert_eq!((&one["seed"], &two["seed"]), (&Value::from(1), &Value::from(2)));
+    assert_ne!(one["runs"][0]["all"], two["runs"][0]["all"]);
+    assert_eq!(one["runs"][0]["all"], plain["runs"][0]["all"], "1 is the default");
+    for command in ["compare", "run"] {
+        let (out, _) = folder.done(&[command, SMALL, "--seed", "77"]);
+        assert!(out.contains("seed 77"), "{out}");
+    }
+}
+
+#[test]
+fn stdin_is_a_trace() {
+    let folder = Folder::new();
+    let packed = gzip(msr().as_bytes());
+    folder.write("stdin", &packed);
+    let args = ["-p", "lru,sac", "-c", "3b", "--json", "-", "--quiet"];
+    let mut piped = folder.command(&[&["compare", "-"], &args[..]].concat());
+    let output = piped.write_stdin(packed).output().expect("started");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let (mut piped, mut read) = (
+        value(&text(&output.stdout)),
+        parsed(&folder, &["compare", "stdin", "-p", "lru,sac", "-c", "3b"]),
+    );
+    for report in [&mut piped, &mut read] {
+        for run in report["runs"].as_array_mut().expect("runs") {
+            run.as_object_mut().expect("a run").remove("wall");
+        }
+    }
+    assert_eq!(piped, read, "the name is stdin, the rest the file's");
+    let output = folder.command(&["compare", "-"]).write_stdin("").output().expect("started");
+    folder.is_one_line(1, &["compare", "-"], &["empty"], &output);
+}
+
+#[test]
+fn a_configuration_stands_for_options() {
+    let folder = Folder::new();
+    let toml = format!(
+        "trace = \"{SMALL}\"\npolicies = [\"most\", \"sac\"]\nbaseline = \"none\"\n\
+         drives = [\"sac-emulator\"]\ncache = [\"2%\", \"300b\"]\nseed = 5\nmode = \"w\"\n\
+         requests = 900\nsplit = \"4k\"\npartial = \"ignore\"\ndrain = true\ncheck = true\n\
+         copies = 2\nremap = true\nthreads = 2\n\
+         [set]\n\"sac.rule2\" = false\n\"cache.batch\" = 8\n\"drive.pb\" = \"200b\"\n"
+    );
+    folder.write("options.toml", toml);
+    let given = [
+        "compare",
+        SMALL,
+        "-p",
+        "most,sac",
+        "--baseline",
+        "none",
+        "-d",
+        "sac-emulator",
+        "-c",
+        "2%,300b",
+        "--seed",
+        "5",
+        "--mode",
+        "w",
+        "--requests",
+        "900",
+        "--split",
+        "4k",
+        "--partial",
+        "ignore",
+        "--drain",
+        "--check",
+        "--copies",
+        "2",
+        "--remap",
+        "--threads",
+        "2",
+        "--set",
+        "sac.rule2=off",
+        "--set",
+        "cache.batch=8",
+        "--set",
+        "drive.pb=200b",
+    ];
+    let configured = ["compare", "--config", "options.toml"];
+    assert_eq!(folder.json(&given), folder.json(&configured));
+    // The command line comes first: of settings the last counts, so it can be given at the end.
+    let batch = ["--set", "cache.batch=1"];
+    let of_both = folder.json(&[&configured[..], &batch].concat());
+    assert_eq!(folder.json(&[&given[..], &batch].concat()), of_both);
+    assert_eq!(parsed(&folder, &[&configured[..], &["--seed", "6"]].concat())["seed"], 6);
+}
+
+#[test]
+fn a_configuration_paces_and_shifts() {
+    let folder = Folder::new();
+    folder.write("paced.toml", "pacing = \"trace\"\nspeed = 2.5\noffset = \"1GiB\"\n");
+    let args = ["compare", SMALL, "-p", "lru"];
+    let given = [&args[..], &["--pacing", "trace", "--speed", "2.5", "--offset", "1GiB"]].concat();
+    let configured = [&args[..], &["--config", "paced.toml"]].concat();
+    assert_eq!(folder.json(&given), folder.json(&configured));
+    assert_ne!(folder.json(&given), folder.json(&args));
+    for wrong in ["speed = 0", "offset = \"far\""] {
+        folder.write("wrong.toml", wrong);
+        folder.refused(2, &["compare", SMALL, "--config", "wrong.toml"], &["wrong.toml: line 1: "]);
+    }
+}
+
+#[test]
+fn quiet_silences_the_talk() {
+    let folder = Folder::new();
+    let args = ["compare", SMALL, "-p", "lru", "--json", "out.json"];
+    let (loud, talk) = folder.done(&args);
+    assert!(talk.contains("the drive's buffer is scaled"), "{talk}");
+    let (quiet, silence) = folder.done(&[&args[..], &["--quiet"]].concat());
+    assert_eq!((quiet, silence.as_str()), (loud, ""));
+    assert_eq!(folder.names(), ["out.json"], "written whole, nothing beside it");
+    let written = std::fs::read_to_string(Path::new(&folder.path("out.json"))).expect("written");
+    fits(&contract()["trace"], &value(&written)["trace"], "trace");
+}
