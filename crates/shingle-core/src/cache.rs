@@ -10,7 +10,6 @@
 //!
 //! A leaving block is forgotten by the policy but found by everyone else until the disk has it.
 
-use crate::index::Index;
 use crate::policy::{Access, Admission, Cost, Policy, Victims, WriteOrder};
 use crate::slots::Slots;
 use crate::units::{Block, Op, Slot};
@@ -91,24 +90,39 @@ impl Plan {
         self.dropped_blocks = 0;
     }
 
-    /// What was planned so far without a word on groups becomes a group of its own.
-    fn begin_group(&mut self) {
-        if self.groups.last().map_or(0, |&(end, _)| end) < self.destages.len() {
-            self.end_group(WriteOrder::ByAddress);
+    /// A clean victim is gone at once, a dirty one is to be written.
+    #[inline]
+    pub(crate) fn leave(&mut self, slot: Slot, slots: &mut Slots) {
+        match slots.leave(slot) {
+            Some(block) => self.destages.push(Destage { slot, block }),
+            None => self.dropped_blocks += 1,
         }
     }
 
-    fn end_group(&mut self, order: WriteOrder) {
+    /// A dirty block is to be written and stays.
+    pub(crate) fn write(&mut self, slot: Slot, slots: &mut Slots) {
+        slots.begin_destage(slot);
+        self.destages.push(Destage { slot, block: slots.block(slot) });
+    }
+
+    pub(crate) fn end_group(&mut self, order: WriteOrder) {
         self.groups.push((self.destages.len(), order));
+    }
+
+    /// What was planned so far without a word on groups becomes a group of its own.
+    #[inline]
+    fn begin(&mut self) {
+        if self.groups.last().map_or(0, |&(end, _)| end) < self.destages.len() {
+            self.end_group(WriteOrder::ByAddress);
+        }
     }
 }
 
 /// A cache of blocks, managed by policy `P`. Pure: it decides, an executor does and reports back.
 #[derive(Clone, Debug)]
 pub struct Cache<P> {
-    blocks: Blocks,
+    slots: Slots,
     policy: P,
-    victims: Victims,
     batch: u32,
     /// Blocks that were given a slot so far.
     inserts: u64,
@@ -117,99 +131,47 @@ pub struct Cache<P> {
     refused: Option<(Block, u64)>,
 }
 
-/// Which block is in which slot.
-#[derive(Clone, Debug)]
-struct Blocks {
-    slots: Slots,
-    index: Index,
-    free: Vec<Slot>,
-}
-
-impl Blocks {
-    #[inline]
-    fn find(&self, block: Block) -> Option<Slot> {
-        self.index.get(block, |slot| self.slots.block(slot) == block)
-    }
-
-    #[inline]
-    fn release(&mut self, slot: Slot) {
-        let block = self.slots.free(slot);
-        self.index.remove(block, slot);
-        self.free.push(slot);
-    }
-
-    /// A clean victim is gone at once, a dirty one is put on the plan.
-    #[inline]
-    fn leave(&mut self, slot: Slot, plan: &mut Plan) {
-        let (block, freed) = self.slots.leave(slot);
-        if freed {
-            plan.dropped_blocks += 1;
-            self.index.remove(block, slot);
-            self.free.push(slot);
-        } else {
-            plan.destages.push(Destage { slot, block });
-        }
-    }
-}
-
 impl<P: Policy> Cache<P> {
     /// An empty cache over `slots`, which asks for `batch` victims at a time.
     pub(crate) fn new(policy: P, slots: Slots, batch: u32) -> Cache<P> {
-        let capacity = slots.capacity();
-        let zone_blocks = slots.drive().zones.as_ref().map_or(0, crate::zones::ZoneMap::largest);
-        let most = u64::from(capacity).min(zone_blocks.max(u64::from(batch)));
-        let blocks = Blocks {
-            index: Index::new(capacity as usize),
-            free: (0..capacity).rev().map(Slot).collect(),
-            slots,
-        };
-        let victims = Victims::with_capacity(most as usize);
-        Cache { blocks, policy, victims, batch: batch.max(1), inserts: 0, refused: None }
+        Cache { slots, policy, batch: batch.max(1), inserts: 0, refused: None }
     }
 
     #[inline]
     fn hit(&mut self, slot: Slot, access: &mut Access) {
         let write = access.op == Op::Write;
-        let before = self.blocks.slots.touch(slot, write);
+        let before = self.slots.touch(slot, write);
         access.was_dirty = before.dirty();
         if before.leaving() {
-            self.blocks.slots.stay(slot);
-            self.policy.on_insert(slot, access, &self.blocks.slots);
+            self.slots.stay(slot);
+            self.policy.on_insert(slot, access, &self.slots);
             return;
         }
         if write && !before.dirty() {
-            self.policy.on_dirty(slot, &self.blocks.slots);
+            self.policy.on_dirty(slot, &self.slots);
         }
-        self.policy.on_hit(slot, access, &self.blocks.slots);
+        self.policy.on_hit(slot, access, &self.slots);
     }
 
     /// Gives a free slot to the block of `access`, making room first if there is none.
     #[inline]
     fn place(&mut self, access: &Access, plan: &mut Plan) -> Outcome {
-        if self.blocks.free.is_empty() {
+        if self.slots.full() {
             self.make_room(Some(access), self.batch, plan);
         }
-        let Some(slot) = self.blocks.free.pop() else {
+        let Some(slot) = self.slots.fill(access.block, access.op == Op::Write) else {
             self.refused = Some((access.block, self.inserts));
             return Outcome::NoRoom;
         };
         self.inserts += 1;
-        self.blocks.slots.fill(slot, access.block, access.op == Op::Write);
-        self.blocks.index.insert(access.block, slot);
-        self.policy.on_insert(slot, access, &self.blocks.slots);
+        self.policy.on_insert(slot, access, &self.slots);
         Outcome::Miss(slot)
     }
 
+    #[inline]
     fn make_room(&mut self, incoming: Option<&Access>, want: u32, plan: &mut Plan) {
-        self.victims.clear();
-        self.policy.evict(incoming, want, &self.blocks.slots, &mut self.victims);
-        let mut named = self.victims.slots().iter();
-        for (count, order) in self.victims.counts() {
-            plan.begin_group();
-            named.by_ref().take(count).for_each(|&slot| self.blocks.leave(slot, plan));
-            plan.end_group(order);
-        }
-        named.for_each(|&slot| self.blocks.leave(slot, plan));
+        plan.begin();
+        self.policy.evict(incoming, want, &mut Victims::new(&mut self.slots, plan, false));
     }
 }
 
@@ -280,12 +242,12 @@ pub trait CacheCore: Send {
 impl<P: Policy> CacheCore for Cache<P> {
     #[inline]
     fn access(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome {
-        if let Some(slot) = self.blocks.find(access.block) {
+        if let Some(slot) = self.slots.find(access.block) {
             self.hit(slot, access);
             return Outcome::Hit(slot);
         }
         access.was_dirty = false;
-        match self.policy.admit(access, &self.blocks.slots) {
+        match self.policy.admit(access, &self.slots) {
             Admission::Fill => self.place(access, plan),
             Admission::Bypass => Outcome::Bypass,
         }
@@ -294,7 +256,7 @@ impl<P: Policy> CacheCore for Cache<P> {
     fn retry(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome {
         // Somebody else may have brought the block in meanwhile.
         if self.refused != Some((access.block, self.inserts))
-            && let Some(slot) = self.blocks.find(access.block)
+            && let Some(slot) = self.slots.find(access.block)
         {
             self.hit(slot, access);
             return Outcome::Hit(slot);
@@ -303,43 +265,29 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn destaged(&mut self, slot: Slot) -> bool {
-        let (leaves, current) = self.blocks.slots.end_destage(slot);
+        let (leaves, current) = self.slots.end_destage(slot);
         if leaves {
-            self.blocks.release(slot);
+            self.slots.free(slot);
         } else if current {
-            self.blocks.slots.mark_clean(slot);
-            self.policy.on_clean(slot, &self.blocks.slots);
+            self.slots.mark_clean(slot);
+            self.policy.on_clean(slot, &self.slots);
         }
         leaves
     }
 
     fn destage_failed(&mut self, slot: Slot) {
-        let (leaves, _) = self.blocks.slots.end_destage(slot);
+        let (leaves, _) = self.slots.end_destage(slot);
         if leaves {
-            self.blocks.slots.stay(slot);
-            let mut access = Access::whole(0, self.blocks.slots.block(slot), Op::Write);
+            self.slots.stay(slot);
+            let mut access = Access::whole(0, self.slots.block(slot), Op::Write);
             access.was_dirty = true;
-            self.policy.on_insert(slot, &access, &self.blocks.slots);
+            self.policy.on_insert(slot, &access, &self.slots);
         }
     }
 
     fn idle(&mut self, want: u32, plan: &mut Plan) {
-        let slots = &mut self.blocks.slots;
-        self.victims.clear();
-        self.policy.destage(want, slots, &mut self.victims);
-        let mut destage = |slot: Slot, plan: &mut Plan| {
-            let ready = slots.evictable(slot) && slots.dirty(slot);
-            assert!(ready, "a policy named a slot for destaging that is in use or clean");
-            slots.begin_destage(slot);
-            plan.destages.push(Destage { slot, block: slots.block(slot) });
-        };
-        let mut named = self.victims.slots().iter();
-        for (count, order) in self.victims.counts() {
-            plan.begin_group();
-            named.by_ref().take(count).for_each(|&slot| destage(slot, plan));
-            plan.end_group(order);
-        }
-        named.for_each(|&slot| destage(slot, plan));
+        plan.begin();
+        self.policy.destage(want, &mut Victims::new(&mut self.slots, plan, true));
     }
 
     fn evict(&mut self, want: u32, plan: &mut Plan) {
@@ -349,15 +297,15 @@ impl<P: Policy> CacheCore for Cache<P> {
     fn trim(&mut self, first: Block, count: u64) -> u64 {
         let mut dropped = 0;
         // A trim may cover the whole disk: look at its blocks or at the slots, whichever are fewer.
-        for at in 0..count.min(u64::from(self.blocks.slots.capacity())) {
-            let slot = if count <= u64::from(self.blocks.slots.capacity()) {
-                self.blocks.find(first.after(at))
+        for at in 0..count.min(u64::from(self.slots.capacity())) {
+            let slot = if count <= u64::from(self.slots.capacity()) {
+                self.slots.find(first.after(at))
             } else {
-                Some(Slot(at as u32)).filter(|&slot| self.blocks.slots.holds(slot, first, count))
+                Some(Slot(at as u32)).filter(|&slot| self.slots.holds(slot, first, count))
             };
-            if let Some(slot) = slot.filter(|&slot| !self.blocks.slots.busy(slot)) {
-                self.policy.on_remove(slot, &self.blocks.slots);
-                self.blocks.release(slot);
+            if let Some(slot) = slot.filter(|&slot| !self.slots.busy(slot)) {
+                self.policy.on_remove(slot, &self.slots);
+                self.slots.free(slot);
                 dropped += 1;
             }
         }
@@ -365,15 +313,15 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn pin(&mut self, slot: Slot) {
-        self.blocks.slots.pin(slot);
+        self.slots.pin(slot);
     }
 
     fn unpin(&mut self, slot: Slot) {
-        self.blocks.slots.unpin(slot);
+        self.slots.unpin(slot);
     }
 
     fn lookup(&self, block: Block) -> Option<Slot> {
-        self.blocks.find(block)
+        self.slots.find(block)
     }
 
     fn observe(&mut self, cost: &Cost) {
@@ -385,20 +333,20 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn set_horizon(&mut self, horizon: u64) {
-        self.blocks.slots.set_horizon(horizon);
+        self.slots.set_horizon(horizon);
     }
 
     fn slots(&self) -> &Slots {
-        &self.blocks.slots
+        &self.slots
     }
 
     fn dirty(&self) -> Vec<Destage> {
-        let dirty = self.blocks.slots.iter_live().filter(|&slot| self.blocks.slots.dirty(slot));
-        dirty.map(|slot| Destage { slot, block: self.blocks.slots.block(slot) }).collect()
+        let dirty = self.slots.iter_live().filter(|&slot| self.slots.dirty(slot));
+        dirty.map(|slot| Destage { slot, block: self.slots.block(slot) }).collect()
     }
 
     fn full(&self) -> bool {
-        self.blocks.free.is_empty()
+        self.slots.full()
     }
 
     fn copy(&self) -> Box<dyn CacheCore> {
@@ -406,18 +354,11 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn bytes(&self) -> usize {
-        self.blocks.slots.bytes() + self.blocks.index.bytes() + self.blocks.free.capacity() * 4 + self.policy.bytes()
+        self.slots.bytes() + self.policy.bytes()
     }
 
     fn check(&self) {
-        let live: Vec<Slot> = self.blocks.slots.iter_live().collect();
-        assert_eq!(live.len() + self.blocks.free.len(), self.blocks.slots.capacity() as usize);
-        let dirty = live.iter().filter(|&&slot| self.blocks.slots.dirty(slot)).count();
-        assert_eq!(dirty, self.blocks.slots.dirty_blocks() as usize);
-        assert_eq!(live.len() - dirty, self.blocks.slots.clean_blocks() as usize);
-        for &slot in &live {
-            assert_eq!(self.blocks.find(self.blocks.slots.block(slot)), Some(slot), "a block is not found");
-        }
-        self.policy.check(&self.blocks.slots);
+        self.slots.check();
+        self.policy.check(&self.slots);
     }
 }

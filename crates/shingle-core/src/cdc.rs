@@ -60,7 +60,7 @@ pub trait DirtySide: Clone + Send + 'static {
     /// The group offered last begins to leave.
     fn begin(&mut self, shared: &Shared, slots: &Slots);
     /// Names about `want` blocks of the group. False when the group is finished.
-    fn evict(&mut self, want: u32, shared: &mut Shared, slots: &Slots, out: &mut Victims) -> bool;
+    fn evict(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) -> bool;
     /// As [`Policy::wants_horizon`].
     fn wants_horizon(&self) -> bool {
         false
@@ -127,14 +127,14 @@ impl<D: DirtySide> Cdc<D> {
     }
 
     /// Names up to `want` clean blocks from the cold end.
-    fn evict_clean(&mut self, want: u32, slots: &Slots, out: &mut Victims) -> u32 {
+    fn evict_clean(&mut self, want: u32, out: &mut Victims) -> u32 {
         let (mut next, mut named) = (self.clean.tail(), 0);
         while let Some(slot) = next.map(Slot) {
             if named == want {
                 break;
             }
             next = self.shared.links.towards_head(slot.0);
-            if slots.evictable(slot) {
+            if out.slots().evictable(slot) {
                 self.remove_clean(slot);
                 self.shared.recency.forget(slot);
                 out.push(slot);
@@ -239,7 +239,7 @@ impl<D: DirtySide> Policy for Cdc<D> {
         self.clean.push_head(&mut self.shared.links, slot.0);
     }
 
-    fn evict(&mut self, _: Option<&Access>, want: u32, slots: &Slots, out: &mut Victims) {
+    fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
         let (mut no_clean, mut no_dirty, mut fresh) = (self.clean.is_empty(), false, false);
         // Each turn names victims, ends a phase that has nothing to give, or decides; a side is
         // asked again only if its phase had begun before, so six turns are enough.
@@ -247,18 +247,18 @@ impl<D: DirtySide> Policy for Cdc<D> {
             match self.phase {
                 Phase::Open if no_clean && no_dirty => return,
                 Phase::Open => {
-                    self.phase = self.decide(no_clean, no_dirty, slots);
+                    self.phase = self.decide(no_clean, no_dirty, out.slots());
                     fresh = true;
                 }
                 Phase::Clean { left } => {
-                    let named = self.evict_clean(want, slots, out);
+                    let named = self.evict_clean(want, out);
                     let left = left + u64::from(named);
                     let over = self.clean.is_empty() || left >= self.clean_group || named == 0;
                     self.phase = if over { Phase::Open } else { Phase::Clean { left } };
                     no_clean = named == 0;
                 }
                 Phase::Dirty => {
-                    if !self.dirty.evict(want, &mut self.shared, slots, out) {
+                    if !self.dirty.evict(want, &mut self.shared, out) {
                         self.phase = Phase::Open;
                     }
                     no_dirty = fresh && out.is_empty();

@@ -13,7 +13,6 @@ pub mod buckets;
 pub mod cache;
 pub mod cdc;
 pub mod gated;
-mod index;
 pub mod list;
 pub mod order;
 pub mod params;

@@ -64,9 +64,9 @@ impl<O: Order> Policy for Plain<O> {
     }
 
     #[inline]
-    fn evict(&mut self, _: Option<&Access>, want: u32, slots: &Slots, out: &mut Victims) {
+    fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
         for _ in 0..want {
-            let Some(slot) = self.0.pop(slots) else { return };
+            let Some(slot) = self.0.pop(out.slots()) else { return };
             out.push(slot);
         }
     }

@@ -13,7 +13,7 @@ macro_rules! policies {
 }
 
 policies! {
-    none => none::None,
+    none => none::NoCache,
     lru => Plain<lru::Lru>,
     lru_band => lru_band::LruBand,
     most => most::Most,

@@ -1,5 +1,6 @@
 //! The seam for cache policies: a policy orders the blocks and names who leaves.
 
+use crate::cache::Plan;
 use crate::params::{Param, Params};
 use crate::slots::Slots;
 use crate::units::{Block, Nanos, Op, Request, Slot};
@@ -51,57 +52,61 @@ pub enum WriteOrder {
     AsGiven,
 }
 
-/// What a policy names: slots in groups, each written in its own order. Without a word on groups
-/// all are one group, written by address.
-#[derive(Clone, Debug, Default)]
-pub struct Victims {
-    slots: Vec<Slot>,
-    groups: Vec<(usize, WriteOrder)>, // (end within `slots`, order)
+/// Takes the names of those who leave. Without a word on groups all are one group, written by
+/// address.
+#[derive(Debug)]
+pub struct Victims<'a> {
+    slots: &'a mut Slots,
+    plan: &'a mut Plan,
+    named: u32,
+    stay: bool,
 }
 
-impl Victims {
-    pub(crate) fn with_capacity(slots: usize) -> Victims {
-        Victims { slots: Vec::with_capacity(slots), groups: Vec::with_capacity(slots.min(64)) }
+impl<'a> Victims<'a> {
+    /// With `stay`, what is named is written and stays.
+    #[inline]
+    pub(crate) fn new(slots: &'a mut Slots, plan: &'a mut Plan, stay: bool) -> Victims<'a> {
+        Victims { slots, plan, named: 0, stay }
     }
 
-    /// Names one more victim of the group under way.
+    /// The slots, as they are now.
+    #[must_use]
+    #[inline]
+    pub fn slots(&self) -> &Slots {
+        self.slots
+    }
+
+    /// Names `slot`, which the policy has forgotten: a clean block is gone with this, a dirty one
+    /// is on its way. From here on the slot tells nothing of what was in it.
+    ///
+    /// # Panics
+    /// If the slot is not [`Slots::evictable`].
     #[inline]
     pub fn push(&mut self, slot: Slot) {
-        self.slots.push(slot);
+        self.named += 1;
+        if self.stay {
+            self.plan.write(slot, self.slots);
+        } else {
+            self.plan.leave(slot, self.slots);
+        }
     }
 
     /// Ends a group: the victims named since the last end are written in `order`.
     pub fn end_group(&mut self, order: WriteOrder) {
-        self.groups.push((self.slots.len(), order));
+        self.plan.end_group(order);
     }
 
     /// Victims named so far.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.slots.len()
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.named
     }
 
     /// Whether no victim has been named.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.slots.clear();
-        self.groups.clear();
-    }
-
-    #[inline]
-    pub(crate) fn slots(&self) -> &[Slot] {
-        &self.slots
-    }
-
-    /// Victims in each group that was ended, and its order.
-    #[inline]
-    pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, WriteOrder)> + '_ {
-        let mut start = 0;
-        self.groups.iter().map(move |&(end, order)| (end - core::mem::replace(&mut start, end), order))
+        self.named == 0
     }
 }
 
@@ -191,12 +196,12 @@ pub trait Policy: Clone + Send + 'static {
     /// a policy that empties zones may name many more. Named slots are forgotten. Called only with
     /// a full cache or by an executor that wants clean room early; `incoming` is the access that
     /// needs the room, if there is one.
-    fn evict(&mut self, incoming: Option<&Access>, want: u32, slots: &Slots, out: &mut Victims);
+    fn evict(&mut self, incoming: Option<&Access>, want: u32, out: &mut Victims);
 
     /// Names up to `want` dirty evictable slots to be written in idle time. They stay in the cache
     /// and in the policy.
-    fn destage(&mut self, want: u32, slots: &Slots, out: &mut Victims) {
-        let _ = (want, slots, out);
+    fn destage(&mut self, want: u32, out: &mut Victims) {
+        let _ = (want, out);
     }
 
     /// What an I/O on the disk really took.

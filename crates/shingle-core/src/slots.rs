@@ -37,26 +37,32 @@ pub struct DriveView {
 /// One slot. 16 bytes: four slots share a cache line of the CPU.
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    block: Block,
+    /// Low 48 bits: the block, of disks up to 2^60 bytes.
+    block: u64,
     zone: Zone,
-    state: u8,
-    pins: u8,
+    /// The next slot of the same hash, or the next free one.
+    chain: Slot,
 }
 
+const BLOCK_BITS: u64 = (1 << 48) - 1;
+
 /// Holds a block.
-const LIVE: u8 = 1;
+const LIVE: u64 = 1 << 48;
 /// Holds data the disk does not have yet.
-const DIRTY: u8 = 2;
-/// Named as a victim: the policy has forgotten it, the index still finds it.
-const LEAVING: u8 = 4;
+const DIRTY: u64 = 1 << 49;
+/// Named as a victim: the policy has forgotten it, but it is still found.
+const LEAVING: u64 = 1 << 50;
 /// Its data is on its way to the disk.
-const DESTAGING: u8 = 8;
+const DESTAGING: u64 = 1 << 51;
 /// Written again since its destage began.
-const REWRITTEN: u8 = 16;
+const REWRITTEN: u64 = 1 << 52;
+/// One I/O under way: the top byte counts them.
+const PIN: u64 = 1 << 56;
+const PINS: u64 = 0xFF << 56;
 
 /// What a slot was before it was touched.
 #[derive(Clone, Copy)]
-pub(crate) struct Before(u8);
+pub(crate) struct Before(u64);
 
 impl Before {
     #[inline]
@@ -70,10 +76,13 @@ impl Before {
     }
 }
 
-/// All slots of a cache, indexed by [`Slot`].
+/// All slots of a cache, indexed by [`Slot`], and found by block through a chained hash table: the
+/// chains run through the records, which a hit needs anyway.
 #[derive(Clone, Debug)]
 pub struct Slots {
     records: Vec<Record>,
+    heads: Vec<Slot>,
+    free: Slot,
     view: DriveView,
     dirty: u32,
     clean: u32,
@@ -83,9 +92,23 @@ pub struct Slots {
 
 impl Slots {
     pub(crate) fn new(capacity: u32, view: DriveView) -> Slots {
-        let empty = Record { block: Block(0), zone: Zone(0), state: 0, pins: 0 };
-        let records = vec![empty; capacity as usize];
-        Slots { records, view, dirty: 0, clean: 0, destaged: 0, horizon: None }
+        assert!(capacity < u32::MAX, "slots are numbered with 32 bits");
+        // All slots are free, the first at the head.
+        let record = |slot| Record {
+            block: 0,
+            zone: Zone(0),
+            chain: if slot + 1 < capacity { Slot(slot + 1) } else { Slot::NONE },
+        };
+        Slots {
+            records: (0..capacity).map(record).collect(),
+            heads: vec![Slot::NONE; (capacity as usize).next_power_of_two()],
+            free: if capacity > 0 { Slot(0) } else { Slot::NONE },
+            view,
+            dirty: 0,
+            clean: 0,
+            destaged: 0,
+            horizon: None,
+        }
     }
 
     /// Slots in the cache.
@@ -98,7 +121,7 @@ impl Slots {
     #[must_use]
     #[inline]
     pub fn block(&self, slot: Slot) -> Block {
-        self.records[slot.index()].block
+        Block(self.records[slot.index()].block & BLOCK_BITS)
     }
 
     /// The zone of the block in `slot`. Zone 0 if the policy asked for no zones.
@@ -119,8 +142,7 @@ impl Slots {
     #[must_use]
     #[inline]
     pub fn evictable(&self, slot: Slot) -> bool {
-        let record = &self.records[slot.index()];
-        record.pins == 0 && record.state & (LIVE | LEAVING | DESTAGING) == LIVE
+        may_be_named(self.records[slot.index()].block)
     }
 
     /// Dirty blocks in the cache, those on their way out included.
@@ -168,53 +190,95 @@ impl Slots {
     }
 
     #[inline]
-    fn has(&self, slot: Slot, state: u8) -> bool {
-        self.records[slot.index()].state & state != 0
+    fn has(&self, slot: Slot, state: u64) -> bool {
+        self.records[slot.index()].block & state != 0
     }
 
     #[inline]
-    fn state(&mut self, slot: Slot) -> &mut u8 {
-        &mut self.records[slot.index()].state
+    fn state(&mut self, slot: Slot) -> &mut u64 {
+        &mut self.records[slot.index()].block
+    }
+
+    #[inline]
+    fn bucket(&self, block: Block) -> usize {
+        let hash = (block.0 ^ (block.0 >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (hash >> 32) as usize & (self.heads.len() - 1)
+    }
+
+    /// The slot that holds `block`.
+    #[inline]
+    pub(crate) fn find(&self, block: Block) -> Option<Slot> {
+        let mut slot = self.heads[self.bucket(block)];
+        while slot != Slot::NONE {
+            let record = &self.records[slot.index()];
+            if record.block & BLOCK_BITS == block.0 {
+                return Some(slot);
+            }
+            slot = record.chain;
+        }
+        None
     }
 
     // ── Transitions, for the cache core only ─────────────────────────────────────────────────
 
+    /// Whether no slot is free.
     #[inline]
-    pub(crate) fn fill(&mut self, slot: Slot, block: Block, dirty: bool) {
-        let zone = self.view.zones.as_ref().map_or(Zone(0), |zones| zones.zone(block));
-        let state = if dirty { LIVE | DIRTY } else { LIVE };
-        self.records[slot.index()] = Record { block, zone, state, pins: 0 };
-        *(if dirty { &mut self.dirty } else { &mut self.clean }) += 1;
+    pub(crate) fn full(&self) -> bool {
+        self.free == Slot::NONE
     }
 
-    /// Frees a live `slot`; returns the block it held.
+    /// Gives a free slot to `block`, which is in none.
     #[inline]
-    pub(crate) fn free(&mut self, slot: Slot) -> Block {
+    pub(crate) fn fill(&mut self, block: Block, dirty: bool) -> Option<Slot> {
+        let slot = self.free.some()?;
+        assert!(block.0 <= BLOCK_BITS, "a disk has less than 2^48 blocks");
+        let zone = self.view.zones.as_ref().map_or(Zone(0), |zones| zones.zone(block));
+        let state = if dirty { LIVE | DIRTY } else { LIVE };
+        *(if dirty { &mut self.dirty } else { &mut self.clean }) += 1;
+        let bucket = self.bucket(block);
         let record = &mut self.records[slot.index()];
-        *(if record.state & DIRTY == 0 { &mut self.clean } else { &mut self.dirty }) -= 1;
-        record.state = 0;
-        record.block
+        self.free = record.chain;
+        *record = Record { block: block.0 | state, zone, chain: self.heads[bucket] };
+        self.heads[bucket] = slot;
+        Some(slot)
+    }
+
+    /// Frees a live `slot`.
+    #[inline]
+    pub(crate) fn free(&mut self, slot: Slot) {
+        let Record { block: state, chain, .. } = self.records[slot.index()];
+        *(if state & DIRTY == 0 { &mut self.clean } else { &mut self.dirty }) -= 1;
+        let bucket = self.bucket(Block(state & BLOCK_BITS));
+        if self.heads[bucket] == slot {
+            self.heads[bucket] = chain;
+        } else {
+            let mut before = self.heads[bucket];
+            while self.records[before.index()].chain != slot {
+                before = self.records[before.index()].chain;
+            }
+            self.records[before.index()].chain = chain;
+        }
+        self.records[slot.index()] = Record { block: 0, zone: Zone(0), chain: self.free };
+        self.free = slot;
     }
 
     /// A policy has named `slot`: a clean one is freed, a dirty one begins its destage and leaves
-    /// when that is done. Returns its block and whether it was freed.
+    /// when that is done. Returns its block if it is dirty.
     ///
     /// # Panics
     /// If the slot may not be named.
     #[inline]
-    pub(crate) fn leave(&mut self, slot: Slot) -> (Block, bool) {
-        let record = &mut self.records[slot.index()];
-        let free = record.pins == 0 && record.state & (LIVE | LEAVING | DESTAGING) == LIVE;
-        assert!(free, "a policy named a slot that is in use");
-        let dirty = record.state & DIRTY != 0;
-        if dirty {
-            record.state |= DESTAGING | LEAVING;
-            self.destaged += 1;
-        } else {
-            record.state = 0;
-            self.clean -= 1;
+    pub(crate) fn leave(&mut self, slot: Slot) -> Option<Block> {
+        let state = self.state(slot);
+        assert!(may_be_named(*state), "a policy named a slot that is in use");
+        if *state & DIRTY == 0 {
+            self.free(slot);
+            return None;
         }
-        (record.block, !dirty)
+        *state |= DESTAGING | LEAVING;
+        let block = Block(*state & BLOCK_BITS);
+        self.destaged += 1;
+        Some(block)
     }
 
     /// Marks `slot` as accessed, as written with `write`. Returns what it was before.
@@ -234,6 +298,8 @@ impl Slots {
 
     /// `slot` is about to be written to the disk and stays.
     pub(crate) fn begin_destage(&mut self, slot: Slot) {
+        let ready = self.evictable(slot) && self.dirty(slot);
+        assert!(ready, "a policy named a slot for destaging that is in use or clean");
         *self.state(slot) |= DESTAGING;
         self.destaged += 1;
     }
@@ -271,17 +337,17 @@ impl Slots {
     }
 
     pub(crate) fn busy(&self, slot: Slot) -> bool {
-        self.has(slot, DESTAGING) || self.records[slot.index()].pins > 0
+        self.has(slot, DESTAGING | PINS)
     }
 
     pub(crate) fn pin(&mut self, slot: Slot) {
-        let pins = &mut self.records[slot.index()].pins;
-        *pins = pins.checked_add(1).expect("more I/O on one slot than can be counted");
+        let state = self.state(slot);
+        *state = state.checked_add(PIN).expect("more I/O on one slot than can be counted");
     }
 
     pub(crate) fn unpin(&mut self, slot: Slot) {
-        let pins = &mut self.records[slot.index()].pins;
-        *pins = pins.checked_sub(1).expect("a slot was unpinned that was not pinned");
+        let state = self.state(slot);
+        *state = state.checked_sub(PIN).expect("a slot was unpinned that was not pinned");
     }
 
     /// Slots that hold a block.
@@ -290,6 +356,61 @@ impl Slots {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.records.len() * size_of::<Record>()
+        self.records.len() * size_of::<Record>() + self.heads.len() * size_of::<Slot>()
+    }
+
+    /// Panics unless each slot is found by its block or is free, and the counts are right.
+    pub(crate) fn check(&self) {
+        let free = core::iter::successors(self.free.some(), |slot| {
+            assert!(!self.live(*slot), "a free slot holds a block");
+            self.records[slot.index()].chain.some()
+        });
+        let free = free.take(self.records.len() + 1).count();
+        let live = self.iter_live().count();
+        let dirty = self.iter_live().filter(|&slot| self.dirty(slot)).count();
+        assert_eq!(live + free, self.records.len(), "slots were lost");
+        assert_eq!((dirty, live - dirty), (self.dirty as usize, self.clean as usize));
+        for slot in self.iter_live() {
+            assert_eq!(self.find(self.block(slot)), Some(slot), "a block is not found");
+        }
+    }
+}
+
+/// Whether a slot in this state holds a block and no I/O is under way on it.
+#[inline]
+fn may_be_named(state: u64) -> bool {
+    state & (PINS | LIVE | LEAVING | DESTAGING) == LIVE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn slots_are_a_map_of_bounded_size(
+            ops in prop::collection::vec((any::<bool>(), 0u64..40), 0..300),
+        ) {
+            let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
+            let mut slots = Slots::new(16, DriveView { zones: None, buffer_blocks: 0, costs });
+            let mut model = BTreeMap::new();
+            for (insert, key) in ops {
+                let block = Block(key * 0x1_0001_0001); // far apart: some share a bucket
+                if insert && !model.contains_key(&block) {
+                    prop_assert_eq!(slots.full(), model.len() == 16);
+                    if let Some(slot) = slots.fill(block, key % 2 == 0) {
+                        model.insert(block, slot);
+                    }
+                } else if !insert && let Some(slot) = model.remove(&block) {
+                    slots.free(slot);
+                }
+                slots.check();
+                for block in (0..40).map(|key| Block(key * 0x1_0001_0001)) {
+                    prop_assert_eq!(slots.find(block), model.get(&block).copied());
+                }
+            }
+        }
     }
 }

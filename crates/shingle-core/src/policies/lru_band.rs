@@ -24,10 +24,11 @@ impl LruBand {
     }
 
     /// Names the cached blocks of the band of `slot`, itself among them.
-    fn evict_band(&mut self, slot: Slot, slots: &Slots, out: &mut Victims) {
-        let mut next = self.bands[slots.zone(slot).index()].tail();
+    fn evict_band(&mut self, slot: Slot, out: &mut Victims) {
+        let mut next = self.bands[out.slots().zone(slot).index()].tail();
         while let Some(member) = next.map(Slot) {
             next = self.members.towards_head(member.0);
+            let slots = out.slots();
             if slots.evictable(member) && (slots.dirty(member) || !self.keep_clean) {
                 self.forget(member, slots);
                 out.push(member);
@@ -71,12 +72,13 @@ impl Policy for LruBand {
         self.forget(slot, slots);
     }
 
-    fn evict(&mut self, _: Option<&Access>, want: u32, slots: &Slots, out: &mut Victims) {
-        while out.len() < want as usize {
+    fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
+        while out.len() < want {
+            let slots = out.slots();
             let coldest = self.lru.from_tail(&self.order).map(Slot).find(|&s| slots.evictable(s));
             let Some(slot) = coldest else { return };
             if slots.dirty(slot) {
-                self.evict_band(slot, slots, out);
+                self.evict_band(slot, out);
             } else {
                 self.forget(slot, slots);
                 out.push(slot);

@@ -47,14 +47,14 @@ impl Most {
     }
 
     /// Names up to `most` evictable blocks of `zone`, least recently used first.
-    fn evict_from(&mut self, zone: Zone, most: u32, slots: &Slots, out: &mut Victims) -> u32 {
+    fn evict_from(&mut self, zone: Zone, most: u32, out: &mut Victims) -> u32 {
         let (mut next, mut named) = (self.zones[zone.index()].tail(), 0);
         while let Some(slot) = next.map(Slot)
             && named < most
         {
             next = self.links.towards_head(slot.0);
-            if slots.evictable(slot) {
-                self.forget(slot, slots);
+            if out.slots().evictable(slot) {
+                self.forget(slot, out.slots());
                 out.push(slot);
                 named += 1;
             }
@@ -72,18 +72,18 @@ impl Most {
 
     /// The prototype's step: part of a zone; the next zone is chosen when this one is exhausted, or
     /// when a multiple of the buffer has left it.
-    fn evict_step(&mut self, want: u32, slots: &Slots, out: &mut Victims) {
-        let buffer = slots.drive().buffer_blocks.max(1);
+    fn evict_step(&mut self, want: u32, out: &mut Victims) {
+        let buffer = out.slots().drive().buffer_blocks.max(1);
         let current = self.current.filter(|&(_, left)| left % buffer != 0);
         if let Some((zone, left)) = current {
-            let named = self.evict_from(zone, want, slots, out);
+            let named = self.evict_from(zone, want, out);
             self.current = Some((zone, left + u64::from(named)));
             if named > 0 {
                 return;
             }
         }
-        if let Some(zone) = self.choose(slots) {
-            let named = self.evict_from(zone, want, slots, out);
+        if let Some(zone) = self.choose(out.slots()) {
+            let named = self.evict_from(zone, want, out);
             self.current = Some((zone, u64::from(named)));
         }
     }
@@ -159,13 +159,13 @@ impl Policy for Most {
         self.score(slots.zone(slot), -i32::from(!self.score_all));
     }
 
-    fn evict(&mut self, _: Option<&Access>, want: u32, slots: &Slots, out: &mut Victims) {
+    fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
         if !self.whole_zone {
-            return self.evict_step(want, slots, out);
+            return self.evict_step(want, out);
         }
-        while out.len() < want as usize {
-            let Some(zone) = self.choose(slots) else { return };
-            self.evict_from(zone, u32::MAX, slots, out);
+        while out.len() < want {
+            let Some(zone) = self.choose(out.slots()) else { return };
+            self.evict_from(zone, u32::MAX, out);
         }
     }
 

@@ -7,14 +7,14 @@ use crate::units::Slot;
 
 /// Admits nothing.
 #[derive(Clone, Debug)]
-pub struct None;
+pub struct NoCache;
 
-impl Policy for None {
+impl Policy for NoCache {
     const NAME: &'static str = "none";
     const ABOUT: &'static str = "no cache: the disk serves everything";
 
     fn new(_: &Params, _: &Slots) -> Self {
-        None
+        NoCache
     }
 
     fn admit(&mut self, _: &Access, _: &Slots) -> Admission {
@@ -27,7 +27,7 @@ impl Policy for None {
 
     fn on_remove(&mut self, _: Slot, _: &Slots) {}
 
-    fn evict(&mut self, _: core::option::Option<&Access>, _: u32, _: &Slots, _: &mut Victims) {}
+    fn evict(&mut self, _: Option<&Access>, _: u32, _: &mut Victims) {}
 
     fn bytes(&self) -> usize {
         0

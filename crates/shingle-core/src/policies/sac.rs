@@ -135,7 +135,6 @@ impl Cycles {
         zone: Zone,
         want: u32,
         shared: &mut Shared,
-        slots: &Slots,
         out: &mut Victims,
     ) -> u64 {
         let (mut next, mut named) = (self.zones[zone.index()].dirty.tail(), 0);
@@ -143,8 +142,8 @@ impl Cycles {
             && named < u64::from(want)
         {
             next = shared.links.towards_head(slot.0);
-            if slots.evictable(slot) {
-                self.remove(slot, shared.recency.cold(slot), shared, slots);
+            if out.slots().evictable(slot) {
+                self.remove(slot, shared.recency.cold(slot), shared, out.slots());
                 shared.recency.forget(slot);
                 out.push(slot);
                 named += 1;
@@ -284,12 +283,12 @@ impl DirtySide for Cycles {
         }
     }
 
-    fn evict(&mut self, want: u32, shared: &mut Shared, slots: &Slots, out: &mut Victims) -> bool {
+    fn evict(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) -> bool {
         let mut named = 0;
         while named == 0
             && let Some(zone) = self.coldest_target(shared)
         {
-            named = self.evict_from(zone, want, shared, slots, out);
+            named = self.evict_from(zone, want, shared, out);
             if let Some(tail) = self.zones[zone.index()].dirty.tail() {
                 self.zones[zone.index()].queued = true;
                 let entry = Reverse((shared.recency.stamp(Slot(tail)), zone.0));
@@ -303,7 +302,7 @@ impl DirtySide for Cycles {
         let exhausted = targets.all(|zone| self.zones[zone.index()].dirty.is_empty());
         let over = exhausted || named == 0 || self.rule2 && self.written >= self.cycle_blocks;
         if over {
-            self.end_cycle(slots.destaged() + named);
+            self.end_cycle(out.slots().destaged());
         }
         !over
     }
