@@ -253,6 +253,7 @@ impl<P: Policy> CacheCore for Cache<P> {
         }
     }
 
+    #[inline]
     fn retry(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome {
         // Somebody else may have brought the block in meanwhile.
         if self.refused != Some((access.block, self.inserts))
@@ -264,6 +265,7 @@ impl<P: Policy> CacheCore for Cache<P> {
         self.place(access, plan)
     }
 
+    #[inline]
     fn destaged(&mut self, slot: Slot) -> bool {
         let (leaves, current) = self.slots.end_destage(slot);
         if leaves {

@@ -42,7 +42,7 @@ pub struct Entry {
     pub zoning: Zoning,
     /// Its parameters.
     pub params: &'static [Param],
-    make: fn(&Params, Slots, u32) -> Box<dyn CacheCore>,
+    make: fn(&Params, &Setup) -> Result<Box<dyn CacheCore>, MakeError>,
 }
 
 impl Entry {
@@ -54,7 +54,7 @@ impl Entry {
             about: P::ABOUT,
             zoning: P::ZONING,
             params: P::PARAMS,
-            make: |params, slots, batch| Box::new(Cache::new(P::new(params, &slots), slots, batch)),
+            make: |params, setup| Ok(Box::new(build::<P>(params, setup)?)),
         }
     }
 
@@ -64,25 +64,34 @@ impl Entry {
     /// If the policy needs to know the bands of a disk that has none, or its zones are so small
     /// that they cannot be numbered.
     pub fn make(&self, params: &Params, setup: &Setup) -> Result<Box<dyn CacheCore>, MakeError> {
-        let zones = match self.zoning {
-            Zoning::None => None,
-            Zoning::Fixed => {
-                let zone_blocks = params.blocks("zone");
-                if setup.disk_blocks / zone_blocks >= u64::from(u32::MAX) - 1 {
-                    return Err(MakeError::TooManyZones { policy: self.name });
-                }
-                Some(ZoneMap::fixed(zone_blocks, setup.disk_blocks))
-            }
-            Zoning::Bands => match setup.bands {
-                Some(bands) => Some(bands.clone()),
-                None => return Err(MakeError::NoBands { policy: self.name }),
-            },
-        };
-        let view = DriveView { zones, buffer_blocks: setup.buffer_blocks, costs: setup.costs };
-        let slots = Slots::new(setup.cache_blocks, view);
-        let batch = u32::try_from(setup.cache.count("batch")).unwrap_or(u32::MAX);
-        Ok((self.make)(params, slots, batch.clamp(1, setup.cache_blocks.max(1))))
+        (self.make)(params, setup)
     }
+}
+
+/// An empty cache under policy `P`.
+///
+/// # Errors
+/// As [`Entry::make`].
+pub fn build<P: Policy>(params: &Params, setup: &Setup) -> Result<Cache<P>, MakeError> {
+    let zones = match P::ZONING {
+        Zoning::None => None,
+        Zoning::Fixed => {
+            let zone_blocks = params.blocks("zone");
+            if setup.disk_blocks / zone_blocks >= u64::from(u32::MAX) - 1 {
+                return Err(MakeError::TooManyZones { policy: P::NAME });
+            }
+            Some(ZoneMap::fixed(zone_blocks, setup.disk_blocks))
+        }
+        Zoning::Bands => match setup.bands {
+            Some(bands) => Some(bands.clone()),
+            None => return Err(MakeError::NoBands { policy: P::NAME }),
+        },
+    };
+    let view = DriveView { zones, buffer_blocks: setup.buffer_blocks, costs: setup.costs };
+    let slots = Slots::new(setup.cache_blocks, view);
+    let batch = u32::try_from(setup.cache.count("batch")).unwrap_or(u32::MAX);
+    let batch = batch.clamp(1, setup.cache_blocks.max(1));
+    Ok(Cache::new(P::new(params, &slots), slots, batch))
 }
 
 /// Why a cache could not be made. Displays as one line.

@@ -9,11 +9,15 @@
 
 use std::time::Instant;
 
-use shingle_core::cache::{CacheCore, Outcome, Plan};
+use shingle_core::cache::{Cache, CacheCore, Outcome, Plan};
+use shingle_core::order::Plain;
+use shingle_core::params::Params;
+use shingle_core::policies::lru::Lru;
 use shingle_core::policy::Access;
-use shingle_core::registry::Registry;
+use shingle_core::registry::{CACHE_PARAMS, Registry, Setup, build};
 use shingle_core::size;
-use shingle_core::units::{Block, Op, Request};
+use shingle_core::slots::Costs;
+use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_drive::registry::Timing;
 use shingle_sim::experiment::{Options, Trace, plan};
 use shingle_sim::system::Pacing;
@@ -70,7 +74,7 @@ fn measure(spec: &str, cache: &str, repeats: usize) -> Result<(), Box<dyn std::e
             let reference_hits = std::hint::black_box(reference(&trace.requests, slots));
             let reference_time = begun.elapsed().as_secs_f64();
             let (time, result) = match drive {
-                None => core_alone(&trace.requests, policy, slots),
+                None => core_alone(&trace.requests, slots),
                 Some(drive) => simulated(&trace, policy, drive, timing, cache)?,
             };
             if drive.is_none() && policy == "lru" {
@@ -93,11 +97,7 @@ fn measure(spec: &str, cache: &str, repeats: usize) -> Result<(), Box<dyn std::e
     Ok(())
 }
 
-fn registry_cache(policy: &str, slots: u32) -> Box<dyn CacheCore> {
-    use shingle_core::params::Params;
-    use shingle_core::registry::{CACHE_PARAMS, Setup};
-    use shingle_core::slots::Costs;
-    use shingle_core::units::Nanos;
+fn lru(slots: u32) -> Cache<Plain<Lru>> {
     let cache = Params::new(CACHE_PARAMS);
     let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
     let setup = Setup {
@@ -108,14 +108,12 @@ fn registry_cache(policy: &str, slots: u32) -> Box<dyn CacheCore> {
         costs,
         cache: &cache,
     };
-    let registry = Registry::default();
-    let entry = registry.get(policy).expect("a built-in policy");
-    entry.make(&Params::new(entry.params), &setup).expect("it needs no bands")
+    build(&Params::new(&[]), &setup).expect("LRU needs no bands")
 }
 
 /// The cache without devices. Returns its hits.
-fn core_alone(requests: &[Request], policy: &str, slots: u32) -> (f64, u64) {
-    let mut cache = registry_cache(policy, slots);
+fn core_alone(requests: &[Request], slots: u32) -> (f64, u64) {
+    let mut cache = lru(slots);
     let (mut plan, mut hits) = (Plan::default(), 0);
     let begun = Instant::now();
     for (number, request) in requests.iter().enumerate() {
