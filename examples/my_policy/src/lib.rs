@@ -51,12 +51,12 @@ impl QuietZones {
     }
 
     /// Names every block of `zone` that may leave.
-    fn evict_zone(&mut self, zone: Zone, slots: &Slots, out: &mut Victims) {
+    fn evict_zone(&mut self, zone: Zone, out: &mut Victims) {
         let mut next = self.zones[zone.index()].tail();
         while let Some(slot) = next.map(Slot) {
             next = self.members.towards_head(slot.0);
-            if slots.evictable(slot) {
-                self.forget(slot, slots);
+            if out.slots().evictable(slot) {
+                self.forget(slot, out.slots());
                 out.push(slot);
             }
         }
@@ -114,15 +114,15 @@ impl Policy for QuietZones {
         self.forget(slot, slots);
     }
 
-    fn evict(&mut self, _: Option<&Access>, want: u32, slots: &Slots, out: &mut Victims) {
+    fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
         self.forgive_one();
-        while out.len() < want as usize {
+        while out.len() < want {
             let gives = |zone: &Zone| {
                 let mut members = self.zones[zone.index()].from_tail(&self.members).map(Slot);
-                members.any(|slot| slots.evictable(slot))
+                members.any(|slot| out.slots().evictable(slot))
             };
             let Some(zone) = self.scores.descending().find(gives) else { return };
-            self.evict_zone(zone, slots, out);
+            self.evict_zone(zone, out);
         }
     }
 
