@@ -362,6 +362,10 @@ impl Run {
         self.done = self.done.max(done);
         if request.op == Op::Trim {
             self.trimmed += cached - self.cached();
+            let mut whole = (0..request.blocks()).map(|place| request.first().after(place));
+            let kept =
+                |block| !request.partial(block) && self.system.cache().lookup(block).is_some();
+            assert!(!whole.any(kept), "a trimmed block stays in the cache");
         }
         let filled = self.system.snapshot().host.fills - before.host.fills;
         assert!(fills.contains(&filled), "{filled} fills, not {fills:?}");
