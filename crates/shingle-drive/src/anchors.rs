@@ -283,6 +283,7 @@ struct Raw {
     onset: u64,
     /// Seconds for each 50 K writes.
     seconds: [u16; 10],
+    /// A parameter was inferred from its rows after the cliff.
     fitted: bool,
     note: &'static str,
 }
@@ -300,16 +301,11 @@ static RAW: [Raw; 7] = [
     },
     Raw {
         fitted: true,
+        note: "that a cleaning collects no more than so much was inferred from this row",
         ..raw("8 GB", 8 * GIB, 190_000, [15, 15, 16, 97, 411, 461, 442, 410, 435, 405])
     },
-    Raw {
-        note: "the disk moves a block for less than at 8 GB; the model costs the same at both",
-        ..raw("32 GB", 32 * GIB, 183_000, [14, 15, 15, 143, 376, 361, 367, 364, 370, 380])
-    },
-    Raw {
-        fitted: true,
-        ..raw("128 GB", 128 * GIB, 180_000, [15, 15, 14, 352, 740, 644, 577, 527, 490, 468])
-    },
+    raw("32 GB", 32 * GIB, 183_000, [14, 15, 15, 143, 376, 361, 367, 364, 370, 380]),
+    raw("128 GB", 128 * GIB, 180_000, [15, 15, 14, 352, 740, 644, 577, 527, 490, 468]),
     raw("512 GB", 512 * GIB, 178_000, [15, 15, 16, 1090, 2399, 2037, 1802, 1622, 1491, 1413]),
 ];
 
@@ -373,24 +369,6 @@ fn raw_model(published: &Raw, settings: &Settings) -> RawModel {
         *seconds = load.now.since(start).as_secs_f64();
     }
     model
-}
-
-/// How far the fitted rows are off with some settings: the root mean square of the logarithms of
-/// model over measurement, after the cliff. What a fit makes least.
-///
-/// # Panics
-/// If the settings do not suit the drive.
-#[must_use]
-pub fn misfit(settings: &Settings) -> f64 {
-    let (mut sum, mut rows) = (0.0, 0);
-    for published in RAW.iter().filter(|raw| raw.fitted) {
-        let model = raw_model(published, settings);
-        for at in published.segments_before_cliff() + 1..published.seconds.len() {
-            sum += (model.seconds[at] / f64::from(published.seconds[at])).ln().powi(2);
-            rows += 1;
-        }
-    }
-    (sum / real(rows)).sqrt()
 }
 
 /// 8 KB random writes. The paper's conventional disk, of 500 GB, cannot have been written over 1 TB:

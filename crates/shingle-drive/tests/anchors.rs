@@ -1,23 +1,11 @@
 //! The models stay where they were put.
 
-use shingle_drive::anchors::{Role, anchors, misfit};
-use shingle_drive::registry::Settings;
-
-#[test]
-fn the_fitted_rows_stay_fitted() {
-    let misfit = misfit(&Settings::default());
-    assert!(misfit < 0.05, "the fit was to 3.3 %, now {:.1} %", misfit * 100.0);
-}
+use shingle_drive::anchors::{Role, anchors};
 
 /// Rows known to miss their aim, by how they begin. A row that leaves this list is good news.
-const MISSES: [&str; 3] = [
-    "4 KB random writes over 2 GB: ",
-    "4 KB random writes over 32 GB: ",
-    "8 KB random writes over 56 GB",
-];
+const MISSES: [&str; 2] = ["4 KB random writes over 2 GB: ", "8 KB random writes over 56 GB"];
 
 #[test]
-#[ignore = "takes half a minute: cargo test --release -p shingle-drive -- --ignored"]
 fn every_anchor_holds_but_those_known_not_to() {
     let rows = anchors(&mut |_| ());
     assert!(rows.iter().any(|row| row.role == Role::Fit));
