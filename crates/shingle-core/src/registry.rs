@@ -42,8 +42,10 @@ pub struct Entry {
     pub zoning: Zoning,
     /// Its parameters.
     pub params: &'static [Param],
-    make: fn(&Params, &Setup) -> Result<Box<dyn CacheCore>, MakeError>,
+    make: Make,
 }
+
+type Make = fn(&Params, &Setup) -> Result<Box<dyn CacheCore>, MakeError>;
 
 impl Entry {
     /// The entry of policy `P`.

@@ -36,8 +36,10 @@ pub fn parse_blocks(text: &str) -> Result<u64, String> {
     parse_bytes(text).map(|bytes| bytes.div_ceil(BLOCK_BYTES))
 }
 
-/// `number · factor` of a decimal number without sign, in integers, rounded down.
-pub(crate) fn scaled(number: &str, factor: u64) -> Option<u64> {
+/// `number · factor` of a decimal number without sign, in integers, rounded down. `None` if it is
+/// no such number or does not fit.
+#[must_use]
+pub fn scaled(number: &str, factor: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() && fraction.is_empty() || fraction.len() > 18 {
         return None;

@@ -13,7 +13,6 @@ pub mod error;
 pub mod format;
 pub mod input;
 pub mod shape;
-pub mod size;
 pub mod source;
 pub mod summary;
 pub mod synth;

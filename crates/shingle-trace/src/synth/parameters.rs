@@ -2,8 +2,9 @@
 
 use super::Workload;
 use super::rng::Share;
+use shingle_core::size;
+
 use crate::error::{Problem, nearest_first, shown};
-use crate::size;
 
 /// One parameter.
 #[derive(Debug)]
@@ -152,7 +153,7 @@ fn value(parameter: &Parameter, text: &str) -> Result<Value, Problem> {
             }
             Some(value) => Ok(Value::Whole(value)),
         },
-        Kind::Size(low, high) => match size::parse(text) {
+        Kind::Size(low, high) => match size::parse_bytes(text) {
             Err(error) => Err(Problem::usage(format!("{name}: {error}"))),
             Ok(value) if !(low..=high).contains(&value) => {
                 Err(range(format!("{low} bytes"), format!("{high} bytes")))
@@ -190,5 +191,5 @@ fn count(text: &str) -> Option<u64> {
         _ => return None,
     };
     let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    plain.then(|| size::scaled(number, unit).ok()).flatten()
+    plain.then(|| size::scaled(number, unit)).flatten()
 }

@@ -1,10 +1,10 @@
 //! The column map: what the text after `csv:` says.
 
+use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Op};
 
 use crate::error::{Problem, nearest_first, shown};
 use crate::format::text;
-use crate::size;
 
 /// Maps of published traces, by name. The module above documents them.
 pub(super) const PRESETS: &[(&str, &str)] = &[
@@ -365,7 +365,7 @@ fn sized_column(value: &str) -> Result<(Column, u64), Problem> {
     };
     let bytes = match size_unit(unit) {
         Some(bytes) => bytes,
-        None => size::parse(unit).ok().filter(|bytes| *bytes > 0).ok_or_else(|| {
+        None => size::parse_bytes(unit).ok().filter(|bytes| *bytes > 0).ok_or_else(|| {
             Problem::usage(format!(
                 "'{unit}' is no unit of offsets and sizes: write bytes, sectors, blocks, KiB or a \
                  size such as 16KiB"
@@ -376,7 +376,7 @@ fn sized_column(value: &str) -> Result<(Column, u64), Problem> {
 }
 
 fn bytes_of(value: &str) -> Result<u64, Problem> {
-    size::parse(value).map_err(|error| Problem::usage(error.to_string()))
+    size::parse_bytes(value).map_err(Problem::usage)
 }
 
 fn device_column(value: &str) -> Result<(Column, Device), Problem> {
