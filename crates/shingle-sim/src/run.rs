@@ -9,7 +9,7 @@ use shingle_core::units::{Nanos, Request};
 use thiserror::Error;
 
 use crate::check::Stale;
-use crate::result::{Bar, Counts, Latency, Left, Point, Queue, RunResult, Wall};
+use crate::result::{Bar, Counts, Latency, Left, Memory, Point, Queue, RunResult, Wall};
 use crate::system::{Pacing, Snapshot, System};
 
 /// What a run is called in its result.
@@ -104,6 +104,7 @@ pub fn run(
     let all = Counts::between(&Snapshot::default(), &end);
     let warm = system.warm();
     let slots = u64::from(system.cache().slots().capacity());
+    let memory = system.cache().memory();
     #[allow(clippy::cast_precision_loss)]
     let result = RunResult {
         policy: labels.policy.clone(),
@@ -116,7 +117,10 @@ pub fn run(
         mode: labels.mode,
         pacing: if course.pacing == Pacing::Closed { "closed" } else { "trace" },
         knows_bands: labels.knows_bands,
-        memory_bytes_per_slot: crate::result::ratio(system.cache().bytes() as u64, slots),
+        memory: Memory {
+            bytes_per_slot: crate::result::ratio(memory.by_slots as u64, slots),
+            zone_bytes: memory.by_zones as u64,
+        },
         all,
         warm: warm.map(|(_, before)| Counts::between(before, &end)),
         warm_from: warm.map(|(request, _)| request),
@@ -239,7 +243,7 @@ impl Times {
         }
         self.waiting.push(Reverse(done));
         self.longest = self.longest.max(self.waiting.len());
-        if self.arrivals % self.every == 0 {
+        if self.arrivals.is_multiple_of(self.every) {
             self.backlog.push((start, system.backlog(start)));
             if self.backlog.len() == 2 * BACKLOG_POINTS {
                 let mut keep = false;

@@ -121,6 +121,7 @@ pub struct System {
 
 /// Whether the cache (without one: the buffer) has been full.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::large_enum_variant)] // one a system
 enum Warm {
     NotYet,
     /// From the next access on.

@@ -99,7 +99,7 @@ fn parsed(folder: &Folder, args: &[&str]) -> Value {
 /// Five writes and reads in the MSR format.
 fn msr() -> String {
     let line = |i: u64| {
-        let op = if i % 2 == 0 { "Write" } else { "Read" };
+        let op = if i.is_multiple_of(2) { "Write" } else { "Read" };
         format!("{},hm,1,{op},{},8192,100\n", 128_166_372_003_061_629 + i * 1_000_000, i * 8192)
     };
     (0..5).map(line).collect()
