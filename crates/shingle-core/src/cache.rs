@@ -10,7 +10,7 @@
 //!
 //! A leaving block is forgotten by the policy but found by everyone else until the disk has it.
 
-use crate::policy::{Access, Admission, Cost, Policy, Victims, WriteOrder};
+use crate::policy::{Access, Admission, Cost, Memory, Policy, Victims, WriteOrder};
 use crate::slots::Slots;
 use crate::units::{Block, Op, Slot};
 
@@ -232,8 +232,8 @@ pub trait CacheCore: Send {
     /// A copy in the same state, for what-if questions such as draining.
     fn copy(&self) -> Box<dyn CacheCore>;
 
-    /// Bytes of memory taken by cache and policy.
-    fn bytes(&self) -> usize;
+    /// Memory taken by cache and policy.
+    fn memory(&self) -> Memory;
 
     /// Panics if an invariant is broken. For tests; slow.
     fn check(&self);
@@ -355,8 +355,8 @@ impl<P: Policy> CacheCore for Cache<P> {
         Box::new(self.clone())
     }
 
-    fn bytes(&self) -> usize {
-        self.slots.bytes() + self.policy.bytes()
+    fn memory(&self) -> Memory {
+        Memory { by_slots: self.slots.bytes(), by_zones: 0 } + self.policy.memory()
     }
 
     fn check(&self) {

@@ -10,7 +10,7 @@
 
 use crate::list::{Links, List};
 use crate::params::{Kind, Param, Params};
-use crate::policy::{Access, Policy, Victims, Zoning};
+use crate::policy::{Access, Memory, Policy, Victims, Zoning};
 use crate::recency::Recency;
 use crate::slots::Slots;
 use crate::units::{Nanos, Slot};
@@ -65,8 +65,8 @@ pub trait DirtySide: Clone + Send + 'static {
     fn wants_horizon(&self) -> bool {
         false
     }
-    /// Bytes of memory taken.
-    fn bytes(&self) -> usize;
+    /// Memory taken, links and stamps apart.
+    fn memory(&self) -> Memory;
     /// Panics if an invariant is broken.
     fn check(&self, shared: &Shared, slots: &Slots);
 }
@@ -274,8 +274,9 @@ impl<D: DirtySide> Policy for Cdc<D> {
         self.dirty.wants_horizon()
     }
 
-    fn bytes(&self) -> usize {
-        self.dirty.bytes() + self.shared.recency.bytes() + self.shared.links.bytes()
+    fn memory(&self) -> Memory {
+        let by_slots = self.shared.recency.bytes() + self.shared.links.bytes();
+        self.dirty.memory() + Memory { by_slots, by_zones: 0 }
     }
 
     fn check(&self, slots: &Slots) {

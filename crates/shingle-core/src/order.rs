@@ -2,7 +2,7 @@
 //! that restrict or combine orders ask them one slot at a time.
 
 use crate::params::{Param, Params};
-use crate::policy::{Access, Policy, Victims};
+use crate::policy::{Access, Memory, Policy, Victims};
 use crate::slots::Slots;
 use crate::units::Slot;
 
@@ -28,8 +28,8 @@ pub trait Order: Clone + Send + 'static {
     fn pop(&mut self, slots: &Slots) -> Option<Slot>;
     /// Takes `slot` back, which [`Order::pop`] named, as the coldest of the place it came from.
     fn restore(&mut self, slot: Slot, slots: &Slots);
-    /// Bytes of memory taken.
-    fn bytes(&self) -> usize;
+    /// Memory taken.
+    fn memory(&self) -> Memory;
     /// Panics if an invariant is broken.
     fn check(&self, slots: &Slots) {
         let _ = slots;
@@ -71,8 +71,8 @@ impl<O: Order> Policy for Plain<O> {
         }
     }
 
-    fn bytes(&self) -> usize {
-        self.0.bytes()
+    fn memory(&self) -> Memory {
+        self.0.memory()
     }
 
     fn check(&self, slots: &Slots) {

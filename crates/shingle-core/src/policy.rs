@@ -121,6 +121,25 @@ pub struct Cost {
     pub took: Nanos,
 }
 
+/// Memory taken, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Memory {
+    /// What grows with the slots of the cache.
+    pub by_slots: usize,
+    /// What grows with the zones of the disk.
+    pub by_zones: usize,
+}
+
+impl core::ops::Add for Memory {
+    type Output = Memory;
+    fn add(self, other: Memory) -> Memory {
+        Memory {
+            by_slots: self.by_slots + other.by_slots,
+            by_zones: self.by_zones + other.by_zones,
+        }
+    }
+}
+
 /// What division of the disk a policy works with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Zoning {
@@ -219,6 +238,6 @@ pub trait Policy: Clone + Send + 'static {
         let _ = slots;
     }
 
-    /// Bytes of memory taken, for the table of costs.
-    fn bytes(&self) -> usize;
+    /// Memory taken.
+    fn memory(&self) -> Memory;
 }

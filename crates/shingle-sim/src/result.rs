@@ -85,8 +85,8 @@ pub struct RunResult {
     pub pacing: &'static str,
     /// The policy is given the true bands of the drive.
     pub knows_bands: bool,
-    /// Memory of cache and policy for each slot, in bytes.
-    pub memory_bytes_per_slot: Option<f64>,
+    /// Memory that cache and policy take.
+    pub memory: Memory,
     /// Counters from the first request on.
     pub all: Counts,
     /// Counters since the cache (without one: the buffer) was first full; null if it never was.
@@ -109,6 +109,15 @@ pub struct RunResult {
     pub checked_reads: Option<u64>,
     /// How long the simulation took.
     pub wall: Wall,
+}
+
+/// Memory that cache and policy take.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Memory {
+    /// Bytes for each slot of the cache.
+    pub bytes_per_slot: Option<f64>,
+    /// Bytes for the zones of the disk.
+    pub zone_bytes: u64,
 }
 
 /// Counters of a run or of a part of it. Ratios with nothing to divide by are null.

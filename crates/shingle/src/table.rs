@@ -243,6 +243,12 @@ fn one_run(run: &RunResult, color: Color) -> String {
         count(run.left.buffer_bands),
         seconds(run.left.seconds),
     );
+    if let Some(bytes) = run.memory.bytes_per_slot {
+        text += &format!(
+            "memory: {bytes:.0} bytes a slot, {} for zones\n",
+            show_bytes(run.memory.zone_bytes)
+        );
+    }
     let l = &run.latency;
     text += &format!(
         "response times: mean {}, 50 % {}, 99 % {}, 99.9 % {}, longest {}\n",

@@ -4,7 +4,7 @@
 use crate::list::{Links, List};
 use crate::order::Order;
 use crate::params::Params;
-use crate::policy::Access;
+use crate::policy::{Access, Memory};
 use crate::slots::Slots;
 use crate::units::Slot;
 
@@ -49,8 +49,8 @@ impl Order for Lru {
         self.list.push_tail(&mut self.links, slot.0);
     }
 
-    fn bytes(&self) -> usize {
-        self.links.bytes()
+    fn memory(&self) -> Memory {
+        Memory { by_slots: self.links.bytes(), by_zones: 0 }
     }
 
     fn check(&self, _: &Slots) {

@@ -3,7 +3,7 @@
 
 use crate::list::{Links, List};
 use crate::params::{Kind, Param, Params};
-use crate::policy::{Access, Policy, Victims, Zoning};
+use crate::policy::{Access, Memory, Policy, Victims, Zoning};
 use crate::slots::Slots;
 use crate::units::Slot;
 
@@ -86,8 +86,11 @@ impl Policy for LruBand {
         }
     }
 
-    fn bytes(&self) -> usize {
-        self.order.bytes() + self.members.bytes() + self.bands.capacity() * size_of::<List>()
+    fn memory(&self) -> Memory {
+        Memory {
+            by_slots: self.order.bytes() + self.members.bytes(),
+            by_zones: self.bands.capacity() * size_of::<List>(),
+        }
     }
 
     fn check(&self, slots: &Slots) {

@@ -8,7 +8,7 @@
 use crate::buckets::Buckets;
 use crate::list::{Links, List};
 use crate::params::{Kind, Param, Params};
-use crate::policy::{Access, Admission, Policy, Victims, ZONE, Zoning};
+use crate::policy::{Access, Admission, Memory, Policy, Victims, ZONE, Zoning};
 use crate::slots::Slots;
 use crate::units::{Op, Slot, Zone};
 
@@ -169,8 +169,9 @@ impl Policy for Most {
         }
     }
 
-    fn bytes(&self) -> usize {
-        self.links.bytes() + self.scores.bytes() + self.zones.capacity() * size_of::<List>()
+    fn memory(&self) -> Memory {
+        let lists = self.zones.capacity() * size_of::<List>();
+        Memory { by_slots: self.links.bytes(), by_zones: self.scores.bytes() + lists }
     }
 
     fn check(&self, slots: &Slots) {

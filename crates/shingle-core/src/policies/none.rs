@@ -1,7 +1,7 @@
 //! No cache: the disk serves everything. The base line that shows what a cache is worth.
 
 use crate::params::Params;
-use crate::policy::{Access, Admission, Policy, Victims};
+use crate::policy::{Access, Admission, Memory, Policy, Victims};
 use crate::slots::Slots;
 use crate::units::Slot;
 
@@ -29,7 +29,7 @@ impl Policy for NoCache {
 
     fn evict(&mut self, _: Option<&Access>, _: u32, _: &mut Victims) {}
 
-    fn bytes(&self) -> usize {
-        0
+    fn memory(&self) -> Memory {
+        Memory::default()
     }
 }

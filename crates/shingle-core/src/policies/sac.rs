@@ -18,7 +18,7 @@ use crate::buckets::Buckets;
 use crate::cdc::{CDC_CLEAN_PART, CDC_WINDOW, Cdc, DirtySide, Offer, Shared};
 use crate::list::List;
 use crate::params::{Kind, Param, Params};
-use crate::policy::{Victims, ZONE, Zoning};
+use crate::policy::{Memory, Victims, ZONE, Zoning};
 use crate::slots::Slots;
 use crate::units::{Nanos, Slot, Zone};
 
@@ -311,8 +311,9 @@ impl DirtySide for Cycles {
         self.rule4 == Rule4::Horizon { exact: true }
     }
 
-    fn bytes(&self) -> usize {
-        self.zones.capacity() * size_of::<ZoneState>() + self.by_cold.bytes()
+    fn memory(&self) -> Memory {
+        let states = self.zones.capacity() * size_of::<ZoneState>();
+        Memory { by_slots: 0, by_zones: states + self.by_cold.bytes() }
     }
 
     fn check(&self, shared: &Shared, slots: &Slots) {
