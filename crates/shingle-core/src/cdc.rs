@@ -41,7 +41,7 @@ pub trait DirtySide: Clone + Send + 'static {
     const ABOUT: &'static str;
     /// The division of the disk it works with.
     const ZONING: Zoning;
-    /// Parameters, [`CDC_PARAMS`] among them.
+    /// Parameters, [`CDC_WINDOW`] and [`CDC_CLEAN_PART`] among them.
     const PARAMS: &'static [Param];
 
     /// An empty side.

@@ -166,7 +166,7 @@ impl Slots {
     /// The zones the policy asked for.
     ///
     /// # Panics
-    /// If it asked for none ([`crate::policy::Policy::ZONES`]).
+    /// If it asked for none ([`crate::policy::Policy::ZONING`]).
     #[must_use]
     pub fn zones(&self) -> &ZoneMap {
         self.view.zones.as_ref().expect("the policy declared that it needs no zones")

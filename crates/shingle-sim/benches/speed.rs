@@ -24,7 +24,8 @@ use shingle_sim::system::Pacing;
 use shingle_trace::{Mode, OpenOptions, Shape, Summary};
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let bench = std::env::args().any(|argument| argument == "--bench");
     let pairs: Vec<(String, String)> = match arguments.as_slice() {
         [] if bench => vec![("synth:zipf?requests=2M&range=40GB&size=4KiB".into(), "2GiB".into())],
@@ -41,7 +42,10 @@ fn main() {
 }
 
 /// What is timed against the reference.
-const ROWS: &[(&str, &str, Option<&str>, Option<Timing>, f64)] = &[
+type Row = (&'static str, &'static str, Option<&'static str>, Option<Timing>, f64);
+
+/// Name, policy, drive, timing, and the ratio aimed at.
+const ROWS: &[Row] = &[
     ("core alone", "lru", None, None, 1.0),
     ("sac-emulator, cost", "lru", Some("sac-emulator"), Some(Timing::Cost), 0.5),
     ("sac-emulator, cost", "lru-band", Some("sac-emulator"), Some(Timing::Cost), 0.25),
@@ -64,7 +68,10 @@ fn measure(spec: &str, cache: &str, repeats: usize) -> Result<(), Box<dyn std::e
         trace.requests.len(),
         trace.summary.blocks()
     );
-    println!("{:24} {:9} {:>12} {:>7} {:>7} {:>10}", "drive", "policy", "accesses/s", "ratio", "aim", "hash");
+    println!(
+        "{:24} {:9} {:>12} {:>7} {:>7} {:>10}",
+        "drive", "policy", "accesses/s", "ratio", "aim", "hash"
+    );
     let only = std::env::var("SPEED_ONLY").unwrap_or_default();
     for &(what, policy, drive, timing, aim) in ROWS.iter().filter(|row| row.0.contains(&only)) {
         let (mut ratios, mut fastest, mut hash) = (Vec::new(), f64::MAX, 0);
@@ -210,7 +217,13 @@ struct Reference {
 
 impl Reference {
     fn new(slots: u32) -> Reference {
-        let node = Node { block: Block(0), chain: NONE, towards_head: NONE, towards_tail: NONE, dirty: false };
+        let node = Node {
+            block: Block(0),
+            chain: NONE,
+            towards_head: NONE,
+            towards_tail: NONE,
+            dirty: false,
+        };
         let buckets = slots.next_power_of_two() as usize;
         let nodes = vec![node; slots as usize];
         Reference { heads: vec![NONE; buckets], nodes, head: NONE, tail: NONE, used: 0 }
@@ -266,7 +279,11 @@ impl Reference {
 
     fn unlink(&mut self, at: u32) {
         let (h, t) = (self.nodes[at as usize].towards_head, self.nodes[at as usize].towards_tail);
-        if h == NONE { self.head = t } else { self.nodes[h as usize].towards_tail = t }
+        if h == NONE {
+            self.head = t
+        } else {
+            self.nodes[h as usize].towards_tail = t
+        }
         if t == NONE { self.tail = h } else { self.nodes[t as usize].towards_head = h }
     }
 
@@ -274,7 +291,11 @@ impl Reference {
         let head = self.head;
         let node = &mut self.nodes[at as usize];
         (node.towards_head, node.towards_tail) = (NONE, head);
-        if head == NONE { self.tail = at } else { self.nodes[head as usize].towards_head = at }
+        if head == NONE {
+            self.tail = at
+        } else {
+            self.nodes[head as usize].towards_head = at
+        }
         self.head = at;
     }
 }

@@ -232,10 +232,7 @@ fn make_drive(choice: &DriveChoice) -> Result<Box<dyn Drive>, ExperimentError> {
 
 // ── Policies ─────────────────────────────────────────────────────────────────────────────────
 
-fn policies(
-    options: &Options,
-    registry: &Registry,
-) -> Result<Vec<(Entry, bool)>, ExperimentError> {
+fn policies(options: &Options, registry: &Registry) -> Result<Vec<(Entry, bool)>, ExperimentError> {
     let mut chosen: Vec<(Entry, bool)> = Vec::new();
     for name in &options.policies {
         let entry = registry.get(name).map_err(usage)?;
@@ -265,7 +262,9 @@ fn settings<'a>(
 
 fn policy_params(entry: &Entry, options: &Options) -> Result<Params, ExperimentError> {
     let mut params = Params::new(entry.params);
-    for (name, value) in settings(options, "policy").filter(|(name, _)| params.has(name)).collect::<Vec<_>>() {
+    for (name, value) in
+        settings(options, "policy").filter(|(name, _)| params.has(name)).collect::<Vec<_>>()
+    {
         params.set(name, value).map_err(usage)?;
     }
     for (name, value) in settings(options, entry.name) {
@@ -408,7 +407,12 @@ pub fn timing_name(timing: Timing) -> &'static str {
 
 /// The last value of `drive.NAME`.
 fn last<'a>(options: &'a Options, name: &str) -> Option<&'a str> {
-    options.sets.iter().rev().find(|(key, _)| key.strip_prefix("drive.") == Some(name)).map(|(_, v)| v.as_str())
+    options
+        .sets
+        .iter()
+        .rev()
+        .find(|(key, _)| key.strip_prefix("drive.") == Some(name))
+        .map(|(_, v)| v.as_str())
 }
 
 /// The size of the buffer: as asked for, or scaled with the data.
@@ -455,7 +459,10 @@ fn buffer(
     if log_bytes.is_some_and(|bytes| bytes < BLOCK_BYTES) {
         return Err(usage("drive.pb: a buffer holds at least one block of 4 KiB"));
     }
-    shown.insert("pb".into(), log_bytes.map_or("real".into(), |bytes| format!("{}b", bytes / BLOCK_BYTES)));
+    shown.insert(
+        "pb".into(),
+        log_bytes.map_or("real".into(), |bytes| format!("{}b", bytes / BLOCK_BYTES)),
+    );
     Ok(match (log_bytes, extents) {
         (None, None) => Buffer::Real,
         (Some(bytes), None) => Buffer::Bytes(bytes),

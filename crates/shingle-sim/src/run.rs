@@ -300,20 +300,20 @@ impl Times {
     }
 }
 
-/// A queue that still grows at the end: the mean backlog of the last quarter of arrivals is above a
-/// second and more than a tenth above that of the quarter before.
+/// A queue that still grows at the end: the backlog at the last arrival is above a second and a
+/// tenth of the trace's length, and its mean in the last quarter of the time is more than a tenth
+/// above that of the quarter before. A burst that the disk works off is none.
 fn overloaded(backlog: &[(Nanos, Nanos)]) -> bool {
-    let quarter = backlog.len() / 4;
-    if quarter == 0 {
-        return false;
-    }
-    let mean = |points: &[(Nanos, Nanos)]| {
-        let sum: u128 = points.iter().map(|&(_, backlog)| u128::from(backlog.0)).sum();
-        sum / points.len() as u128
+    let Some(&(length, at_end)) = backlog.last() else { return false };
+    let quarter = |from: u64| {
+        let bounds = length.0 / 4 * from..=length.0 / 4 * (from + 1) + 3;
+        let points = backlog.iter().filter(|(at, _)| bounds.contains(&at.0));
+        let (sum, count) = points.fold((0u128, 0u128), |(sum, count), &(_, backlog)| {
+            (sum + u128::from(backlog.0), count + 1)
+        });
+        sum / count.max(1)
     };
-    let last = mean(&backlog[backlog.len() - quarter..]);
-    let before = mean(&backlog[backlog.len() - 2 * quarter..backlog.len() - quarter]);
-    last > 1_000_000_000 && last * 10 > before * 11
+    at_end.0 > 1_000_000_000 && at_end.0 > length.0 / 10 && quarter(3) * 10 > quarter(2) * 11
 }
 
 #[cfg(test)]
@@ -329,6 +329,7 @@ mod tests {
         assert!(!overloaded(&backlog(|i| 20_000 - i * 50)), "it shrinks");
         assert!(!overloaded(&backlog(|_| 5_000)), "it is long and steady");
         assert!(!overloaded(&backlog(|i| i)), "half a second is no overload");
+        assert!(!overloaded(&backlog(|i| 3_000 * (i / 399))), "a burst at the end is no overload");
         assert!(!overloaded(&[]));
     }
 }

@@ -127,7 +127,10 @@ enum Warm {
     /// From the next access on.
     Next,
     /// Since this request, with the counters before it.
-    Since { request: u64, before: Snapshot },
+    Since {
+        request: u64,
+        before: Snapshot,
+    },
 }
 
 impl System {

@@ -81,22 +81,33 @@ fn winner(runs: &[&RunResult], first: usize, second: usize, last: usize) -> Stri
 /// Where the time between the best and the worst went, and what stands behind that.
 fn reason(best: &RunResult, worst: &RunResult) -> String {
     let (b, w) = (&best.all, &worst.all);
-    let saved = |of: fn(&crate::result::ByCause) -> f64| {
-        of(&w.seconds.by_cause) - of(&b.seconds.by_cause)
-    };
+    let saved =
+        |of: fn(&crate::result::ByCause) -> f64| of(&w.seconds.by_cause) - of(&b.seconds.by_cause);
     let causes = [
-        (saved(|s| s.clean), format!(
-            "fewer bands had to be cleaned (RMWs {} against {})",
-            count(b.drive_io.rmw), count(w.drive_io.rmw)
-        )),
-        (saved(|s| s.read), format!(
-            "less was read from the disk ({} blocks against {})",
-            count(read_misses(best)), count(read_misses(worst))
-        )),
-        (saved(|s| s.log) + saved(|s| s.write), format!(
-            "less was written to the disk, or in fewer pieces ({} blocks against {})",
-            count(b.drive_io.written_blocks), count(w.drive_io.written_blocks)
-        )),
+        (
+            saved(|s| s.clean),
+            format!(
+                "fewer bands had to be cleaned (RMWs {} against {})",
+                count(b.drive_io.rmw),
+                count(w.drive_io.rmw)
+            ),
+        ),
+        (
+            saved(|s| s.read),
+            format!(
+                "less was read from the disk ({} blocks against {})",
+                count(read_misses(best)),
+                count(read_misses(worst))
+            ),
+        ),
+        (
+            saved(|s| s.log) + saved(|s| s.write),
+            format!(
+                "less was written to the disk, or in fewer pieces ({} blocks against {})",
+                count(b.drive_io.written_blocks),
+                count(w.drive_io.written_blocks)
+            ),
+        ),
         (saved(|s| s.ssd), "the SSD did less".to_owned()),
     ];
     let all: f64 = causes.iter().map(|(seconds, _)| seconds.max(0.0)).sum();
@@ -104,7 +115,11 @@ fn reason(best: &RunResult, worst: &RunResult) -> String {
     if *seconds <= 0.0 {
         return "The devices were busy for as long as with the others.".into();
     }
-    format!("Against {}, {:.0}% of the time saved is because {why}.", worst.policy, 100.0 * seconds / all)
+    format!(
+        "Against {}, {:.0}% of the time saved is because {why}.",
+        worst.policy,
+        100.0 * seconds / all
+    )
 }
 
 fn turning(runs: &[&RunResult]) -> Option<String> {
@@ -119,7 +134,10 @@ fn turning(runs: &[&RunResult]) -> Option<String> {
     Some(format!(
         "The ranking of {} before {} turns round when the work left undone is counted: {:.1} s \
          against {:.1} s{more}. Run longer, or use --drain.",
-        b.policy, w.policy, with_left(b), with_left(w)
+        b.policy,
+        w.policy,
+        with_left(b),
+        with_left(w)
     ))
 }
 
@@ -139,16 +157,15 @@ fn warnings(runs: &[&RunResult], shingled: bool) -> Vec<String> {
     }
     let cold = names(&|run| run.warm.is_none() && run.cache_blocks > 0);
     if !cold.is_empty() {
-        said.push(format!("The cache never filled under {}: choose a smaller one.", cold.join(", ")));
-    }
-    let knowing = names(&|run| run.knows_bands);
-    if !knowing.is_empty() {
-        said.push(format!("{} knows the true bands, which no host does.", knowing.join(", ")));
+        said.push(format!(
+            "The cache never filled under {}: choose a smaller one.",
+            cold.join(", ")
+        ));
     }
     let overloaded = names(&|run| run.queue.is_some_and(|queue| queue.overloaded));
     if !overloaded.is_empty() {
         said.push(format!(
-            "Overloaded: {}. The queue still grew at the end, so the mean says how long the trace \
+            "Overloaded (!): {}. The queue still grew at the end, so the mean says how long the trace \
              is; --speed slows it down.",
             overloaded.join(", ")
         ));

@@ -57,9 +57,9 @@ impl Config {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("{}: cannot read the configuration", path.display()))?;
         toml::from_str(&text).map_err(|error: toml::de::Error| {
-            let line = error.span().map_or(1, |span| {
-                text[..span.start.min(text.len())].matches('\n').count() + 1
-            });
+            let line = error
+                .span()
+                .map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
             let message = error.message().replace('\n', " ");
             Usage(format!("{}: line {line}: {message}", path.display())).into()
         })

@@ -51,7 +51,11 @@ pub(crate) fn pairs(rows: &[(&str, String)], color: Color) -> String {
 }
 
 /// A plain table.
-pub(crate) fn rows<const N: usize>(header: [&str; N], rows: &[[String; N]], color: Color) -> String {
+pub(crate) fn rows<const N: usize>(
+    header: [&str; N],
+    rows: &[[String; N]],
+    color: Color,
+) -> String {
     let mut table = table(color);
     table.load_style(UTF8_FULL_CONDENSED);
     table.set_header(header);
@@ -126,8 +130,10 @@ fn one_group(
     text += if open { ", at the trace's own pace\n" } else { ", one request after another\n" };
 
     let mut table = table(color);
+    // Squeezed, numbers would be cut in two.
+    table.set_content_arrangement(ContentArrangement::Disabled);
     table.load_style(UTF8_FULL_CONDENSED);
-    let mut header = vec!["policy", "hits", "disk reads", "disk writes", "RMWs", "wa_band", "wa_host"];
+    let mut header = vec!["policy", "hits", "blocks read", "written", "RMWs", "wa_band", "wa_host"];
     header.extend(if open {
         ["mean", "99 %", "disk busy", "longest queue"]
     } else {
@@ -138,7 +144,7 @@ fn one_group(
     for at in verdict::ranking(&runs) {
         let run = runs[at];
         let mark = if turned.iter().any(|&(better, _)| better == at) { " *" } else { "" };
-        let bands = if run.knows_bands { " (knows the bands)" } else { "" };
+        let bands = if run.knows_bands { " †" } else { "" };
         let mut cells = vec![Cell::new(format!("{}{bands}", run.policy))];
         let figures = figures(run, open, mark);
         cells.extend(figures.into_iter().map(|f| Cell::new(f).set_alignment(CellAlignment::Right)));
@@ -151,6 +157,9 @@ fn one_group(
     text.push('\n');
     if !turned.is_empty() {
         text += "* ranked before another only because of the work left undone\n";
+    }
+    if runs.iter().any(|run| run.knows_bands) {
+        text += "† knows the bands of the drive, which no host does\n";
     }
     for sentence in verdict::sentences(&runs, shingled) {
         text += &sentence;
@@ -171,7 +180,7 @@ fn figures(run: &RunResult, open: bool, mark: &str) -> Vec<String> {
     ];
     match run.queue {
         Some(queue) if open => figures.extend([
-            micros(run.latency.mean_us) + if queue.overloaded { " overloaded" } else { "" },
+            micros(run.latency.mean_us) + if queue.overloaded { " !" } else { "" },
             micros(run.latency.p99_us),
             format!("{:.1} %", 100.0 * queue.disk_utilisation),
             count(queue.longest),
@@ -252,7 +261,11 @@ fn one_run(run: &RunResult, color: Color) -> String {
     let l = &run.latency;
     text += &format!(
         "response times: mean {}, 50 % {}, 99 % {}, 99.9 % {}, longest {}\n",
-        micros(l.mean_us), micros(l.p50_us), micros(l.p99_us), micros(l.p999_us), micros(l.max_us),
+        micros(l.mean_us),
+        micros(l.p50_us),
+        micros(l.p99_us),
+        micros(l.p999_us),
+        micros(l.max_us),
     );
     if let Some(queue) = run.queue {
         text += &format!(
@@ -298,35 +311,116 @@ fn series(run: &RunResult, color: Color) -> String {
             ]
         })
         .collect();
-    let header =
-        ["requests so far", "I/O time", "cleaning", "hits", "RMWs", "dirty blocks", "in the buffer"];
+    let header = [
+        "requests so far",
+        "I/O time",
+        "cleaning",
+        "hits",
+        "RMWs",
+        "dirty blocks",
+        "in the buffer",
+    ];
     rows(header, &points, color)
 }
 
 fn counters(c: &Counts) -> Vec<(&'static str, String)> {
     let bytes = show_bytes;
     vec![
-        ("requests: reads, writes", format!("{}, {}", count(c.requests.read), count(c.requests.write))),
-        ("requests: trims, flushes", format!("{}, {}", count(c.requests.trim), count(c.requests.flush))),
-        ("hits: blocks read, written", format!("{}, {}", count(c.hits.read_blocks), count(c.hits.write_blocks))),
+        (
+            "requests: reads, writes",
+            format!("{}, {}", count(c.requests.read), count(c.requests.write)),
+        ),
+        (
+            "requests: trims, flushes",
+            format!("{}, {}", count(c.requests.trim), count(c.requests.flush)),
+        ),
+        (
+            "hits: blocks read, written",
+            format!("{}, {}", count(c.hits.read_blocks), count(c.hits.write_blocks)),
+        ),
         ("hit ratio", c.hits.ratio.map_or("-".into(), |ratio| format!("{:.2} %", 100.0 * ratio))),
-        ("bypass: blocks read, written", format!("{}, {}", count(c.bypass.read_blocks), count(c.bypass.write_blocks))),
+        (
+            "bypass: blocks read, written",
+            format!("{}, {}", count(c.bypass.read_blocks), count(c.bypass.write_blocks)),
+        ),
         ("fills of partly written blocks", count(c.fills)),
-        ("evicted: clean, dirty", format!("{}, {}", count(c.evictions.clean_blocks), count(c.evictions.dirty_blocks))),
-        ("SSD: blocks read, written", format!("{}, {}", count(c.ssd.read_blocks), count(c.ssd.written_blocks))),
-        ("disk: blocks read, written", format!("{}, {}", count(c.drive_io.read_blocks), count(c.drive_io.written_blocks))),
-        ("RMWs; cleanings without reading", format!("{}; {}", count(c.drive_io.rmw), count(c.drive_io.rmw_free))),
+        (
+            "evicted: clean, dirty",
+            format!("{}, {}", count(c.evictions.clean_blocks), count(c.evictions.dirty_blocks)),
+        ),
+        (
+            "SSD: blocks read, written",
+            format!("{}, {}", count(c.ssd.read_blocks), count(c.ssd.written_blocks)),
+        ),
+        (
+            "disk: blocks read, written",
+            format!("{}, {}", count(c.drive_io.read_blocks), count(c.drive_io.written_blocks)),
+        ),
+        (
+            "RMWs; cleanings without reading",
+            format!("{}; {}", count(c.drive_io.rmw), count(c.drive_io.rmw_free)),
+        ),
         ("of these, truncated", count(c.drive_io.truncated)),
-        ("cleaning: read, written to bands", format!("{}, {}", bytes(c.drive_io.rmw_read_bytes), bytes(c.drive_io.band_bytes_written))),
-        ("written in place; to the buffer", format!("{}; {}", bytes(c.drive_io.native_bytes_written), bytes(c.drive_io.log_bytes_written))),
-        ("buffer: blocks read, written", format!("{}, {}", count(c.pb.read_blocks), count(c.pb.written_blocks))),
-        ("buffer: rewritten, evicted", format!("{}, {}", count(c.pb.write_hits), count(c.pb.evicted_blocks))),
-        ("wa_band, wa_drive, wa_host", format!("{}, {}, {}", ratio(c.wa_band), ratio(c.wa_drive), ratio(c.wa_host))),
+        (
+            "cleaning: read, written to bands",
+            format!(
+                "{}, {}",
+                bytes(c.drive_io.rmw_read_bytes),
+                bytes(c.drive_io.band_bytes_written)
+            ),
+        ),
+        (
+            "written in place; to the buffer",
+            format!(
+                "{}; {}",
+                bytes(c.drive_io.native_bytes_written),
+                bytes(c.drive_io.log_bytes_written)
+            ),
+        ),
+        (
+            "buffer: blocks read, written",
+            format!("{}, {}", count(c.pb.read_blocks), count(c.pb.written_blocks)),
+        ),
+        (
+            "buffer: rewritten, evicted",
+            format!("{}, {}", count(c.pb.write_hits), count(c.pb.evicted_blocks)),
+        ),
+        (
+            "wa_band, wa_drive, wa_host",
+            format!("{}, {}, {}", ratio(c.wa_band), ratio(c.wa_drive), ratio(c.wa_host)),
+        ),
         ("device time", seconds(c.seconds.total)),
-        ("by call: SSD read, write", format!("{}, {}", seconds(c.seconds.by_call.ssd_read), seconds(c.seconds.by_call.ssd_write))),
-        ("by call: disk read, write", format!("{}, {}", seconds(c.seconds.by_call.drive_read), seconds(c.seconds.by_call.drive_write))),
-        ("by cause: SSD, reading", format!("{}, {}", seconds(c.seconds.by_cause.ssd), seconds(c.seconds.by_cause.read))),
-        ("by cause: buffer, in place", format!("{}, {}", seconds(c.seconds.by_cause.log), seconds(c.seconds.by_cause.write))),
-        ("by cause: cleaning; in idle time", format!("{}; {}", seconds(c.seconds.by_cause.clean), seconds(c.seconds.by_cause.idle_clean))),
+        (
+            "by call: SSD read, write",
+            format!(
+                "{}, {}",
+                seconds(c.seconds.by_call.ssd_read),
+                seconds(c.seconds.by_call.ssd_write)
+            ),
+        ),
+        (
+            "by call: disk read, write",
+            format!(
+                "{}, {}",
+                seconds(c.seconds.by_call.drive_read),
+                seconds(c.seconds.by_call.drive_write)
+            ),
+        ),
+        (
+            "by cause: SSD, reading",
+            format!("{}, {}", seconds(c.seconds.by_cause.ssd), seconds(c.seconds.by_cause.read)),
+        ),
+        (
+            "by cause: buffer, in place",
+            format!("{}, {}", seconds(c.seconds.by_cause.log), seconds(c.seconds.by_cause.write)),
+        ),
+        (
+            "by cause: cleaning; in idle time",
+            format!(
+                "{}; {}",
+                seconds(c.seconds.by_cause.clean),
+                seconds(c.seconds.by_cause.idle_clean)
+            ),
+        ),
     ]
 }

@@ -130,13 +130,7 @@ impl Cycles {
     }
 
     /// Names up to `want` blocks of `zone`, coldest first.
-    fn evict_from(
-        &mut self,
-        zone: Zone,
-        want: u32,
-        shared: &mut Shared,
-        out: &mut Victims,
-    ) -> u64 {
+    fn evict_from(&mut self, zone: Zone, want: u32, shared: &mut Shared, out: &mut Victims) -> u64 {
         let (mut next, mut named) = (self.zones[zone.index()].dirty.tail(), 0);
         while let Some(slot) = next.map(Slot)
             && named < u64::from(want)

@@ -27,11 +27,7 @@ struct Parameter {
     about: String,
 }
 
-pub(crate) fn execute(
-    args: &List,
-    global: &Arguments,
-    registry: &Registry,
-) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &List, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
     let items = match args.what {
         Listed::Policies => policies(registry),
         Listed::Drives => drives().iter().map(drive).collect(),
@@ -45,7 +41,8 @@ pub(crate) fn execute(
             let all: Vec<Value> = items.iter().map(as_json).collect();
             return print(&serde_json::to_string_pretty(&all)?);
         }
-        let rows: Vec<_> = items.iter().map(|item| (item.name.as_str(), item.about.clone())).collect();
+        let rows: Vec<_> =
+            items.iter().map(|item| (item.name.as_str(), item.about.clone())).collect();
         return print(&table::pairs(&rows, global.color));
     };
     let Some(item) = items.iter().find(|item| item.name == *name) else {
@@ -62,7 +59,9 @@ pub(crate) fn execute(
         .collect();
     let parameters = match rows.as_slice() {
         [] => "no parameters".into(),
-        rows => table::rows(["parameter", "default", "what it is, and its source"], rows, global.color),
+        rows => {
+            table::rows(["parameter", "default", "what it is, and its source"], rows, global.color)
+        }
     };
     print(&format!("{}: {}\n{parameters}", item.name, item.about))
 }
@@ -127,7 +126,11 @@ fn workloads() -> Vec<Item> {
         about: workload.about.into(),
         parameters: workload
             .parameters()
-            .map(|p| Parameter { name: p.name.into(), value: p.default.into(), about: p.about.into() })
+            .map(|p| Parameter {
+                name: p.name.into(),
+                value: p.default.into(),
+                about: p.about.into(),
+            })
             .collect(),
     };
     WORKLOADS.iter().map(item).collect()

@@ -1,7 +1,7 @@
 //! One file a command.
 
-mod compare;
 mod anchors;
+mod compare;
 mod list;
 mod run;
 mod setup;

@@ -17,11 +17,8 @@ pub(crate) const DEFAULT_TRACE: &str = "synth:mixed";
 /// Reads and shapes the trace.
 pub(crate) fn read_trace(args: &TraceArgs, quiet: bool) -> anyhow::Result<Trace> {
     let spec = args.trace.as_deref().unwrap_or(DEFAULT_TRACE);
-    let options = OpenOptions {
-        format: args.format.clone(),
-        volume: args.volume.clone(),
-        seed: seed(args),
-    };
+    let options =
+        OpenOptions { format: args.format.clone(), volume: args.volume.clone(), seed: seed(args) };
     let mut opened = shingle_trace::open(spec, &options)?;
     let shape = Shape {
         mode: mode(args),

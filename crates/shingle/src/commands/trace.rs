@@ -52,26 +52,39 @@ fn info(args: &Info, global: &Arguments) -> anyhow::Result<()> {
         ("trims, flushes", format!("{}, {}", count(s.requests.trim), count(s.requests.flush))),
         ("writes among reads and writes", percent(s.write_ratio())),
         ("block accesses", format!("{} ({} written)", count(s.blocks()), count(s.write_blocks))),
-        ("different blocks", format!(
-            "{} = {}", count(s.distinct_blocks), show_bytes(s.distinct_blocks * BLOCK_BYTES)
-        )),
-        ("different blocks written", format!(
-            "{} = {}",
-            count(s.distinct_written_blocks),
-            show_bytes(s.distinct_written_blocks * BLOCK_BYTES)
-        )),
+        (
+            "different blocks",
+            format!(
+                "{} = {}",
+                count(s.distinct_blocks),
+                show_bytes(s.distinct_blocks * BLOCK_BYTES)
+            ),
+        ),
+        (
+            "different blocks written",
+            format!(
+                "{} = {}",
+                count(s.distinct_written_blocks),
+                show_bytes(s.distinct_written_blocks * BLOCK_BYTES)
+            ),
+        ),
         ("writes to blocks written before", percent(s.update_ratio())),
-        ("zones of 20.48 MB touched", format!(
-            "{} = {}", count(s.accessed_zones), show_bytes(s.accessed_zone_bytes())
-        )),
-        ("zones written", format!(
-            "{} = {}", count(s.written_zones), show_bytes(s.written_zone_bytes())
-        )),
+        (
+            "zones of 20.48 MB touched",
+            format!("{} = {}", count(s.accessed_zones), show_bytes(s.accessed_zone_bytes())),
+        ),
+        (
+            "zones written",
+            format!("{} = {}", count(s.written_zones), show_bytes(s.written_zone_bytes())),
+        ),
         ("highest byte", format!("{} ({})", count(s.end_bytes), show_bytes(s.end_bytes))),
         ("mean request", s.mean_bytes().map_or("-".into(), |mean| show_bytes(mean as u64))),
-        ("request sizes: min, 50 %, 90 %, 99 %, max", [
-            s.sizes.min, s.sizes.p50, s.sizes.p90, s.sizes.p99, s.sizes.max,
-        ].map(show_bytes).join(", ")),
+        (
+            "request sizes: min, 50 %, 90 %, 99 %, max",
+            [s.sizes.min, s.sizes.p50, s.sizes.p90, s.sizes.p99, s.sizes.max]
+                .map(show_bytes)
+                .join(", "),
+        ),
         ("not aligned to 4 KiB", percent(s.unaligned_ratio())),
         ("length", format!("{:.1} s", span.as_secs_f64())),
         ("longest pause", format!("{:.1} s", s.longest_idle.as_secs_f64())),
