@@ -7,7 +7,7 @@
 use shingle_core::buckets::Buckets;
 use shingle_core::list::{Links, List};
 use shingle_core::params::{Kind, Param, Params};
-use shingle_core::policy::{Access, Admission, Policy, Victims, ZONE, Zoning};
+use shingle_core::policy::{Access, Admission, Memory, Policy, Victims, ZONE, Zoning};
 use shingle_core::slots::Slots;
 use shingle_core::units::{Op, Slot, Zone};
 
@@ -126,9 +126,10 @@ impl Policy for QuietZones {
         }
     }
 
-    fn bytes(&self) -> usize {
+    fn memory(&self) -> Memory {
         let by_zone = self.zones.capacity() * size_of::<List>() + self.lost.capacity() * 4;
-        self.members.bytes() + self.ring_links.bytes() + self.scores.bytes() + by_zone
+        let by_zones = by_zone + self.scores.bytes() + self.ring_links.bytes();
+        Memory { by_slots: self.members.bytes(), by_zones }
     }
 
     fn check(&self, slots: &Slots) {
