@@ -11,8 +11,8 @@
 //! A leaving block is forgotten by the policy but found by everyone else until the disk has it.
 
 use crate::policy::{Access, Admission, Cost, Memory, Policy, Victims, WriteOrder};
-use crate::slots::Slots;
-use crate::units::{Block, Op, Slot};
+use crate::slots::{EXPECTED_MAX, Slots};
+use crate::units::{Block, Op, Request, Slot};
 
 /// What became of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,16 +105,13 @@ impl Plan {
         self.destages.push(Destage { slot, block: slots.block(slot) });
     }
 
-    pub(crate) fn end_group(&mut self, order: WriteOrder) {
-        self.groups.push((self.destages.len(), order));
-    }
-
-    /// What was planned so far without a word on groups becomes a group of its own.
-    #[inline]
-    fn begin(&mut self) {
-        if self.groups.last().map_or(0, |&(end, _)| end) < self.destages.len() {
-            self.end_group(WriteOrder::ByAddress);
+    /// Ends a group that began at destage `start`; what was planned before it without a word on
+    /// groups is one of its own.
+    pub(crate) fn end_group(&mut self, start: usize, order: WriteOrder) {
+        if self.groups.last().map_or(0, |&(end, _)| end) < start {
+            self.groups.push((start, WriteOrder::ByAddress));
         }
+        self.groups.push((self.destages.len(), order));
     }
 }
 
@@ -154,7 +151,7 @@ impl<P: Policy> Cache<P> {
     }
 
     /// Gives a free slot to the block of `access`, making room first if there is none.
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, access: &Access, plan: &mut Plan) -> Outcome {
         if self.slots.full() {
             self.make_room(Some(access), self.batch, plan);
@@ -170,7 +167,6 @@ impl<P: Policy> Cache<P> {
 
     #[inline]
     fn make_room(&mut self, incoming: Option<&Access>, want: u32, plan: &mut Plan) {
-        plan.begin();
         self.policy.evict(incoming, want, &mut Victims::new(&mut self.slots, plan, false));
     }
 }
@@ -207,6 +203,10 @@ pub trait CacheCore: Send {
 
     /// I/O on `slot` has ended.
     fn unpin(&mut self, slot: Slot);
+
+    /// These requests come next: brings into the processor's cache what they will read, as far as
+    /// that is sensible. It changes nothing; only an executor that knows the future can call it.
+    fn expect(&self, requests: &[Request]);
 
     /// The slot that holds `block`.
     fn lookup(&self, block: Block) -> Option<Slot>;
@@ -288,7 +288,6 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn idle(&mut self, want: u32, plan: &mut Plan) {
-        plan.begin();
         self.policy.destage(want, &mut Victims::new(&mut self.slots, plan, true));
     }
 
@@ -320,6 +319,14 @@ impl<P: Policy> CacheCore for Cache<P> {
 
     fn unpin(&mut self, slot: Slot) {
         self.slots.unpin(slot);
+    }
+
+    fn expect(&self, requests: &[Request]) {
+        let mut met = [Slot::NONE; EXPECTED_MAX];
+        let expected = self.slots.expect(requests, &mut met);
+        for slot in met[..expected].iter().filter_map(|slot| slot.some()) {
+            self.policy.expect(slot);
+        }
     }
 
     fn lookup(&self, block: Block) -> Option<Slot> {

@@ -31,6 +31,12 @@ impl Links {
         Links { links: vec![(NONE, NONE); capacity] }
     }
 
+    /// Reads the links of `member`, so that they are in the processor's cache.
+    #[inline]
+    pub fn expect(&self, member: u32) {
+        core::hint::black_box(self.links[member as usize].0);
+    }
+
     /// Bytes of memory taken.
     #[must_use]
     pub fn bytes(&self) -> usize {

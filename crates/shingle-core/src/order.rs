@@ -28,6 +28,11 @@ pub trait Order: Clone + Send + 'static {
     fn pop(&mut self, slots: &Slots) -> Option<Slot>;
     /// Takes `slot` back, which [`Order::pop`] named, as the coldest of the place it came from.
     fn restore(&mut self, slot: Slot, slots: &Slots);
+    /// As [`Policy::expect`].
+    #[inline]
+    fn expect(&self, slot: Slot) {
+        let _ = slot;
+    }
     /// Memory taken.
     fn memory(&self) -> Memory;
     /// Panics if an invariant is broken.
@@ -69,6 +74,11 @@ impl<O: Order> Policy for Plain<O> {
             let Some(slot) = self.0.pop(out.slots()) else { return };
             out.push(slot);
         }
+    }
+
+    #[inline]
+    fn expect(&self, slot: Slot) {
+        self.0.expect(slot);
     }
 
     fn memory(&self) -> Memory {

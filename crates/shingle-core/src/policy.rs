@@ -60,13 +60,16 @@ pub struct Victims<'a> {
     plan: &'a mut Plan,
     named: u32,
     stay: bool,
+    /// Where in the plan the group under way began.
+    group: usize,
 }
 
 impl<'a> Victims<'a> {
     /// With `stay`, what is named is written and stays.
     #[inline]
     pub(crate) fn new(slots: &'a mut Slots, plan: &'a mut Plan, stay: bool) -> Victims<'a> {
-        Victims { slots, plan, named: 0, stay }
+        let group = plan.destages().len();
+        Victims { slots, plan, named: 0, stay, group }
     }
 
     /// The slots, as they are now.
@@ -93,7 +96,8 @@ impl<'a> Victims<'a> {
 
     /// Ends a group: the victims named since the last end are written in `order`.
     pub fn end_group(&mut self, order: WriteOrder) {
-        self.plan.end_group(order);
+        self.plan.end_group(self.group, order);
+        self.group = self.plan.destages().len();
     }
 
     /// Victims named so far.
@@ -221,6 +225,13 @@ pub trait Policy: Clone + Send + 'static {
     /// and in the policy.
     fn destage(&mut self, want: u32, out: &mut Victims) {
         let _ = (want, out);
+    }
+
+    /// `slot` may be touched soon: reads what that will need, so that it is in the processor's
+    /// cache by then.
+    #[inline]
+    fn expect(&self, slot: Slot) {
+        let _ = slot;
     }
 
     /// What an I/O on the disk really took.

@@ -1,6 +1,6 @@
 //! What each slot of the cache holds and in what state: the view a policy gets.
 
-use crate::units::{Block, Nanos, Slot, Zone};
+use crate::units::{Block, Nanos, Request, Slot, Zone};
 use crate::zones::ZoneMap;
 
 /// Costs a host may plan with (SAC §4.4): a random read, and writing a band of which `x` blocks are
@@ -45,6 +45,9 @@ struct Record {
 }
 
 const BLOCK_BITS: u64 = (1 << 48) - 1;
+
+/// Blocks looked ahead to at a time: about as many as a processor has reads in flight.
+pub(crate) const EXPECTED_MAX: usize = 64;
 
 /// Holds a block.
 const LIVE: u64 = 1 << 48;
@@ -101,7 +104,8 @@ impl Slots {
         };
         Slots {
             records: (0..capacity).map(record).collect(),
-            heads: vec![Slot::NONE; (capacity as usize).next_power_of_two()],
+            // Two heads a slot: half of all misses end at an empty one.
+            heads: vec![Slot::NONE; 2 * (capacity as usize).next_power_of_two()],
             free: if capacity > 0 { Slot(0) } else { Slot::NONE },
             view,
             dirty: 0,
@@ -217,6 +221,26 @@ impl Slots {
             slot = record.chain;
         }
         None
+    }
+
+    /// Brings into the processor's cache what looking for these blocks will read. The reads do not
+    /// depend on each other, so that the memory serves many at a time; looking for one block after
+    /// the other, it serves one. Fills `met` with slots met on the way, and returns how many.
+    pub(crate) fn expect(&self, requests: &[Request], met: &mut [Slot; EXPECTED_MAX]) -> usize {
+        let mut expected = 0;
+        for request in requests {
+            let count = request.blocks().min((EXPECTED_MAX - expected) as u64);
+            for place in 0..count {
+                met[expected] = self.heads[self.bucket(request.first().after(place))];
+                expected += 1;
+            }
+        }
+        let mut read = 0;
+        for slot in &met[..expected] {
+            read ^= self.records.get(slot.index()).map_or(0, |record| record.block);
+        }
+        core::hint::black_box(read);
+        expected
     }
 
     // ── Transitions, for the cache core only ─────────────────────────────────────────────────

@@ -61,6 +61,7 @@ impl Conventional {
             bands: None,
             buffer_blocks: 0,
             costs: costs.plan(),
+            uniform: false,
             channels: 1,
         };
         let entries = if values.write_cache { values.write_cache_entries } else { 0 };

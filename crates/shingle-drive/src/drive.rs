@@ -113,6 +113,9 @@ pub struct Description {
     pub buffer_blocks: u64,
     /// Costs to plan with.
     pub costs: Costs,
+    /// A block takes the same time wherever it lies and whatever came before, so that an executor
+    /// may serve several that are not neighbours as one I/O.
+    pub uniform: bool,
     /// How many I/Os the drive can work at side by side. A `Drive` is one server: an executor that
     /// wants more in open loop runs that many servers of the same speed. 1 for every disk.
     pub channels: u32,

@@ -88,6 +88,7 @@ impl Emulator {
             bands: Some(bands.zone_map()),
             buffer_blocks: u64::from(slots),
             costs: costs.plan(),
+            uniform: false,
             channels: 1,
         };
         Ok(Box::new(Emulator {

@@ -39,6 +39,7 @@ impl Ssd {
             bands: None,
             buffer_blocks: 0,
             costs,
+            uniform: true,
             channels: u32::try_from(values.channels).unwrap_or(u32::MAX),
         };
         let (counters, contents) = (Counters::default(), Contents::default());

@@ -58,6 +58,9 @@ pub enum RunError {
     Stale(Stale),
 }
 
+/// Requests the cache is told of at a time, so that it can have its memory read early.
+const LOOKED_AHEAD: usize = 16;
+
 /// Requests between two reports of progress.
 const PROGRESS_EVERY: usize = 1 << 14;
 
@@ -76,6 +79,9 @@ pub fn run(
     let mut times = Times::new(course.pacing);
     let mut series = Series::new(course.points, requests.len());
     for (number, request) in requests.iter().enumerate() {
+        if number % LOOKED_AHEAD == 0 {
+            system.expect(&requests[number..requests.len().min(number + LOOKED_AHEAD)]);
+        }
         let request = match course.pacing {
             Pacing::Closed => *request,
             Pacing::Open => Request { at: paced(request.at, course.speed_thousandths), ..*request },

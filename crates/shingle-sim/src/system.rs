@@ -117,6 +117,16 @@ pub struct System {
     done: Nanos,
     warm: Warm,
     wants_horizon: bool,
+    /// Closed loop on a uniform SSD: blocks read and written for the request under way, served
+    /// together at its end.
+    pooled: Option<Pooled>,
+}
+
+/// Blocks of one request on the SSD.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pooled {
+    read_blocks: u64,
+    written_blocks: u64,
 }
 
 /// Whether the cache (without one: the buffer) has been full.
@@ -144,7 +154,9 @@ impl System {
         checked: bool,
     ) -> System {
         let open = rules.pacing == Pacing::Open;
+        let pools = !open && !checked && ssd.description().uniform;
         System {
+            pooled: pools.then(Pooled::default),
             wants_horizon: cache.wants_horizon(),
             cache,
             ssd: Device::new(ssd, open),
@@ -171,7 +183,10 @@ impl System {
         };
         (self.ready, self.done) = (start, start);
         match request.op {
-            Op::Read | Op::Write => self.blocks(request),
+            Op::Read | Op::Write => {
+                self.blocks(request);
+                self.serve_pooled();
+            }
             Op::Trim => self.trim(request),
             Op::Flush => self.flush(),
         }
@@ -181,6 +196,11 @@ impl System {
         self.requests += 1;
         self.clock = self.clock.max(self.done);
         (start, self.done)
+    }
+
+    /// These requests come next; see [`CacheCore::expect`].
+    pub fn expect(&self, requests: &[Request]) {
+        self.cache.expect(requests);
     }
 
     fn full(&self) -> bool {
@@ -261,6 +281,10 @@ impl System {
 
     #[inline]
     fn read_slot(&mut self, slot: Slot, block: Block) {
+        if let Some(pooled) = &mut self.pooled {
+            pooled.read_blocks += 1;
+            return;
+        }
         let mut stamp = [0];
         let checked = usize::from(self.check.is_some());
         let io = Io { op: Op::Read, block: Block(u64::from(slot.0)), count: 1 };
@@ -280,13 +304,34 @@ impl System {
         self.waited_for(done);
     }
 
+    #[inline]
     fn store(&mut self, slot: Slot, stamp: Option<Stamp>) -> Nanos {
+        if let Some(pooled) = &mut self.pooled {
+            pooled.written_blocks += 1;
+            return self.ready;
+        }
         let mut data = [stamp.unwrap_or(0)];
         let io = Io { op: Op::Write, block: Block(u64::from(slot.0)), count: 1 };
         let (start, served) =
             self.ssd.serve(self.ready, &io, &mut data[..usize::from(stamp.is_some())]);
         self.host.ssd_write_time += served.done.since(start);
         served.done
+    }
+
+    /// Serves what the request under way has pooled.
+    fn serve_pooled(&mut self) {
+        let Some(pooled) = self.pooled.as_mut().map(core::mem::take) else { return };
+        for (op, count) in [(Op::Read, pooled.read_blocks), (Op::Write, pooled.written_blocks)] {
+            if count > 0 {
+                let io = Io { op, block: Block(0), count };
+                let (start, served) = self.ssd.serve(self.ready, &io, &mut []);
+                *(match op {
+                    Op::Read => &mut self.host.ssd_read_time,
+                    _ => &mut self.host.ssd_write_time,
+                }) += served.done.since(start);
+                self.waited_for(served.done);
+            }
+        }
     }
 
     /// The request is not done before `done`; in closed loop nothing else begins before it.
@@ -389,7 +434,6 @@ impl System {
     // ── The disk, for the cache ──────────────────────────────────────────────────────────────
 
     /// Carries out the plan, and asks again until the access has its slot.
-    #[cold]
     fn make_room(&mut self, access: &mut Access, mut outcome: Outcome) -> Outcome {
         // Each turn destages something or unpins everything; the latter is possible once.
         loop {
@@ -412,6 +456,10 @@ impl System {
     fn carry_out(&mut self) {
         let mut plan = core::mem::take(&mut self.plan);
         self.host.evicted_clean += plan.dropped_blocks();
+        if let [one] = plan.destages() {
+            self.destage(&[*one]);
+            plan.clear();
+        }
         for (group, order) in plan.groups() {
             if self.rules.split {
                 group.chunks(1).for_each(|one| self.destage(one));
@@ -441,9 +489,13 @@ impl System {
         }
     }
 
-    /// Writes neighbouring blocks to the disk; their slots are free then.
-    fn destage(&mut self, run: &[Destage]) {
+    /// Reads the blocks of `run` from the SSD, their stamps into `stamps`. Returns when that is done.
+    fn read_slots(&mut self, run: &[Destage]) -> Nanos {
         self.stamps.clear();
+        if let Some(pooled) = &mut self.pooled {
+            pooled.read_blocks += run.len() as u64;
+            return self.ready;
+        }
         let mut read = self.ready;
         for destage in run {
             let mut stamp = [0];
@@ -455,6 +507,12 @@ impl System {
             self.stamps.extend(&stamp[..checked]);
             read = read.max(served.done);
         }
+        read
+    }
+
+    /// Writes neighbouring blocks to the disk; their slots are free then.
+    fn destage(&mut self, run: &[Destage]) {
+        let read = self.read_slots(run);
         let io = Io { op: Op::Write, block: run[0].block, count: run.len() as u64 };
         let (start, served) = self.disk.serve(read, &io, &mut self.stamps);
         let took = served.done.since(start);
@@ -513,6 +571,7 @@ impl System {
             assert!(!self.plan.is_empty(), "a policy with dirty blocks names no victim");
             self.carry_out();
         }
+        self.serve_pooled();
         self.clock = self.disk.drain(self.ready);
         // Whoever asked for the buffer to be empty waits for the cleaning: charged as a write.
         self.host.drive_write_time += self.clock.since(self.ready);
@@ -592,6 +651,7 @@ impl System {
             done: self.done,
             warm: self.warm,
             wants_horizon: self.wants_horizon,
+            pooled: self.pooled,
         }
     }
 }

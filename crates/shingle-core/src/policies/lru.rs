@@ -49,6 +49,11 @@ impl Order for Lru {
         self.list.push_tail(&mut self.links, slot.0);
     }
 
+    #[inline]
+    fn expect(&self, slot: Slot) {
+        self.links.expect(slot.0);
+    }
+
     fn memory(&self) -> Memory {
         Memory { by_slots: self.links.bytes(), by_zones: 0 }
     }

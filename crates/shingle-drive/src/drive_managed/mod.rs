@@ -135,6 +135,7 @@ impl DriveManaged {
             bands: Some(bands.zone_map()),
             buffer_blocks,
             costs: costs.plan(),
+            uniform: false,
             channels: 1,
         };
         let largest = pairs.iter().map(|&(blocks, _)| blocks * BLOCK_BYTES).max().unwrap_or(0);
