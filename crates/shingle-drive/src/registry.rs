@@ -57,8 +57,10 @@ pub struct Settings {
 #[non_exhaustive]
 pub enum DriveError {
     /// There is no such drive.
-    #[error("No drive `{name}`; there are {names}")]
+    #[error("No {kind} `{name}`; there are {names}")]
     UnknownDrive {
+        /// `drive` or `SSD`.
+        kind: &'static str,
         /// As asked for.
         name: String,
         /// Those there are, nearest first.
@@ -194,6 +196,7 @@ pub fn entry(name: &str) -> Result<&'static DriveEntry, DriveError> {
 
 fn find(entries: &'static [DriveEntry], name: &str) -> Result<&'static DriveEntry, DriveError> {
     entries.iter().find(|entry| entry.name == name).ok_or_else(|| DriveError::UnknownDrive {
+        kind: if std::ptr::eq(entries, SSDS) { "SSD" } else { "drive" },
         name: name.to_owned(),
         names: nearest_first(name, entries.iter().map(|entry| entry.name)).join(", "),
     })

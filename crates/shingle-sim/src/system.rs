@@ -454,12 +454,13 @@ impl System {
     }
 
     fn carry_out(&mut self) {
-        let mut plan = core::mem::take(&mut self.plan);
-        self.host.evicted_clean += plan.dropped_blocks();
-        if let [one] = plan.destages() {
-            self.destage(&[*one]);
-            plan.clear();
+        self.host.evicted_clean += self.plan.dropped_blocks();
+        if let &[one] = self.plan.destages() {
+            self.plan.clear();
+            self.destage(&[one]);
+            return self.tell_horizon();
         }
+        let mut plan = core::mem::take(&mut self.plan);
         for (group, order) in plan.groups() {
             if self.rules.split {
                 group.chunks(1).for_each(|one| self.destage(one));
@@ -482,6 +483,11 @@ impl System {
         }
         plan.clear();
         self.plan = plan;
+        self.tell_horizon();
+    }
+
+    /// Tells a policy that wants to know how far the disk's buffer has been emptied.
+    fn tell_horizon(&mut self) {
         if self.wants_horizon {
             let disk = self.disk.drive();
             let behind = disk.counters().written_blocks - disk.buffer_horizon();

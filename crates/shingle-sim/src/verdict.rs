@@ -36,7 +36,8 @@ pub fn turned(runs: &[&RunResult]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     for (at, &better) in ranking(runs).iter().enumerate() {
         for &worse in &ranking(runs)[at + 1..] {
-            if with_left(runs[better]) > with_left(runs[worse]) {
+            // A rounding error is no change of rank.
+            if with_left(runs[better]) > with_left(runs[worse]) * (2.0 - 1.0 / LEVEL) {
                 pairs.push((better, worse));
             }
         }
@@ -62,20 +63,50 @@ pub fn sentences(runs: &[&RunResult], shingled: bool) -> Vec<String> {
     said
 }
 
+/// Less than this apart, two runs are level.
+const LEVEL: f64 = 1.005;
+
 fn winner(runs: &[&RunResult], first: usize, second: usize, last: usize) -> String {
     let (best, next, worst) = (runs[first], runs[second], runs[last]);
-    let what = if best.queue.is_some() { "responds fastest" } else { "needs the least I/O time" };
     let factor = |other: &RunResult| measure(other) / measure(best);
-    let mut sentence = format!("{} {what}: ", best.policy);
-    if factor(next) < 1.005 {
-        sentence += &format!("level with {}", next.policy);
-    } else {
-        sentence += &format!("{:.2} times better than {}", factor(next), next.policy);
+    if factor(worst) < LEVEL {
+        return "All are level.".into();
     }
+    let what = if best.queue.is_some() { "responds fastest" } else { "needs the least I/O time" };
+    let beside = |other: &RunResult| {
+        if overloaded(other) && !overloaded(best) {
+            return format!("{} cannot keep up", other.policy);
+        }
+        match factor(other) {
+            factor if factor < LEVEL => format!("level with {}", other.policy),
+            factor if factor < 100.0 => format!("{factor:.2} times better than {}", other.policy),
+            factor => format!("{factor:.0} times better than {}", other.policy),
+        }
+    };
+    let mut sentence = format!("{} {what}: {}", best.policy, beside(next));
     if second != last {
-        sentence += &format!(", {:.2} times better than {}", factor(worst), worst.policy);
+        sentence += &format!(", {}", beside(worst));
     }
-    sentence + ". " + &reason(best, worst)
+    format!("{sentence}. {} {}", reason(best, worst), fewest(runs))
+}
+
+fn overloaded(run: &RunResult) -> bool {
+    run.queue.is_some_and(|queue| queue.overloaded)
+}
+
+/// Who has the fewest RMWs, and who reads least: the two do not go together.
+fn fewest(runs: &[&RunResult]) -> String {
+    let least = |of: fn(&RunResult) -> u64| runs.iter().min_by_key(|run| of(run));
+    let rmws = least(|run| run.all.drive_io.rmw).map(|run| (run, run.all.drive_io.rmw));
+    let reads = least(read_misses).map(|run| (run, read_misses(run)));
+    let (Some((by_rmw, rmw)), Some((by_reads, reads))) = (rmws, reads) else {
+        return String::new();
+    };
+    let reading = format!("fewest blocks read: {} ({})", by_reads.policy, count(reads));
+    if runs.iter().all(|run| run.all.drive_io.rmw == rmw) {
+        return format!("F{}.", &reading[1..]);
+    }
+    format!("Fewest RMWs: {} ({}); {reading}.", by_rmw.policy, count(rmw))
 }
 
 /// Where the time between the best and the worst went, and what stands behind that.
@@ -150,8 +181,8 @@ fn warnings(runs: &[&RunResult], shingled: bool) -> Vec<String> {
     if shingled && !few.is_empty() {
         said.push(format!(
             "Fewer than {CLEANINGS_MIN} bands were cleaned under {}: the drive's buffer hardly \
-             filled, so this result says little about shingling. A smaller buffer \
-             (--set drive.pb=0.4%) or a longer trace shows more.",
+             filled, so this result says little about shingling. A longer trace, a smaller cache \
+             or a smaller buffer (--set drive.pb=SIZE) shows more.",
             few.join(", ")
         ));
     }
@@ -162,11 +193,11 @@ fn warnings(runs: &[&RunResult], shingled: bool) -> Vec<String> {
             cold.join(", ")
         ));
     }
-    let overloaded = names(&|run| run.queue.is_some_and(|queue| queue.overloaded));
+    let overloaded = names(&overloaded);
     if !overloaded.is_empty() {
         said.push(format!(
             "Overloaded (!): {}. The queue still grew at the end, so the mean says how long the trace \
-             is; --speed slows it down.",
+             is; --speed below 1 slows it down.",
             overloaded.join(", ")
         ));
     }

@@ -27,6 +27,21 @@ pub(crate) fn note(text: &str, quiet: bool) {
     }
 }
 
+/// Fails now, not after the work is done, if `path` cannot be written.
+pub(crate) fn check_writable(path: Option<&Path>) -> anyhow::Result<()> {
+    let Some(path) = path.filter(|path| *path != Path::new("-")) else { return Ok(()) };
+    let beside = beside(path);
+    let written = std::fs::write(&beside, "").and_then(|()| std::fs::remove_file(&beside));
+    written.with_context(|| format!("{}: cannot write the results", path.display()))
+}
+
+/// Where a file is written before it is whole.
+fn beside(path: &Path) -> std::path::PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".partial");
+    beside.into()
+}
+
 /// Writes `value` as JSON to `path`, or to stdout for `-`.
 pub(crate) fn json(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
     let mut text = serde_json::to_string_pretty(value)?;
@@ -35,8 +50,7 @@ pub(crate) fn json(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
         return print(&text);
     }
     // Written beside and renamed, so that no reader ever sees half a file.
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".partial");
+    let beside = beside(path);
     let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {
         let _ = std::fs::remove_file(&beside);

@@ -8,7 +8,7 @@ use shingle_sim::experiment;
 use super::setup::{options, read_trace, report, run_jobs};
 use crate::cli::{Arguments, Compare};
 use crate::config::Config;
-use crate::output::{json, note, print};
+use crate::output::{check_writable, json, note, print};
 use crate::table;
 
 /// Policies compared when none are named.
@@ -36,6 +36,7 @@ pub(crate) fn execute(
     let baseline = baseline.unwrap_or_else(|| "lru".into());
     let baseline = Some(baseline).filter(|name| name != "none");
     let options = options(&setup, policies, baseline, 0);
+    check_writable(setup.json.as_deref())?;
     let trace = read_trace(&setup.trace, global.quiet)?;
     let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
     notes.iter().for_each(|text| note(text, global.quiet));

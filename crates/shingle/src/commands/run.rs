@@ -10,7 +10,7 @@ use super::setup::{options, read_trace, report, run_jobs};
 use crate::Usage;
 use crate::cli::{Arguments, Run};
 use crate::config::Config;
-use crate::output::{json, note, print};
+use crate::output::{check_writable, json, note, print};
 use crate::table;
 
 /// Points of the time series.
@@ -29,6 +29,7 @@ pub(crate) fn execute(args: &Run, global: &Arguments, registry: &Registry) -> an
     }
     let policy = policy.unwrap_or_else(|| "sac".into());
     let options = options(&setup, vec![policy], None, POINTS);
+    check_writable(setup.json.as_deref())?;
     let trace = read_trace(&setup.trace, global.quiet)?;
     let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
     notes.iter().for_each(|text| note(text, global.quiet));
