@@ -25,7 +25,14 @@ impl Double {
         let mut pointers = vec![(0, Condition::Empty); zones];
         pointers[0].1 = Condition::Conventional;
         let bands = None;
-        let description = Description { disk_blocks, bands, buffer_blocks: 0, costs, channels: 1 };
+        let description = Description {
+            disk_blocks,
+            bands,
+            buffer_blocks: 0,
+            costs,
+            uniform: false,
+            channels: 1,
+        };
         let stamps = vec![0; zones * ZONE as usize];
         Double { stamps, pointers, description, counters: Counters::default() }
     }
