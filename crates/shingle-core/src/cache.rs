@@ -10,7 +10,8 @@
 //!
 //! A leaving block is forgotten by the policy but found by everyone else until the disk has it.
 
-use crate::policy::{Access, Admission, Cost, Memory, Policy, Victims, WriteOrder};
+use crate::plan::{Destage, Plan};
+use crate::policy::{Access, Admission, Cost, Memory, Policy, Victims};
 use crate::slots::{EXPECTED_MAX, Slots};
 use crate::units::{Block, Op, Request, Slot};
 
@@ -27,92 +28,6 @@ pub enum Outcome {
     /// There is no room yet. Carry out the plan, report what was destaged, then
     /// [`Cache::retry`]. With an empty plan: wait for I/O that is under way.
     NoRoom,
-}
-
-/// A block to write to the disk.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Destage {
-    /// Where its data is.
-    pub slot: Slot,
-    /// Where it goes.
-    pub block: Block,
-}
-
-/// What an executor has to do so that blocks can leave: destages in groups, each with its order.
-/// The caller owns it; the cache appends.
-#[derive(Clone, Debug, Default)]
-pub struct Plan {
-    destages: Vec<Destage>,
-    /// Ends of groups within `destages`; what follows the last is one more group, by address.
-    groups: Vec<(usize, WriteOrder)>,
-    dropped_blocks: u64,
-}
-
-impl Plan {
-    /// The destages, in groups.
-    pub fn groups(&mut self) -> impl Iterator<Item = (&mut [Destage], WriteOrder)> {
-        let last = (self.destages.len(), WriteOrder::ByAddress);
-        let mut rest = self.destages.as_mut_slice();
-        let mut start = 0;
-        let ends = self.groups.iter().copied().chain([last]);
-        ends.map(move |(end, order)| {
-            let (group, after) = core::mem::take(&mut rest).split_at_mut(end - start);
-            (start, rest) = (end, after);
-            (group, order)
-        })
-        .filter(|(group, _)| !group.is_empty())
-    }
-
-    /// All destages.
-    #[must_use]
-    pub fn destages(&self) -> &[Destage] {
-        &self.destages
-    }
-
-    /// Clean blocks dropped.
-    #[must_use]
-    pub fn dropped_blocks(&self) -> u64 {
-        self.dropped_blocks
-    }
-
-    /// Whether there is nothing to do.
-    #[must_use]
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.destages.is_empty() && self.dropped_blocks == 0
-    }
-
-    /// Forgets everything; call it when the plan has been carried out.
-    #[inline]
-    pub fn clear(&mut self) {
-        self.destages.clear();
-        self.groups.clear();
-        self.dropped_blocks = 0;
-    }
-
-    /// A clean victim is gone at once, a dirty one is to be written.
-    #[inline]
-    pub(crate) fn leave(&mut self, slot: Slot, slots: &mut Slots) {
-        match slots.leave(slot) {
-            Some(block) => self.destages.push(Destage { slot, block }),
-            None => self.dropped_blocks += 1,
-        }
-    }
-
-    /// A dirty block is to be written and stays.
-    pub(crate) fn write(&mut self, slot: Slot, slots: &mut Slots) {
-        slots.begin_destage(slot);
-        self.destages.push(Destage { slot, block: slots.block(slot) });
-    }
-
-    /// Ends a group that began at destage `start`; what was planned before it without a word on
-    /// groups is one of its own.
-    pub(crate) fn end_group(&mut self, start: usize, order: WriteOrder) {
-        if self.groups.last().map_or(0, |&(end, _)| end) < start {
-            self.groups.push((start, WriteOrder::ByAddress));
-        }
-        self.groups.push((self.destages.len(), order));
-    }
 }
 
 /// A cache of blocks, managed by policy `P`. Pure: it decides, an executor does and reports back.

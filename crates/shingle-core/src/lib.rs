@@ -2,7 +2,7 @@
 //!
 //! Nothing here does I/O, reads a clock, draws a random number or fails at run time. A
 //! [`policy::Policy`] orders blocks and names victims; [`cache::Cache`] owns everything that could
-//! lose data and turns names into a [`cache::Plan`]; an executor (the simulator, the store, a test)
+//! lose data and turns names into a [`plan::Plan`]; an executor (the simulator, the store, a test)
 //! carries the plan out and reports back. The same policy object serves all of them.
 //!
 //! To write a policy, read [`policy`] and one of [`policies`]; that is all there is to know.
@@ -16,6 +16,7 @@ pub mod gated;
 pub mod list;
 pub mod order;
 pub mod params;
+pub mod plan;
 pub mod policies;
 pub mod policy;
 pub mod recency;

@@ -1,7 +1,7 @@
 //! The registry of policies: one line each. Everything else that knows policies reads this table.
 
 use crate::order::Plain;
-use crate::registry::Entry;
+use crate::registry::{Entry, Registry};
 
 /// Declares each policy's module and its entry: `file => type`.
 macro_rules! policies {
@@ -18,4 +18,11 @@ policies! {
     lru_band => lru_band::LruBand,
     most => most::Most,
     sac => sac::Sac,
+}
+
+/// The built-in policies.
+impl Default for Registry {
+    fn default() -> Registry {
+        Registry::new(ALL)
+    }
 }

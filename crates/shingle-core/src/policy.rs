@@ -1,7 +1,7 @@
 //! The seam for cache policies: a policy orders the blocks and names who leaves.
 
-use crate::cache::Plan;
 use crate::params::{Param, Params};
+use crate::plan::{Plan, WriteOrder};
 use crate::slots::Slots;
 use crate::units::{Block, Nanos, Op, Request, Slot};
 
@@ -41,15 +41,6 @@ pub enum Admission {
     Fill,
     /// The disk serves it; the cache stays as it is.
     Bypass,
-}
-
-/// In which order the disk gets the dirty victims of a group.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WriteOrder {
-    /// Sorted by address; neighbours may be joined.
-    ByAddress,
-    /// As the policy named them.
-    AsGiven,
 }
 
 /// Takes the names of those who leave. Without a word on groups all are one group, written by

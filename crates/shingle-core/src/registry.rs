@@ -136,13 +136,13 @@ pub struct Registry {
     entries: Vec<Entry>,
 }
 
-impl Default for Registry {
-    fn default() -> Registry {
-        Registry { entries: crate::policies::ALL.to_vec() }
-    }
-}
-
 impl Registry {
+    /// A registry of `entries`. The built-in policies are in [`Registry::default`].
+    #[must_use]
+    pub fn new(entries: &[Entry]) -> Registry {
+        Registry { entries: entries.to_vec() }
+    }
+
     /// Adds policy `P`; it replaces one of the same name.
     pub fn add<P: Policy>(&mut self) {
         self.entries.retain(|entry| entry.name != P::NAME);

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use common::{DISK_BLOCKS, Rng, make, variants, with_params};
 use proptest::prelude::*;
-use shingle_core::cache::{CacheCore, Outcome, Plan};
+use shingle_core::cache::{CacheCore, Outcome};
+use shingle_core::plan::Plan;
 use shingle_core::policies;
 use shingle_core::policy::Access;
 use shingle_core::units::{Block, Op};

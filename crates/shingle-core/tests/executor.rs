@@ -7,7 +7,8 @@ mod common;
 use std::collections::{BTreeMap, VecDeque};
 
 use common::{DISK_BLOCKS, Rng, variants, with_params};
-use shingle_core::cache::{CacheCore, Outcome, Plan};
+use shingle_core::cache::{CacheCore, Outcome};
+use shingle_core::plan::Plan;
 use shingle_core::policy::{Access, Cost};
 use shingle_core::units::{Block, Nanos, Op, Slot};
 

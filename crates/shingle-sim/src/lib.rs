@@ -4,6 +4,7 @@
 #![allow(clippy::cast_possible_truncation)] // slots are u32 by construction, places in a request too
 
 mod check;
+pub mod counters;
 mod device;
 pub mod experiment;
 pub mod result;

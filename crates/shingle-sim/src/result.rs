@@ -6,7 +6,7 @@ use shingle_core::units::{BLOCK_BYTES, Nanos};
 use shingle_trace::Summary;
 use std::collections::BTreeMap;
 
-use crate::system::Snapshot;
+use crate::counters::Snapshot;
 
 /// Name and version of the format.
 pub const SCHEMA: &str = "shingle.result/1";

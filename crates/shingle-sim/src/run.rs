@@ -9,8 +9,9 @@ use shingle_core::units::{Nanos, Request};
 use thiserror::Error;
 
 use crate::check::Stale;
+use crate::counters::Snapshot;
 use crate::result::{Bar, Counts, Latency, Left, Memory, Point, Queue, RunResult, Wall};
-use crate::system::{Pacing, Snapshot, System};
+use crate::system::{Pacing, System};
 
 /// What a run is called in its result.
 #[derive(Clone, Debug)]

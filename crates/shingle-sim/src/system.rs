@@ -4,12 +4,14 @@
 //! queues: each I/O begins when what it depends on is done and its device is free, so that an SSD
 //! hit never waits for the disk.
 
-use shingle_core::cache::{CacheCore, Destage, Outcome, Plan};
-use shingle_core::policy::{Access, Cost, WriteOrder};
+use shingle_core::cache::{CacheCore, Outcome};
+use shingle_core::plan::{Destage, Plan, WriteOrder};
+use shingle_core::policy::{Access, Cost};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Slot};
 use shingle_drive::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
 
 use crate::check::{Check, Stale};
+use crate::counters::{HostCounters, Snapshot};
 use crate::device::Device;
 
 /// When requests come.
@@ -36,56 +38,6 @@ pub struct Rules {
 
 /// Destages are joined to at most this many blocks (512 KiB) an I/O.
 const JOINED_BLOCKS_MAX: usize = 128;
-
-/// What the host asked and what the cache did. All counters only grow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct HostCounters {
-    /// Requests.
-    pub read_requests: u64,
-    /// Requests.
-    pub write_requests: u64,
-    /// Requests.
-    pub trim_requests: u64,
-    /// Requests.
-    pub flush_requests: u64,
-    /// Blocks accessed by reads.
-    pub read_blocks: u64,
-    /// Blocks accessed by writes.
-    pub write_blocks: u64,
-    /// Blocks read that were cached.
-    pub read_hits: u64,
-    /// Blocks written that were cached.
-    pub write_hits: u64,
-    /// Blocks read from the disk without entering the cache.
-    pub bypassed_reads: u64,
-    /// Blocks written to the disk without entering the cache.
-    pub bypassed_writes: u64,
-    /// Partly written blocks whose rest was read from the disk.
-    pub fills: u64,
-    /// Clean blocks that left.
-    pub evicted_clean: u64,
-    /// Dirty blocks that were destaged and left.
-    pub evicted_dirty: u64,
-    /// Time of SSD reads.
-    pub ssd_read_time: Nanos,
-    /// Time of SSD writes.
-    pub ssd_write_time: Nanos,
-    /// Time of the calls that read from the disk.
-    pub drive_read_time: Nanos,
-    /// Time of the calls that write to the disk.
-    pub drive_write_time: Nanos,
-}
-
-/// All counters of a system at one moment.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Snapshot {
-    /// The host's side.
-    pub host: HostCounters,
-    /// The cache device.
-    pub ssd: Counters,
-    /// The disk.
-    pub disk: Counters,
-}
 
 /// Neighbouring blocks of a request that the disk has to serve, not yet issued.
 #[derive(Clone, Debug, Default)]

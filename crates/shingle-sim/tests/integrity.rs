@@ -15,8 +15,9 @@ use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 use shingle_drive::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
 use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, drives, entry, make, make_ssd};
 use shingle_drive::rng::Rng;
+use shingle_sim::counters::Snapshot;
 use shingle_sim::result::Counts;
-use shingle_sim::system::{Pacing, Rules, Snapshot, System};
+use shingle_sim::system::{Pacing, Rules, System};
 
 // ── What is tested ───────────────────────────────────────────────────────────────────────────
 
@@ -420,7 +421,7 @@ impl Run {
 
     fn accounts_of_disk(
         &self,
-        host: &shingle_sim::system::HostCounters,
+        host: &shingle_sim::counters::HostCounters,
         disk: &Counters,
         ssd_time: Nanos,
     ) {

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use my_policy::QuietZones;
-use shingle_core::cache::{CacheCore, Outcome, Plan};
+use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::params::Params;
+use shingle_core::plan::Plan;
 use shingle_core::policy::Access;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Setup};
 use shingle_core::slots::Costs;

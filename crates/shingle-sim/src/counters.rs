@@ -1,0 +1,54 @@
+//! What is counted while a system runs.
+
+use shingle_core::units::Nanos;
+use shingle_drive::drive::Counters;
+
+/// What the host asked and what the cache did. All counters only grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HostCounters {
+    /// Requests.
+    pub read_requests: u64,
+    /// Requests.
+    pub write_requests: u64,
+    /// Requests.
+    pub trim_requests: u64,
+    /// Requests.
+    pub flush_requests: u64,
+    /// Blocks accessed by reads.
+    pub read_blocks: u64,
+    /// Blocks accessed by writes.
+    pub write_blocks: u64,
+    /// Blocks read that were cached.
+    pub read_hits: u64,
+    /// Blocks written that were cached.
+    pub write_hits: u64,
+    /// Blocks read from the disk without entering the cache.
+    pub bypassed_reads: u64,
+    /// Blocks written to the disk without entering the cache.
+    pub bypassed_writes: u64,
+    /// Partly written blocks whose rest was read from the disk.
+    pub fills: u64,
+    /// Clean blocks that left.
+    pub evicted_clean: u64,
+    /// Dirty blocks that were destaged and left.
+    pub evicted_dirty: u64,
+    /// Time of SSD reads.
+    pub ssd_read_time: Nanos,
+    /// Time of SSD writes.
+    pub ssd_write_time: Nanos,
+    /// Time of the calls that read from the disk.
+    pub drive_read_time: Nanos,
+    /// Time of the calls that write to the disk.
+    pub drive_write_time: Nanos,
+}
+
+/// All counters of a system at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Snapshot {
+    /// The host's side.
+    pub host: HostCounters,
+    /// The cache device.
+    pub ssd: Counters,
+    /// The disk.
+    pub disk: Counters,
+}
