@@ -270,6 +270,12 @@ impl<D: DirtySide> Policy for Cdc<D> {
         }
     }
 
+    #[inline]
+    fn expect(&self, slot: Slot) {
+        self.shared.links.expect(slot.0);
+        self.shared.recency.expect(slot);
+    }
+
     fn wants_horizon(&self) -> bool {
         self.dirty.wants_horizon()
     }

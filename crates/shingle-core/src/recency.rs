@@ -62,6 +62,12 @@ impl Recency {
         stamp != FORGOTTEN && stamp + (self.ring.len() as u64) < self.now
     }
 
+    /// Reads the stamp of `slot`, so that it is in the processor's cache.
+    #[inline]
+    pub fn expect(&self, slot: Slot) {
+        core::hint::black_box(self.stamps[slot.index()]);
+    }
+
     /// Bytes of memory taken.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -302,6 +302,8 @@ impl Slots {
         *state |= DESTAGING | LEAVING;
         let block = Block(*state & BLOCK_BITS);
         self.destaged += 1;
+        // What freeing the slot will read is on its way while the executor is at work.
+        core::hint::black_box(self.heads[self.bucket(block)]);
         Some(block)
     }
 

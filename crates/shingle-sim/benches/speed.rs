@@ -75,7 +75,7 @@ fn measure(spec: &str, cache: &str, repeats: usize) -> Result<(), Box<dyn std::e
     );
     let only = std::env::var("SPEED_ONLY").unwrap_or_default();
     for &(what, policy, drive, timing, aim) in
-        ROWS.iter().filter(|row| format!("{} {}", row.0, row.1).contains(&only))
+        ROWS.iter().filter(|row| format!("{} {};", row.0, row.1).contains(&only))
     {
         let (mut ratios, mut fastest, mut hash) = (Vec::new(), f64::MAX, 0);
         let mut reference_fastest = f64::MAX;

@@ -86,6 +86,11 @@ impl Policy for LruBand {
         }
     }
 
+    #[inline]
+    fn expect(&self, slot: Slot) {
+        self.order.expect(slot.0);
+    }
+
     fn memory(&self) -> Memory {
         Memory {
             by_slots: self.order.bytes() + self.members.bytes(),

@@ -169,6 +169,11 @@ impl Policy for Most {
         }
     }
 
+    #[inline]
+    fn expect(&self, slot: Slot) {
+        self.links.expect(slot.0);
+    }
+
     fn memory(&self) -> Memory {
         let lists = self.zones.capacity() * size_of::<List>();
         Memory { by_slots: self.links.bytes(), by_zones: self.scores.bytes() + lists }

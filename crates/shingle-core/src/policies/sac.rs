@@ -13,6 +13,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use crate::buckets::Buckets;
 use crate::cdc::{CDC_CLEAN_PART, CDC_WINDOW, Cdc, DirtySide, Offer, Shared};
@@ -101,20 +102,20 @@ impl Cycles {
         }
     }
 
-    /// The queued target zone whose coldest block is coldest of all, off the queue.
+    /// The target zone whose coldest block is coldest of all: the top of the queue, once its top is
+    /// up to date.
     fn coldest_target(&mut self, shared: &Shared) -> Option<Zone> {
-        while let Some(Reverse((stamp, zone))) = self.queue.pop() {
+        while let Some(mut top) = self.queue.peek_mut() {
+            let Reverse((stamp, zone)) = *top;
             let state = &mut self.zones[zone as usize];
-            let Some(tail) = state.dirty.tail() else {
-                state.queued = false;
-                continue;
-            };
-            let now = shared.recency.stamp(Slot(tail));
-            if now == stamp {
-                state.queued = false;
-                return Some(Zone(zone));
+            match state.dirty.tail().map(|tail| shared.recency.stamp(Slot(tail))) {
+                Some(now) if now == stamp => return Some(Zone(zone)),
+                Some(now) => *top = Reverse((now, zone)),
+                None => {
+                    state.queued = false;
+                    PeekMut::pop(top);
+                }
             }
-            self.queue.push(Reverse((now, zone)));
         }
         None
     }
@@ -279,21 +280,17 @@ impl DirtySide for Cycles {
 
     fn evict(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) -> bool {
         let mut named = 0;
-        while named == 0
-            && let Some(zone) = self.coldest_target(shared)
-        {
+        while let Some(zone) = self.coldest_target(shared) {
             named = self.evict_from(zone, want, shared, out);
-            if let Some(tail) = self.zones[zone.index()].dirty.tail() {
-                self.zones[zone.index()].queued = true;
-                let entry = Reverse((shared.recency.stamp(Slot(tail)), zone.0));
-                // A zone of which every block is in use would be met again at once.
-                if named == 0 { self.skipped.push(entry) } else { self.queue.push(entry) }
+            if named > 0 {
+                break;
             }
+            // Every block of the zone is in use: it would be met again at once.
+            self.skipped.extend(self.queue.pop());
         }
         self.queue.extend(self.skipped.drain(..));
         self.written += named;
-        let mut targets = self.targets.iter();
-        let exhausted = targets.all(|zone| self.zones[zone.index()].dirty.is_empty());
+        let exhausted = self.coldest_target(shared).is_none();
         let over = exhausted || named == 0 || self.rule2 && self.written >= self.cycle_blocks;
         if over {
             self.end_cycle(out.slots().destaged());
