@@ -164,6 +164,7 @@ fn simulated(
     cache: &str,
 ) -> Result<(f64, u64), Box<dyn std::error::Error>> {
     let options = Options {
+        seed: 1,
         policies: vec![policy.into()],
         baseline: None,
         drives: vec![drive.into()],

@@ -31,6 +31,8 @@ pub struct Trace {
 /// What the user asked for. Names are checked by [`plan`].
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// Seed of a synthetic trace, for the result.
+    pub seed: u64,
     /// Policies.
     pub policies: Vec<String>,
     /// Policy to run along for comparison.
@@ -331,7 +333,10 @@ fn check_owners(
 // ── Drives ───────────────────────────────────────────────────────────────────────────────────
 
 /// Settings of a drive that are not on its sheet.
-const DRIVE_EXTRAS: [&str; 4] = ["pb", "extents", "idle", "idle_delay_ms"];
+const DRIVE_EXTRAS: [&str; 2] = ["pb", "extents"];
+
+/// The parameter of drives that can clean in idle time.
+const IDLE_CLEANING: &str = "idle_cleaning";
 
 fn drive_choice(
     name: &str,
@@ -365,23 +370,11 @@ fn drive_choice(
         settings.overrides.set(key, value);
         shown.insert(key.to_owned(), value.to_owned());
     }
-    // Emulators never clean in idle time and refuse to be asked.
-    let cleans_when_idle = known.iter().any(|name| name == "idle_cleaning");
-    settings.idle_cleaning = cleans_when_idle.then_some(options.pacing == Pacing::Open);
-    if let Some(value) = last(options, "idle") {
-        settings.idle_cleaning = Some(match value {
-            "on" => true,
-            "off" => false,
-            _ => return Err(usage(format!("drive.idle={value}: give on or off"))),
-        });
-        shown.insert("idle".into(), value.into());
-    }
-    if let Some(value) = last(options, "idle_delay_ms") {
-        let ms: u64 = value
-            .parse()
-            .map_err(|_| usage(format!("drive.idle_delay_ms={value}: give whole milliseconds")))?;
-        settings.idle_delay = Some(shingle_core::units::Nanos::from_millis(ms.min(1 << 40)));
-        shown.insert("idle_delay_ms".into(), value.into());
+    // By the sheet's own word, disks do not clean in idle time: in open loop they do, unless the
+    // user decides. Emulators never do, and have no such parameter.
+    let decided = last(options, IDLE_CLEANING).is_some();
+    if !decided && known.iter().any(|name| name == IDLE_CLEANING) {
+        settings.idle_cleaning = Some(options.pacing == Pacing::Open);
     }
     if let Some(timing) = options.timing {
         shown.insert("timing".into(), timing_name(timing).into());
@@ -588,6 +581,7 @@ fn labels(
         parameters.insert(format!("ssd.{name}"), value.clone());
     }
     Labels {
+        seed: options.seed,
         policy: entry.name.into(),
         parameters,
         drive: drive.name.clone(),

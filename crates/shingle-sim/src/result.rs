@@ -65,6 +65,8 @@ impl TraceInfo {
 /// One configuration.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunResult {
+    /// Seed of a synthetic trace.
+    pub seed: u64,
     /// Policy.
     pub policy: String,
     /// Parameters of policy and cache.

@@ -16,6 +16,8 @@ use crate::system::{Pacing, System};
 /// What a run is called in its result.
 #[derive(Clone, Debug)]
 pub struct Labels {
+    /// Seed of a synthetic trace.
+    pub seed: u64,
     /// Policy.
     pub policy: String,
     /// Parameters of policy and cache.
@@ -114,6 +116,7 @@ pub fn run(
     let memory = system.cache().memory();
     #[allow(clippy::cast_precision_loss)]
     let result = RunResult {
+        seed: labels.seed,
         policy: labels.policy.clone(),
         parameters: labels.parameters.clone(),
         drive: labels.drive.clone(),

@@ -16,6 +16,7 @@ fn serving_a_request_allocates_nothing() {
     let registry = Registry::default();
     for pacing in [Pacing::Closed, Pacing::Open] {
         let options = Options {
+            seed: 1,
             policies: registry.entries().iter().map(|entry| entry.name.to_owned()).collect(),
             baseline: None,
             drives: ["st8000as0002", "sac-emulator", "pore-emulator"].map(str::to_owned).to_vec(),

@@ -42,6 +42,10 @@ pub(crate) struct Compare {
     /// Policies.
     #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) policies: Vec<String>,
+    /// Repeat a synthetic trace with so many seeds, from --seed on, and show least and most.
+    /// [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<u64>,
     /// Policy to run along, shown dimmed; `none` for no baseline. [default: lru]
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
@@ -105,6 +109,10 @@ pub(crate) struct SetupArgs {
     /// Write the results as JSON; `-` for stdout, in place of the table.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// Write the results as CSV, a line a run, a column for each figure of the JSON; `-` for
+    /// stdout, in place of the table.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
     /// Options from a TOML file; those on the command line come first.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -34,6 +34,7 @@ pub(crate) struct Config {
     seed: Option<u64>,
     pub(crate) policies: Option<Vec<String>>,
     pub(crate) baseline: Option<String>,
+    pub(crate) seeds: Option<u64>,
     drives: Option<Vec<String>>,
     cache: Option<Vec<String>>,
     ssd: Option<String>,

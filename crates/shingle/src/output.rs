@@ -1,10 +1,11 @@
 //! Where results and talk go: results to stdout, talk to stderr, files whole or not at all.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde::Serialize;
+use serde_json::Value;
 
 /// Prints a result.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
@@ -27,27 +28,27 @@ pub(crate) fn note(text: &str, quiet: bool) {
     }
 }
 
-/// Fails now, not after the work is done, if `path` cannot be written.
-pub(crate) fn check_writable(path: Option<&Path>) -> anyhow::Result<()> {
-    let Some(path) = path.filter(|path| *path != Path::new("-")) else { return Ok(()) };
+/// Fails if `path` cannot be written. Stdout always can.
+pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
+    if path == Path::new("-") {
+        return Ok(());
+    }
     let beside = beside(path);
     let written = std::fs::write(&beside, "").and_then(|()| std::fs::remove_file(&beside));
     written.with_context(|| format!("{}: cannot write the results", path.display()))
 }
 
 /// Where a file is written before it is whole.
-fn beside(path: &Path) -> std::path::PathBuf {
+fn beside(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".partial");
     beside.into()
 }
 
-/// Writes `value` as JSON to `path`, or to stdout for `-`.
-pub(crate) fn json(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string_pretty(value)?;
-    text.push('\n');
+/// Writes `text` to `path`, or to stdout for `-`.
+fn write(text: &str, path: &Path) -> anyhow::Result<()> {
     if path == Path::new("-") {
-        return print(&text);
+        return print(text);
     }
     // Written beside and renamed, so that no reader ever sees half a file.
     let beside = beside(path);
@@ -56,4 +57,50 @@ pub(crate) fn json(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
         let _ = std::fs::remove_file(&beside);
     }
     written.with_context(|| format!("{}: cannot write the results", path.display()))
+}
+
+/// Writes `value` as JSON.
+pub(crate) fn json(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
+    write(&(serde_json::to_string_pretty(value)? + "\n"), path)
+}
+
+/// Writes `values` as CSV: a line each, a column for each figure of their JSON, its path joined by
+/// dots. What is null or missing is empty; lists are left out.
+pub(crate) fn csv(values: &[impl Serialize], path: &Path) -> anyhow::Result<()> {
+    let lines: Vec<Vec<(String, String)>> = values
+        .iter()
+        .map(|value| {
+            let mut line = Vec::new();
+            flatten("", &serde_json::to_value(value)?, &mut line);
+            Ok(line)
+        })
+        .collect::<anyhow::Result<_>>()?;
+    let mut columns: Vec<&str> = Vec::new();
+    for (name, _) in lines.iter().flatten() {
+        if !columns.contains(&name.as_str()) {
+            columns.push(name);
+        }
+    }
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(&columns)?;
+    for line in &lines {
+        let figure = |column: &&str| line.iter().find(|(name, _)| name == column);
+        writer.write_record(columns.iter().map(|column| figure(column).map_or("", |(_, f)| f)))?;
+    }
+    write(&String::from_utf8(writer.into_inner()?)?, path)
+}
+
+fn flatten(name: &str, value: &Value, line: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                let dot = if name.is_empty() { "" } else { "." };
+                flatten(&format!("{name}{dot}{field}"), value, line);
+            }
+        }
+        Value::Array(_) => {}
+        Value::Null => line.push((name.into(), String::new())),
+        Value::String(text) => line.push((name.into(), text.clone())),
+        figure => line.push((name.into(), figure.to_string())),
+    }
 }

@@ -36,6 +36,14 @@ fn table(color: Color) -> Table {
     table
 }
 
+/// A table of figures: squeezed, numbers would be cut in two.
+fn wide_table(color: Color) -> Table {
+    let mut table = table(color);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(UTF8_FULL_CONDENSED);
+    table
+}
+
 fn terminal_width() -> u16 {
     Table::new().width().unwrap_or(PIPED_WIDTH)
 }
@@ -94,6 +102,50 @@ pub(crate) fn comparison(report: &Report, baselines: &[bool], color: Color) -> S
     text
 }
 
+/// The result of `compare` over several seeds: least and most of each figure. `runs_each` is the
+/// number of runs of one seed.
+pub(crate) fn over_seeds(report: &Report, runs_each: usize, color: Color) -> String {
+    let seeds = report.runs.len() / runs_each;
+    let mut text = heading(report);
+    text +=
+        &format!("figures of the first of {seeds} seeds above; below, least to most of all\n\n");
+    let runs_of = |at: usize| report.runs[at..].iter().step_by(runs_each);
+    let mean = |at: usize| runs_of(at).map(verdict::measure).sum::<f64>();
+    let mut order: Vec<usize> = (0..runs_each).collect();
+    order.sort_by(|&a, &b| mean(a).total_cmp(&mean(b)));
+    let spread = |at: usize, of: &dyn Fn(&RunResult) -> f64, show: &dyn Fn(f64) -> String| {
+        let least = runs_of(at).map(of).fold(f64::INFINITY, f64::min);
+        let most = runs_of(at).map(of).fold(f64::NEG_INFINITY, f64::max);
+        format!("{} – {}", show(least), show(most))
+    };
+    let cells: Vec<[String; 7]> = order
+        .iter()
+        .map(|&at| {
+            let run = &report.runs[at];
+            let open = run.queue.is_some();
+            let time = |us: f64| if open { micros(us) } else { seconds(us) };
+            [
+                run.policy.clone(),
+                format!("{}, {}", run.drive, show_bytes(run.cache_blocks * BLOCK_BYTES)),
+                spread(at, &|run| run.all.hits.ratio.unwrap_or(0.0), &|r| {
+                    format!("{:.1} %", 100.0 * r)
+                }),
+                spread(at, &|run| run.all.drive_io.rmw as f64, &|rmws| count(rmws as u64)),
+                spread(at, &|run| run.all.wa_host.unwrap_or(0.0), &|wa| format!("{wa:.2}")),
+                spread(at, &verdict::measure, &time),
+                spread(at, &|run| run.left.seconds, &seconds),
+            ]
+        })
+        .collect();
+    let first = report.runs.first().is_some_and(|run| run.queue.is_some());
+    let measure = if first { "mean response" } else { "I/O time" };
+    let header = ["policy", "drive, cache", "hits", "RMWs", "wa_host", measure, "left"];
+    let mut table = wide_table(color);
+    table.set_header(header);
+    table.add_rows(cells);
+    text + &table.to_string()
+}
+
 fn heading(report: &Report) -> String {
     let trace = &report.trace;
     format!(
@@ -129,10 +181,7 @@ fn one_group(
     }
     text += if open { ", at the trace's own pace\n" } else { ", one request after another\n" };
 
-    let mut table = table(color);
-    // Squeezed, numbers would be cut in two.
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    table.load_style(UTF8_FULL_CONDENSED);
+    let mut table = wide_table(color);
     let mut header = vec!["policy", "hits", "blocks read", "written", "RMWs", "wa_band", "wa_host"];
     header.extend(if open {
         ["mean", "99 %", "disk busy", "longest queue"]

@@ -513,8 +513,8 @@ fn emulators_run_at_the_traces_pace_too() {
     let args = ["compare", SMALL, "-p", "lru", "-d", "sac-emulator,pore-emulator"];
     let found = parsed(&folder, &[&args[..], &["--pacing", "trace"]].concat());
     assert_eq!(found["runs"][1]["all"]["seconds"]["by_cause"]["idle_clean"], 0.0);
-    let args = [&args[..], &["--set", "drive.idle=on"]].concat();
-    folder.refused(2, &args, &["sac-emulator", "never in idle time"]);
+    let args = [&args[..], &["--set", "drive.idle_cleaning=on"]].concat();
+    folder.refused(2, &args, &["sac-emulator has no parameter"]);
 }
 
 #[test]
@@ -636,4 +636,50 @@ fn quiet_silences_the_talk() {
     assert_eq!(folder.names(), ["out.json"], "written whole, nothing beside it");
     let written = std::fs::read_to_string(Path::new(&folder.path("out.json"))).expect("written");
     fits(&contract()["trace"], &value(&written)["trace"], "trace");
+}
+
+#[test]
+fn csv_has_the_figures_of_the_json() {
+    let folder = Folder::new();
+    let args = ["compare", SMALL, "-p", "none,lru"];
+    let (written, _) = folder.done(&[&args[..], &["--csv", "-"]].concat());
+    let lines: Vec<Vec<&str>> = written.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines.len(), 3, "a header and a line a run");
+    assert_eq!(lines[0][..2], ["seed", "policy"]);
+    let runs = &parsed(&folder, &args)["runs"];
+    for (run, line) in lines[1..].iter().enumerate() {
+        let figure = |name: &str| {
+            let column = lines[0].iter().position(|column| *column == name);
+            line[column.unwrap_or_else(|| panic!("no column {name}"))].to_owned()
+        };
+        assert_eq!(figure("policy"), runs[run]["policy"].as_str().expect("a name"));
+        assert_eq!(figure("all.drive_io.rmw"), runs[run]["all"]["drive_io"]["rmw"].to_string());
+        assert_eq!(
+            figure("all.seconds.by_cause.clean"),
+            runs[run]["all"]["seconds"]["by_cause"]["clean"].to_string()
+        );
+    }
+    folder.refused(2, &[&args[..], &["--csv", "-", "--json", "-"]].concat(), &["stdout takes one"]);
+}
+
+#[test]
+fn several_seeds_show_least_and_most() {
+    let folder = Folder::new();
+    let args = ["compare", SMALL, "-p", "lru", "--seed", "5"];
+    let together = parsed(&folder, &[&args[..], &["--seeds", "3"]].concat());
+    let runs = together["runs"].as_array().expect("a list");
+    assert_eq!(together["seed"], 5);
+    for (number, run) in runs.iter().enumerate() {
+        let seed = (5 + number).to_string();
+        let alone = parsed(&folder, &[&args[..4], &["--seed", &seed]].concat());
+        assert_eq!(run["seed"], 5 + number as u64);
+        assert_eq!(run["all"], alone["runs"][0]["all"], "as that seed alone");
+    }
+    assert_eq!(runs.len(), 3);
+    assert_ne!(runs[0]["all"], runs[1]["all"], "seeds differ");
+    let (table, _) = folder.done(&[&args[..], &["--seeds", "3"]].concat());
+    assert!(table.contains(" – "), "{table}");
+    folder.write("trace.csv", msr());
+    folder.refused(2, &["compare", "trace.csv", "--seeds", "3"], &["no synthetic trace"]);
+    folder.refused(2, &["compare", SMALL, "--seeds", "0"], &["--seeds 0"]);
 }

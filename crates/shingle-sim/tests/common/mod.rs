@@ -34,6 +34,7 @@ pub(crate) fn read(spec: &str) -> Trace {
 pub(crate) fn prototypes(policies: &[&str], caches: &[&str], sets: &[(&str, &str)]) -> Options {
     let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
     Options {
+        seed: 1,
         policies: owned(policies),
         baseline: None,
         drives: vec!["sac-emulator".into()],

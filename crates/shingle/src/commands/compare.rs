@@ -1,14 +1,14 @@
 //! `shingle compare`: policies side by side.
 
-use std::path::Path;
-
+use anyhow::bail;
 use shingle_core::registry::Registry;
 use shingle_sim::experiment;
 
-use super::setup::{options, read_trace, report, run_jobs};
-use crate::cli::{Arguments, Compare};
+use super::setup::{DEFAULT_TRACE, check_files, options, read_trace, report, run_jobs, save, seed};
+use crate::Usage;
+use crate::cli::{Arguments, Compare, SetupArgs};
 use crate::config::Config;
-use crate::output::{check_writable, json, note, print};
+use crate::output::{note, print};
 use crate::table;
 
 /// Policies compared when none are named.
@@ -22,6 +22,7 @@ pub(crate) fn execute(
     let mut setup = args.setup.clone();
     let mut policies = args.policies.clone();
     let mut baseline = args.baseline.clone();
+    let mut seeds = args.seeds;
     if let Some(path) = &args.setup.config {
         let config = Config::read(path)?;
         config.complete(&mut setup);
@@ -29,26 +30,52 @@ pub(crate) fn execute(
             policies.extend(config.policies.iter().flatten().cloned());
         }
         baseline = baseline.or(config.baseline);
+        seeds = seeds.or(config.seeds);
     }
     if policies.is_empty() {
         policies = DEFAULT_POLICIES.map(str::to_owned).to_vec();
     }
     let baseline = baseline.unwrap_or_else(|| "lru".into());
     let baseline = Some(baseline).filter(|name| name != "none");
-    let options = options(&setup, policies, baseline, 0);
-    check_writable(setup.json.as_deref())?;
-    let trace = read_trace(&setup.trace, global.quiet)?;
-    let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
-    notes.iter().for_each(|text| note(text, global.quiet));
-    let runs = run_jobs(&jobs, &trace, &setup, global.quiet)?;
-    let report = report(&trace, &setup.trace, runs);
-    let to_stdout = setup.json.as_deref() == Some(Path::new("-"));
-    if let Some(path) = &setup.json {
-        json(&report, path)?;
+    let seeds = check_seeds(seeds, &setup)?;
+    check_files(&setup)?;
+    let first_seed = seed(&setup.trace);
+    let (mut first, mut others, mut baselines) = (None, Vec::new(), Vec::new());
+    for seed in first_seed..first_seed + seeds {
+        setup.trace.seed = Some(seed);
+        let options = options(&setup, policies.clone(), baseline.clone(), 0);
+        let trace = read_trace(&setup.trace, global.quiet)?;
+        let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
+        let runs = run_jobs(&jobs, &trace, &setup, global.quiet)?;
+        if first.is_none() {
+            notes.iter().for_each(|text| note(text, global.quiet));
+            baselines.extend(jobs.iter().map(|job| job.baseline));
+            first = Some(report(&trace, &setup.trace, runs));
+        } else {
+            others.push(runs);
+        }
     }
-    if to_stdout {
+    let mut report = first.expect("at least one seed was run");
+    let runs_each = report.runs.len();
+    report.runs.extend(others.into_iter().flatten());
+    if save(&report, &setup)? {
         return Ok(());
     }
-    let baselines: Vec<bool> = jobs.iter().map(|job| job.baseline).collect();
-    print(&table::comparison(&report, &baselines, global.color))
+    print(&match seeds {
+        1 => table::comparison(&report, &baselines, global.color),
+        _ => table::over_seeds(&report, runs_each, global.color),
+    })
+}
+
+/// Several seeds make sense for a trace that is made from one.
+fn check_seeds(seeds: Option<u64>, setup: &SetupArgs) -> anyhow::Result<u64> {
+    let seeds = seeds.unwrap_or(1);
+    let trace = setup.trace.trace.as_deref().unwrap_or(DEFAULT_TRACE);
+    if !(1..=1000).contains(&seeds) {
+        bail!(Usage(format!("--seeds {seeds}: give a number from 1 to 1000")));
+    }
+    if seeds > 1 && !trace.starts_with("synth:") {
+        bail!(Usage(format!("--seeds {seeds}: {trace} is no synthetic trace and has no seed")));
+    }
+    Ok(seeds)
 }

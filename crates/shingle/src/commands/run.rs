@@ -1,16 +1,14 @@
 //! `shingle run`: one configuration, in full.
 
-use std::path::Path;
-
 use anyhow::bail;
 use shingle_core::registry::Registry;
 use shingle_sim::experiment;
 
-use super::setup::{options, read_trace, report, run_jobs};
+use super::setup::{check_files, options, read_trace, report, run_jobs, save};
 use crate::Usage;
 use crate::cli::{Arguments, Run};
 use crate::config::Config;
-use crate::output::{check_writable, json, note, print};
+use crate::output::{note, print};
 use crate::table;
 
 /// Points of the time series.
@@ -29,17 +27,14 @@ pub(crate) fn execute(args: &Run, global: &Arguments, registry: &Registry) -> an
     }
     let policy = policy.unwrap_or_else(|| "sac".into());
     let options = options(&setup, vec![policy], None, POINTS);
-    check_writable(setup.json.as_deref())?;
+    check_files(&setup)?;
     let trace = read_trace(&setup.trace, global.quiet)?;
     let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
     notes.iter().for_each(|text| note(text, global.quiet));
     let runs = run_jobs(&jobs, &trace, &setup, global.quiet)?;
     let report = report(&trace, &setup.trace, runs);
-    if let Some(path) = &setup.json {
-        json(&report, path)?;
-        if path == Path::new("-") {
-            return Ok(());
-        }
+    if save(&report, &setup)? {
+        return Ok(());
     }
     print(&table::run(&report, global.color))
 }

@@ -1,5 +1,7 @@
 //! From options to an experiment: what `compare` and `run` do first.
 
+use std::path::Path;
+
 use shingle_drive::registry::Timing;
 use shingle_sim::experiment::{self, Job, Options, Trace};
 use shingle_sim::result::{Report, RunResult, SCHEMA, TraceInfo};
@@ -8,7 +10,7 @@ use shingle_trace::{Mode, OpenOptions, Shape, Summary};
 
 use crate::Usage;
 use crate::cli::{self, SetupArgs, TraceArgs};
-use crate::output::note;
+use crate::output::{self, note};
 use crate::progress::Progress;
 
 /// What is run when no trace is named.
@@ -68,6 +70,7 @@ pub(crate) fn options(
         given => given.to_vec(),
     };
     Options {
+        seed: seed(&args.trace),
         policies,
         baseline,
         drives: or(&args.drives, "st8000as0002"),
@@ -109,8 +112,29 @@ pub(crate) fn run_jobs(
     Ok(pool.install(|| experiment::run_all(jobs, trace, &add))?)
 }
 
-/// The JSON of a comparison or run.
+/// The results of a comparison or run.
 pub(crate) fn report(trace: &Trace, args: &TraceArgs, runs: Vec<RunResult>) -> Report {
     let trace = TraceInfo::new(&trace.name, &trace.summary);
     Report { schema: SCHEMA, seed: seed(args), trace, runs }
+}
+
+/// Fails now, not after the work is done, if the results cannot be written.
+pub(crate) fn check_files(args: &SetupArgs) -> anyhow::Result<()> {
+    let files = [args.json.as_deref(), args.csv.as_deref()];
+    if files == [Some(Path::new("-")); 2] {
+        return Err(Usage("--json - and --csv -: stdout takes one of them".into()).into());
+    }
+    files.into_iter().flatten().try_for_each(output::check_writable)
+}
+
+/// Writes the files that were asked for. Returns whether one of them was stdout, which then has no
+/// room for a table.
+pub(crate) fn save(report: &Report, args: &SetupArgs) -> anyhow::Result<bool> {
+    if let Some(path) = &args.json {
+        output::json(report, path)?;
+    }
+    if let Some(path) = &args.csv {
+        output::csv(&report.runs, path)?;
+    }
+    Ok([&args.json, &args.csv].into_iter().flatten().any(|path| path == Path::new("-")))
 }
