@@ -72,6 +72,8 @@ pub struct System {
     /// Closed loop on a uniform SSD: blocks read and written for the request under way, served
     /// together at its end.
     pooled: Option<Pooled>,
+    /// Checked and pooled: what each slot holds, as the SSD is told of no slots then.
+    in_slots: Vec<Stamp>,
 }
 
 /// Blocks of one request on the SSD.
@@ -106,8 +108,10 @@ impl System {
         checked: bool,
     ) -> System {
         let open = rules.pacing == Pacing::Open;
-        let pools = !open && !checked && ssd.description().uniform;
+        let pools = !open && ssd.description().uniform;
+        let stamped_slots = if pools && checked { cache.slots().capacity() } else { 0 };
         System {
+            in_slots: vec![0; stamped_slots as usize],
             pooled: pools.then(Pooled::default),
             wants_horizon: cache.wants_horizon(),
             cache,
@@ -235,6 +239,9 @@ impl System {
     fn read_slot(&mut self, slot: Slot, block: Block) {
         if let Some(pooled) = &mut self.pooled {
             pooled.read_blocks += 1;
+            if let Some(check) = &mut self.check {
+                check.read(block, self.in_slots[slot.index()]);
+            }
             return;
         }
         let mut stamp = [0];
@@ -260,6 +267,9 @@ impl System {
     fn store(&mut self, slot: Slot, stamp: Option<Stamp>) -> Nanos {
         if let Some(pooled) = &mut self.pooled {
             pooled.written_blocks += 1;
+            if let Some(stamp) = stamp {
+                self.in_slots[slot.index()] = stamp;
+            }
             return self.ready;
         }
         let mut data = [stamp.unwrap_or(0)];
@@ -452,6 +462,9 @@ impl System {
         self.stamps.clear();
         if let Some(pooled) = &mut self.pooled {
             pooled.read_blocks += run.len() as u64;
+            if self.check.is_some() {
+                self.stamps.extend(run.iter().map(|one| self.in_slots[one.slot.index()]));
+            }
             return self.ready;
         }
         let mut read = self.ready;
@@ -610,6 +623,7 @@ impl System {
             warm: self.warm,
             wants_horizon: self.wants_horizon,
             pooled: self.pooled,
+            in_slots: self.in_slots.clone(),
         }
     }
 }

@@ -683,3 +683,22 @@ fn several_seeds_show_least_and_most() {
     folder.refused(2, &["compare", "trace.csv", "--seeds", "3"], &["no synthetic trace"]);
     folder.refused(2, &["compare", SMALL, "--seeds", "0"], &["--seeds 0"]);
 }
+
+#[test]
+fn checking_changes_no_figure() {
+    let folder = Folder::new();
+    for pacing in ["closed", "trace"] {
+        let args = ["compare", SMALL, "--pacing", pacing];
+        let plain = parsed(&folder, &args);
+        let checked = parsed(&folder, &[&args[..], &["--check"]].concat());
+        for (plain, checked) in plain["runs"]
+            .as_array()
+            .expect("runs")
+            .iter()
+            .zip(checked["runs"].as_array().expect("runs"))
+        {
+            assert!(checked["checked_reads"].as_u64() > Some(0));
+            assert_eq!((&plain["all"], &plain["latency"]), (&checked["all"], &checked["latency"]));
+        }
+    }
+}
