@@ -39,7 +39,7 @@ pub(crate) enum Command {
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) setup: SetupArgs,
-    /// Policies.
+    /// Policies. [default: none,lru,lru-band,most,sac]
     #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) policies: Vec<String>,
     /// Repeat a synthetic trace with so many seeds, from --seed on, and show least and most.
@@ -76,7 +76,8 @@ pub(crate) struct SetupArgs {
     /// SSD the cache is on. [default: pcie-ssd]
     #[arg(short, long, value_name = "NAME")]
     pub(crate) ssd: Option<String>,
-    /// Set a parameter: OWNER is policy, cache, drive, ssd or the name of a policy.
+    /// Set a parameter, as in sac.rule4=exact or drive.pb=real: OWNER is policy, cache, drive, ssd
+    /// or the name of a policy.
     #[arg(long, value_name = "OWNER.NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, String)>,
     /// When requests come: the next when the last is done, or at their timestamps.

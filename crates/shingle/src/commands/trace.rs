@@ -19,6 +19,8 @@ fn info(args: &Info, global: &Arguments) -> anyhow::Result<()> {
     let trace = read_trace(&args.trace, global.quiet)?;
     let s = &trace.summary;
     let span = s.last.since(s.first);
+    let requests = s.requests.read + s.requests.write;
+    let write_requests = (requests > 0).then(|| s.requests.write as f64 / requests as f64);
     if args.json {
         let value = json!({
             "schema": "shingle.trace-info/1",
@@ -34,7 +36,8 @@ fn info(args: &Info, global: &Arguments) -> anyhow::Result<()> {
             "accessed_zone_bytes": s.accessed_zone_bytes(),
             "written_zone_bytes": s.written_zone_bytes(),
             "end_bytes": s.end_bytes,
-            "write_ratio": s.write_ratio(),
+            "write_ratio": write_requests,
+            "write_access_ratio": s.write_ratio(),
             "update_ratio": s.update_ratio(),
             "unaligned_ratio": s.unaligned_ratio(),
             "mean_bytes": s.mean_bytes(),
@@ -50,7 +53,14 @@ fn info(args: &Info, global: &Arguments) -> anyhow::Result<()> {
         ("requests", count(s.requests.total())),
         ("reads, writes", format!("{}, {}", count(s.requests.read), count(s.requests.write))),
         ("trims, flushes", format!("{}, {}", count(s.requests.trim), count(s.requests.flush))),
-        ("writes among reads and writes", percent(s.write_ratio())),
+        (
+            "writes",
+            format!(
+                "{} of requests, {} of accesses",
+                percent(write_requests),
+                percent(s.write_ratio())
+            ),
+        ),
         ("block accesses", format!("{} ({} written)", count(s.blocks()), count(s.write_blocks))),
         (
             "different blocks",
