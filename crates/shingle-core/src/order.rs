@@ -28,6 +28,10 @@ pub trait Order: Clone + Send + 'static {
     fn pop(&mut self, slots: &Slots) -> Option<Slot>;
     /// Takes `slot` back, which [`Order::pop`] named, as the coldest of the place it came from.
     fn restore(&mut self, slot: Slot, slots: &Slots);
+    /// The slots from the coldest on, as far as that is known without changing anything.
+    fn coldest(&self) -> impl Iterator<Item = Slot> + '_ {
+        core::iter::empty()
+    }
     /// As [`Policy::expect`].
     #[inline]
     fn expect(&self, slot: Slot) {
@@ -41,7 +45,11 @@ pub trait Order: Clone + Send + 'static {
     }
 }
 
-/// The policy that evicts by an order alone.
+/// For each block to be written in idle time, so many are looked at, from the coldest on.
+const LOOKED_AT: usize = 8;
+
+/// The policy that evicts by an order alone. In idle time it has the coldest dirty blocks written, so
+/// that those who leave next are clean.
 #[derive(Clone, Debug)]
 pub struct Plain<O>(O);
 
@@ -73,6 +81,17 @@ impl<O: Order> Policy for Plain<O> {
         for _ in 0..want {
             let Some(slot) = self.0.pop(out.slots()) else { return };
             out.push(slot);
+        }
+    }
+
+    fn destage(&mut self, want: u32, out: &mut Victims) {
+        for slot in self.0.coldest().take(want as usize * LOOKED_AT) {
+            if out.len() == want {
+                return;
+            }
+            if out.slots().evictable(slot) && out.slots().dirty(slot) {
+                out.push(slot);
+            }
         }
     }
 

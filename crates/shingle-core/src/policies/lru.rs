@@ -49,6 +49,10 @@ impl Order for Lru {
         self.list.push_tail(&mut self.links, slot.0);
     }
 
+    fn coldest(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.list.from_tail(&self.links).map(Slot)
+    }
+
     #[inline]
     fn expect(&self, slot: Slot) {
         self.links.expect(slot.0);
