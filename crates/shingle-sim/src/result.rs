@@ -91,9 +91,10 @@ pub struct RunResult {
     pub memory: Memory,
     /// Counters from the first request on.
     pub all: Counts,
-    /// Counters since the cache (without one: the buffer) was first full; null if it never was.
-    pub warm: Option<Counts>,
-    /// Number of the request from which `warm` counts.
+    /// Counters since the cache (without one: the buffer) was first full; nothing counts if it never
+    /// was.
+    pub warm: Counts,
+    /// Number of the request from which `warm` counts; null if the cache never was full.
     pub warm_from: Option<u64>,
     /// Work left undone at the end.
     pub left: Left,

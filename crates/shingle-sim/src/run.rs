@@ -132,7 +132,7 @@ pub fn run(
             zone_bytes: memory.by_zones as u64,
         },
         all,
-        warm: warm.map(|(_, before)| Counts::between(before, &end)),
+        warm: Counts::between(warm.map_or(&end, |(_, before)| before), &end),
         warm_from: warm.map(|(request, _)| request),
         left,
         latency: times.latency(),

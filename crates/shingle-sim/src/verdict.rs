@@ -187,7 +187,7 @@ fn warnings(runs: &[&RunResult], shingled: bool) -> Vec<String> {
             few.join(", ")
         ));
     }
-    let cold = names(&|run| run.warm.is_none() && run.cache_blocks > 0);
+    let cold = names(&|run| run.warm_from.is_none() && run.cache_blocks > 0);
     if !cold.is_empty() {
         said.push(format!(
             "The cache never filled under {}: choose a smaller one.",

@@ -51,7 +51,7 @@ fn the_prototypes_numbers_for_a_virtual_disk() {
     ];
     let runs = run(&prototypes(&["lru", "most", "sac"], &["65536b"], &sets), &trace);
     let [lru, most, sac] = runs.as_slice() else { panic!("three runs") };
-    let warm = |run: &RunResult| hits(run.warm.as_ref().expect("the cache fills"));
+    let warm = |run: &RunResult| hits(&run.warm);
 
     assert_eq!((hits(&lru.all), warm(lru)), (284_437, 267_802));
     assert_eq!((lru.all.drive_io.rmw, lru.all.pb.evicted_blocks), (1_074, 508_270));
@@ -93,7 +93,7 @@ fn settings(entry: &Entry) -> Vec<Vec<(String, String)>> {
 
 fn line(run: &RunResult) -> String {
     let c = &run.all;
-    let warm = run.warm.as_ref().map_or(0, hits);
+    let warm = hits(&run.warm);
     format!(
         "hits {}+{} warm {warm} bypass {}+{} fills {} evicted {}+{} disk {}+{} rmw {} truncated {} \
          pb {}+{}",

@@ -284,7 +284,7 @@ fn one_run(run: &RunResult, color: Color) -> String {
         settings(&run.drive_parameters),
     );
     let all = counters(&run.all);
-    let warm = run.warm.as_ref().map(counters);
+    let warm = run.warm_from.map(|_| counters(&run.warm));
     let filled: Vec<[String; 3]> = all
         .iter()
         .enumerate()

@@ -480,7 +480,9 @@ fn nothing_divided_by_nothing_is_null() {
         assert!(run["all"][name].is_null(), "{name}");
     }
     assert_eq!(run["all"]["hits"]["ratio"], 0.0, "accesses without a hit are no 0/0");
-    assert!(run["warm"].is_null() && run["warm_from"].is_null(), "no cache, no buffer");
+    assert!(run["warm_from"].is_null(), "no cache, no buffer");
+    assert_eq!(run["warm"]["requests"]["write"], 0, "nothing counts");
+    assert!(run["warm"]["hits"]["ratio"].is_null());
     let written = &parsed(&folder, &args)["runs"][0]["all"];
     assert_eq!((&written["wa_drive"], written["wa_band"].is_null()), (&Value::from(1.0), true));
 }
