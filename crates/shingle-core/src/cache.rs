@@ -10,7 +10,7 @@
 //!
 //! A leaving block is forgotten by the policy but found by everyone else until the disk has it.
 
-use crate::plan::{Destage, Plan};
+use crate::plan::Plan;
 use crate::policy::{Access, Admission, Cost, Memory, Policy, Victims};
 use crate::slots::{EXPECTED_MAX, Slots};
 use crate::units::{Block, Op, Request, Slot};
@@ -138,9 +138,6 @@ pub trait CacheCore: Send {
     /// The slots.
     fn slots(&self) -> &Slots;
 
-    /// Dirty blocks with their slots, in slot order: what a drain has to write.
-    fn dirty(&self) -> Vec<Destage>;
-
     /// Whether every slot holds a block.
     fn full(&self) -> bool;
 
@@ -262,11 +259,6 @@ impl<P: Policy> CacheCore for Cache<P> {
 
     fn slots(&self) -> &Slots {
         &self.slots
-    }
-
-    fn dirty(&self) -> Vec<Destage> {
-        let dirty = self.slots.iter_live().filter(|&slot| self.slots.dirty(slot));
-        dirty.map(|slot| Destage { slot, block: self.slots.block(slot) }).collect()
     }
 
     fn full(&self) -> bool {

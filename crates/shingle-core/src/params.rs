@@ -176,26 +176,31 @@ fn show(param: &Param, value: u64) -> String {
     }
 }
 
-/// `names`, those most like `wanted` first.
+/// `names`, those most like `wanted` first: what it begins, then what takes the fewest edits, then by
+/// name.
 #[must_use]
-pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut names: Vec<&str> = names.collect();
-    names.sort_by_cached_key(|name| (edits(wanted, name), *name));
+pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = names.into_iter().collect();
+    names.sort_by_cached_key(|name| (!name.starts_with(wanted), edits(wanted, name), *name));
     names
 }
 
-/// Single-character edits, transpositions counted as two (Levenshtein).
+/// Characters put in, left out, replaced, or swapped with their neighbour.
 fn edits(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &b) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+    for i in 0..from.len() {
+        let mut next = vec![i + 1];
+        for j in 0..to.len() {
+            let replaced = row[j] + usize::from(from[i] != to[j]);
+            let mut least = replaced.min(row[j + 1] + 1).min(next[j] + 1);
+            if i > 0 && j > 0 && from[i] == to[j - 1] && from[i - 1] == to[j] {
+                least = least.min(before[j - 1] + 1);
+            }
+            next.push(least);
         }
+        before = core::mem::replace(&mut row, next);
     }
     row[to.len()]
 }
@@ -220,6 +225,18 @@ mod tests {
         assert!(params.switch("rule2") && params.choice("score") == "all");
         let shown: Vec<_> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(shown, ["zone=5120b", "window=0.8", "rule2=on", "score=all"]);
+    }
+
+    #[test]
+    fn edits_are_counted_as_typing_errors() {
+        let cases =
+            [("", "abc", 3), ("zone", "zone", 0), ("rmp", "rpm", 1), ("kitten", "sitting", 3)];
+        for (from, to, count) in cases {
+            assert_eq!((edits(from, to), edits(to, from)), (count, count), "{from} {to}");
+        }
+        assert_eq!(nearest("zipff", ["uniform", "mixed", "zipf"])[0], "zipf");
+        let names = ["cmr5900", "sac-emulator", "st8000as0002"];
+        assert_eq!(nearest("st8", names)[0], "st8000as0002", "what it begins comes first");
     }
 
     #[test]

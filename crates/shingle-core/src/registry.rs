@@ -1,7 +1,7 @@
 //! From a name to a cache: what the command line, the simulator and the store look policies up in.
 
 use crate::cache::{Cache, CacheCore};
-use crate::params::{Kind, Param, ParamError, Params, nearest};
+use crate::params::{Kind, Param, Params, nearest};
 use crate::policy::{Policy, Zoning};
 use crate::slots::{Costs, DriveView, Slots};
 use crate::zones::ZoneMap;
@@ -181,14 +181,3 @@ impl core::fmt::Display for UnknownPolicy {
 }
 
 impl core::error::Error for UnknownPolicy {}
-
-/// Sets each of `settings` (`name`, `value`) in `params`.
-///
-/// # Errors
-/// The first that cannot be set.
-pub fn set_all<'a>(
-    params: &mut Params,
-    settings: impl IntoIterator<Item = (&'a str, &'a str)>,
-) -> Result<(), ParamError> {
-    settings.into_iter().try_for_each(|(name, value)| params.set(name, value))
-}

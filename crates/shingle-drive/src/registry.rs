@@ -4,9 +4,10 @@ use crate::conventional::Conventional;
 use crate::drive::Drive;
 use crate::drive_managed::DriveManaged;
 use crate::emulator::{Emulator, Rewrite};
+use crate::sheet::Sheet;
 pub use crate::sheet::{Overrides, Parameter, Value};
-use crate::sheet::{Sheet, nearest_first};
 use crate::ssd::Ssd;
+use shingle_core::params::nearest;
 use shingle_core::units::Nanos;
 use thiserror::Error;
 
@@ -198,7 +199,7 @@ fn find(entries: &'static [DriveEntry], name: &str) -> Result<&'static DriveEntr
     entries.iter().find(|entry| entry.name == name).ok_or_else(|| DriveError::UnknownDrive {
         kind: if std::ptr::eq(entries, SSDS) { "SSD" } else { "drive" },
         name: name.to_owned(),
-        names: nearest_first(name, entries.iter().map(|entry| entry.name)).join(", "),
+        names: nearest(name, entries.iter().map(|entry| entry.name)).join(", "),
     })
 }
 

@@ -6,6 +6,7 @@
 
 use crate::registry::DriveError;
 use serde::{Deserialize, de::DeserializeOwned};
+use shingle_core::params::nearest;
 use std::fmt;
 
 /// A parameter's value.
@@ -127,7 +128,7 @@ impl Sheet {
         for (name, text) in &overrides.0 {
             let Some(at) = self.parameters.iter().position(|p| p.name == *name) else {
                 let names = self.parameters.iter().map(|p| p.name.as_str());
-                let names = nearest_first(name, names);
+                let names = nearest(name, names);
                 return Err(DriveError::UnknownParameter {
                     name: format!("{prefix}.{name}"),
                     names: names.join(", "),
@@ -194,12 +195,4 @@ impl Parameter {
             _ => String::new(),
         }
     }
-}
-
-/// `names`, the likeliest meant first: those that begin so, then by distance.
-pub(crate) fn nearest_first<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut names: Vec<&str> = names.collect();
-    // Stable: names equally far keep their order.
-    names.sort_by_key(|known| (!known.starts_with(name), strsim::damerau_levenshtein(name, known)));
-    names
 }

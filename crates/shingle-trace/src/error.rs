@@ -138,17 +138,6 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
     quoted
 }
 
-/// Names in the order of their likeness to what was typed.
-pub(crate) fn nearest_first<'a>(
-    typed: &str,
-    names: impl IntoIterator<Item = &'a str>,
-) -> Vec<&'a str> {
-    let mut names: Vec<&str> = names.into_iter().collect();
-    // A stable sort of whole distances: the same typing error always gives the same list.
-    names.sort_by_key(|name| strsim::damerau_levenshtein(typed, name));
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,10 +153,5 @@ mod tests {
         let text = error.to_string();
         assert_eq!(text.lines().count(), 1);
         assert!(text.starts_with("a\\nb.csv: line 3: no number in 'x\\ty\\n"), "{text}");
-    }
-
-    #[test]
-    fn the_nearest_name_comes_first() {
-        assert_eq!(nearest_first("zipff", ["uniform", "mixed", "zipf"])[0], "zipf");
     }
 }

@@ -10,7 +10,9 @@ mod req;
 mod text;
 mod vscsi;
 
-use crate::error::{Kind, Place, Problem, TraceError, nearest_first, shown};
+use shingle_core::params::nearest;
+
+use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::{Input, PEEK_BYTES_MAX};
 use crate::source::Source;
 
@@ -105,7 +107,7 @@ pub fn open(
 
 fn named(name: &str) -> Result<&'static Format, Problem> {
     FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
-        let names = nearest_first(name, FORMATS.iter().map(|format| format.name));
+        let names = nearest(name, FORMATS.iter().map(|format| format.name));
         Problem::usage(format!(
             "there is no format {}; --format takes {}",
             shown(name.as_bytes()),

@@ -15,9 +15,10 @@ mod zipf;
 
 pub use parameters::{Kind as ParameterKind, Parameter};
 
+use shingle_core::params::nearest;
 use shingle_core::units::{Op, Request};
 
-use crate::error::{Place, Problem, TraceError, nearest_first, shown};
+use crate::error::{Place, Problem, TraceError, shown};
 use crate::source::{Gate, Raw, Source, ready};
 use arrivals::Arrivals;
 use parameters::{COMMON, Values};
@@ -97,7 +98,7 @@ fn made(spec: &str, seed: u64) -> Result<(&'static Workload, Box<dyn Source>), P
 /// The workload called `name`.
 fn named(name: &str) -> Result<&'static Workload, Problem> {
     WORKLOADS.iter().find(|workload| workload.name == name).ok_or_else(|| {
-        let names = nearest_first(name, WORKLOADS.iter().map(|workload| workload.name));
+        let names = nearest(name, WORKLOADS.iter().map(|workload| workload.name));
         Problem::usage(format!(
             "there is no workload {}; built in are {}",
             shown(name.as_bytes()),

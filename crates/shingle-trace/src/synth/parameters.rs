@@ -2,9 +2,10 @@
 
 use super::Workload;
 use super::rng::Share;
+use shingle_core::params::nearest;
 use shingle_core::size;
 
-use crate::error::{Problem, nearest_first, shown};
+use crate::error::{Problem, shown};
 
 /// One parameter.
 #[derive(Debug)]
@@ -130,7 +131,7 @@ impl Values {
 }
 
 fn unknown(workload: &Workload, name: &str) -> Problem {
-    let names = nearest_first(name, workload.parameters().map(|p| p.name));
+    let names = nearest(name, workload.parameters().map(|p| p.name));
     let (workload, name) = (workload.name, shown(name.as_bytes()));
     Problem::usage(format!("{workload} has no parameter {name}; it takes {}", names.join(", ")))
 }

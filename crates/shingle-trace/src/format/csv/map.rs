@@ -1,9 +1,10 @@
 //! The column map: what the text after `csv:` says.
 
+use shingle_core::params::nearest;
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Op};
 
-use crate::error::{Problem, nearest_first, shown};
+use crate::error::{Problem, shown};
 use crate::format::text;
 
 /// Maps of published traces, by name. The module above documents them.
@@ -211,7 +212,7 @@ impl Map {
         match PRESETS.iter().find(|(name, _)| *name == text) {
             Some((_, map)) => Map::parse_pairs(map),
             None => {
-                let names = nearest_first(text, PRESETS.iter().map(|(name, _)| *name));
+                let names = nearest(text, PRESETS.iter().map(|(name, _)| *name));
                 Err(Problem::usage(format!(
                     "csv: has no map {}; named ones are {}, or write \
                      time=1/us,op=2,offset=3/bytes,size=4/bytes",
@@ -245,7 +246,7 @@ impl Map {
                 "trim" => add_words(&mut words, value, Op::Trim)?,
                 "flush" => add_words(&mut words, value, Op::Flush)?,
                 other => {
-                    let keys = nearest_first(other, KEYS.iter().copied());
+                    let keys = nearest(other, KEYS.iter().copied());
                     return Err(Problem::usage(format!(
                         "csv: does not know {}; it takes {}",
                         shown(other.as_bytes()),
