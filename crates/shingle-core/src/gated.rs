@@ -62,11 +62,18 @@ impl<O: Order> Gated<O> {
         self.order.remove(slot, slots);
     }
 
-    /// Names the coldest slot for which `passes` holds and forgets it. The gate may only change
+    /// As [`Order::miss`].
+    #[inline]
+    pub fn miss(&mut self, access: &Access, slots: &Slots) {
+        self.order.miss(access, slots);
+    }
+
+    /// Names the coldest slot for which `passes` holds; it leaves. The gate may only change
     /// through [`Gated::open`] and for slots that are touched.
     pub fn pop(&mut self, slots: &Slots, mut passes: impl FnMut(Slot) -> bool) -> Option<Slot> {
         while let Some(slot) = self.order.pop(slots) {
             if passes(slot) {
+                self.order.left(slot, slots);
                 return Some(slot);
             }
             if self.tickets[slot.index()] == NO_TICKET {
@@ -119,7 +126,7 @@ impl<O: Order> Gated<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policies::lru::Lru;
+    use crate::orders::lru::Lru;
     use crate::slots::{Costs, DriveView};
     use crate::units::{Block, Nanos, Op};
     use crate::zones::ZoneMap;

@@ -15,6 +15,7 @@ pub mod cdc;
 pub mod gated;
 pub mod list;
 pub mod order;
+pub mod orders;
 pub mod params;
 pub mod plan;
 pub mod policies;

@@ -2,7 +2,7 @@
 //! that restrict or combine orders ask them one slot at a time.
 
 use crate::params::{Param, Params};
-use crate::policy::{Access, Memory, Policy, Victims};
+use crate::policy::{Access, Admission, Memory, Policy, Victims};
 use crate::slots::Slots;
 use crate::units::Slot;
 
@@ -18,6 +18,12 @@ pub trait Order: Clone + Send + 'static {
 
     /// An empty order.
     fn new(params: &Params, slots: &Slots) -> Self;
+    /// `access` missed and is about to come in. Asked before room is made, so that an order that
+    /// remembers who left (ghosts) can adapt.
+    #[inline]
+    fn miss(&mut self, access: &Access, slots: &Slots) {
+        let _ = (access, slots);
+    }
     /// `slot` comes in, brought by `access`.
     fn insert(&mut self, slot: Slot, access: &Access, slots: &Slots);
     /// `slot`, which is in the order, was used by `access`.
@@ -28,6 +34,12 @@ pub trait Order: Clone + Send + 'static {
     fn pop(&mut self, slots: &Slots) -> Option<Slot>;
     /// Takes `slot` back, which [`Order::pop`] named, as the coldest of the place it came from.
     fn restore(&mut self, slot: Slot, slots: &Slots);
+    /// `slot`, which [`Order::pop`] named, really leaves the cache: from now on it may be
+    /// remembered by its block. Until then it may still be restored.
+    #[inline]
+    fn left(&mut self, slot: Slot, slots: &Slots) {
+        let _ = (slot, slots);
+    }
     /// The slots from the coldest on, as far as that is known without changing anything.
     fn coldest(&self) -> impl Iterator<Item = Slot> + '_ {
         core::iter::empty()
@@ -63,6 +75,12 @@ impl<O: Order> Policy for Plain<O> {
     }
 
     #[inline]
+    fn admit(&mut self, access: &Access, slots: &Slots) -> Admission {
+        self.0.miss(access, slots);
+        Admission::Fill
+    }
+
+    #[inline]
     fn on_hit(&mut self, slot: Slot, access: &Access, slots: &Slots) {
         self.0.touch(slot, access, slots);
     }
@@ -80,6 +98,7 @@ impl<O: Order> Policy for Plain<O> {
     fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
         for _ in 0..want {
             let Some(slot) = self.0.pop(out.slots()) else { return };
+            self.0.left(slot, out.slots());
             out.push(slot);
         }
     }

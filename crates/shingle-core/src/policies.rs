@@ -1,28 +1,33 @@
-//! The registry of policies: one line each. Everything else that knows policies reads this table.
+//! The registry of policies: one line each. Policies that only order the blocks are in the table of
+//! [`crate::orders`]. Everything else that knows policies reads these two.
 
-use crate::order::Plain;
 use crate::registry::{Entry, Registry};
 
 /// Declares each policy's module and its entry: `file => type`.
 macro_rules! policies {
     ($($file:ident => $policy:ty,)*) => {
         $(pub mod $file;)*
-        /// The built-in policies, in the order in which lists show them.
+        /// The built-in policies that are no orders, in the order in which lists show them.
         pub const ALL: &[Entry] = &[$(Entry::of::<$policy>()),*];
     };
 }
 
 policies! {
     none => none::NoCache,
-    lru => Plain<lru::Lru>,
     lru_band => lru_band::LruBand,
     most => most::Most,
     sac => sac::Sac,
 }
 
+/// Every built-in policy, orders last.
+pub fn all() -> impl Iterator<Item = &'static Entry> {
+    ALL.iter().chain(crate::orders::ALL)
+}
+
 /// The built-in policies.
 impl Default for Registry {
     fn default() -> Registry {
-        Registry::new(ALL)
+        let entries: Vec<Entry> = all().copied().collect();
+        Registry::new(&entries)
     }
 }

@@ -113,7 +113,7 @@ proptest! {
 /// of one to three slots: 46,656 sequences a policy and size.
 #[test]
 fn every_short_sequence_is_current() {
-    for entry in policies::ALL {
+    for entry in policies::all() {
         for slots in 1..=3 {
             for code in 0..6u32.pow(6) {
                 let mut run = AtOnce::new(make(entry, slots, 1));

@@ -70,7 +70,7 @@ pub(crate) fn with_params(
 pub(crate) fn variants() -> Vec<(Entry, Params)> {
     use shingle_core::params::Kind;
     let mut all = Vec::new();
-    for entry in shingle_core::policies::ALL {
+    for entry in shingle_core::policies::all() {
         let mut defaults = Params::new(entry.params);
         if defaults.has("zone") {
             defaults.set("zone", "8b").unwrap();
