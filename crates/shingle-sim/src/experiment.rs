@@ -13,6 +13,7 @@ use shingle_drive::registry::{self as drives, Buffer, Overrides, Settings, Timin
 use shingle_trace::{Mode, Summary};
 use thiserror::Error;
 
+use crate::requests::Requests;
 use crate::result::RunResult;
 use crate::run::{Course, Labels, RunError, run};
 use crate::system::{Pacing, Rules, System};
@@ -187,13 +188,8 @@ pub fn run_all(
     trace: &Trace,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<RunResult>, ExperimentError> {
-    let results: Vec<Result<RunResult, ExperimentError>> = jobs
-        .par_iter()
-        .map(|job| {
-            let system = job.system()?;
-            Ok(run(system, &trace.requests, &job.labels, job.course, progress)?)
-        })
-        .collect();
+    let results: Vec<Result<RunResult, ExperimentError>> =
+        jobs.par_iter().map(|job| job.run(&trace.requests[..], progress)).collect();
     results.into_iter().collect()
 }
 
@@ -207,6 +203,18 @@ impl Job {
         let ssd = drives::make_ssd(&self.ssd.name, &self.ssd.settings).map_err(usage)?;
         let cache = self.entry.make(&self.params, &self.setup()).map_err(usage)?;
         Ok(System::new(cache, ssd, disk, self.rules, self.check))
+    }
+
+    /// Runs over `requests`; `progress` is told how many have been served.
+    ///
+    /// # Errors
+    /// If the system cannot be made, or a checked run reads stale data.
+    pub fn run(
+        &self,
+        requests: &(impl Requests + ?Sized),
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<RunResult, ExperimentError> {
+        Ok(run(self.system()?, requests, &self.labels, self.course, progress)?)
     }
 
     fn setup(&self) -> Setup<'_> {
@@ -485,17 +493,17 @@ fn check_capacity(drive: &DriveChoice, trace: &Trace) -> Result<(), ExperimentEr
     if trace.summary.end_bytes <= capacity {
         return Ok(());
     }
-    let beyond = |request: &Request| request.offset + request.bytes > capacity;
-    let number = trace.requests.iter().position(beyond).unwrap_or(0);
-    let request = &trace.requests[number];
+    let end = |request: &Request| request.offset + request.bytes;
+    let beyond = trace.requests.iter().position(|request| end(request) > capacity);
+    // A trace may be known by its summary alone.
+    let (which, end) = match beyond {
+        Some(at) => (format!("request {}", at + 1), end(&trace.requests[at])),
+        None => ("its last request by address".into(), trace.summary.end_bytes),
+    };
     Err(ExperimentError::Data(format!(
-        "{}: request {} ends at byte {}, beyond {} with its {} bytes; --remap packs the touched \
-         zones together, or choose a larger drive with -d",
-        trace.name,
-        number + 1,
-        request.offset + request.bytes,
-        drive.name,
-        capacity
+        "{}: {which} ends at byte {end}, beyond {} with its {capacity} bytes; --remap packs the \
+         touched zones together, or choose a larger drive with -d",
+        trace.name, drive.name,
     )))
 }
 

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::check::Stale;
 use crate::counters::Snapshot;
+use crate::requests::Requests;
 use crate::result::{Bar, Counts, Latency, Left, Memory, Point, Queue, RunResult, Wall};
 use crate::system::{Pacing, System};
 
@@ -64,7 +65,7 @@ pub enum RunError {
 /// Requests the cache is told of at a time, so that it can have its memory read early.
 const LOOKED_AHEAD: usize = 16;
 
-/// Requests between two reports of progress.
+/// Requests between two reports of progress: a multiple of [`LOOKED_AHEAD`].
 const PROGRESS_EVERY: usize = 1 << 14;
 
 /// Runs `requests` through `system`. `progress` is told how many have been served.
@@ -73,7 +74,7 @@ const PROGRESS_EVERY: usize = 1 << 14;
 /// If the system is checked and a read was stale.
 pub fn run(
     mut system: System,
-    requests: &[Request],
+    requests: &(impl Requests + ?Sized),
     labels: &Labels,
     course: Course,
     progress: &(dyn Fn(u64) + Sync),
@@ -81,20 +82,29 @@ pub fn run(
     let begun = Instant::now();
     let mut times = Times::new(course.pacing);
     let mut series = Series::new(course.points, requests.len());
-    for (number, request) in requests.iter().enumerate() {
-        if number % LOOKED_AHEAD == 0 {
-            system.expect(&requests[number..requests.len().min(number + LOOKED_AHEAD)]);
+    let mut scratch = Vec::with_capacity(LOOKED_AHEAD);
+    let mut number = 0;
+    loop {
+        let part = requests.part(number, LOOKED_AHEAD, &mut scratch);
+        if part.is_empty() {
+            break;
         }
-        let request = match course.pacing {
-            Pacing::Closed => *request,
-            Pacing::Open => Request { at: paced(request.at, course.speed_thousandths), ..*request },
-        };
-        let (start, done) = system.request(&request);
-        times.record(start, done, &system);
-        if number + 1 == series.next {
-            series.record(number + 1, &system);
+        system.expect(part);
+        for request in part {
+            let request = match course.pacing {
+                Pacing::Closed => *request,
+                Pacing::Open => {
+                    Request { at: paced(request.at, course.speed_thousandths), ..*request }
+                }
+            };
+            let (start, done) = system.request(&request);
+            times.record(start, done, &system);
+            number += 1;
+            if number == series.next {
+                series.record(number, &system);
+            }
         }
-        if number % PROGRESS_EVERY == PROGRESS_EVERY - 1 {
+        if number % PROGRESS_EVERY == 0 {
             progress(PROGRESS_EVERY as u64);
         }
     }
