@@ -7,13 +7,14 @@
 //! | then | the band of the oldest block is cleaned: all its blocks leave | the same |
 //! | holes | released when the tail reaches them | the same |
 //!
-//! They say how many bands are rewritten, exactly as the prototypes do; their times are SAC's
-//! costs. For times with a head that moves, take a drive-managed disk.
+//! They say how many bands are rewritten, exactly as the prototypes do. Their times are SAC's costs,
+//! or, with `--drive-timing mechanics`, those of the conventional disk underneath ([`Medium`]).
 
 use crate::contents::Contents;
 use crate::cost::CostValues;
 use crate::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
-use crate::registry::{Buffer, DriveError, Recipe, Timing};
+use crate::medium::{self, Medium, Place};
+use crate::registry::{self, Buffer, DriveError, Recipe, Settings, Timing};
 use crate::ring::{BLOCKS_MAX, Ring, SLOTS_MAX};
 use crate::runs::Runs;
 use crate::turnover::Turnover;
@@ -45,7 +46,7 @@ pub(crate) struct Emulator {
     ring: Ring,
     bands: Runs,
     turnover: Turnover,
-    costs: CostValues,
+    medium: Medium,
     was_full: bool,
     description: Description,
     counters: Counters,
@@ -54,9 +55,6 @@ pub(crate) struct Emulator {
 
 impl Emulator {
     pub(crate) fn make(recipe: &Recipe, rewrite: Rewrite) -> Result<Box<dyn Drive>, DriveError> {
-        if recipe.settings.timing == Some(Timing::Mechanics) {
-            return Err(recipe.refuse("an emulator has no mechanics; use --drive-timing cost"));
-        }
         if recipe.settings.idle_cleaning == Some(true) {
             return Err(recipe.refuse("the emulators clean only when full, never in idle time"));
         }
@@ -81,6 +79,23 @@ impl Emulator {
         if disk_blocks > BLOCKS_MAX || values.band_classes * values.bands_per_class > 1 << 28 {
             return Err(recipe.refuse("at most 2^32 blocks (17.5 TB) in 2^28 bands"));
         }
+        let medium = match recipe.settings.timing {
+            None | Some(Timing::Cost) => Medium::Costs(costs.clone()),
+            Some(Timing::Mechanics) => {
+                let disk = registry::make(medium::DISK, &Settings::default())?;
+                Medium::Disk { disk, slots: u64::from(slots) }
+            }
+        };
+        let disk_blocks = match &medium {
+            Medium::Costs(_) => disk_blocks,
+            Medium::Disk { disk, .. } => {
+                let room = disk.description().disk_blocks.saturating_sub(u64::from(slots));
+                disk_blocks.min(room)
+            }
+        };
+        if disk_blocks == 0 {
+            return Err(recipe.refuse("the buffer fills the disk underneath"));
+        }
         let bands = Runs::new(&classes, disk_blocks);
         let count = usize::try_from(bands.units()).expect("at most 2^28");
         let description = Description {
@@ -96,7 +111,7 @@ impl Emulator {
             ring: Ring::new(slots, count),
             turnover: Turnover::new(count, u64::from(slots)),
             bands,
-            costs,
+            medium,
             was_full: false,
             description,
             counters: Counters::default(),
@@ -110,25 +125,29 @@ impl Emulator {
         usize::try_from(self.bands.place(block).unit).unwrap_or(usize::MAX)
     }
 
-    /// Writes one block. Returns the time cleaning took.
-    fn write(&mut self, block: u64, stamp: Option<Stamp>) -> Nanos {
+    /// Writes one block.
+    fn write(&mut self, served: &mut Served, block: u64, stamp: Option<Stamp>) {
         let band = self.band(block);
         self.counters.buffer_written_blocks += 1;
         if self.rewrite == Rewrite::InPlace
             && let Some(slot) = self.ring.find(block)
         {
             self.counters.buffer_write_hits += 1;
+            self.medium.log(served, slot);
             self.put(slot, stamp);
-            return Nanos::ZERO;
+            return;
         }
         // A full ring has a live tail, and cleaning its band moves the tail: once is enough.
-        let clean =
-            if self.ring.used() == self.ring.capacity() { self.clean() } else { Nanos::ZERO };
+        if self.ring.used() == self.ring.capacity() {
+            let done = self.clean(served.done);
+            served.clean += done.since(served.done);
+            served.done = done;
+        }
         let (slot, again) = self.ring.append(block, band, true, self.counters.written_blocks);
         self.counters.buffer_write_hits += u64::from(again);
         self.was_full |= self.ring.used() == self.ring.capacity();
+        self.medium.log(served, slot);
         self.put(slot, stamp);
-        clean
     }
 
     fn put(&mut self, slot: u32, stamp: Option<Stamp>) {
@@ -137,35 +156,49 @@ impl Emulator {
         }
     }
 
-    /// Reads, collects and rewrites the band of the oldest block.
-    fn clean(&mut self) -> Nanos {
-        let Some(oldest) = self.ring.oldest() else { return Nanos::ZERO };
+    /// Reads, collects and rewrites the band of the oldest block. Returns when that is done.
+    fn clean(&mut self, now: Nanos) -> Nanos {
+        let Some(oldest) = self.ring.oldest() else { return now };
         let band = self.band(self.ring.block(oldest));
+        let extent = self.bands.unit(band as u64);
+        let mut served = Served { done: now, ..Served::default() };
+        self.medium.read_band(&mut served, extent);
         let mut collected = 0;
         while let Some(slot) = self.ring.first_of(band) {
             self.contents.slot_to_native(slot, self.ring.block(slot));
             self.ring.remove(slot, band);
+            self.medium.collect(&mut served, slot);
             collected += 1;
         }
+        self.medium.write_band(&mut served, extent, collected);
         let before = self.counters.buffer_evicted_blocks;
         let again = self.turnover.cleaned(band, before, before + collected);
-        let bytes = self.bands.unit(band as u64).1 * BLOCK_BYTES;
+        let bytes = extent.1 * BLOCK_BYTES;
         let counters = &mut self.counters;
         counters.buffer_evicted_blocks += collected;
         counters.rmw += 1;
         counters.truncated += u64::from(again);
         counters.rmw_read_bytes += bytes;
         counters.band_bytes_written += bytes;
-        self.costs.rmw(collected)
+        served.done
     }
 
-    fn read(&mut self, io: &Io, data: &mut [Stamp]) -> Nanos {
+    fn read(&mut self, served: &mut Served, io: &Io, data: &mut [Stamp]) {
+        let mut run = (Place::Native(io.block.0), 0); // native neighbours are one I/O
         let blocks = io.block.0..io.block.0 + io.count;
         for (at, block) in blocks.enumerate() {
             let slot = self.ring.find(block);
             match slot {
-                Some(_) => self.counters.buffer_read_blocks += 1,
-                None => self.counters.native_read_blocks += 1,
+                Some(slot) => {
+                    self.counters.buffer_read_blocks += 1;
+                    self.read_run(served, run);
+                    self.read_run(served, (Place::Slot(slot), 1));
+                    run = (Place::Native(block + 1), 0);
+                }
+                None => {
+                    self.counters.native_read_blocks += 1;
+                    run.1 += 1;
+                }
             }
             if let Some(stamp) = data.get_mut(at) {
                 *stamp =
@@ -173,7 +206,17 @@ impl Emulator {
             }
         }
         self.counters.read_blocks += io.count;
-        self.costs.read(io.count)
+        if self.medium.has_places() {
+            self.read_run(served, run);
+        } else {
+            self.medium.read(served, Place::Native(io.block.0), io.count);
+        }
+    }
+
+    fn read_run(&mut self, served: &mut Served, (place, count): (Place, u64)) {
+        if count > 0 && self.medium.has_places() {
+            self.medium.read(served, place, count);
+        }
     }
 
     /// Drops the buffered blocks among `blocks`.
@@ -206,37 +249,39 @@ impl Emulator {
 impl Drive for Emulator {
     fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
         self.contents.see(data);
-        let (mut transfer, mut clean) = (Nanos::ZERO, Nanos::ZERO);
+        let mut served = Served { done: now, ..Served::default() };
         match io.op {
             Op::Read => {
-                transfer = self.read(io, data);
-                self.counters.read_time += transfer;
+                self.read(&mut served, io, data);
+                self.counters.read_time += served.done.since(now);
             }
             Op::Write => {
                 for at in 0..io.count {
                     let stamp = usize::try_from(at).ok().and_then(|at| data.get(at)).copied();
-                    clean += self.write(io.block.0 + at, stamp);
+                    self.write(&mut served, io.block.0 + at, stamp);
                     self.counters.written_blocks += 1;
                 }
-                transfer = self.costs.log(io.count);
                 self.counters.log_bytes_written += io.count * BLOCK_BYTES;
-                self.counters.log_time += transfer;
-                self.counters.clean_time += clean;
+                self.counters.log_time += served.done.since(now).since(served.clean);
+                self.counters.clean_time += served.clean;
             }
             Op::Trim if io.count > 0 => self.trim(io),
-            // Nothing is volatile here.
-            Op::Trim | Op::Flush => {}
+            Op::Trim => {}
+            Op::Flush => {
+                self.medium.flush(&mut served);
+                self.counters.log_time += served.done.since(now);
+            }
         }
-        Served { done: now + transfer + clean, transfer, clean, ..Served::default() }
+        served
     }
 
     fn drain(&mut self, now: Nanos) -> Nanos {
-        let mut clean = Nanos::ZERO;
+        let mut done = now;
         while self.ring.live() > 0 {
-            clean += self.clean();
+            done = self.clean(done);
         }
-        self.counters.clean_time += clean;
-        now + clean
+        self.counters.clean_time += done.since(now);
+        done
     }
 
     fn counters(&self) -> &Counters {

@@ -25,6 +25,7 @@ pub mod drive;
 mod drive_managed;
 mod emulator;
 mod mech;
+mod medium;
 pub mod registry;
 mod ring;
 pub mod rng;

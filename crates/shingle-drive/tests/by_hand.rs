@@ -2,7 +2,7 @@
 
 use shingle_core::units::{Block, Nanos, Op};
 use shingle_drive::drive::{Counters, Drive, Io};
-use shingle_drive::registry::{Buffer, Overrides, Settings, make};
+use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, make};
 
 /// An emulator with bands of ten blocks and a buffer of `slots`.
 fn emulator(name: &str, slots: u64) -> Box<dyn Drive> {
@@ -106,6 +106,36 @@ fn costs_are_those_of_the_paper() {
     assert_eq!(drive.counters().buffer_read_blocks, 1);
 }
 
+/// As the prototypes ran: over a conventional disk, whose head moves between buffer and bands.
+#[test]
+fn an_emulator_on_a_disk_cleans_the_same_bands_and_takes_the_time_of_the_disk() {
+    let made = |timing| {
+        let buffer = Buffer::Bytes(100 * 4096);
+        let settings = Settings { buffer, timing, ..Settings::default() };
+        make("pore-emulator", &settings).expect("the emulator")
+    };
+    let [mut costs, mut disk] = [None, Some(Timing::Mechanics)].map(made);
+    for drive in [&mut costs, &mut disk] {
+        let mut now = Nanos::ZERO;
+        for at in 0..1000u64 {
+            // Ten blocks in each of ten bands, again and again in another order.
+            let block = Block(at * 7 % 10 * 4608 + at * 13 % 101);
+            now = drive.serve(now, &Io { op: Op::Write, block, count: 1 }, &mut []).done;
+        }
+    }
+    let ([costs, disk], of) = ([costs, disk], |drive: &dyn Drive| *drive.counters());
+    let (by_costs, on_disk) = (of(costs.as_ref()), of(disk.as_ref()));
+    assert!(on_disk.rmw > 50);
+    assert_eq!(
+        (on_disk.rmw, on_disk.buffer_evicted_blocks),
+        (by_costs.rmw, by_costs.buffer_evicted_blocks)
+    );
+    // A band of 18 MiB read and written at 125 MB/s, and its blocks, a few to a rotation.
+    let each = on_disk.clean_time.as_secs_f64() / on_disk.rmw as f64;
+    assert!((0.30..0.42).contains(&each), "{each} s a band");
+    assert!(disk.description().disk_blocks < costs.description().disk_blocks, "500 GB of 5 TB");
+}
+
 #[test]
 fn the_horizon_is_what_was_written_when_the_oldest_block_arrived() {
     let mut drive = emulator("sac-emulator", 3);
@@ -120,13 +150,10 @@ fn the_horizon_is_what_was_written_when_the_oldest_block_arrived() {
 
 #[test]
 fn settings_that_make_no_sense_are_refused_in_one_line() {
-    use shingle_drive::registry::Timing;
     let refused = |name: &str, settings: Settings| {
         let error = make(name, &settings).err().expect("refused").to_string();
         assert!(error.starts_with(name) && error.lines().count() == 1, "{error}");
     };
-    let mechanics = Settings { timing: Some(Timing::Mechanics), ..Settings::default() };
-    refused("sac-emulator", mechanics);
     refused("sac-emulator", Settings { buffer: Buffer::Bytes(100), ..Settings::default() });
     refused("cmr5900", Settings { buffer: Buffer::Bytes(1 << 30), ..Settings::default() });
     refused("pore-emulator", Settings { idle_cleaning: Some(true), ..Settings::default() });

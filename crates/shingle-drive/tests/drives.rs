@@ -8,14 +8,16 @@ use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, make, make_ss
 use std::collections::HashMap;
 
 /// The drives under test: all of the registry, some in more than one setting.
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 12] = [
     "st8000as0002",
     "st8000as0002, cost timing",
     "st8000as0002, few extents",
     "st5000as0011, no write cache",
     "st5000as0011, idle cleaning",
     "sac-emulator",
+    "sac-emulator, on a disk",
     "pore-emulator",
+    "pore-emulator, on a disk",
     "cmr5900",
     "cmr7200, no write cache",
     "pcie-ssd",
@@ -70,7 +72,11 @@ fn tiny(kind: &str) -> Box<dyn Drive> {
     }
     let idle = kind.ends_with("idle cleaning");
     let settings = Settings {
-        timing: kind.ends_with("cost timing").then_some(Timing::Cost),
+        timing: match kind {
+            _ if kind.ends_with("cost timing") => Some(Timing::Cost),
+            _ if kind.ends_with("on a disk") => Some(Timing::Mechanics),
+            _ => None,
+        },
         buffer,
         idle_cleaning: idle.then_some(true),
         idle_delay: idle.then_some(Nanos::from_micros(10)),
