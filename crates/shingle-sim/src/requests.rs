@@ -35,10 +35,10 @@ impl Requests for [Request] {
 
 /// Accesses to whole blocks without times: the block number doubled, plus one for a write. A quarter
 /// of the memory of requests, for traces of hundreds of millions of them.
-#[derive(Clone, Debug, Default)]
-pub struct Packed(pub Vec<u64>);
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packed<'a>(pub &'a [u64]);
 
-impl Packed {
+impl Packed<'_> {
     /// An access to `block`, packed.
     #[must_use]
     pub fn pack(block: Block, write: bool) -> u64 {
@@ -46,7 +46,7 @@ impl Packed {
     }
 }
 
-impl Requests for Packed {
+impl Requests for Packed<'_> {
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -76,7 +76,8 @@ mod tests {
 
     #[test]
     fn packed_accesses_are_whole_blocks() {
-        let packed = Packed(vec![Packed::pack(Block(7), true), Packed::pack(Block(9), false)]);
+        let packed = [Packed::pack(Block(7), true), Packed::pack(Block(9), false)];
+        let packed = Packed(&packed);
         let mut scratch = Vec::new();
         let requests = packed.part(0, 16, &mut scratch).to_vec();
         let access = |block: u64, op| Request {

@@ -13,7 +13,7 @@ use crate::zones::ZONE_BYTES;
 const REQUESTS_MAX: u64 = 1 << 31;
 
 /// Which requests count.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Mode {
     /// All.
     #[default]

@@ -26,6 +26,10 @@ pub(crate) enum Command {
     /// One configuration: all counters, response times, the course over time.
     #[command(after_help = "Example: shingle run synth:zipf -p sac --set sac.rule4=exact")]
     Run(Box<Run>),
+    /// A paper's tables and figures: what it published beside what comes out here, with a verdict on
+    /// each statement.
+    #[command(after_help = "Example: shingle reproduce sac --figure 14 --scale 0.1")]
+    Reproduce(Box<Reproduce>),
     /// What there is: policies, drives, SSDs, trace formats, workloads; how the drive models hold
     /// against measurements.
     #[command(after_help = "Example: shingle list drives st8000as0002")]
@@ -58,6 +62,48 @@ pub(crate) struct Run {
     /// Policy. [default: sac]
     #[arg(short, long, value_name = "NAME")]
     pub(crate) policy: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reproduce {
+    /// The paper: sac or pore.
+    pub(crate) paper: String,
+    /// Only these figures and tables: 14, table-5. [default: all]
+    #[arg(long = "figure", value_delimiter = ',', value_name = "ID,…")]
+    pub(crate) figures: Vec<String>,
+    /// Directory with the MSR Cambridge traces as SNIA ships them (prn_0.csv.gz …). Without it,
+    /// workloads are made that are shaped by the published figures of each volume.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) traces: Option<PathBuf>,
+    /// Part of the paper's work, above 0 up to 1: fewer copies and requests. [default: each figure
+    /// has its own]
+    #[arg(long, value_name = "PART")]
+    pub(crate) scale: Option<f64>,
+    /// All of the paper's work.
+    #[arg(long, conflicts_with = "scale")]
+    pub(crate) full: bool,
+    /// Keep one zone of so many, and shrink cache and buffer to match. Refused where fewer than 30
+    /// zones would fit the buffer. [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) every_zone: Option<u64>,
+    /// Seeds to repeat everything with. [default: 3]
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<u64>,
+    /// The first of them. [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Do not repeat everything with each free parameter of the workloads halved and doubled.
+    #[arg(long)]
+    pub(crate) no_sensitivity: bool,
+    /// Folder for the page and its pictures. [default: reproduce-PAPER]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write verdicts and numbers as JSON; `-` for stdout, in place of the table.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Runs side by side. [default: one a core]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
 }
 
 /// What `compare` and `run` share. Options that are not given come from `--config`, or else have

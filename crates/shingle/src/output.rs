@@ -46,7 +46,7 @@ fn beside(path: &Path) -> PathBuf {
 }
 
 /// Writes `text` to `path`, or to stdout for `-`.
-fn write(text: &str, path: &Path) -> anyhow::Result<()> {
+pub(crate) fn text(text: &str, path: &Path) -> anyhow::Result<()> {
     if path == Path::new("-") {
         return print(text);
     }
@@ -61,7 +61,7 @@ fn write(text: &str, path: &Path) -> anyhow::Result<()> {
 
 /// Writes `value` as JSON.
 pub(crate) fn json(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
-    write(&(serde_json::to_string_pretty(value)? + "\n"), path)
+    text(&(serde_json::to_string_pretty(value)? + "\n"), path)
 }
 
 /// Writes `values` as CSV: a line each, a column for each figure of their JSON, its path joined by
@@ -87,7 +87,7 @@ pub(crate) fn csv(values: &[impl Serialize], path: &Path) -> anyhow::Result<()> 
         let figure = |column: &&str| line.iter().find(|(name, _)| name == column);
         writer.write_record(columns.iter().map(|column| figure(column).map_or("", |(_, f)| f)))?;
     }
-    write(&String::from_utf8(writer.into_inner()?)?, path)
+    text(&String::from_utf8(writer.into_inner()?)?, path)
 }
 
 fn flatten(name: &str, value: &Value, line: &mut Vec<(String, String)>) {

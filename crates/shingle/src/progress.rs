@@ -39,6 +39,11 @@ impl Progress {
         self.show();
     }
 
+    /// So much more is to be done.
+    pub(crate) fn extend(&self, more: u64) {
+        self.bar.inc_length(more);
+    }
+
     fn show(&self) {
         if self.wanted
             && self.begun.elapsed() > PATIENCE

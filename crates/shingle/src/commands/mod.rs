@@ -3,6 +3,7 @@
 mod anchors;
 mod compare;
 mod list;
+mod reproduce;
 mod run;
 mod setup;
 mod trace;
@@ -16,6 +17,7 @@ pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Res
     match &arguments.command {
         Command::Compare(args) => compare::execute(args, arguments, registry),
         Command::Run(args) => run::execute(args, arguments, registry),
+        Command::Reproduce(args) => reproduce::execute(args, arguments, registry),
         Command::List(args) => list::execute(args, arguments, registry),
         Command::Trace(args) => trace::execute(args, arguments),
     }

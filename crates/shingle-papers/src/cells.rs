@@ -1,0 +1,89 @@
+//! The results of a figure, by trace, system and point.
+
+use std::collections::BTreeMap;
+
+use shingle_sim::result::RunResult;
+
+use crate::experiment::{Chain, Grid, Metric};
+use crate::measured::Measured;
+
+/// What one seed came to.
+#[derive(Debug, Default)]
+pub struct Cells {
+    runs: BTreeMap<(&'static str, &'static str, &'static str), RunResult>,
+    pub(crate) measured: Measured,
+}
+
+impl Cells {
+    pub(crate) fn put(
+        &mut self,
+        trace: &'static str,
+        system: &'static str,
+        point: &'static str,
+        run: RunResult,
+    ) {
+        self.runs.insert((trace, system, point), run);
+    }
+
+    /// The run of `system` over `trace` at `point`.
+    ///
+    /// # Panics
+    /// If the figure has no such run: its data is wrong, which a test notices.
+    #[must_use]
+    pub fn run(&self, trace: &str, system: &str, point: &str) -> &RunResult {
+        let found = self.runs.iter().find(|((t, s, p), _)| (*t, *s, *p) == (trace, system, point));
+        found.unwrap_or_else(|| panic!("no run of {system} over {trace} at `{point}`")).1
+    }
+
+    /// A figure of that run.
+    #[must_use]
+    pub fn at(&self, metric: Metric, trace: &str, system: &str, point: &str) -> f64 {
+        (metric.of)(self.run(trace, system, point))
+    }
+
+    /// A figure of the only trace and point there are.
+    #[must_use]
+    pub fn of(&self, metric: Metric, system: &str) -> f64 {
+        let mut runs = self.runs.iter().filter(|((_, s, _), _)| *s == system);
+        let run = runs.next().unwrap_or_else(|| panic!("no run of {system}")).1;
+        assert!(runs.next().is_none(), "several runs of {system}");
+        (metric.of)(run)
+    }
+
+    /// The mean over `traces`.
+    #[must_use]
+    pub fn mean(&self, metric: Metric, traces: &[&str], system: &str, point: &str) -> f64 {
+        let sum: f64 = traces.iter().map(|trace| self.at(metric, trace, system, point)).sum();
+        sum / traces.len() as f64
+    }
+
+    /// A number that is no run's.
+    ///
+    /// # Panics
+    /// If there is none of that name.
+    #[must_use]
+    pub fn number(&self, name: &str) -> f64 {
+        let numbers = &self.measured.numbers;
+        *numbers.get(name).unwrap_or_else(|| panic!("nothing measured is called `{name}`"))
+    }
+
+    /// A chain of a metric over systems at a trace and point.
+    #[must_use]
+    pub fn chain(&self, metric: Metric, trace: &str, point: &str, systems: &[&str]) -> Chain {
+        let place = [trace, point].into_iter().filter(|text| !text.is_empty());
+        let value = |system: &&str| ((*system).to_owned(), self.at(metric, trace, system, point));
+        Chain {
+            place: place.collect::<Vec<_>>().join(", "),
+            links: systems.iter().map(value).collect(),
+        }
+    }
+
+    /// Such a chain for each trace and point of a grid.
+    #[must_use]
+    pub fn chains(&self, metric: Metric, grid: &Grid, systems: &[&str]) -> Vec<Chain> {
+        let points = || grid.points.iter().map(|point| point.label);
+        let places =
+            grid.traces.iter().flat_map(|trace| points().map(move |point| (*trace, point)));
+        places.map(|(trace, point)| self.chain(metric, trace, point, systems)).collect()
+    }
+}

@@ -1,0 +1,25 @@
+//! The experiments of the papers that shingle implements: each table and figure as data, run here,
+//! and held against what was published.
+//!
+//! A [`experiment::Paper`] lists its figures; [`runner::reproduce`] runs them, [`verdict`] judges
+//! each published statement, and [`page`] makes one HTML page of it that works offline.
+
+#![allow(
+    // Figures for people: counts below 2^53, pixels within a picture.
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+
+pub mod cells;
+pub mod chart;
+pub mod experiment;
+pub mod measured;
+pub mod page;
+pub mod papers;
+pub mod runner;
+pub mod scale;
+pub mod sensitivity;
+pub mod stats;
+pub mod traces;
+pub mod verdict;

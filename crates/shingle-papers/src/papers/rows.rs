@@ -1,0 +1,37 @@
+//! Shorthand for statements: `order!(where, says, chains)`, `factor!(where, says, published, ours)`
+//! and `percent!` alike, each with a reason at the end if ours disagrees and it is known why.
+
+macro_rules! order {
+    ($at:expr, $says:expr, $chains:expr $(, $reason:expr)?) => {
+        $crate::experiment::Row {
+            at: $at,
+            says: $says,
+            check: $crate::experiment::Check::Order($chains),
+            reason: concat!("", $($reason)?),
+        }
+    };
+}
+
+macro_rules! factor {
+    ($at:expr, $says:expr, $published:expr, $ours:expr $(, $reason:expr)?) => {
+        $crate::experiment::Row {
+            at: $at,
+            says: $says,
+            check: $crate::experiment::Check::Factor { published: $published, ours: $ours },
+            reason: concat!("", $($reason)?),
+        }
+    };
+}
+
+macro_rules! percent {
+    ($at:expr, $says:expr, $published:expr, $ours:expr $(, $reason:expr)?) => {
+        $crate::experiment::Row {
+            at: $at,
+            says: $says,
+            check: $crate::experiment::Check::Percent { published: $published, ours: $ours },
+            reason: concat!("", $($reason)?),
+        }
+    };
+}
+
+pub(super) use {factor, order, percent};

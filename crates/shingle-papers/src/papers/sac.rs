@@ -1,0 +1,499 @@
+//! SAC (Sun and Chai, ASPLOS 2020).
+//!
+//! Where the text is unclear: the traces of Table 1, Figure 3 and Figure 5 are run whole (the paper
+//! says 125 million requests of each, but the longest has 17.6), with a cache of 2 % of the accessed
+//! range and a buffer of 1/250 of the written one, as the first authors' earlier paper does, because
+//! neither is given and the emulator's own buffer would hold a sixth of such a trace. Hit ratios
+//! count from when the cache is full, as the prototype's do.
+
+use shingle_trace::Mode;
+
+use super::metrics::{
+    CLEAN_EVICTED, DIRTY_EVICTED, DISK, DISK_READ, DISK_WRITE, HIT, MISS, READ_HIT, RMW, SSD,
+    TOTAL, WA, WRITE_HIT, WRITE_RATE,
+};
+use super::rows::{factor, order, percent};
+use crate::cells::Cells;
+use crate::experiment::{
+    Chain, Chart, Figure, Grid, Metric, ONE, Paper, Point, Sets, Size, Source, System,
+};
+use crate::stats::pearson;
+
+/// SAC.
+pub(super) static PAPER: Paper = Paper {
+    name: "sac",
+    citation: "D. Sun, Y. Chai: SAC: A Co-Design Cache Algorithm for Emerging SMR-based High-Density \
+               Disks. ASPLOS 2020",
+    about: &[
+        "The paper takes times from a real ST8000AS0002 and RMWs and write amplification from an \
+         emulator. Here Figure 13 and Table 5 run over st8000as0002 (mechanics, its own buffer), all \
+         else over sac-emulator. Requests come one after another, block by block; evictions take 64 \
+         blocks, as in the authors' prototype; SAC prices with the paper's R(x) = 0.728 x + 436 ms \
+         and 14 ms a read.",
+    ],
+    figures: FIGURES,
+};
+
+const TEN: &[&str] = &["src", "wdev", "hm", "mds", "prn", "rsrch", "stg", "ts", "usr", "web"];
+
+const PAPER_COST: Sets = &[("policy.cost", "paper")];
+
+const SMR_ONLY: System = System::new("SMR-only", "none", &[]);
+const LRU: System = System::new("LRU", "lru", &[]);
+const MOST: System = System::new("MOST", "most", &[]);
+const MOST_CDC: System = System::new("MOST+CDC", "most+cdc", PAPER_COST);
+const SAC: System = System::new("SAC", "sac", PAPER_COST);
+const ARS: System = System::new("ARS", "sac", PAPER_COST);
+const PD: System = System::new("PD", "sac-pd", PAPER_COST);
+const AD: System = System::new("AD", "sac-ad", PAPER_COST);
+
+/// As the prototype evicts.
+const BATCH: Sets = &[("cache.batch", "64")];
+
+/// The ten volumes.
+const fn volumes(systems: &'static [System]) -> Grid {
+    Grid {
+        traces: TEN,
+        mode: Mode::ReadWrite,
+        accesses: None,
+        copies: 1,
+        default_scale: 1.0,
+        drive: "sac-emulator",
+        timing: None,
+        buffer: Size::Written(4),
+        cache: Size::Accessed(20),
+        sets: BATCH,
+        systems,
+        points: ONE,
+    }
+}
+
+/// The large trace over the emulator.
+const fn long(
+    millions: u64,
+    default_scale: f64,
+    systems: &'static [System],
+    points: &'static [Point],
+) -> Grid {
+    Grid {
+        traces: &["long"],
+        mode: Mode::Write,
+        accesses: Some(millions * 1_000_000),
+        copies: 18,
+        default_scale,
+        drive: "sac-emulator",
+        timing: None,
+        buffer: Size::Blocks(150_000),
+        cache: Size::Bytes(32 << 30),
+        sets: BATCH,
+        systems,
+        points,
+    }
+}
+
+/// The large trace over the real disk.
+const fn real(mode: Mode, systems: &'static [System]) -> Grid {
+    Grid { mode, drive: "st8000as0002", buffer: Size::Real, ..long(100, 1.0, systems, ONE) }
+}
+
+const fn cache(label: &'static str, gigabytes: u64) -> Point {
+    Point { label, cache: Some(Size::Bytes(gigabytes << 30)), sets: &[] }
+}
+
+const CACHES: &[Point] =
+    &[cache("16 GB", 16), cache("24 GB", 24), cache("32 GB", 32), cache("40 GB", 40)];
+
+const fn point(label: &'static str, sets: Sets) -> Point {
+    Point { label, cache: None, sets }
+}
+
+const CYCLES: &[Point] = &[
+    point("0.5x", &[("policy.cycle", "0.5")]),
+    point("1x", &[("policy.cycle", "1")]),
+    point("2x", &[("policy.cycle", "2")]),
+    point("5x", &[("policy.cycle", "5")]),
+    point("10x", &[("policy.cycle", "10")]),
+];
+
+const ZONES: &[Point] = &[
+    point("2 MB", &[("policy.zone", "500b")]),
+    point("10 MB", &[("policy.zone", "2500b")]),
+    point("20 MB", &[("policy.zone", "5000b")]),
+    point("50 MB", &[("policy.zone", "12500b")]),
+    point("100 MB", &[("policy.zone", "25000b")]),
+    point("200 MB", &[("policy.zone", "50000b")]),
+    point("400 MB", &[("policy.zone", "100000b")]),
+    point("600 MB", &[("policy.zone", "150000b")]),
+];
+
+const FIGURE_3: Grid = volumes(&[SMR_ONLY, LRU, MOST]);
+const FIGURE_14: Grid = long(100, 1.0 / 3.0, &[LRU, MOST, SAC], CACHES);
+const FIGURE_15: Grid = long(100, 1.0 / 3.0, &[ARS, PD, AD], ONE);
+const FIGURE_16: Grid = long(250, 1.0 / 6.0, &[SAC], CYCLES);
+const FIGURE_17: Grid = long(100, 1.0 / 6.0, &[SAC], ZONES);
+
+/// `metric` of each volume under LRU against the time on the disk.
+fn correlation(cells: &Cells, metric: Metric) -> f64 {
+    let point =
+        |trace: &&str| (cells.at(metric, trace, "LRU", ""), cells.at(DISK, trace, "LRU", ""));
+    pearson(&TEN.iter().map(point).collect::<Vec<_>>())
+}
+
+/// Over the ten volumes, with a function of least and greatest.
+fn over_ten(cells: &Cells, metric: Metric, system: &str, of: fn(f64, f64) -> f64) -> f64 {
+    let values = TEN.iter().map(|trace| cells.at(metric, trace, system, ""));
+    values.reduce(of).unwrap_or(f64::NAN)
+}
+
+fn pairs(cells: &Cells, metric: Metric, less: &str, more: &str) -> Vec<Chain> {
+    TEN.iter().map(|trace| cells.chain(metric, trace, "", &[less, more])).collect()
+}
+
+/// `metric` of `other` ÷ that of `system`, where there is one trace and point.
+fn times(cells: &Cells, metric: Metric, other: &str, system: &str) -> f64 {
+    cells.of(metric, other) / cells.of(metric, system)
+}
+
+fn one_chain(cells: &Cells, metric: Metric, systems: &[&str]) -> Vec<Chain> {
+    vec![cells.chain(metric, "long", "", systems)]
+}
+
+/// SAC at points of what is varied.
+fn along(cells: &Cells, metric: Metric, points: &[&str]) -> Chain {
+    let value = |point: &&str| ((*point).to_owned(), cells.at(metric, "long", "SAC", point));
+    Chain { place: metric.name.into(), links: points.iter().map(value).collect() }
+}
+
+/// Greatest ÷ least of SAC over some points.
+fn unevenness(cells: &Cells, metric: Metric, points: &[&str]) -> f64 {
+    let values = points.iter().map(|point| cells.at(metric, "long", "SAC", point));
+    let (least, most) = values.fold((f64::INFINITY, 0.0f64), |(a, b), v| (a.min(v), b.max(v)));
+    most / least
+}
+
+/// A line of Table 1 becomes four statements.
+macro_rules! table_1 {
+    ($($trace:literal $seconds:literal $miss:literal $wa:literal $rmws:literal;)*) => {
+        &[
+            order!(
+                "§3, Table 1",
+                "PCC with the I/O time: write amplification 0.24, miss ratio 0.47, RMWs 0.82",
+                |c| {
+                    let names = [WA, MISS, RMW];
+                    let links = names.map(|m| (m.name.to_owned(), correlation(c, m))).to_vec();
+                    vec![Chain { place: "PCC".into(), links }]
+                }
+            ),
+            factor!("§3, Table 1", "PCC of RMWs: 0.82", 0.82, |c| correlation(c, RMW)),
+            factor!("§3, Table 1", "PCC of the miss ratio: 0.47", 0.47, |c| correlation(c, MISS)),
+            factor!("§3, Table 1", "PCC of the write amplification: 0.24", 0.24, |c| correlation(c, WA)),
+            $(
+                factor!("§3, Table 1", concat!($trace, ": RMWs"), $rmws, |c| c.at(RMW, $trace, "LRU", "")),
+                percent!("§3, Table 1", concat!($trace, ": miss ratio (%)"), $miss,
+                    |c| c.at(MISS, $trace, "LRU", "")),
+                factor!("§3, Table 1", concat!($trace, ": WA"), $wa, |c| c.at(WA, $trace, "LRU", "")),
+                factor!("§3, Table 1", concat!($trace, ": time (s)"), $seconds,
+                    |c| c.at(DISK, $trace, "LRU", "")),
+            )*
+        ]
+    };
+}
+
+/// A line of Table 5 becomes nine statements.
+macro_rules! table_5 {
+    ($($system:literal: $total:literal $read:literal $write:literal,
+       $clean:literal $dirty:literal, $all:literal $ssd:literal $reads:literal $writes:literal;)*) => {
+        &[
+            order!(
+                "§6.3, Table 5",
+                "total time: SAC 40.8, MOST+CDC 50.4, MOST 60.7, LRU 119.3 Ks",
+                |c| one_chain(c, TOTAL, &["SAC", "MOST+CDC", "MOST", "LRU"])
+            ),
+            percent!("§6.3", "40.8K seconds, which is 66% less than LRU", 66.0, |c| {
+                100.0 - 100.0 * times(c, TOTAL, "SAC", "LRU")
+            }),
+            percent!("§6.3", "and 33% less than MOST", 33.0, |c| {
+                100.0 - 100.0 * times(c, TOTAL, "SAC", "MOST")
+            }),
+            percent!("§6.3", "MOST+CDC helps the original MOST to reduce 17% total time cost", 17.0, |c| {
+                100.0 - 100.0 * times(c, TOTAL, "MOST+CDC", "MOST")
+            }),
+            $(
+                percent!("§6.3, Table 5", concat!($system, ": hit ratio (%)"), $total,
+                    |c| c.of(HIT, $system)),
+                percent!("§6.3, Table 5", concat!($system, ": read hits (%)"), $read,
+                    |c| c.of(READ_HIT, $system)),
+                percent!("§6.3, Table 5", concat!($system, ": write hits (%)"), $write,
+                    |c| c.of(WRITE_HIT, $system)),
+                factor!("§6.3, Table 5", concat!($system, ": clean evicted (M)"), $clean,
+                    |c| c.of(CLEAN_EVICTED, $system)),
+                factor!("§6.3, Table 5", concat!($system, ": dirty evicted (M)"), $dirty,
+                    |c| c.of(DIRTY_EVICTED, $system)),
+                factor!("§6.3, Table 5", concat!($system, ": total (Ks)"), $all,
+                    |c| c.of(TOTAL, $system) / 1e3),
+                factor!("§6.3, Table 5", concat!($system, ": SSD (Ks)"), $ssd,
+                    |c| c.of(SSD, $system) / 1e3),
+                factor!("§6.3, Table 5", concat!($system, ": read SMR (Ks)"), $reads,
+                    |c| c.of(DISK_READ, $system) / 1e3),
+                factor!("§6.3, Table 5", concat!($system, ": write SMR (Ks)"), $writes,
+                    |c| c.of(DISK_WRITE, $system) / 1e3),
+            )*
+        ]
+    };
+}
+
+const FIGURES: &[Figure] = &[
+    Figure {
+        id: "table-1",
+        title: "What the I/O time correlates with",
+        how: "Ten volumes under LRU over the emulator; Pearson's coefficient over the ten.",
+        source: Source::Runs(&[volumes(&[LRU])]),
+        charts: &[
+            Chart::ByTrace(DISK),
+            Chart::ByTrace(MISS),
+            Chart::ByTrace(WA),
+            Chart::ByTrace(RMW),
+        ],
+        rows: table_1! {
+            "src" 673.0 86.1 4.4 1784.0;
+            "wdev" 470.0 43.6 13.2 2403.0;
+            "hm" 960.0 57.6 9.9 5792.0;
+            "mds" 354.0 36.1 9.9 1598.0;
+            "prn" 928.0 66.1 4.4 4377.0;
+            "rsrch" 894.0 47.7 55.5 6677.0;
+            "stg" 700.0 51.7 32.4 4442.0;
+            "ts" 684.0 45.1 27.4 4520.0;
+            "usr" 488.0 36.6 13.1 2778.0;
+            "web" 710.0 37.2 16.3 5022.0;
+        },
+    },
+    Figure {
+        id: "3",
+        title: "Write amplification of SMR-only and of two cache algorithms",
+        how: "Ten volumes over the emulator.",
+        source: Source::Runs(&[FIGURE_3]),
+        charts: &[Chart::ByTrace(WA)],
+        rows: &[
+            factor!(
+                "§2.2, Figure 3",
+                "SMR-only: write amplification rates between 23 …",
+                23.0,
+                |c| { over_ten(c, WA, "SMR-only", f64::min) }
+            ),
+            factor!("§2.2, Figure 3", "… and 55", 55.0, |c| over_ten(
+                c,
+                WA,
+                "SMR-only",
+                f64::max
+            )),
+            factor!(
+                "§2.2, Figure 3",
+                "LRU causes larger write amplification rates under seven of the ten traces: their \
+                 number",
+                7.0,
+                |c| pairs(c, WA, "SMR-only", "LRU").iter().filter(|pair| pair.rises()).count()
+                    as f64
+            ),
+            factor!(
+                "§2.2, Figure 3",
+                "in rsrch, the write amplification rate of SMR-only is 49",
+                49.0,
+                |c| c.at(WA, "rsrch", "SMR-only", "")
+            ),
+            factor!("§2.2, Figure 3", "whereas LRU aggravates it to 107", 107.0, |c| {
+                c.at(WA, "rsrch", "LRU", "")
+            }),
+            factor!(
+                "§2.2, Figure 3",
+                "MOST can effectively decline the rates to 1 …",
+                1.0,
+                |c| { over_ten(c, WA, "MOST", f64::min) }
+            ),
+            factor!("§2.2, Figure 3", "… ~ 5", 5.0, |c| over_ten(c, WA, "MOST", f64::max)),
+            order!("§2.2, Figure 3", "much lower than SMR-only and LRU", |c| {
+                let mut all = pairs(c, WA, "MOST", "SMR-only");
+                all.extend(pairs(c, WA, "MOST", "LRU"));
+                all
+            }),
+        ],
+    },
+    Figure {
+        id: "5",
+        title: "MOST causes more cache misses",
+        how: "Ten volumes over the emulator.",
+        source: Source::Runs(&[volumes(&[LRU, MOST])]),
+        charts: &[Chart::ByTrace(MISS)],
+        rows: &[order!("§2.2, Figure 5", "MOST leads to much more cache misses than LRU", |c| {
+            pairs(c, MISS, "LRU", "MOST")
+        })],
+    },
+    Figure {
+        id: "13",
+        title: "I/O time for 100 million write requests",
+        how: "long, writes only, over st8000as0002 with its own buffer; cache of 32 GB.",
+        source: Source::Runs(&[real(Mode::Write, &[LRU, MOST, SAC])]),
+        charts: &[
+            Chart::Stacked("Seconds", &[SSD, DISK_READ, DISK_WRITE]),
+            Chart::ByTrace(WRITE_RATE),
+        ],
+        rows: &[
+            order!("§6.2, Figure 13", "total I/O time: SAC, MOST, LRU", |c| {
+                one_chain(c, TOTAL, &["SAC", "MOST", "LRU"])
+            }),
+            order!("§6.2, Figure 13", "I/O time on SMR: SAC, MOST, LRU", |c| {
+                one_chain(c, DISK, &["SAC", "MOST", "LRU"])
+            }),
+            factor!(
+                "§6.2",
+                "SAC achieves up to a 11.4x speedup on the SMR I/O time …",
+                11.4,
+                |c| { times(c, DISK, "LRU", "SAC") }
+            ),
+            factor!(
+                "§6.2",
+                "… and 7.5x speedup of total I/O time compared with LRU",
+                7.5,
+                |c| { times(c, TOTAL, "LRU", "SAC") }
+            ),
+            factor!("§6.2", "compared with MOST, 1.6 for the SMR I/O time …", 1.6, |c| {
+                times(c, DISK, "MOST", "SAC")
+            }),
+            factor!("§6.2", "… and 1.4 for the total I/O time", 1.4, |c| {
+                times(c, TOTAL, "MOST", "SAC")
+            }),
+            percent!("§6.2", "cache miss rates 14.5% (SAC) …", 14.5, |c| c.of(MISS, "SAC")),
+            percent!("§6.2", "… vs. 21.7% (MOST)", 21.7, |c| c.of(MISS, "MOST")),
+            factor!("§6.2", "throughput of the SMR disk for SAC 15.4MB/s …", 15.4, |c| {
+                c.of(WRITE_RATE, "SAC")
+            }),
+            factor!("§6.2", "… while that of MOST is only 9.5MB/s", 9.5, |c| {
+                c.of(WRITE_RATE, "MOST")
+            }),
+        ],
+    },
+    Figure {
+        id: "14",
+        title: "Misses, write amplification and RMWs over cache sizes",
+        how: "long, writes only, over the emulator.",
+        source: Source::Runs(&[FIGURE_14]),
+        charts: &[Chart::ByPoint(MISS), Chart::ByPoint(WA), Chart::ByPoint(RMW)],
+        rows: &[
+            order!(
+                "§6.2, Figure 14 (a)",
+                "The cache miss rates of SAC under all kinds of cache size settings are between LRU \
+                 and MOST",
+                |c| c.chains(MISS, &FIGURE_14, &["LRU", "SAC", "MOST"])
+            ),
+            order!(
+                "§6.2, Figure 14 (b)",
+                "SAC's write amplification rates are always the least",
+                |c| {
+                    let mut all = c.chains(WA, &FIGURE_14, &["SAC", "MOST"]);
+                    all.extend(c.chains(WA, &FIGURE_14, &["SAC", "LRU"]));
+                    all
+                }
+            ),
+            order!("§6.2, Figure 14 (c)", "SAC's RMW counts are always the least", |c| {
+                let mut all = c.chains(RMW, &FIGURE_14, &["SAC", "MOST"]);
+                all.extend(c.chains(RMW, &FIGURE_14, &["SAC", "LRU"]));
+                all
+            }),
+            factor!(
+                "§6.2, Figure 14 (c)",
+                "SAC has a number [of RMWs] nearly half of MOST, at 32 GB",
+                0.5,
+                |c| c.at(RMW, "long", "SAC", "32 GB") / c.at(RMW, "long", "MOST", "32 GB")
+            ),
+        ],
+    },
+    Figure {
+        id: "table-5",
+        title: "Reads and writes mixed",
+        how: "long over st8000as0002 with its own buffer; cache of 32 GB. MOST bypasses reads, as \
+              the paper's read hits of 0 say; bypassed reads count as clean evictions, as the \
+              paper's 38.3 million do.",
+        source: Source::Runs(&[real(Mode::ReadWrite, &[SAC, LRU, MOST, MOST_CDC])]),
+        charts: &[Chart::Stacked("Seconds", &[SSD, DISK_READ, DISK_WRITE]), Chart::ByTrace(HIT)],
+        rows: table_5! {
+            "SAC": 60.7 29.9 77.7, 27.4 14.6, 40.8 2.8 34.8 3.2;
+            "LRU": 63.8 32.7 81.1, 24.4 14.4, 119.3 2.8 46.9 69.6;
+            "MOST": 51.5 0.0 80.3, 38.3 11.4, 60.7 1.8 57.1 1.8;
+            "MOST+CDC": 58.7 29.9 74.8, 27.5 16.6, 50.4 2.9 44.5 3.0;
+        },
+    },
+    Figure {
+        id: "15",
+        title: "How target bands are selected",
+        how: "long, writes only, over the emulator; cache of 32 GB.",
+        source: Source::Runs(&[FIGURE_15]),
+        charts: &[Chart::ByTrace(MISS), Chart::ByTrace(WA), Chart::ByTrace(RMW)],
+        rows: &[
+            order!(
+                "§6.4, Figure 15",
+                "PD achieves the lowest cache miss rates, AD is the opposite",
+                |c| { one_chain(c, MISS, &["PD", "ARS", "AD"]) }
+            ),
+            order!(
+                "§6.4, Figure 15",
+                "but the largest write amplification rate; AD the opposite",
+                |c| { one_chain(c, WA, &["AD", "ARS", "PD"]) }
+            ),
+            order!("§6.4, Figure 15", "the most RMW operation count: PD; ARS much less", |c| {
+                let mut all = one_chain(c, RMW, &["ARS", "PD"]);
+                all.extend(one_chain(c, RMW, &["ARS", "AD"]));
+                all
+            }),
+        ],
+    },
+    Figure {
+        id: "16",
+        title: "Cycle lengths",
+        how: "long, writes only, over the emulator; cache of 32 GB; the cycle is 0.5 to 10 times the \
+              buffer.",
+        source: Source::Runs(&[FIGURE_16]),
+        charts: &[Chart::ByPoint(MISS), Chart::ByPoint(WA), Chart::ByPoint(RMW)],
+        rows: &[
+            factor!(
+                "§6.5, Figure 16 (b)",
+                "the write amplification rates are close for the 0.5x and 1x default cycle length",
+                1.0,
+                |c| c.at(WA, "long", "SAC", "0.5x") / c.at(WA, "long", "SAC", "1x")
+            ),
+            order!(
+                "§6.5, Figure 16 (b)",
+                "significant rising steep slope at the 2x length",
+                |c| { vec![along(c, WA, &["1x", "2x"])] }
+            ),
+            order!(
+                "§6.5, Figure 16 (c)",
+                "the lowest RMW count is obtained when the cycle length is 1x PB size",
+                |c| {
+                    let others = ["0.5x", "2x", "5x", "10x"];
+                    others.iter().map(|other| along(c, RMW, &["1x", other])).collect()
+                }
+            ),
+        ],
+    },
+    Figure {
+        id: "17",
+        title: "Alternative band sizes",
+        how: "long, writes only, over the emulator, whose true bands are 20 to 40 MB; cache of 32 \
+              GB.",
+        source: Source::Runs(&[FIGURE_17]),
+        charts: &[Chart::ByPoint(MISS), Chart::ByPoint(WA), Chart::ByPoint(RMW)],
+        rows: &[
+            factor!(
+                "§6.6, Figure 17",
+                "relatively flat in the range of 20 MB ~ 100 MB: greatest ÷ least RMWs",
+                1.0,
+                |c| unevenness(c, RMW, &["20 MB", "50 MB", "100 MB"])
+            ),
+            factor!(
+                "§6.6, Figure 17",
+                "relatively flat in the range of 20 MB ~ 100 MB: greatest ÷ least WA",
+                1.0,
+                |c| unevenness(c, WA, &["20 MB", "50 MB", "100 MB"])
+            ),
+        ],
+    },
+];

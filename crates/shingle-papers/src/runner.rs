@@ -1,0 +1,526 @@
+//! Runs the experiments of a paper: plans all runs of all figures, makes each trace once, runs each
+//! configuration once however many figures want it, and judges.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rayon::prelude::*;
+use serde::Serialize;
+use shingle_core::registry::Registry;
+use shingle_drive::registry::{self as drives, Timing};
+use shingle_sim::experiment::{ExperimentError, Job, Options, Trace, plan};
+use shingle_sim::result::RunResult;
+use shingle_sim::system::Pacing;
+use shingle_trace::{Mode, TraceError};
+use thiserror::Error;
+
+use crate::cells::Cells;
+use crate::chart::{DrawError, Kind, Picture, Value};
+use crate::experiment::{Chart, Figure, Grid, Metric, Paper, Point, Source, System};
+use crate::measured::Bench;
+use crate::scale::{Scale, Scaled};
+use crate::traces::{Held, Traces, Wanted};
+use crate::verdict::{Finding, Verdict};
+
+/// What is to be reproduced.
+#[derive(Debug)]
+pub struct Order<'a> {
+    /// The paper.
+    pub paper: &'static Paper,
+    /// Some of its figures, or all if empty.
+    pub figures: Vec<&'static Figure>,
+    /// Seeds, at least one.
+    pub seeds: Vec<u64>,
+    /// For all figures; `None`: each at its default.
+    pub scale: Option<Scale>,
+    /// Where traces come from.
+    pub traces: Traces,
+    /// Policies.
+    pub registry: &'a Registry,
+}
+
+/// Why a paper cannot be reproduced. Displays as one line.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PaperError {
+    /// A trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A run cannot be made or failed.
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
+    /// A picture cannot be drawn.
+    #[error(transparent)]
+    Draw(#[from] DrawError),
+    /// The scale is too small.
+    #[error("{0}")]
+    Scale(String),
+}
+
+/// What came out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reproduction {
+    /// Name and version of this format.
+    pub schema: &'static str,
+    /// The paper's name.
+    pub paper: &'static str,
+    /// Authors, title, venue.
+    pub citation: &'static str,
+    /// What holds for all of it.
+    pub about: Vec<&'static str>,
+    /// Where the traces came from.
+    pub traces: String,
+    /// Seeds.
+    pub seeds: Vec<u64>,
+    /// The figures asked for.
+    pub figures: Vec<FigureResult>,
+}
+
+/// Of a figure.
+#[derive(Clone, Debug, Serialize)]
+pub struct FigureResult {
+    /// As on the command line.
+    pub id: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// How it was run.
+    pub how: &'static str,
+    /// How much of it was run.
+    pub scale: Vec<String>,
+    /// Statements and verdicts.
+    pub rows: Vec<RowResult>,
+    /// Its numbers: a line for each trace, point and system, and those measured otherwise.
+    pub numbers: Vec<Numbers>,
+    /// Pictures: name and SVG.
+    #[serde(skip)]
+    pub pictures: Vec<(String, String)>,
+}
+
+/// Figures of one system.
+#[derive(Clone, Debug, Serialize)]
+pub struct Numbers {
+    /// The trace.
+    pub trace: String,
+    /// What was varied.
+    pub point: String,
+    /// The system.
+    pub system: String,
+    /// Name, and a value a seed.
+    pub values: Vec<(String, Vec<f64>)>,
+}
+
+/// Of a statement.
+#[derive(Clone, Debug, Serialize)]
+pub struct RowResult {
+    /// Section and table or figure.
+    pub at: &'static str,
+    /// The paper's words or figures.
+    pub says: &'static str,
+    /// The published figure, if it is one.
+    pub published: Option<f64>,
+    /// Ours, for each seed.
+    pub ours: Vec<f64>,
+    /// Ours in words.
+    pub shown: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why it disagrees; empty if it does not.
+    pub reason: &'static str,
+}
+
+/// Name and version of the format of [`Reproduction`].
+pub const SCHEMA: &str = "shingle.reproduction/1";
+
+/// A run that some figure wants: what makes it different from any other.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Key {
+    policy: &'static str,
+    drive: &'static str,
+    mechanics: Option<bool>,
+    buffer_blocks: Option<u64>,
+    cache_blocks: u64,
+    accesses: usize,
+    sets: Vec<(&'static str, &'static str)>,
+}
+
+/// Runs the experiments. `progress` is told of accesses served; `total` beforehand how many there
+/// will be about.
+///
+/// # Errors
+/// The first that is met.
+pub fn reproduce(
+    order: &Order,
+    total: &dyn Fn(u64),
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Reproduction, PaperError> {
+    let figures: Vec<&'static Figure> = match order.figures.as_slice() {
+        [] => order.paper.figures.iter().collect(),
+        some => some.to_vec(),
+    };
+    total(work(&figures, order));
+    let mut cells: Vec<Vec<Cells>> = Vec::new(); // by figure, then seed
+    cells.resize_with(figures.len(), || (0..order.seeds.len()).map(|_| Cells::default()).collect());
+    for (nth, &seed) in order.seeds.iter().enumerate() {
+        let mut of_seed: Vec<&mut Cells> = cells.iter_mut().map(|seeds| &mut seeds[nth]).collect();
+        run_seed(&figures, order, seed, &mut of_seed, progress)?;
+    }
+    let figures = figures.iter().zip(&cells).map(|(figure, cells)| judge(figure, cells, order));
+    Ok(Reproduction {
+        schema: SCHEMA,
+        paper: order.paper.name,
+        citation: order.paper.citation,
+        about: order.paper.about.to_vec(),
+        traces: order.traces.words(),
+        seeds: order.seeds.clone(),
+        figures: figures.collect::<Result<_, _>>()?,
+    })
+}
+
+fn grids(figure: &Figure) -> &'static [Grid] {
+    match figure.source {
+        Source::Runs(grids) => grids,
+        Source::Measured(_) => &[],
+    }
+}
+
+fn wanted(grid: &Grid, scaled: &Scaled, trace: &'static str) -> Wanted {
+    Wanted {
+        name: trace,
+        mode: grid.mode,
+        copies: if grid.copies > 1 { scaled.copies } else { 1 },
+        every_zone: scaled.every_zone,
+    }
+}
+
+/// Accesses that all runs together will serve, about.
+fn work(figures: &[&'static Figure], order: &Order) -> u64 {
+    let mut sum = 0;
+    for grid in figures.iter().flat_map(|figure| grids(figure)) {
+        let scaled = Scaled::new(grid, order.scale);
+        for &trace in grid.traces {
+            let whole = order.traces.about(trace) as f64 * scaled.part;
+            let accesses = scaled.accesses.unwrap_or(whole as u64);
+            sum += accesses * (grid.systems.len() * grid.points.len()) as u64;
+        }
+    }
+    sum * order.seeds.len() as u64
+}
+
+/// One place in one figure that a run fills.
+struct Place {
+    figure: usize,
+    trace: &'static str,
+    system: &'static str,
+    point: &'static str,
+}
+
+fn run_seed(
+    figures: &[&'static Figure],
+    order: &Order,
+    seed: u64,
+    cells: &mut [&mut Cells],
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(), PaperError> {
+    let mut by_trace: BTreeMap<Wanted, Vec<(usize, &'static Grid)>> = BTreeMap::new();
+    for (nth, figure) in figures.iter().enumerate() {
+        for grid in grids(figure) {
+            let scaled = Scaled::new(grid, order.scale);
+            for &trace in grid.traces {
+                by_trace.entry(wanted(grid, &scaled, trace)).or_default().push((nth, grid));
+            }
+        }
+    }
+    for (wanted, users) in by_trace {
+        let scaled = |grid: &Grid| Scaled::new(grid, order.scale);
+        let most = users.iter().map(|(_, grid)| scaled(grid).accesses).max_by_key(|accesses| {
+            accesses.unwrap_or(u64::MAX) // no limit is the largest
+        });
+        let held = order.traces.hold(&wanted, seed, most.flatten())?;
+        let mut runs: BTreeMap<Key, (Job, Vec<Place>)> = BTreeMap::new();
+        for (figure, grid) in users {
+            let scaled = scaled(grid);
+            let length = held.blocks.len();
+            let limit = scaled.accesses.map_or(length, |n| (n as usize).min(length));
+            let accesses = (limit as f64 * scaled.part) as usize;
+            for point in grid.points {
+                for system in grid.systems {
+                    let key = key(grid, &scaled, system, point, &held, accesses);
+                    check_buffer(grid, &scaled, &key)?;
+                    let place = Place {
+                        figure,
+                        trace: wanted.name,
+                        system: system.label,
+                        point: point.label,
+                    };
+                    if let Some((_, places)) = runs.get_mut(&key) {
+                        places.push(place);
+                    } else {
+                        let job = job(&key, &held, grid.mode, seed, order.registry)?;
+                        runs.insert(key, (job, vec![place]));
+                    }
+                }
+            }
+        }
+        let results: Vec<(Vec<Place>, RunResult)> = runs
+            .into_iter()
+            .collect::<Vec<_>>()
+            .into_par_iter()
+            .map(|(key, (job, places))| {
+                let part = held.first(key.accesses);
+                Ok((places, job.run(&part, progress)?))
+            })
+            .collect::<Result<_, ExperimentError>>()?;
+        for (places, result) in results {
+            for place in places {
+                cells[place.figure].put(place.trace, place.system, place.point, result.clone());
+            }
+        }
+    }
+    for (nth, figure) in figures.iter().enumerate() {
+        if let Source::Measured(measure) = figure.source {
+            let scale = order.scale.map_or(1.0, |scale| scale.work);
+            let bench = Bench { seed, scale, traces: &order.traces, progress };
+            cells[nth].measured = measure(&bench);
+        }
+    }
+    Ok(())
+}
+
+fn key(
+    grid: &Grid,
+    scaled: &Scaled,
+    system: &System,
+    point: &Point,
+    held: &Held,
+    accesses: usize,
+) -> Key {
+    let drive = system.drive.unwrap_or(grid.drive);
+    let shingled = drives::entry(drive).is_ok_and(|entry| entry.shingled);
+    let buffer_blocks = scaled.blocks(grid.buffer, &held.summary).filter(|_| shingled);
+    let cache = scaled.blocks(point.cache.unwrap_or(grid.cache), &held.summary);
+    let mut sets: Vec<(&str, &str)> = Vec::new();
+    for &(name, value) in grid.sets.iter().chain(system.sets).chain(point.sets) {
+        let of_drive = name.starts_with("drive.");
+        let has = |drive: &str, name: &str| {
+            let entry = drives::entry(drive).map(drives::DriveEntry::parameters);
+            entry.is_ok_and(|all| all.iter().any(|param| format!("drive.{}", param.name) == name))
+        };
+        // Settings of the grid's drive do not concern a system with a drive of its own.
+        if !of_drive || has(drive, name) {
+            sets.retain(|(other, _)| *other != name);
+            sets.push((name, value));
+        }
+    }
+    let cache_blocks = if system.policy == "none" { 0 } else { cache.unwrap_or(0) };
+    // What the grid says of its drive does not concern a system with a drive of its own.
+    let timing = if system.drive.is_some() { None } else { grid.timing };
+    Key {
+        policy: system.policy,
+        drive,
+        mechanics: timing.map(|timing| timing == Timing::Mechanics),
+        buffer_blocks,
+        cache_blocks,
+        accesses,
+        sets,
+    }
+}
+
+fn check_buffer(grid: &Grid, scaled: &Scaled, key: &Key) -> Result<(), PaperError> {
+    let buffer = key.buffer_blocks.unwrap_or(u64::MAX);
+    if scaled.allowed(buffer) {
+        return Ok(());
+    }
+    Err(PaperError::Scale(format!(
+        "keeping one zone of {} leaves {} zones in the buffer of {}: at least {} are needed; scale \
+         by fewer copies and requests (--scale) instead",
+        scaled.every_zone,
+        buffer / 5000,
+        grid.drive,
+        crate::scale::ZONES_MIN
+    )))
+}
+
+fn job(
+    key: &Key,
+    held: &Held,
+    mode: Mode,
+    seed: u64,
+    registry: &Registry,
+) -> Result<Job, PaperError> {
+    let mut sets: Vec<(String, String)> = Vec::new();
+    if let Some(blocks) = key.buffer_blocks {
+        sets.push(("drive.pb".into(), format!("{blocks}b")));
+    } else if drives::entry(key.drive).is_ok_and(|entry| entry.shingled) {
+        sets.push(("drive.pb".into(), "real".into()));
+    }
+    sets.extend(key.sets.iter().map(|(name, value)| ((*name).into(), (*value).into())));
+    let options = Options {
+        seed,
+        policies: vec![key.policy.into()],
+        baseline: None,
+        drives: vec![key.drive.into()],
+        caches: vec![format!("{}b", key.cache_blocks.max(1))],
+        ssd: "pcie-ssd".into(),
+        sets,
+        mode,
+        pacing: Pacing::Closed,
+        speed_thousandths: 1000,
+        // The papers' prototypes take every block by itself, and know no partial ones.
+        split: true,
+        fill_partial: false,
+        drain: false,
+        check: false,
+        points: 0,
+        timing: key.mechanics.map(|yes| if yes { Timing::Mechanics } else { Timing::Cost }),
+    };
+    let trace =
+        Trace { name: held.name.clone(), requests: Vec::new(), summary: held.summary.clone() };
+    let (mut jobs, _) = plan(&options, registry, &trace)?;
+    Ok(jobs.remove(0))
+}
+
+fn judge(figure: &Figure, seeds: &[Cells], order: &Order) -> Result<FigureResult, PaperError> {
+    let rows = figure.rows.iter().map(|row| {
+        let Finding { verdict, published, ours, shown } = row.check.judge(seeds);
+        let reason = if verdict.agrees() { "" } else { row.reason };
+        RowResult { at: row.at, says: row.says, published, ours, shown, verdict, reason }
+    });
+    let mut scale: Vec<String> = Vec::new();
+    for grid in grids(figure) {
+        let words = Scaled::new(grid, order.scale).words(grid);
+        if !scale.contains(&words) {
+            scale.push(words);
+        }
+    }
+    let mut pictures = Vec::new();
+    for chart in figure.charts {
+        for picture in draw(figure, chart, seeds) {
+            pictures.push((picture.title.clone(), picture.svg()?));
+        }
+    }
+    Ok(FigureResult {
+        id: figure.id,
+        title: figure.title,
+        how: figure.how,
+        scale,
+        rows: rows.collect(),
+        numbers: numbers(figure, seeds),
+        pictures,
+    })
+}
+
+/// Every metric that a chart of the figure shows, for the table of its numbers.
+fn metrics(figure: &Figure) -> Vec<Metric> {
+    let mut all: Vec<Metric> = Vec::new();
+    for chart in figure.charts {
+        match chart {
+            Chart::ByTrace(metric) | Chart::ByPoint(metric) => all.push(*metric),
+            Chart::Stacked(_, parts) => all.extend_from_slice(parts),
+            Chart::Own(_) => {}
+        }
+    }
+    let mut seen = BTreeSet::new();
+    all.retain(|metric| seen.insert(metric.name));
+    all
+}
+
+fn numbers(figure: &Figure, seeds: &[Cells]) -> Vec<Numbers> {
+    let mut all = Vec::new();
+    for grid in grids(figure) {
+        for trace in grid.traces {
+            for point in grid.points {
+                for system in grid.systems {
+                    let value = |metric: Metric, cells: &Cells| {
+                        cells.at(metric, trace, system.label, point.label)
+                    };
+                    let values = metrics(figure).into_iter().map(|metric| {
+                        let of_seeds = seeds.iter().map(|cells| value(metric, cells));
+                        (metric.name.to_owned(), of_seeds.collect())
+                    });
+                    all.push(Numbers {
+                        trace: (*trace).into(),
+                        point: point.label.into(),
+                        system: system.label.into(),
+                        values: values.collect(),
+                    });
+                }
+            }
+        }
+    }
+    if let Some(first) = seeds.first() {
+        let names = first.measured.numbers.keys();
+        let values: Vec<(String, Vec<f64>)> = names
+            .map(|name| (name.clone(), seeds.iter().map(|cells| cells.number(name)).collect()))
+            .collect();
+        if !values.is_empty() {
+            let none = String::new;
+            all.push(Numbers { trace: none(), point: none(), system: none(), values });
+        }
+    }
+    all
+}
+
+/// The pictures of a chart: one for each grid of the figure.
+fn draw(figure: &Figure, chart: &Chart, seeds: &[Cells]) -> Vec<Picture> {
+    if let Chart::Own(name) = chart {
+        let own = seeds.first().and_then(|cells| cells.measured.pictures.get(name));
+        return own.cloned().into_iter().collect();
+    }
+    grids(figure).iter().filter_map(|grid| draw_grid(grid, chart, seeds)).collect()
+}
+
+fn draw_grid(grid: &Grid, chart: &Chart, seeds: &[Cells]) -> Option<Picture> {
+    let value = |metric: Metric, trace: &str, system: &System, point: &Point| {
+        let of_seeds = seeds.iter().map(|cells| cells.at(metric, trace, system.label, point.label));
+        Value::over(&of_seeds.collect::<Vec<f64>>())
+    };
+    let names = |labels: Vec<&str>| labels.into_iter().map(String::from).collect::<Vec<_>>();
+    let mode = match grid.mode {
+        Mode::ReadWrite => "reads and writes",
+        Mode::Write => "writes only",
+        Mode::Read => "reads only",
+    };
+    let (first_trace, first_point) = (*grid.traces.first()?, grid.points.first()?);
+    match chart {
+        Chart::ByTrace(metric) => {
+            let series = grid.systems.iter().map(|system| {
+                let values = grid.traces.iter().map(|t| value(*metric, t, system, first_point));
+                (system.label.to_owned(), values.collect())
+            });
+            let groups = names(grid.traces.to_vec());
+            Some(Picture {
+                title: format!("{}, {mode}", metric.name),
+                y_label: String::new(),
+                kind: Kind::Bars { groups, series: series.collect(), stacked: false },
+            })
+        }
+        Chart::ByPoint(metric) => {
+            if grid.points.len() < 2 {
+                return None;
+            }
+            let series = grid.systems.iter().map(|system| {
+                let values = grid.points.iter().map(|p| value(*metric, first_trace, system, p));
+                (system.label.to_owned(), values.collect())
+            });
+            let places = names(grid.points.iter().map(|point| point.label).collect());
+            Some(Picture {
+                title: format!("{}, {first_trace}, {mode}", metric.name),
+                y_label: String::new(),
+                kind: Kind::Steps { x_label: String::new(), places, series: series.collect() },
+            })
+        }
+        Chart::Stacked(title, parts) => {
+            let groups = names(grid.systems.iter().map(|system| system.label).collect());
+            let series = parts.iter().map(|metric| {
+                let values =
+                    grid.systems.iter().map(|s| value(*metric, first_trace, s, first_point));
+                (metric.name.to_owned(), values.collect())
+            });
+            Some(Picture {
+                title: format!("{title}, {first_trace}, {mode}"),
+                y_label: String::new(),
+                kind: Kind::Bars { groups, series: series.collect(), stacked: true },
+            })
+        }
+        Chart::Own(_) => None,
+    }
+}

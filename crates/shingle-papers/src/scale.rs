@@ -1,0 +1,163 @@
+//! Less work than the papers did, without changing what is measured.
+//!
+//! First fewer copies and accesses: a trace made of copies keeps its parts, and a cache given in
+//! bytes shrinks with the copies; zones, bands, blocks and the drive's buffer stay. Beyond that, a
+//! geometric scale keeps every so-manieth zone and shrinks cache, buffer and footprint, and is
+//! refused where fewer than 30 zones would fit the buffer: targets are chosen by the zone, and with
+//! so few of them one more or less decides.
+
+use shingle_trace::Summary;
+
+use crate::experiment::{Grid, Size};
+
+/// Fewest zones a buffer may hold after a geometric scale.
+pub const ZONES_MIN: u64 = 30;
+
+/// Blocks of the zones in which ranges are measured.
+const ZONE_BLOCKS: u64 = 5000;
+
+/// How much of an experiment is run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Scale {
+    /// Part of the copies and accesses; 1 for the paper's scale.
+    pub work: f64,
+    /// Keep one zone of so many; 1 for all.
+    pub every_zone: u64,
+}
+
+/// A grid at a scale.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Scaled {
+    /// Copies of which the trace is made.
+    pub copies: u32,
+    /// The first so many accesses.
+    pub accesses: Option<u64>,
+    /// Part of the whole trace, where that is not given as a number of accesses.
+    pub part: f64,
+    /// Of sizes in bytes, by the copies.
+    pub of_bytes: f64,
+    /// Keep one zone of so many.
+    pub every_zone: u64,
+}
+
+impl Scaled {
+    /// `grid` at `scale`; without one, at its default.
+    #[must_use]
+    pub fn new(grid: &Grid, scale: Option<Scale>) -> Scaled {
+        let scale = scale.unwrap_or(Scale { work: grid.default_scale, every_zone: 1 });
+        let copies = (f64::from(grid.copies) * scale.work).round().max(1.0);
+        let by_copies = copies / f64::from(grid.copies);
+        // With copies, accesses follow them; what the copies cannot give, accesses do alone.
+        let part =
+            if grid.copies > 1 { by_copies.min(scale.work.max(by_copies)) } else { scale.work };
+        Scaled {
+            copies: copies as u32,
+            accesses: grid.accesses.map(|n| ((n as f64 * part) as u64 / scale.every_zone).max(1)),
+            part: if grid.accesses.is_some() { 1.0 } else { part },
+            of_bytes: by_copies / scale.every_zone as f64,
+            every_zone: scale.every_zone,
+        }
+    }
+
+    /// Blocks of `size` for a trace with this summary; `None` for what the drive has.
+    #[must_use]
+    pub fn blocks(&self, size: Size, summary: &Summary) -> Option<u64> {
+        let part = |bytes: u64, thousandths: u64| {
+            let bytes = u128::from(bytes) * u128::from(thousandths) / 1000;
+            (bytes as u64 / shingle_core::units::BLOCK_BYTES).max(1)
+        };
+        Some(match size {
+            Size::Blocks(blocks) => (blocks / self.every_zone).max(1),
+            Size::Bytes(bytes) => {
+                let scaled = bytes as f64 * self.of_bytes;
+                (scaled as u64 / shingle_core::units::BLOCK_BYTES).max(1)
+            }
+            Size::Written(thousandths) => part(summary.written_zone_bytes(), thousandths),
+            Size::Accessed(thousandths) => part(summary.accessed_zone_bytes(), thousandths),
+            Size::Real => return None,
+        })
+    }
+
+    /// Whether a buffer of `blocks` still holds enough zones.
+    #[must_use]
+    pub fn allowed(&self, buffer_blocks: u64) -> bool {
+        self.every_zone == 1 || buffer_blocks / ZONE_BLOCKS >= ZONES_MIN
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn words(&self, grid: &Grid) -> String {
+        let mut words = Vec::new();
+        if grid.copies > 1 && self.copies != grid.copies {
+            words.push(format!("{} of {} copies, cache to match", self.copies, grid.copies));
+        }
+        if self.part != 1.0 {
+            words.push(format!("the first {:.3} of each trace", self.part));
+        }
+        match (grid.accesses, self.accesses) {
+            (Some(paper), Some(here)) if paper != here => words.push(format!(
+                "{:.1} of {:.0} million accesses",
+                here as f64 / 1e6,
+                paper as f64 / 1e6
+            )),
+            _ => {}
+        }
+        if self.every_zone != 1 {
+            words.push(format!("one zone of {}, cache and buffer to match", self.every_zone));
+        }
+        if words.is_empty() { "the paper's scale".into() } else { words.join("; ") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::ONE;
+    use shingle_trace::Mode;
+
+    fn grid(copies: u32, accesses: Option<u64>) -> Grid {
+        Grid {
+            traces: &["long"],
+            mode: Mode::ReadWrite,
+            accesses,
+            copies,
+            default_scale: 1.0,
+            drive: "sac-emulator",
+            timing: None,
+            buffer: Size::Blocks(150_000),
+            cache: Size::Bytes(32 << 30),
+            sets: &[],
+            systems: &[],
+            points: ONE,
+        }
+    }
+
+    #[test]
+    fn fewer_copies_take_accesses_and_cache_with_them_but_not_the_buffer() {
+        let grid = grid(18, Some(100_000_000));
+        let scaled = Scaled::new(&grid, Some(Scale { work: 1.0 / 6.0, every_zone: 1 }));
+        assert_eq!((scaled.copies, scaled.accesses), (3, Some(16_666_666)));
+        let summary = Summary::default();
+        let cache = scaled.blocks(grid.cache, &summary).expect("a size");
+        assert_eq!(cache, (32u64 << 30) / 6 / 4096);
+        assert_eq!(scaled.blocks(grid.buffer, &summary), Some(150_000));
+        assert_eq!(
+            scaled.words(&grid),
+            "3 of 18 copies, cache to match; 16.7 of 100 million accesses"
+        );
+        let full = Scaled::new(&grid, Some(Scale { work: 1.0, every_zone: 1 }));
+        assert_eq!(full.words(&grid), "the paper's scale");
+    }
+
+    #[test]
+    fn a_single_volume_is_cut_and_a_geometric_scale_needs_thirty_zones() {
+        let volume = grid(1, None);
+        let scaled = Scaled::new(&volume, Some(Scale { work: 0.25, every_zone: 1 }));
+        assert_eq!((scaled.copies, scaled.part, scaled.of_bytes), (1, 0.25, 1.0));
+        assert!(scaled.allowed(1), "nothing is left out");
+        let halved = Scaled::new(&volume, Some(Scale { work: 1.0, every_zone: 2 }));
+        let buffer = |blocks| halved.blocks(Size::Blocks(blocks), &Summary::default()).unwrap_or(0);
+        assert!(!halved.allowed(buffer(150_000)), "15 zones");
+        assert!(halved.allowed(buffer(300_000)), "30 zones");
+    }
+}

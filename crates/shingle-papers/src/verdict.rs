@@ -1,0 +1,209 @@
+//! Whether what came out agrees with what was published.
+//!
+//! *In order*: every published strict order holds, for all seeds. *In size*: ours ÷ published lies
+//! within 1/1.5 to 1.5 for factors, or within 5 points for percentages, for all seeds. Everything
+//! else disagrees.
+
+use serde::Serialize;
+
+use crate::cells::Cells;
+use crate::experiment::{Chain, Check};
+
+/// Factors agree up to this, either way.
+const FACTOR: f64 = 1.5;
+/// Percentages agree up to so many points.
+const POINTS: f64 = 5.0;
+
+/// The verdict on a statement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The published order holds.
+    AgreesInOrder,
+    /// The size is about that published.
+    AgreesInSize,
+    /// Neither.
+    Disagrees,
+}
+
+impl Verdict {
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::AgreesInOrder => "agrees in order",
+            Verdict::AgreesInSize => "agrees in size",
+            Verdict::Disagrees => "disagrees",
+        }
+    }
+
+    /// Whether it agrees at all.
+    #[must_use]
+    pub fn agrees(self) -> bool {
+        self != Verdict::Disagrees
+    }
+}
+
+/// What a check came to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// The verdict over all seeds.
+    pub verdict: Verdict,
+    /// What was published, as far as it is a figure.
+    pub published: Option<f64>,
+    /// Ours, for each seed; empty for an order.
+    pub ours: Vec<f64>,
+    /// What came out, in words.
+    pub shown: String,
+}
+
+impl Check {
+    /// Holds the statement against the results of each seed.
+    #[must_use]
+    pub fn judge(&self, seeds: &[Cells]) -> Finding {
+        match self {
+            Check::Order(chains) => judge_order(seeds.iter().map(chains).collect()),
+            Check::Factor { published, ours } => {
+                let ours: Vec<f64> = seeds.iter().map(ours).collect();
+                let near = |value: f64| {
+                    let quotient = value / published;
+                    (1.0 / FACTOR..=FACTOR).contains(&quotient)
+                };
+                in_size(ours, *published, near, "")
+            }
+            Check::Percent { published, ours } => {
+                let ours: Vec<f64> = seeds.iter().map(ours).collect();
+                let near = |value: f64| (value - published).abs() <= POINTS;
+                in_size(ours, *published, near, " %")
+            }
+        }
+    }
+}
+
+fn in_size(ours: Vec<f64>, published: f64, near: impl Fn(f64) -> bool, unit: &str) -> Finding {
+    let all = !ours.is_empty() && ours.iter().all(|&value| near(value));
+    let shown = spread(&ours) + unit;
+    let verdict = if all { Verdict::AgreesInSize } else { Verdict::Disagrees };
+    Finding { verdict, published: Some(published), ours, shown }
+}
+
+fn judge_order(seeds: Vec<Vec<Chain>>) -> Finding {
+    let total: usize = seeds.iter().map(Vec::len).sum();
+    let broken: Vec<&Chain> = seeds.iter().flatten().filter(|chain| !chain.rises()).collect();
+    let shown = match (broken.first(), seeds.first().and_then(|chains| chains.first())) {
+        (None, Some(first)) if total == 1 => words(first),
+        (None, Some(first)) => format!("holds {total} times, as in {}", words(first)),
+        (Some(first), _) => {
+            format!("broken {} of {total} times, as in {}", broken.len(), words(first))
+        }
+        (None, None) => "nothing was compared".into(),
+    };
+    let holds = broken.is_empty() && total > 0;
+    let verdict = if holds { Verdict::AgreesInOrder } else { Verdict::Disagrees };
+    Finding { verdict, published: None, ours: Vec::new(), shown }
+}
+
+/// A chain in words.
+fn words(chain: &Chain) -> String {
+    let mut text = if chain.place.is_empty() { String::new() } else { chain.place.clone() + ": " };
+    for (at, (name, value)) in chain.links.iter().enumerate() {
+        if at > 0 {
+            text += if chain.links[at - 1].1 < *value { " < " } else { " ≥ " };
+        }
+        text += &format!("{name} {}", figure(*value));
+    }
+    text
+}
+
+/// Least to most, or the one figure there is.
+#[must_use]
+pub fn spread(values: &[f64]) -> String {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (least, most) = (figure(least), figure(most));
+    if values.is_empty() {
+        "nothing".into()
+    } else if least == most {
+        least
+    } else {
+        format!("{least} to {most}")
+    }
+}
+
+/// Three digits, more for counts.
+#[must_use]
+pub fn figure(value: f64) -> String {
+    if !value.is_finite() {
+        return "none".into();
+    }
+    match value.abs() {
+        size if size >= 100.0 => grouped(value),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 0.1 || size == 0.0 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+fn grouped(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::from(if value < 0.0 { "-" } else { "" });
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(values: &[f64]) -> Chain {
+        let links = values.iter().map(|&value| (format!("s{value}"), value)).collect();
+        Chain { place: "wdev".into(), links }
+    }
+
+    #[test]
+    fn an_order_agrees_if_it_holds_strictly_for_all_seeds() {
+        let rising = vec![chain(&[1.0, 2.0, 3.0])];
+        let found = judge_order(vec![rising.clone(), rising.clone()]);
+        assert_eq!(found.verdict, Verdict::AgreesInOrder);
+        assert_eq!(found.shown, "holds 2 times, as in wdev: s1 1.00 < s2 2.00 < s3 3.00");
+        for bad in [&[1.0, 1.0][..], &[2.0, 1.0], &[1.0, f64::NAN]] {
+            let found = judge_order(vec![rising.clone(), vec![chain(bad)]]);
+            assert_eq!(found.verdict, Verdict::Disagrees, "{bad:?}");
+            assert!(found.shown.starts_with("broken 1 of 2 times, as in wdev"), "{}", found.shown);
+        }
+        assert_eq!(judge_order(vec![]).verdict, Verdict::Disagrees, "nothing shows nothing");
+    }
+
+    #[test]
+    fn a_size_agrees_within_the_published_bounds_for_all_seeds() {
+        let factor = |ours: &[f64]| {
+            let near = |value: f64| (1.0 / FACTOR..=FACTOR).contains(&(value / 6.0));
+            in_size(ours.to_vec(), 6.0, near, "").verdict
+        };
+        assert_eq!(factor(&[4.0, 9.0]), Verdict::AgreesInSize);
+        assert_eq!(factor(&[3.9]), Verdict::Disagrees);
+        assert_eq!(factor(&[6.0, 9.1]), Verdict::Disagrees);
+        assert_eq!(factor(&[f64::NAN]), Verdict::Disagrees);
+        assert_eq!(factor(&[]), Verdict::Disagrees);
+        let percent = Check::Percent { published: 60.0, ours: |cells| cells.number("hits") };
+        let seed = |hits: f64| {
+            let mut cells = Cells::default();
+            cells.measured.number("hits", hits);
+            cells
+        };
+        assert_eq!(percent.judge(&[seed(65.0), seed(55.0)]).verdict, Verdict::AgreesInSize);
+        let far = percent.judge(&[seed(60.0), seed(65.1)]);
+        assert_eq!((far.verdict, far.shown.as_str()), (Verdict::Disagrees, "60.0 to 65.1 %"));
+    }
+
+    #[test]
+    fn figures_have_three_digits_or_are_counts() {
+        let shown = [1_234_567.0, 123.4, 12.34, 1.234, 0.01234, 0.0, f64::NAN].map(figure);
+        assert_eq!(shown, ["1,234,567", "123", "12.3", "1.23", "0.0123", "0.00", "none"]);
+    }
+}

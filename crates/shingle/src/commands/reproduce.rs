@@ -1,0 +1,122 @@
+//! `shingle reproduce`: a paper's tables and figures, ours beside theirs.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use shingle_core::registry::Registry;
+use shingle_papers::page::{self, Making};
+use shingle_papers::papers;
+use shingle_papers::runner::{Order, Reproduction, reproduce};
+use shingle_papers::scale::Scale;
+use shingle_papers::sensitivity::sensitivity;
+use shingle_papers::traces::Traces;
+
+use crate::Usage;
+use crate::cli::{Arguments, Reproduce};
+use crate::output::{self, note, print};
+use crate::progress::Progress;
+use crate::table;
+
+/// Work of the sensitivity runs, unless all is scaled smaller: one copy of a large trace, and as
+/// much of the single volumes.
+const SENSITIVITY_WORK: f64 = 1.0 / 18.0;
+
+pub(super) fn execute(
+    args: &Reproduce,
+    global: &Arguments,
+    registry: &Registry,
+) -> anyhow::Result<()> {
+    let paper = papers::named(&args.paper).map_err(Usage)?;
+    let figures = args.figures.iter().map(|id| paper.figure(id)).collect::<Result<Vec<_>, _>>();
+    let order = Order {
+        paper,
+        figures: figures.map_err(Usage)?,
+        seeds: seeds(args)?,
+        scale: scale(args)?,
+        traces: Traces { directory: args.traces.clone(), free: Vec::new() },
+        registry,
+    };
+    let folder = args.out.clone().unwrap_or_else(|| format!("reproduce-{}", paper.name).into());
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("{}: cannot make the folder for the page", folder.display()))?;
+    if let Some(path) = &args.json {
+        output::check_writable(path)?;
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?;
+    let result = {
+        let progress = Progress::new("running", 0, global.quiet);
+        let (total, add) = (|total| progress.set(0, total), |done| progress.add(done));
+        pool.install(|| reproduce(&order, &total, &add))?
+    };
+    let varied = if args.no_sensitivity || order.traces.directory.is_some() {
+        None // real traces have no free parameters
+    } else {
+        let work = order.scale.map_or(SENSITIVITY_WORK, |scale| scale.work.min(SENSITIVITY_WORK));
+        let scale = Scale { work, every_zone: 1 };
+        let progress = Progress::new("what no paper fixes", 0, global.quiet);
+        let (total, add) = (|total| progress.extend(total), |done| progress.add(done));
+        Some(pool.install(|| sensitivity(&order, scale, &total, &add))?)
+    };
+    let making = Making { command: command(), version: env!("CARGO_PKG_VERSION") };
+    save(&folder, &result, &page::page(&result, varied.as_ref(), &making))?;
+    if let Some(path) = &args.json {
+        output::json(&serde_json::json!({ "result": &result, "sensitivity": varied }), path)?;
+        if path == Path::new("-") {
+            return Ok(());
+        }
+    }
+    print(&table::reproduction(&result, global.color))?;
+    let page = folder.join("index.html");
+    note(&format!("the page with all pictures and numbers: {}", page.display()), global.quiet);
+    Ok(())
+}
+
+fn seeds(args: &Reproduce) -> anyhow::Result<Vec<u64>> {
+    let (first, count) = (args.seed.unwrap_or(1), args.seeds.unwrap_or(3));
+    if !(1..=100).contains(&count) {
+        bail!(Usage(format!("--seeds {count}: give a number from 1 to 100")));
+    }
+    Ok((first..first.saturating_add(count)).collect())
+}
+
+fn scale(args: &Reproduce) -> anyhow::Result<Option<Scale>> {
+    let every_zone = args.every_zone.unwrap_or(1);
+    if every_zone == 0 {
+        bail!(Usage("--every-zone 0: give at least 1".into()));
+    }
+    let work = match (args.full, args.scale) {
+        (true, _) => Some(1.0),
+        (false, Some(scale)) if scale > 0.0 && scale <= 1.0 => Some(scale),
+        (false, Some(scale)) => {
+            bail!(Usage(format!(
+                "--scale {scale}: give a part of the paper's work, above 0 up to 1"
+            )))
+        }
+        (false, None) if every_zone > 1 => Some(1.0),
+        (false, None) => None,
+    };
+    Ok(work.map(|work| Scale { work, every_zone }))
+}
+
+/// The command as it was given, but for the way to the program.
+fn command() -> String {
+    let given = std::env::args().skip(1).map(|word| match word.contains([' ', '\'', '"']) {
+        true => format!("'{}'", word.replace('\'', "'\\''")),
+        false => word,
+    });
+    std::iter::once("shingle".to_owned()).chain(given).collect::<Vec<_>>().join(" ")
+}
+
+/// The page, and each picture by itself.
+fn save(folder: &Path, result: &Reproduction, page: &str) -> anyhow::Result<()> {
+    output::text(page, &folder.join("index.html"))?;
+    for figure in &result.figures {
+        for (nth, (_, svg)) in figure.pictures.iter().enumerate() {
+            let letter = char::from(b'a' + u8::try_from(nth).unwrap_or(25).min(25));
+            // By itself a picture has no page to take its colour from.
+            let alone = svg.replacen("<svg ", "<svg color=\"#444\" ", 1);
+            output::text(&alone, &folder.join(format!("{}{letter}.svg", figure.id)))?;
+        }
+    }
+    Ok(())
+}
