@@ -16,6 +16,7 @@ pub mod shape;
 pub mod source;
 pub mod summary;
 pub mod synth;
+pub mod volumes;
 pub mod zones;
 
 pub use error::{Kind, Place, TraceError};

@@ -115,11 +115,10 @@ impl Summary {
             }
             touched.access(request.first().0, request.blocks(), request.op == Op::Write);
         }
-        summary.distinct_blocks = touched.accessed;
-        summary.distinct_written_blocks = touched.written;
-        summary.accessed_zones = touched.zones.len() as u64;
-        summary.written_zones =
-            touched.zones.iter().filter(|zone| zone.is_written()).count() as u64;
+        summary.distinct_blocks = touched.blocks();
+        summary.distinct_written_blocks = touched.written_blocks();
+        summary.accessed_zones = touched.zones();
+        summary.written_zones = touched.written_zones();
         summary.sizes = quantiles(&mut sizes);
         summary
     }
@@ -206,7 +205,7 @@ impl ZoneBits {
 
 /// Which blocks were touched: bitmaps of the zones that were, and no others.
 #[derive(Default)]
-struct Touched {
+pub(crate) struct Touched {
     /// Never iterated, so its order cannot matter.
     index: HashMap<u64, usize>,
     zones: Vec<ZoneBits>,
@@ -217,7 +216,27 @@ struct Touched {
 }
 
 impl Touched {
-    fn access(&mut self, mut block: u64, blocks: u64, write: bool) {
+    /// Different blocks that are written.
+    pub(crate) fn written_blocks(&self) -> u64 {
+        self.written
+    }
+
+    /// Different blocks.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.accessed
+    }
+
+    /// Zones in which a block is accessed.
+    pub(crate) fn zones(&self) -> u64 {
+        self.zones.len() as u64
+    }
+
+    /// Zones in which a block is written.
+    pub(crate) fn written_zones(&self) -> u64 {
+        self.zones.iter().filter(|zone| zone.is_written()).count() as u64
+    }
+
+    pub(crate) fn access(&mut self, mut block: u64, blocks: u64, write: bool) {
         let end = block + blocks;
         while block < end {
             let zone = block / ZONE_BLOCKS;

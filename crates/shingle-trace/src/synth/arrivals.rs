@@ -24,8 +24,8 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    pub(super) fn new(iops: u64, idle: Share, seed: Seed) -> Arrivals {
-        let mean_ns = 1_000_000_000 / iops.max(1);
+    pub(super) fn new(iops: f64, idle: Share, seed: Seed) -> Arrivals {
+        let mean_ns = (1e9 / iops) as u64;
         let busy_ns = idle.rest().part(mean_ns);
         // 15 of 16 requests come four times as fast as the mean; the pause makes up for them.
         let within_burst_ns = busy_ns / 4;

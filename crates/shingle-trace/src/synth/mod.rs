@@ -6,14 +6,17 @@
 
 mod arrivals;
 mod mixed;
-mod parameters;
+pub(crate) mod parameters;
 mod read_mostly;
-mod rng;
+pub(crate) mod rng;
 mod skew;
 mod uniform;
+pub(crate) mod volume;
 mod zipf;
 
 pub use parameters::{Kind as ParameterKind, Parameter};
+
+use std::sync::LazyLock;
 
 use shingle_core::params::nearest;
 use shingle_core::units::{Op, Request};
@@ -31,8 +34,10 @@ pub const PREFIX: &str = "synth:";
 pub const DEFAULT: &str = "synth:mixed";
 
 /// Every workload, in the order in which they are listed.
-pub static WORKLOADS: &[Workload] =
-    &[mixed::WORKLOAD, zipf::WORKLOAD, read_mostly::WORKLOAD, uniform::WORKLOAD];
+pub static WORKLOADS: LazyLock<Vec<Workload>> = LazyLock::new(|| {
+    let general = [mixed::WORKLOAD, zipf::WORKLOAD, read_mostly::WORKLOAD, uniform::WORKLOAD];
+    general.into_iter().chain(volume::workloads()).collect()
+});
 
 /// A built-in workload.
 #[derive(Debug)]
@@ -59,16 +64,16 @@ impl Workload {
 }
 
 /// Where the next request goes; when it arrives is not its business.
-trait Pattern: Send {
+pub(crate) trait Pattern: Send {
     fn next(&mut self) -> Access;
 }
 
 /// A request without a time.
 #[derive(Clone, Copy, Debug)]
-struct Access {
-    offset: u64,
-    bytes: u64,
-    op: Op,
+pub(crate) struct Access {
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+    pub(crate) op: Op,
 }
 
 /// Opens `spec`, with or without the prefix.
@@ -87,7 +92,7 @@ fn made(spec: &str, seed: u64) -> Result<(&'static Workload, Box<dyn Source>), P
     let seed = Seed { seed, workload: workload.name };
     let source = Synth {
         pattern: (workload.make)(&values, seed)?,
-        arrivals: Arrivals::new(values.count("iops"), values.share("idle"), seed),
+        arrivals: Arrivals::new(values.number("iops"), values.share("idle"), seed),
         gate: Gate::default(),
         total: values.count("requests"),
         made: 0,
@@ -150,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_seed_gives_one_workload_and_another_seed_another() {
-        for workload in WORKLOADS {
+        for workload in WORKLOADS.iter() {
             let spec = format!("{}?requests=5k", workload.name);
             let one = requests(&spec, 1);
             assert_eq!(one.len(), 5_000, "{spec}");
@@ -182,6 +187,20 @@ mod tests {
         ("zipf", 3_639_306_711_409_581_579),
         ("read-mostly", 4_812_625_752_195_117_923),
         ("uniform", 4_277_709_238_195_659_517),
+        ("msr-hm_0", 14_303_032_186_597_201_596),
+        ("msr-mds_0", 12_207_982_215_739_285_316),
+        ("msr-prn_0", 1_132_738_427_990_604_345),
+        ("msr-proj_0", 3_715_063_335_178_305_135),
+        ("msr-prxy_0", 2_376_082_117_337_204_216),
+        ("msr-rsrch_0", 5_588_183_610_655_636_283),
+        ("msr-src1_2", 384_218_580_160_858_215),
+        ("msr-src2_0", 6_881_408_740_855_545_277),
+        ("msr-src2_2", 2_110_490_165_405_334_641),
+        ("msr-stg_0", 1_770_490_725_282_072_617),
+        ("msr-ts_0", 13_913_306_355_747_173_709),
+        ("msr-usr_0", 14_686_842_929_471_724_480),
+        ("msr-wdev_0", 13_054_704_259_128_550_549),
+        ("msr-web_0", 11_156_395_166_753_150_526),
     ];
 
     #[test]

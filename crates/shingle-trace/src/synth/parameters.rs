@@ -8,7 +8,7 @@ use shingle_core::size;
 use crate::error::{Problem, shown};
 
 /// One parameter.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// What the user writes.
     pub name: &'static str,
@@ -46,7 +46,7 @@ pub(super) const COMMON: &[Parameter] = &[
         name: "iops",
         default: "50",
         about: "requests a second, on average, idle time included",
-        kind: Kind::Count(1, 10_000_000),
+        kind: Kind::Number(0.001, 1e7),
     },
     Parameter {
         name: "idle",
@@ -81,7 +81,7 @@ enum Value {
 
 /// A value for every parameter of a workload.
 #[derive(Debug)]
-pub(super) struct Values(Vec<(&'static str, Value)>);
+pub(crate) struct Values(Vec<(&'static str, Value)>);
 
 impl Values {
     /// The defaults, but for what `key=value&…` says.
@@ -123,6 +123,11 @@ impl Values {
             Value::Real(value) => value,
             Value::Whole(_) => unreachable!("{name} is a real number by its kind"),
         }
+    }
+
+    /// A number or a share, if the workload has such a parameter.
+    pub(super) fn number_if(&self, name: &str) -> Option<f64> {
+        self.0.iter().any(|(n, _)| *n == name).then(|| self.number(name))
     }
 
     pub(super) fn share(&self, name: &str) -> Share {

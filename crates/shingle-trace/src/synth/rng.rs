@@ -5,13 +5,13 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 
 /// What a workload draws from. Each purpose has its own stream, so a further one shifts no other.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seed {
-    pub(super) seed: u64,
-    pub(super) workload: &'static str,
+pub(crate) struct Seed {
+    pub(crate) seed: u64,
+    pub(crate) workload: &'static str,
 }
 
 impl Seed {
-    pub(super) fn stream(self, purpose: &str) -> Rng {
+    pub(crate) fn stream(self, purpose: &str) -> Rng {
         let mut hash = Fnv::default();
         hash.add(&self.seed.to_le_bytes());
         hash.add(self.workload.as_bytes());
@@ -22,7 +22,7 @@ impl Seed {
 }
 
 /// The FNV-1a hash: it keeps apart the few short names it is given.
-pub(super) struct Fnv(pub(super) u64);
+pub(crate) struct Fnv(pub(super) u64);
 
 impl Default for Fnv {
     fn default() -> Self {
@@ -31,7 +31,7 @@ impl Default for Fnv {
 }
 
 impl Fnv {
-    pub(super) fn add(&mut self, bytes: &[u8]) {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
@@ -40,55 +40,55 @@ impl Fnv {
 
 /// A share of all cases, as a 32-bit fraction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Share(u64);
+pub(crate) struct Share(u64);
 
 impl Share {
     const ONE: u64 = 1 << 32;
 
     /// From 0 to 1.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub(super) fn of(share: f64) -> Share {
+    pub(crate) fn of(share: f64) -> Share {
         // A product with a power of two is exact, so this is the same on every machine.
         Share((share.clamp(0.0, 1.0) * 4_294_967_296.0) as u64)
     }
 
-    pub(super) const fn percent(percent: u64) -> Share {
+    pub(crate) const fn percent(percent: u64) -> Share {
         Share(percent * Share::ONE / 100)
     }
 
     /// This share of `whole`.
-    pub(super) fn part(self, whole: u64) -> u64 {
+    pub(crate) fn part(self, whole: u64) -> u64 {
         ((u128::from(whole) * u128::from(self.0)) >> 32) as u64
     }
 
-    pub(super) fn rest(self) -> Share {
+    pub(crate) fn rest(self) -> Share {
         Share(Share::ONE - self.0)
     }
 }
 
-pub(super) struct Rng(Xoshiro256PlusPlus);
+pub(crate) struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0.next_u64()
     }
 
     /// A number below `limit`, which is not 0.
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         assert!(limit > 0, "nothing is below 0");
         // The bias is limit / 2^64: nothing that a workload could show.
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 
     /// True in this share of the calls.
-    pub(super) fn chance(&mut self, share: Share) -> bool {
+    pub(crate) fn chance(&mut self, share: Share) -> bool {
         (self.next() >> 32) < share.0
     }
 
     /// A number that falls off like an exponential distribution of this mean, in integers.
     ///
     /// Leading zeros of a random word are geometric; what follows them fills the steps evenly.
-    pub(super) fn falling(&mut self, mean: u64) -> u64 {
+    pub(crate) fn falling(&mut self, mean: u64) -> u64 {
         let zeros = u64::from((self.next() | 1).leading_zeros());
         let within = self.next() >> 48;
         // zeros has mean 1 and within, over 2^16, a half: 1.5 steps make a mean.
@@ -97,7 +97,7 @@ impl Rng {
     }
 
     /// Puts `items` in a random order.
-    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.below(last as u64 + 1) as usize;
             items.swap(last, other);

@@ -1,0 +1,108 @@
+//! From published figures to what a generator has to make.
+//!
+//! ```text
+//! written blocks   block accesses × share · else bytes written · else requests × share × length
+//! writes           requests × share · else bytes written ÷ mean · else written blocks ÷ length
+//! read blocks      block accesses − written · else reads × length
+//! reads            requests − writes · else read blocks ÷ length
+//! different blocks written blocks × (1 − updates)
+//! ```
+
+use super::free::Free;
+use crate::volumes::{Quantity, Volume};
+use crate::zones::{ZONE_BLOCKS, ZONE_BYTES};
+
+const GIB: f64 = (1_u64 << 30) as f64;
+const LARGE_ZONE_BYTES: u64 = 256 << 20;
+/// So full a zone may be of blocks in use: the rest are gaps between clusters.
+const DENSITY_MAX: f64 = 0.95;
+
+/// One operation's share of a volume at its full length.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Side {
+    pub(super) requests: u64,
+    /// Accesses.
+    pub(super) blocks: u64,
+    /// Different blocks.
+    pub(super) distinct: u64,
+    /// Zones that they lie in.
+    pub(super) zones: u64,
+}
+
+/// What a volume amounts to at its full length.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Counts {
+    pub(super) write: Side,
+    /// Its zones contain those of `write`.
+    pub(super) read: Side,
+    /// Zones from the first to the last.
+    pub(super) span_zones: u64,
+    /// Zones of 256 MiB, each of which is written somewhere; 0 if that is not published.
+    pub(super) large_zones: u64,
+    /// Bytes by which a write falls short of whole blocks, on average.
+    pub(super) short_bytes: u64,
+    /// Writes in runs of three or more to a zone, among all.
+    pub(super) sequential: f64,
+}
+
+impl Counts {
+    pub(super) fn of(volume: &Volume, free: &Free) -> Counts {
+        let figure = |quantity| volume.target(quantity);
+        let share = |quantity| figure(quantity).map(|percent| percent / 100.0);
+        let requests = figure(Quantity::Requests);
+        let written_bytes = figure(Quantity::WriteBytes).map(|gib| gib * GIB);
+        let writes = requests.zip(share(Quantity::WriteRequests)).map(|(r, share)| r * share);
+        let blocks = figure(Quantity::Blocks);
+
+        let write_blocks = blocks.zip(share(Quantity::WriteBlocks)).map(|(b, share)| b * share);
+        let write_blocks = write_blocks
+            .or(writes.zip(figure(Quantity::WriteSectors)).map(|(w, sectors)| w * sectors / 8.0))
+            .or(written_bytes.map(|bytes| bytes / 4096.0))
+            .expect("a volume's figures tell how much is written");
+        let writes = writes
+            .or(written_bytes.zip(figure(Quantity::WriteMean)).map(|(b, kib)| b / (kib * 1024.0)))
+            .unwrap_or(write_blocks / free.write_blocks);
+        let reads = requests
+            .or(share(Quantity::WriteRequests).map(|share| writes / share))
+            .map(|requests| requests - writes);
+        let read_blocks = blocks
+            .map(|blocks| blocks - write_blocks)
+            .or(reads.map(|reads| reads * free.read_blocks))
+            .expect("a volume's figures tell how much is read");
+        let reads = reads.unwrap_or(read_blocks / free.read_blocks);
+
+        let new = share(Quantity::Updates).map_or(free.new, |updates| 1.0 - updates);
+        let per_zone = ZONE_BLOCKS as f64;
+        let large_zones = figure(Quantity::WrittenLarge).unwrap_or(0.0);
+        let room = (large_zones * LARGE_ZONE_BYTES as f64 / ZONE_BYTES as f64).floor();
+        let zones = |quantity| figure(quantity).map(|gib| (gib * GIB / ZONE_BYTES as f64).round());
+        let written_zones = zones(Quantity::Written).unwrap_or_else(|| {
+            let zones = (write_blocks * new / (free.density * per_zone)).ceil();
+            if room > 0.0 { zones.clamp(large_zones, room) } else { zones.max(1.0) }
+        });
+        let accessed_zones = zones(Quantity::Accessed).unwrap_or(written_zones).max(written_zones);
+        let span = if room > 0.0 { room } else { accessed_zones * free.spread };
+
+        let side = |requests: f64, blocks: f64, new: f64, zones: f64| Side {
+            requests: whole(requests).max(1),
+            blocks: whole(blocks).max(1),
+            distinct: whole((blocks * new).min(zones * per_zone * DENSITY_MAX).max(zones)),
+            zones: whole(zones),
+        };
+        Counts {
+            write: side(writes, write_blocks, new, written_zones),
+            read: side(reads, read_blocks, free.new, accessed_zones),
+            span_zones: whole(span.max(accessed_zones)),
+            large_zones: whole(large_zones),
+            short_bytes: written_bytes
+                .map_or(0, |bytes| whole((write_blocks * 4096.0 - bytes).max(0.0) / writes)),
+            sequential: share(Quantity::Sequential).unwrap_or(free.sequential),
+        }
+    }
+}
+
+/// Rounded; figures are far below 2^53.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn whole(number: f64) -> u64 {
+    number.round() as u64
+}

@@ -1,0 +1,191 @@
+//! What no paper fixes: parameters with one default for all volumes.
+
+use std::sync::LazyLock;
+
+use super::super::parameters::{Kind, Parameter, Values};
+use crate::volumes::{Quantity, Volume};
+
+/// Their values. The first seven are free for every volume, the others where a figure is missing.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Free {
+    pub(crate) zone_skew: f64,
+    pub(crate) block_skew: f64,
+    pub(crate) cluster: f64,
+    pub(crate) cold: f64,
+    pub(crate) drift: f64,
+    pub(crate) overlap: f64,
+    pub(crate) new: f64,
+    pub(crate) sequential: f64,
+    pub(crate) density: f64,
+    pub(crate) spread: f64,
+    pub(crate) write_blocks: f64,
+    pub(crate) read_blocks: f64,
+}
+
+impl Default for Free {
+    fn default() -> Free {
+        Free::with(default)
+    }
+}
+
+impl Free {
+    pub(crate) fn of(values: &Values) -> Free {
+        Free::with(|name| values.number_if(name).unwrap_or_else(|| default(name)))
+    }
+
+    fn with(number: impl Fn(&str) -> f64) -> Free {
+        Free {
+            zone_skew: number("zone-skew"),
+            block_skew: number("block-skew"),
+            cluster: number("cluster"),
+            cold: number("cold"),
+            drift: number("drift"),
+            overlap: number("overlap"),
+            new: number("new"),
+            sequential: number("sequential"),
+            density: number("density"),
+            spread: number("spread"),
+            write_blocks: number("write-blocks"),
+            read_blocks: number("read-blocks"),
+        }
+    }
+}
+
+/// A parameter, and whether a volume's figures leave it open.
+type Open = (Parameter, fn(&Volume) -> bool);
+
+static ALL: LazyLock<[Open; 12]> = LazyLock::new(|| {
+    let parameter = |name, default, kind, about| Parameter { name, default, about, kind };
+    let always: fn(&Volume) -> bool = |_| true;
+    let skew = Kind::Number(1.0, 64.0);
+    [
+        (
+            parameter(
+                "zone-skew",
+                "3",
+                skew,
+                "s: the hottest part x of the zones takes x^(1/s) of what is hot, and the densest \
+                 holds x^(1/s) of the blocks; 1 is none",
+            ),
+            always,
+        ),
+        (
+            parameter(
+                "block-skew",
+                "5",
+                skew,
+                "s: the hottest part x of a zone's clusters takes x^(1/s) of its hot requests",
+            ),
+            always,
+        ),
+        (
+            parameter(
+                "cluster",
+                "4",
+                Kind::Number(1.0, 256.0),
+                "neighbouring blocks that are in use together, in mean requests",
+            ),
+            always,
+        ),
+        (
+            parameter(
+                "cold",
+                "0.2",
+                Kind::Share,
+                "of the accesses to known blocks, those that go anywhere instead of where it is hot",
+            ),
+            always,
+        ),
+        (
+            parameter(
+                "drift",
+                "0.2",
+                Kind::Number(0.0, 1_000.0),
+                "part of the zones whose heat changes in a seventh of the trace",
+            ),
+            always,
+        ),
+        (parameter("overlap", "0.5", Kind::Share, "reads that go where writes go"), always),
+        (
+            parameter(
+                "new",
+                // The median of the nine published update ratios is 92.7 %.
+                "0.07",
+                Kind::Share,
+                "accesses to blocks not accessed before: of the other reads, and of writes where \
+                 no update ratio is published",
+            ),
+            always,
+        ),
+        (
+            parameter(
+                "sequential",
+                // The median of MCM's five.
+                "0.385",
+                Kind::Share,
+                "writes in runs of three or more to one zone",
+            ),
+            |volume| volume.target(Quantity::Sequential).is_none(),
+        ),
+        (
+            parameter(
+                "density",
+                // The median of the six volumes with both figures.
+                "0.16",
+                Kind::Share,
+                "written blocks of a written zone",
+            ),
+            |volume| volume.target(Quantity::Written).is_none(),
+        ),
+        (
+            parameter(
+                "spread",
+                "2",
+                Kind::Number(1.0, 1_000.0),
+                "address range of the volume, in touched zones",
+            ),
+            |volume| volume.target(Quantity::WrittenLarge).is_none(),
+        ),
+        (
+            parameter(
+                "write-blocks",
+                // The median of the volumes with both figures.
+                "2.4",
+                Kind::Number(1.0, 1_000.0),
+                "mean length of a write in blocks",
+            ),
+            |volume| {
+                volume.target(Quantity::Requests).is_none()
+                    && volume.target(Quantity::WriteMean).is_none()
+            },
+        ),
+        (
+            parameter(
+                "read-blocks",
+                // The median of the volumes with both figures.
+                "5.8",
+                Kind::Number(1.0, 1_000.0),
+                "mean length of a read in blocks",
+            ),
+            |volume| {
+                volume.target(Quantity::Blocks).is_none()
+                    || volume.target(Quantity::Requests).is_none()
+            },
+        ),
+    ]
+});
+
+fn default(name: &str) -> f64 {
+    let (parameter, _) = ALL.iter().find(|(p, _)| p.name == name).expect("the name of a parameter");
+    parameter.default.parse().expect("a default is a number")
+}
+
+/// The free parameters of a volume.
+pub(crate) fn parameters(volume: &Volume) -> impl Iterator<Item = &'static Parameter> {
+    ALL.iter().filter(move |(_, open)| open(volume)).map(|(parameter, _)| parameter)
+}
+
+/// Those that any of the volumes has.
+pub(crate) fn parameters_of_any(volumes: &[&Volume]) -> impl Iterator<Item = &'static Parameter> {
+    ALL.iter().filter(|(_, open)| volumes.iter().any(|v| open(v))).map(|(parameter, _)| parameter)
+}

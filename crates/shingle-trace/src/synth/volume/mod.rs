@@ -1,0 +1,306 @@
+//! `msr-NAME`: a volume of the papers, shaped by what they publish about it.
+//!
+//! ```text
+//! first    each block in use once, zone by zone in runs, evenly over the trace
+//! hot      zones by heat, clusters of a zone by heat; heat moves
+//! cold     any cluster in use, as likely as any other
+//! ```
+//!
+//! Hot and cold requests come in short visits to a zone, as long as the published share of
+//! sequential writes asks for. Reads have blocks of their own, in the same zones and in those that
+//! are only read; some of them go where writes go. Lengths are drawn around a mean that follows
+//! what was made so far, so block counts come out; the published means are all that is known of
+//! lengths. What no paper fixes is in `free.rs`.
+//!
+//! The sequence does not depend on how much of it is asked for: less is its beginning. After the
+//! full length it goes on in the same way.
+
+mod counts;
+mod free;
+mod layout;
+mod plan;
+mod power;
+
+use std::sync::{Arc, LazyLock};
+
+use shingle_core::units::{BLOCK_BYTES, Op};
+
+use super::parameters::{Kind, Parameter, Values};
+use super::rng::{Rng, Seed};
+use super::{Access, Pattern, Workload};
+use crate::error::Problem;
+use crate::volumes::{VOLUMES, Volume, named};
+pub(crate) use free::{Free, parameters, parameters_of_any};
+use plan::Part;
+pub(crate) use plan::Plan;
+
+const WEEK_SECONDS: f64 = 604_800.0;
+
+/// The workloads of all volumes.
+pub(super) fn workloads() -> impl Iterator<Item = Workload> {
+    static OWN: LazyLock<Vec<Vec<Parameter>>> = LazyLock::new(|| VOLUMES.iter().map(own).collect());
+    VOLUMES.iter().zip(OWN.iter()).map(|(volume, own)| Workload {
+        name: volume.workload,
+        about: &volume.about,
+        own,
+        make,
+    })
+}
+
+/// Its parameters; made once, so their texts may stay.
+fn own(volume: &'static Volume) -> Vec<Parameter> {
+    let requests = Plan::new(volume, &Free::default(), 0).requests();
+    let iops = format!("{:.3}", requests as f64 / WEEK_SECONDS).leak();
+    let length = Parameter {
+        name: "requests",
+        default: requests.to_string().leak(),
+        about: "how many requests; the default is the whole trace",
+        kind: Kind::Count(1, 10_000_000_000),
+    };
+    let rate = Parameter {
+        name: "iops",
+        default: iops,
+        about: "requests a second, on average, idle time included; the default makes a week of all",
+        kind: Kind::Number(0.001, 1e7),
+    };
+    parameters(volume).copied().chain([length, rate]).collect()
+}
+
+fn make(values: &Values, seed: Seed) -> Result<Box<dyn Pattern>, Problem> {
+    let volume = named(seed.workload).expect("the workload is a volume's");
+    Ok(Box::new(Generator::new(Plan::new(volume, &Free::of(values), seed.seed))))
+}
+
+/// Makes a volume's requests.
+pub(crate) struct Generator {
+    plan: Arc<Plan>,
+    rng: Rng,
+    write: State,
+    read: State,
+    /// Sectors that writes should have fallen short of whole blocks and did not, in 2^-16.
+    owed: u64,
+    short: Rng,
+}
+
+/// Where one operation is.
+struct State {
+    by_heat: Vec<u32>,
+    /// How often a zone's heat has changed: after each change other clusters are the hot ones.
+    changes: Vec<u32>,
+    until_move: u64,
+    visit: Visit,
+    first: First,
+    /// Blocks made, and what should have been by their mean, in 2^-16.
+    made: u64,
+    due: u64,
+}
+
+/// Some requests to one zone.
+#[derive(Clone, Copy, Default)]
+struct Visit {
+    zone: u32,
+    hot: bool,
+    /// Of a read: to the blocks that writes use.
+    to_written: bool,
+}
+
+/// The run through all blocks in use.
+#[derive(Clone, Copy, Default)]
+struct First {
+    turn: usize,
+    cluster: u32,
+    /// Within the cluster.
+    block: u64,
+    running: bool,
+    /// Blocks accessed so far.
+    blocks: u64,
+}
+
+impl Generator {
+    pub(crate) fn new(plan: Arc<Plan>) -> Generator {
+        let mut rng = plan.seed.stream("requests");
+        let state = |part: &Part| State {
+            by_heat: part.by_heat.clone(),
+            changes: vec![0; part.by_heat.len()],
+            until_move: part.requests_per_move,
+            visit: Visit::default(),
+            first: First::default(),
+            made: 0,
+            due: 0,
+        };
+        let (mut write, mut read) = (state(&plan.write), state(&plan.read));
+        write.start(&plan, &plan.write, &mut rng);
+        read.start(&plan, &plan.read, &mut rng);
+        // Lengths in bytes draw apart, so that the blocks are the same whether anyone asks for bytes.
+        let short = plan.seed.stream("short");
+        Generator { plan, rng, write, read, owed: 0, short }
+    }
+
+    /// The next request in blocks: first, length, and whether it writes.
+    #[inline]
+    pub(crate) fn next_blocks(&mut self) -> (u64, u64, bool) {
+        let Generator { plan, rng, write, read, .. } = self;
+        if rng.chance(plan.writes) {
+            let (first, blocks) = write.next(plan, &plan.write, None, rng);
+            (first, blocks, true)
+        } else {
+            let (first, blocks) = read.next(plan, &plan.read, Some((&plan.write, write)), rng);
+            (first, blocks, false)
+        }
+    }
+}
+
+impl State {
+    fn start(&mut self, plan: &Plan, part: &Part, rng: &mut Rng) {
+        let hot = !rng.chance(plan.cold);
+        self.visit =
+            Visit { zone: pick(plan, part, &self.by_heat, hot, rng), hot, to_written: false };
+    }
+
+    /// The next request of this operation. `written` is where writes go, for reads.
+    fn next(
+        &mut self,
+        plan: &Plan,
+        part: &Part,
+        written: Option<(&Part, &State)>,
+        rng: &mut Rng,
+    ) -> (u64, u64) {
+        self.until_move -= 1;
+        if self.until_move == 0 {
+            self.until_move = part.requests_per_move;
+            self.move_heat(rng);
+        }
+        let wanted = self.length(plan, part, rng);
+        let (first, blocks) = if self.first.is_due(part, self.made) {
+            self.first.next(part, wanted)
+        } else {
+            if !rng.chance(plan.stay) {
+                let hot = !rng.chance(plan.cold);
+                let to_written = written.is_some() && rng.chance(plan.overlap);
+                let zone = match written.filter(|_| to_written) {
+                    Some((part, state)) => pick(plan, part, &state.by_heat, hot, rng),
+                    None => pick(plan, part, &self.by_heat, hot, rng),
+                };
+                self.visit = Visit { zone, hot, to_written };
+            }
+            match written.filter(|_| self.visit.to_written) {
+                Some((part, state)) => place(plan, part, &state.changes, self.visit, wanted, rng),
+                None => place(plan, part, &self.changes, self.visit, wanted, rng),
+            }
+        };
+        self.made += blocks;
+        (first, blocks)
+    }
+
+    /// Two zones change places: the heat moves without ever jumping.
+    fn move_heat(&mut self, rng: &mut Rng) {
+        let zones = self.by_heat.len() as u64;
+        let (a, b) = (rng.below(zones) as usize, rng.below(zones) as usize);
+        self.by_heat.swap(a, b);
+        for at in [a, b] {
+            let changes = &mut self.changes[self.by_heat[at] as usize];
+            *changes = changes.wrapping_add(1);
+        }
+    }
+
+    /// A length around the published mean, longer after short ones: clusters cut some off.
+    fn length(&mut self, plan: &Plan, part: &Part, rng: &mut Rng) -> u64 {
+        const CATCH_UP_REQUESTS: i64 = 64;
+        let mean = (part.side.blocks << 16) / part.side.requests;
+        self.due += mean;
+        let behind = self.due as i64 - (self.made << 16) as i64;
+        let wanted = mean as i64 + behind / CATCH_UP_REQUESTS;
+        plan.lengths.draw(wanted.clamp(1 << 16, 4 * mean as i64) as u64, rng)
+    }
+}
+
+impl First {
+    /// Whether the run through all blocks is behind what was made altogether.
+    fn is_due(&self, part: &Part, made: u64) -> bool {
+        let zone = part.layout.zones[part.by_turn[self.turn] as usize];
+        // A zone is begun when half of it is due, so on average the run is where it should be.
+        let ahead = if self.running { 0 } else { u64::from(zone.blocks) / 2 };
+        self.running || (self.blocks + ahead) * part.side.blocks <= made * part.layout.blocks()
+    }
+
+    fn next(&mut self, part: &Part, wanted: u64) -> (u64, u64) {
+        let zone = part.layout.zones[part.by_turn[self.turn] as usize];
+        let (first, length) = zone.cluster(self.cluster);
+        let blocks = wanted.min(length - self.block);
+        let at = first + self.block;
+        self.block += blocks;
+        self.blocks += blocks;
+        self.running = true;
+        if self.block == length {
+            (self.block, self.cluster) = (0, self.cluster + 1);
+        }
+        if self.cluster == zone.clusters {
+            (self.cluster, self.running) = (0, false);
+            self.turn = (self.turn + 1) % part.by_turn.len();
+        }
+        (at, blocks)
+    }
+}
+
+/// A zone: by heat, or by its blocks in use.
+fn pick(plan: &Plan, part: &Part, by_heat: &[u32], hot: bool, rng: &mut Rng) -> u32 {
+    if hot {
+        return by_heat[plan.zone_heat.draw(by_heat.len() as u64, rng) as usize];
+    }
+    let block = rng.below(part.layout.blocks());
+    part.layout.ends.partition_point(|end| *end <= block) as u32
+}
+
+/// Blocks of a cluster of the zone that is visited.
+fn place(
+    plan: &Plan,
+    part: &Part,
+    changes: &[u32],
+    visit: Visit,
+    wanted: u64,
+    rng: &mut Rng,
+) -> (u64, u64) {
+    // A prime above the clusters of a zone, so every rank has its own cluster.
+    const STRIDE: u64 = 7_919;
+    let zone = part.layout.zones[visit.zone as usize];
+    let clusters = u64::from(zone.clusters);
+    let cluster = if visit.hot {
+        let rank = plan.block_heat.draw(clusters, rng);
+        (rank * STRIDE + u64::from(zone.zone) + u64::from(changes[visit.zone as usize]) * 977)
+            % clusters
+    } else {
+        rng.below(clusters)
+    };
+    let (first, length) = zone.cluster(cluster as u32);
+    let blocks = wanted.min(length);
+    (first + rng.below(length - blocks + 1), blocks)
+}
+
+impl Pattern for Generator {
+    fn next(&mut self) -> Access {
+        let (first, blocks, write) = self.next_blocks();
+        let (offset, bytes) = (first * BLOCK_BYTES, blocks * BLOCK_BYTES);
+        if !write {
+            return Access { offset, bytes, op: Op::Read };
+        }
+        let short = self.short_bytes();
+        // At its beginning or its end; the blocks stay the same.
+        let begin = if self.short.below(2) == 0 { short } else { 0 };
+        Access { offset: offset + begin, bytes: bytes - short, op: Op::Write }
+    }
+}
+
+impl Generator {
+    /// Bytes by which the next write falls short of whole blocks: less than one block.
+    fn short_bytes(&mut self) -> u64 {
+        const SECTORS: u64 = BLOCK_BYTES / 512;
+        if self.plan.short_sectors == 0 {
+            return 0;
+        }
+        self.owed += self.plan.short_sectors;
+        let owed = self.owed >> 16;
+        let short = self.short.below(SECTORS).max((owed / 2).min(SECTORS - 1)).min(owed);
+        self.owed -= short << 16;
+        short * 512
+    }
+}

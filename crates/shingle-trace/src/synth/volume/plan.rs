@@ -1,0 +1,128 @@
+//! All that the copies of a volume share: where its blocks lie and how often what happens.
+
+use std::sync::Arc;
+
+use super::counts::{Counts, Side};
+use super::free::Free;
+use super::layout::{Layout, places};
+use super::power::{Lengths, Power, share_of_first};
+use crate::synth::rng::{Seed, Share};
+use crate::volumes::Volume;
+
+/// A volume ready to be generated. Seed, figures and parameters make it; nothing changes it.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(super) seed: Seed,
+    pub(super) write: Part,
+    pub(super) read: Part,
+    pub(super) writes: Share,
+    pub(super) cold: Share,
+    pub(super) overlap: Share,
+    /// How often a visit to a zone goes on for another request.
+    pub(super) stay: Share,
+    pub(super) zone_heat: Power,
+    pub(super) block_heat: Power,
+    pub(super) lengths: Lengths,
+    /// Sectors that a write falls short of whole blocks on average, in 2^-16.
+    pub(super) short_sectors: u64,
+    span_zones: u64,
+}
+
+/// One operation's part of a plan.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) side: Side,
+    pub(super) layout: Layout,
+    /// Zones of the layout, hottest first.
+    pub(super) by_heat: Vec<u32>,
+    /// Zones of the layout, in the order in which their blocks are first accessed.
+    pub(super) by_turn: Vec<u32>,
+    /// Requests between two changes of heat.
+    pub(super) requests_per_move: u64,
+}
+
+impl Part {
+    fn new(side: Side, places: &[u64], free: &Free, seed: Seed, op: &str) -> Part {
+        let mut rng = seed.stream(op);
+        let layout = Layout::new(places, side, free.cluster, free.zone_skew, &mut rng);
+        let mut by_heat: Vec<u32> = (0..layout.zones.len() as u32).collect();
+        let mut by_turn = by_heat.clone();
+        rng.shuffle(&mut by_heat);
+        rng.shuffle(&mut by_turn);
+        // A move changes two zones.
+        let moves = 7.0 * free.drift * layout.zones.len() as f64 / 2.0;
+        let requests_per_move = (side.requests as f64 / moves).clamp(1.0, 1e18) as u64;
+        Part { side, layout, by_heat, by_turn, requests_per_move }
+    }
+
+    /// How likely two visits are to the same zone: cold ones go by blocks in use, hot ones by heat.
+    fn same_zone(&self, free: &Free) -> f64 {
+        let zones = self.layout.zones.len() as f64;
+        let heat = |rank: f64| share_of_first(rank / zones, free.zone_skew);
+        let chances = self.by_heat.iter().enumerate().map(|(rank, &zone)| {
+            let hot = heat(rank as f64 + 1.0) - heat(rank as f64);
+            let blocks = f64::from(self.layout.zones[zone as usize].blocks);
+            (1.0 - free.cold) * hot + free.cold * blocks / self.layout.blocks() as f64
+        });
+        chances.map(|chance| chance * chance).sum()
+    }
+}
+
+impl Plan {
+    pub(crate) fn new(volume: &'static Volume, free: &Free, seed: u64) -> Arc<Plan> {
+        let seed = Seed { seed, workload: volume.workload };
+        let counts = Counts::of(volume, free);
+        let zones = counts.read.zones;
+        let places =
+            places(zones, counts.span_zones, counts.large_zones, &mut seed.stream("places"));
+        let written = &places[..counts.write.zones as usize];
+        let write = Part::new(counts.write, written, free, seed, "write layout");
+        let read = Part::new(counts.read, &places, free, seed, "read layout");
+        let requests = counts.write.requests + counts.read.requests;
+        Arc::new(Plan {
+            seed,
+            writes: Share::of(counts.write.requests as f64 / requests as f64),
+            cold: Share::of(free.cold),
+            overlap: Share::of(free.overlap),
+            stay: Share::of(stay(&counts, write.same_zone(free))),
+            zone_heat: Power::new(free.zone_skew),
+            block_heat: Power::new(free.block_skew),
+            lengths: Lengths::new(),
+            short_sectors: (counts.short_bytes << 16) / 512,
+            span_zones: counts.span_zones,
+            write,
+            read,
+        })
+    }
+
+    /// Requests at full length.
+    pub(crate) fn requests(&self) -> u64 {
+        self.write.side.requests + self.read.side.requests
+    }
+
+    /// Block accesses at full length.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.write.side.blocks + self.read.side.blocks
+    }
+
+    /// Zones from the first to the last: what the volume takes on a disk.
+    pub(crate) fn span_zones(&self) -> u64 {
+        self.span_zones
+    }
+}
+
+/// How often a visit goes on, so that runs of three or more make up the share that is wanted.
+///
+/// With visits of geometric length, goes-on being c, runs of three or more hold c²(3 − 2c) of the
+/// requests. First accesses come zone by zone and are in long runs anyway; and a visit that by
+/// chance is to the zone of the one before makes one run of two.
+fn stay(counts: &Counts, same_zone: f64) -> f64 {
+    let first = counts.write.distinct as f64 / counts.write.blocks as f64;
+    let wanted = ((counts.sequential - first) / (1.0 - first)).max(0.0);
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..50 {
+        let c: f64 = (low + high) / 2.0;
+        if c * c * (3.0 - 2.0 * c) < wanted { low = c } else { high = c }
+    }
+    ((low - same_zone) / (1.0 - same_zone)).clamp(0.0, 0.999)
+}

@@ -1,0 +1,121 @@
+//! What papers publish about a workload.
+
+use serde::Deserialize;
+
+/// A published value.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Figure {
+    /// Of what.
+    pub quantity: Quantity,
+    /// In [`Quantity::unit`].
+    pub value: f64,
+    /// Paper and table.
+    pub source: String,
+    /// Why another value is used instead.
+    pub unused: Option<String>,
+}
+
+/// What a figure is of. The names are those of the description files.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Quantity {
+    /// Accesses of 4 KiB blocks; PORE and SAC call them requests.
+    Blocks,
+    /// Writes among the block accesses.
+    WriteBlocks,
+    /// All zones in which a block is written. PORE and SAC count bands of 17 to 36 MB (PORE §V-B),
+    /// here they are zones of 5,000 blocks.
+    Written,
+    /// All zones in which a block is accessed.
+    Accessed,
+    /// Requests as the host made them.
+    Requests,
+    /// Writes among the requests.
+    WriteRequests,
+    /// Written bytes.
+    WriteBytes,
+    /// Mean length of a write.
+    WriteMean,
+    /// Mean length of a write, rounded out to whole blocks.
+    WriteSectors,
+    /// Block writes to a block that was written before.
+    Updates,
+    /// Zones of 256 MiB in which a block is written.
+    WrittenLarge,
+    /// Writes in a run of three or more to one band (MCM §III-B).
+    Sequential,
+}
+
+/// How far a workload may be from a figure.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Tolerance {
+    /// So many hundredths of the figure.
+    Percent(f64),
+    /// So many points of a percentage.
+    Points(f64),
+}
+
+impl Quantity {
+    /// In a few words, for a table.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Quantity::Blocks => "block accesses",
+            Quantity::WriteBlocks => "writes among block accesses",
+            Quantity::Written => "written range",
+            Quantity::Accessed => "accessed range",
+            Quantity::Requests => "requests",
+            Quantity::WriteRequests => "writes among requests",
+            Quantity::WriteBytes => "bytes written",
+            Quantity::WriteMean => "mean write",
+            Quantity::WriteSectors => "mean write in whole blocks",
+            Quantity::Updates => "writes to written blocks",
+            Quantity::WrittenLarge => "large zones written",
+            Quantity::Sequential => "writes in runs in a band",
+        }
+    }
+
+    /// As the description files have it.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self {
+            Quantity::Blocks => "accesses of 4 KiB blocks",
+            Quantity::WriteBlocks => "% of block accesses",
+            Quantity::Written | Quantity::Accessed => "GiB of touched bands",
+            Quantity::Requests => "requests",
+            Quantity::WriteRequests => "% of requests",
+            Quantity::WriteBytes => "GiB",
+            Quantity::WriteMean => "KiB a write",
+            Quantity::WriteSectors => "sectors of 512 bytes a write, in whole blocks",
+            Quantity::Updates => "% of written blocks",
+            Quantity::WrittenLarge => "zones of 256 MiB",
+            Quantity::Sequential => "% of write requests",
+        }
+    }
+
+    /// How far a workload may be from a figure of this quantity at its full length.
+    #[must_use]
+    pub fn tolerance(self) -> Tolerance {
+        match self {
+            Quantity::Blocks | Quantity::WriteBlocks => Tolerance::Percent(1.0),
+            Quantity::Requests | Quantity::WriteRequests => Tolerance::Percent(1.0),
+            Quantity::Written | Quantity::Accessed => Tolerance::Percent(3.0),
+            Quantity::WrittenLarge => Tolerance::Percent(3.0),
+            Quantity::WriteBytes | Quantity::WriteMean => Tolerance::Percent(5.0),
+            Quantity::WriteSectors => Tolerance::Percent(5.0),
+            Quantity::Updates | Quantity::Sequential => Tolerance::Points(3.0),
+        }
+    }
+}
+
+impl Tolerance {
+    /// Whether `made` is near enough to `published`.
+    #[must_use]
+    pub fn holds(self, published: f64, made: f64) -> bool {
+        match self {
+            Tolerance::Percent(percent) => (made / published - 1.0).abs() * 100.0 <= percent,
+            Tolerance::Points(points) => (made - published).abs() <= points,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What a volume's workload amounts to, in the quantities that papers publish.
+
+use shingle_core::units::{BLOCK_BYTES, Op};
+
+use super::{Figure, Quantity, Volume};
+use crate::summary::Touched;
+use crate::synth::volume::{Free, Generator, Plan};
+use crate::synth::{Access, Pattern};
+use crate::zones::{ZONE_BLOCKS, ZONE_BYTES};
+
+/// A published value beside what was made.
+#[derive(Clone, Copy, Debug)]
+pub struct Compared {
+    /// What was published.
+    pub figure: &'static Figure,
+    /// The workload's value, in the same unit.
+    pub made: f64,
+}
+
+impl Compared {
+    /// Whether the workload is near enough; nothing is asked of values that are not used.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        let tolerance = self.figure.quantity.tolerance();
+        self.figure.unused.is_some() || tolerance.holds(self.figure.value, self.made)
+    }
+}
+
+impl Volume {
+    /// Makes the whole workload of a seed, with the default parameters, and compares it with every
+    /// published value.
+    ///
+    /// This takes a few seconds for the longest volume, and memory for two bits a block of the zones
+    /// that are touched.
+    #[must_use]
+    pub fn compare(&'static self, seed: u64) -> Vec<Compared> {
+        let plan = Plan::new(self, &Free::default(), seed);
+        let mut measure = Measure::default();
+        let mut generator = Generator::new(plan.clone());
+        for _ in 0..plan.requests() {
+            measure.add(generator.next());
+        }
+        let made = |figure: &'static Figure| measure.of(figure.quantity);
+        self.figures.iter().map(|figure| Compared { figure, made: made(figure) }).collect()
+    }
+}
+
+#[derive(Default)]
+struct Measure {
+    touched: Touched,
+    reads: u64,
+    writes: u64,
+    read_blocks: u64,
+    write_blocks: u64,
+    write_bytes: u64,
+    /// Whether a zone of 256 MiB is written.
+    large: Vec<bool>,
+    runs: Runs,
+}
+
+/// Writes in runs to one zone.
+#[derive(Default)]
+struct Runs {
+    zone: u64,
+    length: u64,
+    /// In runs of three or more that have ended.
+    sequential: u64,
+}
+
+impl Runs {
+    fn add(&mut self, zone: u64) {
+        if zone != self.zone {
+            self.end();
+            self.zone = zone;
+        }
+        self.length += 1;
+    }
+
+    fn end(&mut self) {
+        self.sequential += if self.length < 3 { 0 } else { self.length };
+        self.length = 0;
+    }
+}
+
+impl Measure {
+    fn add(&mut self, access: Access) {
+        let first = access.offset / BLOCK_BYTES;
+        let blocks = (access.offset + access.bytes).div_ceil(BLOCK_BYTES) - first;
+        self.touched.access(first, blocks, access.op == Op::Write);
+        if access.op != Op::Write {
+            self.reads += 1;
+            self.read_blocks += blocks;
+            return;
+        }
+        self.writes += 1;
+        self.write_blocks += blocks;
+        self.write_bytes += access.bytes;
+        self.runs.add(first / ZONE_BLOCKS);
+        for large in [access.offset, access.offset + access.bytes - 1].map(|byte| byte >> 28) {
+            let large = large as usize;
+            if self.large.len() <= large {
+                self.large.resize(large + 1, false);
+            }
+            self.large[large] = true;
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss)] // counts are far below 2^53
+    fn of(&self, quantity: Quantity) -> f64 {
+        const GIB: f64 = (1_u64 << 30) as f64;
+        let percent = |part: u64, whole: u64| 100.0 * part as f64 / whole as f64;
+        let mean = |sum: u64, unit: f64| sum as f64 / self.writes as f64 / unit;
+        let range = |zones: u64| (zones * ZONE_BYTES) as f64 / GIB;
+        let blocks = self.read_blocks + self.write_blocks;
+        let last_run = if self.runs.length < 3 { 0 } else { self.runs.length };
+        match quantity {
+            Quantity::Blocks => blocks as f64,
+            Quantity::WriteBlocks => percent(self.write_blocks, blocks),
+            Quantity::Written => range(self.touched.written_zones()),
+            Quantity::Accessed => range(self.touched.zones()),
+            Quantity::Requests => (self.reads + self.writes) as f64,
+            Quantity::WriteRequests => percent(self.writes, self.reads + self.writes),
+            Quantity::WriteBytes => self.write_bytes as f64 / GIB,
+            Quantity::WriteMean => mean(self.write_bytes, 1024.0),
+            Quantity::WriteSectors => mean(self.write_blocks * 8, 1.0),
+            Quantity::Updates => 100.0 - percent(self.touched.written_blocks(), self.write_blocks),
+            Quantity::WrittenLarge => self.large.iter().filter(|written| **written).count() as f64,
+            Quantity::Sequential => percent(self.runs.sequential + last_run, self.writes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::volumes::VOLUMES;
+
+    #[test]
+    fn a_measure_counts_what_papers_count() {
+        let mut measure = Measure::default();
+        let write = |zone: u64, block: u64, bytes: u64| Access {
+            offset: zone * ZONE_BYTES + block * BLOCK_BYTES,
+            bytes,
+            op: Op::Write,
+        };
+        for access in [
+            write(0, 0, 4096),
+            write(1, 0, 4096),
+            write(1, 1, 4096),
+            Access { op: Op::Read, ..write(20, 0, 8192) },
+            write(1, 0, 8192),
+            write(14, 0, 1536),
+        ] {
+            measure.add(access);
+        }
+        assert_eq!(measure.of(Quantity::Blocks), 8.0);
+        assert_eq!(measure.of(Quantity::WriteBlocks), 75.0);
+        assert_eq!(measure.of(Quantity::Requests), 6.0);
+        // Two of six blocks were written before; three of five writes follow each other.
+        assert!((measure.of(Quantity::Updates) - 100.0 / 3.0).abs() < 1e-9);
+        assert_eq!(measure.of(Quantity::Sequential), 60.0);
+        assert_eq!(measure.of(Quantity::WrittenLarge), 2.0);
+        assert_eq!(measure.of(Quantity::WriteMean), 4.3);
+        assert_eq!(measure.of(Quantity::WriteSectors), 9.6);
+        let zone_gib = ZONE_BYTES as f64 / f64::from(1 << 30);
+        assert!((measure.of(Quantity::Written) - 3.0 * zone_gib).abs() < 1e-9);
+        assert!((measure.of(Quantity::Accessed) - 4.0 * zone_gib).abs() < 1e-9);
+    }
+
+    /// At full length, each volume.
+    #[test]
+    fn workloads_meet_the_published_figures() {
+        for volume in VOLUMES.iter() {
+            for compared in volume.compare(1) {
+                let Compared { figure, made } = compared;
+                assert!(
+                    compared.holds(),
+                    "{}: {:?} is {made}, published is {} ({})",
+                    volume.name,
+                    figure.quantity,
+                    figure.value,
+                    figure.source
+                );
+            }
+        }
+    }
+}

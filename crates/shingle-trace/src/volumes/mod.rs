@@ -1,0 +1,143 @@
+//! The volumes that the papers replay, as figures: one file each in `data/volumes`.
+//!
+//! The traces are Microsoft Research Cambridge's and may not be shipped; the figures that papers
+//! print about them may. A file has one `[[quantity]]` for each published value: `value`, `unit`,
+//! `source` and, if another value of the same quantity is the better one, why it is `unused`. Only
+//! figures of the workload are here. What a cache made of it is a result, and results may not
+//! shape a workload that is meant to reproduce them.
+//!
+//! What no paper fixes is a parameter of the workload: [`crate::synth`], `volume/free.rs`.
+
+mod figure;
+mod measure;
+
+pub use figure::{Figure, Quantity, Tolerance};
+pub use measure::Compared;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::synth::PREFIX;
+
+/// A volume of which figures are published.
+#[derive(Debug)]
+pub struct Volume {
+    /// Its name: `wdev_0`.
+    pub name: &'static str,
+    /// Its workload's name: `msr-wdev_0`.
+    pub workload: &'static str,
+    /// What the server was for.
+    pub about: String,
+    /// All published values, also those that are not used.
+    pub figures: Vec<Figure>,
+}
+
+impl Volume {
+    /// The value of a quantity that its workload has to meet.
+    #[must_use]
+    pub fn target(&self, quantity: Quantity) -> Option<f64> {
+        let figure = self.figures.iter().find(|f| f.quantity == quantity && f.unused.is_none());
+        figure.map(|figure| figure.value)
+    }
+}
+
+/// Every volume, in alphabetical order.
+pub static VOLUMES: LazyLock<Vec<Volume>> =
+    LazyLock::new(|| SHEETS.iter().map(|sheet| parse(*sheet)).collect());
+
+/// The volume of a name, with or without what a workload's name begins with.
+#[must_use]
+pub fn named(name: &str) -> Option<&'static Volume> {
+    let name = name.strip_prefix(PREFIX).unwrap_or(name);
+    VOLUMES.iter().find(|volume| volume.name == name || volume.workload == name)
+}
+
+type Sheet = (&'static str, &'static str, &'static str);
+
+macro_rules! sheet {
+    ($name:literal) => {
+        (
+            $name,
+            concat!("msr-", $name),
+            include_str!(concat!("../../data/volumes/", $name, ".toml")),
+        )
+    };
+}
+
+const SHEETS: &[Sheet] = &[
+    sheet!("hm_0"),
+    sheet!("mds_0"),
+    sheet!("prn_0"),
+    sheet!("proj_0"),
+    sheet!("prxy_0"),
+    sheet!("rsrch_0"),
+    sheet!("src1_2"),
+    sheet!("src2_0"),
+    sheet!("src2_2"),
+    sheet!("stg_0"),
+    sheet!("ts_0"),
+    sheet!("usr_0"),
+    sheet!("wdev_0"),
+    sheet!("web_0"),
+];
+
+#[derive(Deserialize)]
+struct Text {
+    about: String,
+    #[serde(flatten)]
+    figures: BTreeMap<Quantity, Vec<Entry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    value: f64,
+    unit: String,
+    source: String,
+    unused: Option<String>,
+}
+
+/// Panics if the file is malformed: it is part of the program.
+fn parse((name, workload, text): Sheet) -> Volume {
+    let text: Text = toml::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let figures = text.figures.into_iter().flat_map(|(quantity, entries)| {
+        entries.into_iter().map(move |entry| {
+            let Entry { value, unit, source, unused } = entry;
+            assert_eq!(unit, quantity.unit(), "{name}: unit of {quantity:?}");
+            Figure { quantity, value, source, unused }
+        })
+    });
+    Volume { name, workload, about: text.about, figures: figures.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_read_and_uses_one_value_of_a_quantity() {
+        for volume in VOLUMES.iter() {
+            for figure in &volume.figures {
+                assert!(figure.value > 0.0 && !figure.source.is_empty(), "{}", volume.name);
+                let used = volume
+                    .figures
+                    .iter()
+                    .filter(|other| other.quantity == figure.quantity && other.unused.is_none());
+                assert!(used.count() <= 1, "{}: {:?}", volume.name, figure.quantity);
+            }
+        }
+        assert!(VOLUMES.iter().map(|v| v.name).is_sorted());
+    }
+
+    #[test]
+    fn a_volume_is_found_by_any_of_its_names() {
+        for name in ["wdev_0", "msr-wdev_0", "synth:msr-wdev_0"] {
+            let volume = named(name).expect("it is there");
+            assert_eq!(volume.target(Quantity::Blocks), Some(2_654_824.0), "{name}");
+            assert_eq!(volume.target(Quantity::Requests), None);
+        }
+        assert!(named("wdev_9").is_none());
+    }
+}
