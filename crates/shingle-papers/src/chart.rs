@@ -135,11 +135,13 @@ impl Picture {
             Scale::of(series.iter().flat_map(|(_, v)| v.iter().flat_map(|v| [v.least, v.most])));
         let names = |at: f64| named(groups, at);
         self.plane(area, groups.len() as f64, &scale, "", &names, &legend(series), |to_pixel| {
-            let width = 0.8 / series.len() as f64;
+            let count = series.len() as f64;
+            let width = (0.8 / count).min(0.4);
             for (nth, (_, values)) in series.iter().enumerate() {
                 for (group, value) in values.iter().enumerate().filter(|(_, v)| v.mean.is_finite())
                 {
-                    let left = group as f64 + 0.1 + width * nth as f64;
+                    // A single bar need not fill its group.
+                    let left = group as f64 + 0.5 + width * (nth as f64 - count / 2.0);
                     let bar = [(left, scale.bottom()), (left + width * 0.92, scale.up(value.mean))];
                     let bar = bar.map(|(x, y)| to_pixel(x, y));
                     area.draw(&Rectangle::new(bar, colour(nth).filled()))?;
@@ -270,8 +272,11 @@ impl Picture {
         for tick in scale.ticks() {
             let (_, y) = to_pixel(0.0, scale.up(tick));
             area.draw(&PathElement::new([(left, y), (right, y)], INK.mix(0.15)))?;
-            let text = crate::verdict::figure(tick);
-            area.draw(&Text::new(text, (left - 6, y), style(11, HPos::Right, VPos::Center)))?;
+            area.draw(&Text::new(
+                scale.label(tick),
+                (left - 6, y),
+                style(11, HPos::Right, VPos::Center),
+            ))?;
         }
         let label = style(12, HPos::Left, VPos::Bottom);
         area.draw(&Text::new(self.y_label.as_str(), (8, top - 4), label))?;
@@ -352,16 +357,29 @@ impl Scale {
         self.up(self.high)
     }
 
+    /// A tick in as few digits as tell it from its neighbours.
+    fn label(&self, tick: f64) -> String {
+        let step = if self.logarithmic { tick } else { self.step() };
+        match step {
+            step if step >= 1.0 => crate::verdict::grouped(tick),
+            step => format!("{tick:.*}", (-step.log10().floor()).max(0.0) as usize),
+        }
+    }
+
+    /// 1, 2 or 5 times a power of ten, for about five ticks.
+    fn step(&self) -> f64 {
+        let rough = self.high / 5.0;
+        let power = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0].map(|s| s * power).into_iter().find(|s| *s >= rough);
+        step.unwrap_or(power * 10.0)
+    }
+
     fn ticks(&self) -> Vec<f64> {
         if self.logarithmic {
             let powers = self.bottom() as i32..=self.top().floor() as i32;
             return powers.map(|power| 10f64.powi(power)).collect();
         }
-        // A step of 1, 2 or 5 times a power of ten that gives about five ticks.
-        let rough = self.high / 5.0;
-        let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|s| s * power).into_iter().find(|s| *s >= rough);
-        let step = step.unwrap_or(power * 10.0);
+        let step = self.step();
         (0..=(self.high / step) as usize).map(|at| at as f64 * step).collect()
     }
 }
@@ -404,6 +422,10 @@ mod tests {
         let linear = Scale::of([1.0, 9.3].into_iter());
         assert!(!linear.logarithmic);
         assert_eq!(linear.ticks(), [0.0, 5.0, 10.0]);
+        assert_eq!(
+            linear.ticks().iter().map(|&tick| linear.label(tick)).collect::<Vec<_>>(),
+            ["0", "5", "10"]
+        );
         let wide = Scale::of([0.02, 700.0].into_iter());
         assert!(wide.logarithmic);
         assert_eq!(wide.ticks().len(), 5);

@@ -50,7 +50,9 @@ impl Traces {
     /// # Errors
     /// If it cannot be.
     pub fn hold(&self, wanted: &Wanted, seed: u64, most: Option<u64>) -> Result<Held, TraceError> {
-        let spec = format!("synth:{}", wanted.name);
+        let volume =
+            if wanted.name == "src" { "src1_2".into() } else { format!("{}_0", wanted.name) };
+        let spec = format!("synth:msr-{volume}");
         let mut opened =
             shingle_trace::open(&spec, &OpenOptions { seed, ..OpenOptions::default() })?;
         let mut blocks = Vec::new();

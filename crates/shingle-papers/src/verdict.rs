@@ -144,7 +144,9 @@ pub fn figure(value: f64) -> String {
     }
 }
 
-fn grouped(value: f64) -> String {
+/// A whole number with its thousands apart.
+#[must_use]
+pub fn grouped(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut text = String::from(if value < 0.0 { "-" } else { "" });
     for (at, digit) in digits.chars().enumerate() {
