@@ -4,10 +4,11 @@
 //! random I/O of one size, one at a time. The role of a row says how much an agreement is worth.
 //! Nothing here is tuned towards a row that is not marked as fitted.
 
-use crate::drive::{Drive, Io};
-use crate::registry::{Settings, make};
-use crate::rng::Rng;
-use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
+use crate::experiments::pore;
+use crate::experiments::sac::{self, Start};
+use crate::load::{Load, real};
+use crate::registry::DriveError;
+use shingle_core::units::{Nanos, Op};
 use std::fmt;
 
 /// How a row came to agree, if it does.
@@ -93,86 +94,13 @@ pub fn anchors(progress: &mut dyn FnMut(&str)) -> Vec<Row> {
     rows
 }
 
+const SEED: u64 = 1;
 const KIB: u64 = 1024;
 const GIB: u64 = 1 << 30;
 const TB: u64 = 1_000_000_000_000;
 const WITHIN_5: Option<f64> = Some(0.05);
 const WITHIN_10: Option<f64> = Some(0.10);
 const WITHIN_25: Option<f64> = Some(0.25);
-
-/// Uniform random I/O of one size, one at a time, on a drive.
-struct Load {
-    drive: Box<dyn Drive>,
-    rng: Rng,
-    now: Nanos,
-    range: u64,
-    count: u64,
-}
-
-impl Load {
-    /// I/O of `bytes` over the first `range` bytes of the drive, or as much of it as there is.
-    fn new(name: &str, range: u64, bytes: u64) -> Load {
-        Load::set(name, &Settings::default(), range, bytes)
-    }
-
-    fn set(name: &str, settings: &Settings, range: u64, bytes: u64) -> Load {
-        let drive = make(name, settings).expect("the registry's own drives can be made");
-        let range = (range / BLOCK_BYTES).min(drive.description().disk_blocks);
-        Load { drive, rng: Rng::new(1), now: Nanos::ZERO, range, count: bytes / BLOCK_BYTES }
-    }
-
-    fn one(&mut self, op: Op) {
-        let block = Block(self.rng.below(self.range / self.count) * self.count);
-        let io = Io { op, block, count: self.count };
-        self.now = self.drive.serve(self.now, &io, &mut []).done;
-    }
-
-    /// Does `ios` of them. Returns the seconds they took.
-    fn run(&mut self, op: Op, ios: u64) -> f64 {
-        let start = self.now;
-        for _ in 0..ios {
-            self.one(op);
-        }
-        self.now.since(start).as_secs_f64()
-    }
-
-    /// Writes until the drive has cleaned for the first time, or `most` are done. Returns how many.
-    fn run_to_cliff(&mut self, most: u64) -> u64 {
-        let mut ios = 0;
-        while self.drive.counters().clean_time == Nanos::ZERO && ios < most {
-            self.one(Op::Write);
-            ios += 1;
-        }
-        ios
-    }
-
-    /// Goes on for an hour. Returns the bandwidth, in bytes a second.
-    fn hour(&mut self, op: Op) -> f64 {
-        let (start, mut ios) = (self.now, 0);
-        while self.now.since(start) < Nanos::from_millis(3_600_000) {
-            self.one(op);
-            ios += 1;
-        }
-        real(self.bytes(ios)) / self.now.since(start).as_secs_f64()
-    }
-
-    fn bytes(&self, ios: u64) -> u64 {
-        ios * self.count * BLOCK_BYTES
-    }
-}
-
-/// For reports only.
-#[allow(clippy::cast_precision_loss)]
-fn real(count: u64) -> f64 {
-    count as f64
-}
-
-/// Bandwidth of `ios` I/O after `warm` others, in bytes a second.
-fn bandwidth(mut load: Load, op: Op, warm: u64, ios: u64) -> f64 {
-    load.run(op, warm);
-    let seconds = load.run(op, ios);
-    real(load.bytes(ios)) / seconds
-}
 
 fn sac_bandwidth(rows: &mut Vec<Row>) {
     let mut row = |anchor, drive, quantity: &str, measured, model: f64| {
@@ -188,30 +116,20 @@ fn sac_bandwidth(rows: &mut Vec<Row>) {
             note: "",
         });
     };
-    let ten = 10 * GIB;
-    let writes =
-        |drive, range, warm, ios| bandwidth(Load::new(drive, range, 4 * KIB), Op::Write, warm, ios);
-    let reads = |drive| bandwidth(Load::new(drive, ten, 4 * KIB), Op::Read, 0, 20_000);
-    let figure = "SAC Fig 1";
-    row(
-        figure,
-        "cmr5900",
-        "4 KB random writes over 1 TB",
-        830.0,
-        writes("cmr5900", TB, 1000, 20_000),
-    );
-    let table = "SAC Table 2";
-    row(table, "cmr5900", "4 KB random reads over 10 GB", 247.5, reads("cmr5900"));
-    row(
-        table,
-        "cmr5900",
-        "4 KB random writes over 10 GB",
-        588.8,
-        writes("cmr5900", ten, 1000, 20_000),
-    );
-    row(table, "st8000as0002", "4 KB random reads over 10 GB", 373.7, reads("st8000as0002"));
-    let smr = writes("st8000as0002", ten, 500_000, 500_000);
-    row(table, "st8000as0002", "4 KB random writes over 10 GB", 124.2, smr);
+    let wide = |drive| made(sac::figure_1(drive, Start::Full, 600, SEED)).bandwidth().mean;
+    row("SAC Fig 1", "cmr5900", "4 KB random writes over 1 TB", 830.0, wide("cmr5900"));
+    let cell = |drive, op, start, seconds| made(sac::table_2(drive, op, start, seconds, SEED)).mean;
+    let (table, reads) = ("SAC Table 2", "4 KB random reads over 10 GB");
+    let writes = "4 KB random writes over 10 GB";
+    for (drive, read, written) in [("cmr5900", 247.5, 588.8), ("st8000as0002", 373.7, 124.2)] {
+        row(table, drive, reads, read, cell(drive, Op::Read, Start::Empty, 300));
+        row(table, drive, writes, written, cell(drive, Op::Write, Start::Full, 3600));
+    }
+}
+
+/// What an experiment found. The registry's own drives can be made, and fit their experiments.
+fn made<T>(result: Result<T, DriveError>) -> T {
+    result.expect("a drive of the registry")
 }
 
 /// A row of SAC's Table 3: I/O size, depth, I/O a second before and after the cliff, capacity.
@@ -236,14 +154,8 @@ static TABLE_3: [Table3; 5] = [
     table_3_row(256, 1, (452.0, 21.0), 30_300.0),
 ];
 
-/// SAC does not say over which range; the whole disk is what its method allows. The model serves
-/// one I/O at a time, so both depths are the same run to it.
 fn table_3(published: &Table3, rows: &mut Vec<Row>) {
-    let mut load = Load::new("st8000as0002", u64::MAX, published.kib * KIB);
-    let ios = load.run_to_cliff(10_000_000);
-    let clean = load.drive.counters().clean_time;
-    let before = real(ios) / load.now.since(clean).as_secs_f64();
-    let after = 20_000.0 / load.run(Op::Write, 20_000);
+    let model = made(sac::table_3("st8000as0002", published.kib * KIB, SEED));
     let what = format!("{} KB random writes, depth {}", published.kib, published.depth);
     let mut row = |quantity: &str, unit, measured, model, role, aim, note| {
         let quantity = format!("{what}: {quantity}");
@@ -255,19 +167,19 @@ fn table_3(published: &Table3, rows: &mut Vec<Row>) {
         "before the cliff",
         "IOPS",
         published.before,
-        before,
+        model.iops_before,
         Role::Prediction,
         WITHIN_25,
         FIXED_NOTE,
     );
-    let bytes = real(load.bytes(ios)) / 1e6;
+    let bytes = real(model.buffer_bytes) / 1e6;
     let limit = if published.taken_over { "log_bytes is this row" } else { EXTENTS_NOTE };
     row("buffer capacity", "MB", published.capacity_mb, bytes, capacity, WITHIN_10, limit);
     row(
         "after the cliff",
         "IOPS",
         published.after,
-        after,
+        model.iops_after,
         Role::NotAimedAt,
         None,
         "range not published",
@@ -312,7 +224,7 @@ static RAW: [Raw; 7] = [
 /// The segment in which the rate falls is left out: a shift of the onset by a few per cent moves it
 /// by much more, and the onset has a row of its own.
 fn raw_run(published: &Raw, rows: &mut Vec<Row>) {
-    let model = raw_model(published, &Settings::default());
+    let model = raw_model(published);
     let mut row = |quantity: &str, unit, measured, model, role, aim, note| {
         let quantity = format!("4 KB random writes over {}: {quantity}", published.name);
         let (anchor, drive) = ("raw 8 TB runs", "st8000as0002");
@@ -355,8 +267,8 @@ struct RawModel {
     onset: u64,
 }
 
-fn raw_model(published: &Raw, settings: &Settings) -> RawModel {
-    let mut load = Load::set("st8000as0002", settings, published.bytes, 4 * KIB);
+fn raw_model(published: &Raw) -> RawModel {
+    let mut load = made(Load::new("st8000as0002", published.bytes, 4 * KIB, SEED));
     let mut model = RawModel { seconds: [0.0; 10], onset: 0 };
     for (at, seconds) in (0..).zip(&mut model.seconds) {
         let start = load.now;
@@ -371,10 +283,8 @@ fn raw_model(published: &Raw, settings: &Settings) -> RawModel {
     model
 }
 
-/// 8 KB random writes. The paper's conventional disk, of 500 GB, cannot have been written over 1 TB:
-/// the wide range runs on the 5 TB one here. The shingled disk is measured for an hour from the
-/// moment its buffer is full; as writing the 20 GB that the paper names would have taken 60 hours
-/// at the rate it reports, what the model does after 20 GB is printed too, but not aimed at.
+/// The paper's conventional disk, of 500 GB, cannot have been written over 1 TB: the wide range runs
+/// on the 5 TB one here. What the shingled disk does after 20 GB is printed too, but not aimed at.
 fn pore_figure_3(rows: &mut Vec<Row>) {
     let mut row = |drive, quantity: &str, measured, model: f64, aim: Option<f64>, note| {
         rows.push(Row {
@@ -390,20 +300,16 @@ fn pore_figure_3(rows: &mut Vec<Row>) {
         });
     };
     let (narrow, wide) = ("8 KB random writes over 56 GB", "8 KB random writes over 1 TB");
-    let writes =
-        |drive, range, warm, ios| bandwidth(Load::new(drive, range, 8 * KIB), Op::Write, warm, ios);
+    let conventional = |drive, range| made(pore::figure_3_conventional(drive, range, SEED));
     let queue = "depends on the write cache's depth, a design choice, and on seeks from memory";
-    row("cmr7200", narrow, 1.46, writes("cmr7200", 56 * GIB, 1000, 20_000), WITHIN_25, queue);
+    row("cmr7200", narrow, 1.46, conventional("cmr7200", 56 * GIB), WITHIN_25, queue);
     let other = "the paper's 500 GB disk has no 1 TB; a 5 TB disk stands in";
-    row("cmr5900", wide, 1.05, writes("cmr5900", TB, 1000, 20_000), WITHIN_25, other);
+    row("cmr5900", wide, 1.05, conventional("cmr5900", TB), WITHIN_25, other);
     for (quantity, range, measured) in [(narrow, 56 * GIB, 1.36), (wide, TB, 0.09)] {
-        let mut load = Load::new("st5000as0011", range, 8 * KIB);
-        let fill = load.run_to_cliff(10_000_000);
-        let hour = load.hour(Op::Write);
-        let quantity_hour = format!("{quantity}, first hour after the cliff");
-        row("st5000as0011", &quantity_hour, measured, hour, WITHIN_25, "");
-        let filled = 20_000_000_000 / (8 * KIB);
-        let later = writes("st5000as0011", range, fill + filled, 200_000);
-        row("st5000as0011", &format!("{quantity}, 20 GB later"), measured, later, None, "");
+        let model = made(pore::figure_3_shingled("st5000as0011", range, SEED));
+        let hour = format!("{quantity}, first hour after the cliff");
+        row("st5000as0011", &hour, measured, model.first_hour, WITHIN_25, "");
+        let later = format!("{quantity}, 20 GB later");
+        row("st5000as0011", &later, measured, model.after_20_gb, None, "");
     }
 }

@@ -15,6 +15,7 @@
 //! | `cost.rs` | the papers' costs, beside the mechanics |
 //! | `contents.rs` | stamps of checking runs: what lies where |
 //! | `ssd.rs`, `conventional.rs`, `emulator.rs`, `drive_managed/` | the drives |
+//! | `load.rs`, `experiments/` | random I/O on bare drives; the papers' experiments with it |
 //! | `anchors.rs` | published measurements against the models |
 
 pub mod anchors;
@@ -24,6 +25,8 @@ mod cost;
 pub mod drive;
 mod drive_managed;
 mod emulator;
+pub mod experiments;
+mod load;
 mod mech;
 mod medium;
 pub mod registry;
