@@ -9,7 +9,7 @@
 //! cache is coherent by construction, and a power cut is not modelled here.
 
 use crate::contents::Contents;
-use crate::cost::CostValues;
+use crate::cost::{CostValues, MeasuredValues};
 use crate::drive::{Counters, Description, Drive, Io, Served, Stamp};
 use crate::mech::{Mech, MechValues};
 use crate::registry::{Buffer, DriveError, Recipe, Timing};
@@ -54,20 +54,22 @@ impl Conventional {
             return Err(recipe.refuse("a conventional disk has no buffer to size"));
         }
         let (values, mech): (Values, MechValues) = (recipe.sheet.values(), recipe.sheet.values());
-        let costs: CostValues = recipe.sheet.values();
+        let (costs, measured): (CostValues, MeasuredValues) =
+            (recipe.sheet.values(), recipe.sheet.values());
+        let timing = recipe.settings.timing.unwrap_or(Timing::Mechanics);
         let disk_blocks = mech.capacity_bytes / BLOCK_BYTES;
         let description = Description {
             disk_blocks,
             bands: None,
             buffer_blocks: 0,
-            costs: costs.plan(),
+            costs: measured.plan(&costs, timing),
             uniform: false,
             channels: 1,
         };
         let entries = if values.write_cache { values.write_cache_entries } else { 0 };
         let queue_max = usize::try_from(entries).unwrap_or(usize::MAX);
         Ok(Box::new(Conventional {
-            timing: recipe.settings.timing.unwrap_or(Timing::Mechanics),
+            timing,
             costs,
             mech: Mech::new(&mech, 0, disk_blocks),
             queue: Vec::with_capacity(queue_max),

@@ -1,6 +1,8 @@
-//! The papers' costs: a time a read, a time a logged block, and `R(x)` a cleaned band.
+//! The papers' costs: a time a read, a time a logged block, and `R(x)` a cleaned band. And what
+//! hosts plan with: these costs where they are what I/O takes, else what was measured.
 
 use crate::drive::Costs;
+use crate::registry::Timing;
 use serde::Deserialize;
 use shingle_core::units::Nanos;
 
@@ -42,6 +44,31 @@ impl CostValues {
             read: Nanos::from_micros(self.cost_read_us),
             rmw_base: Nanos::from_micros(self.cost_rmw_base_us),
             rmw_per_block: Nanos::from_micros(self.cost_rmw_us_per_block),
+        }
+    }
+}
+
+/// What was measured on a disk under timing by mechanics. A sheet that has not been measured yet
+/// lacks it, as a conventional disk lacks `R(x)`: the costs stand in.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct MeasuredValues {
+    measured_read_us: Option<u64>,
+    measured_rmw_base_us: Option<u64>,
+    measured_rmw_us_per_block: Option<u64>,
+}
+
+impl MeasuredValues {
+    /// What a host may plan with.
+    pub(crate) fn plan(&self, costs: &CostValues, timing: Timing) -> Costs {
+        let costs = costs.plan();
+        if timing == Timing::Cost {
+            return costs;
+        }
+        let measured = |us: Option<u64>, cost| us.map_or(cost, Nanos::from_micros);
+        Costs {
+            read: measured(self.measured_read_us, costs.read),
+            rmw_base: measured(self.measured_rmw_base_us, costs.rmw_base),
+            rmw_per_block: measured(self.measured_rmw_us_per_block, costs.rmw_per_block),
         }
     }
 }

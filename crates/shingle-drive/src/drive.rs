@@ -111,7 +111,8 @@ pub struct Description {
     pub bands: Option<ZoneMap>,
     /// Blocks that fit into the buffer when each is written by itself; 0 if there is no buffer.
     pub buffer_blocks: u64,
-    /// Costs to plan with.
+    /// Costs to plan with: those measured on the drive as built ([`crate::measure`]), or under cost
+    /// timing the papers'.
     pub costs: Costs,
     /// A block takes the same time wherever it lies and whatever came before, so that an executor
     /// may serve several that are not neighbours as one I/O.

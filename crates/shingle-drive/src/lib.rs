@@ -16,6 +16,7 @@
 //! | `contents.rs` | stamps of checking runs: what lies where |
 //! | `ssd.rs`, `conventional.rs`, `emulator.rs`, `drive_managed/` | the drives |
 //! | `load.rs`, `experiments/` | random I/O on bare drives; the papers' experiments with it |
+//! | `measure/` | what hosts plan with, measured and put into the sheets |
 //! | `anchors.rs` | published measurements against the models |
 
 pub mod anchors;
@@ -27,6 +28,7 @@ mod drive_managed;
 mod emulator;
 pub mod experiments;
 mod load;
+pub mod measure;
 mod mech;
 mod medium;
 pub mod registry;

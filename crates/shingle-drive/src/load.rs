@@ -3,7 +3,7 @@
 use crate::drive::{Drive, Io};
 use crate::registry::{DriveError, Settings, make};
 use crate::rng::Rng;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
 
 /// A drive under load, and the virtual time.
@@ -126,6 +126,12 @@ impl Series {
 #[allow(clippy::cast_precision_loss)]
 pub(crate) fn real(count: u64) -> f64 {
     count as f64
+}
+
+/// A span of time in reports: a count of nanoseconds.
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde hands over a reference
+pub(crate) fn nanos<S: Serializer>(span: &Nanos, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(span.0)
 }
 
 #[cfg(test)]

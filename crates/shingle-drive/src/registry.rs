@@ -118,6 +118,11 @@ impl DriveEntry {
         Sheet::parse(self.sheet).parameters()
     }
 
+    /// Whether the sheet has a parameter of this name.
+    pub(crate) fn has(&self, parameter: &str) -> bool {
+        self.parameters().iter().any(|other| other.name == parameter)
+    }
+
     fn build(&self, prefix: &str, settings: &Settings) -> Result<Box<dyn Drive>, DriveError> {
         let mut sheet = Sheet::parse(self.sheet);
         sheet.apply(prefix, &settings.overrides)?;

@@ -24,7 +24,7 @@ mod stream;
 mod values;
 
 use crate::contents::Contents;
-use crate::cost::CostValues;
+use crate::cost::{CostValues, MeasuredValues};
 use crate::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
 use crate::mech::{Mech, MechValues};
 use crate::registry::{DriveError, Recipe, Timing};
@@ -130,18 +130,20 @@ impl DriveManaged {
         let per_write = u64::from(limits.slots.min(limits.entries));
         let buffer_blocks =
             if values.write_cache { per_write } else { per_write.min(limits.packets as u64) };
+        let timing = settings.timing.unwrap_or(Timing::Mechanics);
+        let measured: MeasuredValues = recipe.sheet.values();
         let description = Description {
             disk_blocks,
             bands: Some(bands.zone_map()),
             buffer_blocks,
-            costs: costs.plan(),
+            costs: measured.plan(&costs, timing),
             uniform: false,
             channels: 1,
         };
         let largest = pairs.iter().map(|&(blocks, _)| blocks * BLOCK_BYTES).max().unwrap_or(0);
         let phases = usize::try_from(largest.div_ceil(values.merge_bytes)).unwrap_or(0) + 1;
         Ok(Box::new(DriveManaged {
-            timing: settings.timing.unwrap_or(Timing::Mechanics),
+            timing,
             costs,
             times: Times::new(&values, &mech, &mech_values),
             limits,

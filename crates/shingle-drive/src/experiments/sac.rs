@@ -1,8 +1,10 @@
-//! SAC (Sun and Chai, ASPLOS 2020): Figure 1, Tables 2 and 3.
+//! SAC (Sun and Chai, ASPLOS 2020): Figure 1, Tables 2 and 3, Figure 10.
 
 use super::{Bandwidth, Series};
 use crate::load::{Load, real};
-use crate::registry::DriveError;
+use crate::measure::coverage::Plan;
+use crate::measure::{Rmw, rmw};
+use crate::registry::{DriveError, Settings};
 use serde::Serialize;
 use shingle_core::units::{BLOCK_BYTES, Op};
 
@@ -116,4 +118,13 @@ pub fn table_3(drive: &str, write_bytes: u64, seed: u64) -> Result<Detected, Dri
         buffer_bytes,
         iops_after,
     })
+}
+
+/// Figure 10: the writes that wait for cleaning at each coverage, and the line `R(x)` through the
+/// drive time of a zone. See [`crate::measure::coverage`] for how.
+///
+/// # Errors
+/// If there is no such drive, it has no buffer, or it cannot follow the plan.
+pub fn figure_10(drive: &str, settings: &Settings, plan: &Plan) -> Result<Rmw, DriveError> {
+    rmw(drive, settings, plan)
 }
