@@ -6,7 +6,7 @@ use shingle_sim::result::RunResult;
 use shingle_trace::Mode;
 
 use crate::cells::Cells;
-use crate::measured::{Bench, Measured};
+use crate::measured::{Bench, MeasureError, Measured};
 
 /// A paper with its tables and figures.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub enum Source {
     /// Runs of caches over drives.
     Runs(&'static [Grid]),
     /// Something else: bare drives, trace analysis.
-    Measured(fn(&Bench) -> Measured),
+    Measured(fn(&Bench) -> Result<Measured, MeasureError>),
 }
 
 /// Runs: each system over each trace at each point.

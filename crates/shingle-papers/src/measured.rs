@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::chart::Picture;
+use shingle_drive::registry::DriveError;
+use shingle_trace::TraceError;
+use thiserror::Error;
+
+use crate::chart::{Kind, Picture};
 
 /// What a measurement came to.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +21,11 @@ impl Measured {
     pub(crate) fn number(&mut self, name: impl Into<String>, value: f64) {
         self.numbers.insert(name.into(), value);
     }
+
+    pub(crate) fn picture(&mut self, name: &'static str, title: &str, kind: Kind) {
+        let picture = Picture { title: title.into(), y_label: String::new(), kind };
+        self.pictures.insert(name, picture);
+    }
 }
 
 /// What a measurement gets.
@@ -24,10 +33,22 @@ impl Measured {
 pub struct Bench<'a> {
     /// Seed of everything random.
     pub seed: u64,
-    /// Part of the paper's amount of work.
-    pub scale: f64,
+    /// The drive to measure, where a figure is about one drive.
+    pub drive: Option<&'a str>,
     /// Where traces come from.
     pub traces: &'a crate::traces::Traces,
     /// Told of work done, in accesses.
     pub progress: &'a (dyn Fn(u64) + Sync),
+}
+
+/// Why nothing could be measured. Displays as one line.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MeasureError {
+    /// A trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A drive cannot be made.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
 }

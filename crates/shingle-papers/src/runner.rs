@@ -16,7 +16,7 @@ use thiserror::Error;
 use crate::cells::Cells;
 use crate::chart::{DrawError, Kind, Picture, Value};
 use crate::experiment::{Chart, Figure, Grid, Metric, Paper, Point, Source, System};
-use crate::measured::Bench;
+use crate::measured::{Bench, MeasureError};
 use crate::scale::{Scale, Scaled};
 use crate::traces::{Held, Traces, Wanted};
 use crate::verdict::{Finding, Verdict};
@@ -34,6 +34,8 @@ pub struct Order<'a> {
     pub scale: Option<Scale>,
     /// Where traces come from.
     pub traces: Traces,
+    /// The drive to measure in place of the paper's, for figures about one drive.
+    pub drive: Option<String>,
     /// Policies.
     pub registry: &'a Registry,
 }
@@ -48,6 +50,9 @@ pub enum PaperError {
     /// A run cannot be made or failed.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
+    /// A measurement failed.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
     /// A picture cannot be drawn.
     #[error(transparent)]
     Draw(#[from] DrawError),
@@ -277,9 +282,9 @@ fn run_seed(
     }
     for (nth, figure) in figures.iter().enumerate() {
         if let Source::Measured(measure) = figure.source {
-            let scale = order.scale.map_or(1.0, |scale| scale.work);
-            let bench = Bench { seed, scale, traces: &order.traces, progress };
-            cells[nth].measured = measure(&bench);
+            let drive = order.drive.as_deref();
+            let bench = Bench { seed, drive, traces: &order.traces, progress };
+            cells[nth].measured = measure(&bench)?;
         }
     }
     Ok(())

@@ -62,6 +62,7 @@ pub fn sensitivity(
             seeds: seeds.clone(),
             scale: Some(scale),
             traces,
+            drive: None,
             registry: order.registry,
         };
         let result = reproduce(&part, total, progress)?;

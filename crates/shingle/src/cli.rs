@@ -92,6 +92,13 @@ pub(crate) struct Reproduce {
     /// The first of them. [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// With --figure 10 of sac: the drive whose R(x) is measured. [default: st8000as0002]
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) drive: Option<String>,
+    /// With --figure 10 of sac: write what was measured into the drive's sheet,
+    /// crates/shingle-drive/data/NAME.toml of the checkout this is run in.
+    #[arg(long)]
+    pub(crate) write: bool,
     /// Do not repeat everything with each free parameter of the workloads halved and doubled.
     #[arg(long)]
     pub(crate) no_sensitivity: bool,

@@ -1,5 +1,6 @@
 //! The papers, one module each, and one line each in [`ALL`].
 
+mod bare;
 pub mod metrics;
 mod pore;
 mod rows;

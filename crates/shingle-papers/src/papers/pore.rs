@@ -8,6 +8,7 @@
 use shingle_drive::registry::Timing;
 use shingle_trace::Mode;
 
+use super::bare;
 use super::metrics::{
     BANDS, BUFFER, DISK_READ, DISK_WRITE, HIT, READ_HIT, SSD, TOTAL, WA, WRITE_HIT,
 };
@@ -133,7 +134,87 @@ const HOURS: Metric = Metric {
     },
 };
 
+/// A line of Table I becomes four statements.
+macro_rules! table_1 {
+    ($($trace:literal $requests:literal $writes:literal $written:literal $accessed:literal;)*) => {
+        &[$(
+            factor!("§V-B, Table I", concat!($trace, ": total requests (M)"), $requests,
+                |c| c.number(concat!($trace, ": requests (M)"))),
+            percent!("§V-B, Table I", concat!($trace, ": writes (%)"), $writes,
+                |c| c.number(concat!($trace, ": writes (%)"))),
+            factor!("§V-B, Table I", concat!($trace, ": written (GB)"), $written,
+                |c| c.number(concat!($trace, ": written (GB)"))),
+            factor!("§V-B, Table I", concat!($trace, ": accessed (GB)"), $accessed,
+                |c| c.number(concat!($trace, ": accessed (GB)"))),
+        )*]
+    };
+}
+
 const FIGURES: &[Figure] = &[
+    Figure {
+        id: "3",
+        title: "A larger range of random writes is slower",
+        how: "8 KB random writes over st5000as0011, in the hour after its buffer was full, and over \
+              cmr7200, which holds 500 GB: beyond that its whole is the range.",
+        source: Source::Measured(bare::pore_3),
+        charts: &[Chart::Own("throughput")],
+        rows: &[
+            factor!("§II-B, Figure 3", "SMR: from 1.36 …", 1.36, |c| c
+                .number("SMR at 56 GB (MB/s)")),
+            factor!("§II-B, Figure 3", "… to 0.09 MB/s", 0.09, |c| c
+                .number("SMR at 1000 GB (MB/s)")),
+            percent!("§II-B", "declining for 93.4%", 93.4, |c| decline(c, "SMR")),
+            factor!("§II-B, Figure 3", "CMR: from 1.46 …", 1.46, |c| c
+                .number("CMR at 56 GB (MB/s)")),
+            factor!("§II-B, Figure 3", "… to 1.05 MB/s", 1.05, |c| c
+                .number("CMR at 1000 GB (MB/s)")),
+            percent!("§II-B", "that of CMR is only 28.1%", 28.1, |c| decline(c, "CMR")),
+            order!(
+                "§II-B, Figure 3",
+                "an increasing performance gap: SMR falls with the range",
+                |c| {
+                    let at =
+                        |gb: &str| (gb.to_owned(), c.number(&format!("SMR at {gb} GB (MB/s)")));
+                    let links = ["1000", "448", "224", "112", "56"].map(at).to_vec();
+                    vec![Chain { place: "SMR".into(), links }]
+                }
+            ),
+        ],
+    },
+    Figure {
+        id: "6",
+        title: "What amplification the traces promise",
+        how: "The paper's own analysis (§III-A) of the writes of each trace: a queue of 1/256 of the \
+              written range, emptied whenever full, over bands of 17 to 36 MB. Where workloads are \
+              made, the mean shaped them (no cache is involved), so its agreement says only that it \
+              was met.",
+        source: Source::Measured(|bench| bare::pore_6(bench, NINE)),
+        charts: &[],
+        rows: &[
+            factor!("§III-A, Figure 6", "113.0 on average", 113.0, |c| c.number("mean")),
+            factor!("§III-A, Figure 6", "in the range of 41.3 …", 41.3, |c| c.number("least")),
+            factor!("§III-A, Figure 6", "… ~ 171.5", 171.5, |c| c.number("most")),
+        ],
+    },
+    Figure {
+        id: "table-1",
+        title: "The traces",
+        how: "Whole volumes. Ranges are those of the 5,000-block zones touched. Where workloads are \
+              made, these figures shaped them, so agreement says only that they were met.",
+        source: Source::Measured(|bench| bare::traces(bench, NINE)),
+        charts: &[],
+        rows: table_1! {
+            "src" 14.024860 83.2 3.80 3.93;
+            "prn" 17.635766 80.2 20.22 20.26;
+            "ts" 4.216457 74.1 9.80 9.81;
+            "wdev" 2.654824 72.7 4.71 4.73;
+            "mds" 2.916662 70.4 3.58 3.73;
+            "stg" 6.098667 68.2 7.29 7.58;
+            "hm" 8.985487 67.3 9.07 9.19;
+            "web" 9.642398 46.4 7.11 8.35;
+            "usr" 12.873274 27.9 6.42 6.92;
+        },
+    },
     Figure {
         id: "4",
         title: "Bands take most of the time of random writes",
@@ -508,6 +589,12 @@ const FIGURES: &[Figure] = &[
         ],
     },
 ];
+
+/// By how many per cent a drive's throughput falls from 56 GB to 1 TB.
+fn decline(cells: &Cells, drive: &str) -> f64 {
+    let at = |gb: u32| cells.number(&format!("{drive} at {gb} GB (MB/s)"));
+    100.0 * (1.0 - at(1000) / at(56))
+}
 
 /// Write I/O time of `system` ÷ that of the conventional disk, on each of the four traces.
 fn write_over_cmr(cells: &Cells, system: &str) -> Vec<f64> {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use shingle_core::registry::Registry;
+use shingle_drive::measure;
 use shingle_papers::page::{self, Making};
 use shingle_papers::papers;
 use shingle_papers::runner::{Order, Reproduction, reproduce};
@@ -27,6 +28,7 @@ pub(super) fn execute(
     registry: &Registry,
 ) -> anyhow::Result<()> {
     let paper = papers::named(&args.paper).map_err(Usage)?;
+    check_drive(args)?;
     let figures = args.figures.iter().map(|id| paper.figure(id)).collect::<Result<Vec<_>, _>>();
     let order = Order {
         paper,
@@ -34,6 +36,7 @@ pub(super) fn execute(
         seeds: seeds(args)?,
         scale: scale(args)?,
         traces: Traces { directory: args.traces.clone(), free: Vec::new() },
+        drive: args.drive.clone(),
         registry,
     };
     let folder = args.out.clone().unwrap_or_else(|| format!("reproduce-{}", paper.name).into());
@@ -66,8 +69,41 @@ pub(super) fn execute(
         }
     }
     print(&table::reproduction(&result, global.color))?;
+    if args.write {
+        write_sheet(args.drive.as_deref().unwrap_or(MEASURED_DRIVE), global.quiet)?;
+    }
     let page = folder.join("index.html");
     note(&format!("the page with all pictures and numbers: {}", page.display()), global.quiet);
+    Ok(())
+}
+
+/// The drive that Figure 10 of SAC measures.
+const MEASURED_DRIVE: &str = "st8000as0002";
+
+/// Whether a drive may be named: only that figure is about one.
+fn check_drive(args: &Reproduce) -> anyhow::Result<()> {
+    let only = args.paper == "sac" && args.figures == ["10"];
+    if (args.write || args.drive.is_some()) && !only {
+        bail!(Usage("-d and --write go with `reproduce sac --figure 10` alone".into()));
+    }
+    if let Some(name) = &args.drive {
+        shingle_drive::registry::entry(name).map_err(|error| Usage(error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Puts what is measured into the sheet of a checkout.
+fn write_sheet(drive: &str, quiet: bool) -> anyhow::Result<()> {
+    let sheet = Path::new("crates/shingle-drive/data").join(format!("{drive}.toml"));
+    if !sheet.exists() {
+        bail!(
+            "{}: there is no such sheet here; run this in a checkout of shingle",
+            sheet.display()
+        );
+    }
+    let changed = measure::sheet::rewrite_file(&sheet, drive, &measure::measure(drive)?)?;
+    let what = if changed { "now holds what was measured" } else { "held it already" };
+    note(&format!("{} {what}", sheet.display()), quiet);
     Ok(())
 }
 

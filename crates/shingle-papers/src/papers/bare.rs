@@ -1,0 +1,167 @@
+//! Figures that no cache had a part in: bare drives, and the traces themselves.
+
+use shingle_core::units::{Block, Op};
+use shingle_drive::experiments::sac::Start;
+use shingle_drive::experiments::{Series, pore, sac};
+use shingle_drive::measure::coverage::Plan;
+use shingle_drive::registry::Settings;
+use shingle_trace::Mode;
+
+use crate::chart::Kind;
+use crate::measured::{Bench, MeasureError, Measured};
+use crate::traces::Wanted;
+
+const SMR_8TB: &str = "st8000as0002";
+const SMR_5TB: &str = "st5000as0011";
+const CMR_5TB: &str = "cmr5900";
+const CMR_500GB: &str = "cmr7200";
+
+/// SAC Figure 1: bandwidth of 4 KB random writes over 1 TB, second by second.
+pub(super) fn sac_1(bench: &Bench) -> Result<Measured, MeasureError> {
+    const SECONDS: usize = 1000;
+    let mut measured = Measured::default();
+    let mut lines = Vec::new();
+    for (label, drive) in [("SMR", SMR_8TB), ("CMR", CMR_5TB)] {
+        let series = sac::figure_1(drive, Start::Full, SECONDS, bench.seed)?;
+        let bandwidth = series.bandwidth();
+        measured.number(format!("{label}: mean (KB/s)"), bandwidth.mean / 1e3);
+        measured.number(format!("{label}: least second (KB/s)"), bandwidth.least as f64 / 1e3);
+        let greatest = bandwidth.greatest as f64 / 1e3;
+        measured.number(format!("{label}: greatest second (KB/s)"), greatest);
+        measured.number(format!("{label}: deviation (% of mean)"), 100.0 * bandwidth.rsd());
+        lines.push((label.to_owned(), by_second(&series)));
+    }
+    let kind = Kind::Numbers { x_label: "seconds".into(), series: lines, points: false };
+    let title = "Bandwidth of 4 KB random writes over 1 TB (KB/s)";
+    measured.picture("bandwidth", title, kind);
+    Ok(measured)
+}
+
+/// Each second's KB/s, at most 500 of them.
+fn by_second(series: &Series) -> Vec<(f64, f64)> {
+    let shown = series.bytes.iter().take(500).enumerate();
+    shown.map(|(second, &bytes)| (second as f64, bytes as f64 / 1e3)).collect()
+}
+
+/// SAC Table 2: 4 KB random reads and writes over 10 GB.
+pub(super) fn sac_table_2(bench: &Bench) -> Result<Measured, MeasureError> {
+    const SECONDS: usize = 2000;
+    let mut measured = Measured::default();
+    for (label, drive) in [("CMR", CMR_5TB), ("SMR", SMR_8TB)] {
+        for (word, op) in [("read", Op::Read), ("write", Op::Write)] {
+            let bandwidth = sac::table_2(drive, op, Start::Full, SECONDS, bench.seed)?;
+            measured.number(format!("{label} {word}: mean (KB/s)"), bandwidth.mean / 1e3);
+            measured.number(format!("{label} {word}: RSD (%)"), 100.0 * bandwidth.rsd());
+        }
+    }
+    Ok(measured)
+}
+
+/// SAC Table 3: how much random writing the empty buffer takes.
+pub(super) fn sac_table_3(bench: &Bench) -> Result<Measured, MeasureError> {
+    let mut measured = Measured::default();
+    for (label, kilobytes) in [("4KB", 4), ("8KB", 8), ("256KB", 256)] {
+        let row = sac::table_3(SMR_8TB, kilobytes * 1024, bench.seed)?;
+        measured.number(format!("{label}: IOPS before"), row.iops_before);
+        measured.number(format!("{label}: IOPS after"), row.iops_after);
+        measured.number(format!("{label}: seconds"), row.seconds);
+        measured.number(format!("{label}: buffer (MB)"), row.buffer_bytes as f64 / 1e6);
+    }
+    Ok(measured)
+}
+
+/// SAC Figure 10: the cost of a zone by the blocks written of it.
+pub(super) fn sac_10(bench: &Bench) -> Result<Measured, MeasureError> {
+    let mut measured = Measured::default();
+    let plan = Plan { seed: bench.seed, ..Plan::default() };
+    let rmw = sac::figure_10(bench.drive.unwrap_or(SMR_8TB), &Settings::default(), &plan)?;
+    measured.number("slope (ms a block)", rmw.line.slope);
+    measured.number("R(0) (ms)", rmw.line.intercept);
+    measured.number("R²", rmw.line.r_squared);
+    let mut points = Vec::new();
+    for point in &rmw.points {
+        points.push((point.blocks as f64, point.zone_ms()));
+        let clusters = point.clusters();
+        let name = |what: &str| format!("{} blocks: {what}", point.blocks);
+        measured.number(name("ms a zone"), point.zone_ms());
+        measured.number(name("a cluster of peaks lasts (s)"), clusters.length_s);
+        measured.number(name("between two clusters (s)"), clusters.gap_s);
+    }
+    let end = points.last().map_or(0.0, |point| point.0);
+    let fitted = [0.0, end].map(|x| (x, rmw.line.slope * x + rmw.line.intercept)).to_vec();
+    let theirs = [0.0, end].map(|x| (x, 0.728 * x + 436.0)).to_vec();
+    let series = vec![
+        ("measured".to_owned(), points),
+        ("R(x) here".to_owned(), fitted),
+        ("R(x) = 0.728 x + 436".to_owned(), theirs),
+    ];
+    let kind = Kind::Numbers { x_label: "blocks written of a zone".into(), series, points: false };
+    measured.picture("regression", "Drive time of a zone (ms)", kind);
+    Ok(measured)
+}
+
+/// PORE Figure 3: 8 KB random writes over ranges from 56 GB to 1 TB.
+pub(super) fn pore_3(bench: &Bench) -> Result<Measured, MeasureError> {
+    const RANGES_GB: [u64; 5] = [56, 112, 224, 448, 1000];
+    let mut measured = Measured::default();
+    let (mut smr, mut cmr) = (Vec::new(), Vec::new());
+    for gigabytes in RANGES_GB {
+        let range = gigabytes * 1_000_000_000;
+        let shingled = pore::figure_3_shingled(SMR_5TB, range, bench.seed)?.first_hour / 1e6;
+        // The conventional disk of the paper holds 500 GB; beyond that its whole is the range.
+        let conventional =
+            pore::figure_3_conventional(CMR_500GB, range.min(500_000_000_000), bench.seed)? / 1e6;
+        measured.number(format!("SMR at {gigabytes} GB (MB/s)"), shingled);
+        measured.number(format!("CMR at {gigabytes} GB (MB/s)"), conventional);
+        smr.push((gigabytes as f64, shingled));
+        cmr.push((gigabytes as f64, conventional));
+    }
+    let series = vec![("SMR".to_owned(), smr), ("CMR".to_owned(), cmr)];
+    let kind = Kind::Numbers { x_label: "range written (GB)".into(), series, points: false };
+    measured.picture("throughput", "Throughput of 8 KB random writes (MB/s)", kind);
+    Ok(measured)
+}
+
+/// What a trace wants, whole.
+fn whole(name: &'static str, mode: Mode) -> Wanted {
+    Wanted { name, mode, copies: 1, every_zone: 1 }
+}
+
+/// Table 4 of SAC, Table I of PORE: what the traces are.
+pub(super) fn traces(bench: &Bench, names: &[&'static str]) -> Result<Measured, MeasureError> {
+    const GIB: f64 = (1u64 << 30) as f64;
+    let mut measured = Measured::default();
+    for &name in names {
+        let held = bench.traces.hold(&whole(name, Mode::ReadWrite), bench.seed, None)?;
+        (bench.progress)(held.blocks.len() as u64);
+        let summary = &held.summary;
+        let (reads, writes) = (summary.read_blocks as f64, summary.write_blocks as f64);
+        measured.number(format!("{name}: requests (M)"), (reads + writes) / 1e6);
+        measured.number(format!("{name}: writes (%)"), 100.0 * writes / (reads + writes));
+        measured.number(format!("{name}: written (GB)"), summary.written_zone_bytes() as f64 / GIB);
+        let accessed = summary.accessed_zone_bytes() as f64 / GIB;
+        measured.number(format!("{name}: accessed (GB)"), accessed);
+    }
+    Ok(measured)
+}
+
+/// PORE Figure 6: the write amplification that the traces promise, by the paper's batch rule.
+pub(super) fn pore_6(bench: &Bench, names: &[&'static str]) -> Result<Measured, MeasureError> {
+    let mut measured = Measured::default();
+    let (mut sum, mut least, mut most) = (0.0, f64::INFINITY, 0.0f64);
+    for &name in names {
+        let held = bench.traces.hold(&whole(name, Mode::Write), bench.seed, None)?;
+        (bench.progress)(held.blocks.len() as u64);
+        let bands = pore::uniform_bands(held.summary.end_bytes.div_ceil(4096), bench.seed);
+        let queue = held.summary.written_zone_bytes() / 4096 / 256;
+        let blocks = held.blocks.iter().map(|packed| Block(packed >> 1));
+        let wa = pore::batch_wa(blocks, &bands, queue.max(1)).unwrap_or(f64::NAN);
+        measured.number(format!("{name}: write amplification"), wa);
+        sum += wa;
+        (least, most) = (least.min(wa), most.max(wa));
+    }
+    measured.number("mean", sum / names.len() as f64);
+    measured.number("least", least);
+    measured.number("most", most);
+    Ok(measured)
+}
