@@ -132,6 +132,9 @@ pub trait CacheCore: Send {
     /// Whether the policy wants to be told [`CacheCore::set_horizon`].
     fn wants_horizon(&self) -> bool;
 
+    /// Whether the policy wants every access to say when its block is used next.
+    fn wants_future(&self) -> bool;
+
     /// A simulator's truth on the disk's buffer; see [`Slots::horizon`].
     fn set_horizon(&mut self, horizon: u64);
 
@@ -251,6 +254,10 @@ impl<P: Policy> CacheCore for Cache<P> {
 
     fn wants_horizon(&self) -> bool {
         self.policy.wants_horizon()
+    }
+
+    fn wants_future(&self) -> bool {
+        self.policy.wants_future()
     }
 
     fn set_horizon(&mut self, horizon: u64) {

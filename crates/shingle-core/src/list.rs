@@ -107,6 +107,18 @@ impl List {
         self.len += 1;
     }
 
+    /// Adds `member`, which is on no list of the pool, beside `place`, which is on this list: on its
+    /// tail side.
+    pub fn push_behind(&mut self, links: &mut Links, member: u32, place: u32) {
+        let behind = core::mem::replace(&mut links.links[place as usize].1, member);
+        links.links[member as usize] = (place, behind);
+        match some(behind) {
+            Some(behind) => links.links[behind as usize].0 = member,
+            None => self.tail = member,
+        }
+        self.len += 1;
+    }
+
     /// Takes `member`, which is on this list, off it.
     pub fn unlink(&mut self, links: &mut Links, member: u32) {
         let (towards_head, towards_tail) = links.links[member as usize];
@@ -163,7 +175,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_list_is_a_deque(ops in prop::collection::vec((0u8..5, 0u32..12), 0..200)) {
+        fn a_list_is_a_deque(ops in prop::collection::vec((0u8..6, 0u32..12), 0..200)) {
             let (mut links, mut list) = (Links::new(12), List::default());
             let mut model = VecDeque::new(); // front = head
             for (op, member) in ops {
@@ -176,6 +188,11 @@ mod tests {
                         list.to_head(&mut links, member);
                         model.retain(|&m| m != member);
                         model.push_front(member);
+                    }
+                    5 if !known && !list.is_empty() => {
+                        let at = member as usize % model.len();
+                        list.push_behind(&mut links, member, model[at]);
+                        model.insert(at + 1, member);
                     }
                     4 => { prop_assert_eq!(list.pop_tail(&mut links), model.pop_back()); }
                     _ => {}

@@ -49,6 +49,10 @@ pub trait Order: Clone + Send + 'static {
     fn expect(&self, slot: Slot) {
         let _ = slot;
     }
+    /// As [`Policy::wants_future`].
+    fn wants_future(&self) -> bool {
+        false
+    }
     /// Memory taken.
     fn memory(&self) -> Memory;
     /// Panics if an invariant is broken.
@@ -117,6 +121,10 @@ impl<O: Order> Policy for Plain<O> {
     #[inline]
     fn expect(&self, slot: Slot) {
         self.0.expect(slot);
+    }
+
+    fn wants_future(&self) -> bool {
+        self.0.wants_future()
     }
 
     fn memory(&self) -> Memory {

@@ -46,6 +46,15 @@ macro_rules! orders {
 
 orders! {
     lru => Lru,
+    fifo => Fifo,
+    clock => Clock,
+    sieve => Sieve,
+    two_q => TwoQ,
+    arc => Arc,
+    lirs => Lirs,
+    s3_fifo => S3Fifo,
+    w_tinylfu => WTinyLfu,
+    belady => Belady,
 }
 
 /// The parameter by which a policy over [`AnyOrder`] is told its base.
@@ -103,6 +112,10 @@ impl Order for AnyOrder {
     #[inline]
     fn expect(&self, slot: Slot) {
         chosen!(self, order => order.expect(slot));
+    }
+
+    fn wants_future(&self) -> bool {
+        chosen!(self, order => order.wants_future())
     }
 
     fn memory(&self) -> Memory {

@@ -110,6 +110,13 @@ impl Params {
         self.typed(name, Kind::Ratio)
     }
 
+    /// A declared [`Kind::Ratio`] as so many of `whole`, rounded down.
+    #[must_use]
+    pub fn part_of(&self, name: &str, whole: u32) -> u64 {
+        let part = u128::from(whole) * u128::from(self.thousandths(name)) / 1000;
+        u64::try_from(part).unwrap_or(u64::MAX)
+    }
+
     /// A declared [`Kind::Switch`].
     #[must_use]
     pub fn switch(&self, name: &str) -> bool {
@@ -223,6 +230,7 @@ mod tests {
         params.set("score", "all").unwrap();
         assert_eq!((params.blocks("zone"), params.thousandths("window")), (5120, 800));
         assert!(params.switch("rule2") && params.choice("score") == "all");
+        assert_eq!((params.part_of("window", 11), params.part_of("window", 1)), (8, 0));
         let shown: Vec<_> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(shown, ["zone=5120b", "window=0.8", "rule2=on", "score=all"]);
     }

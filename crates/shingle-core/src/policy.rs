@@ -22,15 +22,31 @@ pub struct Access {
     pub partial: bool,
     /// The block was cached and dirty before. Set by the cache.
     pub was_dirty: bool,
+    /// Number of the access, counted from 0 over the run, that uses this block next;
+    /// [`Access::NEVER`] if none does, or if nobody knows. Only a simulator can know, and it tells
+    /// only policies that want it ([`Policy::wants_future`]).
+    pub next_use: u64,
 }
 
 impl Access {
+    /// The [`Access::next_use`] of a block that is not used again.
+    pub const NEVER: u64 = u64::MAX;
+
     /// An access to one whole block by a request of its own.
     #[must_use]
     pub fn whole(number: u64, block: Block, op: Op) -> Access {
         let bytes = crate::units::BLOCK_BYTES;
         let request = Request { at: Nanos::ZERO, offset: block.bytes(), bytes, op };
-        Access { request, number, place: 0, block, op, partial: false, was_dirty: false }
+        Access {
+            request,
+            number,
+            place: 0,
+            block,
+            op,
+            partial: false,
+            was_dirty: false,
+            next_use: Access::NEVER,
+        }
     }
 }
 
@@ -232,6 +248,12 @@ pub trait Policy: Clone + Send + 'static {
 
     /// Whether the policy wants a simulator's truth on the disk's buffer ([`Slots::horizon`]).
     fn wants_horizon(&self) -> bool {
+        false
+    }
+
+    /// Whether the policy wants to know the future ([`Access::next_use`]): such a policy is a bound
+    /// for others, and no store can run it.
+    fn wants_future(&self) -> bool {
         false
     }
 

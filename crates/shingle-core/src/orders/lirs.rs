@@ -1,0 +1,252 @@
+//! LIRS (Jiang and Zhang, SIGMETRICS 2002): most of the cache holds blocks with low
+//! inter-reference recency (LIR), which leave only by becoming HIR; a small rest holds the others,
+//! of which the first in the queue Q leaves. The stack S orders by last use all LIR blocks and
+//! those HIR blocks, cached or not, used more recently than some LIR block: if one of these is used
+//! again, its inter-reference recency is lower than that of the LIR block at the bottom, and the
+//! two change roles. S always ends with a LIR block: what is below is pruned.
+//!
+//! As in the paper, blocks become LIR until there are enough of them. Beyond the paper: room is
+//! taken for a limited number of HIR blocks that are not cached (`ghosts`; the one that left first
+//! is forgotten), and Lhirs is at least a block. When all HIR blocks are in use or held back, the
+//! LIR block unused for longest leaves, and is not remembered.
+
+use crate::ghosts::Ghosts;
+use crate::list::{Links, List};
+use crate::order::Order;
+use crate::params::{Kind, Param, Params};
+use crate::policy::{Access, Memory};
+use crate::slots::Slots;
+use crate::units::Slot;
+
+/// The slot is LIR.
+const LIR: u8 = 1;
+/// The slot is in the stack.
+const STACKED: u8 = 2;
+
+/// Stack and queue. Slots and ghosts are members of two pools of links: one for the stack, one for
+/// what else they are on, LIR slots a list by last use, HIR slots the queue, ghosts a list by age.
+#[derive(Clone, Debug)]
+pub struct Lirs {
+    in_stack: Links,
+    pub(super) stack: List,
+    in_roles: Links,
+    pub(super) lirs: List,
+    pub(super) queue: List,
+    aged: List,
+    states: Vec<u8>, // by slot
+    ghosts: Ghosts,
+    lirs_max: u32,
+}
+
+impl Lirs {
+    /// The ghost is forgotten.
+    fn forget(&mut self, ghost: u32) {
+        self.stack.unlink(&mut self.in_stack, ghost);
+        self.aged.unlink(&mut self.in_roles, ghost);
+        self.ghosts.remove(ghost);
+    }
+
+    /// `slot`, of no role, becomes LIR and the last used.
+    fn promote(&mut self, slot: Slot) {
+        if self.states[slot.index()] & STACKED != 0 {
+            self.stack.unlink(&mut self.in_stack, slot.0);
+        }
+        self.states[slot.index()] = LIR | STACKED;
+        self.stack.push_head(&mut self.in_stack, slot.0);
+        self.lirs.push_head(&mut self.in_roles, slot.0);
+        while self.lirs.len() > self.lirs_max
+            && let Some(bottom) = self.lirs.pop_tail(&mut self.in_roles)
+        {
+            self.stack.unlink(&mut self.in_stack, bottom);
+            self.states[bottom as usize] = 0;
+            self.queue.push_head(&mut self.in_roles, bottom);
+        }
+        self.prune();
+    }
+
+    /// Stack pruning: a LIR block comes to the bottom.
+    fn prune(&mut self) {
+        while let Some(bottom) = self.stack.tail() {
+            if self.ghosts.numbers(bottom) {
+                self.forget(bottom);
+            } else if self.states[bottom as usize] & LIR != 0 {
+                return;
+            } else {
+                self.stack.unlink(&mut self.in_stack, bottom);
+                self.states[bottom as usize] = 0;
+            }
+        }
+    }
+
+    /// The first of `list` that may leave.
+    fn coldest_of(&self, list: List, slots: &Slots) -> Option<Slot> {
+        list.from_tail(&self.in_roles).map(Slot).find(|&slot| slots.evictable(slot))
+    }
+}
+
+impl Order for Lirs {
+    const NAME: &'static str = "lirs";
+    const ABOUT: &'static str = "LIRS: low inter-reference recency stays (SIGMETRICS 2002)";
+    const PARAMS: &'static [Param] = &[
+        Param {
+            name: "hirs",
+            kind: Kind::Ratio,
+            default: "0.01",
+            about: "part of the cache for resident HIR blocks (paper), at least a block",
+        },
+        Param {
+            name: "ghosts",
+            kind: Kind::Ratio,
+            default: "0.5",
+            about: "HIR blocks remembered that are not cached, in cache sizes, at most 4 (own)",
+        },
+    ];
+
+    fn new(params: &Params, slots: &Slots) -> Self {
+        let capacity = slots.capacity();
+        let hirs = params.part_of("hirs", capacity).clamp(1, u64::from(capacity).max(1)) as u32;
+        let wanted = params.part_of("ghosts", capacity).min(4 * u64::from(capacity));
+        let ghosts = Ghosts::capacity_for(capacity, wanted);
+        let members = capacity as usize + ghosts as usize;
+        Lirs {
+            in_stack: Links::new(members),
+            stack: List::default(),
+            in_roles: Links::new(members),
+            lirs: List::default(),
+            queue: List::default(),
+            aged: List::default(),
+            states: vec![0; capacity as usize],
+            ghosts: Ghosts::new(capacity, ghosts),
+            lirs_max: capacity.saturating_sub(hirs),
+        }
+    }
+
+    /// A ghost that is coming back is not the one forgotten for the sake of another.
+    #[inline]
+    fn miss(&mut self, access: &Access, _: &Slots) {
+        if let Some(ghost) = self.ghosts.find(access.block) {
+            self.aged.to_head(&mut self.in_roles, ghost);
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, slot: Slot, access: &Access, _: &Slots) {
+        let ghost = self.ghosts.find(access.block);
+        if let Some(ghost) = ghost {
+            self.forget(ghost);
+        }
+        self.states[slot.index()] = 0;
+        if ghost.is_some() || self.lirs.len() < self.lirs_max {
+            return self.promote(slot);
+        }
+        self.states[slot.index()] = STACKED;
+        self.stack.push_head(&mut self.in_stack, slot.0);
+        self.queue.push_head(&mut self.in_roles, slot.0);
+        self.prune();
+    }
+
+    #[inline]
+    fn touch(&mut self, slot: Slot, _: &Access, _: &Slots) {
+        let state = self.states[slot.index()];
+        if state & LIR != 0 {
+            self.lirs.to_head(&mut self.in_roles, slot.0);
+            self.stack.to_head(&mut self.in_stack, slot.0);
+        } else if state & STACKED != 0 || self.lirs.len() < self.lirs_max {
+            self.queue.unlink(&mut self.in_roles, slot.0);
+            return self.promote(slot);
+        } else {
+            self.states[slot.index()] = STACKED;
+            self.stack.push_head(&mut self.in_stack, slot.0);
+            self.queue.to_head(&mut self.in_roles, slot.0);
+        }
+        self.prune();
+    }
+
+    fn remove(&mut self, slot: Slot, _: &Slots) {
+        let state = core::mem::take(&mut self.states[slot.index()]);
+        let list = if state & LIR != 0 { &mut self.lirs } else { &mut self.queue };
+        list.unlink(&mut self.in_roles, slot.0);
+        if state & STACKED != 0 {
+            self.stack.unlink(&mut self.in_stack, slot.0);
+        }
+        self.prune();
+    }
+
+    /// A HIR slot keeps its place in the stack until it really leaves.
+    #[inline]
+    fn pop(&mut self, slots: &Slots) -> Option<Slot> {
+        if let Some(slot) = self.coldest_of(self.queue, slots) {
+            self.queue.unlink(&mut self.in_roles, slot.0);
+            return Some(slot);
+        }
+        let slot = self.coldest_of(self.lirs, slots)?;
+        self.lirs.unlink(&mut self.in_roles, slot.0);
+        self.stack.unlink(&mut self.in_stack, slot.0);
+        self.states[slot.index()] = LIR;
+        self.prune();
+        Some(slot)
+    }
+
+    fn restore(&mut self, slot: Slot, _: &Slots) {
+        let state = &mut self.states[slot.index()];
+        if *state & LIR == 0 {
+            return self.queue.push_tail(&mut self.in_roles, slot.0);
+        }
+        *state |= STACKED;
+        self.stack.push_tail(&mut self.in_stack, slot.0);
+        self.lirs.push_tail(&mut self.in_roles, slot.0);
+    }
+
+    #[inline]
+    fn left(&mut self, slot: Slot, slots: &Slots) {
+        if core::mem::take(&mut self.states[slot.index()]) != STACKED {
+            return;
+        }
+        if self.ghosts.is_full()
+            && let Some(oldest) = self.aged.tail()
+        {
+            self.forget(oldest);
+        }
+        if !self.ghosts.is_full() {
+            let ghost = self.ghosts.add(slots.block(slot), 0);
+            self.stack.push_behind(&mut self.in_stack, ghost, slot.0);
+            self.aged.push_head(&mut self.in_roles, ghost);
+        }
+        self.stack.unlink(&mut self.in_stack, slot.0);
+    }
+
+    fn coldest(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.queue.from_tail(&self.in_roles).chain(self.lirs.from_tail(&self.in_roles)).map(Slot)
+    }
+
+    #[inline]
+    fn expect(&self, slot: Slot) {
+        self.in_stack.expect(slot.0);
+        self.in_roles.expect(slot.0);
+    }
+
+    fn memory(&self) -> Memory {
+        let links = self.in_stack.bytes() + self.in_roles.bytes();
+        Memory { by_slots: links + self.states.capacity() + self.ghosts.bytes(), by_zones: 0 }
+    }
+
+    fn check(&self, slots: &Slots) {
+        self.stack.check(&self.in_stack);
+        [self.lirs, self.queue, self.aged].iter().for_each(|list| list.check(&self.in_roles));
+        assert_eq!(self.aged.len(), self.ghosts.len(), "a ghost is on no list");
+        assert_eq!(self.stack.tail(), self.lirs.tail(), "the stack ends with no LIR block");
+        for slot in self.queue.from_tail(&self.in_roles).map(Slot) {
+            assert_eq!(self.states[slot.index()] & LIR, 0, "a LIR slot is in the queue");
+        }
+        for slot in self.lirs.from_tail(&self.in_roles).map(Slot) {
+            assert_eq!(self.states[slot.index()], LIR | STACKED, "a LIR slot is not in the stack");
+        }
+        for member in self.stack.from_tail(&self.in_stack) {
+            if !self.ghosts.numbers(member) {
+                assert!(self.states[member as usize] & STACKED != 0, "a stacked slot has no mark");
+                let block = slots.block(Slot(member));
+                assert!(self.ghosts.find(block).is_none(), "a ghost is in the cache");
+            }
+        }
+    }
+}
