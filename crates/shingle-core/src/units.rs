@@ -160,6 +160,13 @@ impl Request {
         (self.offset + self.bytes).div_ceil(BLOCK_BYTES) - self.offset / BLOCK_BYTES
     }
 
+    /// The blocks covered from their first byte to their last: which is first, and how many.
+    #[must_use]
+    pub fn whole_blocks(&self) -> (Block, u64) {
+        let first = self.offset.div_ceil(BLOCK_BYTES);
+        (Block(first), ((self.offset + self.bytes) / BLOCK_BYTES).saturating_sub(first))
+    }
+
     /// Whether `block` is touched only in part.
     #[must_use]
     pub fn partial(&self, block: Block) -> bool {
@@ -177,6 +184,7 @@ mod tests {
         assert_eq!((request.first(), request.blocks()), (Block(0), 3));
         assert!(request.partial(Block(0)) && !request.partial(Block(1)));
         assert!(request.partial(Block(2)));
+        assert_eq!(request.whole_blocks(), (Block(1), 1));
         let flush = Request { at: Nanos::ZERO, offset: 0, bytes: 0, op: Op::Flush };
         assert_eq!(flush.blocks(), 0);
     }

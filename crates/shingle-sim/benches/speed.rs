@@ -21,6 +21,7 @@ use shingle_core::slots::Costs;
 use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_drive::registry::Timing;
 use shingle_sim::experiment::{Options, Trace, plan};
+use shingle_sim::future::next_uses;
 use shingle_sim::system::Pacing;
 use shingle_trace::{Mode, OpenOptions, Shape, Summary};
 
@@ -52,6 +53,15 @@ const ROWS: &[Row] = &[
     ("sac-emulator, cost", "lru-band", Some("sac-emulator"), Some(Timing::Cost), 0.25),
     ("sac-emulator, cost", "most", Some("sac-emulator"), Some(Timing::Cost), 0.25),
     ("sac-emulator, cost", "sac", Some("sac-emulator"), Some(Timing::Cost), 0.25),
+    ("sac-emulator, cost", "fifo", Some("sac-emulator"), Some(Timing::Cost), 0.25),
+    ("sac-emulator, cost", "clock", Some("sac-emulator"), Some(Timing::Cost), 0.25),
+    ("sac-emulator, cost", "sieve", Some("sac-emulator"), Some(Timing::Cost), 0.25),
+    ("sac-emulator, cost", "2q", Some("sac-emulator"), Some(Timing::Cost), 0.25),
+    ("sac-emulator, cost", "arc", Some("sac-emulator"), Some(Timing::Cost), 0.25),
+    ("sac-emulator, cost", "lirs", Some("sac-emulator"), Some(Timing::Cost), 0.25),
+    ("sac-emulator, cost", "s3-fifo", Some("sac-emulator"), Some(Timing::Cost), 0.25),
+    ("sac-emulator, cost", "w-tinylfu", Some("sac-emulator"), Some(Timing::Cost), 0.25),
+    ("sac-emulator, cost", "belady", Some("sac-emulator"), Some(Timing::Cost), 0.25),
     ("st8000as0002, mechanics", "lru", Some("st8000as0002"), Some(Timing::Mechanics), 0.25),
     ("st8000as0002, mechanics", "most", Some("st8000as0002"), Some(Timing::Mechanics), 0.125),
     ("st8000as0002, mechanics", "sac", Some("st8000as0002"), Some(Timing::Mechanics), 0.125),
@@ -183,6 +193,9 @@ fn simulated(
     };
     let (jobs, _) = plan(&options, &Registry::default(), trace)?;
     let mut system = jobs[0].system()?;
+    if system.wants_future() {
+        system.foresee(next_uses(trace.requests.iter().copied()));
+    }
     let begun = Instant::now();
     for chunk in trace.requests.chunks(LOOKED_AHEAD) {
         system.expect(chunk);

@@ -21,6 +21,12 @@ pub trait Requests: Sync {
     ) -> &'a [Request];
 }
 
+/// All of them, one by one.
+pub fn all<R: Requests + ?Sized>(requests: &R) -> impl Iterator<Item = Request> + '_ {
+    let mut scratch = Vec::with_capacity(1);
+    (0..requests.len()).map(move |number| requests.part(number, 1, &mut scratch)[0])
+}
+
 impl Requests for [Request] {
     fn len(&self) -> usize {
         <[Request]>::len(self)

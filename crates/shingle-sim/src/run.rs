@@ -10,7 +10,8 @@ use thiserror::Error;
 
 use crate::check::Stale;
 use crate::counters::Snapshot;
-use crate::requests::Requests;
+use crate::future::next_uses;
+use crate::requests::{Requests, all};
 use crate::result::{Bar, Counts, Latency, Left, Memory, Point, Queue, RunResult, Wall};
 use crate::system::{Pacing, System};
 
@@ -79,6 +80,9 @@ pub fn run(
     course: Course,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<RunResult, RunError> {
+    if system.wants_future() {
+        system.foresee(next_uses(all(requests)));
+    }
     let begun = Instant::now();
     let mut times = Times::new(course.pacing);
     let mut series = Series::new(course.points, requests.len());

@@ -4,6 +4,8 @@
 //! queues: each I/O begins when what it depends on is done and its device is free, so that an SSD
 //! hit never waits for the disk.
 
+use std::sync::Arc;
+
 use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::plan::{Destage, Plan, WriteOrder};
 use shingle_core::policy::{Access, Cost};
@@ -69,6 +71,8 @@ pub struct System {
     done: Nanos,
     warm: Warm,
     wants_horizon: bool,
+    /// The next use of the block of each access, if the policy is told.
+    future: Option<Arc<Vec<u64>>>,
     /// Closed loop on a uniform SSD: blocks read and written for the request under way, served
     /// together at its end.
     pooled: Option<Pooled>,
@@ -114,6 +118,7 @@ impl System {
             in_slots: vec![0; stamped_slots as usize],
             pooled: pools.then(Pooled::default),
             wants_horizon: cache.wants_horizon(),
+            future: None,
             cache,
             ssd: Device::new(ssd, open),
             disk: Device::new(disk, false),
@@ -154,6 +159,25 @@ impl System {
         (start, self.done)
     }
 
+    /// Whether the policy wants to be told [`System::foresee`].
+    #[must_use]
+    pub fn wants_future(&self) -> bool {
+        self.cache.wants_future()
+    }
+
+    /// Tells the policy the future: `next_uses` is that of every block access from the first
+    /// request on ([`crate::future::next_uses`]). Accesses beyond its end know of no next use.
+    pub fn foresee(&mut self, next_uses: Vec<u64>) {
+        self.future = Some(Arc::new(next_uses));
+    }
+
+    /// The next use of the block of the access that comes now.
+    fn next_use(&self) -> u64 {
+        let now = (self.host.read_blocks + self.host.write_blocks) as usize;
+        let known = self.future.as_ref().and_then(|future| future.get(now));
+        known.copied().unwrap_or(Access::NEVER)
+    }
+
     /// These requests come next; see [`CacheCore::expect`].
     pub fn expect(&self, requests: &[Request]) {
         self.cache.expect(requests);
@@ -179,6 +203,7 @@ impl System {
             access.place = place as u32;
             // Only the outer blocks of a request can be partial.
             access.partial = (place == 0 || place + 1 == count) && request.partial(access.block);
+            access.next_use = self.next_use();
             self.access(&mut access);
             if self.rules.split {
                 self.issue();
@@ -503,9 +528,7 @@ impl System {
     fn trim(&mut self, request: &Request) {
         self.host.trim_requests += 1;
         // Only whole blocks: the rest of a partly trimmed block is still wanted.
-        let first = Block(request.offset.div_ceil(BLOCK_BYTES));
-        let end = (request.offset + request.bytes) / BLOCK_BYTES;
-        let count = end.saturating_sub(first.0);
+        let (first, count) = request.whole_blocks();
         if count == 0 {
             return;
         }
@@ -622,6 +645,7 @@ impl System {
             done: self.done,
             warm: self.warm,
             wants_horizon: self.wants_horizon,
+            future: self.future.clone(),
             pooled: self.pooled,
             in_slots: self.in_slots.clone(),
         }
