@@ -107,6 +107,12 @@ impl Ghosts {
         None
     }
 
+    /// The block of the ghost `member`.
+    #[must_use]
+    pub fn block(&self, member: u32) -> Block {
+        self.entries[(member - self.first) as usize].block()
+    }
+
     /// What the owner noted when it added the ghost `member`.
     #[must_use]
     #[inline]
@@ -136,7 +142,7 @@ impl Ghosts {
     pub fn remove(&mut self, member: u32) {
         let at = member - self.first;
         let Entry { chain, .. } = self.entries[at as usize];
-        let bucket = self.bucket(self.entries[at as usize].block());
+        let bucket = self.bucket(self.block(member));
         if self.heads[bucket] == at {
             self.heads[bucket] = chain;
         } else {
@@ -184,7 +190,7 @@ mod tests {
                     let member = ghosts.add(block, tag);
                     prop_assert!(ghosts.numbers(member) && member < 100 + capacity);
                     prop_assert!(!model.values().any(|&other| other == member));
-                    prop_assert_eq!(ghosts.tag(member), tag);
+                    prop_assert_eq!((ghosts.tag(member), ghosts.block(member)), (tag, block));
                     model.insert(block, member);
                 }
                 prop_assert_eq!(ghosts.len() as usize, model.len());

@@ -8,6 +8,9 @@ use crate::registry::Entry;
 use crate::slots::Slots;
 use crate::units::Slot;
 
+#[cfg(test)]
+mod by_hand;
+
 /// Declares each order's module, its entry, and its place in [`AnyOrder`]: `file => type`.
 macro_rules! orders {
     ($($file:ident => $order:ident,)*) => {

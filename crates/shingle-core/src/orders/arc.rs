@@ -23,16 +23,16 @@ const UNIT: u64 = 1 << 32;
 /// The four lists; slots and ghosts share the links.
 #[derive(Clone, Debug)]
 pub struct Arc {
-    links: Links,
-    cached: [List; 2],     // T1, T2
-    remembered: [List; 2], // B1, B2
-    twice: Vec<bool>,      // by slot
-    ghosts: Ghosts,        // tagged with their list
-    capacity: u32,
+    pub(super) links: Links,
+    pub(super) cached: [List; 2],     // T1, T2
+    pub(super) remembered: [List; 2], // B1, B2
+    pub(super) twice: Vec<bool>,      // by slot
+    pub(super) ghosts: Ghosts,        // tagged with their list
+    pub(super) capacity: u32,
     /// Target for |T1|, in units of [`UNIT`].
-    p: u64,
+    pub(super) p: u64,
     /// The block that missed last is in B2.
-    from_b2: bool,
+    pub(super) from_b2: bool,
 }
 
 impl Arc {
@@ -55,7 +55,7 @@ impl Arc {
 }
 
 /// `above / below` in fixed point, but at least 1.
-fn step(above: u32, below: u32) -> u64 {
+pub(super) fn step(above: u32, below: u32) -> u64 {
     if above <= below { UNIT } else { (u64::from(above) << 32) / u64::from(below) }
 }
 

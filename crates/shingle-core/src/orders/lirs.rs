@@ -16,7 +16,7 @@ use crate::order::Order;
 use crate::params::{Kind, Param, Params};
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
-use crate::units::Slot;
+use crate::units::{Block, Slot};
 
 /// The slot is LIR.
 const LIR: u8 = 1;
@@ -27,15 +27,18 @@ const STACKED: u8 = 2;
 /// what else they are on, LIR slots a list by last use, HIR slots the queue, ghosts a list by age.
 #[derive(Clone, Debug)]
 pub struct Lirs {
-    in_stack: Links,
+    pub(super) in_stack: Links,
     pub(super) stack: List,
-    in_roles: Links,
+    pub(super) in_roles: Links,
     pub(super) lirs: List,
     pub(super) queue: List,
-    aged: List,
-    states: Vec<u8>, // by slot
-    ghosts: Ghosts,
-    lirs_max: u32,
+    pub(super) aged: List,
+    pub(super) states: Vec<u8>, // by slot
+    pub(super) ghosts: Ghosts,
+    pub(super) lirs_max: u32,
+    pub(super) ghosts_max: u32,
+    /// The block that missed last, if it was remembered: making room may push it out.
+    pub(super) returning: Option<Block>,
 }
 
 impl Lirs {
@@ -106,7 +109,8 @@ impl Order for Lirs {
         let capacity = slots.capacity();
         let hirs = params.part_of("hirs", capacity).clamp(1, u64::from(capacity).max(1)) as u32;
         let wanted = params.part_of("ghosts", capacity).min(4 * u64::from(capacity));
-        let ghosts = Ghosts::capacity_for(capacity, wanted);
+        // One more than stay, until the oldest is forgotten.
+        let ghosts = Ghosts::capacity_for(capacity, wanted + 1);
         let members = capacity as usize + ghosts as usize;
         Lirs {
             in_stack: Links::new(members),
@@ -118,25 +122,25 @@ impl Order for Lirs {
             states: vec![0; capacity as usize],
             ghosts: Ghosts::new(capacity, ghosts),
             lirs_max: capacity.saturating_sub(hirs),
+            ghosts_max: ghosts - 1,
+            returning: None,
         }
     }
 
-    /// A ghost that is coming back is not the one forgotten for the sake of another.
     #[inline]
     fn miss(&mut self, access: &Access, _: &Slots) {
-        if let Some(ghost) = self.ghosts.find(access.block) {
-            self.aged.to_head(&mut self.in_roles, ghost);
-        }
+        self.returning = self.ghosts.find(access.block).map(|_| access.block);
     }
 
     #[inline]
     fn insert(&mut self, slot: Slot, access: &Access, _: &Slots) {
+        let missed = self.returning.take_if(|returning| *returning == access.block).is_some();
         let ghost = self.ghosts.find(access.block);
         if let Some(ghost) = ghost {
             self.forget(ghost);
         }
         self.states[slot.index()] = 0;
-        if ghost.is_some() || self.lirs.len() < self.lirs_max {
+        if missed || ghost.is_some() || self.lirs.len() < self.lirs_max {
             return self.promote(slot);
         }
         self.states[slot.index()] = STACKED;
@@ -202,17 +206,15 @@ impl Order for Lirs {
         if core::mem::take(&mut self.states[slot.index()]) != STACKED {
             return;
         }
-        if self.ghosts.is_full()
+        let ghost = self.ghosts.add(slots.block(slot), 0);
+        self.stack.push_behind(&mut self.in_stack, ghost, slot.0);
+        self.stack.unlink(&mut self.in_stack, slot.0);
+        self.aged.push_head(&mut self.in_roles, ghost);
+        if self.aged.len() > self.ghosts_max
             && let Some(oldest) = self.aged.tail()
         {
             self.forget(oldest);
         }
-        if !self.ghosts.is_full() {
-            let ghost = self.ghosts.add(slots.block(slot), 0);
-            self.stack.push_behind(&mut self.in_stack, ghost, slot.0);
-            self.aged.push_head(&mut self.in_roles, ghost);
-        }
-        self.stack.unlink(&mut self.in_stack, slot.0);
     }
 
     fn coldest(&self) -> impl Iterator<Item = Slot> + '_ {

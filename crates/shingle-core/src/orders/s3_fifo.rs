@@ -28,15 +28,15 @@ const MAIN: u8 = 4;
 /// The queues, newest at the head; slots and ghosts share the links.
 #[derive(Clone, Debug)]
 pub struct S3Fifo {
-    links: Links,
-    small: List,
-    main: List,
-    remembered: List,
+    pub(super) links: Links,
+    pub(super) small: List,
+    pub(super) main: List,
+    pub(super) remembered: List,
     /// Uses of a slot in the low bits, [`MAIN`] above.
-    states: Vec<u8>,
-    ghosts: Ghosts,
-    small_share: u32,
-    main_share: u32,
+    pub(super) states: Vec<u8>,
+    pub(super) ghosts: Ghosts,
+    pub(super) small_share: u32,
+    pub(super) main_share: u32,
 }
 
 impl S3Fifo {

@@ -15,11 +15,11 @@ use crate::units::Slot;
 /// The list, newest at the head, and the hand.
 #[derive(Clone, Debug)]
 pub struct Sieve {
-    links: Links,
-    list: List,
-    visited: Vec<bool>, // by slot
+    pub(super) links: Links,
+    pub(super) list: List,
+    pub(super) visited: Vec<bool>, // by slot
     /// The block looked at next; `None` for the tail.
-    hand: Option<u32>,
+    pub(super) hand: Option<u32>,
 }
 
 impl Sieve {

@@ -17,16 +17,16 @@ use crate::units::{Block, Slot};
 /// The three queues; slots and ghosts share the links.
 #[derive(Clone, Debug)]
 pub struct TwoQ {
-    links: Links,
-    a1in: List,
-    a1out: List,
-    am: List,
-    in_am: Vec<bool>, // by slot
-    ghosts: Ghosts,
-    kin: u32,
-    kout: u32,
+    pub(super) links: Links,
+    pub(super) a1in: List,
+    pub(super) a1out: List,
+    pub(super) am: List,
+    pub(super) in_am: Vec<bool>, // by slot
+    pub(super) ghosts: Ghosts,
+    pub(super) kin: u32,
+    pub(super) kout: u32,
     /// The block that missed last, if it was in A1out: making room may push it out of there.
-    returning: Option<Block>,
+    pub(super) returning: Option<Block>,
 }
 
 impl TwoQ {

@@ -22,12 +22,12 @@ const PROTECTED: usize = 2;
 /// Window, probation, and protected, each with the last used at the head.
 #[derive(Clone, Debug)]
 pub struct WTinyLfu {
-    links: Links,
+    pub(super) links: Links,
     pub(super) lists: [List; 3],
-    places: Vec<u8>, // by slot: its list
-    sketch: Sketch,
-    window_share: u32,
-    protected_share: u32,
+    pub(super) places: Vec<u8>, // by slot: its list
+    pub(super) sketch: Sketch,
+    pub(super) window_share: u32,
+    pub(super) protected_share: u32,
 }
 
 impl WTinyLfu {
