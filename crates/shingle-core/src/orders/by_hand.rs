@@ -12,13 +12,15 @@ use super::sieve::Sieve;
 use super::two_q::TwoQ;
 use super::w_tinylfu::WTinyLfu;
 use super::{AnyOrder, BASE};
+use crate::gated::Gated;
 use crate::ghosts::Ghosts;
 use crate::list::{Links, List};
 use crate::order::Order;
 use crate::params::Params;
 use crate::policy::Access;
 use crate::slots::{Costs, DriveView, Slots};
-use crate::units::{Block, Nanos, Op, Slot};
+use crate::units::{Block, Nanos, Op, Slot, Zone};
+use crate::zones::ZoneMap;
 use proptest::prelude::*;
 
 fn slots(capacity: u32) -> Slots {
@@ -303,6 +305,64 @@ proptest! {
             named.extend(core::iter::from_fn(|| order.pop(slots)));
             named.sort_unstable();
             prop_assert_eq!(named, live, "{}", name);
+        }
+    }
+
+    /// Behind a gate that opens and closes by zones, only what passes is named, and nobody is lost.
+    #[test]
+    fn every_order_works_behind_a_gate(
+        capacity in 1u32..12,
+        ops in prop::collection::vec((0u8..8, 0u64..20, 0u64..50), 0..150),
+    ) {
+        for name in super::NAMES {
+            let mut params = Params::new(&[BASE]);
+            params.set("base", name).unwrap();
+            let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
+            let zones = Some(ZoneMap::fixed(5, 20));
+            let mut slots = Slots::new(capacity, DriveView { zones, buffer_blocks: 0, costs });
+            let mut gated = Gated::<AnyOrder>::new(&params, &slots);
+            let mut open = [true, false, true, false];
+            for &(op, block, next_use) in &ops {
+                let mut access = Access::whole(0, Block(block), Op::Read);
+                access.next_use = next_use;
+                match (op, slots.find(access.block)) {
+                    (0..5, Some(slot)) => gated.touch(slot, &access, &slots),
+                    (0..5, None) => {
+                        gated.miss(&access, &slots);
+                        if slots.full() {
+                            let passes = |slot| open[slots.zone(slot).index()];
+                            match gated.pop(&slots, passes) {
+                                Some(slot) => {
+                                    prop_assert!(passes(slot), "{}", name);
+                                    slots.free(slot);
+                                }
+                                None => {
+                                    let none = slots.iter_live().all(|slot| !passes(slot));
+                                    prop_assert!(none, "{}: somebody passes", name);
+                                    continue;
+                                }
+                            }
+                        }
+                        let slot = slots.fill(access.block, false).unwrap();
+                        gated.insert(slot, &access, &slots);
+                    }
+                    (5, Some(slot)) => {
+                        gated.remove(slot, &slots);
+                        slots.free(slot);
+                    }
+                    (6, _) => {
+                        open = core::array::from_fn(|zone| next_use >> zone & 1 == 1);
+                        let opened = (0..4u32).filter(|&zone| open[zone as usize]).map(Zone);
+                        gated.open(opened, &slots);
+                    }
+                    _ => {}
+                }
+            }
+            gated.open((0..4).map(Zone), &slots);
+            let mut named: Vec<Slot> =
+                core::iter::from_fn(|| gated.pop(&slots, |_| true)).collect();
+            named.sort_unstable();
+            prop_assert_eq!(named, slots.iter_live().collect::<Vec<_>>(), "{}", name);
         }
     }
 }
