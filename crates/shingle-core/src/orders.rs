@@ -29,13 +29,32 @@ macro_rules! orders {
             $($order($file::$order),)*
         }
 
-        /// The order called `name`.
-        fn named(name: &str, slots: &Slots) -> AnyOrder {
-            $(if name == $file::$order::NAME {
-                let params = Params::new($file::$order::PARAMS);
-                return AnyOrder::$order($file::$order::new(&params, slots));
-            })*
-            unreachable!("{name} is one of NAMES by the kind of its parameter")
+        impl AnyOrder {
+            /// An empty order called `name`, with the parameters it has by default.
+            ///
+            /// # Panics
+            /// If `name` is not one of [`NAMES`].
+            #[must_use]
+            pub fn named(name: &str, slots: &Slots) -> AnyOrder {
+                $(if name == $file::$order::NAME {
+                    let params = Params::new($file::$order::PARAMS);
+                    return AnyOrder::$order($file::$order::new(&params, slots));
+                })*
+                unreachable!("{name} is one of NAMES by the kind of its parameter")
+            }
+        }
+
+        /// The slots of the order that was chosen; the others have none.
+        #[allow(unreachable_patterns)] // with a single order
+        fn coldest_of(any: &AnyOrder) -> impl Iterator<Item = Slot> + '_ {
+            core::iter::empty()$(.chain(
+                match any {
+                    AnyOrder::$order(order) => Some(order.coldest()),
+                    _ => None,
+                }
+                .into_iter()
+                .flatten(),
+            ))*
         }
 
         /// Every method asks the order that was chosen.
@@ -74,7 +93,7 @@ impl Order for AnyOrder {
     const ABOUT: &'static str = "the order that the parameter `base` names";
 
     fn new(params: &Params, slots: &Slots) -> Self {
-        named(params.choice(BASE.name), slots)
+        AnyOrder::named(params.choice(BASE.name), slots)
     }
 
     #[inline]
@@ -110,6 +129,10 @@ impl Order for AnyOrder {
     #[inline]
     fn left(&mut self, slot: Slot, slots: &Slots) {
         chosen!(self, order => order.left(slot, slots));
+    }
+
+    fn coldest(&self) -> impl Iterator<Item = Slot> + '_ {
+        coldest_of(self)
     }
 
     #[inline]

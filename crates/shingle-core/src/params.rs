@@ -22,6 +22,8 @@ pub enum Kind {
     Count,
     /// A size, in whole blocks, at least one.
     Blocks,
+    /// A size of zones, in whole blocks, at least one; or the word `bands`.
+    Zones,
     /// A decimal factor, kept in thousandths.
     Ratio,
     /// `on` or `off`.
@@ -29,6 +31,9 @@ pub enum Kind {
     /// One of these words.
     Choice(&'static [&'static str]),
 }
+
+/// How [`Kind::Zones`] keeps the word `bands`: no zone is empty.
+const BANDS: u64 = 0;
 
 /// The parameters of one owner with their values.
 #[derive(Clone, Debug)]
@@ -104,6 +109,12 @@ impl Params {
         self.typed(name, Kind::Blocks)
     }
 
+    /// A declared [`Kind::Zones`]: the size in blocks, or `None` for the drive's true bands.
+    #[must_use]
+    pub fn zones(&self, name: &str) -> Option<u64> {
+        Some(self.typed(name, Kind::Zones)).filter(|&blocks| blocks != BANDS)
+    }
+
     /// A declared [`Kind::Ratio`], in thousandths.
     #[must_use]
     pub fn thousandths(&self, name: &str) -> u64 {
@@ -157,6 +168,11 @@ fn parse(param: &Param, text: &str) -> Result<u64, ParamError> {
             0 => Err(wrong("give at least one block".into())),
             blocks => Ok(blocks),
         },
+        Kind::Zones if text == "bands" => Ok(BANDS),
+        Kind::Zones => match size::parse_blocks(text) {
+            Ok(0) | Err(_) => Err(wrong("give a size of at least one block, or `bands`".into())),
+            Ok(blocks) => Ok(blocks),
+        },
         Kind::Ratio => size::scaled(text, 1000)
             .ok_or_else(|| wrong("give a decimal number, such as 0.8".into())),
         Kind::Switch => match text {
@@ -176,7 +192,8 @@ fn parse(param: &Param, text: &str) -> Result<u64, ParamError> {
 fn show(param: &Param, value: u64) -> String {
     match param.kind {
         Kind::Count => value.to_string(),
-        Kind::Blocks => format!("{value}b"),
+        Kind::Zones if value == BANDS => "bands".into(),
+        Kind::Blocks | Kind::Zones => format!("{value}b"),
         Kind::Ratio => format!("{}", value as f64 / 1000.0),
         Kind::Switch => if value == 1 { "on" } else { "off" }.into(),
         Kind::Choice(words) => words[value as usize].into(),
@@ -217,7 +234,7 @@ mod tests {
     use super::*;
 
     const DECLARED: &[Param] = &[
-        Param { name: "zone", kind: Kind::Blocks, default: "5000b", about: "" },
+        Param { name: "zone", kind: Kind::Zones, default: "5000b", about: "" },
         Param { name: "window", kind: Kind::Ratio, default: "0.8", about: "" },
         Param { name: "rule2", kind: Kind::Switch, default: "on", about: "" },
         Param { name: "score", kind: Kind::Choice(&["dirty", "all"]), default: "dirty", about: "" },
@@ -228,11 +245,16 @@ mod tests {
         let mut params = Params::new(DECLARED);
         params.set("zone", "20MiB").unwrap();
         params.set("score", "all").unwrap();
-        assert_eq!((params.blocks("zone"), params.thousandths("window")), (5120, 800));
+        assert_eq!((params.zones("zone"), params.thousandths("window")), (Some(5120), 800));
         assert!(params.switch("rule2") && params.choice("score") == "all");
         assert_eq!((params.part_of("window", 11), params.part_of("window", 1)), (8, 0));
         let shown: Vec<_> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(shown, ["zone=5120b", "window=0.8", "rule2=on", "score=all"]);
+        params.set("zone", "bands").unwrap();
+        assert_eq!(
+            (params.zones("zone"), params.iter().next()),
+            (None, Some(("zone", "bands".into())))
+        );
     }
 
     #[test]

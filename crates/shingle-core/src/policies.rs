@@ -3,12 +3,13 @@
 
 use crate::registry::{Entry, Registry};
 
-/// Declares each policy's module and its entry: `file => type`.
+/// Declares each policy's module and its entry: `file => type`, or `file => type | type` if a file
+/// has several.
 macro_rules! policies {
-    ($($file:ident => $policy:ty,)*) => {
+    ($($file:ident => $($policy:ty)|+,)*) => {
         $(pub mod $file;)*
         /// The built-in policies that are no orders, in the order in which lists show them.
-        pub const ALL: &[Entry] = &[$(Entry::of::<$policy>()),*];
+        pub const ALL: &[Entry] = &[$($(Entry::of::<$policy>()),+),*];
     };
 }
 
@@ -16,7 +17,9 @@ policies! {
     none => none::NoCache,
     lru_band => lru_band::LruBand,
     most => most::Most,
-    sac => sac::Sac,
+    most_cdc => most_cdc::MostCdc,
+    cdc => cdc::LruCdc | cdc::AnyCdc,
+    sac => sac::Sac | sac::SacPd | sac::SacAd,
 }
 
 /// Every built-in policy, orders last.

@@ -156,7 +156,8 @@ impl core::ops::Add for Memory {
 pub enum Zoning {
     /// None.
     None,
-    /// Zones of a fixed size, set by the parameter `zone` ([`ZONE`]).
+    /// Zones of a fixed size, set by the parameter `zone` ([`ZONE`]), or, at the value `bands`, as
+    /// [`Zoning::Bands`].
     Fixed,
     /// The drive's true bands: more than a host can know. Tables mark the policy so.
     Bands,
@@ -165,9 +166,10 @@ pub enum Zoning {
 /// The parameter of every policy that works with fixed zones.
 pub const ZONE: Param = Param {
     name: "zone",
-    kind: crate::params::Kind::Blocks,
+    kind: crate::params::Kind::Zones,
     default: "5000b",
-    about: "size of the fixed zones that stand for bands (SAC §5.2: 20 MB)",
+    about: "size of the fixed zones that stand for bands (SAC §5.2: 20 MB), or bands: the true \
+            ones, which no host knows",
 };
 
 /// Orders the blocks of a cache and names who leaves. It owns its order and its ghosts, nothing

@@ -2,7 +2,7 @@
 
 use crate::cache::{Cache, CacheCore};
 use crate::params::{Kind, Param, Params, nearest};
-use crate::policy::{Policy, Zoning};
+use crate::policy::{Policy, ZONE, Zoning};
 use crate::slots::{Costs, DriveView, Slots};
 use crate::zones::ZoneMap;
 
@@ -38,8 +38,8 @@ pub struct Entry {
     pub name: &'static str,
     /// One line, with the source.
     pub about: &'static str,
-    /// The division of the disk it works with.
-    pub zoning: Zoning,
+    /// The division of the disk it works with, unless its parameters say otherwise.
+    zoning: Zoning,
     /// Its parameters.
     pub params: &'static [Param],
     make: Make,
@@ -60,6 +60,12 @@ impl Entry {
         }
     }
 
+    /// The division of the disk that the policy works with under `params`.
+    #[must_use]
+    pub fn zoning(&self, params: &Params) -> Zoning {
+        resolve(self.zoning, params)
+    }
+
     /// An empty cache under this policy.
     ///
     /// # Errors
@@ -70,15 +76,23 @@ impl Entry {
     }
 }
 
+/// Policies with fixed zones may be told to work with the true bands.
+fn resolve(zoning: Zoning, params: &Params) -> Zoning {
+    match zoning {
+        Zoning::Fixed if params.zones(ZONE.name).is_none() => Zoning::Bands,
+        zoning => zoning,
+    }
+}
+
 /// An empty cache under policy `P`.
 ///
 /// # Errors
 /// As [`Entry::make`].
 pub fn build<P: Policy>(params: &Params, setup: &Setup) -> Result<Cache<P>, MakeError> {
-    let zones = match P::ZONING {
+    let zones = match resolve(P::ZONING, params) {
         Zoning::None => None,
         Zoning::Fixed => {
-            let zone_blocks = params.blocks("zone");
+            let zone_blocks = params.zones(ZONE.name).expect("a size, not `bands`");
             if setup.disk_blocks / zone_blocks >= u64::from(u32::MAX) - 1 {
                 return Err(MakeError::TooManyZones { policy: P::NAME });
             }
@@ -118,7 +132,7 @@ impl core::fmt::Display for MakeError {
             MakeError::NoBands { policy } => write!(
                 f,
                 "policy `{policy}` works with the bands of a shingled disk and this disk has none; \
-                 choose a shingled disk with -d, or another policy"
+                 choose a shingled disk with -d, another policy, or zones of a fixed size"
             ),
             MakeError::TooManyZones { policy } => write!(
                 f,

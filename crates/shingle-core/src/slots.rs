@@ -16,6 +16,14 @@ pub struct Costs {
 }
 
 impl Costs {
+    /// Those of the ST8000AS0002: `R(x) = 0.728 x + 436` ms (SAC §4.4); `L_read`, which the paper
+    /// does not give, is the 14 ms of its prototype.
+    pub const PAPER: Costs = Costs {
+        read: Nanos(14_000_000),
+        rmw_base: Nanos(436_000_000),
+        rmw_per_block: Nanos(728_000),
+    };
+
     /// `R(x)`: the time to write a band of which `dirty_blocks` are dirty.
     #[must_use]
     pub fn rmw(&self, dirty_blocks: u64) -> Nanos {

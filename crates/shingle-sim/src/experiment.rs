@@ -600,6 +600,6 @@ fn labels(
             Mode::Write => "w",
             Mode::Read => "r",
         },
-        knows_bands: entry.zoning == Zoning::Bands,
+        knows_bands: entry.zoning(params) == Zoning::Bands,
     }
 }

@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use shingle_core::orders::NAMES;
 use shingle_core::params::{Kind, Params};
 use shingle_core::policy::Zoning;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Registry, Setup};
@@ -68,7 +69,8 @@ impl std::fmt::Debug for Variant {
     }
 }
 
-/// Every policy of the registry, with every combination of its switches and choices.
+/// Every policy of the registry, with every combination of its switches and choices. What orders
+/// it is built on, of which there are many, varies alone.
 fn variants() -> Vec<Variant> {
     let registry = Registry::default();
     registry.entries().iter().flat_map(combinations).collect()
@@ -79,19 +81,25 @@ fn combinations(entry: &Entry) -> Vec<Variant> {
     if params.has("zone") {
         params.set("zone", "6b").expect("a zone of six blocks");
     }
-    let mut all = vec![params];
+    let with = |params: &Params, name: &str, word: &str| {
+        let mut params = params.clone();
+        params.set(name, word).expect("a declared value");
+        params
+    };
+    let mut all = vec![params.clone()];
     for param in entry.params {
         let words: &[&str] = match param.kind {
+            Kind::Choice(words) if words == NAMES => continue,
             Kind::Switch => &["on", "off"],
             Kind::Choice(words) => words,
-            Kind::Count | Kind::Blocks | Kind::Ratio => continue,
+            Kind::Count | Kind::Blocks | Kind::Zones | Kind::Ratio => continue,
         };
-        let with = |params: &Params, word: &str| {
-            let mut params = params.clone();
-            params.set(param.name, word).expect("a declared value");
-            params
-        };
-        all = all.iter().flat_map(|p| words.iter().map(move |word| with(p, word))).collect();
+        let each = |params| words.iter().map(move |word| with(params, param.name, word));
+        all = all.iter().flat_map(each).collect();
+    }
+    for param in entry.params.iter().filter(|param| param.kind == Kind::Choice(NAMES)) {
+        let others = NAMES.iter().filter(|&&name| name != param.default);
+        all.extend(others.map(|name| with(&params, param.name, name)));
     }
     all.into_iter().map(|params| Variant { entry: *entry, params }).collect()
 }
@@ -168,7 +176,7 @@ impl Case {
         let cache = match self.variant.entry.make(&self.variant.params, &setup) {
             Ok(cache) => cache,
             Err(error) => {
-                let wants_bands = self.variant.entry.zoning == Zoning::Bands;
+                let wants_bands = self.variant.entry.zoning(&self.variant.params) == Zoning::Bands;
                 assert!(wants_bands && description.bands.is_none(), "{error}");
                 return None;
             }

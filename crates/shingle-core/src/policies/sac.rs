@@ -7,6 +7,13 @@
 //! not chosen again. **Target selection** (§4.3): by ARS, Equation 1, the number of cold dirty
 //! blocks of a zone. Within the target zones the least recently used block leaves first.
 //!
+//! The paper compares two other ways to select targets (§6.4), here `sac-pd` and `sac-ad`; the score
+//! is the only difference. PD takes "the band with the lowest popularity". The paper does not say
+//! how it measures that; here it is the share of hot blocks (`P(x) = 1`) among the dirty blocks of
+//! the zone, in whole thousandths. AD takes "the band containing the most cached blocks"; on the
+//! dirty side those are its dirty blocks, and so a predecessor of the prototype counts them
+//! (`zfruc/smr-ssd-cache`, paul.c).
+//!
 //! The paper leaves open how a host knows that a cycle has left the buffer. Here a cycle counts as
 //! active until one buffer of blocks has been destaged after its end; `rule4=exact` asks the
 //! simulated drive; `rule4=skip` passes over the next cycle only, as the authors' prototype does.
@@ -14,17 +21,129 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::marker::PhantomData;
 
 use crate::buckets::Buckets;
-use crate::cdc::{CDC_CLEAN_PART, CDC_WINDOW, Cdc, DirtySide, Offer, Shared};
+use crate::cdc::recent::Recent;
+use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, group_blocks};
 use crate::list::List;
 use crate::params::{Kind, Param, Params};
-use crate::policy::{Memory, Victims, ZONE, Zoning};
-use crate::slots::Slots;
+use crate::policy::{Access, Memory, Victims, ZONE};
+use crate::slots::{Costs, Slots};
 use crate::units::{Nanos, Slot, Zone};
 
 /// SAC as the paper has it.
-pub type Sac = Cdc<Cycles>;
+pub type Sac = Cdc<Ars>;
+/// SAC with P-decided targets.
+pub type SacPd = Cdc<Pd>;
+/// SAC with A-decided targets.
+pub type SacAd = Cdc<Ad>;
+
+/// What makes a zone a good target: zones of the highest score are chosen.
+pub trait Target: Clone + Send + 'static {
+    /// Name of the policy.
+    const NAME: &'static str;
+    /// One line, with the source.
+    const ABOUT: &'static str;
+
+    /// The score of a zone with `dirty` blocks, at least one, `cold` of them cold.
+    fn score(cold: u32, dirty: u32) -> u32;
+    /// The highest score there is if a zone has at most `dirty_max` dirty blocks.
+    fn score_max(dirty_max: u32) -> u32;
+}
+
+/// Actually released space: cold blocks (Equation 1).
+#[derive(Clone, Debug)]
+pub struct Ars;
+
+impl Target for Ars {
+    const NAME: &'static str = "sac";
+    const ABOUT: &'static str =
+        "cycles over the zones that release most, clean against dirty (SAC §4)";
+
+    #[inline]
+    fn score(cold: u32, _: u32) -> u32 {
+        cold
+    }
+
+    fn score_max(dirty_max: u32) -> u32 {
+        dirty_max
+    }
+}
+
+/// P-decided: the share of cold blocks, in thousandths.
+#[derive(Clone, Debug)]
+pub struct Pd;
+
+impl Target for Pd {
+    const NAME: &'static str = "sac-pd";
+    const ABOUT: &'static str = "SAC over the zones of the lowest popularity (SAC §6.4, PD)";
+
+    #[inline]
+    fn score(cold: u32, dirty: u32) -> u32 {
+        (u64::from(cold) * 1000 / u64::from(dirty)) as u32
+    }
+
+    fn score_max(_: u32) -> u32 {
+        1000
+    }
+}
+
+/// A-decided: dirty blocks.
+#[derive(Clone, Debug)]
+pub struct Ad;
+
+impl Target for Ad {
+    const NAME: &'static str = "sac-ad";
+    const ABOUT: &'static str = "SAC over the zones with the most dirty blocks (SAC §6.4, AD)";
+
+    #[inline]
+    fn score(_: u32, dirty: u32) -> u32 {
+        dirty
+    }
+
+    fn score_max(dirty_max: u32) -> u32 {
+        dirty_max
+    }
+}
+
+impl<T: Target> Pair for T {
+    const NAME: &'static str = T::NAME;
+    const ABOUT: &'static str = T::ABOUT;
+    const PARAMS: &[Param] = PARAMS;
+    type Clean = Recent;
+    type Dirty = Cycles<T>;
+
+    fn sides(params: &Params, slots: &Slots) -> (Recent, Cycles<T>) {
+        (Recent::new(group_blocks(params, slots)), Cycles::new(params, slots))
+    }
+}
+
+const PARAMS: &'static [Param] = &[
+    ZONE,
+    WINDOW,
+    CLEAN_PART,
+    COST,
+    Param {
+        name: "cycle",
+        kind: Kind::Ratio,
+        default: "1",
+        about: "cycle length in buffer sizes (SAC §6.5, Fig 16)",
+    },
+    Param {
+        name: "rule2",
+        kind: Kind::Switch,
+        default: "on",
+        about: "a cycle ends when its length has been written (paper); off in the prototype",
+    },
+    Param {
+        name: "rule4",
+        kind: Kind::Choice(&["destaged", "exact", "skip"]),
+        default: "destaged",
+        about: "a zone waits until a buffer of blocks was destaged after its cycle, until the \
+                drive has cleaned it (simulator only), or one cycle (prototype)",
+    },
+];
 
 /// How a zone is kept from being chosen again while the buffer holds blocks of it (rule 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +159,8 @@ enum Rule4 {
 struct ZoneState {
     /// Its dirty blocks in LRU order.
     dirty: List,
+    /// How many of them are cold.
+    cold: u32,
     /// It is a target of the cycle under way.
     target: bool,
     /// It is in the queue of targets.
@@ -53,10 +174,10 @@ struct ZoneState {
 
 /// The dirty blocks, written back in cycles.
 #[derive(Clone, Debug)]
-pub struct Cycles {
+pub struct Cycles<T> {
     zones: Vec<ZoneState>,
-    /// Zones that hold dirty blocks, by their cold ones.
-    by_cold: Buckets,
+    /// Zones that hold dirty blocks, by the score of `T`.
+    by_score: Buckets,
     targets: Vec<Zone>,
     /// Target zones with dirty blocks by the stamp of their coldest block. A stamp may be out of
     /// date, but never too high.
@@ -68,9 +189,36 @@ pub struct Cycles {
     cycle_blocks: u64,
     rule2: bool,
     rule4: Rule4,
+    target: PhantomData<T>,
 }
 
-impl Cycles {
+impl<T: Target> Cycles<T> {
+    fn new(params: &Params, slots: &Slots) -> Self {
+        let zones = slots.zones();
+        let zone_blocks = zones.largest();
+        let buffer = slots.drive().buffer_blocks.max(1);
+        let cycle_blocks = (buffer * params.thousandths("cycle") / 1000).max(1);
+        let targets_max = (cycle_blocks / zone_blocks).max(1).min(zones.count() as u64) as usize;
+        let dirty_max = zone_blocks.min(u64::from(slots.capacity())) as u32;
+        Cycles {
+            zones: vec![ZoneState::default(); zones.count()],
+            by_score: Buckets::new(zones.count(), T::score_max(dirty_max)),
+            targets: Vec::with_capacity(targets_max),
+            queue: BinaryHeap::with_capacity(targets_max + 1),
+            skipped: Vec::with_capacity(targets_max + 1),
+            written: 0,
+            cycles_done: 0,
+            targets_max,
+            cycle_blocks,
+            rule2: params.switch("rule2"),
+            rule4: match params.choice("rule4") {
+                "skip" => Rule4::Skip,
+                choice => Rule4::Horizon { exact: choice == "exact" },
+            },
+            target: PhantomData,
+        }
+    }
+
     fn eligible(&self, zone: Zone, slots: &Slots) -> bool {
         let state = &self.zones[zone.index()];
         !state.chosen
@@ -120,13 +268,15 @@ impl Cycles {
         None
     }
 
-    fn set_cold(&mut self, zone: Zone, change: i32) {
-        if self.zones[zone.index()].dirty.is_empty() {
-            self.by_cold.remove(zone);
+    /// So many more blocks of `zone` are cold; its dirty blocks may have changed as well.
+    #[inline]
+    fn rescore(&mut self, zone: Zone, colder: i32) {
+        let state = &mut self.zones[zone.index()];
+        state.cold = state.cold.checked_add_signed(colder).expect("fewer than no cold blocks");
+        if state.dirty.is_empty() {
+            self.by_score.remove(zone);
         } else {
-            let cold = self.by_cold.score(zone).unwrap_or(0);
-            self.by_cold
-                .set(zone, cold.checked_add_signed(change).expect("fewer than no cold blocks"));
+            self.by_score.set(zone, T::score(state.cold, state.dirty.len()));
         }
     }
 
@@ -161,92 +311,53 @@ impl Cycles {
     }
 }
 
-impl DirtySide for Cycles {
-    const NAME: &'static str = "sac";
-    const ABOUT: &'static str =
-        "cycles over the zones that release most, clean against dirty (SAC §4)";
-    const ZONING: Zoning = Zoning::Fixed;
-    const PARAMS: &'static [Param] = &[
-        ZONE,
-        CDC_WINDOW,
-        CDC_CLEAN_PART,
-        Param {
-            name: "cycle",
-            kind: Kind::Ratio,
-            default: "1",
-            about: "cycle length in buffer sizes (SAC §6.5, Fig 16)",
-        },
-        Param {
-            name: "rule2",
-            kind: Kind::Switch,
-            default: "on",
-            about: "a cycle ends when its length has been written (paper); off in the prototype",
-        },
-        Param {
-            name: "rule4",
-            kind: Kind::Choice(&["destaged", "exact", "skip"]),
-            default: "destaged",
-            about: "a zone waits until a buffer of blocks was destaged after its cycle, until the \
-                    drive has cleaned it (simulator only), or one cycle (prototype)",
-        },
-    ];
-
-    fn new(params: &Params, slots: &Slots) -> Self {
-        let zones = slots.zones();
-        let zone_blocks = params.blocks(ZONE.name);
-        let buffer = slots.drive().buffer_blocks.max(1);
-        let cycle_blocks = (buffer * params.thousandths("cycle") / 1000).max(1);
-        let targets_max = (cycle_blocks / zone_blocks).max(1).min(zones.count() as u64) as usize;
-        let score_max = zone_blocks.min(u64::from(slots.capacity())) as u32;
-        Cycles {
-            zones: vec![ZoneState::default(); zones.count()],
-            by_cold: Buckets::new(zones.count(), score_max),
-            targets: Vec::with_capacity(targets_max),
-            queue: BinaryHeap::with_capacity(targets_max + 1),
-            skipped: Vec::with_capacity(targets_max + 1),
-            written: 0,
-            cycles_done: 0,
-            targets_max,
-            cycle_blocks,
-            rule2: params.switch("rule2"),
-            rule4: match params.choice("rule4") {
-                "skip" => Rule4::Skip,
-                choice => Rule4::Horizon { exact: choice == "exact" },
-            },
-        }
-    }
-
-    fn insert(&mut self, slot: Slot, cold: bool, shared: &mut Shared, slots: &Slots) {
+impl<T: Target> Side for Cycles<T> {
+    #[inline]
+    fn insert(&mut self, slot: Slot, cold: bool, _: &Access, shared: &mut Shared, slots: &Slots) {
         let zone = slots.zone(slot);
         self.zones[zone.index()].dirty.push_head(&mut shared.links, slot.0);
-        self.set_cold(zone, i32::from(cold));
+        self.rescore(zone, i32::from(cold));
         if self.zones[zone.index()].target {
             self.enqueue(zone, shared);
         }
     }
 
-    fn touch(&mut self, slot: Slot, was_cold: bool, shared: &mut Shared, slots: &Slots) {
+    #[inline]
+    fn touch(
+        &mut self,
+        slot: Slot,
+        was_cold: bool,
+        _: &Access,
+        shared: &mut Shared,
+        slots: &Slots,
+    ) {
         let zone = slots.zone(slot);
         self.zones[zone.index()].dirty.to_head(&mut shared.links, slot.0);
         if was_cold {
-            self.set_cold(zone, -1);
+            self.rescore(zone, -1);
         }
     }
 
     fn remove(&mut self, slot: Slot, was_cold: bool, shared: &mut Shared, slots: &Slots) {
         let zone = slots.zone(slot);
         self.zones[zone.index()].dirty.unlink(&mut shared.links, slot.0);
-        self.set_cold(zone, -i32::from(was_cold));
+        self.rescore(zone, -i32::from(was_cold));
     }
 
     fn turned_cold(&mut self, slot: Slot, slots: &Slots) {
-        self.set_cold(slots.zone(slot), 1);
+        self.rescore(slots.zone(slot), 1);
     }
 
-    fn offer(&mut self, forced: bool, slots: &Slots) -> Option<Offer> {
+    fn offer(
+        &mut self,
+        forced: bool,
+        costs: &Costs,
+        _: &mut Shared,
+        slots: &Slots,
+    ) -> Option<Offer> {
         self.targets.clear();
         // Zones passed over belong to active cycles, whose number the rules bound.
-        for zone in self.by_cold.descending() {
+        for zone in self.by_score.descending() {
             if self.targets.len() == self.targets_max {
                 break;
             }
@@ -255,16 +366,16 @@ impl DirtySide for Cycles {
             }
         }
         if self.targets.is_empty() && forced {
-            self.targets.extend(self.by_cold.highest());
+            self.targets.extend(self.by_score.highest());
         }
         if self.targets.is_empty() {
             return None;
         }
         let (mut time, mut cold_blocks) = (0, 0);
         for &zone in &self.targets {
-            let blocks = u64::from(self.zones[zone.index()].dirty.len());
-            time += slots.drive().costs.rmw(blocks).0;
-            cold_blocks += u64::from(self.by_cold.score(zone).unwrap_or(0));
+            let state = &self.zones[zone.index()];
+            time += costs.rmw(u64::from(state.dirty.len())).0;
+            cold_blocks += u64::from(state.cold);
         }
         Some(Offer { time: Nanos(time), cold_blocks })
     }
@@ -304,11 +415,11 @@ impl DirtySide for Cycles {
 
     fn memory(&self) -> Memory {
         let states = self.zones.capacity() * size_of::<ZoneState>();
-        Memory { by_slots: 0, by_zones: states + self.by_cold.bytes() }
+        Memory { by_slots: 0, by_zones: states + self.by_score.bytes() }
     }
 
     fn check(&self, shared: &Shared, slots: &Slots) {
-        self.by_cold.check();
+        self.by_score.check();
         for (at, state) in self.zones.iter().enumerate() {
             state.dirty.check(&shared.links);
             let mut cold = 0;
@@ -316,8 +427,10 @@ impl DirtySide for Cycles {
                 assert!(slots.dirty(slot) && slots.zone(slot).index() == at);
                 cold += u32::from(shared.recency.cold(slot));
             }
-            let expected = (!state.dirty.is_empty()).then_some(cold);
-            assert_eq!(self.by_cold.score(Zone(at as u32)), expected);
+            assert_eq!(cold, state.cold, "cold blocks of a zone were miscounted");
+            let dirty = state.dirty.len();
+            let expected = (dirty > 0).then(|| T::score(cold, dirty));
+            assert_eq!(self.by_score.score(Zone(at as u32)), expected);
         }
         let length: u64 = if self.rule2 { self.cycle_blocks } else { u64::MAX };
         assert!(self.written < length, "rule 2: a cycle is over when its length is written");

@@ -83,6 +83,7 @@ pub(crate) fn variants() -> Vec<(Entry, Params)> {
                 Kind::Ratio => &["0", "0.5", "3"],
                 Kind::Count => &["0", "1", "7"],
                 Kind::Blocks => &["1b", "3b", "400b"],
+                Kind::Zones => &["1b", "3b", "400b", "bands"],
             };
             for other in others.iter().filter(|&&other| other != param.default) {
                 let mut params = defaults.clone();

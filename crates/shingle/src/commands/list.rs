@@ -1,7 +1,7 @@
 //! `shingle list`: what there is, from the registries themselves.
 
 use serde_json::{Value, json};
-use shingle_core::params::{Param, nearest};
+use shingle_core::params::{Param, Params, nearest};
 use shingle_core::policy::Zoning;
 use shingle_core::registry::Registry;
 use shingle_drive::registry::{DriveEntry, drives, ssds};
@@ -93,7 +93,7 @@ fn policies(registry: &Registry) -> Vec<Item> {
     entries
         .map(|entry| Item {
             name: entry.name.into(),
-            about: match entry.zoning {
+            about: match entry.zoning(&Params::new(entry.params)) {
                 Zoning::Bands => format!("{}; knows the bands", entry.about),
                 _ => entry.about.into(),
             },

@@ -1,0 +1,93 @@
+//! Clean blocks in LRU order, as SAC keeps them (§4.1). In that order the cold blocks are those at
+//! the tail, so that the price of any group from the tail on is known without looking at it.
+
+use crate::cdc::{Offer, Shared, Side};
+use crate::list::List;
+use crate::policy::{Access, Memory, Victims};
+use crate::slots::{Costs, Slots};
+use crate::units::{Nanos, Slot};
+
+/// The clean side of SAC.
+#[derive(Clone, Debug)]
+pub struct Recent {
+    list: List,
+    cold: u64,
+    group_blocks: u64,
+    /// Blocks of the group that have left.
+    left: u64,
+}
+
+impl Recent {
+    /// An empty side that offers `group_blocks` at a time.
+    #[must_use]
+    pub fn new(group_blocks: u64) -> Recent {
+        Recent { list: List::default(), cold: 0, group_blocks, left: 0 }
+    }
+}
+
+impl Side for Recent {
+    #[inline]
+    fn insert(&mut self, slot: Slot, cold: bool, _: &Access, shared: &mut Shared, _: &Slots) {
+        self.cold += u64::from(cold);
+        self.list.push_head(&mut shared.links, slot.0);
+    }
+
+    #[inline]
+    fn touch(&mut self, slot: Slot, was_cold: bool, _: &Access, shared: &mut Shared, _: &Slots) {
+        self.cold -= u64::from(was_cold);
+        self.list.to_head(&mut shared.links, slot.0);
+    }
+
+    #[inline]
+    fn remove(&mut self, slot: Slot, was_cold: bool, shared: &mut Shared, _: &Slots) {
+        self.cold -= u64::from(was_cold);
+        self.list.unlink(&mut shared.links, slot.0);
+    }
+
+    #[inline]
+    fn turned_cold(&mut self, _: Slot, _: &Slots) {
+        self.cold += 1;
+    }
+
+    fn offer(&mut self, _: bool, costs: &Costs, _: &mut Shared, _: &Slots) -> Option<Offer> {
+        let blocks = u64::from(self.list.len()).min(self.group_blocks);
+        let cold_blocks = self.cold.min(blocks);
+        let time = Nanos((blocks - cold_blocks) * costs.read.0);
+        (blocks > 0).then_some(Offer { time, cold_blocks })
+    }
+
+    fn begin(&mut self, _: &Shared, _: &Slots) {
+        self.left = 0;
+    }
+
+    fn evict(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) -> bool {
+        let (mut next, mut named) = (self.list.tail(), 0);
+        while let Some(slot) = next.map(Slot)
+            && named < want
+        {
+            next = shared.links.towards_head(slot.0);
+            if out.slots().evictable(slot) {
+                self.remove(slot, shared.recency.cold(slot), shared, out.slots());
+                shared.recency.forget(slot);
+                out.push(slot);
+                named += 1;
+            }
+        }
+        self.left += u64::from(named);
+        named > 0 && self.left < self.group_blocks && !self.list.is_empty()
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::default()
+    }
+
+    fn check(&self, shared: &Shared, slots: &Slots) {
+        self.list.check(&shared.links);
+        let mut cold = 0;
+        for slot in self.list.from_tail(&shared.links).map(Slot) {
+            assert!(!slots.dirty(slot), "a dirty slot among the clean ones");
+            cold += u64::from(shared.recency.cold(slot));
+        }
+        assert_eq!(cold, self.cold, "cold clean blocks were miscounted");
+    }
+}

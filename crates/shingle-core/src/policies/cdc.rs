@@ -1,0 +1,81 @@
+//! The comparator of SAC over orders that know nothing of shingling ("Generality of CDC", SAC §4.4):
+//! clean and dirty blocks are ordered apart, and whichever group costs less disk time for each block
+//! really released leaves.
+//!
+//! `lru+cdc` orders both by LRU, as `cdc` does unless told otherwise. `cdc` takes any two orders: `--set cdc.dirty=NAME`,
+//! `--set cdc.clean=NAME`. The paper leaves open what the worst dirty blocks of an order are; here
+//! they are those it names first, as many as a clean group has, priced by the zones they are in
+//! (Equation 5). A block that is written while clean, or cleaned in idle time, leaves one order and
+//! enters the other.
+//!
+//! The dirty blocks still leave in an order that scatters them over the disk. The comparator knows
+//! what that costs and turns to clean blocks, but cannot make it cheaper: choose `most+cdc` or `sac`
+//! for that.
+
+use crate::cdc::held::Held;
+use crate::cdc::{CLEAN_PART, COST, Cdc, Pair, WINDOW, group_blocks};
+use crate::order::Order;
+use crate::orders::lru::Lru;
+use crate::orders::{AnyOrder, NAMES};
+use crate::params::{Kind, Param, Params};
+use crate::policy::ZONE;
+use crate::slots::Slots;
+
+/// LRU on both sides.
+pub type LruCdc = Cdc<Lrus>;
+/// Any order on either side.
+pub type AnyCdc = Cdc<Any>;
+
+/// The sides of [`LruCdc`].
+#[derive(Clone, Debug)]
+pub struct Lrus;
+
+impl Pair for Lrus {
+    const NAME: &'static str = "lru+cdc";
+    const ABOUT: &'static str = "LRU for clean and for dirty blocks, balanced by cost (SAC §4.4)";
+    const PARAMS: &'static [Param] = &[ZONE, WINDOW, CLEAN_PART, COST];
+    type Clean = Held<Lru>;
+    type Dirty = Held<Lru>;
+
+    fn sides(params: &Params, slots: &Slots) -> (Held<Lru>, Held<Lru>) {
+        let group = group_blocks(params, slots);
+        let order = || Lru::new(params, slots);
+        (Held::clean(order(), group, slots), Held::dirty(order(), group, slots))
+    }
+}
+
+/// The sides of [`AnyCdc`].
+#[derive(Clone, Debug)]
+pub struct Any;
+
+impl Pair for Any {
+    const NAME: &'static str = "cdc";
+    const ABOUT: &'static str =
+        "any order for clean and any for dirty blocks, balanced by cost (SAC §4.4)";
+    const PARAMS: &'static [Param] = &[
+        ZONE,
+        WINDOW,
+        CLEAN_PART,
+        COST,
+        Param {
+            name: "dirty",
+            kind: Kind::Choice(NAMES),
+            default: "lru",
+            about: "the order of the dirty blocks",
+        },
+        Param {
+            name: "clean",
+            kind: Kind::Choice(NAMES),
+            default: "lru",
+            about: "the order of the clean blocks",
+        },
+    ];
+    type Clean = Held<AnyOrder>;
+    type Dirty = Held<AnyOrder>;
+
+    fn sides(params: &Params, slots: &Slots) -> (Self::Clean, Self::Dirty) {
+        let group = group_blocks(params, slots);
+        let order = |side| AnyOrder::named(params.choice(side), slots);
+        (Held::clean(order("clean"), group, slots), Held::dirty(order("dirty"), group, slots))
+    }
+}
