@@ -9,7 +9,7 @@
 use crate::list::{Links, List};
 use crate::order::Order;
 use crate::params::Params;
-use crate::policy::Access;
+use crate::policy::{Access, Memory};
 use crate::slots::Slots;
 use crate::units::{Slot, Zone};
 
@@ -62,6 +62,22 @@ impl<O: Order> Gated<O> {
         self.order.remove(slot, slots);
     }
 
+    /// `slot` passes now, whatever its zone.
+    pub fn release(&mut self, slot: Slot, slots: &Slots) {
+        self.unpark(slot, slots);
+    }
+
+    /// The slots from the coldest on, those left out that were refused since their zone closed.
+    pub fn coldest(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.order.coldest()
+    }
+
+    /// As [`Order::expect`].
+    #[inline]
+    pub fn expect(&self, slot: Slot) {
+        self.order.expect(slot);
+    }
+
     /// As [`Order::miss`].
     #[inline]
     pub fn miss(&mut self, access: &Access, slots: &Slots) {
@@ -104,6 +120,35 @@ impl<O: Order> Gated<O> {
         }
     }
 
+    /// The gate has changed, for `zones` it opened. Of all slots that `passes`, those of the highest
+    /// `rank` leave first from now on. Looks at every slot; not to be mixed with [`Gated::open`].
+    pub fn open_ranked(
+        &mut self,
+        zones: impl Iterator<Item = Zone>,
+        mut passes: impl FnMut(Slot) -> bool,
+        rank: impl Fn(Slot) -> u64,
+        slots: &Slots,
+    ) {
+        for zone in zones {
+            while let Some(slot) = self.parked[zone.index()].pop_tail(&mut self.links) {
+                self.is_parked[slot as usize] = false;
+                self.returning.push(Slot(slot));
+            }
+        }
+        while let Some(slot) = self.order.pop(slots) {
+            if passes(slot) {
+                self.returning.push(slot);
+            } else {
+                self.is_parked[slot.index()] = true;
+                self.parked[slots.zone(slot).index()].push_head(&mut self.links, slot.0);
+            }
+        }
+        self.returning.sort_unstable_by_key(|&slot| rank(slot));
+        for slot in self.returning.drain(..) {
+            self.order.restore(slot, slots);
+        }
+    }
+
     /// Takes the slots with tickets off the cold end of the order.
     fn collect_returned(&mut self, slots: &Slots) {
         while let Some(slot) = self.order.pop(slots) {
@@ -113,6 +158,29 @@ impl<O: Order> Gated<O> {
             }
             self.returning.push(slot);
         }
+    }
+
+    /// Memory taken.
+    pub fn memory(&self) -> Memory {
+        let by_slots = self.links.bytes()
+            + self.tickets.capacity() * size_of::<u64>()
+            + self.returning.capacity() * size_of::<Slot>()
+            + self.is_parked.capacity();
+        let by_zones = self.parked.capacity() * size_of::<List>();
+        self.order.memory() + Memory { by_slots, by_zones }
+    }
+
+    /// Panics if an invariant is broken.
+    pub fn check(&self, slots: &Slots) {
+        self.order.check(slots);
+        for (zone, parked) in self.parked.iter().enumerate() {
+            parked.check(&self.links);
+            for slot in parked.from_tail(&self.links).map(Slot) {
+                assert!(self.is_parked[slot.index()] && slots.zone(slot).index() == zone);
+            }
+        }
+        let parked: u32 = self.parked.iter().map(List::len).sum();
+        assert_eq!(parked as usize, self.is_parked.iter().filter(|&&parked| parked).count());
     }
 
     fn unpark(&mut self, slot: Slot, slots: &Slots) {

@@ -62,7 +62,7 @@ pub trait Order: Clone + Send + 'static {
 }
 
 /// For each block to be written in idle time, so many are looked at, from the coldest on.
-const LOOKED_AT: usize = 8;
+pub(crate) const LOOKED_AT: usize = 8;
 
 /// The policy that evicts by an order alone. In idle time it has the coldest dirty blocks written, so
 /// that those who leave next are clean.

@@ -19,6 +19,7 @@ policies! {
     most => most::Most,
     most_cdc => most_cdc::MostCdc,
     cdc => cdc::LruCdc | cdc::AnyCdc,
+    pore => pore::PoreBl | pore::PoreCf | pore::PorePf,
     sac => sac::Sac | sac::SacPd | sac::SacAd,
 }
 

@@ -11,20 +11,30 @@ use shingle_trace::{Mode, OpenOptions, Shape, Summary};
 /// A real trace from `SHINGLE_TRACES`, or from `shared/traces` beside the repository. They are not
 /// part of the project: without them this says so and tests pass.
 pub(crate) fn real(file: &str) -> Option<Trace> {
+    real_mode(file, Mode::ReadWrite)
+}
+
+/// As [`real`], only requests of `mode`.
+pub(crate) fn real_mode(file: &str, mode: Mode) -> Option<Trace> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     let path = std::env::var_os("SHINGLE_TRACES").map_or(beside, PathBuf::from).join(file);
     if !path.is_file() {
         println!("skipped: there is no {} (set SHINGLE_TRACES)", path.display());
         return None;
     }
-    Some(read(path.to_str().expect("the path is text")))
+    Some(read_mode(path.to_str().expect("the path is text"), mode))
 }
 
 /// A trace or workload, all of it.
 pub(crate) fn read(spec: &str) -> Trace {
+    read_mode(spec, Mode::ReadWrite)
+}
+
+fn read_mode(spec: &str, mode: Mode) -> Trace {
     let options = OpenOptions { seed: 1, ..OpenOptions::default() };
     let mut opened = shingle_trace::open(spec, &options).unwrap_or_else(|error| panic!("{error}"));
-    let requests = Shape::default().read(opened.source.as_mut(), &mut |_| {});
+    let shape = Shape { mode, ..Shape::default() };
+    let requests = shape.read(opened.source.as_mut(), &mut |_| {});
     let requests = requests.unwrap_or_else(|error| panic!("{error}"));
     let summary = Summary::of(&requests);
     Trace { name: opened.name, requests, summary }

@@ -1,0 +1,383 @@
+//! PORE (Wang et al., MSST 2017, §IV): an order of any kind, of whose dirty blocks only those in open
+//! zones may leave. Clean blocks are never held back. Fewer zones at a time means that a cleaning
+//! finds more blocks of its band in the buffer; within the open zones the coldest still leave first.
+//!
+//! The zones are divided into open and forbidden ones when the cache is first full (before that all
+//! are open), and again whenever one period of dirty blocks has been written into the cache (§IV-B.3).
+//! Zones open in the order of a scheme until their dirty blocks in the cache make up a period
+//! (§IV-C.1). The schemes (§IV-C.3): coverage first, popularity first, and both in balance.
+//!
+//! What the paper leaves open: a dirty block written into the cache is one that was not there dirty
+//! before; if nothing may leave, zones are divided at once; zones of equal rank open the fuller one
+//! first, then by address; a disk without a buffer is divided every zone of blocks.
+//!
+//! | option | paper | prototype |
+//! |---|---|---|
+//! | `history` | accesses of the last period | `forever`: see `history.rs` |
+//! | `division` | ranks are compared exactly; the coldest of the open blocks leave first | ranks are whole thousandths, of equal ones the higher address first; blocks that are open when a period begins leave hottest first, because it rebuilds its list backwards |
+//!
+//! Not for caches smaller than a few periods: then all of the cache is open, and PORE is its base.
+
+pub mod history;
+pub mod region;
+
+use core::cmp::Ordering;
+use core::marker::PhantomData;
+
+use crate::gated::Gated;
+use crate::order::LOOKED_AT;
+use crate::orders::{AnyOrder, BASE};
+use crate::params::{Kind, Param, Params};
+use crate::policy::{Access, Admission, Memory, Policy, Victims, ZONE, Zoning};
+use crate::slots::Slots;
+use crate::units::Slot;
+
+use history::History;
+use region::{Record, Region};
+
+/// PORE as the paper prefers it: balanced.
+pub type PoreBl = Pore<Balanced>;
+/// PORE, coverage first.
+pub type PoreCf = Pore<CoverageFirst>;
+/// PORE, popularity first.
+pub type PorePf = Pore<PopularityFirst>;
+
+/// Which zones open first (§IV-C.3).
+pub trait Scheme: Clone + Send + 'static {
+    /// Name of the policy.
+    const NAME: &'static str;
+    /// One line, with the source.
+    const ABOUT: &'static str;
+
+    /// The zone that opens first is less.
+    fn compare(a: &Record, b: &Record) -> Ordering;
+    /// The rank as the prototype computes it, the lowest first.
+    fn thousandths(record: &Record) -> u64;
+}
+
+/// CF: the highest coverage rate, dirty blocks ÷ size of the zone.
+#[derive(Clone, Debug)]
+pub struct CoverageFirst;
+
+impl Scheme for CoverageFirst {
+    const NAME: &'static str = "pore-cf";
+    const ABOUT: &'static str = "dirty blocks leave from the fullest zones only (PORE §IV, CF)";
+
+    fn compare(a: &Record, b: &Record) -> Ordering {
+        (b.blocks * a.size).cmp(&(a.blocks * b.size))
+    }
+
+    fn thousandths(record: &Record) -> u64 {
+        u64::MAX - record.blocks
+    }
+}
+
+/// PF: the fewest accesses for each block.
+#[derive(Clone, Debug)]
+pub struct PopularityFirst;
+
+impl Scheme for PopularityFirst {
+    const NAME: &'static str = "pore-pf";
+    const ABOUT: &'static str = "dirty blocks leave from the coldest zones only (PORE §IV, PF)";
+
+    fn compare(a: &Record, b: &Record) -> Ordering {
+        (a.uses * b.blocks).cmp(&(b.uses * a.blocks))
+    }
+
+    fn thousandths(record: &Record) -> u64 {
+        record.uses * 1000 / record.blocks
+    }
+}
+
+/// BL: the fewest accesses for each block, divided by the coverage rate.
+#[derive(Clone, Debug)]
+pub struct Balanced;
+
+impl Scheme for Balanced {
+    const NAME: &'static str = "pore";
+    const ABOUT: &'static str =
+        "dirty blocks leave from cold and full zones only, over any order (PORE §IV, BL)";
+
+    fn compare(a: &Record, b: &Record) -> Ordering {
+        // uses / blocks / (blocks / size), multiplied out
+        let product = |a: &Record, b: &Record| {
+            u128::from(a.uses * a.size).saturating_mul(u128::from(b.blocks * b.blocks))
+        };
+        product(a, b).cmp(&product(b, a))
+    }
+
+    fn thousandths(record: &Record) -> u64 {
+        record.uses * 1000 / record.blocks * 1000 / record.blocks
+    }
+}
+
+/// An order behind the gate, and the region that is open.
+#[derive(Clone, Debug)]
+pub struct Pore<S> {
+    order: Gated<AnyOrder>,
+    region: Region,
+    /// With `history=forever`.
+    history: Option<History>,
+    /// With `division=prototype`: when each slot was used last. Otherwise empty.
+    used_at: Vec<u64>,
+    now: u64,
+    period_blocks: u64,
+    /// Dirty blocks written into the cache since the last division.
+    written: u64,
+    /// Something came or left since the last division.
+    moved: bool,
+    scheme: PhantomData<S>,
+}
+
+impl<S: Scheme> Pore<S> {
+    /// `slot` has become dirty.
+    fn joined(&mut self, slot: Slot, slots: &Slots) {
+        let zone = slots.zone(slot);
+        self.region.add_dirty(zone);
+        match &mut self.history {
+            None => self.region.add_record(zone, 0),
+            Some(history) => {
+                if let Some(uses) = history.came(slot, slots.block(slot)) {
+                    self.region.add_record(zone, uses);
+                }
+            }
+        }
+    }
+
+    /// The dirty `slot` turns clean or is trimmed.
+    fn parted(&mut self, slot: Slot, slots: &Slots) {
+        let zone = slots.zone(slot);
+        self.region.remove_dirty(zone);
+        let uses = self.history.as_mut().map_or(0, |history| history.forget(slot));
+        self.region.remove_record(zone, uses);
+    }
+
+    /// The dirty `slot` leaves the cache.
+    fn evicted(&mut self, slot: Slot, slots: &Slots) {
+        let zone = slots.zone(slot);
+        self.region.remove_dirty(zone);
+        let forgotten = match &mut self.history {
+            None => Some(0),
+            Some(history) => history.left(slot, slots.block(slot), zone),
+        };
+        if let Some(uses) = forgotten {
+            self.region.remove_record(zone, uses);
+        }
+    }
+
+    fn used(&mut self, slot: Slot, slots: &Slots) {
+        self.now += 1;
+        if let Some(at) = self.used_at.get_mut(slot.index()) {
+            *at = self.now;
+        }
+        if slots.dirty(slot) {
+            self.region.used(slots.zone(slot));
+            if let Some(history) = &mut self.history {
+                history.used(slot, self.now);
+            }
+        }
+    }
+
+    /// Begins a period (§IV-C.1).
+    fn divide(&mut self, slots: &Slots) {
+        (self.written, self.moved) = (0, false);
+        if self.used_at.is_empty() {
+            self.region.divide(self.period_blocks, slots, |a, b| {
+                let fuller = b.dirty.cmp(&a.dirty);
+                S::compare(&a.record, &b.record).then(fuller).then(a.zone.cmp(&b.zone))
+            });
+        } else {
+            self.region.divide(self.period_blocks, slots, |a, b| {
+                let ranks = S::thousandths(&a.record).cmp(&S::thousandths(&b.record));
+                ranks.then(b.zone.cmp(&a.zone))
+            });
+        }
+        self.opened(slots);
+        let region = &mut self.region;
+        match &mut self.history {
+            None => region.begin_records(),
+            Some(history) => history.drop_gone(|zone, uses| region.remove_record(zone, uses)),
+        }
+    }
+
+    /// Tells the gate which zones have been opened.
+    fn opened(&mut self, slots: &Slots) {
+        let Pore { order, region, used_at, .. } = self;
+        if used_at.is_empty() {
+            order.open(region.opened(), slots);
+        } else {
+            let passes = |slot| passes(slot, region, slots);
+            order.open_ranked(region.opened(), passes, |slot| used_at[slot.index()], slots);
+        }
+    }
+
+    /// The coldest slot that may leave. If there is none, zones are divided at once; if that does
+    /// not help, because all that is open is in use, everything opens until the next division.
+    fn pop(&mut self, slots: &Slots) -> Option<Slot> {
+        let mut slot = self.pop_open(slots);
+        if slot.is_none() && self.moved && !self.region.all_open() {
+            self.divide(slots);
+            slot = self.pop_open(slots);
+        }
+        if slot.is_none() && !self.region.all_open() {
+            self.region.open_all();
+            self.opened(slots);
+            slot = self.pop_open(slots);
+        }
+        slot
+    }
+
+    fn pop_open(&mut self, slots: &Slots) -> Option<Slot> {
+        let Pore { order, region, .. } = self;
+        order.pop(slots, |slot| passes(slot, region, slots))
+    }
+}
+
+/// Whether `slot` may leave (§IV-B.1).
+fn passes(slot: Slot, region: &Region, slots: &Slots) -> bool {
+    !slots.dirty(slot) || region.is_open(slots.zone(slot))
+}
+
+impl<S: Scheme> Policy for Pore<S> {
+    const NAME: &'static str = S::NAME;
+    const ABOUT: &'static str = S::ABOUT;
+    const ZONING: Zoning = Zoning::Fixed;
+    const PARAMS: &'static [Param] = &[
+        BASE,
+        Param { default: "20MiB", about: "size of a zone (PORE §V-E: 20 MB), or bands", ..ZONE },
+        Param {
+            name: "period",
+            kind: Kind::Ratio,
+            default: "1",
+            about: "dirty blocks written into the cache between two divisions, in buffer sizes \
+                    (PORE §IV-B.3)",
+        },
+        Param {
+            name: "history",
+            kind: Kind::Choice(&["period", "forever"]),
+            default: "period",
+            about: "accesses that make a zone popular: those of the last period (paper), or of \
+                    each block for as long as the prototype remembers it",
+        },
+        Param {
+            name: "division",
+            kind: Kind::Choice(&["paper", "prototype"]),
+            default: "paper",
+            about: "exact ranks, coldest open blocks first (paper), or ranks in whole thousandths, \
+                    and hottest first of those open when the period begins (prototype)",
+        },
+    ];
+
+    fn new(params: &Params, slots: &Slots) -> Self {
+        let capacity = slots.capacity() as usize;
+        let buffer = match slots.drive().buffer_blocks {
+            0 => slots.zones().largest(),
+            blocks => blocks,
+        };
+        let period_blocks = (buffer * params.thousandths("period") / 1000).max(1);
+        let forever = params.choice("history") == "forever";
+        let prototype = params.choice("division") == "prototype";
+        Pore {
+            order: Gated::new(params, slots),
+            region: Region::new(slots.zones().count()),
+            history: forever.then(|| History::new(capacity, period_blocks)),
+            used_at: vec![0; if prototype { capacity } else { 0 }],
+            now: 0,
+            period_blocks,
+            written: 0,
+            moved: true,
+            scheme: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn admit(&mut self, access: &Access, slots: &Slots) -> Admission {
+        self.order.miss(access, slots);
+        Admission::Fill
+    }
+
+    #[inline]
+    fn on_hit(&mut self, slot: Slot, access: &Access, slots: &Slots) {
+        self.used(slot, slots);
+        self.order.touch(slot, access, slots);
+    }
+
+    fn on_insert(&mut self, slot: Slot, access: &Access, slots: &Slots) {
+        self.moved = true;
+        if slots.dirty(slot) {
+            self.joined(slot, slots);
+            // What was dirty before comes back from its way out.
+            self.written += u64::from(!access.was_dirty);
+        }
+        self.used(slot, slots);
+        self.order.insert(slot, access, slots);
+    }
+
+    fn on_remove(&mut self, slot: Slot, slots: &Slots) {
+        self.moved = true;
+        if slots.dirty(slot) {
+            self.parted(slot, slots);
+        }
+        self.order.remove(slot, slots);
+    }
+
+    fn on_dirty(&mut self, slot: Slot, slots: &Slots) {
+        self.moved = true;
+        self.written += 1;
+        self.joined(slot, slots);
+    }
+
+    fn on_clean(&mut self, slot: Slot, slots: &Slots) {
+        self.moved = true;
+        self.parted(slot, slots);
+        self.order.release(slot, slots);
+    }
+
+    fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
+        let slots = out.slots();
+        let full = slots.dirty_blocks() + slots.clean_blocks() == slots.capacity();
+        let due = if self.region.divided() { self.written >= self.period_blocks } else { full };
+        if due {
+            self.divide(slots);
+        }
+        for _ in 0..want {
+            let slot =
+                if out.is_empty() { self.pop(out.slots()) } else { self.pop_open(out.slots()) };
+            let Some(slot) = slot else { return };
+            self.moved = true;
+            if out.slots().dirty(slot) {
+                self.evicted(slot, out.slots());
+            }
+            out.push(slot);
+        }
+    }
+
+    fn destage(&mut self, want: u32, out: &mut Victims) {
+        for slot in self.order.coldest().take(want as usize * LOOKED_AT) {
+            let slots = out.slots();
+            if out.len() == want {
+                return;
+            }
+            let zone_open = self.region.is_open(slots.zone(slot));
+            if slots.evictable(slot) && slots.dirty(slot) && zone_open {
+                out.push(slot);
+            }
+        }
+    }
+
+    #[inline]
+    fn expect(&self, slot: Slot) {
+        self.order.expect(slot);
+    }
+
+    fn memory(&self) -> Memory {
+        let history = self.history.as_ref().map_or(0, History::bytes);
+        let by_slots = history + self.used_at.capacity() * size_of::<u64>();
+        self.order.memory() + Memory { by_slots, by_zones: self.region.bytes() }
+    }
+
+    fn check(&self, slots: &Slots) {
+        self.order.check(slots);
+        self.region.check(self.history.is_some());
+    }
+}

@@ -1,0 +1,199 @@
+//! The open region: what is known of each zone, and which zones are open.
+
+use core::cmp::Ordering;
+
+use crate::slots::Slots;
+use crate::units::Zone;
+
+/// What a scheme ranks a zone by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// Accesses to dirty blocks of the zone.
+    pub uses: u64,
+    /// Dirty blocks that stand in the record, at least one: those in the cache, and, with a history
+    /// that remembers them, some that have left.
+    pub blocks: u64,
+    /// Blocks in the zone.
+    pub size: u64,
+}
+
+/// A zone that may be opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// The zone.
+    pub zone: Zone,
+    /// Its dirty blocks in the cache.
+    pub dirty: u64,
+    /// What it is ranked by.
+    pub record: Record,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct ZoneState {
+    uses: u64,
+    /// `uses` are those since this many times records have begun anew; older ones count nothing.
+    since: u32,
+    blocks: u32,
+    dirty: u32,
+    /// The division that opened the zone last; 0 if none did.
+    opened: u32,
+    /// Its place among the candidates.
+    place: u32,
+}
+
+/// All zones, and those that have a record.
+#[derive(Clone, Debug)]
+pub struct Region {
+    zones: Vec<ZoneState>,
+    /// Zones whose record has blocks. Once zones have been opened, those come first.
+    candidates: Vec<Zone>,
+    /// How many of them have just been opened.
+    opened: usize,
+    divisions: u32,
+    all_open: bool,
+    begun: u32,
+}
+
+impl Region {
+    /// `zones` zones, all open.
+    #[must_use]
+    pub fn new(zones: usize) -> Region {
+        Region {
+            zones: vec![ZoneState::default(); zones],
+            candidates: Vec::with_capacity(zones),
+            opened: 0,
+            divisions: 0,
+            all_open: true,
+            begun: 0,
+        }
+    }
+
+    /// Whether dirty blocks of `zone` may leave.
+    #[must_use]
+    #[inline]
+    pub fn is_open(&self, zone: Zone) -> bool {
+        self.all_open || self.zones[zone.index()].opened == self.divisions
+    }
+
+    /// Whether no zone is forbidden.
+    #[must_use]
+    pub fn all_open(&self) -> bool {
+        self.all_open
+    }
+
+    /// Whether there has been a division.
+    #[must_use]
+    pub fn divided(&self) -> bool {
+        self.divisions > 0
+    }
+
+    /// A block of `zone` has become dirty.
+    pub fn add_dirty(&mut self, zone: Zone) {
+        self.zones[zone.index()].dirty += 1;
+    }
+
+    /// A dirty block of `zone` has left, or turned clean.
+    pub fn remove_dirty(&mut self, zone: Zone) {
+        self.zones[zone.index()].dirty -= 1;
+    }
+
+    /// The record of `zone` has one block more, with so many accesses.
+    pub fn add_record(&mut self, zone: Zone, uses: u64) {
+        let state = &mut self.zones[zone.index()];
+        state.uses += uses;
+        state.blocks += 1;
+        if state.blocks == 1 {
+            state.place = self.candidates.len() as u32;
+            self.candidates.push(zone);
+        }
+    }
+
+    /// The record of `zone` has one block and so many accesses less.
+    pub fn remove_record(&mut self, zone: Zone, uses: u64) {
+        let state = &mut self.zones[zone.index()];
+        state.uses -= uses;
+        state.blocks -= 1;
+        if state.blocks == 0 {
+            let place = state.place as usize;
+            self.candidates.swap_remove(place);
+            if let Some(moved) = self.candidates.get(place) {
+                self.zones[moved.index()].place = place as u32;
+            }
+        }
+    }
+
+    /// A dirty block of `zone` was used.
+    #[inline]
+    pub fn used(&mut self, zone: Zone) {
+        let state = &mut self.zones[zone.index()];
+        if state.since != self.begun {
+            (state.since, state.uses) = (self.begun, 0);
+        }
+        state.uses += 1;
+    }
+
+    /// Forgets the accesses so far.
+    pub fn begin_records(&mut self) {
+        self.begun += 1;
+    }
+
+    /// Opens zones in `order` until their dirty blocks in the cache make up `period_blocks`; the
+    /// others close. Sorts the candidates: once a period.
+    pub fn divide(
+        &mut self,
+        period_blocks: u64,
+        slots: &Slots,
+        order: impl Fn(&Candidate, &Candidate) -> Ordering,
+    ) {
+        let (zones, begun, map) = (&self.zones, self.begun, slots.zones());
+        let candidate = |zone: Zone| {
+            let state = &zones[zone.index()];
+            let uses = if state.since == begun { state.uses } else { 0 };
+            let (blocks, size) = (u64::from(state.blocks), map.blocks(zone));
+            Candidate { zone, dirty: u64::from(state.dirty), record: Record { uses, blocks, size } }
+        };
+        self.candidates.sort_unstable_by(|&a, &b| order(&candidate(a), &candidate(b)));
+        self.divisions += 1;
+        (self.opened, self.all_open) = (0, false);
+        let mut total = 0;
+        for (place, zone) in self.candidates.iter().enumerate() {
+            let state = &mut self.zones[zone.index()];
+            state.place = place as u32;
+            if total < period_blocks {
+                total += u64::from(state.dirty);
+                state.opened = self.divisions;
+                self.opened += 1;
+            }
+        }
+    }
+
+    /// The zones that have just been opened, by [`Region::divide`] or [`Region::open_all`].
+    pub fn opened(&self) -> impl Iterator<Item = Zone> + '_ {
+        self.candidates[..self.opened].iter().copied()
+    }
+
+    /// Opens every zone until the next division.
+    pub fn open_all(&mut self) {
+        self.all_open = true;
+        self.opened = self.candidates.len();
+    }
+
+    /// Bytes of memory taken.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.zones.capacity() * size_of::<ZoneState>()
+            + self.candidates.capacity() * size_of::<Zone>()
+    }
+
+    /// Panics if an invariant is broken. With `remembers`, blocks that left may stand in records.
+    pub fn check(&self, remembers: bool) {
+        for (place, zone) in self.candidates.iter().enumerate() {
+            assert_eq!(self.zones[zone.index()].place as usize, place);
+        }
+        let recorded = self.zones.iter().filter(|state| state.blocks > 0).count();
+        assert_eq!(recorded, self.candidates.len());
+        for state in &self.zones {
+            assert!(state.blocks == state.dirty || remembers && state.blocks > state.dirty);
+        }
+    }
+}
