@@ -107,8 +107,8 @@ impl List {
         self.len += 1;
     }
 
-    /// Adds `member`, which is on no list of the pool, beside `place`, which is on this list: on its
-    /// tail side.
+    /// Adds `member`, which is on no list of the pool, on the tail side of `place`, which is on
+    /// this one.
     pub fn push_behind(&mut self, links: &mut Links, member: u32, place: u32) {
         let behind = core::mem::replace(&mut links.links[place as usize].1, member);
         links.links[member as usize] = (place, behind);

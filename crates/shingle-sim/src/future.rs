@@ -1,6 +1,6 @@
 //! When each block is used next, for policies that want to know
-//! ([`shingle_core::policy::Policy::wants_future`]). The trace is in memory, so it can be read ahead
-//! of time.
+//! ([`shingle_core::policy::Policy::wants_future`]). The trace is in memory, so it can be read
+//! ahead of time.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! MIN (Belady, IBM Systems Journal 5(2), 1966): the block used again furthest in the future leaves.
-//! Nobody can do better in hits, so this is no policy for a store but a bound for all others; only
-//! a simulator, which has read the trace, can tell when a block is used next
+//! MIN (Belady, IBM Systems Journal 5(2), 1966): the block used again furthest in the future
+//! leaves. Nobody can do better in hits, so this is no policy for a store but a bound for all
+//! others; only a simulator, which has read the trace, can tell when a block is used next
 //! ([`Access::next_use`]).
 //!
 //! The bound is for caches into which every block enters, as it does under the other orders: a

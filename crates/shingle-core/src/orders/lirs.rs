@@ -8,7 +8,8 @@
 //! As in the paper, blocks become LIR until there are enough of them. Beyond the paper: room is
 //! taken for a limited number of HIR blocks that are not cached (`ghosts`; the one that left first
 //! is forgotten), and Lhirs is at least a block. When all HIR blocks are in use or held back, the
-//! LIR block unused for longest leaves, and is not remembered.
+//! LIR block unused for longest leaves, and is not remembered. So does it when an eviction asks for
+//! more victims than there are HIR blocks: with `cache.batch`, raise `lirs.hirs`.
 
 use crate::ghosts::Ghosts;
 use crate::list::{Links, List};

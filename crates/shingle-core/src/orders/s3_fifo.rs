@@ -1,13 +1,13 @@
-//! S3-FIFO (Yang, Zhang, Qiu, Yue and Rashmi, SOSP 2023, Algorithm 1): new blocks enter a small FIFO
-//! queue; most of them are never used again and leave it soon, remembered by name in a ghost queue
-//! as long as the main one. What was used more than once while in the small queue goes on to the
-//! main queue, as does what comes back while it is remembered. The main queue spares a block once
-//! for each of its uses, of which up to three count.
+//! S3-FIFO (Yang, Zhang, Qiu, Yue and Rashmi, SOSP 2023, Algorithm 1): new blocks enter a small
+//! FIFO queue; most of them are never used again and leave it soon, remembered by name in a ghost
+//! queue as long as the main one. What was used more than once while in the small queue goes on to
+//! the main queue, as does what comes back while it is remembered. The main queue spares a block
+//! once for each of its uses, of which up to three count.
 //!
-//! Where Algorithm 1 leaves room: a block loses its count when it moves to the main queue, as in the
-//! authors' simulator, and the main queue is full when it holds more than its share. One departure: `pop` names one
-//! block, so when a block that moved on pushed another out of the main queue, that is the victim,
-//! where EVICTS would go on until the small queue gave one as well.
+//! Where Algorithm 1 leaves room: a block loses its count when it moves to the main queue, as in
+//! the authors' simulator, and the main queue is full when it holds more than its share. One
+//! departure: `pop` names one block, so when a block that moved on pushed another out of the main
+//! queue, that is the victim, where EVICTS would go on until the small queue gave one as well.
 
 use crate::ghosts::Ghosts;
 use crate::list::{Links, List};

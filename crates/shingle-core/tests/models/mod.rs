@@ -1,5 +1,5 @@
-//! Each order once more, from its paper's pseudo-code alone: vectors that are searched, newest first,
-//! and no thought of speed. A cache of blocks that are all clean and never in use.
+//! Each order once more, from its paper's pseudo-code alone: vectors that are searched, newest
+//! first, and no thought of speed. A cache of blocks that are all clean and never in use.
 
 use std::collections::BTreeMap;
 
