@@ -12,6 +12,7 @@
 pub mod error;
 pub mod format;
 pub mod input;
+pub mod papers;
 pub mod shape;
 pub mod source;
 pub mod summary;

@@ -86,8 +86,18 @@ pub(crate) struct Values(Vec<(&'static str, Value)>);
 impl Values {
     /// The defaults, but for what `key=value&…` says.
     pub(super) fn parse(workload: &Workload, pairs: &str) -> Result<Values, Problem> {
+        Values::of(workload.parameters(), workload.name, pairs)
+    }
+
+    /// Of `parameters`, which belong to `whose`.
+    pub(crate) fn of<'a>(
+        parameters: impl Iterator<Item = &'a Parameter>,
+        whose: &str,
+        pairs: &str,
+    ) -> Result<Values, Problem> {
+        let parameters: Vec<&Parameter> = parameters.collect();
         let mut values = Values(Vec::new());
-        for parameter in workload.parameters() {
+        for parameter in &parameters {
             values.0.push((parameter.name, value(parameter, parameter.default)?));
         }
         for pair in pairs.split('&').filter(|pair| !pair.is_empty()) {
@@ -95,8 +105,13 @@ impl Values {
                 let pair = shown(pair.as_bytes());
                 Problem::usage(format!("{pair} has no value: write theta=VALUE, joined with &"))
             })?;
-            let parameter = workload.parameters().find(|p| p.name == name);
-            let Some(parameter) = parameter else { return Err(unknown(workload, name)) };
+            let Some(parameter) = parameters.iter().find(|p| p.name == name) else {
+                let names = nearest(name, parameters.iter().map(|p| p.name));
+                let (name, names) = (shown(name.as_bytes()), names.join(", "));
+                return Err(Problem::usage(format!(
+                    "{whose} has no parameter {name}; it takes {names}"
+                )));
+            };
             let value = value(parameter, text)?;
             for slot in values.0.iter_mut().filter(|slot| slot.0 == name) {
                 slot.1 = value;
@@ -133,12 +148,6 @@ impl Values {
     pub(super) fn share(&self, name: &str) -> Share {
         Share::of(self.number(name))
     }
-}
-
-fn unknown(workload: &Workload, name: &str) -> Problem {
-    let names = nearest(name, workload.parameters().map(|p| p.name));
-    let (workload, name) = (workload.name, shown(name.as_bytes()));
-    Problem::usage(format!("{workload} has no parameter {name}; it takes {}", names.join(", ")))
 }
 
 fn value(parameter: &Parameter, text: &str) -> Result<Value, Problem> {

@@ -180,12 +180,8 @@ fn default(name: &str) -> f64 {
     parameter.default.parse().expect("a default is a number")
 }
 
-/// The free parameters of a volume.
-pub(crate) fn parameters(volume: &Volume) -> impl Iterator<Item = &'static Parameter> {
-    ALL.iter().filter(move |(_, open)| open(volume)).map(|(parameter, _)| parameter)
-}
-
-/// Those that any of the volumes has.
-pub(crate) fn parameters_of_any(volumes: &[&Volume]) -> impl Iterator<Item = &'static Parameter> {
-    ALL.iter().filter(|(_, open)| volumes.iter().any(|v| open(v))).map(|(parameter, _)| parameter)
+/// The free parameters that any of the volumes has.
+pub(crate) fn parameters(volumes: &[&Volume]) -> Vec<Parameter> {
+    let open = ALL.iter().filter(|(_, open)| volumes.iter().any(|volume| open(volume)));
+    open.map(|(parameter, _)| *parameter).collect()
 }

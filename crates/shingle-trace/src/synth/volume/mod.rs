@@ -30,7 +30,7 @@ use super::rng::{Rng, Seed};
 use super::{Access, Pattern, Workload};
 use crate::error::Problem;
 use crate::volumes::{VOLUMES, Volume, named};
-pub(crate) use free::{Free, parameters, parameters_of_any};
+pub(crate) use free::{Free, parameters};
 use plan::Part;
 pub(crate) use plan::Plan;
 
@@ -63,7 +63,7 @@ fn own(volume: &'static Volume) -> Vec<Parameter> {
         about: "requests a second, on average, idle time included; the default makes a week of all",
         kind: Kind::Number(0.001, 1e7),
     };
-    parameters(volume).copied().chain([length, rate]).collect()
+    parameters(&[volume]).into_iter().chain([length, rate]).collect()
 }
 
 fn make(values: &Values, seed: Seed) -> Result<Box<dyn Pattern>, Problem> {

@@ -1,0 +1,151 @@
+//! Traces shuffled into one: each keeps its order, and any way to interleave them is as likely as
+//! any other.
+//!
+//! The next access comes from a trace with a chance of what remains of it. A tree of sums over the
+//! traces finds it in log₂ of their number.
+
+use super::blocks::Blocks;
+use crate::synth::rng::Rng;
+
+/// Accesses fetched from a trace at a time: few enough for all traces to stay in a near cache.
+const FETCHED: usize = 64;
+
+/// Several traces, shifted and shuffled.
+pub struct Merge {
+    inputs: Vec<Input>,
+    /// What remains: of input i at `leaves` + i, and at each node of the two below it.
+    sums: Vec<u64>,
+    leaves: usize,
+    rng: Rng,
+}
+
+struct Input {
+    blocks: Box<dyn Blocks>,
+    /// Added to a packed access.
+    shift: u64,
+    fetched: Vec<u64>,
+    at: usize,
+}
+
+impl Merge {
+    /// Shuffles `inputs`, each shifted up by so many blocks.
+    pub(super) fn new(
+        inputs: impl IntoIterator<Item = (Box<dyn Blocks>, u64)>,
+        rng: Rng,
+    ) -> Merge {
+        let inputs: Vec<Input> = inputs
+            .into_iter()
+            .map(|(blocks, shift)| {
+                let fetched = Vec::with_capacity(FETCHED);
+                Input { blocks, shift: shift << 1, fetched, at: 0 }
+            })
+            .collect();
+        let leaves = inputs.len().next_power_of_two();
+        let mut sums = vec![0; 2 * leaves];
+        for (sum, input) in sums[leaves..].iter_mut().zip(&inputs) {
+            *sum = input.blocks.remaining();
+        }
+        for node in (1..leaves).rev() {
+            sums[node] = sums[2 * node] + sums[2 * node + 1];
+        }
+        Merge { inputs, sums, leaves, rng }
+    }
+
+    fn next(&mut self) -> u64 {
+        let mut drawn = self.rng.below(self.sums[1]);
+        let mut node = 1;
+        self.sums[1] -= 1;
+        while node < self.leaves {
+            node *= 2;
+            let left = self.sums[node];
+            if drawn >= left {
+                drawn -= left;
+                node += 1;
+            }
+            self.sums[node] -= 1;
+        }
+        self.inputs[node - self.leaves].next()
+    }
+}
+
+impl Input {
+    fn next(&mut self) -> u64 {
+        if self.at == self.fetched.len() {
+            self.fetched.clear();
+            self.blocks.take(FETCHED, &mut self.fetched);
+            self.at = 0;
+        }
+        self.at += 1;
+        self.fetched[self.at - 1] + self.shift
+    }
+}
+
+impl Blocks for Merge {
+    fn remaining(&self) -> u64 {
+        self.sums[1]
+    }
+
+    fn take(&mut self, count: usize, out: &mut Vec<u64>) {
+        for _ in 0..self.remaining().min(count as u64) {
+            let access = self.next();
+            out.push(access);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::super::blocks::{Volume, packed};
+    use super::*;
+    use crate::synth::rng::Seed;
+
+    fn merged(traces: &[Vec<u64>], seed: u64) -> Vec<u64> {
+        let input = |(number, trace): (usize, &Vec<u64>)| {
+            (Volume::recorded(trace.clone()).replay(), 1_000 * number as u64)
+        };
+        let rng = Seed { seed, workload: "test" }.stream("merge");
+        let mut merge = Merge::new(traces.iter().enumerate().map(input), rng);
+        let mut out = Vec::new();
+        while merge.remaining() > 0 {
+            merge.take(7, &mut out);
+        }
+        out
+    }
+
+    proptest! {
+        /// To the end, every access of every trace comes once, shifted and in its order.
+        #[test]
+        fn nothing_is_lost_or_reordered(
+            traces in prop::collection::vec(
+                prop::collection::vec((0..1_000_u64, any::<bool>()), 0..200), 1..6),
+            seed in any::<u64>(),
+        ) {
+            let traces: Vec<Vec<u64>> = traces
+                .iter()
+                .map(|trace| trace.iter().map(|&(block, write)| packed(block, write)).collect())
+                .collect();
+            let mut parts = vec![Vec::new(); traces.len()];
+            for access in merged(&traces, seed) {
+                let number = (access >> 1) / 1_000;
+                parts[number as usize].push(access - (number * 1_000 << 1));
+            }
+            prop_assert_eq!(parts, traces);
+        }
+    }
+
+    /// Two traces of two accesses make six orders, each as often as any other.
+    #[test]
+    fn every_order_is_as_likely() {
+        let traces = [vec![0, 0], vec![0, 0]];
+        let mut orders = BTreeMap::new();
+        for seed in 0..6_000 {
+            *orders.entry(merged(&traces, seed)).or_insert(0_u32) += 1;
+        }
+        assert_eq!(orders.len(), 6);
+        assert!(orders.values().all(|count| (880..1_120).contains(count)), "{orders:?}");
+    }
+}

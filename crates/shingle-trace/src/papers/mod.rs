@@ -1,0 +1,290 @@
+//! What the papers replay: their volumes, and the two large traces made of them.
+//!
+//! ```text
+//! long  18 × (src1_2 prn_0 ts_0 wdev_0 mds_0 stg_0 hm_0 web_0 usr_0 rsrch_0), all shuffled   SAC §6.1
+//! mix   16 × (the same without rsrch_0, shuffled), shuffled                                  PORE §V-G
+//! ```
+//!
+//! Each copy is the same sequence at other addresses. A volume comes from a trace, if the user has
+//! them, or is generated from published figures ([`crate::volumes`]). Nothing is held but what a
+//! caller asks for: `long` has 1.48 billion accesses.
+//!
+//! ```
+//! use shingle_trace::papers::{Papers, Trace};
+//! use shingle_trace::Mode;
+//!
+//! let papers = Papers::generated(1, &[("zone-skew", "6")])?;
+//! let packed = papers.read(Trace::Long { copies: 2 }, Mode::Write, 10_000)?;
+//! assert_eq!(packed.figures().writes, 10_000);
+//! # Ok::<(), shingle_trace::TraceError>(())
+//! ```
+
+mod blocks;
+mod merge;
+mod traces;
+
+pub use blocks::{Blocks, Volume, packed};
+pub use merge::Merge;
+
+use std::path::Path;
+
+use shingle_core::params::nearest;
+use shingle_core::units::Op;
+
+use crate::error::{Problem, TraceError, shown};
+use crate::shape::Mode;
+use crate::source::BATCH_REQUESTS;
+use crate::summary::Touched;
+use crate::synth::parameters::{Parameter, Values};
+use crate::synth::rng::Seed;
+use crate::synth::volume::{Free, Plan, parameters};
+use crate::volumes::{self, VOLUMES};
+use crate::zones::ZONE_BLOCKS;
+use crate::{Kind, Place};
+use traces::Traces;
+
+/// The volumes of SAC's *long* (Table 4), those of PORE's *mix* (Table I) first.
+pub const LONG: [&str; 10] = [
+    "src1_2", "prn_0", "ts_0", "wdev_0", "mds_0", "stg_0", "hm_0", "web_0", "usr_0", "rsrch_0",
+];
+
+/// The volumes of PORE's *mix*.
+pub const MIX: [&str; 9] =
+    ["src1_2", "prn_0", "ts_0", "wdev_0", "mds_0", "stg_0", "hm_0", "web_0", "usr_0"];
+
+/// Copies in SAC's *long*.
+pub const LONG_COPIES: u32 = 18;
+/// Copies in PORE's *mix*.
+pub const MIX_COPIES: u32 = 16;
+
+/// Zones from one copy to the next in *long*: 18 of them span the 4,332.8 GiB of SAC's Table 4.
+/// The table calls that the accessed range, which the volumes' own ranges do not add up to.
+const LONG_STRIDE_ZONES: u64 = (43_328 << 30) / 10 / 18 / (ZONE_BLOCKS * 4096);
+
+/// What is replayed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trace<'a> {
+    /// One volume, by its name: `wdev_0` or `msr-wdev_0`.
+    Volume(&'a str),
+    /// SAC's *long*, of so many copies ([`LONG_COPIES`] in the paper).
+    Long {
+        /// How many.
+        copies: u32,
+    },
+    /// PORE's *mix*, of so many copies ([`MIX_COPIES`] in the paper).
+    Mix {
+        /// How many.
+        copies: u32,
+    },
+}
+
+/// Where volumes come from. May be used by several threads at a time.
+#[derive(Debug)]
+pub struct Papers {
+    seed: u64,
+    from: From,
+}
+
+#[derive(Debug)]
+enum From {
+    Figures(Free),
+    Traces(Traces),
+}
+
+impl Papers {
+    /// Volumes from published figures. `set` has values of free parameters; one that does not
+    /// concern a volume changes nothing of it.
+    ///
+    /// # Errors
+    /// If a parameter does not exist or a value makes no sense.
+    pub fn generated(seed: u64, set: &[(&str, &str)]) -> Result<Papers, TraceError> {
+        let known = parameters(&VOLUMES.iter().collect::<Vec<_>>());
+        let free = free(&known, set).map_err(|problem| problem.at("", Place::Whole))?;
+        Ok(Papers { seed, from: From::Figures(free) })
+    }
+
+    /// Volumes from the folder with Microsoft's traces. `seed` shuffles.
+    ///
+    /// # Errors
+    /// If the folder cannot be listed. Which volumes it lacks shows when they are asked for.
+    pub fn recorded(seed: u64, folder: &Path) -> Result<Papers, TraceError> {
+        Ok(Papers { seed, from: From::Traces(Traces::find(folder)?) })
+    }
+
+    /// One volume.
+    ///
+    /// # Errors
+    /// If there is no such volume, or its trace is not there or cannot be read.
+    pub fn volume(&self, name: &str) -> Result<Volume, TraceError> {
+        let volume = volumes::named(name).ok_or_else(|| unknown(name))?;
+        match &self.from {
+            From::Figures(free) => Ok(Volume::Generated(Plan::new(volume, free, self.seed))),
+            From::Traces(traces) => traces.volume(volume.name),
+        }
+    }
+
+    fn volumes(&self, names: &[&str]) -> Result<Vec<Volume>, TraceError> {
+        if let From::Traces(traces) = &self.from {
+            traces.require(names)?;
+        }
+        names.iter().map(|name| self.volume(name)).collect()
+    }
+
+    /// The accesses of a trace, without holding them.
+    ///
+    /// # Errors
+    /// Those of [`Papers::volume`], and if there are no copies or they do not fit a disk.
+    pub fn stream(&self, trace: Trace) -> Result<Box<dyn Blocks>, TraceError> {
+        match trace {
+            Trace::Volume(name) => Ok(self.volume(name)?.replay()),
+            Trace::Long { copies } => {
+                Ok(Box::new(long(&self.volumes(&LONG)?, checked(copies)?, self.seed)))
+            }
+            Trace::Mix { copies } => {
+                Ok(Box::new(mix(&self.volumes(&MIX)?, checked(copies)?, self.seed)))
+            }
+        }
+    }
+
+    /// The first so many accesses of a trace that count, or all if there are fewer.
+    ///
+    /// # Errors
+    /// Those of [`Papers::stream`].
+    pub fn read(&self, trace: Trace, mode: Mode, accesses: u64) -> Result<Packed, TraceError> {
+        let mut stream = self.stream(trace)?;
+        let wanted = usize::try_from(accesses.min(stream.remaining())).unwrap_or(usize::MAX);
+        let (read, write) = (mode.keeps(Op::Read), mode.keeps(Op::Write));
+        let mut blocks = Vec::with_capacity(if read && write { wanted } else { 0 });
+        let mut batch = Vec::with_capacity(BATCH_REQUESTS);
+        while blocks.len() < wanted && stream.remaining() > 0 {
+            batch.clear();
+            let count = if read && write { wanted - blocks.len() } else { BATCH_REQUESTS };
+            stream.take(count.min(BATCH_REQUESTS), &mut batch);
+            let counts = |access: &u64| if access & 1 == 1 { write } else { read };
+            blocks.extend(batch.iter().copied().filter(counts));
+        }
+        blocks.truncate(wanted);
+        Ok(Packed { blocks })
+    }
+}
+
+/// SAC's *long*: the volumes side by side, copied, and all shuffled.
+#[must_use]
+pub fn long(volumes: &[Volume], copies: u32, seed: u64) -> Merge {
+    let (starts, zones) = side_by_side(volumes);
+    let stride = zones.max(LONG_STRIDE_ZONES);
+    let inputs = (0..u64::from(copies)).flat_map(|copy| {
+        let shifted = move |start: &u64| (start + copy * stride) * ZONE_BLOCKS;
+        volumes.iter().zip(&starts).map(move |(volume, start)| (volume.replay(), shifted(start)))
+    });
+    Merge::new(inputs, Seed { seed, workload: "msr-long" }.stream("merge"))
+}
+
+/// PORE's *mix*: the volumes side by side and shuffled, and copies of that side by side and
+/// shuffled.
+#[must_use]
+pub fn mix(volumes: &[Volume], copies: u32, seed: u64) -> Merge {
+    let seed = Seed { seed, workload: "msr-mix" };
+    let (starts, zones) = side_by_side(volumes);
+    let one = || {
+        let inputs = volumes.iter().zip(&starts);
+        let inputs = inputs.map(|(volume, start)| (volume.replay(), start * ZONE_BLOCKS));
+        Box::new(Merge::new(inputs, seed.stream("merge of volumes")))
+    };
+    let inputs = (0..u64::from(copies))
+        .map(|copy| (one() as Box<dyn Blocks>, copy * zones * ZONE_BLOCKS));
+    Merge::new(inputs, seed.stream("merge of copies"))
+}
+
+/// First zones of volumes that lie one after the other, and the zones of all.
+fn side_by_side(volumes: &[Volume]) -> (Vec<u64>, u64) {
+    let mut end = 0;
+    let starts = volumes
+        .iter()
+        .map(|volume| {
+            end += volume.span_zones();
+            end - volume.span_zones()
+        })
+        .collect();
+    (starts, end)
+}
+
+fn checked(copies: u32) -> Result<u32, TraceError> {
+    /// A thousand copies of a real volume of 1 TB still fit 64 PiB.
+    const COPIES_MAX: u32 = 1_000;
+    if (1..=COPIES_MAX).contains(&copies) {
+        return Ok(copies);
+    }
+    let message = format!("{copies} copies are out of range: 1 to {COPIES_MAX}");
+    Err(TraceError::new(Kind::Usage, "", Place::Whole, message))
+}
+
+/// The free parameters of a trace: what no paper fixes. All are numbers.
+///
+/// # Errors
+/// If there is no such volume.
+pub fn free_parameters(trace: Trace) -> Result<Vec<Parameter>, TraceError> {
+    let names: &[&str] = match &trace {
+        Trace::Volume(name) => &[name],
+        Trace::Long { .. } => &LONG,
+        Trace::Mix { .. } => &MIX,
+    };
+    let volumes: Result<Vec<_>, _> =
+        names.iter().map(|name| volumes::named(name).ok_or_else(|| unknown(name))).collect();
+    Ok(parameters(&volumes?))
+}
+
+fn free(known: &[Parameter], set: &[(&str, &str)]) -> Result<Free, Problem> {
+    let pairs: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    Ok(Free::of(&Values::of(known.iter(), "a volume", &pairs.join("&"))?))
+}
+
+fn unknown(name: &str) -> TraceError {
+    let names = nearest(name, VOLUMES.iter().map(|volume| volume.name));
+    let name = shown(name.as_bytes());
+    let message = format!("there is no volume {name}; described are {}", names.join(", "));
+    TraceError::new(Kind::Usage, "", Place::Whole, message)
+}
+
+/// Block accesses in memory: `block << 1 | write`.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Packed {
+    /// In the order of the trace.
+    pub blocks: Vec<u64>,
+}
+
+/// The figures of packed accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PackedFigures {
+    /// Accesses.
+    pub accesses: u64,
+    /// Writes among them.
+    pub writes: u64,
+    /// Different blocks.
+    pub distinct_blocks: u64,
+    /// Different blocks that are written.
+    pub distinct_written_blocks: u64,
+    /// 5,000-block zones in which a block is accessed.
+    pub accessed_zones: u64,
+    /// 5,000-block zones in which a block is written.
+    pub written_zones: u64,
+}
+
+impl Packed {
+    /// Counts. Takes memory for two bits a block of the zones that are touched.
+    #[must_use]
+    pub fn figures(&self) -> PackedFigures {
+        let mut touched = Touched::default();
+        for access in &self.blocks {
+            touched.access(access >> 1, 1, access & 1 == 1);
+        }
+        PackedFigures {
+            accesses: self.blocks.len() as u64,
+            writes: self.blocks.iter().map(|access| access & 1).sum(),
+            distinct_blocks: touched.blocks(),
+            distinct_written_blocks: touched.written_blocks(),
+            accessed_zones: touched.zones(),
+            written_zones: touched.written_zones(),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A folder with Microsoft's traces as SNIA ships them: `prn_0.csv.gz`, or unpacked.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use shingle_core::units::{Op, Request};
+
+use super::blocks::{Volume, packed};
+use crate::error::{Kind, Place, TraceError};
+use crate::source::{BATCH_REQUESTS, Source};
+use crate::volumes::VOLUMES;
+use crate::{OpenOptions, open};
+
+/// Files of traces by the volume's name; each is read when it is first asked for, and then held.
+#[derive(Debug)]
+pub(super) struct Traces {
+    folder: String,
+    files: BTreeMap<&'static str, (PathBuf, OnceLock<Result<Volume, TraceError>>)>,
+}
+
+impl Traces {
+    /// Looks which volumes are there.
+    pub(super) fn find(folder: &Path) -> Result<Traces, TraceError> {
+        let name = folder.display().to_string();
+        let failed = |error: std::io::Error| {
+            let message = format!("cannot be listed: {error}; --traces takes the folder with the MSR traces");
+            TraceError::new(Kind::Io, &name, Place::Whole, message)
+        };
+        let mut files = BTreeMap::new();
+        for entry in fs::read_dir(folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            let Some(file) = path.file_name().and_then(|file| file.to_str()) else { continue };
+            let Some(volume) = volume_of(file) else { continue };
+            // Of two that fit, the shorter name: what is unpacked is read faster.
+            let better = files.get(volume).is_none_or(|(other, _): &(PathBuf, _)| {
+                path.as_os_str().len() < other.as_os_str().len()
+            });
+            if better {
+                files.insert(volume, (path, OnceLock::new()));
+            }
+        }
+        Ok(Traces { folder: name, files })
+    }
+
+    /// Whether all `volumes` are there; the error names those that are not.
+    pub(super) fn require(&self, volumes: &[&str]) -> Result<(), TraceError> {
+        let missing: Vec<String> = volumes
+            .iter()
+            .filter(|volume| !self.files.contains_key(*volume))
+            .map(|volume| format!("{volume}.csv[.gz]"))
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let message = format!(
+            "lacks {}; put the MSR Cambridge traces there under the names that SNIA gives them",
+            missing.join(", ")
+        );
+        Err(TraceError::new(Kind::Io, &self.folder, Place::Whole, message))
+    }
+
+    /// The accesses of a volume.
+    pub(super) fn volume(&self, name: &str) -> Result<Volume, TraceError> {
+        self.require(&[name])?;
+        let (path, read) = &self.files[name];
+        read.get_or_init(|| recorded(path)).clone()
+    }
+}
+
+/// The volume that a file's name stands for.
+fn volume_of(file: &str) -> Option<&'static str> {
+    let lower = file.to_ascii_lowercase();
+    let packings = ["", ".gz", ".bz2", ".xz", ".zst"];
+    let fits = |name: &str| packings.iter().any(|packing| lower == format!("{name}.csv{packing}"));
+    VOLUMES.iter().map(|volume| volume.name).find(|name| fits(name))
+}
+
+fn recorded(path: &Path) -> Result<Volume, TraceError> {
+    let options = OpenOptions { format: Some("msr".to_owned()), ..OpenOptions::default() };
+    let text = path.to_str().ok_or_else(|| {
+        let message = "has a name that is no UTF-8; rename the folder";
+        TraceError::new(Kind::Usage, &path.display().to_string(), Place::Whole, message)
+    })?;
+    let mut source = open(text, &options)?.source;
+    let mut accesses = Vec::new();
+    let mut batch = Vec::with_capacity(BATCH_REQUESTS);
+    while source.fill(&mut batch)? {
+        for request in &batch {
+            split(*request, &mut accesses);
+        }
+    }
+    if accesses.is_empty() {
+        return Err(TraceError::new(Kind::Empty, text, Place::Whole, "holds no read and no write"));
+    }
+    Ok(Volume::recorded(accesses))
+}
+
+/// A request as the accesses of its blocks.
+fn split(request: Request, out: &mut Vec<u64>) {
+    if matches!(request.op, Op::Read | Op::Write) {
+        let first = request.first().0;
+        out.extend((first..first + request.blocks()).map(|b| packed(b, request.op == Op::Write)));
+    }
+}
