@@ -232,12 +232,27 @@ pub(crate) enum Trace {
     /// What a trace holds: requests, sizes, footprints, idle time.
     #[command(after_help = "Example: shingle trace info trace.vscsi.zst")]
     Info(Info),
+    /// The workloads of published volumes beside the figures that papers print of them.
+    #[command(after_help = "Example: shingle trace targets wdev_0 hm_0")]
+    Targets(Targets),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Info {
     #[command(flatten)]
     pub(crate) trace: TraceArgs,
+    /// As JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Targets {
+    /// Volumes, such as wdev_0; all if none is named.
+    pub(crate) volumes: Vec<String>,
+    /// Of the workloads.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
     /// As JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,

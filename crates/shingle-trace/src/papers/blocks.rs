@@ -22,47 +22,49 @@ pub trait Blocks: Send {
 
 /// What one volume does, to be replayed as often as one likes.
 #[derive(Clone, Debug)]
-pub enum Volume {
-    /// From figures: the whole workload, exactly as many accesses as its figures say.
+pub struct Volume(Contents);
+
+#[derive(Clone, Debug)]
+enum Contents {
     Generated(Arc<Plan>),
-    /// From a trace.
-    Recorded {
-        /// Packed accesses.
-        accesses: Arc<[u64]>,
-        /// 5,000-block zones up to the highest that is accessed.
-        span_zones: u64,
-    },
+    Recorded { accesses: Arc<[u64]>, span_zones: u64 },
 }
 
 impl Volume {
+    /// From figures: exactly as many accesses as they say.
+    pub(super) fn generated(plan: Arc<Plan>) -> Volume {
+        Volume(Contents::Generated(plan))
+    }
+
     /// From packed accesses.
     #[must_use]
     pub fn recorded(accesses: Vec<u64>) -> Volume {
         let blocks = accesses.iter().max().map_or(0, |last| (last >> 1) + 1);
-        Volume::Recorded { accesses: accesses.into(), span_zones: blocks.div_ceil(ZONE_BLOCKS) }
+        let span_zones = blocks.div_ceil(ZONE_BLOCKS);
+        Volume(Contents::Recorded { accesses: accesses.into(), span_zones })
     }
 
     /// 5,000-block zones that it takes on a disk.
     #[must_use]
     pub fn span_zones(&self) -> u64 {
-        match self {
-            Volume::Generated(plan) => plan.span_zones(),
-            Volume::Recorded { span_zones, .. } => *span_zones,
+        match &self.0 {
+            Contents::Generated(plan) => plan.span_zones(),
+            Contents::Recorded { span_zones, .. } => *span_zones,
         }
     }
 
     /// Its accesses from the first on: the same each time.
     #[must_use]
     pub fn replay(&self) -> Box<dyn Blocks> {
-        match self {
-            Volume::Generated(plan) => Box::new(Generated {
+        match &self.0 {
+            Contents::Generated(plan) => Box::new(Generated {
                 remaining: plan.blocks(),
                 generator: Generator::new(plan.clone()),
                 block: 0,
                 left: 0,
                 write: false,
             }),
-            Volume::Recorded { accesses, .. } => {
+            Contents::Recorded { accesses, .. } => {
                 Box::new(Recorded { accesses: accesses.clone(), at: 0 })
             }
         }

@@ -28,14 +28,14 @@ pub use merge::Merge;
 
 use std::path::Path;
 
-use shingle_core::params::nearest;
 use shingle_core::units::Op;
 
-use crate::error::{Problem, TraceError, shown};
+use crate::error::TraceError;
 use crate::shape::Mode;
 use crate::source::BATCH_REQUESTS;
 use crate::summary::Touched;
-use crate::synth::parameters::{Parameter, Values};
+use crate::synth::Parameter;
+use crate::synth::parameters::Values;
 use crate::synth::rng::Seed;
 use crate::synth::volume::{Free, Plan, parameters};
 use crate::volumes::{self, VOLUMES};
@@ -43,14 +43,12 @@ use crate::zones::ZONE_BLOCKS;
 use crate::{Kind, Place};
 use traces::Traces;
 
-/// The volumes of SAC's *long* (Table 4), those of PORE's *mix* (Table I) first.
-pub const LONG: [&str; 10] = [
-    "src1_2", "prn_0", "ts_0", "wdev_0", "mds_0", "stg_0", "hm_0", "web_0", "usr_0", "rsrch_0",
-];
+/// The volumes of SAC's *long* (Table 4). All but the last are PORE's *mix* (Table I).
+pub const LONG: [&str; 10] =
+    ["src1_2", "prn_0", "ts_0", "wdev_0", "mds_0", "stg_0", "hm_0", "web_0", "usr_0", "rsrch_0"];
 
 /// The volumes of PORE's *mix*.
-pub const MIX: [&str; 9] =
-    ["src1_2", "prn_0", "ts_0", "wdev_0", "mds_0", "stg_0", "hm_0", "web_0", "usr_0"];
+pub const MIX: &[&str] = LONG.split_at(9).0;
 
 /// Copies in SAC's *long*.
 pub const LONG_COPIES: u32 = 18;
@@ -99,8 +97,16 @@ impl Papers {
     /// If a parameter does not exist or a value makes no sense.
     pub fn generated(seed: u64, set: &[(&str, &str)]) -> Result<Papers, TraceError> {
         let known = parameters(&VOLUMES.iter().collect::<Vec<_>>());
-        let free = free(&known, set).map_err(|problem| problem.at("", Place::Whole))?;
-        Ok(Papers { seed, from: From::Figures(free) })
+        let pairs: Vec<String> =
+            set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let values = Values::of(known.iter(), "a volume", &pairs.join("&"))
+            .map_err(|problem| problem.at("", Place::Whole))?;
+        Ok(Papers::with(seed, &values))
+    }
+
+    /// Volumes from published figures, with the values that a workload was given.
+    pub(crate) fn with(seed: u64, values: &Values) -> Papers {
+        Papers { seed, from: From::Figures(Free::of(values)) }
     }
 
     /// Volumes from the folder with Microsoft's traces. `seed` shuffles.
@@ -116,9 +122,9 @@ impl Papers {
     /// # Errors
     /// If there is no such volume, or its trace is not there or cannot be read.
     pub fn volume(&self, name: &str) -> Result<Volume, TraceError> {
-        let volume = volumes::named(name).ok_or_else(|| unknown(name))?;
+        let volume = volumes::known(name)?;
         match &self.from {
-            From::Figures(free) => Ok(Volume::Generated(Plan::new(volume, free, self.seed))),
+            From::Figures(free) => Ok(Volume::generated(Plan::new(volume, free, self.seed))),
             From::Traces(traces) => traces.volume(volume.name),
         }
     }
@@ -141,7 +147,7 @@ impl Papers {
                 Ok(Box::new(long(&self.volumes(&LONG)?, checked(copies)?, self.seed)))
             }
             Trace::Mix { copies } => {
-                Ok(Box::new(mix(&self.volumes(&MIX)?, checked(copies)?, self.seed)))
+                Ok(Box::new(mix(&self.volumes(MIX)?, checked(copies)?, self.seed)))
             }
         }
     }
@@ -191,8 +197,8 @@ pub fn mix(volumes: &[Volume], copies: u32, seed: u64) -> Merge {
         let inputs = inputs.map(|(volume, start)| (volume.replay(), start * ZONE_BLOCKS));
         Box::new(Merge::new(inputs, seed.stream("merge of volumes")))
     };
-    let inputs = (0..u64::from(copies))
-        .map(|copy| (one() as Box<dyn Blocks>, copy * zones * ZONE_BLOCKS));
+    let inputs =
+        (0..u64::from(copies)).map(|copy| (one() as Box<dyn Blocks>, copy * zones * ZONE_BLOCKS));
     Merge::new(inputs, seed.stream("merge of copies"))
 }
 
@@ -227,23 +233,10 @@ pub fn free_parameters(trace: Trace) -> Result<Vec<Parameter>, TraceError> {
     let names: &[&str] = match &trace {
         Trace::Volume(name) => &[name],
         Trace::Long { .. } => &LONG,
-        Trace::Mix { .. } => &MIX,
+        Trace::Mix { .. } => MIX,
     };
-    let volumes: Result<Vec<_>, _> =
-        names.iter().map(|name| volumes::named(name).ok_or_else(|| unknown(name))).collect();
+    let volumes: Result<Vec<_>, _> = names.iter().map(|name| volumes::known(name)).collect();
     Ok(parameters(&volumes?))
-}
-
-fn free(known: &[Parameter], set: &[(&str, &str)]) -> Result<Free, Problem> {
-    let pairs: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    Ok(Free::of(&Values::of(known.iter(), "a volume", &pairs.join("&"))?))
-}
-
-fn unknown(name: &str) -> TraceError {
-    let names = nearest(name, VOLUMES.iter().map(|volume| volume.name));
-    let name = shown(name.as_bytes());
-    let message = format!("there is no volume {name}; described are {}", names.join(", "));
-    TraceError::new(Kind::Usage, "", Place::Whole, message)
 }
 
 /// Block accesses in memory: `block << 1 | write`.

@@ -9,7 +9,7 @@ use shingle_core::units::{Op, Request};
 
 use super::blocks::{Volume, packed};
 use crate::error::{Kind, Place, TraceError};
-use crate::source::{BATCH_REQUESTS, Source};
+use crate::source::BATCH_REQUESTS;
 use crate::volumes::VOLUMES;
 use crate::{OpenOptions, open};
 
@@ -17,7 +17,13 @@ use crate::{OpenOptions, open};
 #[derive(Debug)]
 pub(super) struct Traces {
     folder: String,
-    files: BTreeMap<&'static str, (PathBuf, OnceLock<Result<Volume, TraceError>>)>,
+    files: BTreeMap<&'static str, File>,
+}
+
+#[derive(Debug)]
+struct File {
+    path: PathBuf,
+    read: OnceLock<Result<Volume, TraceError>>,
 }
 
 impl Traces {
@@ -25,7 +31,8 @@ impl Traces {
     pub(super) fn find(folder: &Path) -> Result<Traces, TraceError> {
         let name = folder.display().to_string();
         let failed = |error: std::io::Error| {
-            let message = format!("cannot be listed: {error}; --traces takes the folder with the MSR traces");
+            let message =
+                format!("cannot be listed: {error}; --traces takes the folder with the MSR traces");
             TraceError::new(Kind::Io, &name, Place::Whole, message)
         };
         let mut files = BTreeMap::new();
@@ -34,11 +41,10 @@ impl Traces {
             let Some(file) = path.file_name().and_then(|file| file.to_str()) else { continue };
             let Some(volume) = volume_of(file) else { continue };
             // Of two that fit, the shorter name: what is unpacked is read faster.
-            let better = files.get(volume).is_none_or(|(other, _): &(PathBuf, _)| {
-                path.as_os_str().len() < other.as_os_str().len()
-            });
-            if better {
-                files.insert(volume, (path, OnceLock::new()));
+            let length = |path: &Path| path.as_os_str().len();
+            let known = files.get(volume).map(|file: &File| length(&file.path));
+            if known.is_none_or(|known| length(&path) < known) {
+                files.insert(volume, File { path, read: OnceLock::new() });
             }
         }
         Ok(Traces { folder: name, files })
@@ -64,8 +70,8 @@ impl Traces {
     /// The accesses of a volume.
     pub(super) fn volume(&self, name: &str) -> Result<Volume, TraceError> {
         self.require(&[name])?;
-        let (path, read) = &self.files[name];
-        read.get_or_init(|| recorded(path)).clone()
+        let file = &self.files[name];
+        file.read.get_or_init(|| recorded(&file.path)).clone()
     }
 }
 

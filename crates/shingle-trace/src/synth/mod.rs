@@ -5,6 +5,7 @@
 //! is computed in software (`libm`), not by the platform.
 
 mod arrivals;
+mod large;
 mod mixed;
 pub(crate) mod parameters;
 mod read_mostly;
@@ -36,7 +37,7 @@ pub const DEFAULT: &str = "synth:mixed";
 /// Every workload, in the order in which they are listed.
 pub static WORKLOADS: LazyLock<Vec<Workload>> = LazyLock::new(|| {
     let general = [mixed::WORKLOAD, zipf::WORKLOAD, read_mostly::WORKLOAD, uniform::WORKLOAD];
-    general.into_iter().chain(volume::workloads()).collect()
+    general.into_iter().chain(large::workloads()).chain(volume::workloads()).collect()
 });
 
 /// A built-in workload.
@@ -66,6 +67,11 @@ impl Workload {
 /// Where the next request goes; when it arrives is not its business.
 pub(crate) trait Pattern: Send {
     fn next(&mut self) -> Access;
+
+    /// How often it may be asked, if it ends.
+    fn length(&self) -> u64 {
+        u64::MAX
+    }
 }
 
 /// A request without a time.
@@ -90,11 +96,12 @@ fn made(spec: &str, seed: u64) -> Result<(&'static Workload, Box<dyn Source>), P
     let workload = named(name)?;
     let values = Values::parse(workload, pairs)?;
     let seed = Seed { seed, workload: workload.name };
+    let pattern = (workload.make)(&values, seed)?;
     let source = Synth {
-        pattern: (workload.make)(&values, seed)?,
+        total: values.count("requests").min(pattern.length()),
+        pattern,
         arrivals: Arrivals::new(values.number("iops"), values.share("idle"), seed),
         gate: Gate::default(),
-        total: values.count("requests"),
         made: 0,
     };
     Ok((workload, Box::new(source)))
@@ -187,20 +194,22 @@ mod tests {
         ("zipf", 3_639_306_711_409_581_579),
         ("read-mostly", 4_812_625_752_195_117_923),
         ("uniform", 4_277_709_238_195_659_517),
-        ("msr-hm_0", 14_303_032_186_597_201_596),
-        ("msr-mds_0", 12_207_982_215_739_285_316),
-        ("msr-prn_0", 1_132_738_427_990_604_345),
-        ("msr-proj_0", 3_715_063_335_178_305_135),
-        ("msr-prxy_0", 2_376_082_117_337_204_216),
-        ("msr-rsrch_0", 5_588_183_610_655_636_283),
-        ("msr-src1_2", 384_218_580_160_858_215),
-        ("msr-src2_0", 6_881_408_740_855_545_277),
-        ("msr-src2_2", 2_110_490_165_405_334_641),
-        ("msr-stg_0", 1_770_490_725_282_072_617),
-        ("msr-ts_0", 13_913_306_355_747_173_709),
-        ("msr-usr_0", 14_686_842_929_471_724_480),
-        ("msr-wdev_0", 13_054_704_259_128_550_549),
-        ("msr-web_0", 11_156_395_166_753_150_526),
+        ("msr-long", 16_377_253_270_759_434_691),
+        ("msr-mix", 6_708_062_921_008_276_779),
+        ("msr-hm_0", 14_628_827_215_699_994_340),
+        ("msr-mds_0", 12_198_683_937_466_459_384),
+        ("msr-prn_0", 2_781_338_090_877_092_095),
+        ("msr-proj_0", 16_193_201_891_387_218_871),
+        ("msr-prxy_0", 955_156_976_114_484_114),
+        ("msr-rsrch_0", 10_071_173_534_653_062_994),
+        ("msr-src1_2", 2_147_919_295_206_947_015),
+        ("msr-src2_0", 8_807_664_146_505_676_908),
+        ("msr-src2_2", 13_089_872_126_185_062_366),
+        ("msr-stg_0", 3_883_574_523_667_756_784),
+        ("msr-ts_0", 10_474_743_973_894_277_335),
+        ("msr-usr_0", 6_061_890_580_213_133_564),
+        ("msr-wdev_0", 4_108_121_311_938_705_876),
+        ("msr-web_0", 9_734_586_052_926_762_055),
     ];
 
     #[test]

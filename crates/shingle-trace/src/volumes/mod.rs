@@ -18,7 +18,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use shingle_core::params::nearest;
 
+use crate::error::{Kind, Place, TraceError, shown};
 use crate::synth::PREFIX;
 
 /// A volume of which figures are published.
@@ -52,6 +54,19 @@ pub static VOLUMES: LazyLock<Vec<Volume>> =
 pub fn named(name: &str) -> Option<&'static Volume> {
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
     VOLUMES.iter().find(|volume| volume.name == name || volume.workload == name)
+}
+
+/// The same, or an error that names those that there are.
+///
+/// # Errors
+/// If there is no such volume.
+pub fn known(name: &str) -> Result<&'static Volume, TraceError> {
+    named(name).ok_or_else(|| {
+        let names = nearest(name, VOLUMES.iter().map(|volume| volume.name)).join(", ");
+        let name = shown(name.as_bytes());
+        let message = format!("there is no volume {name}; described are {names}");
+        TraceError::new(Kind::Usage, "", Place::Whole, message)
+    })
 }
 
 type Sheet = (&'static str, &'static str, &'static str);

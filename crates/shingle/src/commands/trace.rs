@@ -11,8 +11,10 @@ use crate::output::print;
 use crate::table;
 
 pub(crate) fn execute(command: &Trace, global: &Arguments) -> anyhow::Result<()> {
-    let Trace::Info(args) = command;
-    info(args, global)
+    match command {
+        Trace::Info(args) => info(args, global),
+        Trace::Targets(args) => super::targets::execute(args, global),
+    }
 }
 
 fn info(args: &Info, global: &Arguments) -> anyhow::Result<()> {

@@ -2,7 +2,9 @@
 
 use super::super::rng::Rng;
 
-const STEPS: usize = 4096;
+/// Few, so that the tables of several volumes stay in a near cache.
+const STEPS: usize = 1 << STEPS_BITS;
+const STEPS_BITS: u32 = 10;
 const ONE: u64 = 1 << 32;
 
 /// The part that the first part `x` of all takes: x^(1/skew).
@@ -14,23 +16,24 @@ pub(super) fn share_of_first(x: f64, skew: f64) -> f64 {
 #[derive(Debug)]
 pub(super) struct Power {
     /// The part of the ranks below which a draw falls, by its part of all draws.
-    ends: Vec<u64>,
+    ends: Vec<u32>,
 }
 
 impl Power {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(super) fn new(skew: f64) -> Power {
         let end = |step| libm::pow(step as f64 / STEPS as f64, skew) * ONE as f64;
-        Power { ends: (0..=STEPS).map(|step| end(step) as u64).collect() }
+        // The last end is 2^32 - 1, near enough to all.
+        Power { ends: (0..=STEPS).map(|step| end(step) as u32).collect() }
     }
 
     /// A rank below `ranks`.
     #[inline]
     pub(super) fn draw(&self, ranks: u64, rng: &mut Rng) -> u64 {
         let drawn = rng.next();
-        let step = (drawn >> 52) as usize;
-        let (low, high) = (self.ends[step], self.ends[step + 1]);
-        let within = (drawn >> 20) & (ONE - 1);
+        let step = (drawn >> (64 - STEPS_BITS)) as usize;
+        let (low, high) = (u64::from(self.ends[step]), u64::from(self.ends[step + 1]));
+        let within = drawn & (ONE - 1);
         let part = low + (((high - low) * within) >> 32);
         (part * ranks) >> 32
     }
@@ -40,14 +43,14 @@ impl Power {
 #[derive(Debug)]
 pub(super) struct Lengths {
     /// Quantiles of the exponential distribution of mean 1, in 2^-16.
-    quantiles: Vec<u64>,
+    quantiles: Vec<u32>,
 }
 
 impl Lengths {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub(super) fn new() -> Lengths {
         let quantile = |step| -libm::log(1.0 - (step as f64 + 0.5) / STEPS as f64) * 65_536.0;
-        Lengths { quantiles: (0..STEPS).map(|step| quantile(step) as u64).collect() }
+        Lengths { quantiles: (0..STEPS).map(|step| quantile(step) as u32).collect() }
     }
 
     /// A length of this mean, given in 2^-16; at least 1.
@@ -55,7 +58,7 @@ impl Lengths {
     pub(super) fn draw(&self, mean: u64, rng: &mut Rng) -> u64 {
         let drawn = rng.next();
         let over = mean.saturating_sub(1 << 16);
-        let exact = (self.quantiles[(drawn >> 52) as usize] * over) >> 16;
+        let exact = (u64::from(self.quantiles[(drawn >> (64 - STEPS_BITS)) as usize]) * over) >> 16;
         // Up or down, so that the mean stays what it is.
         1 + ((exact + (drawn & 0xffff)) >> 16)
     }

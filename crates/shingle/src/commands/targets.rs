@@ -1,0 +1,86 @@
+//! `shingle trace targets`: the workloads of published volumes beside what papers print of them.
+
+use serde_json::{Value, json};
+use shingle_trace::volumes::{Compared, Quantity, Tolerance, VOLUMES, Volume, known};
+
+use crate::cli::{Arguments, Targets};
+use crate::output::{note, print};
+use crate::table;
+
+pub(crate) fn execute(args: &Targets, global: &Arguments) -> anyhow::Result<()> {
+    let volumes: Vec<&Volume> = if args.volumes.is_empty() {
+        VOLUMES.iter().collect()
+    } else {
+        args.volumes.iter().map(|name| known(name)).collect::<Result<_, _>>()?
+    };
+    let mut text = String::new();
+    let mut values = Vec::new();
+    let (mut aimed, mut held) = (0, 0);
+    for volume in volumes {
+        note(&format!("generating: {}", volume.name), global.quiet);
+        let rows = volume.compare(args.seed);
+        aimed += rows.iter().filter(|row| row.figure.unused.is_none()).count();
+        held += rows.iter().filter(|row| row.figure.unused.is_none() && row.holds()).count();
+        values.extend(rows.iter().map(|row| value(volume, row)));
+        text += &one_volume(volume, &rows, global);
+    }
+    if args.json {
+        return print(&serde_json::to_string_pretty(&values)?);
+    }
+    print(&format!("{text}Within tolerance: {held} of {aimed} figures that are aimed at."))
+}
+
+fn one_volume(volume: &Volume, rows: &[Compared], global: &Arguments) -> String {
+    let cells: Vec<[String; 6]> = rows.iter().map(cells).collect();
+    let header = ["", "published", "generated", "deviation", "tolerance", "source"];
+    let table = table::rows(header, &cells, global.color);
+    let mut text = format!("{}: {}\n{table}\n", volume.workload, volume.about);
+    for (row, why) in rows.iter().filter_map(|row| Some((row, row.figure.unused.as_ref()?))) {
+        let figure = row.figure;
+        let value = shown(figure.quantity, figure.value);
+        text += &format!("  not {value} ({}): {why}\n", figure.source);
+    }
+    text + "\n"
+}
+
+fn cells(row: &Compared) -> [String; 6] {
+    let figure = row.figure;
+    let quantity = figure.quantity;
+    let (deviation, tolerance) = match quantity.tolerance() {
+        Tolerance::Percent(percent) => {
+            (format!("{:+.1} %", 100.0 * (row.made / figure.value - 1.0)), format!("{percent} %"))
+        }
+        Tolerance::Points(points) => {
+            (format!("{:+.1} points", row.made - figure.value), format!("{points} points"))
+        }
+    };
+    let tolerance = match (&figure.unused, row.holds()) {
+        (Some(_), _) => "not used".to_owned(),
+        (None, true) => tolerance,
+        (None, false) => format!("{tolerance} MISSED"),
+    };
+    let generated = shown(quantity, row.made);
+    let published = shown(quantity, figure.value);
+    let source = figure.source.clone();
+    [quantity.about().to_owned(), published, generated, deviation, tolerance, source]
+}
+
+/// With the short form of the unit.
+fn shown(quantity: Quantity, value: f64) -> String {
+    let unit = quantity.unit();
+    match quantity {
+        Quantity::Blocks | Quantity::Requests => shingle_sim::verdict::count(value.round() as u64),
+        Quantity::WrittenLarge => format!("{value:.0}"),
+        Quantity::WriteSectors => format!("{value:.1} sectors"),
+        _ => format!("{value:.2} {}", unit.split(' ').next().unwrap_or(unit)),
+    }
+}
+
+fn value(volume: &Volume, row: &Compared) -> Value {
+    let figure = row.figure;
+    json!({
+        "volume": volume.name, "quantity": figure.quantity.about(),
+        "unit": figure.quantity.unit(), "published": figure.value, "generated": row.made,
+        "source": figure.source, "unused": figure.unused, "holds": row.holds(),
+    })
+}
