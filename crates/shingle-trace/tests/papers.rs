@@ -5,6 +5,8 @@ use std::path::Path;
 
 use shingle_core::units::Op;
 use shingle_trace::papers::{self, LONG, MIX, Packed, Papers, Trace, Volume, packed};
+use shingle_trace::synth::ParameterKind;
+use shingle_trace::volumes::VOLUMES;
 use shingle_trace::{Mode, OpenOptions, open};
 
 const ZONE_BLOCKS: u64 = 5_000;
@@ -176,6 +178,31 @@ fn parameters_change_what_they_should() {
     );
     assert!(names(Trace::Volume("wdev_0")).contains(&"write-blocks"));
     assert!(names(Trace::Long { copies: 1 }).contains(&"write-blocks"));
+}
+
+/// At both ends of what it takes, and at half and twice its default.
+#[test]
+fn no_value_of_a_parameter_brings_a_volume_down() {
+    for volume in VOLUMES.iter() {
+        let trace = Trace::Volume(volume.name);
+        for parameter in papers::free_parameters(trace).expect("described") {
+            let default: f64 = parameter.default.parse().expect("a number");
+            let (low, high) = match parameter.kind {
+                ParameterKind::Share => (0.0, 1.0),
+                ParameterKind::Number(low, high) => (low, high),
+                kind => panic!("{}: {kind:?} is no number", parameter.name),
+            };
+            for value in [low, (default / 2.0).max(low), (default * 2.0).min(high), high] {
+                let set = [(parameter.name, value.to_string())];
+                let set = set.each_ref().map(|(name, value)| (*name, value.as_str()));
+                let papers = Papers::generated(1, &set).expect("a value it takes");
+                let packed = read(&papers, trace, Mode::ReadWrite, 3_000);
+                assert_eq!(packed.blocks.len(), 3_000, "{} {set:?}", volume.name);
+                let span = papers.volume(volume.name).expect("described").span_zones();
+                assert!(packed.blocks.iter().all(|access| (access >> 1) / ZONE_BLOCKS < span));
+            }
+        }
+    }
 }
 
 #[test]

@@ -248,7 +248,7 @@ pub(crate) struct Info {
 
 #[derive(Debug, Args)]
 pub(crate) struct Targets {
-    /// Volumes, such as wdev_0; all if none is named.
+    /// Volumes, such as wdev_0, or long, mix; all if none is named.
     pub(crate) volumes: Vec<String>,
     /// Of the workloads.
     #[arg(long, default_value_t = 1)]

@@ -21,9 +21,10 @@ use serde::Deserialize;
 use shingle_core::params::nearest;
 
 use crate::error::{Kind, Place, TraceError, shown};
+use crate::papers::{LONG, LONG_COPIES, MIX, MIX_COPIES};
 use crate::synth::PREFIX;
 
-/// A volume of which figures are published.
+/// A volume of which figures are published, or a trace made of copies of several.
 #[derive(Debug)]
 pub struct Volume {
     /// Its name: `wdev_0`.
@@ -34,6 +35,10 @@ pub struct Volume {
     pub about: String,
     /// All published values, also those that are not used.
     pub figures: Vec<Figure>,
+    /// The volumes that it is made of, if it is made of several.
+    pub parts: &'static [&'static str],
+    /// Copies of each.
+    pub copies: u32,
 }
 
 impl Volume {
@@ -45,9 +50,26 @@ impl Volume {
     }
 }
 
+macro_rules! sheet {
+    ($name:literal) => {
+        (
+            $name,
+            concat!("msr-", $name),
+            include_str!(concat!("../../data/volumes/", $name, ".toml")),
+        )
+    };
+}
+
 /// Every volume, in alphabetical order.
 pub static VOLUMES: LazyLock<Vec<Volume>> =
     LazyLock::new(|| SHEETS.iter().map(|sheet| parse(*sheet)).collect());
+
+/// The large traces that papers make of volumes.
+pub static LARGE: LazyLock<[Volume; 2]> = LazyLock::new(|| {
+    let long = Volume { parts: &LONG, copies: LONG_COPIES, ..parse(sheet!("long")) };
+    let mix = Volume { parts: MIX, copies: MIX_COPIES, ..parse(sheet!("mix")) };
+    [long, mix]
+});
 
 /// The volume of a name, with or without what a workload's name begins with.
 #[must_use]
@@ -60,7 +82,7 @@ pub fn named(name: &str) -> Option<&'static Volume> {
 ///
 /// # Errors
 /// If there is no such volume.
-pub fn known(name: &str) -> Result<&'static Volume, TraceError> {
+pub(crate) fn known(name: &str) -> Result<&'static Volume, TraceError> {
     named(name).ok_or_else(|| {
         let names = nearest(name, VOLUMES.iter().map(|volume| volume.name)).join(", ");
         let name = shown(name.as_bytes());
@@ -69,17 +91,16 @@ pub fn known(name: &str) -> Result<&'static Volume, TraceError> {
     })
 }
 
-type Sheet = (&'static str, &'static str, &'static str);
-
-macro_rules! sheet {
-    ($name:literal) => {
-        (
-            $name,
-            concat!("msr-", $name),
-            include_str!(concat!("../../data/volumes/", $name, ".toml")),
-        )
-    };
+/// What is described under a name: a volume or a large trace.
+///
+/// # Errors
+/// If nothing is.
+pub fn described(name: &str) -> Result<&'static Volume, TraceError> {
+    let large = LARGE.iter().find(|large| [large.name, large.workload].contains(&name));
+    large.map_or_else(|| known(name), Ok)
 }
+
+type Sheet = (&'static str, &'static str, &'static str);
 
 const SHEETS: &[Sheet] = &[
     sheet!("hm_0"),
@@ -124,7 +145,8 @@ fn parse((name, workload, text): Sheet) -> Volume {
             Figure { quantity, value, source, unused }
         })
     });
-    Volume { name, workload, about: text.about, figures: figures.collect() }
+    let figures = figures.collect();
+    Volume { name, workload, about: text.about, figures, parts: &[], copies: 1 }
 }
 
 #[cfg(test)]
@@ -133,7 +155,7 @@ mod tests {
 
     #[test]
     fn every_file_is_read_and_uses_one_value_of_a_quantity() {
-        for volume in VOLUMES.iter() {
+        for volume in VOLUMES.iter().chain(&*LARGE) {
             for figure in &volume.figures {
                 assert!(figure.value > 0.0 && !figure.source.is_empty(), "{}", volume.name);
                 let used = volume

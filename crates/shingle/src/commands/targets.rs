@@ -1,7 +1,7 @@
 //! `shingle trace targets`: the workloads of published volumes beside what papers print of them.
 
 use serde_json::{Value, json};
-use shingle_trace::volumes::{Compared, Quantity, Tolerance, VOLUMES, Volume, known};
+use shingle_trace::volumes::{Compared, LARGE, Quantity, Tolerance, VOLUMES, Volume, described};
 
 use crate::cli::{Arguments, Targets};
 use crate::output::{note, print};
@@ -9,9 +9,9 @@ use crate::table;
 
 pub(crate) fn execute(args: &Targets, global: &Arguments) -> anyhow::Result<()> {
     let volumes: Vec<&Volume> = if args.volumes.is_empty() {
-        VOLUMES.iter().collect()
+        VOLUMES.iter().chain(&*LARGE).collect()
     } else {
-        args.volumes.iter().map(|name| known(name)).collect::<Result<_, _>>()?
+        args.volumes.iter().map(|name| described(name)).collect::<Result<_, _>>()?
     };
     let mut text = String::new();
     let mut values = Vec::new();

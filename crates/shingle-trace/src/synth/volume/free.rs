@@ -132,7 +132,7 @@ static ALL: LazyLock<[Open; 12]> = LazyLock::new(|| {
                 "density",
                 // The median of the six volumes with both figures.
                 "0.16",
-                Kind::Share,
+                Kind::Number(0.01, 1.0),
                 "written blocks of a written zone",
             ),
             |volume| volume.target(Quantity::Written).is_none(),
@@ -141,7 +141,7 @@ static ALL: LazyLock<[Open; 12]> = LazyLock::new(|| {
             parameter(
                 "spread",
                 "2",
-                Kind::Number(1.0, 1_000.0),
+                Kind::Number(1.0, 100.0),
                 "address range of the volume, in touched zones",
             ),
             |volume| volume.target(Quantity::WrittenLarge).is_none(),

@@ -38,16 +38,17 @@ const WEEK_SECONDS: f64 = 604_800.0;
 
 /// The workloads of all volumes.
 pub(super) fn workloads() -> impl Iterator<Item = Workload> {
-    static OWN: LazyLock<Vec<Vec<Parameter>>> = LazyLock::new(|| VOLUMES.iter().map(own).collect());
-    VOLUMES.iter().zip(OWN.iter()).map(|(volume, own)| Workload {
-        name: volume.workload,
-        about: &volume.about,
-        own,
-        make,
-    })
+    // Made once, so their texts may stay for good.
+    static OWN: LazyLock<Vec<(&str, Vec<Parameter>)>> = LazyLock::new(|| {
+        let about = |volume: &Volume| {
+            format!("MSR Cambridge {} as published: {}", volume.name, volume.about).leak() as &str
+        };
+        VOLUMES.iter().map(|volume| (about(volume), own(volume))).collect()
+    });
+    let pairs = VOLUMES.iter().zip(OWN.iter());
+    pairs.map(|(volume, (about, own))| Workload { name: volume.workload, about, own, make })
 }
 
-/// Its parameters; made once, so their texts may stay.
 fn own(volume: &'static Volume) -> Vec<Parameter> {
     let requests = Plan::new(volume, &Free::default(), 0).requests();
     let iops = format!("{:.3}", requests as f64 / WEEK_SECONDS).leak();
