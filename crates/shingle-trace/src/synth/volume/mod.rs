@@ -1,7 +1,7 @@
 //! `msr-NAME`: a volume of the papers, shaped by what they publish about it.
 //!
 //! ```text
-//! first    each block in use once, zone by zone in runs, evenly over the trace
+//! first    each block in use once, zone by zone, clusters out of order, evenly over the trace
 //! hot      zones by heat, clusters of a zone by heat; heat moves
 //! cold     any cluster in use, as likely as any other
 //! ```
@@ -34,6 +34,8 @@ pub(crate) use free::{Free, parameters};
 use plan::Part;
 pub(crate) use plan::Plan;
 
+/// A prime above the clusters of a zone: multiples of it reach every cluster, and out of order.
+const STRIDE: u64 = 7_919;
 const WEEK_SECONDS: f64 = 604_800.0;
 
 /// The workloads of all volumes.
@@ -226,7 +228,10 @@ impl First {
 
     fn next(&mut self, part: &Part, wanted: u64) -> (u64, u64) {
         let zone = part.layout.zones[part.by_turn[self.turn] as usize];
-        let (first, length) = zone.cluster(self.cluster);
+        // Clusters come out of order: without a cache hardly a write of ROCO's volumes continues
+        // its zone (ROCO Fig. 9, HA), even of src2_2, whose zones are written in one go (§4.2).
+        let cluster = u64::from(self.cluster) * STRIDE % u64::from(zone.clusters);
+        let (first, length) = zone.cluster(cluster as u32);
         let blocks = wanted.min(length - self.block);
         let at = first + self.block;
         self.block += blocks;
@@ -261,8 +266,6 @@ fn place(
     wanted: u64,
     rng: &mut Rng,
 ) -> (u64, u64) {
-    // A prime above the clusters of a zone, so every rank has its own cluster.
-    const STRIDE: u64 = 7_919;
     let zone = part.layout.zones[visit.zone as usize];
     let clusters = u64::from(zone.clusters);
     let cluster = if visit.hot {
