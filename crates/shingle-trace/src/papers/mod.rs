@@ -155,12 +155,16 @@ impl Papers {
     /// The first so many accesses of a trace that count, or all if there are fewer.
     ///
     /// # Errors
-    /// Those of [`Papers::stream`].
+    /// Those of [`Papers::stream`], and if they do not fit the memory.
     pub fn read(&self, trace: Trace, mode: Mode, accesses: u64) -> Result<Packed, TraceError> {
         let mut stream = self.stream(trace)?;
         let wanted = usize::try_from(accesses.min(stream.remaining())).unwrap_or(usize::MAX);
         let (read, write) = (mode.keeps(Op::Read), mode.keeps(Op::Write));
-        let mut blocks = Vec::with_capacity(if read && write { wanted } else { 0 });
+        let mut blocks = Vec::new();
+        blocks.try_reserve_exact(wanted).map_err(|_| {
+            let message = format!("{wanted} accesses do not fit the memory; ask for fewer");
+            TraceError::new(Kind::Usage, "", Place::Whole, message)
+        })?;
         let mut batch = Vec::with_capacity(BATCH_REQUESTS);
         while blocks.len() < wanted && stream.remaining() > 0 {
             batch.clear();
@@ -170,6 +174,7 @@ impl Papers {
             blocks.extend(batch.iter().copied().filter(counts));
         }
         blocks.truncate(wanted);
+        blocks.shrink_to_fit();
         Ok(Packed { blocks })
     }
 }
