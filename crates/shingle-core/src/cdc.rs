@@ -310,7 +310,7 @@ impl<P: Pair> Policy for Cdc<P> {
                     if !self.clean.evict(want, &mut self.shared, out) {
                         self.phase = Phase::Open;
                     }
-                    no_clean = out.is_empty();
+                    no_clean = fresh && out.is_empty();
                 }
                 Phase::Dirty => {
                     if !self.dirty.evict(want, &mut self.shared, out) {

@@ -7,7 +7,7 @@
 
 mod common;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use shingle_core::registry::Registry;
 use shingle_core::units::Op;
@@ -44,7 +44,7 @@ struct Entry {
 #[derive(Default)]
 struct History {
     entries: Vec<Entry>,
-    of: HashMap<u64, usize>,
+    of: BTreeMap<u64, usize>,
     free: Vec<usize>,
 }
 
@@ -110,7 +110,7 @@ fn hits(blocks: &[u64], scheme: Scheme, ties: Ties) -> u64 {
     let mut history = History::default();
     // Blocks in the cache with their place; of those that may leave, the lowest place goes first.
     let mut cached: HashMap<u64, i64> = HashMap::new();
-    let mut may_leave = std::collections::BTreeMap::new();
+    let mut may_leave = BTreeMap::new();
     let mut open = vec![true; zones];
     let (mut hits, mut written, mut now) = (0, 0, 0i64);
     for &block in blocks {

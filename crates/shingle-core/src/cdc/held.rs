@@ -149,6 +149,9 @@ impl<O: Order> Side for Held<O> {
     fn begin(&mut self, _: &Shared, _: &Slots) {}
 
     fn evict(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) -> bool {
+        if self.group.is_empty() {
+            return false; // all of it was used since it was offered
+        }
         let (mut next, before) = (self.group.tail(), out.len());
         while let Some(slot) = next.map(Slot)
             && out.len() - before < want

@@ -25,7 +25,7 @@ use core::cmp::Ordering;
 use core::marker::PhantomData;
 
 use crate::gated::Gated;
-use crate::order::LOOKED_AT;
+use crate::order::{LOOKED_AT, Order};
 use crate::orders::{AnyOrder, BASE};
 use crate::params::{Kind, Param, Params};
 use crate::policy::{Access, Admission, Memory, Policy, Victims, ZONE, Zoning};
@@ -113,8 +113,8 @@ impl Scheme for Balanced {
 
 /// An order behind the gate, and the region that is open.
 #[derive(Clone, Debug)]
-pub struct Pore<S> {
-    order: Gated<AnyOrder>,
+pub struct Pore<S, O = AnyOrder> {
+    order: Gated<O>,
     region: Region,
     /// With `history=forever`.
     history: Option<History>,
@@ -129,7 +129,7 @@ pub struct Pore<S> {
     scheme: PhantomData<S>,
 }
 
-impl<S: Scheme> Pore<S> {
+impl<S: Scheme, O: Order> Pore<S, O> {
     /// `slot` has become dirty.
     fn joined(&mut self, slot: Slot, slots: &Slots) {
         let zone = slots.zone(slot);
@@ -238,7 +238,7 @@ fn passes(slot: Slot, region: &Region, slots: &Slots) -> bool {
     !slots.dirty(slot) || region.is_open(slots.zone(slot))
 }
 
-impl<S: Scheme> Policy for Pore<S> {
+impl<S: Scheme, O: Order> Policy for Pore<S, O> {
     const NAME: &'static str = S::NAME;
     const ABOUT: &'static str = S::ABOUT;
     const ZONING: Zoning = Zoning::Fixed;
@@ -379,5 +379,36 @@ impl<S: Scheme> Policy for Pore<S> {
     fn check(&self, slots: &Slots) {
         self.order.check(slots);
         self.region.check(self.history.is_some());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The four quadrants of Figure 10, with zones of 8 blocks: Z1 is hot and half covered, Z2 hot
+    /// and full, Z3 cold and half covered, Z4 cold and full.
+    #[test]
+    fn schemes_rank_the_quadrants_as_figure_10_does() {
+        let record = |uses, blocks| Record { uses, blocks, size: 8 };
+        let [z1, z2, z3, z4] = [record(40, 4), record(80, 8), record(4, 4), record(8, 8)];
+        // CF: coverage 1/2, 1, 1/2, 1.
+        assert_eq!(CoverageFirst::compare(&z2, &z1), Ordering::Less);
+        assert_eq!(CoverageFirst::compare(&z2, &z4), Ordering::Equal);
+        assert_eq!(CoverageFirst::compare(&z4, &z3), Ordering::Less);
+        // PF: accesses a block 10, 10, 1, 1.
+        assert_eq!(PopularityFirst::compare(&z3, &z4), Ordering::Equal);
+        assert_eq!(PopularityFirst::compare(&z4, &z1), Ordering::Less);
+        assert_eq!(PopularityFirst::compare(&z1, &z2), Ordering::Equal);
+        // BL: 10 ÷ 1/2 = 20, 10, 1 ÷ 1/2 = 2, 1: "Z4 usually has the highest priority, Z1 the
+        // lowest".
+        let mut zones = [z1, z2, z3, z4];
+        zones.sort_by(Balanced::compare);
+        assert_eq!(zones, [z4, z3, z2, z1]);
+        // The prototype: 40 · 1000 / 4 · 1000 / 4 and so on.
+        let ranks = zones.map(|zone| Balanced::thousandths(&zone));
+        assert_eq!(ranks, [125_000, 250_000, 1_250_000, 2_500_000]);
+        assert_eq!(PopularityFirst::thousandths(&record(10, 3)), 3333);
+        assert!(CoverageFirst::thousandths(&z2) < CoverageFirst::thousandths(&z1));
     }
 }

@@ -110,7 +110,7 @@ impl Target for Ad {
 impl<T: Target> Pair for T {
     const NAME: &'static str = T::NAME;
     const ABOUT: &'static str = T::ABOUT;
-    const PARAMS: &[Param] = PARAMS;
+    const PARAMS: &'static [Param] = PARAMS;
     type Clean = Recent;
     type Dirty = Cycles<T>;
 
@@ -119,7 +119,7 @@ impl<T: Target> Pair for T {
     }
 }
 
-const PARAMS: &'static [Param] = &[
+const PARAMS: &[Param] = &[
     ZONE,
     WINDOW,
     CLEAN_PART,

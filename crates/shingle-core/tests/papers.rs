@@ -1,0 +1,410 @@
+//! The policies of the papers, step by step: cases worked out by hand from their figures, and
+//! random ones against models that search and sort where the policies keep count.
+
+mod common;
+
+use common::{DISK_BLOCKS, with_params};
+use proptest::prelude::*;
+use shingle_core::cache::{CacheCore, Outcome};
+use shingle_core::params::Params;
+use shingle_core::plan::Plan;
+use shingle_core::policy::Access;
+use shingle_core::registry::Registry;
+use shingle_core::units::{Block, Op};
+
+const ZONE: u64 = 8;
+/// Of the disk of `common`.
+const BUFFER: u64 = 20;
+const READ: Op = Op::Read;
+const WRITE: Op = Op::Write;
+
+/// A cache whose I/O is done at once.
+struct Run {
+    cache: Box<dyn CacheCore>,
+    number: u64,
+}
+
+impl Run {
+    fn new(policy: &str, sets: &[(&str, &str)], slots: u32) -> Run {
+        let registry = Registry::default();
+        let entry = registry.get(policy).expect("a policy");
+        let mut params = Params::new(entry.params);
+        params.set("zone", "8b").expect("a size");
+        for (name, value) in sets {
+            params.set(name, value).expect("a value");
+        }
+        Run { cache: with_params(entry, &params, slots, 1), number: 0 }
+    }
+
+    /// Accesses a block; returns what left the cache for it, in order of address.
+    fn access(&mut self, block: u64, op: Op) -> Vec<u64> {
+        self.number += 1;
+        let before = self.cached();
+        let mut access = Access::whole(self.number, Block(block), op);
+        let mut plan = Plan::default();
+        let outcome = self.cache.access(&mut access, &mut plan);
+        self.carry_out(&mut plan);
+        if outcome == Outcome::NoRoom {
+            self.cache.retry(&mut access, &mut plan);
+        }
+        self.cache.check();
+        before.into_iter().filter(|&block| self.cache.lookup(Block(block)).is_none()).collect()
+    }
+
+    fn writes(&mut self, blocks: &[u64]) {
+        blocks.iter().for_each(|&block| _ = self.access(block, WRITE));
+    }
+
+    fn carry_out(&mut self, plan: &mut Plan) {
+        for destage in plan.destages() {
+            self.cache.destaged(destage.slot);
+        }
+        plan.clear();
+    }
+
+    fn cached(&self) -> Vec<u64> {
+        (0..DISK_BLOCKS).filter(|&block| self.cache.lookup(Block(block)).is_some()).collect()
+    }
+}
+
+// ── PORE ─────────────────────────────────────────────────────────────────────────────────────
+
+/// Figure 7: `d` is the coldest, but in the forbidden region, as is the next one; `c` leaves.
+#[test]
+fn pore_passes_over_dirty_blocks_of_forbidden_zones() {
+    let (d, e, [c, b, a]) = (ZONE, 2 * ZONE, [0, 1, 2]);
+    // A period of 3 blocks: zone 0 alone has as many.
+    let mut run = Run::new("pore-cf", &[("period", "0.15")], 5);
+    run.writes(&[d, e, c, b, a]);
+    run.access(c, WRITE); // now b is the coldest of the open ones
+    assert_eq!(run.access(3 * ZONE, WRITE), [b], "d and e are colder, but their zones are closed");
+    assert_eq!(run.access(3 * ZONE + 1, READ), [a]);
+    assert_eq!(run.access(3 * ZONE + 2, READ), [c]);
+    // Zone 0 is empty. The clean blocks are not restricted.
+    assert_eq!(run.access(4 * ZONE, READ), [3 * ZONE + 1]);
+    assert_eq!(run.cached(), [d, e, 3 * ZONE, 3 * ZONE + 2, 4 * ZONE]);
+}
+
+/// §IV-C.1: zones open until their dirty blocks in the cache reach the period.
+#[test]
+fn pore_opens_zones_until_a_period_of_dirty_blocks_is_open() {
+    // Zones 1, 2, 3 with 1, 3, 2 dirty blocks, and a period of 4: zones 2 and 3 open.
+    let mut run = Run::new("pore-cf", &[("period", "0.2")], 6);
+    run.writes(&[8, 16, 17, 18, 24, 25]);
+    assert_eq!(run.access(40, WRITE), [16], "the coldest block of zones 2 and 3");
+    assert_eq!(run.access(41, WRITE), [17]);
+    assert_eq!(run.access(42, WRITE), [18]);
+    assert_eq!(run.access(43, WRITE), [24]);
+    // Four were written: zone 5 has 4 dirty blocks and opens; 8 and 25 are older, but locked.
+    assert_eq!(run.access(48, WRITE), [40]);
+    assert_eq!(run.cached(), [8, 25, 41, 42, 43, 48]);
+}
+
+#[test]
+fn pore_divides_at_once_when_nothing_may_leave() {
+    let mut run = Run::new("pore-cf", &[("period", "0.1")], 3);
+    run.writes(&[8, 16, 17]); // a period of 2: zone 2 opens
+    assert_eq!(run.access(24, WRITE), [16]);
+    run.access(17, WRITE);
+    assert_eq!(run.cached(), [8, 17, 24]);
+    // Trimmed away, the open zone is empty, and the one written block is no period.
+    assert_eq!(run.cache.trim(Block(17), 1), 1);
+    run.access(32, READ);
+    assert_eq!(run.access(33, READ), [32], "clean blocks leave first, if they are all there is");
+    run.access(33, WRITE);
+    let left = run.access(40, READ);
+    assert_eq!(left, [8], "of zones 1, 3 and 4, with a dirty block each, the first two open");
+}
+
+/// Periods of one block. Zone 1 was hot before the first division and not used since.
+#[test]
+fn popularity_is_that_of_the_last_period_or_of_all_time() {
+    for (history, leaves) in [("period", 8), ("forever", 17)] {
+        let mut run = Run::new("pore-pf", &[("period", "0.05"), ("history", history)], 3);
+        run.writes(&[8, 8, 8, 8, 8, 8, 16, 24]);
+        // Six accesses to the block of zone 1, one to those of zones 2 and 3: zone 2 opens, of
+        // equals the first.
+        assert_eq!(run.access(17, WRITE), [16], "{history}");
+        // Since then none to zones 1 and 3; for all time, 6 to one block, 2 to two (16 still
+        // stands in the record of zone 2), 1 to one.
+        assert_eq!(run.access(18, WRITE), [leaves], "{history}");
+    }
+}
+
+/// In idle time only blocks of open zones are written.
+#[test]
+fn pore_destages_open_zones_only() {
+    let mut run = Run::new("pore-cf", &[("period", "0.15")], 5);
+    run.writes(&[8, 16, 0, 1, 2, 24]); // zone 0 is open, and 0 has left
+    let mut plan = Plan::default();
+    run.cache.idle(9, &mut plan);
+    let named: Vec<u64> = plan.destages().iter().map(|destage| destage.block.0).collect();
+    assert_eq!(named, [1, 2]);
+    run.carry_out(&mut plan);
+    run.cache.check();
+}
+
+/// What a model of PORE over LRU knows of a zone.
+#[derive(Clone, Copy, Default)]
+struct Zone {
+    uses: u64,
+    dirty: u64,
+}
+
+/// PORE over LRU, searching.
+struct Model {
+    /// Coldest first: block and whether it is dirty.
+    blocks: Vec<(u64, bool)>,
+    slots: usize,
+    period: u64,
+    scheme: &'static str,
+    zones: Vec<Zone>,
+    open: Option<Vec<bool>>,
+    written: u64,
+}
+
+impl Model {
+    fn divide(&mut self) {
+        let rank = |zone: &Zone| match self.scheme {
+            "pore-cf" => (1, u128::from(zone.dirty)),
+            "pore-pf" => (u128::from(zone.uses), u128::from(zone.dirty)),
+            _ => (u128::from(zone.uses), u128::from(zone.dirty * zone.dirty)),
+        };
+        let mut order: Vec<usize> =
+            (0..self.zones.len()).filter(|&zone| self.zones[zone].dirty > 0).collect();
+        order.sort_by(|&a, &b| {
+            let (left, right) = (rank(&self.zones[a]), rank(&self.zones[b]));
+            let ranks = (left.0 * right.1).cmp(&(right.0 * left.1));
+            ranks.then(self.zones[b].dirty.cmp(&self.zones[a].dirty))
+        });
+        let (mut open, mut total) = (vec![false; self.zones.len()], 0);
+        for zone in order {
+            if total < self.period {
+                open[zone] = true;
+                total += self.zones[zone].dirty;
+            }
+        }
+        self.open = Some(open);
+        self.zones.iter_mut().for_each(|zone| zone.uses = 0);
+        self.written = 0;
+    }
+
+    fn victim(&self) -> Option<usize> {
+        self.blocks.iter().position(|&(block, dirty)| {
+            !dirty || self.open.as_ref().is_none_or(|open| open[(block / ZONE) as usize])
+        })
+    }
+
+    /// Returns what left.
+    fn access(&mut self, block: u64, op: Op) -> Vec<u64> {
+        let (zone, write) = ((block / ZONE) as usize, op == WRITE);
+        let mut left = Vec::new();
+        let at = self.blocks.iter().position(|known| known.0 == block);
+        let was_dirty = at.is_some_and(|at| self.blocks[at].1);
+        if let Some(at) = at {
+            self.blocks.remove(at);
+        } else if self.blocks.len() == self.slots {
+            if self.open.is_none() || self.written >= self.period {
+                self.divide();
+            }
+            if self.victim().is_none() {
+                self.divide();
+            }
+            let (victim, dirty) = self.blocks.remove(self.victim().expect("a period is open"));
+            self.zones[(victim / ZONE) as usize].dirty -= u64::from(dirty);
+            left.push(victim);
+        }
+        let dirty = was_dirty || write;
+        self.written += u64::from(dirty && !was_dirty);
+        self.zones[zone].dirty += u64::from(dirty && !was_dirty);
+        self.zones[zone].uses += u64::from(dirty);
+        self.blocks.push((block, dirty));
+        left
+    }
+}
+
+proptest! {
+    #[test]
+    fn pore_is_its_model(
+        scheme in prop::sample::select(vec!["pore", "pore-cf", "pore-pf"]),
+        slots in 2u32..30,
+        period in prop::sample::select(vec![1u64, 3, 8, 20]),
+        ops in prop::collection::vec((any::<bool>(), 0u64..60, 0u64..8), 1..400),
+    ) {
+        let ratio = format!("{}", period as f64 / BUFFER as f64);
+        let mut run = Run::new(scheme, &[("period", &ratio)], slots);
+        let mut model = Model {
+            blocks: Vec::new(),
+            slots: slots as usize,
+            period,
+            scheme,
+            zones: vec![Zone::default(); (DISK_BLOCKS / ZONE) as usize],
+            open: None,
+            written: 0,
+        };
+        for (write, block, hot) in ops {
+            let block = if hot < 3 { block % 10 } else { block };
+            let op = if write { WRITE } else { READ };
+            prop_assert_eq!(run.access(block, op), model.access(block, op));
+        }
+    }
+}
+
+// ── SAC and its comparator ───────────────────────────────────────────────────────────────────
+
+/// §6.4: zone 1 has two dirty blocks, both cold; zone 2 four, of which three are cold; zone 3 six,
+/// of which one is cold. The last 7 accesses are hot.
+#[test]
+fn targets_are_chosen_by_released_space_popularity_or_amount() {
+    // The cold share is 2/2, 3/4, 1/6; the coldest block of the chosen zone leaves.
+    for (policy, leaves) in [("sac", 16), ("sac-pd", 8), ("sac-ad", 24)] {
+        // Cycles of 8 blocks: one zone each.
+        let sets = [("window", "0.59"), ("cycle", "0.4")];
+        let mut run = Run::new(policy, &sets, 12);
+        run.writes(&[8, 9, 16, 17, 18, 24, 19, 25, 26, 27, 28, 29]);
+        assert_eq!(run.access(40, WRITE), [leaves], "{policy}");
+    }
+}
+
+/// Equation 3: one cold clean block costs nothing. Equation 5: with the paper's costs a dirty block
+/// costs 436.7 ms. When all clean blocks are hot, dropping one costs 14 ms, still the less.
+#[test]
+fn the_comparator_drops_clean_blocks_as_long_as_that_is_cheaper() {
+    for policy in ["lru+cdc", "cdc", "most+cdc", "sac"] {
+        let mut run = Run::new(policy, &[("cost", "paper"), ("clean_part", "4")], 4);
+        run.writes(&[8]);
+        run.access(100, READ);
+        run.access(101, READ);
+        run.access(102, READ);
+        for miss in 103..110 {
+            let left = run.access(miss, READ);
+            assert_eq!(left, [miss - 3], "{policy}: reading again costs less than writing");
+        }
+        assert_eq!(run.cached(), [8, 107, 108, 109], "{policy}");
+    }
+}
+
+/// Equation 2 with numbers: groups of 2 blocks; the clean ones are hot, (2 · 14 ms) / (0 + 1) = 28
+/// ms; the dirty ones are cold, in one zone (436 + 2 · 0.728) / (2 + 1) = 145.8 ms. With 40 blocks
+/// in a group, 11 of them hot, it is 154 ms against 145.8 ms: the dirty group goes.
+#[test]
+fn the_comparator_writes_when_many_clean_blocks_are_hot() {
+    for (part, leaves) in [("7", 20), ("1", 8)] {
+        // 13 slots, of which the last 11 accesses are hot: two dirty and eleven clean blocks.
+        let sets = [("cost", "paper"), ("clean_part", part), ("window", "0.85")];
+        let mut run = Run::new("lru+cdc", &sets, 13);
+        run.writes(&[8, 9]);
+        (20..31).for_each(|block| _ = run.access(block, READ));
+        assert_eq!(run.access(40, READ), [leaves], "groups of one {part}th of the cache");
+    }
+}
+
+/// MOST under the comparator empties the zones with the most dirty blocks, and fills reads.
+#[test]
+fn most_under_the_comparator_empties_the_fullest_zones_first() {
+    let mut run = Run::new("most+cdc", &[], 6);
+    run.writes(&[8, 16, 17, 18, 24, 25]);
+    let left: Vec<u64> = (0..6).flat_map(|at| run.access(100 + at, WRITE)).collect();
+    assert_eq!(left[..5], [16, 17, 18, 24, 25]);
+    assert_eq!(run.access(200, READ).len(), 1);
+    assert!(run.cached().contains(&200), "a read fills");
+}
+
+/// The comparator over LRU on both sides, searching.
+struct Comparator {
+    /// By side, clean and dirty: coldest first, block and when it was used.
+    sides: [Vec<(u64, u64)>; 2],
+    /// Blocks of the group that leaves, and its side.
+    group: (usize, Vec<u64>),
+    group_blocks: usize,
+    window: u64,
+    slots: usize,
+    now: u64,
+}
+
+impl Comparator {
+    /// Time in units of 1 µs, and cold blocks, of the next group of a side.
+    fn price(&self, side: usize) -> Option<(u128, u128)> {
+        let group = &self.sides[side][..self.group_blocks.min(self.sides[side].len())];
+        let cold = group.iter().filter(|block| block.1 + self.window < self.now).count() as u128;
+        let mut zones: Vec<u64> = group.iter().map(|block| block.0 / ZONE).collect();
+        zones.sort_unstable();
+        zones.dedup();
+        let time = match side {
+            0 => 14_000 * (group.len() as u128 - cold),
+            _ => 436_000 * zones.len() as u128 + 728 * group.len() as u128,
+        };
+        (!group.is_empty()).then_some((time, cold))
+    }
+
+    fn evict(&mut self) -> u64 {
+        let held = |group: &(usize, Vec<u64>), sides: &[Vec<(u64, u64)>; 2]| {
+            sides[group.0].iter().position(|block| group.1.contains(&block.0))
+        };
+        if held(&self.group, &self.sides).is_none() {
+            let side = match (self.price(0), self.price(1)) {
+                (Some(clean), Some(dirty)) => {
+                    usize::from(clean.0 * (dirty.1 + 1) >= dirty.0 * (clean.1 + 1))
+                }
+                (None, _) => 1,
+                (_, None) => 0,
+            };
+            let group = self.sides[side].iter().take(self.group_blocks);
+            self.group = (side, group.map(|block| block.0).collect());
+        }
+        let at = held(&self.group, &self.sides).expect("a group has blocks");
+        let (block, _) = self.sides[self.group.0].remove(at);
+        self.group.1.retain(|&held| held != block);
+        block
+    }
+
+    fn access(&mut self, block: u64, op: Op) -> Vec<u64> {
+        let find = |side: &Vec<(u64, u64)>| side.iter().position(|known| known.0 == block);
+        let found = [find(&self.sides[0]), find(&self.sides[1])];
+        let mut left = Vec::new();
+        for (side, at) in found.iter().enumerate() {
+            if let Some(at) = *at {
+                self.sides[side].remove(at);
+                self.group.1.retain(|&held| held != block); // used: no longer of the group
+            }
+        }
+        if found == [None, None] && self.sides[0].len() + self.sides[1].len() == self.slots {
+            left.push(self.evict());
+        }
+        let side = usize::from(op == WRITE || found[1].is_some());
+        self.sides[side].push((block, self.now));
+        self.now += 1;
+        left
+    }
+}
+
+proptest! {
+    /// `cdc` with its defaults, and `lru+cdc`, which is the same with fewer choices.
+    #[test]
+    fn the_comparator_is_its_model(
+        slots in 2u32..40,
+        part in 1u64..9,
+        ops in prop::collection::vec((0u8..10, 0u64..80, 0u64..8), 1..400),
+        writes in 1u8..9,
+    ) {
+        let part_set = part.to_string();
+        let sets = [("cost", "paper"), ("clean_part", part_set.as_str())];
+        let mut runs = [Run::new("lru+cdc", &sets, slots), Run::new("cdc", &sets, slots)];
+        let mut model = Comparator {
+            sides: [Vec::new(), Vec::new()],
+            group: (0, Vec::new()),
+            group_blocks: (u64::from(slots) / part).max(1) as usize,
+            window: (u64::from(slots) * 800 / 1000).max(1),
+            slots: slots as usize,
+            now: 0,
+        };
+        for (kind, block, hot) in ops {
+            let block = if hot < 4 { block % 12 } else { block };
+            let op = if kind < writes { WRITE } else { READ };
+            let expected = model.access(block, op);
+            for run in &mut runs {
+                prop_assert_eq!(run.access(block, op), expected.clone());
+            }
+        }
+    }
+}
