@@ -18,6 +18,8 @@
 //! active until one buffer of blocks has been destaged after its end; `rule4=exact` asks the
 //! simulated drive; `rule4=skip` passes over the next cycle only, as the authors' prototype does.
 
+pub mod target;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -32,80 +34,14 @@ use crate::policy::{Access, Memory, Victims, ZONE};
 use crate::slots::{Costs, Slots};
 use crate::units::{Nanos, Slot, Zone};
 
+use target::{Ad, Ars, Pd, Target};
+
 /// SAC as the paper has it.
 pub type Sac = Cdc<Ars>;
 /// SAC with P-decided targets.
 pub type SacPd = Cdc<Pd>;
 /// SAC with A-decided targets.
 pub type SacAd = Cdc<Ad>;
-
-/// What makes a zone a good target: zones of the highest score are chosen.
-pub trait Target: Clone + Send + 'static {
-    /// Name of the policy.
-    const NAME: &'static str;
-    /// One line, with the source.
-    const ABOUT: &'static str;
-
-    /// The score of a zone with `dirty` blocks, at least one, `cold` of them cold.
-    fn score(cold: u32, dirty: u32) -> u32;
-    /// The highest score there is if a zone has at most `dirty_max` dirty blocks.
-    fn score_max(dirty_max: u32) -> u32;
-}
-
-/// Actually released space: cold blocks (Equation 1).
-#[derive(Clone, Debug)]
-pub struct Ars;
-
-impl Target for Ars {
-    const NAME: &'static str = "sac";
-    const ABOUT: &'static str =
-        "cycles over the zones that release most, clean against dirty (SAC §4)";
-
-    #[inline]
-    fn score(cold: u32, _: u32) -> u32 {
-        cold
-    }
-
-    fn score_max(dirty_max: u32) -> u32 {
-        dirty_max
-    }
-}
-
-/// P-decided: the share of cold blocks, in thousandths.
-#[derive(Clone, Debug)]
-pub struct Pd;
-
-impl Target for Pd {
-    const NAME: &'static str = "sac-pd";
-    const ABOUT: &'static str = "SAC over the zones of the lowest popularity (SAC §6.4, PD)";
-
-    #[inline]
-    fn score(cold: u32, dirty: u32) -> u32 {
-        (u64::from(cold) * 1000 / u64::from(dirty)) as u32
-    }
-
-    fn score_max(_: u32) -> u32 {
-        1000
-    }
-}
-
-/// A-decided: dirty blocks.
-#[derive(Clone, Debug)]
-pub struct Ad;
-
-impl Target for Ad {
-    const NAME: &'static str = "sac-ad";
-    const ABOUT: &'static str = "SAC over the zones with the most dirty blocks (SAC §6.4, AD)";
-
-    #[inline]
-    fn score(_: u32, dirty: u32) -> u32 {
-        dirty
-    }
-
-    fn score_max(dirty_max: u32) -> u32 {
-        dirty_max
-    }
-}
 
 impl<T: Target> Pair for T {
     const NAME: &'static str = T::NAME;
