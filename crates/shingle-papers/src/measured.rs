@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use shingle_drive::registry::DriveError;
 use shingle_trace::TraceError;
+use shingle_trace::papers::Papers;
 use thiserror::Error;
 
 use crate::chart::{Kind, Picture};
@@ -35,8 +36,8 @@ pub struct Bench<'a> {
     pub seed: u64,
     /// The drive to measure, where a figure is about one drive.
     pub drive: Option<&'a str>,
-    /// Where traces come from.
-    pub traces: &'a crate::traces::Traces,
+    /// The volumes.
+    pub papers: &'a Papers,
     /// Told of work done, in accesses.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }

@@ -17,8 +17,8 @@ use crate::cells::Cells;
 use crate::chart::{DrawError, Kind, Picture, Value};
 use crate::experiment::{Chart, Figure, Grid, Metric, Paper, Point, Source, System};
 use crate::measured::{Bench, MeasureError};
-use crate::scale::{Scale, Scaled};
-use crate::traces::{Held, Traces, Wanted};
+use crate::scale::{Scale, Scaled, ZONE_BLOCKS};
+use crate::traces::{Held, Traces, Wanted, hold, length};
 use crate::verdict::{Finding, Verdict};
 
 /// What is to be reproduced.
@@ -161,7 +161,7 @@ pub fn reproduce(
         [] => order.paper.figures.iter().collect(),
         some => some.to_vec(),
     };
-    total(work(&figures, order));
+    total(work(&figures, order)?);
     let mut cells: Vec<Vec<Cells>> = Vec::new(); // by figure, then seed
     cells.resize_with(figures.len(), || (0..order.seeds.len()).map(|_| Cells::default()).collect());
     for (nth, &seed) in order.seeds.iter().enumerate() {
@@ -197,17 +197,28 @@ fn wanted(grid: &Grid, scaled: &Scaled, trace: &'static str) -> Wanted {
 }
 
 /// Accesses that all runs together will serve, about.
-fn work(figures: &[&'static Figure], order: &Order) -> u64 {
+fn work(figures: &[&'static Figure], order: &Order) -> Result<u64, TraceError> {
+    let papers = order.traces.of_seed(order.seeds[0])?;
+    let mut lengths: BTreeMap<&str, u64> = BTreeMap::new();
     let mut sum = 0;
     for grid in figures.iter().flat_map(|figure| grids(figure)) {
         let scaled = Scaled::new(grid, order.scale);
         for &trace in grid.traces {
-            let whole = order.traces.about(trace) as f64 * scaled.part;
-            let accesses = scaled.accesses.unwrap_or(whole as u64);
+            let accesses = match scaled.accesses {
+                Some(accesses) => accesses,
+                None => {
+                    let whole = match lengths.get(trace) {
+                        Some(&length) => length,
+                        None => length(&papers, &wanted(grid, &scaled, trace))?,
+                    };
+                    lengths.insert(trace, whole);
+                    (whole as f64 * scaled.part) as u64
+                }
+            };
             sum += accesses * (grid.systems.len() * grid.points.len()) as u64;
         }
     }
-    sum * order.seeds.len() as u64
+    Ok(sum * order.seeds.len() as u64)
 }
 
 /// One place in one figure that a run fills.
@@ -225,6 +236,7 @@ fn run_seed(
     cells: &mut [&mut Cells],
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(), PaperError> {
+    let papers = order.traces.of_seed(seed)?;
     let mut by_trace: BTreeMap<Wanted, Vec<(usize, &'static Grid)>> = BTreeMap::new();
     for (nth, figure) in figures.iter().enumerate() {
         for grid in grids(figure) {
@@ -239,7 +251,7 @@ fn run_seed(
         let most = users.iter().map(|(_, grid)| scaled(grid).accesses).max_by_key(|accesses| {
             accesses.unwrap_or(u64::MAX) // no limit is the largest
         });
-        let held = order.traces.hold(&wanted, seed, most.flatten())?;
+        let held = hold(&papers, &wanted, most.flatten())?;
         let mut runs: BTreeMap<Key, (Job, Vec<Place>)> = BTreeMap::new();
         for (figure, grid) in users {
             let scaled = scaled(grid);
@@ -283,7 +295,7 @@ fn run_seed(
     for (nth, figure) in figures.iter().enumerate() {
         if let Source::Measured(measure) = figure.source {
             let drive = order.drive.as_deref();
-            let bench = Bench { seed, drive, traces: &order.traces, progress };
+            let bench = Bench { seed, drive, papers: &papers, progress };
             cells[nth].measured = measure(&bench)?;
         }
     }
@@ -338,7 +350,7 @@ fn check_buffer(grid: &Grid, scaled: &Scaled, key: &Key) -> Result<(), PaperErro
         "keeping one zone of {} leaves {} zones in the buffer of {}: at least {} are needed; scale \
          by fewer copies and requests (--scale) instead",
         scaled.every_zone,
-        buffer / 5000,
+        buffer / ZONE_BLOCKS,
         grid.drive,
         crate::scale::ZONES_MIN
     )))

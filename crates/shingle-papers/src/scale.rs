@@ -14,7 +14,7 @@ use crate::experiment::{Grid, Size};
 pub const ZONES_MIN: u64 = 30;
 
 /// Blocks of the zones in which ranges are measured.
-const ZONE_BLOCKS: u64 = 5000;
+pub(crate) const ZONE_BLOCKS: u64 = 5000;
 
 /// How much of an experiment is run.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -51,7 +51,7 @@ pub fn sensitivity(
         if order.figures.is_empty() { all().collect() } else { order.figures.clone() };
     let figures: Vec<&'static Figure> =
         chosen.into_iter().filter(|figure| matches!(figure.source, Source::Runs(_))).collect();
-    let variants = order.traces.variants();
+    let variants = order.traces.variants(&traces(&figures))?;
     let seeds = vec![order.seeds[0]];
     let (mut statements, mut results) = (Vec::new(), Vec::new());
     for (label, free) in variants {
@@ -77,4 +77,17 @@ pub fn sensitivity(
         scale.work, seeds[0]
     );
     Ok(Sensitivity { about, statements, variants: results })
+}
+
+/// The traces that any of the figures runs.
+fn traces(figures: &[&'static Figure]) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for figure in figures {
+        if let Source::Runs(grids) = figure.source {
+            names.extend(grids.iter().flat_map(|grid| grid.traces));
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
 }

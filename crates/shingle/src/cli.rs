@@ -75,6 +75,10 @@ pub(crate) struct Reproduce {
     /// workloads are made that are shaped by the published figures of each volume.
     #[arg(long, value_name = "DIR")]
     pub(crate) traces: Option<PathBuf>,
+    /// Set a free parameter of the made workloads, as in cold=0.1; `shingle list workloads msr-NAME`
+    /// lists them.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    pub(crate) free: Vec<(String, String)>,
     /// Part of the paper's work, above 0 up to 1: fewer copies and requests. [default: each figure
     /// has its own]
     #[arg(long, value_name = "PART")]
@@ -304,7 +308,7 @@ pub(crate) enum Color {
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("write OWNER.NAME=VALUE, as in sac.rule2=off")?;
+    let (key, value) = text.split_once('=').ok_or("write NAME=VALUE, as in sac.rule2=off")?;
     Ok((key.trim().into(), value.trim().into()))
 }
 

@@ -9,7 +9,7 @@ use shingle_trace::Mode;
 
 use crate::chart::Kind;
 use crate::measured::{Bench, MeasureError, Measured};
-use crate::traces::Wanted;
+use crate::traces::{Wanted, hold};
 
 const SMR_8TB: &str = "st8000as0002";
 const SMR_5TB: &str = "st5000as0011";
@@ -132,7 +132,7 @@ pub(super) fn traces(bench: &Bench, names: &[&'static str]) -> Result<Measured, 
     const GIB: f64 = (1u64 << 30) as f64;
     let mut measured = Measured::default();
     for &name in names {
-        let held = bench.traces.hold(&whole(name, Mode::ReadWrite), bench.seed, None)?;
+        let held = hold(bench.papers, &whole(name, Mode::ReadWrite), None)?;
         (bench.progress)(held.blocks.len() as u64);
         let summary = &held.summary;
         let (reads, writes) = (summary.read_blocks as f64, summary.write_blocks as f64);
@@ -150,7 +150,7 @@ pub(super) fn pore_6(bench: &Bench, names: &[&'static str]) -> Result<Measured, 
     let mut measured = Measured::default();
     let (mut sum, mut least, mut most) = (0.0, f64::INFINITY, 0.0f64);
     for &name in names {
-        let held = bench.traces.hold(&whole(name, Mode::Write), bench.seed, None)?;
+        let held = hold(bench.papers, &whole(name, Mode::Write), None)?;
         (bench.progress)(held.blocks.len() as u64);
         let bands = pore::uniform_bands(held.summary.end_bytes.div_ceil(4096), bench.seed);
         let queue = held.summary.written_zone_bytes() / 4096 / 256;

@@ -35,7 +35,7 @@ pub(super) fn execute(
         figures: figures.map_err(Usage)?,
         seeds: seeds(args)?,
         scale: scale(args)?,
-        traces: Traces { directory: args.traces.clone(), free: Vec::new() },
+        traces: Traces { directory: args.traces.clone(), free: args.free.clone() },
         drive: args.drive.clone(),
         registry,
     };

@@ -5,14 +5,15 @@ use std::sync::LazyLock;
 use super::super::parameters::{Kind, Parameter, Values};
 use crate::volumes::{Quantity, Volume};
 
-/// Their values. The first seven are free for every volume, the others where a figure is missing.
+/// Their values. The first eight are free for every volume, the others where a figure is missing.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Free {
     pub(crate) zone_skew: f64,
     pub(crate) block_skew: f64,
     pub(crate) cluster: f64,
     pub(crate) cold: f64,
-    pub(crate) drift: f64,
+    pub(crate) active: f64,
+    pub(crate) dwell: f64,
     pub(crate) overlap: f64,
     pub(crate) new: f64,
     pub(crate) sequential: f64,
@@ -39,7 +40,8 @@ impl Free {
             block_skew: number("block-skew"),
             cluster: number("cluster"),
             cold: number("cold"),
-            drift: number("drift"),
+            active: number("active"),
+            dwell: number("dwell"),
             overlap: number("overlap"),
             new: number("new"),
             sequential: number("sequential"),
@@ -54,7 +56,7 @@ impl Free {
 /// A parameter, and whether a volume's figures leave it open.
 type Open = (Parameter, fn(&Volume) -> bool);
 
-static ALL: LazyLock<[Open; 12]> = LazyLock::new(|| {
+static ALL: LazyLock<[Open; 13]> = LazyLock::new(|| {
     let parameter = |name, default, kind, about| Parameter { name, default, about, kind };
     let always: fn(&Volume) -> bool = |_| true;
     let skew = Kind::Number(1.0, 64.0);
@@ -64,8 +66,8 @@ static ALL: LazyLock<[Open; 12]> = LazyLock::new(|| {
                 "zone-skew",
                 "3",
                 skew,
-                "s: the hottest part x of the zones takes x^(1/s) of what is hot, and the densest \
-                 holds x^(1/s) of the blocks; 1 is none",
+                "s: the hottest part x of the zones is active in x^(1/s) of the cases, and the \
+                 densest holds x^(1/s) of the blocks; 1 is none",
             ),
             always,
         ),
@@ -98,10 +100,19 @@ static ALL: LazyLock<[Open; 12]> = LazyLock::new(|| {
         ),
         (
             parameter(
-                "drift",
-                "0.2",
-                Kind::Number(0.0, 1_000.0),
-                "part of the zones whose heat changes in a seventh of the trace",
+                "active",
+                "0.1",
+                Kind::Share,
+                "part of the zones that hot accesses go to at a time",
+            ),
+            always,
+        ),
+        (
+            parameter(
+                "dwell",
+                "2",
+                Kind::Number(0.01, 1_000.0),
+                "how often the blocks of a zone are passed over while it is active",
             ),
             always,
         ),

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! first    each block in use once, zone by zone, clusters out of order, evenly over the trace
-//! hot      zones by heat, clusters of a zone by heat; heat moves
+//! hot      a few zones are active at a time, each until its blocks have been passed over so often;
+//!          which become active goes by heat, and so do the clusters of an active zone
 //! cold     any cluster in use, as likely as any other
 //! ```
 //!
@@ -87,10 +88,9 @@ pub(crate) struct Generator {
 
 /// Where one operation is.
 struct State {
-    by_heat: Vec<u32>,
-    /// How often a zone's heat has changed: after each change other clusters are the hot ones.
-    changes: Vec<u32>,
-    until_move: u64,
+    active: Vec<Active>,
+    /// How often a zone has become active: each time other clusters are the hot ones.
+    turns: Vec<u32>,
     visit: Visit,
     first: First,
     /// Blocks made, and what should have been by their mean, in 2^-16.
@@ -98,10 +98,20 @@ struct State {
     due: u64,
 }
 
+/// A zone while hot requests go there.
+#[derive(Clone, Copy)]
+struct Active {
+    zone: u32,
+    /// Blocks until another takes its place.
+    left: u64,
+}
+
 /// Some requests to one zone.
 #[derive(Clone, Copy, Default)]
 struct Visit {
     zone: u32,
+    /// Its place among the active ones, of a hot visit.
+    place: usize,
     hot: bool,
     /// Of a read: to the blocks that writes use.
     to_written: bool,
@@ -123,9 +133,8 @@ impl Generator {
     pub(crate) fn new(plan: Arc<Plan>) -> Generator {
         let mut rng = plan.seed.stream("requests");
         let state = |part: &Part| State {
-            by_heat: part.by_heat.clone(),
-            changes: vec![0; part.by_heat.len()],
-            until_move: part.requests_per_move,
+            active: Vec::with_capacity(part.active),
+            turns: vec![0; part.by_heat.len()],
             visit: Visit::default(),
             first: First::default(),
             made: 0,
@@ -155,9 +164,12 @@ impl Generator {
 
 impl State {
     fn start(&mut self, plan: &Plan, part: &Part, rng: &mut Rng) {
-        let hot = !rng.chance(plan.cold);
-        self.visit =
-            Visit { zone: pick(plan, part, &self.by_heat, hot, rng), hot, to_written: false };
+        for _ in 0..part.active {
+            let mut active = self.activate(plan, part, rng);
+            active.left = 1 + rng.below(active.left); // they end at different times
+            self.active.push(active);
+        }
+        self.visit = self.visit(plan, part, rng);
     }
 
     /// The next request of this operation. `written` is where writes go, for reads.
@@ -168,42 +180,69 @@ impl State {
         written: Option<(&Part, &State)>,
         rng: &mut Rng,
     ) -> (u64, u64) {
-        self.until_move -= 1;
-        if self.until_move == 0 {
-            self.until_move = part.requests_per_move;
-            self.move_heat(rng);
-        }
         let wanted = self.length(plan, part, rng);
         let (first, blocks) = if self.first.is_due(part, self.made) {
             self.first.next(part, wanted)
         } else {
             if !rng.chance(plan.stay) {
-                let hot = !rng.chance(plan.cold);
                 let to_written = written.is_some() && rng.chance(plan.overlap);
-                let zone = match written.filter(|_| to_written) {
-                    Some((part, state)) => pick(plan, part, &state.by_heat, hot, rng),
-                    None => pick(plan, part, &self.by_heat, hot, rng),
+                self.visit = match written.filter(|_| to_written) {
+                    Some((part, state)) => Visit { to_written, ..state.visit(plan, part, rng) },
+                    None => self.visit(plan, part, rng),
                 };
-                self.visit = Visit { zone, hot, to_written };
             }
             match written.filter(|_| self.visit.to_written) {
-                Some((part, state)) => place(plan, part, &state.changes, self.visit, wanted, rng),
-                None => place(plan, part, &self.changes, self.visit, wanted, rng),
+                Some((part, state)) => place(plan, part, &state.turns, self.visit, wanted, rng),
+                None => {
+                    let (first, blocks) = place(plan, part, &self.turns, self.visit, wanted, rng);
+                    self.pass(plan, part, blocks, rng);
+                    (first, blocks)
+                }
             }
         };
         self.made += blocks;
         (first, blocks)
     }
 
-    /// Two zones change places: the heat moves without ever jumping.
-    fn move_heat(&mut self, rng: &mut Rng) {
-        let zones = self.by_heat.len() as u64;
-        let (a, b) = (rng.below(zones) as usize, rng.below(zones) as usize);
-        self.by_heat.swap(a, b);
-        for at in [a, b] {
-            let changes = &mut self.changes[self.by_heat[at] as usize];
-            *changes = changes.wrapping_add(1);
+    /// A zone to go to next: an active one, or any by its blocks in use.
+    fn visit(&self, plan: &Plan, part: &Part, rng: &mut Rng) -> Visit {
+        if rng.chance(plan.cold) {
+            let block = rng.below(part.layout.blocks());
+            let zone = part.layout.ends.partition_point(|end| *end <= block) as u32;
+            return Visit { zone, ..Visit::default() };
         }
+        let place = rng.below(self.active.len() as u64) as usize;
+        Visit { zone: self.active[place].zone, place, hot: true, to_written: false }
+    }
+
+    /// Counts blocks of the zone that is visited; when it has had its share, another becomes active.
+    fn pass(&mut self, plan: &Plan, part: &Part, blocks: u64, rng: &mut Rng) {
+        let Visit { zone, place, hot, .. } = self.visit;
+        if !hot || self.active[place].zone != zone {
+            return;
+        }
+        let left = &mut self.active[place].left;
+        *left = left.saturating_sub(blocks);
+        if *left == 0 {
+            self.active[place] = self.activate(plan, part, rng);
+        }
+    }
+
+    /// A zone that becomes active: by heat, and hardly ever one that is active already.
+    fn activate(&mut self, plan: &Plan, part: &Part, rng: &mut Rng) -> Active {
+        const TRIES: usize = 4;
+        let zones = part.by_heat.len() as u64;
+        let mut zone = 0;
+        for _ in 0..TRIES {
+            zone = part.by_heat[plan.zone_heat.draw(zones, rng) as usize];
+            if self.active.iter().all(|active| active.zone != zone) {
+                break;
+            }
+        }
+        let turns = &mut self.turns[zone as usize];
+        *turns = turns.wrapping_add(1);
+        let blocks = u64::from(part.layout.zones[zone as usize].blocks);
+        Active { zone, left: ((blocks * plan.dwell) >> 16).max(1) }
     }
 
     /// A length around the published mean, longer after short ones: clusters cut some off.
@@ -248,20 +287,11 @@ impl First {
     }
 }
 
-/// A zone: by heat, or by its blocks in use.
-fn pick(plan: &Plan, part: &Part, by_heat: &[u32], hot: bool, rng: &mut Rng) -> u32 {
-    if hot {
-        return by_heat[plan.zone_heat.draw(by_heat.len() as u64, rng) as usize];
-    }
-    let block = rng.below(part.layout.blocks());
-    part.layout.ends.partition_point(|end| *end <= block) as u32
-}
-
 /// Blocks of a cluster of the zone that is visited.
 fn place(
     plan: &Plan,
     part: &Part,
-    changes: &[u32],
+    turns: &[u32],
     visit: Visit,
     wanted: u64,
     rng: &mut Rng,
@@ -270,7 +300,7 @@ fn place(
     let clusters = u64::from(zone.clusters);
     let cluster = if visit.hot {
         let rank = plan.block_heat.draw(clusters, rng);
-        (rank * STRIDE + u64::from(zone.zone) + u64::from(changes[visit.zone as usize]) * 977)
+        (rank * STRIDE + u64::from(zone.zone) + u64::from(turns[visit.zone as usize]) * 977)
             % clusters
     } else {
         rng.below(clusters)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::counts::{Counts, Side};
 use super::free::Free;
 use super::layout::{Layout, places};
-use super::power::{Lengths, Power, share_of_first};
+use super::power::{Lengths, Power};
 use crate::synth::rng::{Seed, Share};
 use crate::volumes::Volume;
 
@@ -17,6 +17,8 @@ pub(crate) struct Plan {
     pub(super) read: Part,
     pub(super) writes: Share,
     pub(super) cold: Share,
+    /// How often the blocks of an active zone are passed over, in 2^-16.
+    pub(super) dwell: u64,
     pub(super) overlap: Share,
     /// How often a visit to a zone goes on for another request.
     pub(super) stay: Share,
@@ -37,8 +39,8 @@ pub(super) struct Part {
     pub(super) by_heat: Vec<u32>,
     /// Zones of the layout, in the order in which their blocks are first accessed.
     pub(super) by_turn: Vec<u32>,
-    /// Requests between two changes of heat.
-    pub(super) requests_per_move: u64,
+    /// Zones active at a time.
+    pub(super) active: usize,
 }
 
 impl Part {
@@ -49,22 +51,17 @@ impl Part {
         let mut by_turn = by_heat.clone();
         rng.shuffle(&mut by_heat);
         rng.shuffle(&mut by_turn);
-        // A move changes two zones.
-        let moves = 7.0 * free.drift * layout.zones.len() as f64 / 2.0;
-        let requests_per_move = (side.requests as f64 / moves).clamp(1.0, 1e18) as u64;
-        Part { side, layout, by_heat, by_turn, requests_per_move }
+        let active = (free.active * layout.zones.len() as f64).round().max(1.0) as usize;
+        Part { side, layout, by_heat, by_turn, active }
     }
 
-    /// How likely two visits are to the same zone: cold ones go by blocks in use, hot ones by heat.
+    /// How likely two visits are to the same zone: hot ones go to any of the active, cold ones by
+    /// blocks in use.
     fn same_zone(&self, free: &Free) -> f64 {
-        let zones = self.layout.zones.len() as f64;
-        let heat = |rank: f64| share_of_first(rank / zones, free.zone_skew);
-        let chances = self.by_heat.iter().enumerate().map(|(rank, &zone)| {
-            let hot = heat(rank as f64 + 1.0) - heat(rank as f64);
-            let blocks = f64::from(self.layout.zones[zone as usize].blocks);
-            (1.0 - free.cold) * hot + free.cold * blocks / self.layout.blocks() as f64
-        });
-        chances.map(|chance| chance * chance).sum()
+        let all = self.layout.blocks() as f64;
+        let parts = self.layout.zones.iter().map(|zone| f64::from(zone.blocks) / all);
+        let cold: f64 = parts.map(|part| part * part).sum();
+        (1.0 - free.cold).powi(2) / self.active as f64 + free.cold.powi(2) * cold
     }
 }
 
@@ -83,6 +80,7 @@ impl Plan {
             seed,
             writes: Share::of(counts.write.requests as f64 / requests as f64),
             cold: Share::of(free.cold),
+            dwell: (free.dwell * 65_536.0) as u64,
             overlap: Share::of(free.overlap),
             stay: Share::of(stay(&counts, write.same_zone(free))),
             zone_heat: Power::new(free.zone_skew),
