@@ -145,6 +145,16 @@ pub(super) fn traces(bench: &Bench, names: &[&'static str]) -> Result<Measured, 
     Ok(measured)
 }
 
+/// Different blocks among packed accesses.
+fn distinct(blocks: &[u64]) -> u64 {
+    let end = blocks.iter().map(|packed| (packed >> 1) + 1).max().unwrap_or(0);
+    let mut seen = vec![0u64; usize::try_from(end.div_ceil(64)).unwrap_or(usize::MAX)];
+    for block in blocks.iter().map(|packed| packed >> 1) {
+        seen[(block / 64) as usize] |= 1 << (block % 64);
+    }
+    seen.iter().map(|word| u64::from(word.count_ones())).sum()
+}
+
 /// PORE Figure 6: the write amplification that the traces promise, by the paper's batch rule.
 pub(super) fn pore_6(bench: &Bench, names: &[&'static str]) -> Result<Measured, MeasureError> {
     let mut measured = Measured::default();
@@ -153,7 +163,7 @@ pub(super) fn pore_6(bench: &Bench, names: &[&'static str]) -> Result<Measured, 
         let held = hold(bench.papers, &whole(name, Mode::Write), None)?;
         (bench.progress)(held.blocks.len() as u64);
         let bands = pore::uniform_bands(held.summary.end_bytes.div_ceil(4096), bench.seed);
-        let queue = held.summary.written_zone_bytes() / 4096 / 256;
+        let queue = distinct(&held.blocks) / 256;
         let blocks = held.blocks.iter().map(|packed| Block(packed >> 1));
         let wa = pore::batch_wa(blocks, &bands, queue.max(1)).unwrap_or(f64::NAN);
         measured.number(format!("{name}: write amplification"), wa);

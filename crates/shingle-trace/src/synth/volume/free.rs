@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::super::parameters::{Kind, Parameter, Values};
 use crate::volumes::{Quantity, Volume};
 
-/// Their values. The first eight are free for every volume, the others where a figure is missing.
+/// Their values. The first nine are free for every volume, the others where a figure is missing.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Free {
     pub(crate) zone_skew: f64,
@@ -14,6 +14,7 @@ pub(crate) struct Free {
     pub(crate) cold: f64,
     pub(crate) active: f64,
     pub(crate) dwell: f64,
+    pub(crate) pass: f64,
     pub(crate) overlap: f64,
     pub(crate) new: f64,
     pub(crate) sequential: f64,
@@ -42,6 +43,7 @@ impl Free {
             cold: number("cold"),
             active: number("active"),
             dwell: number("dwell"),
+            pass: number("pass"),
             overlap: number("overlap"),
             new: number("new"),
             sequential: number("sequential"),
@@ -56,7 +58,7 @@ impl Free {
 /// A parameter, and whether a volume's figures leave it open.
 type Open = (Parameter, fn(&Volume) -> bool);
 
-static ALL: LazyLock<[Open; 13]> = LazyLock::new(|| {
+static ALL: LazyLock<[Open; 14]> = LazyLock::new(|| {
     let parameter = |name, default, kind, about| Parameter { name, default, about, kind };
     let always: fn(&Volume) -> bool = |_| true;
     let skew = Kind::Number(1.0, 64.0);
@@ -64,7 +66,7 @@ static ALL: LazyLock<[Open; 13]> = LazyLock::new(|| {
         (
             parameter(
                 "zone-skew",
-                "3",
+                "16",
                 skew,
                 "s: the hottest part x of the zones is active in x^(1/s) of the cases, and the \
                  densest holds x^(1/s) of the blocks; 1 is none",
@@ -92,7 +94,7 @@ static ALL: LazyLock<[Open; 13]> = LazyLock::new(|| {
         (
             parameter(
                 "cold",
-                "0.2",
+                "0.03",
                 Kind::Share,
                 "of the accesses to known blocks, those that go anywhere instead of where it is hot",
             ),
@@ -101,7 +103,7 @@ static ALL: LazyLock<[Open; 13]> = LazyLock::new(|| {
         (
             parameter(
                 "active",
-                "0.1",
+                "0.05",
                 Kind::Share,
                 "part of the zones that hot accesses go to at a time",
             ),
@@ -112,7 +114,16 @@ static ALL: LazyLock<[Open; 13]> = LazyLock::new(|| {
                 "dwell",
                 "2",
                 Kind::Number(0.01, 1_000.0),
-                "how often the blocks of a zone are passed over while it is active",
+                "accesses to each block of a zone while it is active",
+            ),
+            always,
+        ),
+        (
+            parameter(
+                "pass",
+                "0.5",
+                Kind::Share,
+                "hot accesses that pass over all blocks of their zone, not over its hot ones",
             ),
             always,
         ),

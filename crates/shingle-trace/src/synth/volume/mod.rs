@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! first    each block in use once, zone by zone, clusters out of order, evenly over the trace
-//! hot      a few zones are active at a time, each until its blocks have been passed over so often;
-//!          which become active goes by heat, and so do the clusters of an active zone
+//! hot      a few zones are active at a time, each until it has had so many accesses to each block;
+//!          full zones become active more often. In an active zone some requests pass over all its
+//!          blocks, the others go to its hot clusters
 //! cold     any cluster in use, as likely as any other
 //! ```
 //!
@@ -32,6 +33,7 @@ use super::{Access, Pattern, Workload};
 use crate::error::Problem;
 use crate::volumes::{VOLUMES, Volume, named};
 pub(crate) use free::{Free, parameters};
+use layout::Zone;
 use plan::Part;
 pub(crate) use plan::Plan;
 
@@ -104,6 +106,8 @@ struct Active {
     zone: u32,
     /// Blocks until another takes its place.
     left: u64,
+    /// Where the pass over its blocks is: cluster, and block within it.
+    pass: (u32, u64),
 }
 
 /// Some requests to one zone.
@@ -194,8 +198,11 @@ impl State {
             match written.filter(|_| self.visit.to_written) {
                 Some((part, state)) => place(plan, part, &state.turns, self.visit, wanted, rng),
                 None => {
-                    let (first, blocks) = place(plan, part, &self.turns, self.visit, wanted, rng);
-                    self.pass(plan, part, blocks, rng);
+                    let (first, blocks) = match self.passing(rng.chance(plan.pass)) {
+                        Some(active) => active.go_on(part, wanted),
+                        None => place(plan, part, &self.turns, self.visit, wanted, rng),
+                    };
+                    self.count(plan, part, blocks, rng);
                     (first, blocks)
                 }
             }
@@ -207,16 +214,22 @@ impl State {
     /// A zone to go to next: an active one, or any by its blocks in use.
     fn visit(&self, plan: &Plan, part: &Part, rng: &mut Rng) -> Visit {
         if rng.chance(plan.cold) {
-            let block = rng.below(part.layout.blocks());
-            let zone = part.layout.ends.partition_point(|end| *end <= block) as u32;
+            let zone = rng.below(part.layout.zones.len() as u64) as u32;
             return Visit { zone, ..Visit::default() };
         }
-        let place = rng.below(self.active.len() as u64) as usize;
+        let place = plan.zone_heat.draw(self.active.len() as u64, rng) as usize;
         Visit { zone: self.active[place].zone, place, hot: true, to_written: false }
     }
 
+    /// The active zone that is visited, if its pass goes on.
+    fn passing(&mut self, goes_on: bool) -> Option<&mut Active> {
+        let Visit { zone, place, hot, .. } = self.visit;
+        let active = self.active.get_mut(place).filter(|active| active.zone == zone);
+        active.filter(|_| hot && goes_on)
+    }
+
     /// Counts blocks of the zone that is visited; when it has had its share, another becomes active.
-    fn pass(&mut self, plan: &Plan, part: &Part, blocks: u64, rng: &mut Rng) {
+    fn count(&mut self, plan: &Plan, part: &Part, blocks: u64, rng: &mut Rng) {
         let Visit { zone, place, hot, .. } = self.visit;
         if !hot || self.active[place].zone != zone {
             return;
@@ -242,7 +255,7 @@ impl State {
         let turns = &mut self.turns[zone as usize];
         *turns = turns.wrapping_add(1);
         let blocks = u64::from(part.layout.zones[zone as usize].blocks);
-        Active { zone, left: ((blocks * plan.dwell) >> 16).max(1) }
+        Active { zone, left: ((blocks * plan.dwell) >> 16).max(1), pass: (0, 0) }
     }
 
     /// A length around the published mean, longer after short ones: clusters cut some off.
@@ -256,6 +269,28 @@ impl State {
     }
 }
 
+impl Active {
+    /// The next blocks of the pass: cluster by cluster, and again from the first.
+    fn go_on(&mut self, part: &Part, wanted: u64) -> (u64, u64) {
+        let zone = part.layout.zones[self.zone as usize];
+        let (first, length) = in_turn(zone, self.pass.0);
+        let blocks = wanted.min(length - self.pass.1);
+        let at = first + self.pass.1;
+        self.pass.1 += blocks;
+        if self.pass.1 == length {
+            self.pass = ((self.pass.0 + 1) % zone.clusters, 0);
+        }
+        (at, blocks)
+    }
+}
+
+/// The clusters of a zone one after another, out of the order of their addresses: without a cache
+/// hardly a write of ROCO's volumes continues its zone (ROCO Fig. 9, HA), even of src2_2, whose zones
+/// are written in one go (§4.2).
+fn in_turn(zone: Zone, turn: u32) -> (u64, u64) {
+    zone.cluster((u64::from(turn) * STRIDE % u64::from(zone.clusters)) as u32)
+}
+
 impl First {
     /// Whether the run through all blocks is behind what was made altogether.
     fn is_due(&self, part: &Part, made: u64) -> bool {
@@ -267,10 +302,7 @@ impl First {
 
     fn next(&mut self, part: &Part, wanted: u64) -> (u64, u64) {
         let zone = part.layout.zones[part.by_turn[self.turn] as usize];
-        // Clusters come out of order: without a cache hardly a write of ROCO's volumes continues
-        // its zone (ROCO Fig. 9, HA), even of src2_2, whose zones are written in one go (§4.2).
-        let cluster = u64::from(self.cluster) * STRIDE % u64::from(zone.clusters);
-        let (first, length) = zone.cluster(cluster as u32);
+        let (first, length) = in_turn(zone, self.cluster);
         let blocks = wanted.min(length - self.block);
         let at = first + self.block;
         self.block += blocks;

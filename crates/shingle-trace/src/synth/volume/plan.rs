@@ -17,7 +17,9 @@ pub(crate) struct Plan {
     pub(super) read: Part,
     pub(super) writes: Share,
     pub(super) cold: Share,
-    /// How often the blocks of an active zone are passed over, in 2^-16.
+    /// Hot requests that pass over their zone.
+    pub(super) pass: Share,
+    /// Accesses to each block of a zone while it is active, in 2^-16.
     pub(super) dwell: u64,
     pub(super) overlap: Share,
     /// How often a visit to a zone goes on for another request.
@@ -49,7 +51,7 @@ impl Part {
         let layout = Layout::new(places, side, free.cluster, free.zone_skew, &mut rng);
         let mut by_heat: Vec<u32> = (0..layout.zones.len() as u32).collect();
         let mut by_turn = by_heat.clone();
-        rng.shuffle(&mut by_heat);
+        by_heat.sort_by_key(|&zone| std::cmp::Reverse(layout.zones[zone as usize].blocks));
         rng.shuffle(&mut by_turn);
         let active = (free.active * layout.zones.len() as f64).round().max(1.0) as usize;
         Part { side, layout, by_heat, by_turn, active }
@@ -80,6 +82,7 @@ impl Plan {
             seed,
             writes: Share::of(counts.write.requests as f64 / requests as f64),
             cold: Share::of(free.cold),
+            pass: Share::of(free.pass),
             dwell: (free.dwell * 65_536.0) as u64,
             overlap: Share::of(free.overlap),
             stay: Share::of(stay(&counts, write.same_zone(free))),
