@@ -10,6 +10,7 @@ use shingle_drive::registry::{self as drives, Timing};
 use shingle_sim::experiment::{ExperimentError, Job, Options, Trace, plan};
 use shingle_sim::result::RunResult;
 use shingle_sim::system::Pacing;
+use shingle_trace::papers::Papers;
 use shingle_trace::{Mode, TraceError};
 use thiserror::Error;
 
@@ -246,51 +247,12 @@ fn run_seed(
             }
         }
     }
-    for (wanted, users) in by_trace {
-        let scaled = |grid: &Grid| Scaled::new(grid, order.scale);
-        let most = users.iter().map(|(_, grid)| scaled(grid).accesses).max_by_key(|accesses| {
-            accesses.unwrap_or(u64::MAX) // no limit is the largest
-        });
-        let held = hold(&papers, &wanted, most.flatten())?;
-        let mut runs: BTreeMap<Key, (Job, Vec<Place>)> = BTreeMap::new();
-        for (figure, grid) in users {
-            let scaled = scaled(grid);
-            let length = held.blocks.len();
-            let limit = scaled.accesses.map_or(length, |n| (n as usize).min(length));
-            let accesses = (limit as f64 * scaled.part) as usize;
-            for point in grid.points {
-                for system in grid.systems {
-                    let key = key(grid, &scaled, system, point, &held, accesses);
-                    check_buffer(grid, &scaled, &key)?;
-                    let place = Place {
-                        figure,
-                        trace: wanted.name,
-                        system: system.label,
-                        point: point.label,
-                    };
-                    if let Some((_, places)) = runs.get_mut(&key) {
-                        places.push(place);
-                    } else {
-                        let job = job(&key, &held, grid.mode, seed, order.registry)?;
-                        runs.insert(key, (job, vec![place]));
-                    }
-                }
-            }
-        }
-        let results: Vec<(Vec<Place>, RunResult)> = runs
-            .into_iter()
-            .collect::<Vec<_>>()
-            .into_par_iter()
-            .map(|(key, (job, places))| {
-                let part = held.first(key.accesses);
-                Ok((places, job.run(&part, progress)?))
-            })
-            .collect::<Result<_, ExperimentError>>()?;
-        for (places, result) in results {
-            for place in places {
-                cells[place.figure].put(place.trace, place.system, place.point, result.clone());
-            }
-        }
+    let filled: Vec<Vec<(Place, RunResult)>> = by_trace
+        .into_par_iter()
+        .map(|(wanted, users)| run_trace(&papers, &wanted, &users, order, seed, progress))
+        .collect::<Result<_, _>>()?;
+    for (place, result) in filled.into_iter().flatten() {
+        cells[place.figure].put(place.trace, place.system, place.point, result);
     }
     for (nth, figure) in figures.iter().enumerate() {
         if let Source::Measured(measure) = figure.source {
@@ -300,6 +262,53 @@ fn run_seed(
         }
     }
     Ok(())
+}
+
+/// The runs over one trace that any figure wants, each made once.
+fn run_trace(
+    papers: &Papers,
+    wanted: &Wanted,
+    users: &[(usize, &'static Grid)],
+    order: &Order,
+    seed: u64,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Vec<(Place, RunResult)>, PaperError> {
+    let scaled = |grid: &Grid| Scaled::new(grid, order.scale);
+    let most = users.iter().map(|(_, grid)| scaled(grid).accesses).max_by_key(|accesses| {
+        accesses.unwrap_or(u64::MAX) // no limit is the largest
+    });
+    let held = hold(papers, wanted, most.flatten())?;
+    let mut runs: BTreeMap<Key, (Job, Vec<Place>)> = BTreeMap::new();
+    for &(figure, grid) in users {
+        let scaled = scaled(grid);
+        let length = held.blocks.len();
+        let limit = scaled.accesses.map_or(length, |n| (n as usize).min(length));
+        let accesses = (limit as f64 * scaled.part) as usize;
+        for (point, system) in
+            grid.points.iter().flat_map(|point| grid.systems.iter().map(move |s| (point, s)))
+        {
+            let key = key(grid, &scaled, system, point, &held, accesses);
+            check_buffer(grid, &scaled, &key)?;
+            let (trace, system, point) = (wanted.name, system.label, point.label);
+            let place = Place { figure, trace, system, point };
+            if let Some((_, places)) = runs.get_mut(&key) {
+                places.push(place);
+            } else {
+                let job = job(&key, &held, grid.mode, seed, order.registry)?;
+                runs.insert(key, (job, vec![place]));
+            }
+        }
+    }
+    let results: Vec<Vec<(Place, RunResult)>> = runs
+        .into_iter()
+        .collect::<Vec<_>>()
+        .into_par_iter()
+        .map(|(key, (job, places))| {
+            let result = job.run(&held.first(key.accesses), progress)?;
+            Ok(places.into_iter().map(|place| (place, result.clone())).collect())
+        })
+        .collect::<Result<_, ExperimentError>>()?;
+    Ok(results.into_iter().flatten().collect())
 }
 
 fn key(

@@ -19,10 +19,20 @@ pub(crate) const ZONE_BLOCKS: u64 = 5000;
 /// How much of an experiment is run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Scale {
-    /// Part of the copies and accesses; 1 for the paper's scale.
+    /// Part of the copies and accesses of traces made of copies; 1 for the paper's scale.
     pub work: f64,
+    /// Part of the accesses of single volumes.
+    pub volumes: f64,
     /// Keep one zone of so many; 1 for all.
     pub every_zone: u64,
+}
+
+impl Scale {
+    /// The same part of everything.
+    #[must_use]
+    pub fn of(part: f64) -> Scale {
+        Scale { work: part, volumes: part, every_zone: 1 }
+    }
 }
 
 /// A grid at a scale.
@@ -44,12 +54,15 @@ impl Scaled {
     /// `grid` at `scale`; without one, at its default.
     #[must_use]
     pub fn new(grid: &Grid, scale: Option<Scale>) -> Scaled {
-        let scale = scale.unwrap_or(Scale { work: grid.default_scale, every_zone: 1 });
+        let scale = scale.unwrap_or_else(|| Scale::of(grid.default_scale));
         let copies = (f64::from(grid.copies) * scale.work).round().max(1.0);
         let by_copies = copies / f64::from(grid.copies);
-        // With copies, accesses follow them; what the copies cannot give, accesses do alone.
-        let part =
-            if grid.copies > 1 { by_copies.min(scale.work.max(by_copies)) } else { scale.work };
+        // Accesses follow the copies; what those cannot give, accesses do alone.
+        let part = match grid.copies {
+            1 => scale.volumes,
+            _ if copies > 1.0 => by_copies,
+            _ => scale.work.min(by_copies),
+        };
         Scaled {
             copies: copies as u32,
             accesses: grid.accesses.map(|n| ((n as f64 * part) as u64 / scale.every_zone).max(1)),
@@ -135,7 +148,7 @@ mod tests {
     #[test]
     fn fewer_copies_take_accesses_and_cache_with_them_but_not_the_buffer() {
         let grid = grid(18, Some(100_000_000));
-        let scaled = Scaled::new(&grid, Some(Scale { work: 1.0 / 6.0, every_zone: 1 }));
+        let scaled = Scaled::new(&grid, Some(Scale::of(1.0 / 6.0)));
         assert_eq!((scaled.copies, scaled.accesses), (3, Some(16_666_666)));
         let summary = Summary::default();
         let cache = scaled.blocks(grid.cache, &summary).expect("a size");
@@ -145,17 +158,17 @@ mod tests {
             scaled.words(&grid),
             "3 of 18 copies, cache to match; 16.7 of 100 million accesses"
         );
-        let full = Scaled::new(&grid, Some(Scale { work: 1.0, every_zone: 1 }));
+        let full = Scaled::new(&grid, Some(Scale::of(1.0)));
         assert_eq!(full.words(&grid), "the paper's scale");
     }
 
     #[test]
     fn a_single_volume_is_cut_and_a_geometric_scale_needs_thirty_zones() {
         let volume = grid(1, None);
-        let scaled = Scaled::new(&volume, Some(Scale { work: 0.25, every_zone: 1 }));
+        let scaled = Scaled::new(&volume, Some(Scale::of(0.25)));
         assert_eq!((scaled.copies, scaled.part, scaled.of_bytes), (1, 0.25, 1.0));
         assert!(scaled.allowed(1), "nothing is left out");
-        let halved = Scaled::new(&volume, Some(Scale { work: 1.0, every_zone: 2 }));
+        let halved = Scaled::new(&volume, Some(Scale { every_zone: 2, ..Scale::of(1.0) }));
         let buffer = |blocks| halved.blocks(Size::Blocks(blocks), &Summary::default()).unwrap_or(0);
         assert!(!halved.allowed(buffer(150_000)), "15 zones");
         assert!(halved.allowed(buffer(300_000)), "30 zones");

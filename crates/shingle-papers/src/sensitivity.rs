@@ -73,8 +73,9 @@ pub fn sensitivity(
     }
     let about = format!(
         "Every free parameter of the workloads, halved and doubled, one at a time: {:.3} of the \
-         work, seed {}. The first column is the same with nothing changed, to compare with.",
-        scale.work, seeds[0]
+         large traces, {:.3} of single volumes, seed {}. The first column is the same with nothing \
+         changed, to compare with.",
+        scale.work, scale.volumes, seeds[0]
     );
     Ok(Sensitivity { about, statements, variants: results })
 }

@@ -128,8 +128,8 @@ const ZONES: &[Point] = &[
 ];
 
 const FIGURE_3: Grid = volumes(&[SMR_ONLY, LRU, MOST]);
-const FIGURE_14: Grid = long(100, 1.0 / 3.0, &[LRU, MOST, SAC], CACHES);
-const FIGURE_15: Grid = long(100, 1.0 / 3.0, &[ARS, PD, AD], ONE);
+const FIGURE_14: Grid = long(100, 1.0 / 6.0, &[LRU, MOST, SAC], CACHES);
+const FIGURE_15: Grid = long(100, 1.0 / 6.0, &[ARS, PD, AD], ONE);
 const FIGURE_16: Grid = long(250, 1.0 / 6.0, &[SAC], CYCLES);
 const FIGURE_17: Grid = long(100, 1.0 / 6.0, &[SAC], ZONES);
 

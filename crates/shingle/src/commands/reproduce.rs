@@ -18,9 +18,9 @@ use crate::output::{self, note, print};
 use crate::progress::Progress;
 use crate::table;
 
-/// Work of the sensitivity runs, unless all is scaled smaller: one copy of a large trace, and as
-/// much of the single volumes.
-const SENSITIVITY_WORK: f64 = 1.0 / 18.0;
+/// Work of the runs that vary free parameters, unless all is scaled smaller: half of one copy of a
+/// large trace, and a sixteenth of single volumes.
+const VARIED: Scale = Scale { work: 1.0 / 36.0, volumes: 1.0 / 16.0, every_zone: 1 };
 
 pub(super) fn execute(
     args: &Reproduce,
@@ -54,8 +54,11 @@ pub(super) fn execute(
     let varied = if args.no_sensitivity || order.traces.directory.is_some() {
         None // real traces have no free parameters
     } else {
-        let work = order.scale.map_or(SENSITIVITY_WORK, |scale| scale.work.min(SENSITIVITY_WORK));
-        let scale = Scale { work, every_zone: 1 };
+        let scale = order.scale.map_or(VARIED, |scale| Scale {
+            work: scale.work.min(VARIED.work),
+            volumes: scale.volumes.min(VARIED.volumes),
+            every_zone: 1,
+        });
         let progress = Progress::new("what no paper fixes", 0, global.quiet);
         let (total, add) = (|total| progress.extend(total), |done| progress.add(done));
         Some(pool.install(|| sensitivity(&order, scale, &total, &add))?)
@@ -131,7 +134,7 @@ fn scale(args: &Reproduce) -> anyhow::Result<Option<Scale>> {
         (false, None) if every_zone > 1 => Some(1.0),
         (false, None) => None,
     };
-    Ok(work.map(|work| Scale { work, every_zone }))
+    Ok(work.map(|work| Scale { every_zone, ..Scale::of(work) }))
 }
 
 /// The command as it was given, but for the way to the program.

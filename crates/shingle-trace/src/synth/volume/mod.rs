@@ -138,7 +138,7 @@ impl Generator {
         let mut rng = plan.seed.stream("requests");
         let state = |part: &Part| State {
             active: Vec::with_capacity(part.active),
-            turns: vec![0; part.by_heat.len()],
+            turns: vec![0; part.layout.zones.len()],
             visit: Visit::default(),
             first: First::default(),
             made: 0,
@@ -217,7 +217,7 @@ impl State {
             let zone = rng.below(part.layout.zones.len() as u64) as u32;
             return Visit { zone, ..Visit::default() };
         }
-        let place = plan.zone_heat.draw(self.active.len() as u64, rng) as usize;
+        let place = rng.below(self.active.len() as u64) as usize;
         Visit { zone: self.active[place].zone, place, hot: true, to_written: false }
     }
 
@@ -241,13 +241,13 @@ impl State {
         }
     }
 
-    /// A zone that becomes active: by heat, and hardly ever one that is active already.
+    /// A zone that becomes active: by its blocks in use, and hardly ever one that is active already.
     fn activate(&mut self, plan: &Plan, part: &Part, rng: &mut Rng) -> Active {
-        const TRIES: usize = 4;
-        let zones = part.by_heat.len() as u64;
+        const TRIES: usize = 8;
         let mut zone = 0;
         for _ in 0..TRIES {
-            zone = part.by_heat[plan.zone_heat.draw(zones, rng) as usize];
+            let block = rng.below(part.layout.blocks());
+            zone = part.layout.ends.partition_point(|end| *end <= block) as u32;
             if self.active.iter().all(|active| active.zone != zone) {
                 break;
             }

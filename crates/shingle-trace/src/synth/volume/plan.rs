@@ -24,7 +24,6 @@ pub(crate) struct Plan {
     pub(super) overlap: Share,
     /// How often a visit to a zone goes on for another request.
     pub(super) stay: Share,
-    pub(super) zone_heat: Power,
     pub(super) block_heat: Power,
     pub(super) lengths: Lengths,
     /// Sectors that a write falls short of whole blocks on average, in 2^-16.
@@ -37,8 +36,6 @@ pub(crate) struct Plan {
 pub(super) struct Part {
     pub(super) side: Side,
     pub(super) layout: Layout,
-    /// Zones of the layout, hottest first.
-    pub(super) by_heat: Vec<u32>,
     /// Zones of the layout, in the order in which their blocks are first accessed.
     pub(super) by_turn: Vec<u32>,
     /// Zones active at a time.
@@ -49,12 +46,10 @@ impl Part {
     fn new(side: Side, places: &[u64], free: &Free, seed: Seed, op: &str) -> Part {
         let mut rng = seed.stream(op);
         let layout = Layout::new(places, side, free.cluster, free.zone_skew, &mut rng);
-        let mut by_heat: Vec<u32> = (0..layout.zones.len() as u32).collect();
-        let mut by_turn = by_heat.clone();
-        by_heat.sort_by_key(|&zone| std::cmp::Reverse(layout.zones[zone as usize].blocks));
+        let mut by_turn: Vec<u32> = (0..layout.zones.len() as u32).collect();
         rng.shuffle(&mut by_turn);
-        let active = (free.active * layout.zones.len() as f64).round().max(1.0) as usize;
-        Part { side, layout, by_heat, by_turn, active }
+        let active = free.active.round().clamp(1.0, layout.zones.len() as f64) as usize;
+        Part { side, layout, by_turn, active }
     }
 
     /// How likely two visits are to the same zone: hot ones go to any of the active, cold ones by
@@ -86,7 +81,6 @@ impl Plan {
             dwell: (free.dwell * 65_536.0) as u64,
             overlap: Share::of(free.overlap),
             stay: Share::of(stay(&counts, write.same_zone(free))),
-            zone_heat: Power::new(free.zone_skew),
             block_heat: Power::new(free.block_skew),
             lengths: Lengths::new(),
             short_sectors: (counts.short_bytes << 16) / 512,
