@@ -89,7 +89,8 @@ fn verdicts(html: &mut String, result: &Reproduction) {
 pub fn label(id: &str) -> String {
     match id.strip_prefix("table-") {
         Some(number) => format!("Table {number}"),
-        None => format!("Figure {id}"),
+        None if id.starts_with(char::is_numeric) => format!("Figure {id}"),
+        None => id.to_uppercase(),
     }
 }
 

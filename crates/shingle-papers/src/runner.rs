@@ -62,6 +62,19 @@ pub enum PaperError {
     Scale(String),
 }
 
+impl PaperError {
+    /// Whether a wrong option or name is to blame, as opposed to bad data.
+    #[must_use]
+    pub fn is_usage(&self) -> bool {
+        match self {
+            PaperError::Trace(error) => error.is_usage(),
+            PaperError::Experiment(error) => matches!(error, ExperimentError::Usage(_)),
+            PaperError::Scale(_) => true,
+            PaperError::Measure(_) | PaperError::Draw(_) => false,
+        }
+    }
+}
+
 /// What came out.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reproduction {

@@ -19,6 +19,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use shingle_core::registry::Registry;
+use shingle_papers::runner::PaperError;
 use shingle_sim::experiment::ExperimentError;
 use shingle_trace::TraceError;
 
@@ -56,6 +57,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     let usage = error.chain().any(|cause| {
         cause.is::<Usage>()
             || matches!(cause.downcast_ref(), Some(ExperimentError::Usage(_)))
+            || cause.downcast_ref::<PaperError>().is_some_and(PaperError::is_usage)
             || cause.downcast_ref::<TraceError>().is_some_and(TraceError::is_usage)
     });
     if usage { 2 } else { 1 }

@@ -323,6 +323,84 @@ fn targets_stand_beside_published_figures() {
     folder.refused(2, &["trace", "targets", "wdev"], &["'wdev'", "wdev_0"]);
 }
 
+// ── Papers ───────────────────────────────────────────────────────────────────────────────────
+
+/// Little work, and the same for all these tests.
+const LITTLE: [&str; 6] = ["--scale", "0.01", "--seeds", "2", "--threads", "2"];
+
+#[test]
+fn a_paper_is_reproduced_as_table_page_pictures_and_json() {
+    let folder = Folder::new();
+    let base = ["reproduce", "pore", "--figure", "16"];
+    let (out, err) = folder.done(&[&base[..], &LITTLE, &["--json", "pore.json"]].concat());
+    assert!(
+        out.contains("Figure 16: SSD cache sizes") && out.contains("statements agree"),
+        "{out}"
+    );
+    assert!(err.contains("reproduce-pore/index.html"), "{err}");
+    let page = std::fs::read_to_string(folder.path("reproduce-pore/index.html")).expect("a page");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+    // Offline: nothing is loaded from anywhere.
+    assert!(
+        !page.contains("src=") && !page.contains("@import") && !page.contains("url("),
+        "{page}"
+    );
+    assert!(page.contains("zone-skew 64") && page.contains("shingle reproduce pore --figure 16"));
+    assert!(folder.path("reproduce-pore/16a.svg").exists());
+    let json = value(&std::fs::read_to_string(folder.path("pore.json")).expect("results"));
+    let figure = &json["result"]["figures"][0];
+    let rows = figure["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 9);
+    assert_eq!(
+        (&rows[0]["published"], rows[0]["ours"].as_array().map(Vec::len)),
+        (&4.79.into(), Some(2))
+    );
+    assert_eq!(figure["scale"][0], "the first 0.010 of each trace");
+    // As it is, and each free parameter halved and doubled.
+    let variants = json["sensitivity"]["variants"].as_array().expect("variants");
+    assert_eq!((variants.len() % 2, &variants[0]["label"]), (1, &"as it is".into()));
+    assert_eq!(variants[1]["findings"].as_array().map(Vec::len), Some(9));
+
+    // The same seeds give the same.
+    let again = ["--no-sensitivity", "--json", "-", "-q"];
+    let once = value(&folder.done(&[&base[..], &LITTLE, &again].concat()).0);
+    assert_eq!(once["result"], json["result"]);
+}
+
+#[test]
+fn a_paper_is_reproduced_over_the_traces_themselves() {
+    let folder = Folder::new();
+    let line = |i: u64| {
+        let at = 128_166_372_003_061_629 + i * 1_000_000;
+        format!("{at},wdev,0,Write,{},4096,100\n", i * 7919 % 5000 * 4096)
+    };
+    std::fs::create_dir(folder.path("msr")).expect("a folder");
+    folder.write("msr/wdev_0.csv", (0..20_000).map(line).collect::<String>());
+    let args = ["reproduce", "pore", "--figure", "16", "--seeds", "1", "--traces", "msr"];
+    let (out, _) = folder.done(&args);
+    assert!(out.contains("scale: the paper's scale"), "{out}");
+    let all = ["reproduce", "pore", "--figure", "13", "--seeds", "1", "--traces", "msr"];
+    folder.refused(1, &all, &["msr", "mds_0"]);
+}
+
+#[test]
+fn a_paper_that_cannot_be_reproduced_so_says_why() {
+    let folder = Folder::new();
+    let refused = |args: &[&str], told: &[&str]| {
+        folder.refused(2, &[&["reproduce"][..], args].concat(), told);
+    };
+    refused(&["sca"], &["no paper `sca`", "sac"]);
+    refused(&["sac", "--figure", "99"], &["no figure `99`", "table-5"]);
+    refused(&["sac", "--scale", "0"], &["--scale 0", "above 0"]);
+    refused(&["sac", "--seeds", "0"], &["--seeds 0"]);
+    refused(&["pore", "--write"], &["--figure 10"]);
+    refused(&["sac", "--figure", "10", "-d", "st800"], &["st8000as0002"]);
+    refused(&["pore", "--figure", "16", "--free", "heat=2"], &["heat", "zone-skew"]);
+    // Half the zones of a buffer of 30.
+    let halved = ["reproduce", "sac", "--figure", "15", "--scale", "0.01", "--every-zone", "2"];
+    folder.refused(2, &halved, &["15 zones", "at least 30"]);
+}
+
 // ── Lists and help ───────────────────────────────────────────────────────────────────────────
 
 #[test]

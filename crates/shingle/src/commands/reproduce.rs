@@ -27,6 +27,23 @@ pub(super) fn execute(
     global: &Arguments,
     registry: &Registry,
 ) -> anyhow::Result<()> {
+    let folder = match &args.out {
+        Some(folder) => folder.clone(),
+        None => format!("reproduce-{}", args.paper).into(),
+    };
+    let done = run(args, &folder, global, registry);
+    if done.is_err() {
+        let _ = std::fs::remove_dir(&folder); // if it is empty
+    }
+    done
+}
+
+fn run(
+    args: &Reproduce,
+    folder: &Path,
+    global: &Arguments,
+    registry: &Registry,
+) -> anyhow::Result<()> {
     let paper = papers::named(&args.paper).map_err(Usage)?;
     check_drive(args)?;
     let figures = args.figures.iter().map(|id| paper.figure(id)).collect::<Result<Vec<_>, _>>();
@@ -39,8 +56,8 @@ pub(super) fn execute(
         drive: args.drive.clone(),
         registry,
     };
-    let folder = args.out.clone().unwrap_or_else(|| format!("reproduce-{}", paper.name).into());
-    std::fs::create_dir_all(&folder)
+    // Now, not after half an hour.
+    std::fs::create_dir_all(folder)
         .with_context(|| format!("{}: cannot make the folder for the page", folder.display()))?;
     if let Some(path) = &args.json {
         output::check_writable(path)?;
@@ -64,7 +81,7 @@ pub(super) fn execute(
         Some(pool.install(|| sensitivity(&order, scale, &total, &add))?)
     };
     let making = Making { command: command(), version: env!("CARGO_PKG_VERSION") };
-    save(&folder, &result, &page::page(&result, varied.as_ref(), &making))?;
+    save(folder, &result, &page::page(&result, varied.as_ref(), &making))?;
     if let Some(path) = &args.json {
         output::json(&serde_json::json!({ "result": &result, "sensitivity": varied }), path)?;
         if path == Path::new("-") {
