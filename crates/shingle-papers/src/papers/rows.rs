@@ -7,7 +7,7 @@ macro_rules! order {
             at: $at,
             says: $says,
             check: $crate::experiment::Check::Order($chains),
-            reason: concat!("", $($reason)?),
+            reason: $crate::papers::rows::reason(&[$($reason)?]),
         }
     };
 }
@@ -18,7 +18,7 @@ macro_rules! factor {
             at: $at,
             says: $says,
             check: $crate::experiment::Check::Factor { published: $published, ours: $ours },
-            reason: concat!("", $($reason)?),
+            reason: $crate::papers::rows::reason(&[$($reason)?]),
         }
     };
 }
@@ -29,9 +29,17 @@ macro_rules! percent {
             at: $at,
             says: $says,
             check: $crate::experiment::Check::Percent { published: $published, ours: $ours },
-            reason: concat!("", $($reason)?),
+            reason: $crate::papers::rows::reason(&[$($reason)?]),
         }
     };
+}
+
+/// The reason, if there is one.
+pub(super) const fn reason(given: &[&'static str]) -> &'static str {
+    match given {
+        [reason, ..] => reason,
+        [] => "",
+    }
 }
 
 pub(super) use {factor, order, percent};
