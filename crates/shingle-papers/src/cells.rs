@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use shingle_sim::result::RunResult;
 
-use crate::experiment::{Chain, Grid, Metric};
+use crate::grid::{Grid, Metric};
 use crate::measured::Measured;
 
 /// What one seed came to.
@@ -85,5 +85,22 @@ impl Cells {
         let places =
             grid.traces.iter().flat_map(|trace| points().map(move |point| (*trace, point)));
         places.map(|(trace, point)| self.chain(metric, trace, point, systems)).collect()
+    }
+}
+
+/// Figures with their names, which should rise.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Chain {
+    /// Where: a trace, a point; may be empty.
+    pub place: String,
+    /// What is compared.
+    pub links: Vec<(String, f64)>,
+}
+
+impl Chain {
+    /// Whether each figure is above the one before it. Nothing rises from or to what is no number.
+    #[must_use]
+    pub fn rises(&self) -> bool {
+        self.links.windows(2).all(|pair| pair[0].1 < pair[1].1)
     }
 }

@@ -220,7 +220,7 @@ impl Picture {
         let scale = Scale::of(series.iter().flat_map(|(_, points)| points.iter().map(|p| p.1)));
         let xs = series.iter().flat_map(|(_, points)| points.iter().map(|p| p.0));
         let end = xs.fold(0.0, f64::max) * 1.02;
-        let names = |at: f64| crate::verdict::figure(at);
+        let names = |at: f64| crate::numbers::figure(at);
         let names_of = |at: f64| names(at);
         self.plane(area, end, &scale, x_label, &names_of, &legend(series), |to_pixel| {
             for (nth, (_, points)) in series.iter().enumerate() {
@@ -361,7 +361,7 @@ impl Scale {
     fn label(&self, tick: f64) -> String {
         let step = if self.logarithmic { tick } else { self.step() };
         match step {
-            step if step >= 1.0 => crate::verdict::grouped(tick),
+            step if step >= 1.0 => crate::numbers::grouped(tick),
             step => format!("{tick:.*}", (-step.log10().floor()).max(0.0) as usize),
         }
     }

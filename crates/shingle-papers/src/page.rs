@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use crate::chart::escaped;
+use crate::numbers::{figure, spread};
 use crate::runner::{FigureResult, Reproduction, RowResult};
 use crate::sensitivity::Sensitivity;
-use crate::verdict::{Verdict, figure, spread};
+use crate::verdict::Verdict;
 
 /// What the page tells about its own making.
 #[derive(Clone, Debug)]

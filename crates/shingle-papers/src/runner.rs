@@ -16,7 +16,8 @@ use thiserror::Error;
 
 use crate::cells::Cells;
 use crate::chart::{DrawError, Kind, Picture, Value};
-use crate::experiment::{Chart, Figure, Grid, Metric, Paper, Point, Source, System};
+use crate::experiment::{Chart, Figure, Paper, Source};
+use crate::grid::{Grid, Metric, Point, System};
 use crate::measured::{Bench, MeasureError};
 use crate::scale::{Scale, Scaled, ZONE_BLOCKS};
 use crate::traces::{Held, Traces, Wanted, hold, length};

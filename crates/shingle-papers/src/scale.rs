@@ -8,7 +8,7 @@
 
 use shingle_trace::Summary;
 
-use crate::experiment::{Grid, Size};
+use crate::grid::{Grid, Size};
 
 /// Fewest zones a buffer may hold after a geometric scale.
 pub const ZONES_MIN: u64 = 30;
@@ -125,7 +125,7 @@ impl Scaled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::ONE;
+    use crate::grid::ONE;
     use shingle_trace::Mode;
 
     fn grid(copies: u32, accesses: Option<u64>) -> Grid {

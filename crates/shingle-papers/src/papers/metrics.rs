@@ -2,7 +2,7 @@
 
 use shingle_sim::result::{Counts, RunResult};
 
-use crate::experiment::Metric;
+use crate::grid::Metric;
 
 /// From when the cache (without one: the buffer) was full, as SAC counts; from the start, if it
 /// never was.

@@ -12,11 +12,10 @@ use super::bare;
 use super::metrics::{
     BANDS, BUFFER, DISK_READ, DISK_WRITE, HIT, READ_HIT, SSD, TOTAL, WA, WRITE_HIT,
 };
-use super::rows::{factor, order, percent};
-use crate::cells::Cells;
-use crate::experiment::{
-    Chain, Chart, Figure, Grid, Metric, ONE, Paper, Point, Sets, Size, Source, System,
-};
+use super::rows::{factor, order, percent, volumes_table};
+use crate::cells::{Cells, Chain};
+use crate::experiment::{Chart, Figure, Paper, Source};
+use crate::grid::{Grid, Metric, ONE, Point, Sets, Size, System};
 
 /// PORE.
 pub(super) static PAPER: Paper = Paper {
@@ -150,22 +149,6 @@ const HOURS: Metric = Metric {
     },
 };
 
-/// A line of Table I becomes four statements.
-macro_rules! table_1 {
-    ($($trace:literal $requests:literal $writes:literal $written:literal $accessed:literal;)*) => {
-        &[$(
-            factor!("§V-B, Table I", concat!($trace, ": total requests (M)"), $requests,
-                |c| c.number(concat!($trace, ": requests (M)"))),
-            percent!("§V-B, Table I", concat!($trace, ": writes (%)"), $writes,
-                |c| c.number(concat!($trace, ": writes (%)"))),
-            factor!("§V-B, Table I", concat!($trace, ": written (GB)"), $written,
-                |c| c.number(concat!($trace, ": written (GB)"))),
-            factor!("§V-B, Table I", concat!($trace, ": accessed (GB)"), $accessed,
-                |c| c.number(concat!($trace, ": accessed (GB)"))),
-        )*]
-    };
-}
-
 const FIGURES: &[Figure] = &[
     Figure {
         id: "3",
@@ -229,7 +212,8 @@ const FIGURES: &[Figure] = &[
               made, these figures shaped them, so agreement says only that they were met.",
         source: Source::Measured(|bench| bare::traces(bench, NINE)),
         charts: &[],
-        rows: table_1! {
+        rows: volumes_table! {
+            "§V-B, Table I":
             "src" 14.024860 83.2 3.80 3.93;
             "prn" 17.635766 80.2 20.22 20.26;
             "ts" 4.216457 74.1 9.80 9.81;

@@ -34,6 +34,23 @@ macro_rules! percent {
     };
 }
 
+/// The table of volumes that both papers have: four statements a line.
+macro_rules! volumes_table {
+    ($at:literal: $($trace:literal $requests:literal $writes:literal $written:literal
+     $accessed:literal;)*) => {
+        &[$(
+            factor!($at, concat!($trace, ": requests (M)"), $requests,
+                |c| c.number(concat!($trace, ": requests (M)"))),
+            percent!($at, concat!($trace, ": writes (%)"), $writes,
+                |c| c.number(concat!($trace, ": writes (%)"))),
+            factor!($at, concat!($trace, ": written (GB)"), $written,
+                |c| c.number(concat!($trace, ": written (GB)"))),
+            factor!($at, concat!($trace, ": accessed (GB)"), $accessed,
+                |c| c.number(concat!($trace, ": accessed (GB)"))),
+        )*]
+    };
+}
+
 /// The reason, if there is one.
 pub(super) const fn reason(given: &[&'static str]) -> &'static str {
     match given {
@@ -42,4 +59,4 @@ pub(super) const fn reason(given: &[&'static str]) -> &'static str {
     }
 }
 
-pub(super) use {factor, order, percent};
+pub(super) use {factor, order, percent, volumes_table};

@@ -13,11 +13,10 @@ use super::metrics::{
     CLEAN_EVICTED, DIRTY_EVICTED, DISK, DISK_READ, DISK_WRITE, HIT, MISS, READ_HIT, RMW, SSD,
     TOTAL, WA, WRITE_HIT, WRITE_RATE,
 };
-use super::rows::{factor, order, percent};
-use crate::cells::Cells;
-use crate::experiment::{
-    Chain, Chart, Figure, Grid, Metric, ONE, Paper, Point, Sets, Size, Source, System,
-};
+use super::rows::{factor, order, percent, volumes_table};
+use crate::cells::{Cells, Chain};
+use crate::experiment::{Chart, Figure, Paper, Source};
+use crate::grid::{Grid, Metric, ONE, Point, Sets, Size, System};
 use crate::stats::pearson;
 
 /// SAC.
@@ -272,22 +271,6 @@ macro_rules! table_5 {
                     |c| c.of(DISK_WRITE, $system) / 1e3, TIMES),
             )*
         ]
-    };
-}
-
-/// A line of Table 4 becomes four statements.
-macro_rules! table_4 {
-    ($($trace:literal $requests:literal $writes:literal $written:literal $accessed:literal;)*) => {
-        &[$(
-            factor!("§6.1, Table 4", concat!($trace, ": requests (M)"), $requests,
-                |c| c.number(concat!($trace, ": requests (M)"))),
-            percent!("§6.1, Table 4", concat!($trace, ": writes (%)"), $writes,
-                |c| c.number(concat!($trace, ": writes (%)"))),
-            factor!("§6.1, Table 4", concat!($trace, ": written (GB)"), $written,
-                |c| c.number(concat!($trace, ": written (GB)"))),
-            factor!("§6.1, Table 4", concat!($trace, ": accessed (GB)"), $accessed,
-                |c| c.number(concat!($trace, ": accessed (GB)"))),
-        )*]
     };
 }
 
@@ -555,7 +538,8 @@ const FIGURES: &[Figure] = &[
               made, these figures shaped them, so agreement says only that they were met.",
         source: Source::Measured(|bench| bare::traces(bench, TEN)),
         charts: &[],
-        rows: table_4! {
+        rows: volumes_table! {
+            "§6.1, Table 4":
             "src" 14.0 83.2 3.80 3.93;
             "prn" 17.6 80.2 20.22 20.26;
             "ts" 4.2 74.1 9.80 9.81;
