@@ -11,8 +11,9 @@
 use crate::contents::Contents;
 use crate::cost::{CostValues, MeasuredValues};
 use crate::drive::{Counters, Description, Drive, Io, Served, Stamp};
+use crate::error::DriveError;
 use crate::mech::{Mech, MechValues};
-use crate::registry::{Buffer, DriveError, Recipe, Timing};
+use crate::settings::{Buffer, Recipe, Timing};
 use serde::Deserialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 

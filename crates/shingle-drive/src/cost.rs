@@ -2,7 +2,7 @@
 //! hosts plan with: these costs where they are what I/O takes, else what was measured.
 
 use crate::drive::Costs;
-use crate::registry::Timing;
+use crate::settings::Timing;
 use serde::Deserialize;
 use shingle_core::units::Nanos;
 

@@ -13,10 +13,11 @@
 use crate::contents::Contents;
 use crate::cost::CostValues;
 use crate::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
+use crate::error::DriveError;
 use crate::medium::{self, Medium, Place};
-use crate::registry::{self, Buffer, DriveError, Recipe, Settings, Timing};
 use crate::ring::{BLOCKS_MAX, Ring, SLOTS_MAX};
 use crate::runs::Runs;
+use crate::settings::{Buffer, Recipe, Timing};
 use crate::turnover::Turnover;
 use serde::Deserialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
@@ -82,7 +83,7 @@ impl Emulator {
         let medium = match recipe.settings.timing {
             None | Some(Timing::Cost) => Medium::Costs(costs.clone()),
             Some(Timing::Mechanics) => {
-                let disk = registry::make(medium::DISK, &Settings::default())?;
+                let disk = (recipe.underneath)(medium::DISK)?;
                 Medium::Disk { disk, slots: u64::from(slots) }
             }
         };

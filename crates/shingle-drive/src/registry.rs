@@ -4,98 +4,13 @@ use crate::conventional::Conventional;
 use crate::drive::Drive;
 use crate::drive_managed::DriveManaged;
 use crate::emulator::{Emulator, Rewrite};
+pub use crate::error::DriveError;
+use crate::settings::Recipe;
+pub use crate::settings::{Buffer, Settings, Timing};
 use crate::sheet::Sheet;
 pub use crate::sheet::{Overrides, Parameter, Value};
 use crate::ssd::Ssd;
 use shingle_core::params::nearest;
-use shingle_core::units::Nanos;
-use thiserror::Error;
-
-/// How I/O is timed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Timing {
-    /// Arm, platter and bus.
-    Mechanics,
-    /// The papers' costs: `L_read` a read, `R(x)` a band with `x` dirty blocks.
-    Cost,
-}
-
-/// How large the buffer is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Buffer {
-    /// As the sheet says.
-    #[default]
-    Real,
-    /// This many bytes of log, and one map entry for each 4 KiB of them. Bytes are the host's data:
-    /// headers come on top, in time and counters.
-    Bytes(u64),
-    /// Both limits.
-    Limits {
-        /// Bytes of log.
-        log_bytes: u64,
-        /// Map entries.
-        extents: u64,
-    },
-}
-
-/// What a user may ask of a drive beside its parameters. `None` leaves it to the drive.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// Timing. By default emulators take cost, disks mechanics.
-    pub timing: Option<Timing>,
-    /// Size of the buffer.
-    pub buffer: Buffer,
-    /// Whether bands are cleaned in idle time.
-    pub idle_cleaning: Option<bool>,
-    /// How long a drive is idle before it cleans.
-    pub idle_delay: Option<Nanos>,
-    /// `drive.NAME=VALUE`.
-    pub overrides: Overrides,
-}
-
-/// Why a drive cannot be made. Displays as one line.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum DriveError {
-    /// There is no such drive.
-    #[error("No {kind} `{name}`; there are {names}")]
-    UnknownDrive {
-        /// `drive` or `SSD`.
-        kind: &'static str,
-        /// As asked for.
-        name: String,
-        /// Those there are, nearest first.
-        names: String,
-    },
-    /// There is no such parameter.
-    #[error("No parameter `{name}`; there are {names}")]
-    UnknownParameter {
-        /// As asked for.
-        name: String,
-        /// Those there are, nearest first.
-        names: String,
-    },
-    /// The value is none the parameter can have.
-    #[error("{0}")]
-    BadValue(String),
-    /// The drive cannot do what was asked.
-    #[error("{0}")]
-    Refused(String),
-}
-
-/// What the maker of a drive gets.
-pub(crate) struct Recipe<'a> {
-    pub(crate) name: &'static str,
-    pub(crate) sheet: &'a Sheet,
-    pub(crate) settings: &'a Settings,
-}
-
-impl Recipe<'_> {
-    /// An error that names the drive.
-    pub(crate) fn refuse(&self, what: &str) -> DriveError {
-        DriveError::Refused(format!("{}: {what}", self.name))
-    }
-}
 
 type Make = fn(&Recipe) -> Result<Box<dyn Drive>, DriveError>;
 
@@ -126,7 +41,8 @@ impl DriveEntry {
     fn build(&self, prefix: &str, settings: &Settings) -> Result<Box<dyn Drive>, DriveError> {
         let mut sheet = Sheet::parse(self.sheet);
         sheet.apply(prefix, &settings.overrides)?;
-        (self.make)(&Recipe { name: self.name, sheet: &sheet, settings })
+        let underneath = |name: &str| make(name, &Settings::default());
+        (self.make)(&Recipe { name: self.name, sheet: &sheet, settings, underneath })
     }
 }
 
@@ -211,6 +127,7 @@ fn find(entries: &'static [DriveEntry], name: &str) -> Result<&'static DriveEntr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shingle_core::units::Nanos;
 
     #[test]
     fn every_parameter_has_a_source_and_every_drive_can_be_made() {

@@ -4,7 +4,7 @@
 //! range that `min` and `max` allow an override. The kind of `value` (whole number, decimal number,
 //! switch) is the kind an override must have.
 
-use crate::registry::DriveError;
+use crate::error::DriveError;
 use serde::{Deserialize, de::DeserializeOwned};
 use shingle_core::params::nearest;
 use std::fmt;

@@ -6,7 +6,8 @@
 
 use crate::contents::Contents;
 use crate::drive::{Costs, Counters, Description, Drive, Io, Served, Stamp};
-use crate::registry::{DriveError, Recipe, Timing};
+use crate::error::DriveError;
+use crate::settings::{Recipe, Timing};
 use serde::Deserialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 

@@ -8,7 +8,7 @@
 //! separate reads of the log; what is left waits for the next one.
 
 use super::{DriveManaged, index, narrow};
-use crate::registry::Timing;
+use crate::settings::Timing;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 
 /// A cleaning under way.

@@ -8,8 +8,8 @@
 use super::values::Values;
 use super::{DriveManaged, index};
 use crate::drive::{Io, Served, Stamp};
-use crate::registry::Timing;
 use crate::runs::Runs;
+use crate::settings::Timing;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 
 /// Writes in order.

@@ -1,8 +1,9 @@
 //! The sheet of a drive-managed disk, and the limits of its buffer that follow from it.
 
+use crate::error::DriveError;
 use crate::mech::MechValues;
-use crate::registry::{Buffer, DriveError, Recipe};
 use crate::ring::SLOTS_MAX;
+use crate::settings::{Buffer, Recipe};
 use serde::Deserialize;
 use shingle_core::units::BLOCK_BYTES;
 
