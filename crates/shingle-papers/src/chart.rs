@@ -220,9 +220,9 @@ impl Picture {
         let scale = Scale::of(series.iter().flat_map(|(_, points)| points.iter().map(|p| p.1)));
         let xs = series.iter().flat_map(|(_, points)| points.iter().map(|p| p.0));
         let end = xs.fold(0.0, f64::max) * 1.02;
-        let names = |at: f64| crate::numbers::figure(at);
-        let names_of = |at: f64| names(at);
-        self.plane(area, end, &scale, x_label, &names_of, &legend(series), |to_pixel| {
+        let axis = Scale { low: 0.0, high: end, logarithmic: false };
+        let names = |at: f64| axis.label(at);
+        self.plane(area, end, &scale, x_label, &names, &legend(series), |to_pixel| {
             for (nth, (_, points)) in series.iter().enumerate() {
                 let pixels: Vec<(i32, i32)> =
                     points.iter().map(|&(x, y)| to_pixel(x, scale.up(y))).collect();
@@ -286,7 +286,7 @@ impl Picture {
         let places: Vec<f64> = if whole {
             (0..x_end as usize).map(|at| at as f64 + 0.5).collect()
         } else {
-            (0..=4).map(|quarter| x_end * f64::from(quarter) / 4.0).collect()
+            Scale { low: 0.0, high: x_end, logarithmic: false }.ticks()
         };
         for place in places {
             let (x, _) = to_pixel(place, scale.bottom());
