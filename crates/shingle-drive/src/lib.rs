@@ -8,11 +8,13 @@
 //! | file | what |
 //! |---|---|
 //! | `drive.rs` | the seam: what a drive is asked, and what it answers |
-//! | `registry.rs` | names, settings, `make` |
+//! | `registry.rs` | names, `make` |
+//! | `settings.rs` | what a user may ask of a drive, and what its maker gets |
 //! | `sheet.rs`, `data/` | parameter sheets and overrides |
 //! | `mech.rs` | arm, platter and read-ahead of every disk with mechanics |
 //! | `ring.rs`, `runs.rs` | the log of a buffer; where bands and tracks lie |
 //! | `cost.rs` | the papers' costs, beside the mechanics |
+//! | `medium.rs` | what carries an emulated disk: costs, or a conventional disk |
 //! | `contents.rs` | stamps of checking runs: what lies where |
 //! | `ssd.rs`, `conventional.rs`, `emulator.rs`, `drive_managed/` | the drives |
 //! | `load.rs`, `experiments/` | random I/O on bare drives; the papers' experiments with it |
@@ -36,7 +38,7 @@ pub mod registry;
 mod ring;
 pub mod rng;
 mod runs;
-pub mod settings;
+mod settings;
 mod sheet;
 mod ssd;
 mod turnover;
