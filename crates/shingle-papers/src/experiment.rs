@@ -35,6 +35,17 @@ pub struct Figure {
     pub rows: &'static [Row],
 }
 
+impl Figure {
+    /// Its runs; none of a figure that is measured otherwise.
+    #[must_use]
+    pub fn grids(&self) -> &'static [Grid] {
+        match self.source {
+            Source::Runs(grids) => grids,
+            Source::Measured(_) => &[],
+        }
+    }
+}
+
 /// Where the numbers of a figure come from.
 #[derive(Debug)]
 pub enum Source {

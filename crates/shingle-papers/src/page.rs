@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::chart::escaped;
 use crate::numbers::{figure, spread};
-use crate::runner::{FigureResult, Reproduction, RowResult};
+use crate::result::{FigureResult, Reproduction, RowResult};
 use crate::sensitivity::Sensitivity;
 use crate::verdict::Verdict;
 

@@ -1,10 +1,9 @@
 //! Runs the experiments of a paper: plans all runs of all figures, makes each trace once, runs each
 //! configuration once however many figures want it, and judges.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use serde::Serialize;
 use shingle_core::registry::Registry;
 use shingle_drive::registry::{self as drives, Timing};
 use shingle_sim::experiment::{ExperimentError, Job, Options, Trace, plan};
@@ -15,13 +14,14 @@ use shingle_trace::{Mode, TraceError};
 use thiserror::Error;
 
 use crate::cells::Cells;
-use crate::chart::{DrawError, Kind, Picture, Value};
-use crate::experiment::{Chart, Figure, Paper, Source};
-use crate::grid::{Grid, Metric, Point, System};
+use crate::chart::DrawError;
+use crate::experiment::{Figure, Paper, Source};
+use crate::grid::{Grid, Point, System};
 use crate::measured::{Bench, MeasureError};
+use crate::result::{Reproduction, SCHEMA};
 use crate::scale::{Scale, Scaled, ZONE_BLOCKS};
+use crate::show::judge;
 use crate::traces::{Held, Traces, Wanted, hold, length};
-use crate::verdict::{Finding, Verdict};
 
 /// What is to be reproduced.
 #[derive(Debug)]
@@ -76,80 +76,6 @@ impl PaperError {
     }
 }
 
-/// What came out.
-#[derive(Clone, Debug, Serialize)]
-pub struct Reproduction {
-    /// Name and version of this format.
-    pub schema: &'static str,
-    /// The paper's name.
-    pub paper: &'static str,
-    /// Authors, title, venue.
-    pub citation: &'static str,
-    /// What holds for all of it.
-    pub about: Vec<&'static str>,
-    /// Where the traces came from.
-    pub traces: String,
-    /// Seeds.
-    pub seeds: Vec<u64>,
-    /// The figures asked for.
-    pub figures: Vec<FigureResult>,
-}
-
-/// Of a figure.
-#[derive(Clone, Debug, Serialize)]
-pub struct FigureResult {
-    /// As on the command line.
-    pub id: &'static str,
-    /// What it shows.
-    pub title: &'static str,
-    /// How it was run.
-    pub how: &'static str,
-    /// How much of it was run.
-    pub scale: Vec<String>,
-    /// Statements and verdicts.
-    pub rows: Vec<RowResult>,
-    /// Its numbers: a line for each trace, point and system, and those measured otherwise.
-    pub numbers: Vec<Numbers>,
-    /// Pictures: name and SVG.
-    #[serde(skip)]
-    pub pictures: Vec<(String, String)>,
-}
-
-/// Figures of one system.
-#[derive(Clone, Debug, Serialize)]
-pub struct Numbers {
-    /// The trace.
-    pub trace: String,
-    /// What was varied.
-    pub point: String,
-    /// The system.
-    pub system: String,
-    /// Name, and a value a seed.
-    pub values: Vec<(String, Vec<f64>)>,
-}
-
-/// Of a statement.
-#[derive(Clone, Debug, Serialize)]
-pub struct RowResult {
-    /// Section and table or figure.
-    pub at: &'static str,
-    /// The paper's words or figures.
-    pub says: &'static str,
-    /// The published figure, if it is one.
-    pub published: Option<f64>,
-    /// Ours, for each seed.
-    pub ours: Vec<f64>,
-    /// Ours in words.
-    pub shown: String,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Why it disagrees; empty if it does not.
-    pub reason: &'static str,
-}
-
-/// Name and version of the format of [`Reproduction`].
-pub const SCHEMA: &str = "shingle.reproduction/1";
-
 /// A run that some figure wants: what makes it different from any other.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Key {
@@ -183,7 +109,8 @@ pub fn reproduce(
         let mut of_seed: Vec<&mut Cells> = cells.iter_mut().map(|seeds| &mut seeds[nth]).collect();
         run_seed(&figures, order, seed, &mut of_seed, progress)?;
     }
-    let figures = figures.iter().zip(&cells).map(|(figure, cells)| judge(figure, cells, order));
+    let figures =
+        figures.iter().zip(&cells).map(|(figure, cells)| judge(figure, cells, order.scale));
     Ok(Reproduction {
         schema: SCHEMA,
         paper: order.paper.name,
@@ -193,13 +120,6 @@ pub fn reproduce(
         seeds: order.seeds.clone(),
         figures: figures.collect::<Result<_, _>>()?,
     })
-}
-
-fn grids(figure: &Figure) -> &'static [Grid] {
-    match figure.source {
-        Source::Runs(grids) => grids,
-        Source::Measured(_) => &[],
-    }
 }
 
 fn wanted(grid: &Grid, scaled: &Scaled, trace: &'static str) -> Wanted {
@@ -216,7 +136,7 @@ fn work(figures: &[&'static Figure], order: &Order) -> Result<u64, TraceError> {
     let papers = order.traces.of_seed(order.seeds[0])?;
     let mut lengths: BTreeMap<&str, u64> = BTreeMap::new();
     let mut sum = 0;
-    for grid in figures.iter().flat_map(|figure| grids(figure)) {
+    for grid in figures.iter().flat_map(|figure| figure.grids()) {
         let scaled = Scaled::new(grid, order.scale);
         for &trace in grid.traces {
             let accesses = match scaled.accesses {
@@ -254,7 +174,7 @@ fn run_seed(
     let papers = order.traces.of_seed(seed)?;
     let mut by_trace: BTreeMap<Wanted, Vec<(usize, &'static Grid)>> = BTreeMap::new();
     for (nth, figure) in figures.iter().enumerate() {
-        for grid in grids(figure) {
+        for grid in figure.grids() {
             let scaled = Scaled::new(grid, order.scale);
             for &trace in grid.traces {
                 by_trace.entry(wanted(grid, &scaled, trace)).or_default().push((nth, grid));
@@ -416,154 +336,4 @@ fn job(
         Trace { name: held.name.clone(), requests: Vec::new(), summary: held.summary.clone() };
     let (mut jobs, _) = plan(&options, registry, &trace)?;
     Ok(jobs.remove(0))
-}
-
-fn judge(figure: &Figure, seeds: &[Cells], order: &Order) -> Result<FigureResult, PaperError> {
-    let rows = figure.rows.iter().map(|row| {
-        let Finding { verdict, published, ours, shown } = row.check.judge(seeds);
-        let reason = if verdict.agrees() { "" } else { row.reason };
-        RowResult { at: row.at, says: row.says, published, ours, shown, verdict, reason }
-    });
-    let mut scale: Vec<String> = match figure.source {
-        Source::Measured(_) => vec!["as described".into()],
-        Source::Runs(_) => Vec::new(),
-    };
-    for grid in grids(figure) {
-        let words = Scaled::new(grid, order.scale).words(grid);
-        if !scale.contains(&words) {
-            scale.push(words);
-        }
-    }
-    let mut pictures = Vec::new();
-    for chart in figure.charts {
-        for picture in draw(figure, chart, seeds) {
-            pictures.push((picture.title.clone(), picture.svg()?));
-        }
-    }
-    Ok(FigureResult {
-        id: figure.id,
-        title: figure.title,
-        how: figure.how,
-        scale,
-        rows: rows.collect(),
-        numbers: numbers(figure, seeds),
-        pictures,
-    })
-}
-
-/// Every metric that a chart of the figure shows, for the table of its numbers.
-fn metrics(figure: &Figure) -> Vec<Metric> {
-    let mut all: Vec<Metric> = Vec::new();
-    for chart in figure.charts {
-        match chart {
-            Chart::ByTrace(metric) | Chart::ByPoint(metric) => all.push(*metric),
-            Chart::Stacked(_, parts) => all.extend_from_slice(parts),
-            Chart::Own(_) => {}
-        }
-    }
-    let mut seen = BTreeSet::new();
-    all.retain(|metric| seen.insert(metric.name));
-    all
-}
-
-fn numbers(figure: &Figure, seeds: &[Cells]) -> Vec<Numbers> {
-    let mut all = Vec::new();
-    for grid in grids(figure) {
-        for trace in grid.traces {
-            for point in grid.points {
-                for system in grid.systems {
-                    let value = |metric: Metric, cells: &Cells| {
-                        cells.at(metric, trace, system.label, point.label)
-                    };
-                    let values = metrics(figure).into_iter().map(|metric| {
-                        let of_seeds = seeds.iter().map(|cells| value(metric, cells));
-                        (metric.name.to_owned(), of_seeds.collect())
-                    });
-                    all.push(Numbers {
-                        trace: (*trace).into(),
-                        point: point.label.into(),
-                        system: system.label.into(),
-                        values: values.collect(),
-                    });
-                }
-            }
-        }
-    }
-    if let Some(first) = seeds.first() {
-        let names = first.measured.numbers.keys();
-        let values: Vec<(String, Vec<f64>)> = names
-            .map(|name| (name.clone(), seeds.iter().map(|cells| cells.number(name)).collect()))
-            .collect();
-        if !values.is_empty() {
-            let none = String::new;
-            all.push(Numbers { trace: none(), point: none(), system: none(), values });
-        }
-    }
-    all
-}
-
-/// The pictures of a chart: one for each grid of the figure.
-fn draw(figure: &Figure, chart: &Chart, seeds: &[Cells]) -> Vec<Picture> {
-    if let Chart::Own(name) = chart {
-        let own = seeds.first().and_then(|cells| cells.measured.pictures.get(name));
-        return own.cloned().into_iter().collect();
-    }
-    grids(figure).iter().filter_map(|grid| draw_grid(grid, chart, seeds)).collect()
-}
-
-fn draw_grid(grid: &Grid, chart: &Chart, seeds: &[Cells]) -> Option<Picture> {
-    let value = |metric: Metric, trace: &str, system: &System, point: &Point| {
-        let of_seeds = seeds.iter().map(|cells| cells.at(metric, trace, system.label, point.label));
-        Value::over(&of_seeds.collect::<Vec<f64>>())
-    };
-    let names = |labels: Vec<&str>| labels.into_iter().map(String::from).collect::<Vec<_>>();
-    let mode = match grid.mode {
-        Mode::ReadWrite => "reads and writes",
-        Mode::Write => "writes only",
-        Mode::Read => "reads only",
-    };
-    let (first_trace, first_point) = (*grid.traces.first()?, grid.points.first()?);
-    match chart {
-        Chart::ByTrace(metric) => {
-            let series = grid.systems.iter().map(|system| {
-                let values = grid.traces.iter().map(|t| value(*metric, t, system, first_point));
-                (system.label.to_owned(), values.collect())
-            });
-            let groups = names(grid.traces.to_vec());
-            Some(Picture {
-                title: format!("{}, {mode}", metric.name),
-                y_label: String::new(),
-                kind: Kind::Bars { groups, series: series.collect(), stacked: false },
-            })
-        }
-        Chart::ByPoint(metric) => {
-            if grid.points.len() < 2 {
-                return None;
-            }
-            let series = grid.systems.iter().map(|system| {
-                let values = grid.points.iter().map(|p| value(*metric, first_trace, system, p));
-                (system.label.to_owned(), values.collect())
-            });
-            let places = names(grid.points.iter().map(|point| point.label).collect());
-            Some(Picture {
-                title: format!("{}, {first_trace}, {mode}", metric.name),
-                y_label: String::new(),
-                kind: Kind::Steps { x_label: String::new(), places, series: series.collect() },
-            })
-        }
-        Chart::Stacked(title, parts) => {
-            let groups = names(grid.systems.iter().map(|system| system.label).collect());
-            let series = parts.iter().map(|metric| {
-                let values =
-                    grid.systems.iter().map(|s| value(*metric, first_trace, s, first_point));
-                (metric.name.to_owned(), values.collect())
-            });
-            Some(Picture {
-                title: format!("{title}, {first_trace}, {mode}"),
-                y_label: String::new(),
-                kind: Kind::Bars { groups, series: series.collect(), stacked: true },
-            })
-        }
-        Chart::Own(_) => None,
-    }
 }

@@ -84,9 +84,7 @@ pub fn sensitivity(
 fn traces(figures: &[&'static Figure]) -> Vec<&'static str> {
     let mut names = Vec::new();
     for figure in figures {
-        if let Source::Runs(grids) = figure.source {
-            names.extend(grids.iter().flat_map(|grid| grid.traces));
-        }
+        names.extend(figure.grids().iter().flat_map(|grid| grid.traces));
     }
     names.sort_unstable();
     names.dedup();

@@ -4,7 +4,7 @@ use comfy_table::presets::{NOTHING, UTF8_FULL_CONDENSED};
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_papers::runner::Reproduction;
+use shingle_papers::result::Reproduction;
 use shingle_sim::result::{Counts, Report, RunResult};
 use shingle_sim::verdict::{self, count};
 

@@ -1,0 +1,167 @@
+//! From the cells of a figure to what is shown of it: verdicts, numbers, pictures.
+
+use std::collections::BTreeSet;
+
+use shingle_trace::Mode;
+
+use crate::cells::Cells;
+use crate::chart::{DrawError, Kind, Picture, Value};
+use crate::experiment::{Chart, Figure, Source};
+use crate::grid::{Grid, Metric, Point, System};
+use crate::result::{FigureResult, Numbers, RowResult};
+use crate::scale::{Scale, Scaled};
+use crate::verdict::Finding;
+
+pub(crate) fn judge(
+    figure: &Figure,
+    seeds: &[Cells],
+    scale: Option<Scale>,
+) -> Result<FigureResult, DrawError> {
+    let rows = figure.rows.iter().map(|row| {
+        let Finding { verdict, published, ours, shown } = row.check.judge(seeds);
+        let reason = if verdict.agrees() { "" } else { row.reason };
+        RowResult { at: row.at, says: row.says, published, ours, shown, verdict, reason }
+    });
+    let mut scales: Vec<String> = match figure.source {
+        Source::Measured(_) => vec!["as described".into()],
+        Source::Runs(_) => Vec::new(),
+    };
+    for grid in figure.grids() {
+        let words = Scaled::new(grid, scale).words(grid);
+        if !scales.contains(&words) {
+            scales.push(words);
+        }
+    }
+    let mut pictures = Vec::new();
+    for chart in figure.charts {
+        for picture in draw(figure, chart, seeds) {
+            pictures.push((picture.title.clone(), picture.svg()?));
+        }
+    }
+    Ok(FigureResult {
+        id: figure.id,
+        title: figure.title,
+        how: figure.how,
+        scale: scales,
+        rows: rows.collect(),
+        numbers: numbers(figure, seeds),
+        pictures,
+    })
+}
+
+/// Every metric that a chart of the figure shows, for the table of its numbers.
+fn metrics(figure: &Figure) -> Vec<Metric> {
+    let mut all: Vec<Metric> = Vec::new();
+    for chart in figure.charts {
+        match chart {
+            Chart::ByTrace(metric) | Chart::ByPoint(metric) => all.push(*metric),
+            Chart::Stacked(_, parts) => all.extend_from_slice(parts),
+            Chart::Own(_) => {}
+        }
+    }
+    let mut seen = BTreeSet::new();
+    all.retain(|metric| seen.insert(metric.name));
+    all
+}
+
+fn numbers(figure: &Figure, seeds: &[Cells]) -> Vec<Numbers> {
+    let mut all = Vec::new();
+    for grid in figure.grids() {
+        for trace in grid.traces {
+            for point in grid.points {
+                for system in grid.systems {
+                    let value = |metric: Metric, cells: &Cells| {
+                        cells.at(metric, trace, system.label, point.label)
+                    };
+                    let values = metrics(figure).into_iter().map(|metric| {
+                        let of_seeds = seeds.iter().map(|cells| value(metric, cells));
+                        (metric.name.to_owned(), of_seeds.collect())
+                    });
+                    all.push(Numbers {
+                        trace: (*trace).into(),
+                        point: point.label.into(),
+                        system: system.label.into(),
+                        values: values.collect(),
+                    });
+                }
+            }
+        }
+    }
+    if let Some(first) = seeds.first() {
+        let names = first.measured.numbers.keys();
+        let values: Vec<(String, Vec<f64>)> = names
+            .map(|name| (name.clone(), seeds.iter().map(|cells| cells.number(name)).collect()))
+            .collect();
+        if !values.is_empty() {
+            let none = String::new;
+            all.push(Numbers { trace: none(), point: none(), system: none(), values });
+        }
+    }
+    all
+}
+
+/// The pictures of a chart: one for each grid of the figure.
+fn draw(figure: &Figure, chart: &Chart, seeds: &[Cells]) -> Vec<Picture> {
+    if let Chart::Own(name) = chart {
+        let own = seeds.first().and_then(|cells| cells.measured.pictures.get(name));
+        return own.cloned().into_iter().collect();
+    }
+    figure.grids().iter().filter_map(|grid| draw_grid(grid, chart, seeds)).collect()
+}
+
+fn draw_grid(grid: &Grid, chart: &Chart, seeds: &[Cells]) -> Option<Picture> {
+    let value = |metric: Metric, trace: &str, system: &System, point: &Point| {
+        let of_seeds = seeds.iter().map(|cells| cells.at(metric, trace, system.label, point.label));
+        Value::over(&of_seeds.collect::<Vec<f64>>())
+    };
+    let names = |labels: Vec<&str>| labels.into_iter().map(String::from).collect::<Vec<_>>();
+    let mode = match grid.mode {
+        Mode::ReadWrite => "reads and writes",
+        Mode::Write => "writes only",
+        Mode::Read => "reads only",
+    };
+    let (first_trace, first_point) = (*grid.traces.first()?, grid.points.first()?);
+    match chart {
+        Chart::ByTrace(metric) => {
+            let series = grid.systems.iter().map(|system| {
+                let values = grid.traces.iter().map(|t| value(*metric, t, system, first_point));
+                (system.label.to_owned(), values.collect())
+            });
+            let groups = names(grid.traces.to_vec());
+            Some(Picture {
+                title: format!("{}, {mode}", metric.name),
+                y_label: String::new(),
+                kind: Kind::Bars { groups, series: series.collect(), stacked: false },
+            })
+        }
+        Chart::ByPoint(metric) => {
+            if grid.points.len() < 2 {
+                return None;
+            }
+            let series = grid.systems.iter().map(|system| {
+                let values = grid.points.iter().map(|p| value(*metric, first_trace, system, p));
+                (system.label.to_owned(), values.collect())
+            });
+            let places = names(grid.points.iter().map(|point| point.label).collect());
+            Some(Picture {
+                title: format!("{}, {first_trace}, {mode}", metric.name),
+                y_label: String::new(),
+                kind: Kind::Steps { x_label: String::new(), places, series: series.collect() },
+            })
+        }
+        Chart::Stacked(title, parts) => {
+            let groups = names(grid.systems.iter().map(|system| system.label).collect());
+            let series = parts.iter().map(|metric| {
+                let values =
+                    grid.systems.iter().map(|s| value(*metric, first_trace, s, first_point));
+                (metric.name.to_owned(), values.collect())
+            });
+            Some(Picture {
+                title: format!("{title}, {first_trace}, {mode}"),
+                y_label: String::new(),
+                kind: Kind::Bars { groups, series: series.collect(), stacked: true },
+            })
+        }
+        Chart::Own(_) => None,
+    }
+}
