@@ -69,6 +69,9 @@ fn run(
         let (total, add) = (|total| progress.set(0, total), |done| progress.add(done));
         pool.install(|| reproduce(&order, &total, &add))?
     };
+    let making = Making { command: command(), version: env!("CARGO_PKG_VERSION") };
+    // What is there is safe, whatever becomes of the rest.
+    save(folder, &result, &page::page(&result, None, &making))?;
     let varied = if args.no_sensitivity || order.traces.directory.is_some() {
         None // real traces have no free parameters
     } else {
@@ -81,7 +84,6 @@ fn run(
         let (total, add) = (|total| progress.extend(total), |done| progress.add(done));
         Some(pool.install(|| sensitivity(&order, scale, &total, &add))?)
     };
-    let making = Making { command: command(), version: env!("CARGO_PKG_VERSION") };
     save(folder, &result, &page::page(&result, varied.as_ref(), &making))?;
     if let Some(path) = &args.json {
         output::json(&serde_json::json!({ "result": &result, "sensitivity": varied }), path)?;
