@@ -14,6 +14,8 @@ pub struct Paper {
     pub citation: &'static str,
     /// What holds for all its experiments here, in a few sentences.
     pub about: &'static [&'static str],
+    /// Figures left out where free parameters are varied, for their length.
+    pub not_varied: &'static [&'static str],
     /// Tables and figures in the order of the paper.
     pub figures: &'static [Figure],
 }

@@ -1,7 +1,7 @@
 //! How verdicts move with what no paper fixes: every free parameter of the made traces halved and
 //! doubled, one at a time, on less work and with one seed.
 
-use crate::experiment::{Figure, Source};
+use crate::experiment::{Figure, Paper, Source};
 use crate::runner::{Order, PaperError, reproduce};
 use crate::scale::Scale;
 use crate::traces::Traces;
@@ -50,7 +50,7 @@ pub fn sensitivity(
     let chosen: Vec<&'static Figure> =
         if order.figures.is_empty() { all().collect() } else { order.figures.clone() };
     let figures: Vec<&'static Figure> =
-        chosen.into_iter().filter(|figure| matches!(figure.source, Source::Runs(_))).collect();
+        chosen.into_iter().filter(|figure| is_varied(order.paper, figure)).collect();
     let variants = order.traces.variants(&traces(&figures))?;
     let seeds = vec![order.seeds[0]];
     let (mut statements, mut results) = (Vec::new(), Vec::new());
@@ -71,13 +71,22 @@ pub fn sensitivity(
         let findings = rows().map(|(_, row)| (row.verdict, row.shown.clone())).collect();
         results.push(Variant { label, findings });
     }
+    let left_out = match order.paper.not_varied {
+        [] => String::new(),
+        ids => format!(" Left out for their length: {}.", ids.join(", ")),
+    };
     let about = format!(
         "Every free parameter of the workloads, halved and doubled, one at a time: {:.3} of the \
          large traces, {:.3} of single volumes, seed {}. The first column is the same with nothing \
-         changed, to compare with.",
+         changed, to compare with.{left_out}",
         scale.work, scale.volumes, seeds[0]
     );
     Ok(Sensitivity { about, statements, variants: results })
+}
+
+/// Whether a figure depends on workloads, and is not too long.
+fn is_varied(paper: &Paper, figure: &Figure) -> bool {
+    matches!(figure.source, Source::Runs(_)) && !paper.not_varied.contains(&figure.id)
 }
 
 /// The traces that any of the figures runs.

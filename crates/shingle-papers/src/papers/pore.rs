@@ -27,6 +27,7 @@ pub(super) static PAPER: Paper = Paper {
          18 MiB, which is what the authors' emulator really had, over a conventional disk of 7200 \
          rpm, as theirs ran. Requests come one after another, block by block.",
     ],
+    not_varied: &[],
     figures: FIGURES,
 };
 

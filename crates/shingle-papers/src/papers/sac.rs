@@ -31,6 +31,7 @@ pub(super) static PAPER: Paper = Paper {
          blocks, as in the authors' prototype; SAC prices with the paper's R(x) = 0.728 x + 436 ms \
          and 14 ms a read.",
     ],
+    not_varied: &["16", "17", "cdc"],
     figures: FIGURES,
 };
 
@@ -153,14 +154,14 @@ const ZONES: &[Point] = &[
 ];
 
 const FIGURE_3: Grid = volumes(&[SMR_ONLY, LRU, MOST]);
-const FIGURE_14: Grid = long(100, 1.0 / 6.0, &[LRU, MOST, SAC], CACHES);
-const FIGURE_15: Grid = long(100, 1.0 / 6.0, &[ARS, PD, AD], ONE);
-const FIGURE_16: Grid = long(250, 1.0 / 6.0, &[SAC], CYCLES);
-const FIGURE_17: Grid = long(100, 1.0 / 6.0, &[SAC], ZONES);
+const FIGURE_14: Grid = long(100, 1.0 / 9.0, &[LRU, MOST, SAC], CACHES);
+const FIGURE_15: Grid = long(100, 1.0 / 9.0, &[ARS, PD, AD], ONE);
+const FIGURE_16: Grid = long(250, 1.0 / 18.0, &[SAC], CYCLES);
+const FIGURE_17: Grid = long(100, 1.0 / 18.0, &[SAC], ZONES);
 
 /// The comparator with MOST, LRU and two more orders, of which the paper says no figures.
 const COMPARATOR: Grid = Grid {
-    default_scale: 1.0 / 6.0,
+    default_scale: 1.0 / 18.0,
     ..real(Mode::ReadWrite, &[MOST, MOST_CDC, LRU, LRU_CDC, ARC, ARC_CDC, SIEVE, SIEVE_CDC])
 };
 
