@@ -6,7 +6,7 @@ use crate::sheet::{Overrides, Sheet};
 use shingle_core::units::Nanos;
 
 /// How I/O is timed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Timing {
     /// Arm, platter and bus.
     Mechanics,

@@ -11,8 +11,6 @@ use thiserror::Error;
 pub struct Picture {
     /// What it shows.
     pub title: String,
-    /// What goes upwards, with its unit.
-    pub y_label: String,
     /// What is drawn.
     pub kind: Kind,
 }
@@ -31,8 +29,6 @@ pub enum Kind {
     },
     /// Lines over named places at equal distances.
     Steps {
-        /// What goes to the right.
-        x_label: String,
         /// Names of the places.
         places: Vec<String>,
         /// Name and a value for each place.
@@ -123,7 +119,7 @@ impl Picture {
         match &self.kind {
             Kind::Bars { groups, series, stacked: false } => self.bars(area, groups, series),
             Kind::Bars { groups, series, stacked: true } => self.stacked(area, groups, series),
-            Kind::Steps { x_label, places, series } => self.steps(area, x_label, places, series),
+            Kind::Steps { places, series } => self.steps(area, places, series),
             Kind::Numbers { x_label, series, points } => {
                 self.numbers(area, x_label, series, *points)
             }
@@ -172,42 +168,27 @@ impl Picture {
         })
     }
 
-    fn steps(
-        &self,
-        area: &Area,
-        x_label: &str,
-        places: &[String],
-        series: &[(String, Vec<Value>)],
-    ) -> Drawn {
+    fn steps(&self, area: &Area, places: &[String], series: &[(String, Vec<Value>)]) -> Drawn {
         let scale =
             Scale::of(series.iter().flat_map(|(_, v)| v.iter().flat_map(|v| [v.least, v.most])));
         let names = |at: f64| named(places, at);
-        self.plane(
-            area,
-            places.len() as f64,
-            &scale,
-            x_label,
-            &names,
-            &legend(series),
-            |to_pixel| {
-                for (nth, (_, values)) in series.iter().enumerate() {
-                    let points = values.iter().enumerate().filter(|(_, v)| v.mean.is_finite());
-                    let points: Vec<(i32, i32)> =
-                        points.map(|(at, v)| to_pixel(at as f64 + 0.5, scale.up(v.mean))).collect();
-                    area.draw(&PathElement::new(points.clone(), colour(nth).stroke_width(2)))?;
-                    for &point in &points {
-                        area.draw(&Circle::new(point, 3, colour(nth).filled()))?;
-                    }
-                    for (at, value) in values.iter().enumerate().filter(|(_, v)| v.mean.is_finite())
-                    {
-                        let ends = [value.least, value.most];
-                        let range = ends.map(|y| to_pixel(at as f64 + 0.5, scale.up(y)));
-                        area.draw(&PathElement::new(range, colour(nth)))?;
-                    }
+        self.plane(area, places.len() as f64, &scale, "", &names, &legend(series), |to_pixel| {
+            for (nth, (_, values)) in series.iter().enumerate() {
+                let points = values.iter().enumerate().filter(|(_, v)| v.mean.is_finite());
+                let points: Vec<(i32, i32)> =
+                    points.map(|(at, v)| to_pixel(at as f64 + 0.5, scale.up(v.mean))).collect();
+                area.draw(&PathElement::new(points.clone(), colour(nth).stroke_width(2)))?;
+                for &point in &points {
+                    area.draw(&Circle::new(point, 3, colour(nth).filled()))?;
                 }
-                Ok(())
-            },
-        )
+                for (at, value) in values.iter().enumerate().filter(|(_, v)| v.mean.is_finite()) {
+                    let ends = [value.least, value.most];
+                    let range = ends.map(|y| to_pixel(at as f64 + 0.5, scale.up(y)));
+                    area.draw(&PathElement::new(range, colour(nth)))?;
+                }
+            }
+            Ok(())
+        })
     }
 
     fn numbers(
@@ -278,8 +259,6 @@ impl Picture {
                 style(11, HPos::Right, VPos::Center),
             ))?;
         }
-        let label = style(12, HPos::Left, VPos::Bottom);
-        area.draw(&Text::new(self.y_label.as_str(), (8, top - 4), label))?;
         inside(&to_pixel)?;
         area.draw(&PathElement::new([(left, top), (left, bottom), (right, bottom)], INK))?;
         let whole = x_end.fract() == 0.0 && x_end <= 40.0;
@@ -401,7 +380,7 @@ mod tests {
         let groups = vec!["a&b".into(), "c".into()];
         let kinds = [
             Kind::Bars { groups: groups.clone(), series: series.clone(), stacked: false },
-            Kind::Steps { x_label: "cache".into(), places: groups, series },
+            Kind::Steps { places: groups, series },
             Kind::Numbers {
                 x_label: "s".into(),
                 series: vec![("x".into(), vec![(0.0, 1.0), (3.0, 2.0)])],
@@ -409,7 +388,7 @@ mod tests {
             },
         ];
         for kind in kinds {
-            let picture = Picture { title: "A \"title\"".into(), y_label: "s".into(), kind };
+            let picture = Picture { title: "A \"title\"".into(), kind };
             let svg = picture.svg().expect("it can be drawn");
             assert!(svg.contains("currentColor") && !svg.contains(INK_TEXT), "{svg}");
             assert!(svg.contains("aria-label=\"A &quot;title&quot;\""));

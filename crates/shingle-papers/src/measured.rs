@@ -24,7 +24,7 @@ impl Measured {
     }
 
     pub(crate) fn picture(&mut self, name: &'static str, title: &str, kind: Kind) {
-        let picture = Picture { title: title.into(), y_label: String::new(), kind };
+        let picture = Picture { title: title.into(), kind };
         self.pictures.insert(name, picture);
     }
 }

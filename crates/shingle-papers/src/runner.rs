@@ -8,8 +8,8 @@ use shingle_core::registry::Registry;
 use shingle_drive::registry::{self as drives, Timing};
 use shingle_sim::experiment::{ExperimentError, Job, Options, Trace, plan};
 use shingle_sim::result::RunResult;
-use shingle_sim::system::Pacing;
 use shingle_trace::papers::Papers;
+use shingle_trace::zones::ZONE_BLOCKS;
 use shingle_trace::{Mode, TraceError};
 use thiserror::Error;
 
@@ -19,7 +19,7 @@ use crate::experiment::{Figure, Paper, Source};
 use crate::grid::{Grid, Point, System};
 use crate::measured::{Bench, MeasureError};
 use crate::result::{Reproduction, SCHEMA};
-use crate::scale::{Scale, Scaled, ZONE_BLOCKS};
+use crate::scale::{Scale, Scaled, ZONES_MIN};
 use crate::show::judge;
 use crate::traces::{Held, Traces, Wanted, hold, length};
 
@@ -28,7 +28,7 @@ use crate::traces::{Held, Traces, Wanted, hold, length};
 pub struct Order<'a> {
     /// The paper.
     pub paper: &'static Paper,
-    /// Some of its figures, or all if empty.
+    /// The figures wanted of it.
     pub figures: Vec<&'static Figure>,
     /// Seeds, at least one.
     pub seeds: Vec<u64>,
@@ -81,15 +81,15 @@ impl PaperError {
 struct Key {
     policy: &'static str,
     drive: &'static str,
-    mechanics: Option<bool>,
+    timing: Option<Timing>,
     buffer_blocks: Option<u64>,
     cache_blocks: u64,
     accesses: usize,
     sets: Vec<(&'static str, &'static str)>,
 }
 
-/// Runs the experiments. `progress` is told of accesses served; `total` beforehand how many there
-/// will be about.
+/// Runs the experiments and judges them. `progress` is told of accesses served; `total` beforehand
+/// how many there will be about.
 ///
 /// # Errors
 /// The first that is met.
@@ -98,19 +98,8 @@ pub fn reproduce(
     total: &dyn Fn(u64),
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Reproduction, PaperError> {
-    let figures: Vec<&'static Figure> = match order.figures.as_slice() {
-        [] => order.paper.figures.iter().collect(),
-        some => some.to_vec(),
-    };
-    total(work(&figures, order)?);
-    let mut cells: Vec<Vec<Cells>> = Vec::new(); // by figure, then seed
-    cells.resize_with(figures.len(), || (0..order.seeds.len()).map(|_| Cells::default()).collect());
-    for (nth, &seed) in order.seeds.iter().enumerate() {
-        let mut of_seed: Vec<&mut Cells> = cells.iter_mut().map(|seeds| &mut seeds[nth]).collect();
-        run_seed(&figures, order, seed, &mut of_seed, progress)?;
-    }
-    let figures =
-        figures.iter().zip(&cells).map(|(figure, cells)| judge(figure, cells, order.scale));
+    let cells = run(order, total, progress)?;
+    let judged = order.figures.iter().zip(&cells).map(|(f, cells)| judge(f, cells, order.scale));
     Ok(Reproduction {
         schema: SCHEMA,
         paper: order.paper.name,
@@ -118,25 +107,39 @@ pub fn reproduce(
         about: order.paper.about.to_vec(),
         traces: order.traces.words(),
         seeds: order.seeds.clone(),
-        figures: figures.collect::<Result<_, _>>()?,
+        figures: judged.collect::<Result<_, _>>()?,
     })
 }
 
-fn wanted(grid: &Grid, scaled: &Scaled, trace: &'static str) -> Wanted {
-    Wanted {
-        name: trace,
-        mode: grid.mode,
-        copies: if grid.copies > 1 { scaled.copies } else { 1 },
-        every_zone: scaled.every_zone,
+/// Runs the experiments: the results of each figure, for each seed.
+///
+/// # Errors
+/// The first that is met.
+pub(crate) fn run(
+    order: &Order,
+    total: &dyn Fn(u64),
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Vec<Vec<Cells>>, PaperError> {
+    total(work(order)?);
+    let mut cells: Vec<Vec<Cells>> = order.figures.iter().map(|_| Vec::new()).collect();
+    for &seed in &order.seeds {
+        for (seeds, of_seed) in cells.iter_mut().zip(run_seed(order, seed, progress)?) {
+            seeds.push(of_seed);
+        }
     }
+    Ok(cells)
+}
+
+fn wanted(grid: &Grid, scaled: &Scaled, trace: &'static str) -> Wanted {
+    Wanted { name: trace, mode: grid.mode, copies: scaled.copies, every_zone: scaled.every_zone }
 }
 
 /// Accesses that all runs together will serve, about.
-fn work(figures: &[&'static Figure], order: &Order) -> Result<u64, TraceError> {
+fn work(order: &Order) -> Result<u64, TraceError> {
     let papers = order.traces.of_seed(order.seeds[0])?;
     let mut lengths: BTreeMap<&str, u64> = BTreeMap::new();
     let mut sum = 0;
-    for grid in figures.iter().flat_map(|figure| figure.grids()) {
+    for grid in order.figures.iter().flat_map(|figure| figure.grids()) {
         let scaled = Scaled::new(grid, order.scale);
         for &trace in grid.traces {
             let accesses = match scaled.accesses {
@@ -164,16 +167,15 @@ struct Place {
     point: &'static str,
 }
 
+/// The results of each figure for a seed.
 fn run_seed(
-    figures: &[&'static Figure],
     order: &Order,
     seed: u64,
-    cells: &mut [&mut Cells],
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<(), PaperError> {
+) -> Result<Vec<Cells>, PaperError> {
     let papers = order.traces.of_seed(seed)?;
     let mut by_trace: BTreeMap<Wanted, Vec<(usize, &'static Grid)>> = BTreeMap::new();
-    for (nth, figure) in figures.iter().enumerate() {
+    for (nth, figure) in order.figures.iter().enumerate() {
         for grid in figure.grids() {
             let scaled = Scaled::new(grid, order.scale);
             for &trace in grid.traces {
@@ -185,17 +187,17 @@ fn run_seed(
         .into_par_iter()
         .map(|(wanted, users)| run_trace(&papers, &wanted, &users, order, seed, progress))
         .collect::<Result<_, _>>()?;
+    let mut cells: Vec<Cells> = order.figures.iter().map(|_| Cells::default()).collect();
     for (place, result) in filled.into_iter().flatten() {
         cells[place.figure].put(place.trace, place.system, place.point, result);
     }
-    for (nth, figure) in figures.iter().enumerate() {
+    let bench = Bench { seed, drive: order.drive.as_deref(), papers: &papers, progress };
+    for (figure, cells) in order.figures.iter().zip(&mut cells) {
         if let Source::Measured(measure) = figure.source {
-            let drive = order.drive.as_deref();
-            let bench = Bench { seed, drive, papers: &papers, progress };
-            cells[nth].measured = measure(&bench)?;
+            cells.measured = measure(&bench)?;
         }
     }
-    Ok(())
+    Ok(cells)
 }
 
 /// The runs over one trace that any figure wants, each made once.
@@ -257,30 +259,15 @@ fn key(
     let shingled = drives::entry(drive).is_ok_and(|entry| entry.shingled);
     let buffer_blocks = scaled.blocks(grid.buffer, &held.summary).filter(|_| shingled);
     let cache = scaled.blocks(point.cache.unwrap_or(grid.cache), &held.summary);
-    let mut sets: Vec<(&str, &str)> = Vec::new();
-    for &(name, value) in grid.sets.iter().chain(system.sets).chain(point.sets) {
-        let of_drive = name.starts_with("drive.");
-        let has = |drive: &str, name: &str| {
-            let entry = drives::entry(drive).map(drives::DriveEntry::parameters);
-            entry.is_ok_and(|all| all.iter().any(|param| format!("drive.{}", param.name) == name))
-        };
-        // Settings of the grid's drive do not concern a system with a drive of its own.
-        if !of_drive || has(drive, name) {
-            sets.retain(|(other, _)| *other != name);
-            sets.push((name, value));
-        }
-    }
-    let cache_blocks = if system.policy == "none" { 0 } else { cache.unwrap_or(0) };
-    // What the grid says of its drive does not concern a system with a drive of its own.
-    let timing = if system.drive.is_some() { None } else { grid.timing };
     Key {
         policy: system.policy,
         drive,
-        mechanics: timing.map(|timing| timing == Timing::Mechanics),
+        // What the grid says of its drive does not concern a system with a drive of its own.
+        timing: grid.timing.filter(|_| system.drive.is_none()),
         buffer_blocks,
-        cache_blocks,
+        cache_blocks: if system.policy == "none" { 0 } else { cache.unwrap_or(0) },
         accesses,
-        sets,
+        sets: [grid.sets, system.sets, point.sets].concat(),
     }
 }
 
@@ -295,7 +282,7 @@ fn check_buffer(grid: &Grid, scaled: &Scaled, key: &Key) -> Result<(), PaperErro
         scaled.every_zone,
         buffer / ZONE_BLOCKS,
         grid.drive,
-        crate::scale::ZONES_MIN
+        ZONES_MIN
     )))
 }
 
@@ -316,21 +303,15 @@ fn job(
     let options = Options {
         seed,
         policies: vec![key.policy.into()],
-        baseline: None,
         drives: vec![key.drive.into()],
         caches: vec![format!("{}b", key.cache_blocks.max(1))],
-        ssd: "pcie-ssd".into(),
         sets,
         mode,
-        pacing: Pacing::Closed,
-        speed_thousandths: 1000,
         // The papers' prototypes take every block by itself, and know no partial ones.
         split: true,
         fill_partial: false,
-        drain: false,
-        check: false,
-        points: 0,
-        timing: key.mechanics.map(|yes| if yes { Timing::Mechanics } else { Timing::Cost }),
+        timing: key.timing,
+        ..Options::default()
     };
     let trace =
         Trace { name: held.name.clone(), requests: Vec::new(), summary: held.summary.clone() };

@@ -6,15 +6,14 @@
 //! refused where fewer than 30 zones would fit the buffer: targets are chosen by the zone, and with
 //! so few of them one more or less decides.
 
+use shingle_core::units::BLOCK_BYTES;
 use shingle_trace::Summary;
+use shingle_trace::zones::ZONE_BLOCKS;
 
 use crate::grid::{Grid, Size};
 
 /// Fewest zones a buffer may hold after a geometric scale.
 pub const ZONES_MIN: u64 = 30;
-
-/// Blocks of the zones in which ranges are measured.
-pub(crate) const ZONE_BLOCKS: u64 = 5000;
 
 /// How much of an experiment is run.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -77,13 +76,13 @@ impl Scaled {
     pub fn blocks(&self, size: Size, summary: &Summary) -> Option<u64> {
         let part = |bytes: u64, thousandths: u64| {
             let bytes = u128::from(bytes) * u128::from(thousandths) / 1000;
-            (bytes as u64 / shingle_core::units::BLOCK_BYTES).max(1)
+            (bytes as u64 / BLOCK_BYTES).max(1)
         };
         Some(match size {
             Size::Blocks(blocks) => (blocks / self.every_zone).max(1),
             Size::Bytes(bytes) => {
                 let scaled = bytes as f64 * self.of_bytes;
-                (scaled as u64 / shingle_core::units::BLOCK_BYTES).max(1)
+                (scaled as u64 / BLOCK_BYTES).max(1)
             }
             Size::Written(thousandths) => part(summary.written_zone_bytes(), thousandths),
             Size::Accessed(thousandths) => part(summary.accessed_zone_bytes(), thousandths),

@@ -1,8 +1,10 @@
 //! How verdicts move with what no paper fixes: every free parameter of the made traces halved and
 //! doubled, one at a time, on less work and with one seed.
 
+use std::iter::repeat;
+
 use crate::experiment::{Figure, Paper, Source};
-use crate::runner::{Order, PaperError, reproduce};
+use crate::runner::{Order, PaperError, run};
 use crate::scale::Scale;
 use crate::traces::Traces;
 use crate::verdict::Verdict;
@@ -39,38 +41,37 @@ pub struct Variant {
 /// Runs the paper with each free parameter halved and doubled.
 ///
 /// # Errors
-/// As [`reproduce`].
+/// As [`crate::runner::reproduce`].
 pub fn sensitivity(
     order: &Order,
     scale: Scale,
     total: &dyn Fn(u64),
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Sensitivity, PaperError> {
-    let all = || order.paper.figures.iter();
-    let chosen: Vec<&'static Figure> =
-        if order.figures.is_empty() { all().collect() } else { order.figures.clone() };
-    let figures: Vec<&'static Figure> =
-        chosen.into_iter().filter(|figure| is_varied(order.paper, figure)).collect();
-    let variants = order.traces.variants(&traces(&figures))?;
+    let varied = |figure: &&&'static Figure| is_varied(order.paper, figure);
+    let figures: Vec<&'static Figure> = order.figures.iter().filter(varied).copied().collect();
     let seeds = vec![order.seeds[0]];
-    let (mut statements, mut results) = (Vec::new(), Vec::new());
-    for (label, free) in variants {
-        let traces = Traces { free, ..order.traces.clone() };
+    let mut variants = Vec::new();
+    for (label, free) in order.traces.variants(&traces(&figures))? {
         let part = Order {
             paper: order.paper,
             figures: figures.clone(),
             seeds: seeds.clone(),
             scale: Some(scale),
-            traces,
+            traces: Traces { free, ..order.traces.clone() },
             drive: None,
             registry: order.registry,
         };
-        let result = reproduce(&part, total, progress)?;
-        let rows = || result.figures.iter().flat_map(|f| f.rows.iter().map(move |row| (f.id, row)));
-        statements = rows().map(|(figure, row)| Statement { figure, says: row.says }).collect();
-        let findings = rows().map(|(_, row)| (row.verdict, row.shown.clone())).collect();
-        results.push(Variant { label, findings });
+        let cells = run(&part, total, progress)?;
+        let rows =
+            figures.iter().zip(&cells).flat_map(|(f, cells)| f.rows.iter().zip(repeat(cells)));
+        let found = rows.map(|(row, cells)| row.check.judge(cells));
+        let findings = found.map(|finding| (finding.verdict, finding.shown)).collect();
+        variants.push(Variant { label, findings });
     }
+    let statement =
+        |f: &&'static Figure| f.rows.iter().map(|row| Statement { figure: f.id, says: row.says });
+    let statements = figures.iter().flat_map(statement).collect();
     let left_out = match order.paper.not_varied {
         [] => String::new(),
         ids => format!(" Left out for their length: {}.", ids.join(", ")),
@@ -81,7 +82,7 @@ pub fn sensitivity(
          changed, to compare with.{left_out}",
         scale.work, scale.volumes, seeds[0]
     );
-    Ok(Sensitivity { about, statements, variants: results })
+    Ok(Sensitivity { about, statements, variants })
 }
 
 /// Whether a figure depends on workloads, and is not too long.

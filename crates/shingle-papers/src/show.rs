@@ -130,7 +130,6 @@ fn draw_grid(grid: &Grid, chart: &Chart, seeds: &[Cells]) -> Option<Picture> {
             let groups = names(grid.traces.to_vec());
             Some(Picture {
                 title: format!("{}, {mode}", metric.name),
-                y_label: String::new(),
                 kind: Kind::Bars { groups, series: series.collect(), stacked: false },
             })
         }
@@ -145,8 +144,7 @@ fn draw_grid(grid: &Grid, chart: &Chart, seeds: &[Cells]) -> Option<Picture> {
             let places = names(grid.points.iter().map(|point| point.label).collect());
             Some(Picture {
                 title: format!("{}, {first_trace}, {mode}", metric.name),
-                y_label: String::new(),
-                kind: Kind::Steps { x_label: String::new(), places, series: series.collect() },
+                kind: Kind::Steps { places, series: series.collect() },
             })
         }
         Chart::Stacked(title, parts) => {
@@ -158,7 +156,6 @@ fn draw_grid(grid: &Grid, chart: &Chart, seeds: &[Cells]) -> Option<Picture> {
             });
             Some(Picture {
                 title: format!("{title}, {first_trace}, {mode}"),
-                y_label: String::new(),
                 kind: Kind::Bars { groups, series: series.collect(), stacked: true },
             })
         }

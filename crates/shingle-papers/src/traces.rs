@@ -6,9 +6,8 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_sim::requests::Packed;
 use shingle_trace::papers::{LONG, Papers, Trace, free_parameters};
 use shingle_trace::synth::ParameterKind;
+use shingle_trace::zones::ZONE_BLOCKS;
 use shingle_trace::{Mode, Summary, TraceError};
-
-use crate::scale::ZONE_BLOCKS;
 
 /// A trace that runs want.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -51,7 +50,7 @@ fn volume(name: &'static str) -> &'static str {
 pub struct Held {
     /// Its name.
     pub name: String,
-    /// Accesses to blocks, packed as [`Packed`] has them.
+    /// Accesses to blocks, packed.
     pub blocks: Vec<u64>,
     /// Counts and ranges; different blocks are not counted.
     pub summary: Summary,
@@ -169,6 +168,7 @@ fn keep_zones(blocks: &mut Vec<u64>, every: u64) {
     }
 }
 
+/// Counts and ranges. Zones alone: to count different blocks takes as long as making them.
 fn summary(blocks: &[u64]) -> Summary {
     let end = blocks.iter().map(|packed| (packed >> 1) + 1).max().unwrap_or(0);
     let zones = usize::try_from(end.div_ceil(ZONE_BLOCKS)).unwrap_or(usize::MAX);
@@ -195,7 +195,7 @@ fn summary(blocks: &[u64]) -> Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shingle_core::units::Block;
+    use shingle_trace::papers::packed;
 
     #[test]
     fn servers_are_volumes() {
@@ -204,10 +204,9 @@ mod tests {
 
     #[test]
     fn every_second_zone_is_half_the_range() {
-        let pack = |block, write| Packed::pack(Block(block), write);
-        let mut blocks = vec![pack(7, true), pack(5_003, false), pack(10_001, false)];
+        let mut blocks = vec![packed(7, true), packed(5_003, false), packed(10_001, false)];
         keep_zones(&mut blocks, 2);
-        assert_eq!(blocks, [pack(7, true), pack(5_001, false)]);
+        assert_eq!(blocks, [packed(7, true), packed(5_001, false)]);
         let found = summary(&blocks);
         assert_eq!((found.accessed_zones, found.written_zones), (2, 1));
         assert_eq!((found.read_blocks, found.write_blocks), (1, 1));

@@ -22,8 +22,7 @@ use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_drive::registry::Timing;
 use shingle_sim::experiment::{Options, Trace, plan};
 use shingle_sim::future::next_uses;
-use shingle_sim::system::Pacing;
-use shingle_trace::{Mode, OpenOptions, Shape, Summary};
+use shingle_trace::{OpenOptions, Shape, Summary};
 
 fn main() {
     let arguments: Vec<String> =
@@ -179,22 +178,13 @@ fn simulated(
     cache: &str,
 ) -> Result<(f64, u64), Box<dyn std::error::Error>> {
     let options = Options {
-        seed: 1,
         policies: vec![policy.into()],
-        baseline: None,
         drives: vec![drive.into()],
         caches: vec![cache.into()],
-        ssd: "pcie-ssd".into(),
         sets: vec![("drive.pb".into(), "0.4%".into())],
-        mode: Mode::ReadWrite,
-        pacing: Pacing::Closed,
-        speed_thousandths: 1000,
-        split: false,
         fill_partial: false,
-        drain: false,
-        check: false,
-        points: 0,
         timing,
+        ..Options::default()
     };
     let (jobs, _) = plan(&options, &Registry::default(), trace)?;
     let mut system = jobs[0].system()?;

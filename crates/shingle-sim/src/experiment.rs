@@ -66,6 +66,30 @@ pub struct Options {
     pub timing: Option<Timing>,
 }
 
+/// What is done if nothing is asked for, but for the policies, of which there are none.
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            seed: 1,
+            policies: Vec::new(),
+            baseline: None,
+            drives: vec!["st8000as0002".into()],
+            caches: vec!["5%".into()],
+            ssd: "pcie-ssd".into(),
+            sets: Vec::new(),
+            mode: Mode::ReadWrite,
+            pacing: Pacing::Closed,
+            speed_thousandths: 1000,
+            split: false,
+            fill_partial: true,
+            drain: false,
+            check: false,
+            points: 0,
+            timing: None,
+        }
+    }
+}
+
 /// Why something cannot be run. Displays as one line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]

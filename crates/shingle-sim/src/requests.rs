@@ -1,6 +1,6 @@
 //! Where a run takes its requests from: memory, whole or packed.
 
-use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
+use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 
 /// Requests at hand, read in order and by several runs at once.
 pub trait Requests: Sync {
@@ -39,18 +39,10 @@ impl Requests for [Request] {
     }
 }
 
-/// Accesses to whole blocks without times: the block number doubled, plus one for a write. A quarter
+/// Accesses to whole blocks without times, as [`shingle_trace::papers::packed`] packs them. A quarter
 /// of the memory of requests, for traces of hundreds of millions of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packed<'a>(pub &'a [u64]);
-
-impl Packed<'_> {
-    /// An access to `block`, packed.
-    #[must_use]
-    pub fn pack(block: Block, write: bool) -> u64 {
-        block.0 << 1 | u64::from(write)
-    }
-}
 
 impl Requests for Packed<'_> {
     fn len(&self) -> usize {
@@ -79,11 +71,12 @@ impl Requests for Packed<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shingle_trace::papers::packed;
 
     #[test]
     fn packed_accesses_are_whole_blocks() {
-        let packed = [Packed::pack(Block(7), true), Packed::pack(Block(9), false)];
-        let packed = Packed(&packed);
+        let accesses = [packed(7, true), packed(9, false)];
+        let packed = Packed(&accesses);
         let mut scratch = Vec::new();
         let requests = packed.part(0, 16, &mut scratch).to_vec();
         let access = |block: u64, op| Request {

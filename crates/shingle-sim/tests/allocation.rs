@@ -4,7 +4,7 @@
 use shingle_core::registry::Registry;
 use shingle_sim::experiment::{Options, Trace, plan};
 use shingle_sim::system::Pacing;
-use shingle_trace::{Mode, OpenOptions, Shape, Summary};
+use shingle_trace::{OpenOptions, Shape, Summary};
 
 #[test]
 fn serving_a_request_allocates_nothing() {
@@ -16,22 +16,10 @@ fn serving_a_request_allocates_nothing() {
     let registry = Registry::default();
     for pacing in [Pacing::Closed, Pacing::Open] {
         let options = Options {
-            seed: 1,
             policies: registry.entries().iter().map(|entry| entry.name.to_owned()).collect(),
-            baseline: None,
             drives: ["st8000as0002", "sac-emulator", "pore-emulator"].map(str::to_owned).to_vec(),
-            caches: vec!["5%".into()],
-            ssd: "pcie-ssd".into(),
-            sets: Vec::new(),
-            mode: Mode::ReadWrite,
             pacing,
-            speed_thousandths: 1000,
-            split: false,
-            fill_partial: true,
-            drain: false,
-            check: false,
-            points: 0,
-            timing: None,
+            ..Options::default()
         };
         let (jobs, _) = plan(&options, &registry, &trace).unwrap();
         for (number, job) in jobs.iter().enumerate() {

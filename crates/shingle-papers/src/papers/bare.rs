@@ -6,6 +6,7 @@ use shingle_drive::experiments::{Series, pore, sac};
 use shingle_drive::measure::coverage::Plan;
 use shingle_drive::registry::Settings;
 use shingle_trace::Mode;
+use shingle_trace::papers::Packed;
 
 use crate::chart::Kind;
 use crate::measured::{Bench, MeasureError, Measured};
@@ -145,16 +146,6 @@ pub(super) fn traces(bench: &Bench, names: &[&'static str]) -> Result<Measured, 
     Ok(measured)
 }
 
-/// Different blocks among packed accesses.
-fn distinct(blocks: &[u64]) -> u64 {
-    let end = blocks.iter().map(|packed| (packed >> 1) + 1).max().unwrap_or(0);
-    let mut seen = vec![0u64; usize::try_from(end.div_ceil(64)).unwrap_or(usize::MAX)];
-    for block in blocks.iter().map(|packed| packed >> 1) {
-        seen[(block / 64) as usize] |= 1 << (block % 64);
-    }
-    seen.iter().map(|word| u64::from(word.count_ones())).sum()
-}
-
 /// PORE Figure 6: the write amplification that the traces promise, by the paper's batch rule.
 pub(super) fn pore_6(bench: &Bench, names: &[&'static str]) -> Result<Measured, MeasureError> {
     let mut measured = Measured::default();
@@ -163,8 +154,9 @@ pub(super) fn pore_6(bench: &Bench, names: &[&'static str]) -> Result<Measured, 
         let held = hold(bench.papers, &whole(name, Mode::Write), None)?;
         (bench.progress)(held.blocks.len() as u64);
         let bands = pore::uniform_bands(held.summary.end_bytes.div_ceil(4096), bench.seed);
-        let queue = distinct(&held.blocks) / 256;
-        let blocks = held.blocks.iter().map(|packed| Block(packed >> 1));
+        let packed = Packed { blocks: held.blocks };
+        let queue = packed.figures().distinct_blocks / 256;
+        let blocks = packed.blocks.iter().map(|packed| Block(packed >> 1));
         let wa = pore::batch_wa(blocks, &bands, queue.max(1)).unwrap_or(f64::NAN);
         measured.number(format!("{name}: write amplification"), wa);
         sum += wa;

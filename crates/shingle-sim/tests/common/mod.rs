@@ -5,7 +5,6 @@
 use std::path::{Path, PathBuf};
 
 use shingle_sim::experiment::{Options, Trace};
-use shingle_sim::system::Pacing;
 use shingle_trace::{Mode, OpenOptions, Shape, Summary};
 
 /// A real trace from `SHINGLE_TRACES`, or from `shared/traces` beside the repository. They are not
@@ -44,21 +43,12 @@ fn read_mode(spec: &str, mode: Mode) -> Trace {
 pub(crate) fn prototypes(policies: &[&str], caches: &[&str], sets: &[(&str, &str)]) -> Options {
     let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
     Options {
-        seed: 1,
         policies: owned(policies),
-        baseline: None,
         drives: vec!["sac-emulator".into()],
         caches: owned(caches),
-        ssd: "pcie-ssd".into(),
         sets: sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect(),
-        mode: Mode::ReadWrite,
-        pacing: Pacing::Closed,
-        speed_thousandths: 1000,
         split: true,
         fill_partial: false,
-        drain: false,
-        check: false,
-        points: 0,
-        timing: None,
+        ..Options::default()
     }
 }

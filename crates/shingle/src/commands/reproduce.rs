@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use shingle_core::registry::Registry;
 use shingle_drive::measure;
+use shingle_papers::experiment::Figure;
 use shingle_papers::page::{self, Making};
 use shingle_papers::papers;
 use shingle_papers::result::Reproduction;
@@ -47,7 +48,10 @@ fn run(
 ) -> anyhow::Result<()> {
     let paper = papers::named(&args.paper).map_err(Usage)?;
     check_drive(args)?;
-    let figures = args.figures.iter().map(|id| paper.figure(id)).collect::<Result<Vec<_>, _>>();
+    let figures: Result<Vec<&'static Figure>, String> = match args.figures.as_slice() {
+        [] => Ok(paper.figures.iter().collect()),
+        ids => ids.iter().map(|id| paper.figure(id)).collect(),
+    };
     let order = Order {
         paper,
         figures: figures.map_err(Usage)?,
@@ -71,7 +75,10 @@ fn run(
     };
     let making = Making { command: command(), version: env!("CARGO_PKG_VERSION") };
     // What is there is safe, whatever becomes of the rest.
-    save(folder, &result, &page::page(&result, None, &making))?;
+    let save_page =
+        |varied| output::text(&page::page(&result, varied, &making), &folder.join("index.html"));
+    save_pictures(folder, &result)?;
+    save_page(None)?;
     let varied = if args.no_sensitivity || order.traces.directory.is_some() {
         None // real traces have no free parameters
     } else {
@@ -84,7 +91,9 @@ fn run(
         let (total, add) = (|total| progress.extend(total), |done| progress.add(done));
         Some(pool.install(|| sensitivity(&order, scale, &total, &add))?)
     };
-    save(folder, &result, &page::page(&result, varied.as_ref(), &making))?;
+    if varied.is_some() {
+        save_page(varied.as_ref())?;
+    }
     if let Some(path) = &args.json {
         output::json(&serde_json::json!({ "result": &result, "sensitivity": varied }), path)?;
         if path == Path::new("-") {
@@ -166,9 +175,8 @@ fn command() -> String {
     std::iter::once("shingle".to_owned()).chain(given).collect::<Vec<_>>().join(" ")
 }
 
-/// The page, and each picture by itself.
-fn save(folder: &Path, result: &Reproduction, page: &str) -> anyhow::Result<()> {
-    output::text(page, &folder.join("index.html"))?;
+/// Each picture by itself.
+fn save_pictures(folder: &Path, result: &Reproduction) -> anyhow::Result<()> {
     for figure in &result.figures {
         for (nth, (_, svg)) in figure.pictures.iter().enumerate() {
             let letter = char::from(b'a' + u8::try_from(nth).unwrap_or(25).min(25));

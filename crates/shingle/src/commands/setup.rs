@@ -65,24 +65,25 @@ pub(crate) fn options(
     baseline: Option<String>,
     points: u32,
 ) -> Options {
-    let or = |given: &[String], default: &str| match given {
-        [] => vec![default.to_owned()],
+    let default = Options::default();
+    let or = |given: &[String], default: Vec<String>| match given {
+        [] => default,
         given => given.to_vec(),
     };
     Options {
         seed: seed(&args.trace),
         policies,
         baseline,
-        drives: or(&args.drives, "st8000as0002"),
-        caches: or(&args.cache, "5%"),
-        ssd: args.ssd.clone().unwrap_or_else(|| "pcie-ssd".into()),
+        drives: or(&args.drives, default.drives),
+        caches: or(&args.cache, default.caches),
+        ssd: args.ssd.clone().unwrap_or(default.ssd),
         sets: args.set.clone(),
         mode: mode(&args.trace),
         pacing: match args.pacing {
             None | Some(cli::Pacing::Closed) => Pacing::Closed,
             Some(cli::Pacing::Trace) => Pacing::Open,
         },
-        speed_thousandths: args.speed.unwrap_or(1000),
+        speed_thousandths: args.speed.unwrap_or(default.speed_thousandths),
         split: args.split == Some(cli::Split::Block),
         fill_partial: args.partial != Some(cli::Partial::Ignore),
         drain: args.drain,
