@@ -13,7 +13,7 @@
 use crate::plan::Plan;
 use crate::policy::{Access, Admission, Cost, Memory, Policy, Victims};
 use crate::slots::{EXPECTED_MAX, Slots};
-use crate::units::{Block, Op, Request, Slot};
+use crate::units::{Block, Op, Request, Slot, Zone};
 
 /// What became of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -137,6 +137,14 @@ pub trait CacheCore: Send {
 
     /// A simulator's truth on the disk's buffer; see [`Slots::horizon`].
     fn set_horizon(&mut self, horizon: u64);
+
+    /// Whether the policy wants to be told [`CacheCore::set_write_pointer`].
+    fn wants_write_pointers(&self) -> bool;
+
+    /// The write pointer of `zone` is now `to`, in blocks from the start of the zone: a zone may have
+    /// been written, cleaned or reset. An executor tells it before the next access; at the start all
+    /// zones are taken as empty.
+    fn set_write_pointer(&mut self, zone: Zone, to: u64);
 
     /// The slots.
     fn slots(&self) -> &Slots;
@@ -262,6 +270,19 @@ impl<P: Policy> CacheCore for Cache<P> {
 
     fn set_horizon(&mut self, horizon: u64) {
         self.slots.set_horizon(horizon);
+    }
+
+    fn wants_write_pointers(&self) -> bool {
+        !self.slots.drive().write_pointers.is_empty()
+    }
+
+    fn set_write_pointer(&mut self, zone: Zone, to: u64) {
+        match self.slots.set_write_pointer(zone, to) {
+            Some(before) if before != to => {
+                self.policy.on_write_pointer(zone, before, &self.slots);
+            }
+            _ => {}
+        }
     }
 
     fn slots(&self) -> &Slots {

@@ -203,7 +203,10 @@ mod tests {
     fn slots() -> Slots {
         let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
         let zones = Some(ZoneMap::fixed(4, 16));
-        let mut slots = Slots::new(16, DriveView { zones, buffer_blocks: 4, costs });
+        let mut slots = Slots::new(
+            16,
+            DriveView { zones, write_pointers: Vec::new(), buffer_blocks: 4, costs },
+        );
         (0..16).for_each(|s| assert_eq!(slots.fill(Block(s), true), Some(Slot(s as u32))));
         slots
     }

@@ -1,7 +1,7 @@
 //! What has to be written so that blocks can leave: decided by a policy, carried out by an executor.
 
 use crate::slots::Slots;
-use crate::units::{Block, Slot};
+use crate::units::{Block, Slot, Zone};
 
 /// In which order the disk gets the dirty victims of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -10,6 +10,19 @@ pub enum WriteOrder {
     ByAddress,
     /// As the policy named them.
     AsGiven,
+}
+
+/// What is done with the dirty victims of a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Manner {
+    /// They are written to their places. Whether the disk can take them in sequence is its affair.
+    Write(WriteOrder),
+    /// The write pointer of the zone is reset, and the zone written from start to end: the group is
+    /// all of it (ROCO §3.4, second type of sequential writes).
+    Rewrite(Zone),
+    /// Host-side read-modify-write (ROCO §2.2): the data of the zone that is not in the group is
+    /// read, gaps included, the write pointer reset, and everything written back in sequence.
+    HostRmw(Zone),
 }
 
 /// A block to write to the disk.
@@ -21,27 +34,27 @@ pub struct Destage {
     pub block: Block,
 }
 
-/// What an executor has to do so that blocks can leave: destages in groups, each with its order.
+/// What an executor has to do so that blocks can leave: destages in groups, each with its manner.
 /// The caller owns it; the cache appends.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     destages: Vec<Destage>,
     /// Ends of groups within `destages`; what follows the last is one more group, by address.
-    groups: Vec<(usize, WriteOrder)>,
+    groups: Vec<(usize, Manner)>,
     dropped_blocks: u64,
 }
 
 impl Plan {
     /// The destages, in groups.
-    pub fn groups(&mut self) -> impl Iterator<Item = (&mut [Destage], WriteOrder)> {
-        let last = (self.destages.len(), WriteOrder::ByAddress);
+    pub fn groups(&mut self) -> impl Iterator<Item = (&mut [Destage], Manner)> {
+        let last = (self.destages.len(), Manner::Write(WriteOrder::ByAddress));
         let mut rest = self.destages.as_mut_slice();
         let mut start = 0;
         let ends = self.groups.iter().copied().chain([last]);
-        ends.map(move |(end, order)| {
+        ends.map(move |(end, manner)| {
             let (group, after) = core::mem::take(&mut rest).split_at_mut(end - start);
             (start, rest) = (end, after);
-            (group, order)
+            (group, manner)
         })
         .filter(|(group, _)| !group.is_empty())
     }
@@ -90,10 +103,10 @@ impl Plan {
 
     /// Ends a group that began at destage `start`; what was planned before it without a word on
     /// groups is one of its own.
-    pub(crate) fn end_group(&mut self, start: usize, order: WriteOrder) {
+    pub(crate) fn end_group(&mut self, start: usize, manner: Manner) {
         if self.groups.last().map_or(0, |&(end, _)| end) < start {
-            self.groups.push((start, WriteOrder::ByAddress));
+            self.groups.push((start, Manner::Write(WriteOrder::ByAddress)));
         }
-        self.groups.push((self.destages.len(), order));
+        self.groups.push((self.destages.len(), manner));
     }
 }

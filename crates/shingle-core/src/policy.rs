@@ -1,9 +1,9 @@
 //! The seam for cache policies: a policy orders the blocks and names who leaves.
 
 use crate::params::{Param, Params};
-use crate::plan::{Plan, WriteOrder};
+use crate::plan::{Manner, Plan};
 use crate::slots::Slots;
-use crate::units::{Block, Nanos, Op, Request, Slot};
+use crate::units::{Block, Nanos, Op, Request, Slot, Zone};
 
 /// One block of a request, on its way through the cache.
 #[derive(Clone, Copy, Debug)]
@@ -101,9 +101,9 @@ impl<'a> Victims<'a> {
         }
     }
 
-    /// Ends a group: the victims named since the last end are written in `order`.
-    pub fn end_group(&mut self, order: WriteOrder) {
-        self.plan.end_group(self.group, order);
+    /// Ends a group: the dirty ones of the victims named since the last end are written so.
+    pub fn end_group(&mut self, manner: Manner) {
+        self.plan.end_group(self.group, manner);
         self.group = self.plan.destages().len();
     }
 
@@ -159,8 +159,11 @@ pub enum Zoning {
     /// Zones of a fixed size, set by the parameter `zone` ([`ZONE`]), or, at the value `bands`, as
     /// [`Zoning::Bands`].
     Fixed,
-    /// The drive's true bands: more than a host can know. Tables mark the policy so.
+    /// The drive's true bands: more than a host can know, unless the drive exposes them as zones.
+    /// Tables mark a policy that is told more than a host can know.
     Bands,
+    /// The zones that the drive exposes, with their write pointers.
+    Exposed,
 }
 
 /// The parameter of every policy that works with fixed zones.
@@ -222,6 +225,12 @@ pub trait Policy: Clone + Send + 'static {
     #[inline]
     fn on_clean(&mut self, slot: Slot, slots: &Slots) {
         let _ = (slot, slots);
+    }
+
+    /// The write pointer of `zone` has moved from `before` to where it is now
+    /// ([`Slots::write_pointer`]). Only policies with [`Zoning::Exposed`] hear of it.
+    fn on_write_pointer(&mut self, zone: Zone, before: u64, slots: &Slots) {
+        let _ = (zone, before, slots);
     }
 
     /// Names victims: at least one [`Slots::evictable`] slot if there is one, about `want` of them;

@@ -3,7 +3,7 @@
 use crate::cache::{Cache, CacheCore};
 use crate::params::{Kind, Param, Params, nearest};
 use crate::policy::{Policy, ZONE, Zoning};
-use crate::slots::{Costs, DriveView, Slots};
+use crate::slots::{Costs, DriveView, NO_POINTER, Slots};
 use crate::zones::ZoneMap;
 
 /// Parameters of the cache itself: `cache.NAME`.
@@ -23,6 +23,9 @@ pub struct Setup<'a> {
     pub disk_blocks: u64,
     /// The disk's true bands, where they are known.
     pub bands: Option<&'a ZoneMap>,
+    /// If the disk exposes its bands, as zones with write pointers: how many of them, from the
+    /// first on, are conventional.
+    pub conventional_zones: Option<u32>,
     /// Blocks that fit into the disk's buffer.
     pub buffer_blocks: u64,
     /// Costs to plan with.
@@ -89,7 +92,8 @@ fn resolve(zoning: Zoning, params: &Params) -> Zoning {
 /// # Errors
 /// As [`Entry::make`].
 pub fn build<P: Policy>(params: &Params, setup: &Setup) -> Result<Cache<P>, MakeError> {
-    let zones = match resolve(P::ZONING, params) {
+    let zoning = resolve(P::ZONING, params);
+    let zones = match zoning {
         Zoning::None => None,
         Zoning::Fixed => {
             let zone_blocks = params.zones(ZONE.name).expect("a size, not `bands`");
@@ -102,8 +106,19 @@ pub fn build<P: Policy>(params: &Params, setup: &Setup) -> Result<Cache<P>, Make
             Some(bands) => Some(bands.clone()),
             None => return Err(MakeError::NoBands { policy: P::NAME }),
         },
+        Zoning::Exposed => match setup.bands.filter(|_| setup.conventional_zones.is_some()) {
+            Some(zones) => Some(zones.clone()),
+            None => return Err(MakeError::NotExposed { policy: P::NAME }),
+        },
     };
-    let view = DriveView { zones, buffer_blocks: setup.buffer_blocks, costs: setup.costs };
+    let mut write_pointers = Vec::new();
+    if let (Zoning::Exposed, Some(zones)) = (zoning, &zones) {
+        write_pointers.resize(zones.count(), 0);
+        let conventional = setup.conventional_zones.unwrap_or(0) as usize;
+        write_pointers[..conventional.min(zones.count())].fill(NO_POINTER);
+    }
+    let view =
+        DriveView { zones, write_pointers, buffer_blocks: setup.buffer_blocks, costs: setup.costs };
     let slots = Slots::new(setup.cache_blocks, view);
     let batch = u32::try_from(setup.cache.count("batch")).unwrap_or(u32::MAX);
     let batch = batch.clamp(1, setup.cache_blocks.max(1));
@@ -116,6 +131,11 @@ pub fn build<P: Policy>(params: &Params, setup: &Setup) -> Result<Cache<P>, Make
 pub enum MakeError {
     /// The policy works with bands and the disk has none.
     NoBands {
+        /// The policy.
+        policy: &'static str,
+    },
+    /// The policy works with write pointers and the disk exposes none.
+    NotExposed {
         /// The policy.
         policy: &'static str,
     },
@@ -133,6 +153,11 @@ impl core::fmt::Display for MakeError {
                 f,
                 "policy `{policy}` works with the bands of a shingled disk and this disk has none; \
                  choose a shingled disk with -d, another policy, or zones of a fixed size"
+            ),
+            MakeError::NotExposed { policy } => write!(
+                f,
+                "policy `{policy}` works with the write pointers of zones, and this disk exposes \
+                 neither; choose a host-aware one with -d, such as ha-roco, or another policy"
             ),
             MakeError::TooManyZones { policy } => write!(
                 f,

@@ -36,11 +36,18 @@ impl Costs {
 pub struct DriveView {
     /// The division of the disk that the policy works with; `None` if it needs none.
     pub zones: Option<ZoneMap>,
+    /// The write pointer of each zone, counted in blocks from the start of the zone, of a drive that
+    /// exposes them to a policy that works with them; else empty. [`NO_POINTER`] in conventional
+    /// zones.
+    pub write_pointers: Vec<u32>,
     /// Blocks that fit into the disk's buffer; 0 if it has none.
     pub buffer_blocks: u64,
     /// Costs to plan with.
     pub costs: Costs,
 }
+
+/// Stands for the write pointer of a zone that has none.
+pub const NO_POINTER: u32 = u32::MAX;
 
 /// One slot. 16 bytes: four slots share a cache line of the CPU.
 #[derive(Clone, Copy, Debug)]
@@ -184,6 +191,25 @@ impl Slots {
         self.view.zones.as_ref().expect("the policy declared that it needs no zones")
     }
 
+    /// The write pointer of `zone`: its next writable block, counted from its first. `None` in a
+    /// conventional zone, which is written anywhere.
+    ///
+    /// # Panics
+    /// If the policy did not ask for exposed zones ([`crate::policy::Zoning::Exposed`]).
+    #[must_use]
+    #[inline]
+    pub fn write_pointer(&self, zone: Zone) -> Option<u64> {
+        let pointer = self.view.write_pointers[zone.index()];
+        (pointer != NO_POINTER).then_some(u64::from(pointer))
+    }
+
+    /// The slot that holds `block`. Of use to a policy that follows neighbours.
+    #[must_use]
+    #[inline]
+    pub fn slot_of(&self, block: Block) -> Option<Slot> {
+        self.find(block)
+    }
+
     /// Dirty blocks named for destaging since the cache was made.
     #[must_use]
     pub fn destaged(&self) -> u64 {
@@ -199,6 +225,14 @@ impl Slots {
 
     pub(crate) fn set_horizon(&mut self, horizon: u64) {
         self.horizon = Some(horizon);
+    }
+
+    /// Returns where the write pointer was, unless the zone is conventional.
+    pub(crate) fn set_write_pointer(&mut self, zone: Zone, to: u64) -> Option<u64> {
+        let before = self.write_pointer(zone)?;
+        let to = u32::try_from(to).expect("a zone has less than 2^32 blocks");
+        self.view.write_pointers[zone.index()] = to;
+        Some(before)
     }
 
     #[inline]
@@ -428,7 +462,7 @@ mod tests {
             ops in prop::collection::vec((any::<bool>(), 0u64..40), 0..300),
         ) {
             let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
-            let mut slots = Slots::new(16, DriveView { zones: None, buffer_blocks: 0, costs });
+            let mut slots = Slots::new(16, DriveView { zones: None, write_pointers: Vec::new(), buffer_blocks: 0, costs });
             let mut model = BTreeMap::new();
             for (insert, key) in ops {
                 let block = Block(key * 0x1_0001_0001); // far apart: some share a bucket

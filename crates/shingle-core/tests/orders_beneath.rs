@@ -137,6 +137,7 @@ fn work<P: Policy>(sets: &[(&str, &str)], slots: u32, seed: u64) {
         cache_blocks: slots,
         disk_blocks: DISK_BLOCKS,
         bands: Some(&bands),
+        conventional_zones: None,
         buffer_blocks: 20,
         costs: Costs::PAPER,
         cache: &cache_params,

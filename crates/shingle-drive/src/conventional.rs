@@ -63,6 +63,7 @@ impl Conventional {
             disk_blocks,
             bands: None,
             buffer_blocks: 0,
+            exposed: None,
             costs: measured.plan(&costs, timing),
             uniform: false,
             channels: 1,

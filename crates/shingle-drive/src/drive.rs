@@ -74,6 +74,23 @@ pub struct Counters {
     pub native_bytes_written: u64,
     /// Bytes written to the buffer, headers, padding, journal and staging included.
     pub log_bytes_written: u64,
+    /// Live blocks that the buffer's own garbage collection moved within it.
+    pub buffer_moved_blocks: u64,
+    /// Blocks that nobody wrote, made up by cleaning to fill gaps below a new write pointer.
+    pub synthesized_blocks: u64,
+    /// Blocks the host read at or beyond a write pointer that nobody had written: the drive makes
+    /// them up.
+    pub beyond_pointer_blocks: u64,
+    /// Zones that the host reset.
+    pub zone_resets: u64,
+    /// Open zones that the drive closed to open others.
+    pub zone_closes: u64,
+    /// Flash pages programmed, for the host and by garbage collection.
+    pub pages_programmed: u64,
+    /// Of these, those that garbage collection copied.
+    pub pages_copied: u64,
+    /// Flash blocks erased.
+    pub flash_blocks_erased: u64,
     /// Time spent on host reads, cleaning apart.
     pub read_time: Nanos,
     /// Time spent on writing the host's data to the buffer.
@@ -111,6 +128,8 @@ pub struct Description {
     pub bands: Option<ZoneMap>,
     /// Blocks that fit into the buffer when each is written by itself; 0 if there is no buffer.
     pub buffer_blocks: u64,
+    /// How the bands show to the host as zones; `None` if they do not.
+    pub exposed: Option<Exposed>,
     /// Costs to plan with: those measured on the drive as built ([`crate::measure`]), or under cost
     /// timing the papers'.
     pub costs: Costs,
@@ -122,10 +141,23 @@ pub struct Description {
     pub channels: u32,
 }
 
+/// Bands that show to the host as zones, and advice on their use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Exposed {
+    /// Zones, from the first on, that are conventional: written anywhere, without write pointer.
+    pub conventional_zones: u32,
+    /// How many zones a host should have open at a time (ZBC: optimal number of open sequential
+    /// write preferred zones).
+    pub open_zones_advised: u32,
+    /// How many zones a host should write non-sequentially at a time (ZBC: optimal number of
+    /// non-sequentially written sequential write preferred zones).
+    pub non_sequential_zones_advised: u32,
+}
+
 /// Serves one I/O at a time, in virtual time, and tells how long it took and why.
 ///
-/// The caller guarantees that `now` never goes back and is not before the last completion, that I/O
-/// lies within the drive, and that `data` is empty or has a stamp for each block.
+/// The caller guarantees that `now` never goes back and is not before the last completion (of a drive
+/// with several channels: of as many I/Os before it), that I/O lies within the drive, and that `data` is empty or has a stamp for each block.
 /// An implementer is deterministic: no clock, no randomness but a seed it was made with.
 pub trait Drive: Send {
     /// Serves `io`, starting at `now`. Checking runs pass `data`: the stamps to write, or room for
@@ -152,6 +184,11 @@ pub trait Drive: Send {
     /// Does all work left undone, from `now` on: empties the buffer. Returns when that is done.
     fn drain(&mut self, now: Nanos) -> Nanos {
         now
+    }
+
+    /// The zones, of a drive that exposes them ([`Description::exposed`]).
+    fn zoned(&mut self) -> Option<&mut dyn Zoned> {
+        None
     }
 
     /// What the drive has done so far.
@@ -205,6 +242,11 @@ pub struct ZoneInfo {
     pub blocks: u64,
     /// Next writable block, relative to `first`. 0 in conventional zones.
     pub write_pointer: u64,
+    /// The end of what has been written, relative to `first`: the write pointer, or further on where
+    /// the drive's buffer holds blocks beyond it. Of a conventional zone all of it.
+    pub data_end: u64,
+    /// Blocks of the zone wait in the drive's buffer (ZBC: non-sequential write resources active).
+    pub non_sequential: bool,
     /// Condition.
     pub condition: Condition,
 }
@@ -224,6 +266,10 @@ pub enum Refused {
 
 /// A drive whose zones have write pointers.
 pub trait Zoned: Drive {
+    /// A zone whose write pointer has moved since it was last named here; `None` when all have been
+    /// named. So a host need not report all zones to know them.
+    fn moved(&mut self) -> Option<Zone>;
+
     /// State of a zone.
     fn zone(&self, zone: Zone) -> ZoneInfo;
 
@@ -239,7 +285,7 @@ pub trait Zoned: Drive {
         data: &mut [Stamp],
     ) -> Result<(Block, Served), Refused>;
 
-    /// Moves the write pointer back to the start; the data is gone.
+    /// Moves the write pointer back to the start; the data is gone, wherever the drive keeps it.
     ///
     /// # Errors
     /// If the zone is conventional.

@@ -103,6 +103,7 @@ impl Emulator {
             disk_blocks,
             bands: Some(bands.zone_map()),
             buffer_blocks: u64::from(slots),
+            exposed: None,
             costs: costs.plan(),
             uniform: false,
             channels: 1,

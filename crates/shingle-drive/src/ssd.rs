@@ -39,6 +39,7 @@ impl Ssd {
             disk_blocks: values.capacity_bytes / BLOCK_BYTES,
             bands: None,
             buffer_blocks: 0,
+            exposed: None,
             costs,
             uniform: true,
             channels: u32::try_from(values.channels).unwrap_or(u32::MAX),

@@ -29,6 +29,7 @@ impl Double {
             disk_blocks,
             bands,
             buffer_blocks: 0,
+            exposed: None,
             costs,
             uniform: false,
             channels: 1,
@@ -77,10 +78,15 @@ impl Drive for Double {
 }
 
 impl Zoned for Double {
+    fn moved(&mut self) -> Option<Zone> {
+        None
+    }
+
     fn zone(&self, zone: Zone) -> ZoneInfo {
         let (write_pointer, condition) = self.pointers[zone.index()];
         let first = Block(u64::from(zone.0) * ZONE);
-        ZoneInfo { first, blocks: ZONE, write_pointer, condition }
+        let data_end = write_pointer;
+        ZoneInfo { first, blocks: ZONE, write_pointer, data_end, non_sequential: false, condition }
     }
 
     fn append(

@@ -128,6 +128,7 @@ fn lru(slots: u32) -> Cache<Plain<Lru>> {
         cache_blocks: slots,
         disk_blocks: 1 << 31,
         bands: None,
+        conventional_zones: None,
         buffer_blocks: 150_000,
         costs,
         cache: &cache,

@@ -242,11 +242,13 @@ impl Job {
     }
 
     fn setup(&self) -> Setup<'_> {
-        let Description { disk_blocks, bands, buffer_blocks, costs, .. } = &self.drive.description;
+        let Description { disk_blocks, bands, exposed, buffer_blocks, costs, .. } =
+            &self.drive.description;
         Setup {
             cache_blocks: self.cache_blocks,
             disk_blocks: *disk_blocks,
             bands: bands.as_ref(),
+            conventional_zones: exposed.map(|zones| zones.conventional_zones),
             buffer_blocks: *buffer_blocks,
             costs: *costs,
             cache: &self.cache_params,
@@ -624,6 +626,6 @@ fn labels(
             Mode::Write => "w",
             Mode::Read => "r",
         },
-        knows_bands: entry.zoning(params) == Zoning::Bands,
+        knows_bands: entry.zoning(params) == Zoning::Bands && drive.description.exposed.is_none(),
     }
 }

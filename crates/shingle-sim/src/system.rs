@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use shingle_core::cache::{CacheCore, Outcome};
-use shingle_core::plan::{Destage, Plan, WriteOrder};
+use shingle_core::plan::{Destage, Manner, Plan, WriteOrder};
 use shingle_core::policy::{Access, Cost};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Slot};
 use shingle_drive::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
@@ -448,12 +448,12 @@ impl System {
             return self.tell_horizon();
         }
         let mut plan = core::mem::take(&mut self.plan);
-        for (group, order) in plan.groups() {
+        for (group, manner) in plan.groups() {
             if self.rules.split {
                 group.chunks(1).for_each(|one| self.destage(one));
                 continue;
             }
-            if order == WriteOrder::ByAddress {
+            if manner == Manner::Write(WriteOrder::ByAddress) {
                 group.sort_unstable_by_key(|destage| destage.block);
             }
             let mut rest: &[Destage] = group;

@@ -169,6 +169,7 @@ impl Case {
             cache_blocks: if none { 0 } else { self.cache_blocks },
             disk_blocks: description.disk_blocks,
             bands: description.bands.as_ref(),
+            conventional_zones: None,
             buffer_blocks: description.buffer_blocks,
             costs: description.costs,
             cache: &cache_params,

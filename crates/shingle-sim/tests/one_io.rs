@@ -57,6 +57,7 @@ impl Bench {
             cache_blocks,
             disk_blocks: description.disk_blocks,
             bands: description.bands.as_ref(),
+            conventional_zones: None,
             buffer_blocks: description.buffer_blocks,
             costs: description.costs,
             cache: &cache,

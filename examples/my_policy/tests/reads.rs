@@ -29,6 +29,7 @@ impl Executor {
             cache_blocks: slots,
             disk_blocks: 400,
             bands: None,
+            conventional_zones: None,
             buffer_blocks: 20,
             costs: Costs { read: Nanos::ZERO, rmw_base: Nanos::ZERO, rmw_per_block: Nanos::ZERO },
             cache: &Params::new(CACHE_PARAMS),

@@ -25,7 +25,10 @@ use proptest::prelude::*;
 
 fn slots(capacity: u32) -> Slots {
     let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
-    Slots::new(capacity, DriveView { zones: None, buffer_blocks: 0, costs })
+    Slots::new(
+        capacity,
+        DriveView { zones: None, write_pointers: Vec::new(), buffer_blocks: 0, costs },
+    )
 }
 
 /// A cache of clean blocks named by letters under an order alone.
@@ -319,7 +322,7 @@ proptest! {
             params.set("base", name).unwrap();
             let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
             let zones = Some(ZoneMap::fixed(5, 20));
-            let mut slots = Slots::new(capacity, DriveView { zones, buffer_blocks: 0, costs });
+            let mut slots = Slots::new(capacity, DriveView { zones, write_pointers: Vec::new(), buffer_blocks: 0, costs });
             let mut gated = Gated::<AnyOrder>::new(&params, &slots);
             let mut open = [true, false, true, false];
             for &(op, block, next_use) in &ops {

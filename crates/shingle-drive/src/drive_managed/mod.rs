@@ -137,6 +137,7 @@ impl DriveManaged {
             disk_blocks,
             bands: Some(bands.zone_map()),
             buffer_blocks,
+            exposed: None,
             costs: measured.plan(&costs, timing),
             uniform: false,
             channels: 1,
