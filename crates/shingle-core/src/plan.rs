@@ -78,6 +78,13 @@ impl Plan {
         self.destages.is_empty() && self.dropped_blocks == 0
     }
 
+    /// Whether all of it is one group, written by address.
+    #[must_use]
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.groups.is_empty()
+    }
+
     /// Forgets everything; call it when the plan has been carried out.
     #[inline]
     pub fn clear(&mut self) {

@@ -21,6 +21,8 @@ policies! {
     cdc => cdc::LruCdc | cdc::AnyCdc,
     pore => pore::PoreBl | pore::PoreCf | pore::PorePf,
     sac => sac::Sac | sac::SacPd | sac::SacAd,
+    zfifo => zfifo::Zfifo | zfifo::ReorderZfifo,
+    roco => roco::Roco,
 }
 
 /// Every built-in policy, orders last.

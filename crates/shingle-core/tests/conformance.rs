@@ -8,18 +8,20 @@ use std::collections::BTreeMap;
 use common::{DISK_BLOCKS, Rng, make, variants, with_params};
 use proptest::prelude::*;
 use shingle_core::cache::{CacheCore, Outcome};
-use shingle_core::plan::Plan;
+use shingle_core::plan::{Destage, Manner, Plan, WriteOrder};
 use shingle_core::policies;
 use shingle_core::policy::Access;
-use shingle_core::units::{Block, Op};
+use shingle_core::units::{Block, Op, Zone};
 
-/// An executor that does everything at once and keeps a version for every block.
+/// An executor that does everything at once and keeps a version for every block, and a write pointer
+/// for every zone of a host-aware drive.
 struct AtOnce {
     cache: Box<dyn CacheCore>,
     plan: Plan,
     in_slot: Vec<u64>,
     on_disk: BTreeMap<Block, u64>,
     latest: BTreeMap<Block, u64>,
+    pointers: BTreeMap<Zone, u64>,
     accesses: u64,
 }
 
@@ -27,7 +29,8 @@ impl AtOnce {
     fn new(cache: Box<dyn CacheCore>) -> AtOnce {
         let in_slot = vec![u64::MAX; cache.slots().capacity() as usize];
         let (on_disk, latest) = (BTreeMap::new(), BTreeMap::new());
-        AtOnce { cache, plan: Plan::default(), in_slot, on_disk, latest, accesses: 0 }
+        let (plan, pointers) = (Plan::default(), BTreeMap::new());
+        AtOnce { cache, plan, in_slot, on_disk, latest, pointers, accesses: 0 }
     }
 
     /// Returns whether the access hit.
@@ -65,11 +68,49 @@ impl AtOnce {
     }
 
     fn carry_out(&mut self) {
-        for destage in self.plan.destages() {
-            self.on_disk.insert(destage.block, self.in_slot[destage.slot.index()]);
-            self.cache.destaged(destage.slot);
+        let mut plan = core::mem::take(&mut self.plan);
+        for (group, manner) in plan.groups() {
+            if manner != Manner::Write(WriteOrder::AsGiven) {
+                group.sort_by_key(|destage| destage.block);
+            }
+            if self.cache.wants_write_pointers() {
+                self.move_pointers(group, manner);
+            }
+            for destage in group {
+                self.on_disk.insert(destage.block, self.in_slot[destage.slot.index()]);
+                self.cache.destaged(destage.slot);
+            }
         }
-        self.plan.clear();
+        plan.clear();
+        self.plan = plan;
+    }
+
+    fn move_pointers(&mut self, group: &[Destage], manner: Manner) {
+        let zones = self.cache.slots().zones().clone();
+        let offset = |one: &Destage| one.block.0 - zones.first_block(zones.zone(one.block)).0;
+        let last = offset(group.last().expect("groups are not empty"));
+        let zone = match manner {
+            Manner::Write(_) => {
+                for one in group {
+                    let pointer = self.pointers.entry(zones.zone(one.block)).or_default();
+                    *pointer += u64::from(*pointer == offset(one));
+                }
+                zones.zone(group[0].block)
+            }
+            Manner::Rewrite(zone) => {
+                assert_eq!(group.len() as u64, zones.blocks(zone), "all of it is cached");
+                assert!(self.pointers[&zone] > 0, "there is something to reset");
+                self.pointers.insert(zone, zones.blocks(zone));
+                zone
+            }
+            Manner::HostRmw(zone) => {
+                let pointer = self.pointers.entry(zone).or_default();
+                *pointer = (*pointer).max(last + 1);
+                zone
+            }
+        };
+        assert!(group.iter().all(|one| zones.zone(one.block) == zone), "a group is of one zone");
+        self.cache.set_write_pointer(zone, self.pointers.get(&zone).copied().unwrap_or(0));
     }
 
     /// After a trim a block may read as what is on the disk.

@@ -32,6 +32,12 @@ pub struct HostCounters {
     pub evicted_clean: u64,
     /// Dirty blocks that were destaged and left.
     pub evicted_dirty: u64,
+    /// Zones read, merged and written back by the host.
+    pub host_rmw: u64,
+    /// Blocks read from the disk for that.
+    pub host_rmw_read_blocks: u64,
+    /// Blocks written for that, those from the cache included.
+    pub host_rmw_written_blocks: u64,
     /// Time of SSD reads.
     pub ssd_read_time: Nanos,
     /// Time of SSD writes.

@@ -1,14 +1,37 @@
 //! A drive with its queue: I/O waits for the I/O before it, and idle time reaches the drive.
 
-use shingle_core::units::Nanos;
+use shingle_core::units::{Nanos, Zone};
 use shingle_drive::drive::{Counters, Drive, Io, Served, Stamp};
+
+/// Response times of a device, its queue included.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Responses {
+    /// I/Os.
+    pub count: u64,
+    /// The sum of their times.
+    pub sum: Nanos,
+    /// The longest.
+    pub max: Nanos,
+}
+
+impl Responses {
+    #[inline]
+    fn record(&mut self, took: Nanos) {
+        self.count += 1;
+        self.sum += took;
+        self.max = self.max.max(took);
+    }
+}
 
 /// A drive and when it is free.
 pub(crate) struct Device {
     drive: Box<dyn Drive>,
     /// When each of its servers is free. One, but for an SSD with channels in open loop.
     free: Vec<Nanos>,
+    /// When each was done with I/O, background work apart.
+    done: Vec<Nanos>,
     busy: Nanos,
+    responses: Responses,
     /// How long I/O waited for the end of background steps that had begun in idle time.
     overrun: Nanos,
 }
@@ -20,6 +43,8 @@ impl Device {
         Device {
             drive,
             free: vec![Nanos::ZERO; servers as usize],
+            done: vec![Nanos::ZERO; servers as usize],
+            responses: Responses::default(),
             busy: Nanos::ZERO,
             overrun: Nanos::ZERO,
         }
@@ -29,17 +54,42 @@ impl Device {
     /// came, which is before the end of the background step it may have to wait for.
     #[inline]
     pub(crate) fn serve(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> (Nanos, Served) {
+        self.turn(ready, |drive, start| drive.serve(start, io, data))
+    }
+
+    /// Resets a zone, as [`Device::serve`] serves I/O.
+    ///
+    /// # Panics
+    /// If the drive exposes no zones, or the zone is conventional: nobody may ask for it then.
+    pub(crate) fn reset(&mut self, ready: Nanos, zone: Zone) -> (Nanos, Served) {
+        self.turn(ready, |drive, start| {
+            let zoned = drive.zoned().expect("a zone is reset of a drive that exposes zones");
+            zoned.reset(start, zone).expect("a zone with a write pointer can be reset")
+        })
+    }
+
+    #[inline]
+    fn turn(
+        &mut self,
+        ready: Nanos,
+        work: impl FnOnce(&mut dyn Drive, Nanos) -> Served,
+    ) -> (Nanos, Served) {
         let server = self.first_free();
-        let turn = ready.max(self.free[server]);
-        if ready > self.free[server] {
-            self.idle_until(server, ready);
-            self.overrun += self.free[server].since(ready);
-        }
+        let turn = ready.max(self.done[server]);
+        self.idle_until(server, turn);
+        self.overrun += self.free[server].since(turn);
         let start = turn.max(self.free[server]);
-        let served = self.drive.serve(start, io, data);
-        self.free[server] = served.done;
+        let served = work(self.drive.as_mut(), start);
+        (self.free[server], self.done[server]) = (served.done, served.done);
         self.busy += served.done.since(start);
+        self.responses.record(served.done.since(ready));
         (turn, served)
+    }
+
+    /// Has the drive do in idle time what it would have done by `now`, for a host that wants to know
+    /// how the drive is then. Only of a drive with one server.
+    pub(crate) fn catch_up(&mut self, now: Nanos) {
+        self.idle_until(0, now);
     }
 
     #[inline]
@@ -52,10 +102,14 @@ impl Device {
 
     /// Lets the drive use the time from its last completion to `until`. A step that was begun is
     /// finished, so the drive may be free only later.
+    #[inline]
     fn idle_until(&mut self, server: usize, until: Nanos) {
-        let idle_since = self.free[server];
+        let idle_since = self.done[server];
+        if until <= self.free[server] {
+            return;
+        }
         let Some(from) = self.drive.background_from(idle_since) else { return };
-        let mut now = from.max(idle_since);
+        let mut now = from.max(self.free[server]);
         while now < until {
             let Some(end) = self.drive.background(now, idle_since, &[]) else { return };
             (self.free[server], now) = (end, end);
@@ -81,6 +135,16 @@ impl Device {
         counters
     }
 
+    /// How long I/O took from the moment it could have begun.
+    pub(crate) fn responses(&self) -> Responses {
+        self.responses
+    }
+
+    /// The drive, to be asked for its zones.
+    pub(crate) fn drive_mut(&mut self) -> &mut dyn Drive {
+        self.drive.as_mut()
+    }
+
     pub(crate) fn drive(&self) -> &dyn Drive {
         self.drive.as_ref()
     }
@@ -89,6 +153,7 @@ impl Device {
     pub(crate) fn drain(&mut self, now: Nanos) -> Nanos {
         let done = self.drive.drain(now.max(self.done()));
         self.free.fill(done);
+        self.done.fill(done);
         done
     }
 
@@ -96,6 +161,8 @@ impl Device {
         Device {
             drive: self.drive.copy(),
             free: self.free.clone(),
+            done: self.done.clone(),
+            responses: self.responses,
             busy: self.busy,
             overrun: self.overrun,
         }

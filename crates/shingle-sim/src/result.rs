@@ -7,6 +7,7 @@ use shingle_trace::Summary;
 use std::collections::BTreeMap;
 
 use crate::counters::Snapshot;
+use crate::device::Responses;
 
 /// Name and version of the format.
 pub const SCHEMA: &str = "shingle.result/1";
@@ -100,6 +101,8 @@ pub struct RunResult {
     pub left: Left,
     /// Response times of requests.
     pub latency: Latency,
+    /// Response times of I/O at the disk, from the moment it could have begun: its queue is in them.
+    pub drive_latency: DriveLatency,
     /// Open loop only.
     pub queue: Option<Queue>,
     /// The course of the run in equal parts of its requests; `run` only.
@@ -136,6 +139,8 @@ pub struct Counts {
     pub fills: u64,
     /// Blocks that left the cache.
     pub evictions: Evictions,
+    /// Host-side read-modify-writes of zones.
+    pub host_rmw: HostRmw,
     /// The cache device.
     pub ssd: Traffic,
     /// The disk.
@@ -217,6 +222,25 @@ pub struct DriveIo {
     pub native_bytes_written: u64,
     /// Bytes written to the buffer, headers, padding and staging included.
     pub log_bytes_written: u64,
+    /// Blocks that cleaning made up to fill gaps below a new write pointer.
+    pub synthesized_blocks: u64,
+    /// Blocks read at or beyond a write pointer that nobody had written.
+    pub beyond_pointer_blocks: u64,
+    /// Zones the host reset.
+    pub zone_resets: u64,
+    /// Open zones the drive closed to open others.
+    pub zone_closes: u64,
+}
+
+/// Zones that the host read, merged with what it had cached, and wrote back.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct HostRmw {
+    /// How many.
+    pub zones: u64,
+    /// Blocks read from the disk for that.
+    pub read_blocks: u64,
+    /// Blocks written, those from the cache included.
+    pub written_blocks: u64,
 }
 
 /// The disk's persistent buffer, in blocks.
@@ -232,6 +256,8 @@ pub struct Buffer {
     pub write_hits: u64,
     /// Live blocks that cleaning moved out.
     pub evicted_blocks: u64,
+    /// Live blocks that its own garbage collection moved within it.
+    pub moved_blocks: u64,
 }
 
 /// Virtual seconds.
@@ -294,6 +320,26 @@ pub struct Latency {
     pub p99_us: f64,
     pub p999_us: f64,
     pub max_us: f64,
+}
+
+/// Response times of I/O at the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct DriveLatency {
+    pub ios: u64,
+    pub mean_us: Option<f64>,
+    pub max_us: f64,
+}
+
+impl DriveLatency {
+    #[allow(clippy::cast_precision_loss)]
+    pub(crate) fn of(responses: Responses) -> DriveLatency {
+        DriveLatency {
+            ios: responses.count,
+            mean_us: ratio(responses.sum.0, responses.count).map(|ns| ns / 1000.0),
+            max_us: responses.max.0 as f64 / 1000.0,
+        }
+    }
 }
 
 /// How the devices kept up with the trace's own pace.
@@ -397,6 +443,11 @@ impl Counts {
                 clean_blocks: h.evicted_clean - h0.evicted_clean,
                 dirty_blocks: h.evicted_dirty - h0.evicted_dirty,
             },
+            host_rmw: HostRmw {
+                zones: h.host_rmw - h0.host_rmw,
+                read_blocks: h.host_rmw_read_blocks - h0.host_rmw_read_blocks,
+                written_blocks: h.host_rmw_written_blocks - h0.host_rmw_written_blocks,
+            },
             ssd: Traffic {
                 read_blocks: after.ssd.read_blocks - before.ssd.read_blocks,
                 written_blocks: after.ssd.written_blocks - before.ssd.written_blocks,
@@ -411,6 +462,10 @@ impl Counts {
                 truncated: d.truncated - d0.truncated,
                 native_bytes_written: native_bytes,
                 log_bytes_written: log_bytes,
+                synthesized_blocks: d.synthesized_blocks - d0.synthesized_blocks,
+                beyond_pointer_blocks: d.beyond_pointer_blocks - d0.beyond_pointer_blocks,
+                zone_resets: d.zone_resets - d0.zone_resets,
+                zone_closes: d.zone_closes - d0.zone_closes,
             },
             pb: Buffer {
                 read_blocks: d.buffer_read_blocks - d0.buffer_read_blocks,
@@ -418,6 +473,7 @@ impl Counts {
                 native_read_blocks: d.native_read_blocks - d0.native_read_blocks,
                 write_hits: d.buffer_write_hits - d0.buffer_write_hits,
                 evicted_blocks: evicted,
+                moved_blocks: d.buffer_moved_blocks - d0.buffer_moved_blocks,
             },
             wa_band: ratio(band_bytes, evicted * BLOCK_BYTES),
             wa_drive: ratio(medium_bytes, received),

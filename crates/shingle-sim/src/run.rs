@@ -12,7 +12,9 @@ use crate::check::Stale;
 use crate::counters::Snapshot;
 use crate::future::next_uses;
 use crate::requests::{Requests, all};
-use crate::result::{Bar, Counts, Latency, Left, Memory, Point, Queue, RunResult, Wall};
+use crate::result::{
+    Bar, Counts, DriveLatency, Latency, Left, Memory, Point, Queue, RunResult, Wall,
+};
 use crate::system::{Pacing, System};
 
 /// What a run is called in its result.
@@ -116,6 +118,7 @@ pub fn run(
     let wall = begun.elapsed().as_secs_f64();
 
     let left = left(&system);
+    let drive_latency = DriveLatency::of(system.drive_responses());
     let queue = (course.pacing == Pacing::Open).then(|| times.queue(&system));
     if course.drain {
         system.drain_all();
@@ -150,6 +153,7 @@ pub fn run(
         warm_from: warm.map(|(request, _)| request),
         left,
         latency: times.latency(),
+        drive_latency,
         queue,
         series: series.points,
         histogram: if course.points > 0 { times.bars() } else { Vec::new() },

@@ -4,6 +4,8 @@
 //! queues: each I/O begins when what it depends on is done and its device is free, so that an SSD
 //! hit never waits for the disk.
 
+mod zones;
+
 use std::sync::Arc;
 
 use shingle_core::cache::{CacheCore, Outcome};
@@ -14,7 +16,7 @@ use shingle_drive::drive::{BufferState, Counters, Description, Drive, Io, Served
 
 use crate::check::{Check, Stale};
 use crate::counters::{HostCounters, Snapshot};
-use crate::device::Device;
+use crate::device::{Device, Responses};
 
 /// When requests come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +73,7 @@ pub struct System {
     done: Nanos,
     warm: Warm,
     wants_horizon: bool,
+    wants_write_pointers: bool,
     /// The next use of the block of each access, if the policy is told.
     future: Option<Arc<Vec<u64>>>,
     /// Closed loop on a uniform SSD: blocks read and written for the request under way, served
@@ -78,6 +81,8 @@ pub struct System {
     pooled: Option<Pooled>,
     /// Checked and pooled: what each slot holds, as the SSD is told of no slots then.
     in_slots: Vec<Stamp>,
+    /// Checked: the data of a zone that the host reads and merges.
+    merged: Vec<Stamp>,
 }
 
 /// Blocks of one request on the SSD.
@@ -118,6 +123,8 @@ impl System {
             in_slots: vec![0; stamped_slots as usize],
             pooled: pools.then(Pooled::default),
             wants_horizon: cache.wants_horizon(),
+            wants_write_pointers: cache.wants_write_pointers(),
+            merged: Vec::new(),
             future: None,
             cache,
             ssd: Device::new(ssd, open),
@@ -143,6 +150,10 @@ impl System {
             Pacing::Open => request.at,
         };
         (self.ready, self.done) = (start, start);
+        if self.wants_write_pointers {
+            self.disk.catch_up(start);
+            self.tell_write_pointers();
+        }
         match request.op {
             Op::Read | Op::Write => {
                 self.blocks(request);
@@ -443,34 +454,49 @@ impl System {
     fn carry_out(&mut self) {
         self.host.evicted_clean += self.plan.dropped_blocks();
         if let &[one] = self.plan.destages() {
-            self.plan.clear();
-            self.destage(&[one]);
-            return self.tell_horizon();
+            if self.plan.is_plain() {
+                self.plan.clear();
+                self.destage(&[one]);
+                return self.tell_horizon();
+            }
         }
         let mut plan = core::mem::take(&mut self.plan);
         for (group, manner) in plan.groups() {
-            if self.rules.split {
-                group.chunks(1).for_each(|one| self.destage(one));
-                continue;
-            }
-            if manner == Manner::Write(WriteOrder::ByAddress) {
+            let as_named = self.rules.split && matches!(manner, Manner::Write(_));
+            if manner != Manner::Write(WriteOrder::AsGiven) && !as_named {
                 group.sort_unstable_by_key(|destage| destage.block);
             }
-            let mut rest: &[Destage] = group;
-            while !rest.is_empty() {
-                let joined = rest
-                    .windows(2)
-                    .take(JOINED_BLOCKS_MAX - 1)
-                    .take_while(|pair| pair[0].block.after(1) == pair[1].block)
-                    .count();
-                let (run, after) = rest.split_at(joined + 1);
-                self.destage(run);
-                rest = after;
+            match manner {
+                Manner::Write(_) => self.destage_all(group),
+                Manner::Rewrite(zone) => self.rewrite(zone, group),
+                Manner::HostRmw(zone) => self.host_rmw(zone, group),
             }
         }
         plan.clear();
         self.plan = plan;
         self.tell_horizon();
+        if self.wants_write_pointers {
+            self.tell_write_pointers();
+        }
+    }
+
+    /// Most blocks of an I/O.
+    fn joined_max(&self) -> usize {
+        if self.rules.split { 1 } else { JOINED_BLOCKS_MAX }
+    }
+
+    /// Destages in the order given; neighbours are joined.
+    fn destage_all(&mut self, mut rest: &[Destage]) {
+        while !rest.is_empty() {
+            let joined = rest
+                .windows(2)
+                .take(self.joined_max() - 1)
+                .take_while(|pair| pair[0].block.after(1) == pair[1].block)
+                .count();
+            let (run, after) = rest.split_at(joined + 1);
+            self.destage(run);
+            rest = after;
+        }
     }
 
     /// Tells a policy that wants to know how far the disk's buffer has been emptied.
@@ -614,6 +640,12 @@ impl System {
         self.clock.max(self.disk.done()).max(self.ssd.done())
     }
 
+    /// Response times of the disk.
+    #[must_use]
+    pub fn drive_responses(&self) -> Responses {
+        self.disk.responses()
+    }
+
     /// How long after `at` the disk is still busy with what came before.
     #[must_use]
     pub fn backlog(&self, at: Nanos) -> Nanos {
@@ -645,6 +677,8 @@ impl System {
             done: self.done,
             warm: self.warm,
             wants_horizon: self.wants_horizon,
+            wants_write_pointers: self.wants_write_pointers,
+            merged: Vec::new(),
             future: self.future.clone(),
             pooled: self.pooled,
             in_slots: self.in_slots.clone(),

@@ -59,7 +59,7 @@ pub(crate) fn with_params(
         cache_blocks,
         disk_blocks: DISK_BLOCKS,
         bands: Some(&bands),
-        conventional_zones: None,
+        conventional_zones: Some(2),
         buffer_blocks: 20,
         costs,
         cache: &cache,

@@ -1,0 +1,324 @@
+//! ROCO's replacement algorithm and the zone FIFOs beside it: by hand, and CREA against Algorithm 1
+//! of the paper as it stands there, with its sorting and its loops.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use shingle_core::cache::{CacheCore, Outcome};
+use shingle_core::params::Params;
+use shingle_core::plan::{Manner, Plan, WriteOrder};
+use shingle_core::policy::Access;
+use shingle_core::registry::{CACHE_PARAMS, MakeError, Registry, Setup};
+use shingle_core::slots::Costs;
+use shingle_core::units::{Block, Nanos, Op, Zone};
+use shingle_core::zones::ZoneMap;
+
+const ZONE: u64 = 10;
+const ZONES: u64 = 12;
+
+/// What left the cache: how, and which blocks in the order of writing.
+type Gone = (Manner, Vec<u64>);
+
+fn make(policy: &str, slots: u32, conventional_zones: Option<u32>) -> Result<Run, MakeError> {
+    let zones = ZoneMap::fixed(ZONE, ZONE * ZONES);
+    let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
+    let setup = Setup {
+        cache_blocks: slots,
+        disk_blocks: ZONE * ZONES,
+        bands: Some(&zones),
+        conventional_zones,
+        buffer_blocks: 20,
+        costs,
+        cache: &Params::new(CACHE_PARAMS),
+    };
+    let registry = Registry::default();
+    let entry = registry.get(policy).expect("a policy");
+    let cache = entry.make(&Params::new(entry.params), &setup)?;
+    Ok(Run { cache, number: 0 })
+}
+
+/// A cache whose I/O is done at once. Write pointers are moved by hand.
+struct Run {
+    cache: Box<dyn CacheCore>,
+    number: u64,
+}
+
+impl Run {
+    fn new(policy: &str, slots: u32) -> Run {
+        make(policy, slots, Some(0)).expect("the drive exposes zones")
+    }
+
+    fn point(&mut self, zone: u64, to: u64) {
+        self.cache.set_write_pointer(Zone(zone as u32), to);
+        self.cache.check();
+    }
+
+    fn access(&mut self, block: u64, op: Op) -> Vec<Gone> {
+        self.number += 1;
+        let mut access = Access::whole(self.number, Block(block), op);
+        let mut plan = Plan::default();
+        let outcome = self.cache.access(&mut access, &mut plan);
+        let mut gone = Vec::new();
+        for (group, manner) in plan.groups() {
+            if manner != Manner::Write(WriteOrder::AsGiven) {
+                group.sort_by_key(|destage| destage.block);
+            }
+            gone.push((manner, group.iter().map(|destage| destage.block.0).collect()));
+            group.iter().for_each(|destage| _ = self.cache.destaged(destage.slot));
+        }
+        plan.clear();
+        if outcome == Outcome::NoRoom {
+            let outcome = self.cache.retry(&mut access, &mut plan);
+            assert!(matches!(outcome, Outcome::Miss(_)) && plan.is_empty());
+        }
+        self.cache.check();
+        gone
+    }
+
+    fn write(&mut self, block: u64) -> Vec<Gone> {
+        self.access(block, Op::Write)
+    }
+
+    fn writes(&mut self, blocks: impl IntoIterator<Item = u64>) {
+        for block in blocks {
+            assert_eq!(self.write(block), [], "there is room");
+        }
+    }
+}
+
+const BY_ADDRESS: Manner = Manner::Write(WriteOrder::ByAddress);
+
+/// Figure 6 and equation (1), with fewer blocks: three of a zone, accessed 1, 2 and 3 times, make a
+/// heat of 2; a zone of one block accessed once is colder, one of two with 5 accesses is hotter.
+#[test]
+fn heat_is_accesses_per_cached_block() {
+    let mut run = Run::new("roco", 6);
+    for zone in 0..3 {
+        run.point(zone, 9); // nothing is in sequence
+    }
+    run.writes([0, 1, 1, 2, 2, 2, 10, 20, 20, 20, 21, 21]);
+    assert_eq!(run.write(30), [(BY_ADDRESS, vec![10])], "heat 1");
+    // The zone written last is as cold, 30 has been written once. It is colder than 2.
+    run.point(3, 9);
+    assert_eq!(run.write(3), [(BY_ADDRESS, vec![30])]);
+    // Zone 0: 7 accesses of 4 blocks, 1.75. Zone 2: 2.5.
+    assert_eq!(run.write(40), [(BY_ADDRESS, vec![0, 1, 2, 3])]);
+}
+
+/// Of two zones alike, the one that has been cached longer is the colder.
+#[test]
+fn a_tie_of_heat_is_fifo() {
+    let mut run = Run::new("roco", 3);
+    for zone in 0..3 {
+        run.point(zone, 9);
+    }
+    run.writes([20, 0, 10]);
+    assert_eq!(run.write(1), [(BY_ADDRESS, vec![20])]);
+}
+
+/// Algorithm 1, lines 15 to 27: in sequence before all else, the coldest first, whichever of the two
+/// types; and only the blocks up to the first gap.
+#[test]
+fn sequential_zones_leave_first_and_only_their_runs() {
+    let mut run = Run::new("roco", 14);
+    run.point(0, 3);
+    run.point(1, 4);
+    run.point(2, 0);
+    // Zone 0 is the coldest and has a block below its pointer. Zone 1 has blocks 4, 5 and 7, used
+    // twice each: its pointer is at 4.
+    run.writes([1, 3, 4]);
+    run.writes([14, 15, 17, 14, 15, 17]);
+    // Zone 2: a single block, not at the pointer.
+    run.writes([25]);
+    run.writes([50, 51, 60, 61, 62, 70, 71]);
+    for zone in 5..8 {
+        run.point(zone, 9);
+    }
+    assert_eq!(run.write(100), [(BY_ADDRESS, vec![14, 15])], "hotter, but in sequence");
+    run.point(1, 6);
+    // Written again, nothing below the pointer: block 1 was trimmed.
+    assert_eq!(run.cache.trim(Block(1), 1), 1);
+    run.writes([101, 102]);
+    assert_eq!(run.write(103), [(BY_ADDRESS, vec![3, 4])], "zone 0 is in sequence now");
+}
+
+/// Lines 21 to 26: a zone of which all is cached is rewritten, from wherever its pointer is; at the
+/// start there is nothing to reset.
+#[test]
+fn a_zone_cached_whole_is_rewritten() {
+    for (pointer, manner) in [(7, Manner::Rewrite(Zone(1))), (0, BY_ADDRESS)] {
+        let mut run = Run::new("roco", 10);
+        run.point(1, pointer);
+        run.writes((10..20).rev());
+        assert_eq!(run.write(0), [(manner, (10..20).collect())]);
+    }
+}
+
+/// Lines 28 to 36: from 80 % of a zone on, also exactly there; and before a colder zone that has to
+/// go to the disk cache.
+#[test]
+fn zones_cached_to_four_fifths_are_rewritten_by_the_host() {
+    let mut run = Run::new("roco", 16);
+    run.point(0, 9);
+    run.point(1, 9);
+    run.writes(0..7); // colder, 70 %
+    run.writes((10..18).chain(10..18));
+    run.point(2, 9);
+    run.writes([20]);
+    assert_eq!(run.write(21), [(Manner::HostRmw(Zone(1)), (10..18).collect())]);
+    run.writes(22..29); // 90 % of zone 2, as cold as zone 0, which is older
+    assert_eq!(run.write(50), [(Manner::HostRmw(Zone(2)), (20..29).collect())]);
+}
+
+/// A conventional zone needs no sequence.
+#[test]
+fn conventional_zones_leave_as_they_are() {
+    let mut run = make("roco", 4, Some(1)).expect("zones");
+    run.point(1, 9);
+    run.writes([10, 2, 7, 2]);
+    run.writes([11]);
+    assert_eq!(run.write(12), [(BY_ADDRESS, vec![2, 7])]);
+}
+
+/// Reads are served by the disk; what is cached they find.
+#[test]
+fn reads_never_fill() {
+    for policy in ["zfifo", "reorder-zfifo", "roco"] {
+        let mut run = Run::new(policy, 2);
+        run.access(5, Op::Read);
+        assert_eq!(run.cache.lookup(Block(5)), None, "{policy}");
+        run.writes([5]);
+        let mut access = Access::whole(9, Block(5), Op::Read);
+        let hit = run.cache.access(&mut access, &mut Plan::default());
+        assert!(matches!(hit, Outcome::Hit(_)), "{policy}");
+    }
+}
+
+/// The zone that came first leaves whole: as its blocks came, or by address. A hit changes neither.
+#[test]
+fn zone_fifos_empty_the_oldest_zone() {
+    let cases = [
+        ("zfifo", Manner::Write(WriteOrder::AsGiven), [17, 11, 14]),
+        ("reorder-zfifo", BY_ADDRESS, [11, 14, 17]),
+    ];
+    for (policy, manner, order) in cases {
+        let mut run = Run::new(policy, 5);
+        run.writes([17, 0, 11, 3, 14, 17]);
+        assert_eq!(run.write(50), [(manner, order.to_vec())], "{policy}");
+        run.writes([18, 51]);
+        assert_eq!(run.write(52), [(manner, vec![0, 3])], "{policy}");
+    }
+}
+
+#[test]
+fn without_write_pointers_there_is_no_roco() {
+    let refused = make("roco", 4, None).err().expect("refused");
+    assert!(refused.to_string().contains("choose a host-aware one"), "{refused}");
+    assert!(make("zfifo", 4, None).is_ok(), "any division of the disk will do");
+}
+
+// ── Algorithm 1, as it stands ────────────────────────────────────────────────────────────────
+
+#[derive(Clone, Default)]
+struct ModelZone {
+    /// Block offset and access_count.
+    blocks: BTreeMap<u64, u64>,
+    entered: u64,
+    write_pointer: u64,
+}
+
+#[derive(Default)]
+struct Model {
+    zones: BTreeMap<u64, ModelZone>,
+    slots: usize,
+    entered: u64,
+}
+
+impl Model {
+    fn write(&mut self, block: u64) -> Vec<Gone> {
+        let mut gone = Vec::new();
+        let (zone, offset) = (block / ZONE, block % ZONE);
+        let held = |zone: &ModelZone| zone.blocks.contains_key(&offset);
+        if !self.zones.get(&zone).is_some_and(held)
+            && self.zones.values().map(|zone| zone.blocks.len()).sum::<usize>() == self.slots
+        {
+            gone.push(self.crea());
+        }
+        let entered = self.entered + 1;
+        let zone = self.zones.entry(zone).or_default();
+        if zone.blocks.is_empty() {
+            (zone.entered, self.entered) = (entered, entered);
+        }
+        *zone.blocks.entry(offset).or_default() += 1;
+        gone
+    }
+
+    fn crea(&mut self) -> Gone {
+        let mut cached: Vec<u64> = self.zones.keys().copied().collect();
+        cached.retain(|zone| !self.zones[zone].blocks.is_empty());
+        // Heats as fractions of the product of all counts would be exact too; products of two are.
+        cached.sort_by(|a, b| {
+            let (a, b) = (&self.zones[a], &self.zones[b]);
+            let (sum_a, sum_b): (u64, u64) = (a.blocks.values().sum(), b.blocks.values().sum());
+            let order = (sum_a * b.blocks.len() as u64).cmp(&(sum_b * a.blocks.len() as u64));
+            order.then(a.entered.cmp(&b.entered))
+        });
+        for &k in &cached {
+            let zone = &self.zones[&k];
+            let low = *zone.blocks.keys().next().expect("it has blocks");
+            if low == zone.write_pointer && (zone.blocks.len() as u64) < ZONE {
+                let run: Vec<u64> =
+                    (low..ZONE).take_while(|at| zone.blocks.contains_key(at)).collect();
+                return (BY_ADDRESS, self.take(k, &run));
+            }
+            if zone.blocks.len() as u64 == ZONE {
+                let start = zone.write_pointer == 0;
+                let manner = if start { BY_ADDRESS } else { Manner::Rewrite(Zone(k as u32)) };
+                return (manner, self.take(k, &(0..ZONE).collect::<Vec<_>>()));
+            }
+        }
+        let whole =
+            |zone: &ModelZone| -> Vec<u64> { zone.blocks.keys().copied().collect::<Vec<_>>() };
+        for &k in &cached {
+            if self.zones[&k].blocks.len() as u64 * 10 >= ZONE * 8 {
+                let blocks = whole(&self.zones[&k]);
+                return (Manner::HostRmw(Zone(k as u32)), self.take(k, &blocks));
+            }
+        }
+        let blocks = whole(&self.zones[&cached[0]]);
+        (BY_ADDRESS, self.take(cached[0], &blocks))
+    }
+
+    fn take(&mut self, zone: u64, offsets: &[u64]) -> Vec<u64> {
+        let blocks = &mut self.zones.get_mut(&zone).expect("a cached zone").blocks;
+        offsets.iter().for_each(|offset| _ = blocks.remove(offset));
+        offsets.iter().map(|offset| zone * ZONE + offset).collect()
+    }
+}
+
+proptest! {
+    #[test]
+    fn crea_is_algorithm_1(
+        slots in 1u32..50,
+        ops in prop::collection::vec((0u8..12, 0..ZONE * ZONES, 0..=ZONE, any::<bool>()), 1..400),
+    ) {
+        let mut run = Run::new("roco", slots);
+        let mut model = Model { slots: slots as usize, ..Model::default() };
+        for (kind, block, at, near) in ops {
+            let block = if near { block % (2 * ZONE) } else { block };
+            match kind {
+                0 => {
+                    run.point(block / ZONE, at);
+                    model.zones.entry(block / ZONE).or_default().write_pointer = at;
+                }
+                1 => {
+                    run.cache.trim(Block(block), 1);
+                    if let Some(zone) = model.zones.get_mut(&(block / ZONE)) {
+                        zone.blocks.remove(&(block % ZONE));
+                    }
+                }
+                _ => prop_assert_eq!(run.write(block), model.write(block)),
+            }
+        }
+    }
+}
