@@ -160,6 +160,7 @@ pub fn plan(
     for name in &options.drives {
         let drive = drive_choice(name, options, trace, &mut notes)?;
         check_capacity(&drive, trace)?;
+        notes.extend(unused_zones(&drive, &policies, options)?);
         for cache in &options.caches {
             let cache_blocks = cache_blocks(cache, &drive, &ssd, trace)?;
             for &(entry, baseline) in &policies {
@@ -512,6 +513,30 @@ fn ssd_choice(options: &Options) -> Result<DriveChoice, ExperimentError> {
     let ssd = drives::make_ssd(&options.ssd, &settings).map_err(usage)?;
     let description = ssd.description().clone();
     Ok(DriveChoice { name: options.ssd.clone(), settings, description, shown })
+}
+
+/// A word on policies with zones of their own on a drive that shows what its zones are.
+fn unused_zones(
+    drive: &DriveChoice,
+    policies: &[(Entry, bool)],
+    options: &Options,
+) -> Result<Option<String>, ExperimentError> {
+    if drive.description.exposed.is_none() {
+        return Ok(None);
+    }
+    let mut names = Vec::new();
+    for (entry, _) in policies {
+        if entry.zoning(&policy_params(entry, options)?) == Zoning::Fixed {
+            names.push(entry.name);
+        }
+    }
+    let (name, names) = (&drive.name, names.join(", "));
+    Ok((!names.is_empty()).then(|| {
+        format!(
+            "{name} shows its zones to the host; {names} take zones of a fixed size all the same \
+             (--set policy.zone=bands for the drive's own)"
+        )
+    }))
 }
 
 fn check_capacity(drive: &DriveChoice, trace: &Trace) -> Result<(), ExperimentError> {

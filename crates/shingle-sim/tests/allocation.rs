@@ -1,7 +1,9 @@
 //! Once a run has found its pace, serving a request allocates nothing: neither the cache, nor the
 //! policy, nor the drive, nor what lies between them.
 
-use shingle_core::registry::Registry;
+use shingle_core::params::Params;
+use shingle_core::policy::Zoning;
+use shingle_core::registry::{Entry, Registry};
 use shingle_sim::experiment::{Options, Trace, plan};
 use shingle_sim::system::Pacing;
 use shingle_trace::{OpenOptions, Shape, Summary};
@@ -14,10 +16,19 @@ fn serving_a_request_allocates_nothing() {
     let requests = Shape::default().read(opened.source.as_mut(), &mut |_| ()).unwrap();
     let trace = Trace { name: opened.name, summary: Summary::of(&requests), requests };
     let registry = Registry::default();
-    for pacing in [Pacing::Closed, Pacing::Open] {
+    let exposed = |entry: &&Entry| entry.zoning(&Params::new(entry.params)) == Zoning::Exposed;
+    let names = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.name.to_owned()).collect();
+    let anywhere = registry.entries().iter().filter(|entry| !exposed(entry)).collect();
+    let on_zones = registry.entries().iter().filter(exposed).collect();
+    let drives = ["st8000as0002", "sac-emulator", "pore-emulator", "ha-roco"];
+    let cases = [(names(anywhere), &drives[..]), (names(on_zones), &drives[3..])];
+    for ((policies, drives), pacing) in
+        cases.iter().flat_map(|case| [(case, Pacing::Closed), (case, Pacing::Open)])
+    {
+        let policies: &Vec<String> = policies;
         let options = Options {
-            policies: registry.entries().iter().map(|entry| entry.name.to_owned()).collect(),
-            drives: ["st8000as0002", "sac-emulator", "pore-emulator"].map(str::to_owned).to_vec(),
+            policies: policies.clone(),
+            drives: drives.iter().map(|&name| name.to_owned()).collect(),
             pacing,
             ..Options::default()
         };

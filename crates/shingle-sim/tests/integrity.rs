@@ -13,7 +13,7 @@ use shingle_core::params::{Kind, Params};
 use shingle_core::policy::Zoning;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Registry, Setup};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
-use shingle_drive::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
+use shingle_drive::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp, Zoned};
 use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, drives, entry, make, make_ssd};
 use shingle_drive::rng::Rng;
 use shingle_sim::counters::Snapshot;
@@ -159,7 +159,7 @@ struct Case {
 }
 
 impl Case {
-    /// `None` if the policy wants bands and the drive has none.
+    /// `None` if the policy wants bands or zones and the drive has none.
     fn system(&self, disk: Box<dyn Drive>, checked: bool) -> Option<System> {
         let description = disk.description().clone();
         let mut cache_params = Params::new(CACHE_PARAMS);
@@ -169,7 +169,7 @@ impl Case {
             cache_blocks: if none { 0 } else { self.cache_blocks },
             disk_blocks: description.disk_blocks,
             bands: description.bands.as_ref(),
-            conventional_zones: None,
+            conventional_zones: description.exposed.map(|zones| zones.conventional_zones),
             buffer_blocks: description.buffer_blocks,
             costs: description.costs,
             cache: &cache_params,
@@ -177,8 +177,12 @@ impl Case {
         let cache = match self.variant.entry.make(&self.variant.params, &setup) {
             Ok(cache) => cache,
             Err(error) => {
-                let wants_bands = self.variant.entry.zoning(&self.variant.params) == Zoning::Bands;
-                assert!(wants_bands && description.bands.is_none(), "{error}");
+                let lacks = match self.variant.entry.zoning(&self.variant.params) {
+                    Zoning::Bands => description.bands.is_none(),
+                    Zoning::Exposed => description.exposed.is_none(),
+                    _ => false,
+                };
+                assert!(lacks, "{error}");
                 return None;
             }
         };
@@ -235,6 +239,10 @@ impl Drive for Watched {
         assert!(now >= self.free, "a drain begins while the drive works");
         self.free = self.drive.drain(now);
         self.free
+    }
+
+    fn zoned(&mut self) -> Option<&mut dyn Zoned> {
+        self.drive.zoned()
     }
 
     fn counters(&self) -> &Counters {

@@ -16,7 +16,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use shingle_core::orders::NAMES;
-use shingle_core::params::{Kind, Param};
+use shingle_core::params::{Kind, Param, Params};
+use shingle_core::policy::Zoning;
 use shingle_core::registry::{Entry, Registry};
 use shingle_sim::experiment::{Options, Trace, plan, run_all};
 use shingle_sim::result::RunResult;
@@ -176,6 +177,9 @@ fn observed() -> String {
             for split in [true, false] {
                 let mut options = prototypes(&[entry.name], &["4000b"], &[("drive.pb", "4000b")]);
                 options.sets.extend(set.iter().cloned());
+                if entry.zoning(&Params::new(entry.params)) == Zoning::Exposed {
+                    options.drives = vec!["ha-roco".into()];
+                }
                 options.split = split;
                 options.fill_partial = !split;
                 options.sets.push(("cache.batch".into(), if split { "64" } else { "1" }.into()));

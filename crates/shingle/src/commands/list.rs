@@ -95,6 +95,7 @@ fn policies(registry: &Registry) -> Vec<Item> {
             name: entry.name.into(),
             about: match entry.zoning(&Params::new(entry.params)) {
                 Zoning::Bands => format!("{}; knows the bands", entry.about),
+                Zoning::Exposed => format!("{}; for drives that expose zones", entry.about),
                 _ => entry.about.into(),
             },
             parameters: params(entry.params),
