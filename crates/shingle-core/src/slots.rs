@@ -1,5 +1,6 @@
 //! What each slot of the cache holds and in what state: the view a policy gets.
 
+use crate::list::{Links, List};
 use crate::units::{Block, Nanos, Request, Slot, Zone};
 use crate::zones::ZoneMap;
 
@@ -162,6 +163,13 @@ impl Slots {
     #[inline]
     pub fn evictable(&self, slot: Slot) -> bool {
         may_be_named(self.records[slot.index()].block)
+    }
+
+    /// The [`Slots::evictable`] slot nearest to the tail of `list`.
+    #[must_use]
+    #[inline]
+    pub fn coldest(&self, list: &List, links: &Links) -> Option<Slot> {
+        list.from_tail(links).map(Slot).find(|&slot| self.evictable(slot))
     }
 
     /// Dirty blocks in the cache, those on their way out included.

@@ -138,8 +138,7 @@ impl Order for Arc {
         let turn = if t1 > self.p || (self.from_b2 && t1 == self.p) { ONCE } else { TWICE };
         for list in [turn, 1 - turn] {
             let list = &mut self.cached[list];
-            let coldest = list.from_tail(&self.links).map(Slot).find(|&s| slots.evictable(s));
-            if let Some(slot) = coldest {
+            if let Some(slot) = slots.coldest(list, &self.links) {
                 list.unlink(&mut self.links, slot.0);
                 return Some(slot);
             }

@@ -37,8 +37,7 @@ impl Order for Fifo {
 
     #[inline]
     fn pop(&mut self, slots: &Slots) -> Option<Slot> {
-        let slot =
-            self.list.from_tail(&self.links).map(Slot).find(|&slot| slots.evictable(slot))?;
+        let slot = slots.coldest(&self.list, &self.links)?;
         self.list.unlink(&mut self.links, slot.0);
         Some(slot)
     }

@@ -81,11 +81,6 @@ impl Lirs {
             }
         }
     }
-
-    /// The first of `list` that may leave.
-    fn coldest_of(&self, list: List, slots: &Slots) -> Option<Slot> {
-        list.from_tail(&self.in_roles).map(Slot).find(|&slot| slots.evictable(slot))
-    }
 }
 
 impl Order for Lirs {
@@ -180,11 +175,11 @@ impl Order for Lirs {
     /// A HIR slot keeps its place in the stack until it really leaves.
     #[inline]
     fn pop(&mut self, slots: &Slots) -> Option<Slot> {
-        if let Some(slot) = self.coldest_of(self.queue, slots) {
+        if let Some(slot) = slots.coldest(&self.queue, &self.in_roles) {
             self.queue.unlink(&mut self.in_roles, slot.0);
             return Some(slot);
         }
-        let slot = self.coldest_of(self.lirs, slots)?;
+        let slot = slots.coldest(&self.lirs, &self.in_roles)?;
         self.lirs.unlink(&mut self.in_roles, slot.0);
         self.stack.unlink(&mut self.in_stack, slot.0);
         self.states[slot.index()] = LIR;

@@ -113,8 +113,7 @@ impl Order for TwoQ {
         let TwoQ { links, a1in, am, kin, .. } = self;
         let turns = if a1in.len() > *kin { [a1in, am] } else { [am, a1in] };
         for list in turns {
-            let coldest = list.from_tail(links).map(Slot).find(|&slot| slots.evictable(slot));
-            if let Some(slot) = coldest {
+            if let Some(slot) = slots.coldest(list, links) {
                 list.unlink(links, slot.0);
                 return Some(slot);
             }

@@ -50,11 +50,6 @@ impl WTinyLfu {
             self.put(Slot(slot), PROBATION);
         }
     }
-
-    fn coldest_of(&self, list: usize, slots: &Slots) -> Option<Slot> {
-        let mut from_tail = self.lists[list].from_tail(&self.links).map(Slot);
-        from_tail.find(|&slot| slots.evictable(slot))
-    }
 }
 
 impl Order for WTinyLfu {
@@ -127,9 +122,10 @@ impl Order for WTinyLfu {
 
     #[inline]
     fn pop(&mut self, slots: &Slots) -> Option<Slot> {
-        let victim =
-            self.coldest_of(PROBATION, slots).or_else(|| self.coldest_of(PROTECTED, slots));
-        let candidate = self.coldest_of(WINDOW, slots);
+        let victim = slots
+            .coldest(&self.lists[PROBATION], &self.links)
+            .or_else(|| slots.coldest(&self.lists[PROTECTED], &self.links));
+        let candidate = slots.coldest(&self.lists[WINDOW], &self.links);
         let slot = match (candidate, victim) {
             (Some(candidate), Some(victim)) => {
                 let uses = |slot| self.sketch.estimate(slots.block(slot));

@@ -75,8 +75,7 @@ impl Policy for LruBand {
     fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
         while out.len() < want {
             let slots = out.slots();
-            let coldest = self.lru.from_tail(&self.order).map(Slot).find(|&s| slots.evictable(s));
-            let Some(slot) = coldest else { return };
+            let Some(slot) = slots.coldest(&self.lru, &self.order) else { return };
             if slots.dirty(slot) {
                 self.evict_band(slot, out);
             } else {
