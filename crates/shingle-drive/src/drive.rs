@@ -34,6 +34,8 @@ pub struct Served {
     pub transfer: Nanos,
     /// Waiting for cleaning that had to be done first.
     pub clean: Nanos,
+    /// Waiting for I/O served before, in a drive with queues of its own ([`Drive::queues`]).
+    pub wait: Nanos,
 }
 
 /// What a drive has done so far. Blocks and bytes of the host's own data unless said otherwise.
@@ -136,8 +138,9 @@ pub struct Description {
     /// A block takes the same time wherever it lies and whatever came before, so that an executor
     /// may serve several that are not neighbours as one I/O.
     pub uniform: bool,
-    /// How many I/Os the drive can work at side by side. A `Drive` is one server: an executor that
-    /// wants more in open loop runs that many servers of the same speed. 1 for every disk.
+    /// How many I/Os the drive can work at side by side. 1 for every disk. A `Drive` is one server:
+    /// an executor that wants more in open loop runs that many servers of the same speed, unless the
+    /// drive queues by itself ([`Drive::queues`]).
     pub channels: u32,
 }
 
@@ -157,7 +160,8 @@ pub struct Exposed {
 /// Serves one I/O at a time, in virtual time, and tells how long it took and why.
 ///
 /// The caller guarantees that `now` never goes back and is not before the last completion (of a drive
-/// with several channels: of as many I/Os before it), that I/O lies within the drive, and that `data` is empty or has a stamp for each block.
+/// with several channels: of as many I/Os before it; neither of a drive with queues of its own), that
+/// I/O lies within the drive, and that `data` is empty or has a stamp for each block.
 /// An implementer is deterministic: no clock, no randomness but a seed it was made with.
 pub trait Drive: Send {
     /// Serves `io`, starting at `now`. Checking runs pass `data`: the stamps to write, or room for
@@ -189,6 +193,13 @@ pub trait Drive: Send {
     /// The zones, of a drive that exposes them ([`Description::exposed`]).
     fn zoned(&mut self) -> Option<&mut dyn Zoned> {
         None
+    }
+
+    /// Whether I/O waits within the drive for those parts of it that it needs. In open loop an
+    /// executor then hands over each I/O when it is ready, whatever is under way, and `now` may go
+    /// back; what the I/O waited for is [`Served::wait`].
+    fn queues(&self) -> bool {
+        false
     }
 
     /// What the drive has done so far.

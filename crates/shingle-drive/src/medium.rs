@@ -136,7 +136,7 @@ fn transfer(disk: &mut dyn Drive, served: &mut Served, op: Op, block: u64, count
         seek: served.seek + part.seek,
         rotation: served.rotation + part.rotation,
         transfer: served.transfer + part.transfer,
-        clean: served.clean,
+        ..*served
     };
 }
 
