@@ -5,7 +5,7 @@
 
 use shingle_core::units::{Block, Nanos, Op};
 use shingle_drive::drive::Io;
-use shingle_drive::registry::{Buffer, Settings, Timing, make};
+use shingle_drive::registry::{Buffer, Settings, Timing, make, make_ssd};
 use shingle_drive::rng::Rng;
 use std::time::Instant;
 
@@ -25,7 +25,7 @@ const fn case(name: &'static str, drive: &'static str, timing: Timing) -> Case {
 }
 
 /// The middle range has the footprint of the cloudPhysics trace that the known answers use.
-static CASES: [Case; 9] = [
+static CASES: [Case; 12] = [
     case("writes, 1 GB", "sac-emulator", Timing::Cost),
     Case { reads_of_ten: 4, ..case("4 reads in 10, 1 GB", "sac-emulator", Timing::Cost) },
     Case {
@@ -39,14 +39,18 @@ static CASES: [Case; 9] = [
     Case { reads_of_ten: 10, ..case("reads, 1 GB", "st8000as0002", Timing::Mechanics) },
     Case { count: 64, ..case("writes of 256 KiB, 1 GB", "st8000as0002", Timing::Mechanics) },
     case("writes, 1 GB", "cmr5900", Timing::Mechanics),
+    case("writes, 1 GB", "ssd-slc", Timing::Cost),
+    Case { range: 891_289, ..case("writes, all of it", "ssd-slc", Timing::Cost) },
+    Case { reads_of_ten: 10, ..case("reads, 1 GB", "ssd-slc", Timing::Cost) },
 ];
 
 /// Seconds for `ios` I/O.
 fn run(case: &Case, ios: u64) -> f64 {
-    let conventional = case.drive.starts_with("cmr");
-    let buffer = if conventional { Buffer::Real } else { Buffer::Bytes(case.buffer * 4096) };
+    let plain = case.drive.starts_with("cmr") || case.drive.starts_with("ssd");
+    let buffer = if plain { Buffer::Real } else { Buffer::Bytes(case.buffer * 4096) };
     let settings = Settings { timing: Some(case.timing), buffer, ..Settings::default() };
-    let mut drive = make(case.drive, &settings).expect("a drive of the registry");
+    let made = make(case.drive, &settings).or_else(|_| make_ssd(case.drive, &settings));
+    let mut drive = made.expect("a drive of the registry");
     let mut rng = Rng::new(1);
     let mut now = Nanos::ZERO;
     let start = Instant::now();

@@ -17,6 +17,7 @@
 //! | `medium.rs` | what carries an emulated disk: costs, or a conventional disk |
 //! | `contents.rs` | stamps of checking runs: what lies where |
 //! | `ssd.rs`, `conventional.rs`, `emulator.rs`, `drive_managed/` | the drives |
+//! | `flash/` | NAND flash, and an SSD made of it |
 //! | `load.rs`, `experiments/` | random I/O on bare drives; the papers' experiments with it |
 //! | `measure/` | what hosts plan with, measured and put into the sheets |
 //! | `anchors.rs` | published measurements against the models |
@@ -30,6 +31,7 @@ mod drive_managed;
 mod emulator;
 mod error;
 pub mod experiments;
+mod flash;
 mod load;
 pub mod measure;
 mod mech;

@@ -5,6 +5,7 @@ use crate::drive::Drive;
 use crate::drive_managed::DriveManaged;
 use crate::emulator::{Emulator, Rewrite};
 pub use crate::error::DriveError;
+use crate::flash::FlashSsd;
 use crate::settings::Recipe;
 pub use crate::settings::{Buffer, Settings, Timing};
 use crate::sheet::Sheet;
@@ -77,8 +78,10 @@ static DRIVES: &[DriveEntry] = &[
     entry!("cmr7200", false, Conventional::make, "a conventional 500 GB disk of 7200 rpm"),
 ];
 
-static SSDS: &[DriveEntry] =
-    &[entry!("pcie-ssd", false, Ssd::make, "a PCIe SSD, 28 us for each 4 KiB (SAC)")];
+static SSDS: &[DriveEntry] = &[
+    entry!("pcie-ssd", false, Ssd::make, "a PCIe SSD, 28 us for each 4 KiB (SAC)"),
+    entry!("ssd-slc", false, FlashSsd::make, "4 GB of SLC flash that collects garbage (ROCO)"),
+];
 
 /// All drives.
 #[must_use]

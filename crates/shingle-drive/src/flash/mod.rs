@@ -1,0 +1,15 @@
+//! NAND flash, and an SSD made of it.
+//!
+//! | file | what |
+//! |---|---|
+//! | `nand.rs` | pages and erase blocks, and the rules of NAND: state without time |
+//! | `timing.rs` | how long operations take, and when each unit works |
+//! | `ftl.rs` | where each logical page lies; garbage collection |
+//! | `ssd.rs` | the drive |
+
+mod ftl;
+mod nand;
+mod ssd;
+mod timing;
+
+pub(crate) use ssd::FlashSsd;
