@@ -30,6 +30,8 @@ pub(crate) struct Device {
     free: Vec<Nanos>,
     /// When each was done with I/O, background work apart.
     done: Vec<Nanos>,
+    /// The drive has queues of its own, and gets I/O whether it is free or not.
+    queues: bool,
     busy: Nanos,
     responses: Responses,
     /// How long I/O waited for the end of background steps that had begun in idle time.
@@ -41,6 +43,7 @@ impl Device {
     pub(crate) fn new(drive: Box<dyn Drive>, parallel: bool) -> Device {
         let servers = if parallel { drive.description().channels.max(1) } else { 1 };
         Device {
+            queues: parallel && drive.queues(),
             drive,
             free: vec![Nanos::ZERO; servers as usize],
             done: vec![Nanos::ZERO; servers as usize],
@@ -54,6 +57,9 @@ impl Device {
     /// came, which is before the end of the background step it may have to wait for.
     #[inline]
     pub(crate) fn serve(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> (Nanos, Served) {
+        if self.queues {
+            return self.hand_over(ready, io, data);
+        }
         self.turn(ready, |drive, start| drive.serve(start, io, data))
     }
 
@@ -90,6 +96,16 @@ impl Device {
     /// how the drive is then. Only of a drive with one server.
     pub(crate) fn catch_up(&mut self, now: Nanos) {
         self.idle_until(0, now);
+    }
+
+    /// Serves `io` by a drive that has the queues itself.
+    fn hand_over(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> (Nanos, Served) {
+        let served = self.drive.serve(ready, io, data);
+        let turn = ready + served.wait;
+        self.free[0] = self.free[0].max(served.done);
+        self.busy += served.done.since(turn);
+        self.responses.record(served.done.since(ready));
+        (turn, served)
     }
 
     #[inline]
@@ -160,6 +176,7 @@ impl Device {
     pub(crate) fn copy(&self) -> Device {
         Device {
             drive: self.drive.copy(),
+            queues: self.queues,
             free: self.free.clone(),
             done: self.done.clone(),
             responses: self.responses,

@@ -142,7 +142,7 @@ pub struct Counts {
     /// Host-side read-modify-writes of zones.
     pub host_rmw: HostRmw,
     /// The cache device.
-    pub ssd: Traffic,
+    pub ssd: Ssd,
     /// The disk.
     pub drive_io: DriveIo,
     /// The disk's persistent buffer.
@@ -153,6 +153,8 @@ pub struct Counts {
     pub wa_drive: Option<f64>,
     /// All bytes written to the medium ÷ bytes the host wrote (in whole blocks).
     pub wa_host: Option<f64>,
+    /// Flash pages programmed ÷ pages the cache wrote; null without a model of the flash.
+    pub wa_flash: Option<f64>,
     /// Virtual time.
     pub seconds: Seconds,
 }
@@ -193,12 +195,19 @@ pub struct Evictions {
     pub dirty_blocks: u64,
 }
 
-/// Blocks moved.
+/// The cache device. The flash within it counts only where it is modelled.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct Traffic {
+pub struct Ssd {
+    /// Blocks the cache read.
     pub read_blocks: u64,
+    /// Blocks the cache wrote.
     pub written_blocks: u64,
+    /// Flash pages programmed, for the cache and by garbage collection.
+    pub programmed_blocks: u64,
+    /// Of these, those that garbage collection copied.
+    pub copied_blocks: u64,
+    /// Flash blocks erased.
+    pub erases: u64,
 }
 
 /// What the disk was asked and what it did inside.
@@ -404,6 +413,9 @@ impl Counts {
     pub fn between(before: &Snapshot, after: &Snapshot) -> Counts {
         let (h0, h) = (&before.host, &after.host);
         let (d0, d) = (&before.disk, &after.disk);
+        let (s0, s) = (&before.ssd, &after.ssd);
+        let cached = s.written_blocks - s0.written_blocks;
+        let programmed = s.pages_programmed - s0.pages_programmed;
         let span = |from: Nanos, to: Nanos| to.since(from).as_secs_f64();
         let accesses = h.read_blocks + h.write_blocks - h0.read_blocks - h0.write_blocks;
         let hits = (h.read_hits - h0.read_hits, h.write_hits - h0.write_hits);
@@ -448,9 +460,12 @@ impl Counts {
                 read_blocks: h.host_rmw_read_blocks - h0.host_rmw_read_blocks,
                 written_blocks: h.host_rmw_written_blocks - h0.host_rmw_written_blocks,
             },
-            ssd: Traffic {
-                read_blocks: after.ssd.read_blocks - before.ssd.read_blocks,
-                written_blocks: after.ssd.written_blocks - before.ssd.written_blocks,
+            ssd: Ssd {
+                read_blocks: s.read_blocks - s0.read_blocks,
+                written_blocks: cached,
+                programmed_blocks: programmed,
+                copied_blocks: s.pages_copied - s0.pages_copied,
+                erases: s.flash_blocks_erased - s0.flash_blocks_erased,
             },
             drive_io: DriveIo {
                 read_blocks: d.read_blocks - d0.read_blocks,
@@ -478,6 +493,7 @@ impl Counts {
             wa_band: ratio(band_bytes, evicted * BLOCK_BYTES),
             wa_drive: ratio(medium_bytes, received),
             wa_host: ratio(medium_bytes, (h.write_blocks - h0.write_blocks) * BLOCK_BYTES),
+            wa_flash: ratio(programmed, cached).filter(|_| programmed > 0),
             seconds: Seconds {
                 total: causes.iter().copied().sum::<Nanos>().as_secs_f64(),
                 by_call: ByCall {

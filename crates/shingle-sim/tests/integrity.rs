@@ -1,4 +1,4 @@
-//! Every policy over every drive, made tiny, under random requests: each read returns the last
+//! Every policy over every drive and on every SSD, made tiny, under random requests: each read returns the last
 //! write, the accounts add up after each request, and a drain leaves nothing behind.
 //!
 //! Policies and drives come from their registries, so newcomers are tested without a change here.
@@ -14,7 +14,9 @@ use shingle_core::policy::Zoning;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Registry, Setup};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 use shingle_drive::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp, Zoned};
-use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, drives, entry, make, make_ssd};
+use shingle_drive::registry::{
+    Buffer, Overrides, Settings, Timing, drives, entry, make, make_ssd, ssds,
+};
 use shingle_drive::rng::Rng;
 use shingle_sim::counters::Snapshot;
 use shingle_sim::result::Counts;
@@ -43,6 +45,16 @@ const TINY: [(&str, u64); 19] = [
     ("band_step_bytes", BLOCK_BYTES),
     ("band_classes", 3),
     ("bands_per_class", 5),
+];
+
+/// Parameters that make an SSD tiny, where it has them: room for at least 50 slots, and garbage to
+/// collect soon.
+const TINY_SSD: [(&str, u64); 5] = [
+    ("capacity_bytes", 64 * BLOCK_BYTES),
+    ("units", 2),
+    ("blocks_per_unit", 8),
+    ("pages_per_block", 4),
+    ("over_provisioning_percent", 20),
 ];
 
 /// In what a tiny drive differs from the plain one.
@@ -104,15 +116,26 @@ fn combinations(entry: &Entry) -> Vec<Variant> {
     all.into_iter().map(|params| Variant { entry: *entry, params }).collect()
 }
 
+/// The values of `tiny` that the drive called `name` has.
+fn overrides(name: &str, tiny: &[(&str, u64)]) -> Overrides {
+    let known = entry(name).expect("a name of the registry").parameters();
+    let has = |name: &str| known.iter().any(|parameter| parameter.name == name);
+    let set = tiny.iter().filter(|(name, _)| has(name));
+    set.fold(Overrides::new(), |set, (name, value)| set.with(name, &value.to_string()))
+}
+
+/// The SSD called `name`, made tiny.
+fn tiny_ssd(name: &str) -> Box<dyn Drive> {
+    let overrides = overrides(name, &TINY_SSD);
+    make_ssd(name, &Settings { overrides, ..Settings::default() }).expect("a tiny SSD")
+}
+
 /// The drive called `name`, made tiny; `None` if the variation is none of this drive.
 fn tiny(name: &str, variation: Variation) -> Option<Box<dyn Drive>> {
     let entry = entry(name).expect("a name of the registry");
     let known = entry.parameters();
     let has = |name: &str| known.iter().any(|parameter| parameter.name == name);
-    let mut settings = Settings { overrides: Overrides::new(), ..Settings::default() };
-    for (name, value) in TINY.iter().filter(|(name, _)| has(name)) {
-        settings.overrides.set(name, &value.to_string());
-    }
+    let mut settings = Settings { overrides: overrides(name, &TINY), ..Settings::default() };
     let limits = |extents| Buffer::Limits { log_bytes: 24 * BLOCK_BYTES, extents };
     if entry.shingled {
         settings.buffer =
@@ -149,10 +172,15 @@ fn kinds() -> Vec<(&'static str, Variation)> {
     all.filter(|&(name, variation)| tiny(name, variation).is_some()).collect()
 }
 
+fn ssd_names() -> Vec<&'static str> {
+    ssds().iter().map(|entry| entry.name).collect()
+}
+
 /// A cache over something, by numbers that any source of randomness can give.
 #[derive(Clone, Debug)]
 struct Case {
     variant: Variant,
+    ssd: &'static str,
     cache_blocks: u32,
     batch: u32,
     rules: Rules,
@@ -186,11 +214,7 @@ impl Case {
                 return None;
             }
         };
-        let ssd = Settings {
-            overrides: Overrides::new().with("capacity_bytes", &(64 * BLOCK_BYTES).to_string()),
-            ..Settings::default()
-        };
-        let ssd = make_ssd("pcie-ssd", &ssd).expect("a tiny SSD");
+        let ssd = tiny_ssd(self.ssd);
         Some(System::new(cache, ssd, Box::new(Watched::new(disk)), self.rules, checked))
     }
 }
@@ -429,7 +453,7 @@ impl Run {
         assert_eq!(stale, None);
         assert_eq!(reads, host.read_blocks + host.fills, "each block read is checked");
 
-        let ssd_time = ssd.read_time + ssd.write_time;
+        let ssd_time = ssd.read_time + ssd.write_time + ssd.clean_time;
         assert_eq!(host.ssd_read_time + host.ssd_write_time, ssd_time, "SSD time");
         if self.bare {
             self.accounts_of_disk(&host, &disk, ssd_time);
@@ -510,6 +534,13 @@ fn ratios_are_null_or_right(counts: &Counts) {
     );
     assert_eq!(counts.wa_drive, ratio(medium, io.written_blocks * BLOCK_BYTES));
     assert_eq!(counts.wa_host.is_none(), counts.wa_host.is_none_or(f64::is_nan));
+    let ssd = &counts.ssd;
+    if ssd.programmed_blocks == 0 {
+        assert_eq!((counts.wa_flash, ssd.copied_blocks, ssd.erases), (None, 0, 0));
+    } else {
+        assert_eq!(ssd.programmed_blocks, ssd.written_blocks + ssd.copied_blocks);
+        assert_eq!(counts.wa_flash, ratio(ssd.programmed_blocks, ssd.written_blocks));
+    }
     if let Some(hits) = counts.hits.ratio {
         assert!((0.0..=1.0).contains(&hits));
     }
@@ -639,12 +670,13 @@ proptest! {
     fn each_read_returns_the_last_write(
         variant in prop::sample::select(variants()),
         kind in prop::sample::select(kinds()),
+        ssd in prop::sample::select(ssd_names()),
         cache_blocks in 3u32..50,
         batch in 1u32..8,
         rules in rules(),
         draws in draws(),
     ) {
-        try_case(&Case { variant, cache_blocks, batch, rules }, kind, &draws);
+        try_case(&Case { variant, ssd, cache_blocks, batch, rules }, kind, &draws);
     }
 }
 
@@ -652,19 +684,21 @@ proptest! {
 fn every_policy_over_every_drive_under_every_rule() {
     let mut rng = Rng::new(7);
     let mut happened = [Nanos::ZERO; 3];
-    let mut counted = [0; 8];
+    let mut counted = [0; 10];
+    let ssds = ssd_names();
     for variant in variants() {
         for kind in kinds() {
             for rules in every_rule() {
                 // Few slots are where the rare ways are taken.
                 let cache_blocks = [3, 4, 7, 16, 40][usize::try_from(rng.below(5)).expect("small")];
                 let batch = [1, 1, 2, 64][usize::try_from(rng.below(4)).expect("small")];
-                let case = Case { variant: variant.clone(), cache_blocks, batch, rules };
+                let ssd = ssds[usize::try_from(rng.below(ssds.len() as u64)).expect("few")];
+                let case = Case { variant: variant.clone(), ssd, cache_blocks, batch, rules };
                 let draws: Vec<Draw> = (0..60).map(|_| drawn(&mut rng)).collect();
                 let told = format!("{case:?} over {} {:?}: {draws:?}", kind.0, kind.1);
                 let tried = std::panic::catch_unwind(|| try_case(&case, kind, &draws));
                 let Ok(tried) = tried else { panic!("{told}") };
-                let Snapshot { host, disk, .. } = tried.unwrap_or_default();
+                let Snapshot { host, ssd, disk } = tried.unwrap_or_default();
                 let times = [disk.clean_time, disk.idle_clean_time, disk.log_time];
                 happened.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
                 let counts = [
@@ -676,6 +710,8 @@ fn every_policy_over_every_drive_under_every_rule() {
                     host.evicted_dirty,
                     disk.rmw,
                     disk.rmw_free,
+                    ssd.pages_copied,
+                    ssd.flash_blocks_erased,
                 ];
                 counted.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
             }
@@ -759,6 +795,7 @@ fn a_cache_over_a_cache_is_a_cache_over_a_drive() {
             let requests = requests(&draws, disk.description().disk_blocks);
             let case = |variant: &Variant, cache_blocks, rules| Case {
                 variant: variant.clone(),
+                ssd: "ssd-slc",
                 cache_blocks,
                 batch: 1,
                 rules,
