@@ -12,7 +12,8 @@
 //! | `settings.rs` | what a user may ask of a drive, and what its maker gets |
 //! | `sheet.rs`, `data/` | parameter sheets and overrides |
 //! | `mech.rs` | arm, platter and read-ahead of every disk with mechanics |
-//! | `ring.rs`, `runs.rs` | the log of a buffer; where bands and tracks lie |
+//! | `map.rs`, `ring.rs` | what the slots of a log hold; the log of a buffer |
+//! | `runs.rs` | where bands and tracks lie |
 //! | `cost.rs` | the papers' costs, beside the mechanics |
 //! | `medium.rs` | what carries an emulated disk: costs, or a conventional disk |
 //! | `contents.rs` | stamps of checking runs: what lies where |
@@ -33,6 +34,7 @@ mod error;
 pub mod experiments;
 mod flash;
 mod load;
+mod map;
 pub mod measure;
 mod mech;
 mod medium;
