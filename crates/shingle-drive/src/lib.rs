@@ -11,7 +11,7 @@
 //! | `registry.rs` | names, `make` |
 //! | `settings.rs` | what a user may ask of a drive, and what its maker gets |
 //! | `sheet.rs`, `data/` | parameter sheets and overrides |
-//! | `mech.rs` | arm, platter and read-ahead of every disk with mechanics |
+//! | `mech.rs`, `seek.rs` | arm, platter and read-ahead of every disk with mechanics |
 //! | `map.rs`, `ring.rs` | what the slots of a log hold; the log of a buffer |
 //! | `runs.rs` | where bands and tracks lie |
 //! | `cost.rs` | the papers' costs, beside the mechanics |
@@ -42,6 +42,7 @@ pub mod registry;
 mod ring;
 pub mod rng;
 mod runs;
+mod seek;
 mod settings;
 mod sheet;
 mod ssd;

@@ -3,13 +3,14 @@
 //! The platter never stops: its angle is the virtual time modulo the time of a rotation. Tracks are
 //! numbered over the whole disk from the outside in, heads folded in, so that a head switch is a
 //! seek over one track; each track starts later than the one before it by the time that takes
-//! (skew). The taper is a list of rate zones, each with one track size. What is not modelled: seek
-//! direction, defects, the distance of heads on one cylinder.
+//! (skew). Seek times are those of `seek.rs`. The taper is a list of rate zones, each with one track
+//! size. What is not modelled: seek direction, defects, the distance of heads on one cylinder.
 //!
 //! Places are blocks of the medium, not of the host: a drive may lay its buffer before them.
 
 use crate::drive::Served;
 use crate::runs::Runs;
+use crate::seek::SeekValues;
 use serde::Deserialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 
@@ -22,12 +23,8 @@ pub(crate) struct MechValues {
     pub(crate) track_id_bytes: u64,
     pub(crate) rate_zones: u64,
     pub(crate) zone_tracks: u64,
-    seek_base_ms: f64,
-    seek_sqrt_ms: f64,
-    seek_linear_ms: f64,
-    seek_short_base_ms: f64,
-    seek_short_sqrt_ms: f64,
-    seek_short_tracks: u64,
+    #[serde(flatten)]
+    seek: SeekValues,
     head_switch_us: u64,
     write_settle_us: u64,
     command_us: u64,
@@ -52,6 +49,9 @@ impl MechValues {
 
 /// Bits behind the point of times of a block.
 const FRACTION: u32 = 16;
+
+/// Seeks below this many tracks have a table entry each; longer ones lie between entries.
+const NEAR: u64 = 4096;
 
 /// What a track of a rate zone needs beside [`Runs`].
 #[derive(Clone, Copy, Debug)]
@@ -109,10 +109,10 @@ impl Mech {
         let tracks = Runs::new(&values.tracks(reserved), blocks);
         let rotation = (60_000_000_000 + values.rpm / 2) / values.rpm;
         let seeks = tracks.units();
-        let near: Vec<u64> = (0..NEAR).map(|distance| values.seek(distance, seeks)).collect();
+        let seek = |distance| values.seek.time(distance, seeks, values.head_switch_us);
         let far_shift = (seeks / NEAR).next_power_of_two().trailing_zeros();
-        let far = (0..=(seeks >> far_shift) + 1).map(|at| values.seek(at << far_shift, seeks));
-        let switch = (values.head_switch_us * 1000).max(near[1]);
+        let far = (0..=(seeks >> far_shift) + 1).map(|at| seek(at << far_shift));
+        let switch = values.seek.next_track(seeks, values.head_switch_us);
         let rates = tracks.all().iter().map(|run| {
             let skew = (switch * run.unit_blocks).div_ceil(rotation);
             let block = (rotation << FRACTION) / run.unit_blocks;
@@ -122,7 +122,7 @@ impl Mech {
             rates: rates.collect(),
             tracks,
             rotation,
-            near,
+            near: (0..NEAR).map(seek).collect(),
             far: far.collect(),
             far_shift,
             settle: values.write_settle_us * 1000,
@@ -204,6 +204,12 @@ impl Mech {
         self.next_segment = (self.next_segment + 1) % self.segments.len();
         self.segments[self.next_segment] = Segment { from: place, to: end };
         self.read_on(end, served.done);
+    }
+
+    /// Reads from the medium for the drive's own use: nothing is kept in memory for the host.
+    pub(crate) fn collect(&mut self, served: &mut Served, place: u64, count: u64) {
+        self.stop_ahead(served.done);
+        self.access(served, place, count, false);
     }
 
     /// Writes to the medium.
@@ -318,28 +324,6 @@ impl Mech {
     }
 }
 
-/// Seeks below this many tracks have a table entry each; longer ones lie between entries.
-const NEAR: u64 = 4096;
-
-impl MechValues {
-    /// The seek curve, in nanoseconds: `base + sqrt·√x + linear·x` with `x` the part of all tracks,
-    /// or, below `short` tracks, another square root if that is less.
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    fn seek(&self, distance: u64, tracks: u64) -> u64 {
-        if distance == 0 {
-            return 0;
-        }
-        let x = distance as f64 / tracks as f64;
-        let mut ms = self.seek_base_ms + self.seek_sqrt_ms * x.sqrt() + self.seek_linear_ms * x;
-        if distance < self.seek_short_tracks {
-            let short = (distance as f64 / self.seek_short_tracks as f64).sqrt();
-            ms = ms.min(self.seek_short_base_ms + self.seek_short_sqrt_ms * short);
-        }
-        // Additions, products and square roots round alike on every machine.
-        (ms * 1e6).round().max(0.0) as u64
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -353,12 +337,14 @@ mod tests {
             track_id_bytes: 4 * BLOCK_BYTES,
             rate_zones: 3,
             zone_tracks: 10,
-            seek_base_ms: 1.0,
-            seek_sqrt_ms: 0.0,
-            seek_linear_ms: 0.0,
-            seek_short_base_ms: 0.0,
-            seek_short_sqrt_ms: 0.0,
-            seek_short_tracks: 0,
+            seek: SeekValues::Curve {
+                seek_base_ms: 1.0,
+                seek_sqrt_ms: 0.0,
+                seek_linear_ms: 0.0,
+                seek_short_base_ms: 0.0,
+                seek_short_sqrt_ms: 0.0,
+                seek_short_tracks: 0,
+            },
             head_switch_us: 1000,
             write_settle_us: 500,
             command_us: 100,

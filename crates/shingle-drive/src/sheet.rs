@@ -2,7 +2,7 @@
 //!
 //! A sheet is a TOML file of tables, one a parameter: `value`, `unit`, `about`, `source`, and the
 //! range that `min` and `max` allow an override. The kind of `value` (whole number, decimal number,
-//! switch) is the kind an override must have.
+//! switch, points of a curve) is the kind an override must have.
 
 use crate::error::DriveError;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -10,7 +10,7 @@ use shingle_core::params::nearest;
 use std::fmt;
 
 /// A parameter's value.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
     /// On or off.
@@ -19,6 +19,8 @@ pub enum Value {
     Count(u64),
     /// A decimal number: coefficients of fits, made integers when the drive is made.
     Decimal(f64),
+    /// Points of a curve, at least two of them and from left to right: `1:0.5,8:3.7`.
+    Points(Vec<(u64, f64)>),
 }
 
 impl fmt::Display for Value {
@@ -27,6 +29,9 @@ impl fmt::Display for Value {
             Value::Switch(on) => f.write_str(if *on { "on" } else { "off" }),
             Value::Count(count) => write!(f, "{count}"),
             Value::Decimal(number) => write!(f, "{number}"),
+            Value::Points(points) => points.iter().enumerate().try_for_each(|(at, (x, y))| {
+                write!(f, "{}{x}:{y}", if at == 0 { "" } else { "," })
+            }),
         }
     }
 }
@@ -35,10 +40,18 @@ impl From<Value> for toml::Value {
     fn from(value: Value) -> toml::Value {
         match value {
             Value::Switch(on) => toml::Value::Boolean(on),
-            Value::Count(count) => toml::Value::Integer(i64::try_from(count).unwrap_or(i64::MAX)),
+            Value::Count(count) => integer(count),
             Value::Decimal(number) => toml::Value::Float(number),
+            Value::Points(points) => {
+                let point = |(x, y)| toml::Value::Array(vec![integer(x), toml::Value::Float(y)]);
+                toml::Value::Array(points.into_iter().map(point).collect())
+            }
         }
     }
+}
+
+fn integer(count: u64) -> toml::Value {
+    toml::Value::Integer(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 /// One parameter of a drive.
@@ -147,7 +160,7 @@ impl Sheet {
     /// program, and overrides keep the type.
     pub(crate) fn values<T: DeserializeOwned>(&self) -> T {
         let table: toml::Table =
-            self.parameters.iter().map(|p| (p.name.clone(), p.value.into())).collect();
+            self.parameters.iter().map(|p| (p.name.clone(), p.value.clone().into())).collect();
         table.try_into().expect("a sheet has what its drive needs")
     }
 }
@@ -165,14 +178,20 @@ impl Parameter {
             Value::Decimal(_) => {
                 Value::Decimal(plain.parse().ok().filter(|v: &f64| v.is_finite())?)
             }
+            Value::Points(_) => Value::Points(points(&plain)?),
         };
         #[allow(clippy::cast_precision_loss)] // a border is nowhere near 2^53
-        let number = match value {
-            Value::Switch(_) => return Some(value),
-            Value::Count(count) => count as f64,
-            Value::Decimal(number) => number,
+        let allowed = match &value {
+            Value::Switch(_) => true,
+            Value::Count(count) => self.allows(*count as f64),
+            Value::Decimal(number) => self.allows(*number),
+            Value::Points(points) => points.iter().all(|point| self.allows(point.1)),
         };
-        (self.range.0 <= number && number <= self.range.1).then_some(value)
+        allowed.then_some(value)
+    }
+
+    fn allows(&self, number: f64) -> bool {
+        self.range.0 <= number && number <= self.range.1
     }
 
     fn wrong(&self, prefix: &str, text: &str) -> DriveError {
@@ -180,9 +199,12 @@ impl Parameter {
             Value::Switch(_) => "`on` or `off`".to_owned(),
             Value::Count(_) => format!("a whole number{}", self.allowed()),
             Value::Decimal(_) => format!("a number{}", self.allowed()),
+            Value::Points(_) => {
+                format!("two or more points X:Y,… from left to right, Y{}", self.allowed())
+            }
         };
         let unit = if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
-        let (name, value) = (&self.name, self.value);
+        let (name, value) = (&self.name, &self.value);
         DriveError::BadValue(format!(
             "{prefix}.{name} is {kind}{unit}, not `{text}`; for example {prefix}.{name}={value}"
         ))
@@ -193,6 +215,40 @@ impl Parameter {
             (min, max) if max.is_finite() => format!(" from {min} to {max}"),
             (min, _) if min > 0.0 => format!(" of at least {min}"),
             _ => String::new(),
+        }
+    }
+}
+
+/// Points of a curve, from left to right.
+fn points(text: &str) -> Option<Vec<(u64, f64)>> {
+    let point = |text: &str| {
+        let (x, y) = text.split_once(':')?;
+        Some((x.trim().parse().ok()?, y.trim().parse().ok()?))
+    };
+    let points: Vec<(u64, f64)> = text.split(',').map(point).collect::<Option<_>>()?;
+    let rising = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    (points.len() >= 2 && rising).then_some(points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_of_a_curve_are_read_as_they_are_written() {
+        let text = "[seek]\nvalue = [[1, 0.5], [8, 3]]\nunit = \"ms\"\nabout = \"a\"\nsource = \"b\"\nmax = 9\n";
+        let mut sheet = Sheet::parse(text);
+        let value = sheet.parameters[0].value.clone();
+        assert_eq!(
+            (value.to_string().as_str(), &value),
+            ("1:0.5,8:3", &Value::Points(vec![(1, 0.5), (8, 3.0)]))
+        );
+        sheet.apply("drive", &Overrides::new().with("seek", "2:1, 3:4.5")).expect("points");
+        assert_eq!(sheet.parameters[0].value, Value::Points(vec![(2, 1.0), (3, 4.5)]));
+        for wrong in ["7", "1:2", "3:1,2:1", "1:1,2:10", "1:1,2:NaN", "1;1,2;2"] {
+            let error = sheet.apply("drive", &Overrides::new().with("seek", wrong));
+            let error = error.expect_err(wrong).to_string();
+            assert!(error.starts_with("drive.seek is two or more points X:Y,"), "{error}");
         }
     }
 }
