@@ -6,6 +6,7 @@
 use crate::drive::{Io, Stamp};
 use shingle_core::units::Op;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Stamps at their native places and in slots of the buffer.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +66,23 @@ impl Contents {
         if self.on {
             let stamp = self.slots.remove(&slot).unwrap_or(0);
             self.native.insert(block, stamp);
+        }
+    }
+
+    /// Garbage collection: the stamp goes from one slot to another.
+    pub(crate) fn move_slot(&mut self, from: u32, to: u32) {
+        if self.on {
+            let stamp = self.slots.remove(&from).unwrap_or(0);
+            self.slots.insert(to, stamp);
+        }
+    }
+
+    /// What was written to these native places is gone, or has been replaced by made-up data.
+    pub(crate) fn drop_native(&mut self, blocks: Range<u64>) {
+        if self.on {
+            for block in blocks {
+                self.native.remove(&block);
+            }
         }
     }
 }

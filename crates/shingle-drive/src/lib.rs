@@ -17,7 +17,7 @@
 //! | `cost.rs` | the papers' costs, beside the mechanics |
 //! | `medium.rs` | what carries an emulated disk: costs, or a conventional disk |
 //! | `contents.rs` | stamps of checking runs: what lies where |
-//! | `ssd.rs`, `conventional.rs`, `emulator.rs`, `drive_managed/` | the drives |
+//! | `ssd.rs`, `conventional.rs`, `emulator.rs`, `drive_managed/`, `host_aware/` | the drives |
 //! | `flash/` | NAND flash, and an SSD made of it |
 //! | `load.rs`, `experiments/` | random I/O on bare drives; the papers' experiments with it |
 //! | `measure/` | what hosts plan with, measured and put into the sheets |
@@ -33,6 +33,7 @@ mod emulator;
 mod error;
 pub mod experiments;
 mod flash;
+mod host_aware;
 mod load;
 mod map;
 pub mod measure;

@@ -1,10 +1,10 @@
 //! Uniform random I/O of one size, one at a time: what the papers put on bare drives.
 
-use crate::drive::{Drive, Io};
+use crate::drive::{Description, Drive, Io};
 use crate::registry::{DriveError, Settings, make};
 use crate::rng::Rng;
 use serde::{Serialize, Serializer};
-use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Zone};
 
 /// A drive under load, and the virtual time.
 pub(crate) struct Load {
@@ -19,10 +19,11 @@ impl Load {
     /// I/O of `bytes` over the first `range` bytes of a drive as built, or as much of it as there
     /// is.
     pub(crate) fn new(name: &str, range: u64, bytes: u64, seed: u64) -> Result<Load, DriveError> {
-        let drive = make(name, &Settings::default())?;
+        let mut drive = make(name, &Settings::default())?;
+        let now = write_zones(drive.as_mut());
         let range = (range / BLOCK_BYTES).min(drive.description().disk_blocks);
         let count = bytes / BLOCK_BYTES;
-        Ok(Load { drive, now: Nanos::ZERO, rng: Rng::new(seed), range, count })
+        Ok(Load { drive, now, rng: Rng::new(seed), range, count })
     }
 
     pub(crate) fn one(&mut self, op: Op) {
@@ -76,6 +77,22 @@ impl Load {
     pub(crate) fn bytes(&self, ios: u64) -> u64 {
         ios * self.count * BLOCK_BYTES
     }
+}
+
+/// Writes all zones of a drive that exposes them, as if it had been in use: else its reads would
+/// find nothing, and cleaning would have nothing to rewrite. Returns when that is done; at once for
+/// all other drives.
+pub(crate) fn write_zones(drive: &mut dyn Drive) -> Nanos {
+    let zones = match drive.description() {
+        Description { exposed: Some(_), bands: Some(zones), .. } => zones.clone(),
+        _ => return Nanos::ZERO,
+    };
+    let mut now = Nanos::ZERO;
+    for zone in (0..u32::try_from(zones.count()).unwrap_or(u32::MAX)).map(Zone) {
+        let io = Io { op: Op::Write, block: zones.first_block(zone), count: zones.blocks(zone) };
+        now = drive.serve(now, &io, &mut []).done;
+    }
+    now
 }
 
 /// Bytes moved in each second of a run.

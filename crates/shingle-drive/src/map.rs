@@ -346,7 +346,7 @@ mod tests {
     fn a_block_that_moves_keeps_its_turn_and_its_mark() {
         let mut map = Map::new(16, 4);
         for (slot, block) in [(0, 1), (1, 2), (2, 5), (3, 3)] {
-            assert_eq!(map.put(slot, block, 0.max(band(block)), block != 2), None);
+            assert_eq!(map.put(slot, block, band(block), block != 2), None);
         }
         // Blocks 1 and 2 are one entry, 5 and 3 one each.
         assert_eq!((map.entries(), map.live(), map.live_bands()), (3, 4, 2));

@@ -6,6 +6,7 @@ use crate::drive_managed::DriveManaged;
 use crate::emulator::{Emulator, Rewrite};
 pub use crate::error::DriveError;
 use crate::flash::FlashSsd;
+use crate::host_aware::HostAware;
 use crate::settings::Recipe;
 pub use crate::settings::{Buffer, Settings, Timing};
 use crate::sheet::Sheet;
@@ -62,6 +63,13 @@ macro_rules! entry {
 static DRIVES: &[DriveEntry] = &[
     entry!("st8000as0002", true, DriveManaged::make, "Seagate 8 TB, drive-managed SMR (SAC)"),
     entry!("st5000as0011", true, DriveManaged::make, "Seagate 5 TB, drive-managed SMR (PORE, MCM)"),
+    entry!(
+        "ha-roco",
+        true,
+        HostAware::make,
+        "the host-aware SMR disk of ROCO, 146 GB, zones 16 MiB"
+    ),
+    entry!("ha-256m", true, HostAware::make, "a host-aware SMR disk of 8 TB, zones 256 MiB"),
     entry!(
         "sac-emulator",
         true,

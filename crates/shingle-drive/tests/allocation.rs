@@ -1,6 +1,6 @@
 //! Serving allocates nothing once a drive is made.
 
-use shingle_core::units::{Block, Nanos, Op};
+use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_drive::drive::Io;
 use shingle_drive::registry::{Buffer, Overrides, Settings, drives, make, make_ssd, ssds};
 use shingle_drive::rng::Rng;
@@ -17,6 +17,10 @@ fn serving_allocates_nothing() {
         let made = make(entry.name, &settings).or_else(|_| make_ssd(entry.name, &settings));
         let mut drive = made.expect(entry.name).copy();
         let blocks = drive.description().disk_blocks.min(2_000_000) - 16;
+        // Conventional zones, which are never cleaned, come first.
+        let description = drive.description();
+        let zones = description.exposed.map_or(0, |exposed| exposed.conventional_zones);
+        let first = description.bands.as_ref().map_or(0, |map| map.first_block(Zone(zones)).0);
         let mut rng = Rng::new(5);
         let mut now = Nanos::ZERO;
         let measured = allocation_counter::measure(|| {
@@ -30,7 +34,8 @@ fn serving_allocates_nothing() {
                 // Runs in order too, over whole bands.
                 let block = if turn % 3000 < 500 { turn % 3000 * 128 } else { rng.below(blocks) };
                 let count = if turn % 3000 < 500 { 128 } else { 1 + rng.below(16) };
-                now = drive.serve(now, &Io { op, block: Block(block), count }, &mut []).done;
+                let io = Io { op, block: Block(first + block), count };
+                now = drive.serve(now, &io, &mut []).done;
                 if let Some(end) = drive.background(now, now, &[]) {
                     now = end;
                 }

@@ -8,12 +8,16 @@ use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, make, make_ss
 use std::collections::HashMap;
 
 /// The drives under test: all of the registry, some in more than one setting.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 17] = [
     "st8000as0002",
     "st8000as0002, cost timing",
     "st8000as0002, few extents",
     "st5000as0011, no write cache",
     "st5000as0011, idle cleaning",
+    "ha-roco",
+    "ha-roco, cost timing",
+    "ha-256m, few extents",
+    "ha-256m, idle cleaning",
     "sac-emulator",
     "sac-emulator, on a disk",
     "pore-emulator",
@@ -59,6 +63,16 @@ fn tiny(kind: &str) -> Box<dyn Drive> {
     }
     match name {
         "cmr5900" | "cmr7200" => set("write_cache_entries", 3),
+        "ha-roco" | "ha-256m" => {
+            // 20 zones, 12 blocks of log.
+            set("zone_bytes", 5 * BLOCK);
+            set("log_zones", 4);
+            set("conventional_zones", if name == "ha-256m" { 2 } else { 0 });
+            set("capacity_bytes", 120 * BLOCK);
+            set("open_zones", 3);
+            set("merge_bytes", 2 * BLOCK);
+            buffer = Buffer::Bytes(12 * BLOCK);
+        }
         "st8000as0002" | "st5000as0011" => {
             set("tracks_per_band", 2);
             set("log_bytes", 24 * BLOCK);
@@ -236,7 +250,8 @@ impl Checked {
         if self.kind != "pore-emulator" {
             assert_eq!(now.buffer_written_blocks, buffer.blocks + gone, "{}", self.kind);
         }
-        assert_eq!(now.read_blocks, now.buffer_read_blocks + now.native_read_blocks);
+        let read = now.buffer_read_blocks + now.native_read_blocks + now.beyond_pointer_blocks;
+        assert_eq!(now.read_blocks, read);
         assert!(buffer.bands.max(buffer.extents) <= buffer.blocks, "an extent may span bands");
         assert!(self.drive.buffer_horizon() <= now.written_blocks);
         self.before = *now;

@@ -34,6 +34,16 @@ fn st5000as0011_is_as_its_sheet_says() {
 }
 
 #[test]
+fn ha_roco_is_as_its_sheet_says() {
+    check("ha-roco");
+}
+
+#[test]
+fn ha_256m_is_as_its_sheet_says() {
+    check("ha-256m");
+}
+
+#[test]
 fn conventional_disks_are_as_their_sheets_say() {
     check("cmr5900");
     check("cmr7200");

@@ -25,7 +25,7 @@ use shingle_sim::system::{Pacing, Rules, System};
 // ── What is tested ───────────────────────────────────────────────────────────────────────────
 
 /// Parameters that make a drive tiny, where it has them: value in the parameter's own unit.
-const TINY: [(&str, u64); 19] = [
+const TINY: [(&str, u64); 23] = [
     ("capacity_bytes", 107 * BLOCK_BYTES),
     ("track_od_bytes", 8 * BLOCK_BYTES),
     ("track_id_bytes", 4 * BLOCK_BYTES),
@@ -45,6 +45,10 @@ const TINY: [(&str, u64); 19] = [
     ("band_step_bytes", BLOCK_BYTES),
     ("band_classes", 3),
     ("bands_per_class", 5),
+    ("zone_bytes", 5 * BLOCK_BYTES),
+    ("conventional_zones", 1),
+    ("log_zones", 3),
+    ("open_zones", 2),
 ];
 
 /// Parameters that make an SSD tiny, where it has them: room for at least 50 slots, and garbage to
@@ -468,7 +472,8 @@ impl Run {
     ) {
         assert_eq!(disk.read_blocks, host.read_blocks - host.read_hits + host.fills);
         assert_eq!(disk.written_blocks, host.evicted_dirty + host.bypassed_writes);
-        assert_eq!(disk.read_blocks, disk.buffer_read_blocks + disk.native_read_blocks);
+        let found = disk.buffer_read_blocks + disk.native_read_blocks;
+        assert_eq!(disk.read_blocks, found + disk.beyond_pointer_blocks);
         let gone =
             disk.buffer_write_hits + disk.buffer_evicted_blocks + disk.buffer_released_blocks;
         let buffer = self.system.disk().buffer();

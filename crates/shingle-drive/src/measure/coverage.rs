@@ -4,7 +4,8 @@
 //! 2,500 blocks, and the mean cost at each coverage goes into a linear regression. Here a zone of
 //! 5,000 blocks (20.48 MB, SAC §5.2) has `x` of its blocks written, drawn at random, each once, all of
 //! them before the host turns to other zones, so that the buffer holds them together. Nothing
-//! counts until the buffer has been full once. From then on all the drive's time counts, writes to
+//! counts until the buffer has been full once (and on drives that expose zones all of them have been
+//! written). From then on all the drive's time counts, writes to
 //! the log and cleaning, and is divided by the zones written: in the steady state one zone leaves
 //! the buffer for each that enters.
 //!
@@ -12,7 +13,7 @@
 //! zones lie, in which order a zone is written, and how many the host has open at a time.
 
 use crate::drive::{Drive, Io};
-use crate::load::{nanos, real};
+use crate::load::{nanos, real, write_zones};
 use crate::rng::Rng;
 use serde::Serialize;
 use shingle_core::units::{Block, Nanos, Op};
@@ -154,8 +155,9 @@ impl Coverage {
 pub(crate) fn coverage(drive: Box<dyn Drive>, plan: &Plan, blocks: u64) -> Option<Coverage> {
     let buffer_blocks = drive.description().buffer_blocks;
     let mut writer = Writer::new(drive, plan, blocks);
+    let before = writer.drive.counters().written_blocks;
     while !writer.drive.buffer().was_full {
-        if writer.drive.counters().written_blocks > 10 * buffer_blocks {
+        if writer.drive.counters().written_blocks - before > 10 * buffer_blocks {
             return None;
         }
         writer.round(&mut |_, _, _| ());
@@ -201,7 +203,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn new(drive: Box<dyn Drive>, plan: &Plan, coverage: u64) -> Writer<'_> {
+    fn new(mut drive: Box<dyn Drive>, plan: &Plan, coverage: u64) -> Writer<'_> {
+        let now = write_zones(drive.as_mut());
         let zones = drive.description().disk_blocks / plan.zone_blocks;
         let mut zones: Vec<u32> = (0..u32::try_from(zones).unwrap_or(u32::MAX)).collect();
         let mut rng = Rng::new(plan.seed);
@@ -211,7 +214,7 @@ impl Writer<'_> {
         }
         let inside = (0..plan.zone_blocks).collect();
         let blocks = Vec::new();
-        Writer { drive, plan, coverage, now: Nanos::ZERO, rng, zones, next_zone: 0, blocks, inside }
+        Writer { drive, plan, coverage, now, rng, zones, next_zone: 0, blocks, inside }
     }
 
     /// Opens zones and writes all there is to write of them. Tells `seen` of each write when it

@@ -121,8 +121,9 @@ pub fn rmw(name: &str, settings: &Settings, plan: &Plan) -> Result<Rmw, DriveErr
 /// If there is no such drive.
 pub fn mean_read(name: &str) -> Result<Nanos, DriveError> {
     let mut load = Load::new(name, u64::MAX, BLOCK_BYTES, 1)?;
+    let start = load.now;
     load.run(Op::Read, READS);
-    Ok(Nanos(load.now.0 / READS))
+    Ok(Nanos(load.now.since(start).0 / READS))
 }
 
 /// Rounded; a time below zero, which a line can have, is none.

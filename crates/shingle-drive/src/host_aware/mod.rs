@@ -1,0 +1,510 @@
+//! A host-aware shingled disk: zones with write pointers, which take non-sequential writes too.
+//!
+//! ```text
+//!  outer edge                                                              inner edge
+//!  ┌────────────────────────┬──────────────┬────────┬────────┬───┄┄┄───┬────────┐
+//!  │ disk cache: log zones  │ conventional │ zone n │ zone … │         │ zone m │   of equal size
+//!  └────────────────────────┴──────────────┴────────┴────────┴───┄┄┄───┴────────┘
+//!    ▲ all other writes        ▲ any write   ▲ writes that start at the write pointer
+//! ```
+//! A write is cut at the borders of zones. A piece that starts at its zone's write pointer goes
+//! there, whole, and the pointer moves on; any other goes to the disk cache, and the pointer stays
+//! (ROCO §2.1, Fig. 2). When the disk cache runs out of free log zones it is cleaned zone by zone, or
+//! its log zones are garbage collected (`clean.rs`). Reads return the newest copy; beyond the write
+//! pointer, where nobody has written, the drive makes zeros up.
+//!
+//! The write cache is off, as ROCO's disk has it: a write is on the medium when it is done. What is
+//! not modelled: where the map of the disk cache lies and how it is saved, scratch space that keeps
+//! a rewriting safe from power cuts, guard tracks between zones, defects.
+//!
+//! After a trim the content of the blocks is unspecified until they are written again. A zone that
+//! is written only through the disk cache is not open: only its pointer counts.
+
+mod cache;
+mod clean;
+mod marks;
+mod queue;
+mod values;
+mod zoned;
+mod zones;
+
+use crate::contents::Contents;
+use crate::cost::{CostValues, MeasuredValues};
+use crate::drive::{BufferState, Counters, Description, Drive, Exposed, Io, Served, Stamp, Zoned};
+use crate::error::DriveError;
+use crate::mech::{Mech, MechValues};
+use crate::settings::{Recipe, Timing};
+use crate::turnover::Turnover;
+use cache::DiskCache;
+use clean::Job;
+use marks::Marks;
+use queue::Queue;
+use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
+use shingle_core::zones::ZoneMap;
+use values::{Layout, Values};
+use zones::Zones;
+
+/// See the module.
+#[derive(Clone)]
+pub(crate) struct HostAware {
+    timing: Timing,
+    costs: CostValues,
+    values: Values,
+    layout: Layout,
+    mech: Mech,
+    /// Place of the host's block 0.
+    native: u64,
+    zones: Zones,
+    cache: DiskCache,
+    /// Zones with blocks in the disk cache, in the order of cleaning. The one being cleaned is not
+    /// among them, unless something came for it meanwhile.
+    turns: Queue,
+    /// For each of these, how many blocks the host had written when it got its turn.
+    joined: Vec<u64>,
+    job: Option<Job>,
+    /// What the job replaces of its zone.
+    replaced: Marks,
+    turnover: Turnover,
+    was_full: bool,
+    idle_cleaning: bool,
+    idle_delay: Nanos,
+    description: Description,
+    counters: Counters,
+    contents: Contents,
+}
+
+impl HostAware {
+    pub(crate) fn make(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
+        let (values, mech): (Values, MechValues) = (recipe.sheet.values(), recipe.sheet.values());
+        let (costs, measured): (CostValues, MeasuredValues) =
+            (recipe.sheet.values(), recipe.sheet.values());
+        let settings = recipe.settings;
+        let layout = values.layout(recipe, mech.capacity_bytes / BLOCK_BYTES)?;
+        let timing = settings.timing.unwrap_or(Timing::Mechanics);
+        let (zones, disk_blocks) = (layout.zones, layout.disk_blocks());
+        let buffer_blocks = layout.buffer_blocks(values.free_zones_min);
+        let description = Description {
+            disk_blocks,
+            bands: Some(ZoneMap::fixed(layout.zone_blocks, disk_blocks)),
+            buffer_blocks,
+            exposed: Some(Exposed {
+                conventional_zones: layout.conventional,
+                open_zones_advised: layout.open_max,
+                non_sequential_zones_advised: layout.non_sequential_advised,
+            }),
+            costs: measured.plan(&costs, timing),
+            uniform: false,
+            channels: 1,
+        };
+        let (conventional, open_max) = (layout.conventional as usize, layout.open_max as usize);
+        Ok(Box::new(HostAware {
+            timing,
+            costs,
+            mech: Mech::new(&mech, 0, layout.reserved + disk_blocks),
+            native: layout.reserved,
+            zones: Zones::new(zones, layout.zone_blocks, conventional, open_max),
+            cache: DiskCache::new(layout.logs, layout.log_blocks, zones),
+            turns: Queue::new(zones),
+            joined: vec![0; zones],
+            job: None,
+            replaced: Marks::new(layout.zone_blocks),
+            turnover: Turnover::new(zones, buffer_blocks),
+            was_full: false,
+            idle_cleaning: settings.idle_cleaning.unwrap_or(values.idle_cleaning),
+            idle_delay: settings.idle_delay.unwrap_or(Nanos::from_millis(values.idle_delay_ms)),
+            layout,
+            values,
+            description,
+            counters: Counters::default(),
+            contents: Contents::default(),
+        }))
+    }
+
+    /// Adds a command that moves no data.
+    fn command(&self, served: &mut Served) {
+        if self.timing == Timing::Mechanics {
+            self.mech.command(served);
+        }
+    }
+
+    /// Writes a run of blocks, cut at the borders of zones.
+    fn write(&mut self, served: &mut Served, io: &Io, data: &[Stamp]) {
+        let mut before = served.done;
+        if self.timing == Timing::Mechanics {
+            let command = Nanos::from_micros(self.values.write_command_us);
+            served.command += command;
+            served.done += command;
+            self.mech.bus(served, io.count);
+        }
+        let mut done = 0;
+        while done < io.count {
+            let (zone, offset) = self.zones.place(io.block.0 + done);
+            let count = (io.count - done).min(self.zones.blocks() - offset);
+            let stamps = data.get(index(done)..).unwrap_or(&[]);
+            let conventional = self.zones.is_conventional(zone);
+            let waited = served.clean;
+            let sequential = conventional || offset == self.zones.pointer(zone);
+            if sequential {
+                self.write_native(served, zone, offset, count, stamps);
+            } else {
+                self.write_cache(served, zone, offset, count, stamps);
+            }
+            let took = served.done.since(before).since(served.clean.since(waited));
+            let counters = &mut self.counters;
+            *(if sequential { &mut counters.write_time } else { &mut counters.log_time }) += took;
+            before = served.done;
+            done += count;
+        }
+    }
+
+    /// Writes to a conventional zone, or at the write pointer of another.
+    fn write_native(
+        &mut self,
+        served: &mut Served,
+        zone: usize,
+        offset: u64,
+        count: u64,
+        stamps: &[Stamp],
+    ) {
+        let first = self.zones.first(zone).0 + offset;
+        if !self.zones.is_conventional(zone) {
+            self.give_up(zone);
+            self.release(zone, first, count);
+            if self.zones.advance(zone, offset, count) {
+                let close = Nanos::from_micros(self.values.close_us);
+                served.command += close;
+                served.done += close;
+                self.counters.zone_closes += 1;
+            }
+        }
+        match self.timing {
+            Timing::Mechanics => self.mech.write(served, self.native + first, count),
+            Timing::Cost => add_transfer(served, self.costs.stream(count)),
+        }
+        self.counters.native_bytes_written += count * BLOCK_BYTES;
+        for (block, &stamp) in (first..first + count).zip(stamps) {
+            self.contents.put_native(block, stamp);
+        }
+    }
+
+    /// Writes to the disk cache, as much at a time as the open log zone takes.
+    fn write_cache(
+        &mut self,
+        served: &mut Served,
+        zone: usize,
+        offset: u64,
+        count: u64,
+        stamps: &[Stamp],
+    ) {
+        let first = self.zones.first(zone).0 + offset;
+        let mut done = 0;
+        while done < count {
+            self.make_room(served);
+            let blocks = match self.cache.room() {
+                0 => u64::from(self.layout.log_blocks), // that of a free one
+                room => room,
+            };
+            let end = count.min(done + blocks);
+            let mut start = None;
+            for at in done..end {
+                let (slot, again) = self.cache.append(first + at, zone, at == done);
+                self.counters.buffer_write_hits += u64::from(again);
+                start = start.or(Some(slot));
+                if let Some(&stamp) = stamps.get(index(at)) {
+                    self.contents.put_slot(slot, stamp);
+                }
+            }
+            if !self.turns.contains(zone) {
+                self.turns.push_back(zone);
+                self.joined[zone] = self.counters.written_blocks;
+            }
+            match (self.timing, start) {
+                (Timing::Mechanics, Some(slot)) => {
+                    self.mech.write(served, u64::from(slot), end - done);
+                }
+                _ => add_transfer(served, self.costs.log(end - done)),
+            }
+            done = end;
+        }
+        self.counters.buffer_written_blocks += count;
+        self.counters.log_bytes_written += count * BLOCK_BYTES;
+    }
+
+    /// Cleans and collects garbage until the disk cache takes a block.
+    #[inline]
+    fn make_room(&mut self, served: &mut Served) {
+        // Ends: each cleaning takes a zone's entries out of the map.
+        while self.layout.extents > 0
+            && u64::from(self.cache.map().entries()) >= self.layout.extents
+        {
+            let took = self.clean_zone(served.done);
+            self.wait(served, took.expect("what has entries has a turn"));
+        }
+        if self.cache.room() > 0 {
+            return;
+        }
+        // Ends: garbage collection leaves less holes, cleaning less live blocks; with nothing live
+        // all log zones are free.
+        while (self.cache.free() as u64) < self.values.free_zones_min {
+            let victim = self.cache.victim().expect("log zones are full, open or free");
+            if victim.live == 0 {
+                self.cache.reset(victim.log);
+                continue;
+            }
+            let took = self.collect_garbage(&victim, served.done);
+            let took = took.or_else(|| self.clean_zone(served.done));
+            self.wait(served, took.expect("what is live has a turn"));
+        }
+    }
+
+    /// The host waits for cleaning.
+    fn wait(&mut self, served: &mut Served, clean: Nanos) {
+        self.was_full = true;
+        served.clean += clean;
+        served.done += clean;
+        self.counters.clean_time += clean;
+    }
+
+    /// Drops the copies in the disk cache of `count` blocks of a zone, from block `first` on.
+    fn release(&mut self, zone: usize, first: u64, count: u64) {
+        let mut next = self.cache.map().first_of(zone);
+        if next.is_none() {
+            return;
+        }
+        if count <= u64::from(self.cache.map().live()) {
+            for block in first..first + count {
+                if let Some(slot) = self.cache.map().find(block) {
+                    self.drop_slot(slot, zone);
+                }
+            }
+        } else {
+            while let Some(slot) = next {
+                next = self.cache.map().next_of(zone, slot);
+                if (first..first + count).contains(&self.cache.map().block(slot)) {
+                    self.drop_slot(slot, zone);
+                }
+            }
+        }
+        if self.cache.map().first_of(zone).is_none() {
+            self.turns.remove(zone);
+        }
+    }
+
+    fn drop_slot(&mut self, slot: u32, zone: usize) {
+        self.cache.remove(slot, zone);
+        self.counters.buffer_released_blocks += 1;
+    }
+
+    /// Drops the copies in the disk cache of what is trimmed.
+    fn trim(&mut self, io: &Io) {
+        let end = io.block.0 + io.count;
+        let mut block = io.block.0;
+        while block < end && self.cache.map().live() > 0 {
+            let (zone, offset) = self.zones.place(block);
+            let count = (end - block).min(self.zones.blocks() - offset);
+            self.release(zone, block, count);
+            block += count;
+        }
+    }
+
+    /// Reads a run of blocks, each piece from where its newest copy is.
+    fn read(&mut self, served: &mut Served, io: &Io, data: &mut [Stamp]) {
+        self.command(served);
+        let (mut done, mut from_medium) = (0, 0);
+        while done < io.count {
+            let first = io.block.0 + done;
+            let (source, count) = self.piece(first, io.count - done);
+            match source {
+                Source::Slot(slot) => {
+                    self.counters.buffer_read_blocks += count;
+                    self.time_read(served, u64::from(slot), count);
+                }
+                Source::Native => {
+                    self.counters.native_read_blocks += count;
+                    self.time_read(served, self.native + first, count);
+                }
+                Source::Nowhere => {
+                    self.counters.beyond_pointer_blocks += count;
+                    if self.timing == Timing::Mechanics {
+                        self.mech.bus(served, count);
+                    }
+                }
+            }
+            from_medium += if source == Source::Nowhere { 0 } else { count };
+            let end = index(done + count).min(data.len());
+            for (block, stamp) in (first..).zip(&mut data[index(done).min(end)..end]) {
+                *stamp = match source {
+                    Source::Slot(slot) => self.contents.slot(slot + narrow(block - first)),
+                    Source::Native => self.contents.native(block),
+                    Source::Nowhere => 0,
+                };
+            }
+            done += count;
+        }
+        if self.timing == Timing::Cost {
+            add_transfer(served, self.costs.read(from_medium));
+        }
+    }
+
+    fn time_read(&mut self, served: &mut Served, place: u64, count: u64) {
+        if self.timing == Timing::Mechanics {
+            self.mech.read(served, place, count);
+        }
+    }
+
+    /// Where `first` is read from, and how many of the next `most` blocks go on there in order.
+    fn piece(&self, first: u64, most: u64) -> (Source, u64) {
+        let source = self.source(first);
+        let after = |count: u64| match source {
+            Source::Slot(slot) => Source::Slot(slot + narrow(count)),
+            other => other,
+        };
+        let mut count = 1;
+        while count < most && self.source(first + count) == after(count) {
+            count += 1;
+        }
+        (source, count)
+    }
+
+    fn source(&self, block: u64) -> Source {
+        if let Some(slot) = self.cache.map().find(block) {
+            return Source::Slot(slot);
+        }
+        let (zone, offset) = self.zones.place(block);
+        if self.zones.has_data(zone, offset) { Source::Native } else { Source::Nowhere }
+    }
+}
+
+/// Where a piece of a read comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Source {
+    Slot(u32),
+    Native,
+    /// Beyond the write pointer: made up.
+    Nowhere,
+}
+
+fn add_transfer(served: &mut Served, time: Nanos) {
+    served.transfer += time;
+    served.done += time;
+}
+
+impl Drive for HostAware {
+    fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
+        self.contents.see(data);
+        let mut served = Served { done: now, ..Served::default() };
+        match io.op {
+            Op::Read => {
+                self.read(&mut served, io, data);
+                self.counters.read_blocks += io.count;
+                self.counters.read_time += served.done.since(now);
+            }
+            Op::Write => {
+                self.write(&mut served, io, data);
+                self.counters.written_blocks += io.count;
+            }
+            Op::Trim | Op::Flush => {
+                if io.op == Op::Trim {
+                    self.trim(io);
+                }
+                self.command(&mut served);
+                self.counters.write_time += served.done.since(now);
+            }
+        }
+        served
+    }
+
+    fn background(&mut self, now: Nanos, idle_since: Nanos, pending: &[Io]) -> Option<Nanos> {
+        if !pending.is_empty() || self.background_from(idle_since)? > now {
+            return None;
+        }
+        let step = self.clean_step(now)?;
+        self.counters.idle_clean_time += step;
+        Some(now + step)
+    }
+
+    fn background_from(&self, idle_since: Nanos) -> Option<Nanos> {
+        let work = self.job.is_some() || self.turns.first().is_some();
+        (work && self.idle_cleaning).then(|| idle_since + self.idle_delay)
+    }
+
+    fn drain(&mut self, now: Nanos) -> Nanos {
+        let mut done = now;
+        // Ends: each step goes through a phase, each last phase empties a zone's list.
+        while let Some(step) = self.clean_step(done) {
+            done += step;
+        }
+        self.counters.clean_time += done.since(now);
+        done
+    }
+
+    fn zoned(&mut self) -> Option<&mut dyn Zoned> {
+        Some(self)
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn buffer(&self) -> BufferState {
+        let map = self.cache.map();
+        BufferState {
+            blocks: u64::from(map.live()),
+            bands: u64::from(map.live_bands()),
+            extents: u64::from(map.entries()),
+            log_bytes: self.cache.used() * BLOCK_BYTES,
+            was_full: self.was_full,
+        }
+    }
+
+    /// When the zone that is cleaned next got its turn: nothing in the disk cache is older, and its
+    /// first block is as old unless it was written again since.
+    fn buffer_horizon(&self) -> u64 {
+        let first = self.turns.first().map(|zone| self.joined[zone]);
+        let job = self.job.as_ref().map(|job| job.joined);
+        job.or(first).unwrap_or(self.counters.written_blocks)
+    }
+
+    fn description(&self) -> &Description {
+        &self.description
+    }
+
+    fn copy(&self) -> Box<dyn Drive> {
+        Box::new(self.clone())
+    }
+
+    fn check(&self) {
+        self.zones.check();
+        self.cache.check(|block| self.zones.place(block).0);
+        let counters = &self.counters;
+        let left = counters.buffer_write_hits
+            + counters.buffer_evicted_blocks
+            + counters.buffer_released_blocks;
+        let live = u64::from(self.cache.map().live());
+        assert_eq!(counters.buffer_written_blocks, live + left);
+        let cleaning = self.job.as_ref().map(|job| job.zone);
+        for zone in 0..self.zones.count() {
+            let waits = self.cache.map().first_of(zone).is_some();
+            let marked = self.cache.map().first_marked(zone).is_some();
+            assert!(!(waits && self.zones.is_conventional(zone)), "written in place only");
+            assert!(!marked || cleaning == Some(zone), "only what is being cleaned is marked");
+            if cleaning != Some(zone) {
+                assert_eq!(waits, self.turns.contains(zone), "zone {zone} has a turn if it waits");
+            }
+        }
+    }
+}
+
+/// A count as an index.
+#[inline]
+#[allow(clippy::cast_possible_truncation)] // 64-bit machines; what is counted lies in memory
+fn index(count: u64) -> usize {
+    count as usize
+}
+
+/// A count within the disk cache, narrow.
+#[inline]
+#[allow(clippy::cast_possible_truncation)] // a log has at most 2^27 slots
+fn narrow(count: u64) -> u32 {
+    count as u32
+}
