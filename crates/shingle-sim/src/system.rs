@@ -453,12 +453,10 @@ impl System {
 
     fn carry_out(&mut self) {
         self.host.evicted_clean += self.plan.dropped_blocks();
-        if let &[one] = self.plan.destages() {
-            if self.plan.is_plain() {
-                self.plan.clear();
-                self.destage(&[one]);
-                return self.tell_horizon();
-            }
+        if let (&[one], true) = (self.plan.destages(), self.plan.is_plain()) {
+            self.plan.clear();
+            self.destage(&[one]);
+            return self.tell_horizon();
         }
         let mut plan = core::mem::take(&mut self.plan);
         for (group, manner) in plan.groups() {
