@@ -110,6 +110,15 @@ fn what_lies_beyond_the_pointer_is_appended_without_reading() {
     // Block 2 is made up.
     assert_eq!((counters.band_bytes_written, counters.synthesized_blocks), (4 * BLOCK, 1));
     assert_eq!(read(drive, 0, 7), [1, 2, 0, 4, 5, 6, 0]);
+    // In zone 1 what waits begins right at the pointer, once the block before it has come.
+    write(drive, 17, &[18, 19]);
+    write(drive, 16, &[17]);
+    assert_eq!(zone(drive, 1).write_pointer, 1);
+    drive.drain(Nanos::ZERO);
+    let counters = drive.counters();
+    assert_eq!((counters.rmw, counters.rmw_free, counters.rmw_read_bytes), (0, 2, 0));
+    assert_eq!((counters.band_bytes_written, counters.synthesized_blocks), (6 * BLOCK, 1));
+    assert_eq!(read(drive, 16, 4), [17, 18, 19, 0]);
 }
 
 /// A write over a border is cut there: its first half ends zone 0, its second is at the pointer of
@@ -211,15 +220,26 @@ fn what_is_written_while_cleaning_waits_wins() {
     assert_eq!(read(plain.as_mut(), 0, 13), expected);
     plain.drain(Nanos::ZERO);
     assert_eq!(read(plain.as_mut(), 0, 13), expected);
+    // What comes between phases and is trimmed again leaves the zone without a turn.
+    let mut trimmed = made();
+    write(trimmed.as_mut(), 9, &[209]);
+    trimmed.serve(Nanos::ZERO, &Io { op: Op::Trim, block: Block(9), count: 1 }, &mut []);
+    trimmed.drain(Nanos::ZERO);
+    trimmed.check();
+    let counters = trimmed.counters();
+    assert_eq!((counters.rmw, counters.buffer_evicted_blocks), (1, 2));
+    assert_eq!(idle(trimmed.as_mut(), Nanos::ZERO), None);
     // A write at the pointer ends the cleaning: nothing has moved, and it begins anew.
     let mut given_up = made();
+    write(given_up.as_mut(), 17, &[17]);
     write(given_up.as_mut(), 4, &[5]);
     let info = zone(given_up.as_mut(), 0);
-    assert_eq!((info.write_pointer, given_up.buffer().blocks), (5, 3));
+    assert_eq!((info.write_pointer, given_up.buffer().blocks), (5, 4));
+    assert_eq!(given_up.buffer_horizon(), 4, "its turn comes before that of zone 1, as before");
     given_up.drain(Nanos::ZERO);
     let counters = given_up.counters();
-    assert_eq!((counters.rmw, counters.buffer_evicted_blocks), (1, 3));
-    assert_eq!(counters.band_bytes_written, (4 + 12) * BLOCK, "a phase for nothing");
+    assert_eq!((counters.rmw, counters.buffer_evicted_blocks), (1, 4));
+    assert_eq!(counters.band_bytes_written, (4 + 12 + 2) * BLOCK, "a phase for nothing");
     assert_eq!(read(given_up.as_mut(), 0, 5), [1, 101, 3, 4, 5]);
     // So does a reset, which leaves nothing to clean.
     let mut reset = made();

@@ -176,6 +176,10 @@ impl HostAware {
             beyond += u64::from(block - first >= pointer);
             end = end.max(block - first + 1);
         }
+        if self.cache.map().first_of(zone).is_none() {
+            // What had come for it meanwhile is gone again.
+            self.turns.remove(zone);
+        }
         // What was trimmed or written again meanwhile is not in it: the pointer stays behind that.
         self.zones.cleaned(zone, job.from, end);
         let evicted = self.counters.buffer_evicted_blocks;
