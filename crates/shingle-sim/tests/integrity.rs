@@ -15,7 +15,7 @@ use shingle_core::registry::{CACHE_PARAMS, Entry, Registry, Setup};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 use shingle_drive::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp, Zoned};
 use shingle_drive::registry::{
-    Buffer, Overrides, Settings, Timing, drives, entry, make, make_ssd, ssds,
+    Buffer, Overrides, Parameter, Settings, Timing, drives, entry, make, make_ssd, ssds,
 };
 use shingle_drive::rng::Rng;
 use shingle_sim::counters::Snapshot;
@@ -120,18 +120,27 @@ fn combinations(entry: &Entry) -> Vec<Variant> {
     all.into_iter().map(|params| Variant { entry: *entry, params }).collect()
 }
 
-/// The values of `tiny` that the drive called `name` has.
-fn overrides(name: &str, tiny: &[(&str, u64)]) -> Overrides {
-    let known = entry(name).expect("a name of the registry").parameters();
+/// The values of `tiny` for those parameters that there are.
+fn overrides(known: &[Parameter], tiny: &[(&str, u64)]) -> Overrides {
     let has = |name: &str| known.iter().any(|parameter| parameter.name == name);
     let set = tiny.iter().filter(|(name, _)| has(name));
     set.fold(Overrides::new(), |set, (name, value)| set.with(name, &value.to_string()))
 }
 
-/// The SSD called `name`, made tiny.
+thread_local! {
+    /// All SSDs, made tiny: once, as reading their sheets takes longer than a case.
+    static SSDS: Vec<(&'static str, Box<dyn Drive>)> = ssds()
+        .iter()
+        .map(|entry| {
+            let overrides = overrides(&entry.parameters(), &TINY_SSD);
+            let ssd = make_ssd(entry.name, &Settings { overrides, ..Settings::default() });
+            (entry.name, ssd.expect("a tiny SSD"))
+        })
+        .collect();
+}
+
 fn tiny_ssd(name: &str) -> Box<dyn Drive> {
-    let overrides = overrides(name, &TINY_SSD);
-    make_ssd(name, &Settings { overrides, ..Settings::default() }).expect("a tiny SSD")
+    SSDS.with(|ssds| ssds.iter().find(|ssd| ssd.0 == name).expect("a name of an SSD").1.copy())
 }
 
 /// The drive called `name`, made tiny; `None` if the variation is none of this drive.
@@ -139,7 +148,7 @@ fn tiny(name: &str, variation: Variation) -> Option<Box<dyn Drive>> {
     let entry = entry(name).expect("a name of the registry");
     let known = entry.parameters();
     let has = |name: &str| known.iter().any(|parameter| parameter.name == name);
-    let mut settings = Settings { overrides: overrides(name, &TINY), ..Settings::default() };
+    let mut settings = Settings { overrides: overrides(&known, &TINY), ..Settings::default() };
     let limits = |extents| Buffer::Limits { log_bytes: 24 * BLOCK_BYTES, extents };
     if entry.shingled {
         settings.buffer =
