@@ -18,6 +18,7 @@
 //! | `medium.rs` | what carries an emulated disk: costs, or a conventional disk |
 //! | `contents.rs` | stamps of checking runs: what lies where |
 //! | `ssd.rs`, `conventional.rs`, `emulator.rs`, `drive_managed/`, `host_aware/` | the drives |
+//! | `schedule.rs` | when each of the units of an SSD works |
 //! | `flash/` | NAND flash, and an SSD made of it |
 //! | `load.rs`, `experiments/` | random I/O on bare drives; the papers' experiments with it |
 //! | `measure/` | what hosts plan with, measured and put into the sheets |
@@ -43,6 +44,7 @@ pub mod registry;
 mod ring;
 pub mod rng;
 mod runs;
+mod schedule;
 mod seek;
 mod settings;
 mod sheet;

@@ -1,12 +1,13 @@
-//! An SSD as one server with a fixed time for each 4 KiB.
+//! An SSD with a fixed time for each 4 KiB.
 //!
-//! Closed-loop runs add up its service times, as SAC does. In open loop an executor may run
-//! [`Description::channels`] of these servers side by side: the drive itself never overlaps I/O.
-//! No flash translation layer: nothing here wears or collects garbage.
+//! Closed-loop runs add up its service times, as SAC does. In open loop it works at as many I/Os as
+//! it has channels, each on the one that is free first. No flash translation layer: nothing here
+//! wears or collects garbage.
 
 use crate::contents::Contents;
 use crate::drive::{Costs, Counters, Description, Drive, Io, Served, Stamp};
 use crate::error::DriveError;
+use crate::schedule::Schedule;
 use crate::settings::{Recipe, Timing};
 use serde::Deserialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
@@ -15,13 +16,14 @@ use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 struct Values {
     capacity_bytes: u64,
     us_per_block: u64,
-    channels: u64,
+    channels: u32,
 }
 
 /// See the module.
 #[derive(Clone)]
 pub(crate) struct Ssd {
     block: Nanos,
+    channels: Schedule,
     description: Description,
     counters: Counters,
     contents: Contents,
@@ -42,10 +44,11 @@ impl Ssd {
             exposed: None,
             costs,
             uniform: true,
-            channels: u32::try_from(values.channels).unwrap_or(u32::MAX),
+            channels: values.channels,
         };
+        let channels = Schedule::new(values.channels);
         let (counters, contents) = (Counters::default(), Contents::default());
-        Ok(Box::new(Ssd { block, description, counters, contents }))
+        Ok(Box::new(Ssd { block, channels, description, counters, contents }))
     }
 }
 
@@ -63,7 +66,7 @@ impl Drive for Ssd {
                 self.counters.native_bytes_written += io.count * BLOCK_BYTES;
                 io.count
             }
-            Op::Trim | Op::Flush => 0,
+            Op::Trim | Op::Flush => return Served { done: now, ..Served::default() },
         };
         self.contents.serve_native(io, data);
         let transfer = Nanos(self.block.0 * moved);
@@ -71,7 +74,13 @@ impl Drive for Ssd {
             Op::Read => self.counters.read_time += transfer,
             _ => self.counters.write_time += transfer,
         }
-        Served { done: now + transfer, transfer, ..Served::default() }
+        let start = self.channels.occupy_any(now, transfer);
+        let (done, wait) = (start + transfer, start.since(now));
+        Served { done, transfer, wait, ..Served::default() }
+    }
+
+    fn queues(&self) -> bool {
+        true
     }
 
     fn counters(&self) -> &Counters {
@@ -84,5 +93,9 @@ impl Drive for Ssd {
 
     fn copy(&self) -> Box<dyn Drive> {
         Box::new(self.clone())
+    }
+
+    fn check(&self) {
+        self.channels.check();
     }
 }

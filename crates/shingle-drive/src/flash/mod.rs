@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `nand.rs` | pages and erase blocks, and the rules of NAND: state without time |
-//! | `timing.rs` | how long operations take, and when each unit works |
+//! | `timing.rs` | how long operations take |
 //! | `ftl.rs` | where each logical page lies; garbage collection |
 //! | `ssd.rs` | the drive |
 

@@ -8,9 +8,10 @@
 
 use super::ftl::Ftl;
 use super::nand::Geometry;
-use super::timing::{Schedule, Times};
+use super::timing::Times;
 use crate::drive::{Costs, Counters, Description, Drive, Io, Served, Stamp};
 use crate::error::DriveError;
+use crate::schedule::Schedule;
 use crate::settings::{Recipe, Timing};
 use serde::Deserialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
