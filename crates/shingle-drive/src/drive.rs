@@ -138,9 +138,8 @@ pub struct Description {
     /// A block takes the same time wherever it lies and whatever came before, so that an executor
     /// may serve several that are not neighbours as one I/O.
     pub uniform: bool,
-    /// How many I/Os the drive can work at side by side. 1 for every disk. A `Drive` is one server:
-    /// an executor that wants more in open loop runs that many servers of the same speed, unless the
-    /// drive queues by itself ([`Drive::queues`]).
+    /// How many I/Os the drive can work at side by side, if it queues by itself
+    /// ([`Drive::queues`]). 1 for every disk.
     pub channels: u32,
 }
 
@@ -159,9 +158,9 @@ pub struct Exposed {
 
 /// Serves one I/O at a time, in virtual time, and tells how long it took and why.
 ///
-/// The caller guarantees that `now` never goes back and is not before the last completion (of a drive
-/// with several channels: of as many I/Os before it; neither of a drive with queues of its own), that
-/// I/O lies within the drive, and that `data` is empty or has a stamp for each block.
+/// The caller guarantees that `now` never goes back and is not before the last completion (neither
+/// holds for a drive with queues of its own, [`Drive::queues`]), that I/O lies within the drive, and
+/// that `data` is empty or has a stamp for each block.
 /// An implementer is deterministic: no clock, no randomness but a seed it was made with.
 pub trait Drive: Send {
     /// Serves `io`, starting at `now`. Checking runs pass `data`: the stamps to write, or room for

@@ -26,10 +26,10 @@ impl Responses {
 /// A drive and when it is free.
 pub(crate) struct Device {
     drive: Box<dyn Drive>,
-    /// When each of its servers is free. One, but for an SSD with channels in open loop.
-    free: Vec<Nanos>,
-    /// When each was done with I/O, background work apart.
-    done: Vec<Nanos>,
+    /// When it is free.
+    free: Nanos,
+    /// When it was done with I/O, background work apart.
+    last_io: Nanos,
     /// The drive has queues of its own, and gets I/O whether it is free or not.
     queues: bool,
     busy: Nanos,
@@ -39,14 +39,13 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// With `parallel`, I/O may run on as many servers as the drive has channels.
+    /// With `parallel`, a drive that has queues of its own works at several I/Os side by side.
     pub(crate) fn new(drive: Box<dyn Drive>, parallel: bool) -> Device {
-        let servers = if parallel { drive.description().channels.max(1) } else { 1 };
         Device {
             queues: parallel && drive.queues(),
             drive,
-            free: vec![Nanos::ZERO; servers as usize],
-            done: vec![Nanos::ZERO; servers as usize],
+            free: Nanos::ZERO,
+            last_io: Nanos::ZERO,
             responses: Responses::default(),
             busy: Nanos::ZERO,
             overrun: Nanos::ZERO,
@@ -80,66 +79,57 @@ impl Device {
         ready: Nanos,
         work: impl FnOnce(&mut dyn Drive, Nanos) -> Served,
     ) -> (Nanos, Served) {
-        let server = self.first_free();
-        let turn = ready.max(self.done[server]);
-        self.idle_until(server, turn);
-        self.overrun += self.free[server].since(turn);
-        let start = turn.max(self.free[server]);
+        let turn = ready.max(self.last_io);
+        self.idle_until(turn);
+        self.overrun += self.free.since(turn);
+        let start = turn.max(self.free);
         let served = work(self.drive.as_mut(), start);
-        (self.free[server], self.done[server]) = (served.done, served.done);
+        (self.free, self.last_io) = (served.done, served.done);
         self.busy += served.done.since(start);
         self.responses.record(served.done.since(ready));
         (turn, served)
     }
 
     /// Has the drive do in idle time what it would have done by `now`, for a host that wants to know
-    /// how the drive is then. Only of a drive with one server.
+    /// how the drive is then.
     pub(crate) fn catch_up(&mut self, now: Nanos) {
-        self.idle_until(0, now);
+        self.idle_until(now);
     }
 
     /// Serves `io` by a drive that has the queues itself.
     fn hand_over(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> (Nanos, Served) {
         let served = self.drive.serve(ready, io, data);
         let turn = ready + served.wait;
-        self.free[0] = self.free[0].max(served.done);
+        self.free = self.free.max(served.done);
         self.busy += served.done.since(turn);
         self.responses.record(served.done.since(ready));
         (turn, served)
     }
 
-    #[inline]
-    fn first_free(&self) -> usize {
-        if self.free.len() == 1 {
-            return 0;
-        }
-        (0..self.free.len()).min_by_key(|&server| self.free[server]).unwrap_or(0)
-    }
-
     /// Lets the drive use the time from its last completion to `until`. A step that was begun is
     /// finished, so the drive may be free only later.
     #[inline]
-    fn idle_until(&mut self, server: usize, until: Nanos) {
-        let idle_since = self.done[server];
-        if until <= self.free[server] {
+    fn idle_until(&mut self, until: Nanos) {
+        let idle_since = self.last_io;
+        if until <= self.free {
             return;
         }
         let Some(from) = self.drive.background_from(idle_since) else { return };
-        let mut now = from.max(self.free[server]);
+        let mut now = from.max(self.free);
         while now < until {
             let Some(end) = self.drive.background(now, idle_since, &[]) else { return };
-            (self.free[server], now) = (end, end);
+            (self.free, now) = (end, end);
         }
     }
 
     /// When all I/O is done.
     pub(crate) fn done(&self) -> Nanos {
-        self.free.iter().copied().max().unwrap_or(Nanos::ZERO)
+        self.free
     }
 
     /// Time spent serving, over all servers, and how many there are.
     pub(crate) fn busy(&self) -> (Nanos, u32) {
-        (self.busy, self.free.len() as u32)
+        (self.busy, if self.queues { self.drive.description().channels } else { 1 })
     }
 
     /// The drive's counters. Of a background step, the part that I/O waited for counts as cleaning
@@ -168,8 +158,7 @@ impl Device {
     /// Has the drive do all it has left undone, from `now` on.
     pub(crate) fn drain(&mut self, now: Nanos) -> Nanos {
         let done = self.drive.drain(now.max(self.done()));
-        self.free.fill(done);
-        self.done.fill(done);
+        (self.free, self.last_io) = (done, done);
         done
     }
 
@@ -177,8 +166,8 @@ impl Device {
         Device {
             drive: self.drive.copy(),
             queues: self.queues,
-            free: self.free.clone(),
-            done: self.done.clone(),
+            free: self.free,
+            last_io: self.last_io,
             responses: self.responses,
             busy: self.busy,
             overrun: self.overrun,
