@@ -100,7 +100,8 @@ impl Device {
     fn hand_over(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> (Nanos, Served) {
         let served = self.drive.serve(ready, io, data);
         let turn = ready + served.wait;
-        self.free = self.free.max(served.done);
+        self.last_io = self.last_io.max(served.done);
+        self.free = self.last_io;
         self.busy += served.done.since(turn);
         self.responses.record(served.done.since(ready));
         (turn, served)
@@ -122,9 +123,9 @@ impl Device {
         }
     }
 
-    /// When all I/O is done.
-    pub(crate) fn done(&self) -> Nanos {
-        self.free
+    /// When all I/O is done, background work apart.
+    pub(crate) fn last_io(&self) -> Nanos {
+        self.last_io
     }
 
     /// Time spent serving, over all servers, and how many there are.
@@ -157,7 +158,7 @@ impl Device {
 
     /// Has the drive do all it has left undone, from `now` on.
     pub(crate) fn drain(&mut self, now: Nanos) -> Nanos {
-        let done = self.drive.drain(now.max(self.done()));
+        let done = self.drive.drain(now.max(self.free));
         (self.free, self.last_io) = (done, done);
         done
     }

@@ -581,7 +581,7 @@ impl System {
     /// Destages all dirty blocks, by address, and empties the disk's buffer. Returns when that is
     /// done.
     pub fn drain_all(&mut self) -> Nanos {
-        self.ready = self.clock.max(self.disk.done());
+        self.ready = self.clock.max(self.disk.last_io());
         self.done = self.ready;
         // An eviction of everything: the policy empties itself, however many calls that takes.
         while self.cache.slots().dirty_blocks() > 0 {
@@ -635,7 +635,7 @@ impl System {
     /// When the last I/O is done.
     #[must_use]
     pub fn finished(&self) -> Nanos {
-        self.clock.max(self.disk.done()).max(self.ssd.done())
+        self.clock.max(self.disk.last_io()).max(self.ssd.last_io())
     }
 
     /// Response times of the disk.
@@ -647,7 +647,7 @@ impl System {
     /// How long after `at` the disk is still busy with what came before.
     #[must_use]
     pub fn backlog(&self, at: Nanos) -> Nanos {
-        self.disk.done().since(at)
+        self.disk.last_io().since(at)
     }
 
     /// The first stale read and how many were checked, in a checked system.

@@ -479,8 +479,9 @@ impl Run {
         disk: &Counters,
         ssd_time: Nanos,
     ) {
-        assert_eq!(disk.read_blocks, host.read_blocks - host.read_hits + host.fills);
-        assert_eq!(disk.written_blocks, host.evicted_dirty + host.bypassed_writes);
+        let merged = host.host_rmw_read_blocks; // read to be written back
+        assert_eq!(disk.read_blocks, host.read_blocks - host.read_hits + host.fills + merged);
+        assert_eq!(disk.written_blocks, host.evicted_dirty + host.bypassed_writes + merged);
         let found = disk.buffer_read_blocks + disk.native_read_blocks;
         assert_eq!(disk.read_blocks, found + disk.beyond_pointer_blocks);
         let gone =
