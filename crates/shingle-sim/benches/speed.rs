@@ -66,6 +66,10 @@ const ROWS: &[Row] = &[
     ("sac-emulator, cost", "most+cdc", Some("sac-emulator"), Some(Timing::Cost), 0.25),
     ("sac-emulator, cost", "cdc", Some("sac-emulator"), Some(Timing::Cost), 0.25),
     ("sac-emulator, cost", "pore", Some("sac-emulator"), Some(Timing::Cost), 0.25),
+    ("ha-roco, cost", "lru", Some("ha-roco"), Some(Timing::Cost), 0.25),
+    ("ha-roco, cost", "zfifo", Some("ha-roco"), Some(Timing::Cost), 0.25),
+    ("ha-roco, cost", "reorder-zfifo", Some("ha-roco"), Some(Timing::Cost), 0.25),
+    ("ha-roco, cost", "roco", Some("ha-roco"), Some(Timing::Cost), 0.25),
     ("st8000as0002, mechanics", "lru", Some("st8000as0002"), Some(Timing::Mechanics), 0.25),
     ("st8000as0002, mechanics", "most", Some("st8000as0002"), Some(Timing::Mechanics), 0.125),
     ("st8000as0002, mechanics", "sac", Some("st8000as0002"), Some(Timing::Mechanics), 0.125),
@@ -84,7 +88,7 @@ fn measure(spec: &str, cache: &str, repeats: usize) -> Result<(), Box<dyn std::e
         trace.summary.blocks()
     );
     println!(
-        "{:24} {:9} {:>12} {:>7} {:>7} {:>10}",
+        "{:24} {:13} {:>12} {:>7} {:>7} {:>10}",
         "drive", "policy", "accesses/s", "ratio", "aim", "hash"
     );
     let only = std::env::var("SPEED_ONLY").unwrap_or_default();
@@ -112,7 +116,7 @@ fn measure(spec: &str, cache: &str, repeats: usize) -> Result<(), Box<dyn std::e
         ratios.sort_by(f64::total_cmp);
         let speed = |seconds: f64| trace.summary.blocks() as f64 / seconds / 1e6;
         println!(
-            "{what:24} {policy:9} {:>10.1} M {:>7.2} {aim:>7.2} {hash:>10x}  (reference {:.1} M)",
+            "{what:24} {policy:13} {:>10.1} M {:>7.2} {aim:>7.2} {hash:>10x}  (reference {:.1} M)",
             speed(fastest),
             ratios[ratios.len() / 2],
             speed(reference_fastest),

@@ -284,8 +284,15 @@ fn one_run(run: &RunResult, color: Color) -> String {
         settings(&run.parameters),
         settings(&run.drive_parameters),
     );
-    let all = counters(&run.all);
-    let warm = run.warm_from.map(|_| counters(&run.warm));
+    let (zones, flash) = (has_zones(&run.all), run.all.wa_flash.is_some());
+    let shown = |c: &Counts| {
+        let mut lines = counters(c);
+        lines.extend(if zones { of_zones(c) } else { Vec::new() });
+        lines.extend(if flash { of_flash(c) } else { Vec::new() });
+        lines
+    };
+    let all = shown(&run.all);
+    let warm = run.warm_from.map(|_| shown(&run.warm));
     let filled: Vec<[String; 3]> = all
         .iter()
         .enumerate()
@@ -371,6 +378,52 @@ fn series(run: &RunResult, color: Color) -> String {
         "in the buffer",
     ];
     rows(header, &points, color)
+}
+
+/// Whether something happened that only drives with write pointers know.
+fn has_zones(c: &Counts) -> bool {
+    let disk = &c.drive_io;
+    let made_up = disk.synthesized_blocks + disk.beyond_pointer_blocks;
+    disk.zone_resets + disk.zone_closes + made_up + c.pb.moved_blocks > 0
+}
+
+/// What only drives with write pointers count.
+fn of_zones(c: &Counts) -> Vec<(&'static str, String)> {
+    let (disk, host) = (&c.drive_io, &c.host_rmw);
+    vec![
+        (
+            "host RMWs: zones; blocks read, written",
+            format!(
+                "{}; {}, {}",
+                count(host.zones),
+                count(host.read_blocks),
+                count(host.written_blocks)
+            ),
+        ),
+        (
+            "zones reset, closed for others",
+            format!("{}, {}", count(disk.zone_resets), count(disk.zone_closes)),
+        ),
+        (
+            "blocks made up: in gaps, for reads",
+            format!("{}, {}", count(disk.synthesized_blocks), count(disk.beyond_pointer_blocks)),
+        ),
+        ("blocks moved within the buffer", count(c.pb.moved_blocks)),
+    ]
+}
+
+/// What only SSDs with flash inside count.
+fn of_flash(c: &Counts) -> Vec<(&'static str, String)> {
+    vec![
+        (
+            "flash: pages programmed, of these copied",
+            format!("{}, {}", count(c.ssd.programmed_blocks), count(c.ssd.copied_blocks)),
+        ),
+        (
+            "flash: blocks erased; wa_flash",
+            format!("{}; {}", count(c.ssd.erases), ratio(c.wa_flash)),
+        ),
+    ]
 }
 
 fn counters(c: &Counts) -> Vec<(&'static str, String)> {
