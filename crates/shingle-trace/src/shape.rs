@@ -118,7 +118,7 @@ impl Shape {
             request.at = request.at.since(first);
         }
         if self.remap {
-            remap(&mut requests);
+            pack_zones(&mut requests, ZONE_BYTES);
         }
         let requests = copies(requests, self.copies)?;
         shifted(requests, self.offset)
@@ -204,8 +204,10 @@ struct Run {
     last: u64,
 }
 
-fn remap(requests: &mut [Request]) {
-    let runs = touched(requests);
+/// Packs the touched zones of this size together, in the order of their addresses. Neighbours stay
+/// neighbours, so requests across zone borders stay whole.
+pub fn pack_zones(requests: &mut [Request], zone_bytes: u64) {
+    let runs = touched(requests, zone_bytes);
     // Where each run begins once packed.
     let mut zones = 0;
     let places: Vec<u64> = runs
@@ -217,23 +219,23 @@ fn remap(requests: &mut [Request]) {
         })
         .collect();
     for request in requests.iter_mut().filter(|request| request.op != Op::Flush) {
-        let zone = request.offset / ZONE_BYTES;
+        let zone = request.offset / zone_bytes;
         let index = runs.partition_point(|run| run.first <= zone) - 1;
         let moved = places[index] + (zone - runs[index].first);
-        request.offset = moved * ZONE_BYTES + request.offset % ZONE_BYTES;
+        request.offset = moved * zone_bytes + request.offset % zone_bytes;
     }
 }
 
 /// The runs of zones that requests touch, in order, apart from each other.
-fn touched(requests: &[Request]) -> Vec<Run> {
+fn touched(requests: &[Request], zone_bytes: u64) -> Vec<Run> {
     // Joined whenever this many have come together since the last time, so memory stays bounded
     // by the runs there are.
     const LOOSE_RUNS_MAX: usize = 1 << 20;
     let mut runs: Vec<Run> = Vec::new();
     let mut joined = 0;
     for request in requests.iter().filter(|request| request.op != Op::Flush) {
-        let first = request.offset / ZONE_BYTES;
-        let last = (request.offset + request.bytes - 1) / ZONE_BYTES;
+        let first = request.offset / zone_bytes;
+        let last = (request.offset + request.bytes - 1) / zone_bytes;
         if runs.last().is_some_and(|run| run.first <= first && last <= run.last) {
             continue;
         }
@@ -340,7 +342,7 @@ mod tests {
                 .map(|&(zone, within, bytes)| request(0, zone * ZONE + within, bytes, Op::Write))
                 .collect();
             let mut after = before.clone();
-            remap(&mut after);
+            pack_zones(&mut after, ZONE);
             for (a, b) in before.iter().zip(&after) {
                 prop_assert_eq!(a.offset % ZONE, b.offset % ZONE);
                 prop_assert!(b.offset <= a.offset);

@@ -7,7 +7,7 @@ use shingle_core::units::Op;
 use shingle_trace::papers::{self, LONG, MIX, Packed, Papers, Trace, Volume, packed};
 use shingle_trace::synth::ParameterKind;
 use shingle_trace::volumes::VOLUMES;
-use shingle_trace::{Mode, OpenOptions, open};
+use shingle_trace::{Mode, OpenOptions, Source, open};
 
 const ZONE_BLOCKS: u64 = 5_000;
 
@@ -32,6 +32,27 @@ fn less_of_a_trace_is_its_beginning() {
         let other =
             read(&Papers::generated(8, &[]).expect("defaults"), trace, Mode::ReadWrite, 50_000);
         assert!(other != whole, "{trace:?}: another seed");
+    }
+}
+
+#[test]
+fn requests_with_times_are_those_of_the_workload() {
+    let first = |mut source: Box<dyn Source>| {
+        let mut batch = Vec::with_capacity(5_000);
+        assert!(source.fill(&mut batch).expect("valid requests"));
+        batch
+    };
+    // What a volume does not have changes nothing of it; a factor is of the volume's own default.
+    let set = [("idle", "0.5"), ("density", "x0.5"), ("neighbours", "4"), ("dwell", "x2")];
+    let papers = Papers::generated(4, &set).expect("parameters of volumes");
+    for (name, spec) in [
+        ("src2_2", "synth:msr-src2_2?idle=0.5&density=0.45&neighbours=4&dwell=4"),
+        ("proj_0", "synth:msr-proj_0?idle=0.5&density=0.08&dwell=4"),
+        ("stg_0", "synth:msr-stg_0?idle=0.5&dwell=4"),
+    ] {
+        let options = OpenOptions { seed: 4, ..OpenOptions::default() };
+        let workload = first(open(spec, &options).expect("a workload").source);
+        assert!(first(papers.requests(name).expect("a volume")) == workload, "{name}");
     }
 }
 

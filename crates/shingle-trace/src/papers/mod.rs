@@ -32,12 +32,12 @@ use shingle_core::units::Op;
 
 use crate::error::TraceError;
 use crate::shape::Mode;
-use crate::source::BATCH_REQUESTS;
+use crate::source::{BATCH_REQUESTS, Source};
 use crate::summary::Touched;
-use crate::synth::Parameter;
-use crate::synth::parameters::Values;
+use crate::synth::parameters::{IDLE, Values};
 use crate::synth::rng::Seed;
 use crate::synth::volume::{Free, Plan, parameters};
+use crate::synth::{self, Parameter};
 use crate::volumes::{self, VOLUMES};
 use crate::zones::ZONE_BLOCKS;
 use crate::{Kind, Place};
@@ -85,7 +85,8 @@ pub struct Papers {
 
 #[derive(Debug)]
 enum From {
-    Figures(Free),
+    /// Values of free parameters, by name, valid for any volume that has them.
+    Figures(Vec<(String, String)>),
     Traces(Traces),
 }
 
@@ -96,17 +97,17 @@ impl Papers {
     /// # Errors
     /// If a parameter does not exist or a value makes no sense.
     pub fn generated(seed: u64, set: &[(&str, &str)]) -> Result<Papers, TraceError> {
-        let known = parameters(&VOLUMES.iter().collect::<Vec<_>>());
-        let pairs: Vec<String> =
-            set.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let values = Values::of(known.iter(), "a volume", &pairs.join("&"))
+        let known = known(&VOLUMES.iter().collect::<Vec<_>>());
+        let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let set: Vec<(String, String)> = set.collect();
+        Values::of(known.iter(), "a volume", &joined(set.iter()))
             .map_err(|problem| problem.at("", Place::Whole))?;
-        Ok(Papers::with(seed, &values))
+        Ok(Papers { seed, from: From::Figures(set) })
     }
 
     /// Volumes from published figures, with the values that a workload was given.
     pub(crate) fn with(seed: u64, values: &Values) -> Papers {
-        Papers { seed, from: From::Figures(Free::of(values)) }
+        Papers { seed, from: From::Figures(values.numbers()) }
     }
 
     /// Volumes from the folder with Microsoft's traces. `seed` shuffles.
@@ -124,8 +125,28 @@ impl Papers {
     pub fn volume(&self, name: &str) -> Result<Volume, TraceError> {
         let volume = volumes::known(name)?;
         match &self.from {
-            From::Figures(free) => Ok(Volume::generated(Plan::new(volume, free, self.seed))),
+            From::Figures(set) => {
+                let known = known(&[volume]);
+                let values = Values::of(known.iter(), volume.name, &pairs(set, &known));
+                let free = Free::of(&values.map_err(|problem| problem.at("", Place::Whole))?);
+                Ok(Volume::generated(Plan::new(volume, &free, self.seed)))
+            }
             From::Traces(traces) => traces.volume(volume.name),
+        }
+    }
+
+    /// The requests of one volume at their times: as recorded, or those of `synth:msr-NAME`.
+    ///
+    /// # Errors
+    /// As [`Papers::volume`].
+    pub fn requests(&self, name: &str) -> Result<Box<dyn Source>, TraceError> {
+        let volume = volumes::known(name)?;
+        match &self.from {
+            From::Figures(set) => {
+                let spec = format!("{}?{}", volume.workload, pairs(set, &known(&[volume])));
+                Ok(synth::open(&spec, self.seed)?.1)
+            }
+            From::Traces(traces) => traces.requests(volume.name),
         }
     }
 
@@ -242,6 +263,26 @@ pub fn free_parameters(trace: Trace) -> Result<Vec<Parameter>, TraceError> {
     };
     let volumes: Result<Vec<_>, _> = names.iter().map(|name| volumes::known(name)).collect();
     Ok(parameters(&volumes?))
+}
+
+/// What no paper fixes of when requests come, in made traces. All are numbers.
+#[must_use]
+pub fn time_parameters() -> Vec<Parameter> {
+    vec![IDLE]
+}
+
+/// All that may be set of volumes.
+fn known(volumes: &[&volumes::Volume]) -> Vec<Parameter> {
+    parameters(volumes).into_iter().chain(time_parameters()).collect()
+}
+
+/// Of `set`, what is among the `known` parameters, as a workload takes it.
+fn pairs(set: &[(String, String)], known: &[Parameter]) -> String {
+    joined(set.iter().filter(|(name, _)| known.iter().any(|p| p.name == name)))
+}
+
+fn joined<'a>(set: impl Iterator<Item = &'a (String, String)>) -> String {
+    set.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&")
 }
 
 /// Block accesses in memory: `block << 1 | write`.

@@ -9,7 +9,7 @@ use shingle_core::units::{Op, Request};
 
 use super::blocks::{Volume, packed};
 use crate::error::{Kind, Place, TraceError};
-use crate::source::BATCH_REQUESTS;
+use crate::source::{BATCH_REQUESTS, Source};
 use crate::volumes::VOLUMES;
 use crate::{OpenOptions, open};
 
@@ -73,6 +73,12 @@ impl Traces {
         let file = &self.files[name];
         file.read.get_or_init(|| recorded(&file.path)).clone()
     }
+
+    /// The requests of a volume.
+    pub(super) fn requests(&self, name: &str) -> Result<Box<dyn Source>, TraceError> {
+        self.require(&[name])?;
+        source(&self.files[name].path).map(|(_, source)| source)
+    }
 }
 
 /// The volume that a file's name stands for.
@@ -83,13 +89,18 @@ fn volume_of(file: &str) -> Option<&'static str> {
     VOLUMES.iter().map(|volume| volume.name).find(|name| fits(name))
 }
 
-fn recorded(path: &Path) -> Result<Volume, TraceError> {
+/// The name of a file and its requests.
+fn source(path: &Path) -> Result<(&str, Box<dyn Source>), TraceError> {
     let options = OpenOptions { format: Some("msr".to_owned()), ..OpenOptions::default() };
     let text = path.to_str().ok_or_else(|| {
         let message = "has a name that is no UTF-8; rename the folder";
         TraceError::new(Kind::Usage, &path.display().to_string(), Place::Whole, message)
     })?;
-    let mut source = open(text, &options)?.source;
+    Ok((text, open(text, &options)?.source))
+}
+
+fn recorded(path: &Path) -> Result<Volume, TraceError> {
+    let (text, mut source) = source(path)?;
     let mut accesses = Vec::new();
     let mut batch = Vec::with_capacity(BATCH_REQUESTS);
     while source.fill(&mut batch)? {

@@ -34,6 +34,18 @@ pub enum Kind {
     Number(f64, f64),
 }
 
+impl Kind {
+    /// The limits of a number or share.
+    #[must_use]
+    pub fn limits(self) -> Option<(f64, f64)> {
+        match self {
+            Kind::Share => Some((0.0, 1.0)),
+            Kind::Number(low, high) => Some((low, high)),
+            Kind::Count(..) | Kind::Size(..) => None,
+        }
+    }
+}
+
 /// What every workload takes.
 pub(super) const COMMON: &[Parameter] = &[
     Parameter {
@@ -48,13 +60,16 @@ pub(super) const COMMON: &[Parameter] = &[
         about: "requests a second, on average, idle time included",
         kind: Kind::Number(0.001, 1e7),
     },
-    Parameter {
-        name: "idle",
-        default: "0.3",
-        about: "share of the time in long gaps without requests",
-        kind: Kind::Share,
-    },
+    IDLE,
 ];
+
+/// When requests come, beside how many.
+pub(crate) const IDLE: Parameter = Parameter {
+    name: "idle",
+    default: "0.3",
+    about: "share of the time in long gaps without requests",
+    kind: Kind::Share,
+};
 
 /// The address range, for those workloads that have it.
 pub(super) const fn range(default: &'static str) -> Parameter {
@@ -145,6 +160,16 @@ impl Values {
         self.0.iter().any(|(n, _)| *n == name).then(|| self.number(name))
     }
 
+    /// All numbers and shares, as they would be written.
+    pub(crate) fn numbers(&self) -> Vec<(String, String)> {
+        let number = |value| match value {
+            Value::Real(value) => Some(f64::to_string(&value)),
+            Value::Whole(_) => None,
+        };
+        let pairs = self.0.iter().filter_map(|&(name, value)| Some((name, number(value)?)));
+        pairs.map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
     pub(super) fn share(&self, name: &str) -> Share {
         Share::of(self.number(name))
     }
@@ -160,6 +185,9 @@ fn value(parameter: &Parameter, text: &str) -> Result<Value, Problem> {
         Problem::usage(format!("{name}={} is out of range: {low} to {high}", shown()))
     };
     let not = |what: &str| Problem::usage(format!("{name}={} is not {what}", shown()));
+    if let Some(factor) = text.strip_prefix('x').and_then(|factor| factor.parse::<f64>().ok()) {
+        return times(parameter, factor).ok_or_else(|| not("a factor of its default: x0.5, x2"));
+    }
     match parameter.kind {
         Kind::Count(low, high) => match count(text) {
             None => Err(not("a number: write it like 500000, 500k or 1M")),
@@ -193,6 +221,13 @@ fn value(parameter: &Parameter, text: &str) -> Result<Value, Problem> {
             Ok(value) => Ok(Value::Real(value)),
         },
     }
+}
+
+/// So many times its default, as far as it goes; of numbers and shares only.
+fn times(parameter: &Parameter, factor: f64) -> Option<Value> {
+    let (low, high) = parameter.kind.limits().filter(|_| factor.is_finite() && factor >= 0.0)?;
+    let default: f64 = parameter.default.parse().ok()?;
+    Some(Value::Real((default * factor).clamp(low, high)))
 }
 
 /// A count with `k`, `M` or `G`: things are counted in thousands, only bytes in 1024.

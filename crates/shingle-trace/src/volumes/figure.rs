@@ -45,6 +45,9 @@ pub enum Quantity {
     WrittenLarge,
     /// Writes in a run of three or more to one band (MCM §III-B).
     Sequential,
+    /// Written blocks at the write pointer of their 16 MiB zone, without a cache (ROCO Figure 9b,
+    /// HA). Here the pointer moves by such writes only: a drive moves it by cleaning too.
+    AtPointer,
 }
 
 /// How far a workload may be from a figure.
@@ -73,6 +76,7 @@ impl Quantity {
             Quantity::Updates => "writes to written blocks",
             Quantity::WrittenLarge => "large zones written",
             Quantity::Sequential => "writes in runs in a band",
+            Quantity::AtPointer => "written at write pointers",
         }
     }
 
@@ -91,6 +95,7 @@ impl Quantity {
             Quantity::Updates => "% of written blocks",
             Quantity::WrittenLarge => "zones of 256 MiB",
             Quantity::Sequential => "% of write requests",
+            Quantity::AtPointer => "% of written data",
         }
     }
 
@@ -105,6 +110,8 @@ impl Quantity {
             Quantity::WriteBytes | Quantity::WriteMean => Tolerance::Percent(5.0),
             Quantity::WriteSectors => Tolerance::Percent(5.0),
             Quantity::Updates | Quantity::Sequential => Tolerance::Points(3.0),
+            // As verdicts on papers have it: what is measured is an approximation.
+            Quantity::AtPointer => Tolerance::Points(5.0),
         }
     }
 }

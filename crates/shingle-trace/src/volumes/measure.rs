@@ -49,7 +49,7 @@ impl Volume {
 }
 
 fn totals(volume: &'static Volume, seed: u64) -> Totals {
-    let plan = Plan::new(volume, &Free::default(), seed);
+    let plan = Plan::new(volume, &Free::of_volume(volume), seed);
     let mut measure = Measure::default();
     let mut generator = Generator::new(plan.clone());
     for _ in 0..plan.requests() {
@@ -74,6 +74,8 @@ struct Totals {
     written_large: u64,
     /// Writes in runs of three or more.
     sequential: u64,
+    /// Written blocks at a write pointer.
+    at_pointer: u64,
 }
 
 /// Counts requests.
@@ -85,6 +87,35 @@ struct Measure {
     /// Whether a zone of 256 MiB is written.
     large: Vec<bool>,
     runs: Runs,
+    pointers: Pointers,
+}
+
+/// Write pointers of 16 MiB zones, moved by writes that begin at them and by nothing else.
+#[derive(Default)]
+struct Pointers(Vec<u64>);
+
+impl Pointers {
+    /// ROCO §4.1.
+    const ZONE_BLOCKS: u64 = (16 << 20) / BLOCK_BYTES;
+
+    /// How many of the written blocks are at a pointer. A write is cut at the borders of zones.
+    fn write(&mut self, first: u64, blocks: u64) -> u64 {
+        let (mut at, end, mut found) = (first, first + blocks, 0);
+        while at < end {
+            let zone = at / Self::ZONE_BLOCKS;
+            let until = end.min((zone + 1) * Self::ZONE_BLOCKS);
+            if self.0.len() <= zone as usize {
+                self.0.resize(zone as usize + 1, 0);
+            }
+            let pointer = &mut self.0[zone as usize];
+            if at % Self::ZONE_BLOCKS == *pointer {
+                *pointer += until - at;
+                found += until - at;
+            }
+            at = until;
+        }
+        found
+    }
 }
 
 /// Writes in runs to one zone.
@@ -125,6 +156,7 @@ impl Measure {
         totals.writes += 1;
         totals.write_blocks += blocks;
         totals.write_bytes += access.bytes;
+        totals.at_pointer += self.pointers.write(first, blocks);
         self.runs.add(first / ZONE_BLOCKS);
         for byte in [access.offset, access.offset + access.bytes - 1] {
             let large = (byte >> 28) as usize;
@@ -161,6 +193,7 @@ impl Totals {
             written_zones: self.written_zones + other.written_zones,
             written_large: self.written_large + other.written_large,
             sequential: self.sequential + other.sequential,
+            at_pointer: self.at_pointer + other.at_pointer,
         }
     }
 
@@ -184,6 +217,7 @@ impl Totals {
             Quantity::Updates => 100.0 - percent(self.written_blocks, self.write_blocks),
             Quantity::WrittenLarge => self.written_large as f64,
             Quantity::Sequential => percent(self.sequential, self.writes),
+            Quantity::AtPointer => percent(self.at_pointer, self.write_blocks),
         }
     }
 }
@@ -224,6 +258,16 @@ mod tests {
         let zone_gib = ZONE_BYTES as f64 / f64::from(1 << 30);
         assert!((measure.of(Quantity::Written) - 3.0 * zone_gib).abs() < 1e-9);
         assert!((measure.of(Quantity::Accessed) - 4.0 * zone_gib).abs() < 1e-9);
+    }
+
+    #[test]
+    fn writes_at_a_pointer_move_it_and_are_cut_at_borders() {
+        let mut pointers = Pointers::default();
+        assert_eq!(pointers.write(0, 4), 4);
+        assert_eq!([pointers.write(5, 1), pointers.write(4, 2), pointers.write(4, 2)], [0, 2, 0]);
+        // The end of a zone that was not written so far, and the beginning of the next.
+        assert_eq!(pointers.write(4_090, 10), 4);
+        assert_eq!(pointers.write(4_100, 1), 1);
     }
 
     /// At full length, each volume and each of the large traces.

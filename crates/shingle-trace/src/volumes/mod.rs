@@ -6,7 +6,8 @@
 //! figures of the workload are here. What a cache made of it is a result, and results may not
 //! shape a workload that is meant to reproduce them.
 //!
-//! What no paper fixes is a parameter of the workload: [`crate::synth`], `volume/free.rs`.
+//! What no paper fixes is a parameter of the workload: [`crate::synth`], `volume/free.rs`. Where a
+//! paper says something of it in words, a `[guess.NAME]` has a `value` for this volume, and `why`.
 
 mod figure;
 mod measure;
@@ -35,6 +36,9 @@ pub struct Volume {
     pub about: String,
     /// All published values, also those that are not used.
     pub figures: Vec<Figure>,
+    /// Values of free parameters ([`crate::synth`]) that its words suggest, by their names; the others
+    /// are as for any volume.
+    pub guesses: BTreeMap<String, &'static str>,
     /// The volumes that it is made of, if it is made of several.
     pub parts: &'static [&'static str],
     /// Copies of each.
@@ -122,6 +126,8 @@ const SHEETS: &[Sheet] = &[
 #[derive(Deserialize)]
 struct Text {
     about: String,
+    #[serde(default)]
+    guess: BTreeMap<String, Guess>,
     #[serde(flatten)]
     figures: BTreeMap<Quantity, Vec<Entry>>,
 }
@@ -135,6 +141,15 @@ struct Entry {
     unused: Option<String>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Guess {
+    value: f64,
+    /// The words that suggest it.
+    #[serde(rename = "why")]
+    _why: String,
+}
+
 /// Panics if the file is malformed: it is part of the program.
 fn parse((name, workload, text): Sheet) -> Volume {
     let text: Text = toml::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -146,7 +161,10 @@ fn parse((name, workload, text): Sheet) -> Volume {
         })
     });
     let figures = figures.collect();
-    Volume { name, workload, about: text.about, figures, parts: &[], copies: 1 }
+    // The volumes are made once, so their texts may stay for good.
+    let guess = |(name, guess): (String, Guess)| (name, &*guess.value.to_string().leak());
+    let guesses = text.guess.into_iter().map(guess).collect();
+    Volume { name, workload, about: text.about, figures, guesses, parts: &[], copies: 1 }
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use std::sync::LazyLock;
 use super::super::parameters::{Kind, Parameter, Values};
 use crate::volumes::{Quantity, Volume};
 
-/// Their values. The first nine are free for every volume, the others where a figure is missing.
+/// Their values. The first nine are free for every volume, the others where a figure
+/// is missing, or where a paper has words about it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Free {
     pub(crate) zone_skew: f64,
@@ -22,6 +23,7 @@ pub(crate) struct Free {
     pub(crate) pass: f64,
     pub(crate) overlap: f64,
     pub(crate) new: f64,
+    pub(crate) neighbours: f64,
     pub(crate) sequential: f64,
     pub(crate) density: f64,
     pub(crate) spread: f64,
@@ -29,15 +31,14 @@ pub(crate) struct Free {
     pub(crate) read_blocks: f64,
 }
 
-impl Default for Free {
-    fn default() -> Free {
-        Free::with(default)
-    }
-}
-
 impl Free {
+    /// The defaults of a volume.
+    pub(crate) fn of_volume(volume: &Volume) -> Free {
+        Free::with(|name| number(default_of(&[volume], name)))
+    }
+
     pub(crate) fn of(values: &Values) -> Free {
-        Free::with(|name| values.number_if(name).unwrap_or_else(|| default(name)))
+        Free::with(|name| values.number_if(name).unwrap_or_else(|| number(default(name))))
     }
 
     fn with(number: impl Fn(&str) -> f64) -> Free {
@@ -51,6 +52,7 @@ impl Free {
             pass: number("pass"),
             overlap: number("overlap"),
             new: number("new"),
+            neighbours: number("neighbours"),
             sequential: number("sequential"),
             density: number("density"),
             spread: number("spread"),
@@ -63,7 +65,7 @@ impl Free {
 /// A parameter, and whether a volume's figures leave it open.
 type Open = (Parameter, fn(&Volume) -> bool);
 
-static ALL: LazyLock<[Open; 14]> = LazyLock::new(|| {
+static ALL: LazyLock<[Open; 15]> = LazyLock::new(|| {
     let parameter = |name, default, kind, about| Parameter { name, default, about, kind };
     let always: fn(&Volume) -> bool = |_| true;
     let skew = Kind::Number(1.0, 64.0);
@@ -145,6 +147,15 @@ static ALL: LazyLock<[Open; 14]> = LazyLock::new(|| {
         ),
         (
             parameter(
+                "neighbours",
+                "1",
+                Kind::Number(1.0, 10_000.0),
+                "neighbouring zones in use that are first accessed one after the other",
+            ),
+            |volume| volume.guesses.contains_key("neighbours"),
+        ),
+        (
+            parameter(
                 "sequential",
                 // The median of MCM's five.
                 "0.385",
@@ -201,13 +212,44 @@ static ALL: LazyLock<[Open; 14]> = LazyLock::new(|| {
     ]
 });
 
-fn default(name: &str) -> f64 {
-    let (parameter, _) = ALL.iter().find(|(p, _)| p.name == name).expect("the name of a parameter");
-    parameter.default.parse().expect("a default is a number")
+fn number(text: &str) -> f64 {
+    text.parse().expect("a default is a number")
+}
+
+fn default(name: &str) -> &'static str {
+    ALL.iter().find(|(p, _)| p.name == name).expect("the name of a parameter").0.default
+}
+
+/// The default of a parameter for all the volumes: what their files guess, if they agree.
+fn default_of(volumes: &[&Volume], name: &str) -> &'static str {
+    let guess = |volume: &&Volume| volume.guesses.get(name).copied();
+    match volumes {
+        [first, others @ ..] if others.iter().all(|other| guess(other) == guess(first)) => {
+            guess(first).unwrap_or_else(|| default(name))
+        }
+        _ => default(name),
+    }
 }
 
 /// The free parameters that any of the volumes has.
 pub(crate) fn parameters(volumes: &[&Volume]) -> Vec<Parameter> {
     let open = ALL.iter().filter(|(_, open)| volumes.iter().any(|volume| open(volume)));
-    open.map(|(parameter, _)| *parameter).collect()
+    let own = |p: &Parameter| Parameter { default: default_of(volumes, p.name), ..*p };
+    open.map(|(parameter, _)| own(parameter)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::volumes::VOLUMES;
+
+    #[test]
+    fn guesses_are_of_parameters_that_are_open() {
+        for volume in VOLUMES.iter() {
+            let open = parameters(&[volume]);
+            for name in volume.guesses.keys() {
+                assert!(open.iter().any(|p| p.name == name), "{}: {name}", volume.name);
+            }
+        }
+    }
 }

@@ -55,7 +55,7 @@ pub(super) fn workloads() -> impl Iterator<Item = Workload> {
 }
 
 fn own(volume: &'static Volume) -> Vec<Parameter> {
-    let requests = Plan::new(volume, &Free::default(), 0).requests();
+    let requests = Plan::new(volume, &Free::of_volume(volume), 0).requests();
     let iops = format!("{:.3}", requests as f64 / WEEK_SECONDS).leak();
     let length = Parameter {
         name: "requests",

@@ -6,7 +6,7 @@ use super::counts::{Counts, Side};
 use super::free::Free;
 use super::layout::{Layout, places};
 use super::power::{Lengths, Power};
-use crate::synth::rng::{Seed, Share};
+use crate::synth::rng::{Rng, Seed, Share};
 use crate::volumes::Volume;
 
 /// A volume ready to be generated. Seed, figures and parameters make it; nothing changes it.
@@ -46,8 +46,7 @@ impl Part {
     fn new(side: Side, places: &[u64], free: &Free, seed: Seed, op: &str) -> Part {
         let mut rng = seed.stream(op);
         let layout = Layout::new(places, side, free.cluster, free.zone_skew, &mut rng);
-        let mut by_turn: Vec<u32> = (0..layout.zones.len() as u32).collect();
-        rng.shuffle(&mut by_turn);
+        let by_turn = turns(&layout, free.neighbours as usize, &mut rng);
         let active = free.active.round().clamp(1.0, layout.zones.len() as f64) as usize;
         Part { side, layout, by_turn, active }
     }
@@ -106,6 +105,19 @@ impl Plan {
     }
 }
 
+/// The zones in random order, but so many neighbours at a time by address.
+fn turns(layout: &Layout, neighbours: usize, rng: &mut Rng) -> Vec<u32> {
+    let mut zones: Vec<u32> = (0..layout.zones.len() as u32).collect();
+    if neighbours <= 1 {
+        rng.shuffle(&mut zones);
+        return zones;
+    }
+    zones.sort_unstable_by_key(|&zone| layout.zones[zone as usize].zone);
+    let mut groups: Vec<&[u32]> = zones.chunks(neighbours).collect();
+    rng.shuffle(&mut groups);
+    groups.concat()
+}
+
 /// How often a visit goes on, so that runs of three or more make up the share that is wanted.
 ///
 /// With visits of geometric length, goes-on being c, runs of three or more hold c²(3 − 2c) of the
@@ -120,4 +132,25 @@ fn stay(counts: &Counts, same_zone: f64) -> f64 {
         if c * c * (3.0 - 2.0 * c) < wanted { low = c } else { high = c }
     }
     ((low - same_zone) / (1.0 - same_zone)).clamp(0.0, 0.999)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::volumes::named;
+
+    #[test]
+    fn neighbours_come_one_after_the_other_and_their_groups_in_any_order() {
+        let volume = named("src2_2").expect("it is described");
+        let free = Free { neighbours: 8.0, ..Free::of_volume(volume) };
+        let Part { layout, by_turn, .. } = &Plan::new(volume, &free, 1).write;
+        let places: Vec<u32> = by_turn.iter().map(|&at| layout.zones[at as usize].zone).collect();
+        let mut sorted = places.clone();
+        sorted.sort_unstable();
+        // All groups but the last, which may be short and anywhere.
+        let groups = sorted.chunks_exact(8);
+        let whole = groups.clone().filter(|group| places.windows(8).any(|some| some == *group));
+        assert_eq!(whole.count(), groups.count());
+        assert!(places != sorted);
+    }
 }
