@@ -1,6 +1,6 @@
 //! The results of a figure, by trace, system and point.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use shingle_sim::result::RunResult;
 
@@ -12,6 +12,8 @@ use crate::measured::Measured;
 pub struct Cells {
     runs: BTreeMap<(&'static str, &'static str, &'static str), RunResult>,
     pub(crate) measured: Measured,
+    /// What there is to say of its traces.
+    pub(crate) notes: BTreeSet<String>,
 }
 
 impl Cells {

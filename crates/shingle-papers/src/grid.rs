@@ -2,6 +2,7 @@
 
 use shingle_drive::registry::Timing;
 use shingle_sim::result::RunResult;
+use shingle_sim::system::Pacing;
 use shingle_trace::Mode;
 
 /// Runs: each system over each trace at each point.
@@ -11,7 +12,10 @@ pub struct Grid {
     pub traces: &'static [&'static str],
     /// The requests that count.
     pub mode: Mode,
-    /// The first so many accesses of each trace, at the paper's scale; `None`: all.
+    /// Closed: block accesses one after another, as the prototypes of SAC and PORE replay them. Open:
+    /// requests of single volumes at their times.
+    pub pacing: Pacing,
+    /// The first so many accesses (in open loop: requests) of each trace, at the paper's scale; `None`: all.
     pub accesses: Option<u64>,
     /// Copies of which the trace is made, at the paper's scale; 1 for single volumes.
     pub copies: u32,
@@ -21,6 +25,8 @@ pub struct Grid {
     pub drive: &'static str,
     /// How the drive is timed; `None`: as it prefers.
     pub timing: Option<Timing>,
+    /// The SSD that caches are on.
+    pub ssd: &'static str,
     /// The drive's buffer.
     pub buffer: Size,
     /// The cache, unless a point has its own.

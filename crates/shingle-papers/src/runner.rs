@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use shingle_core::registry::Registry;
-use shingle_drive::registry::{self as drives, Timing};
+use shingle_core::units::BLOCK_BYTES;
+use shingle_core::zones::ZoneMap;
+use shingle_drive::registry::{self as drives, Settings, Timing};
 use shingle_sim::experiment::{ExperimentError, Job, Options, Trace, plan};
 use shingle_sim::result::RunResult;
+use shingle_sim::system::Pacing;
+use shingle_trace::TraceError;
 use shingle_trace::papers::Papers;
 use shingle_trace::zones::ZONE_BLOCKS;
-use shingle_trace::{Mode, TraceError};
 use thiserror::Error;
 
 use crate::cells::Cells;
@@ -81,6 +84,7 @@ impl PaperError {
 struct Key {
     policy: &'static str,
     drive: &'static str,
+    ssd: &'static str,
     timing: Option<Timing>,
     buffer_blocks: Option<u64>,
     cache_blocks: u64,
@@ -120,6 +124,7 @@ pub(crate) fn run(
     total: &dyn Fn(u64),
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<Vec<Cells>>, PaperError> {
+    check_scale(order)?;
     total(work(order)?);
     let mut cells: Vec<Vec<Cells>> = order.figures.iter().map(|_| Vec::new()).collect();
     for &seed in &order.seeds {
@@ -131,13 +136,45 @@ pub(crate) fn run(
 }
 
 fn wanted(grid: &Grid, scaled: &Scaled, trace: &'static str) -> Wanted {
-    Wanted { name: trace, mode: grid.mode, copies: scaled.copies, every_zone: scaled.every_zone }
+    Wanted {
+        name: trace,
+        mode: grid.mode,
+        pacing: grid.pacing,
+        disk: (grid.pacing == Pacing::Open).then_some(grid.drive),
+        copies: scaled.copies,
+        every_zone: scaled.every_zone,
+    }
+}
+
+/// Requests are cut to the beginning of their trace and not otherwise.
+fn check_scale(order: &Order) -> Result<(), PaperError> {
+    let open = |grid: &Grid| grid.pacing == Pacing::Open;
+    let every_zone = order.scale.map_or(1, |scale| scale.every_zone);
+    if every_zone != 1 && order.figures.iter().flat_map(|figure| figure.grids()).any(open) {
+        return Err(PaperError::Scale(format!(
+            "--every-zone {every_zone}: {} replays requests at their times, which lie across zones; \
+             run the beginning of each trace (--scale) instead",
+            order.paper.name
+        )));
+    }
+    Ok(())
+}
+
+/// Packs a trace that reaches beyond its disk; says so.
+fn fit(held: &mut Held, disk: &str) -> Result<Option<String>, PaperError> {
+    let disk = drives::make(disk, &Settings::default()).map_err(MeasureError::from)?;
+    let description = disk.description();
+    let zone_bytes = description.bands.as_ref().map_or(ZONE_BLOCKS, ZoneMap::largest) * BLOCK_BYTES;
+    let packed = held.fit(description.disk_blocks * BLOCK_BYTES, zone_bytes);
+    Ok(packed.then(|| {
+        format!("{} reaches beyond the drive: the zones it touches are packed", held.name)
+    }))
 }
 
 /// Accesses that all runs together will serve, about.
 fn work(order: &Order) -> Result<u64, TraceError> {
     let papers = order.traces.of_seed(order.seeds[0])?;
-    let mut lengths: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut lengths: BTreeMap<(&str, Pacing), u64> = BTreeMap::new();
     let mut sum = 0;
     for grid in order.figures.iter().flat_map(|figure| figure.grids()) {
         let scaled = Scaled::new(grid, order.scale);
@@ -145,11 +182,11 @@ fn work(order: &Order) -> Result<u64, TraceError> {
             let accesses = match scaled.accesses {
                 Some(accesses) => accesses,
                 None => {
-                    let whole = match lengths.get(trace) {
+                    let whole = match lengths.get(&(trace, grid.pacing)) {
                         Some(&length) => length,
                         None => length(&papers, &wanted(grid, &scaled, trace))?,
                     };
-                    lengths.insert(trace, whole);
+                    lengths.insert((trace, grid.pacing), whole);
                     (whole as f64 * scaled.part) as u64
                 }
             };
@@ -165,6 +202,12 @@ struct Place {
     trace: &'static str,
     system: &'static str,
     point: &'static str,
+}
+
+/// The runs over a trace, and what there is to say of it.
+struct Filled {
+    runs: Vec<(Place, RunResult)>,
+    note: Option<String>,
 }
 
 /// The results of each figure for a seed.
@@ -183,13 +226,17 @@ fn run_seed(
             }
         }
     }
-    let filled: Vec<Vec<(Place, RunResult)>> = by_trace
+    let filled: Vec<Filled> = by_trace
         .into_par_iter()
         .map(|(wanted, users)| run_trace(&papers, &wanted, &users, order, seed, progress))
         .collect::<Result<_, _>>()?;
     let mut cells: Vec<Cells> = order.figures.iter().map(|_| Cells::default()).collect();
-    for (place, result) in filled.into_iter().flatten() {
-        cells[place.figure].put(place.trace, place.system, place.point, result);
+    for Filled { runs, note } in filled {
+        for (place, result) in runs {
+            let cells = &mut cells[place.figure];
+            cells.put(place.trace, place.system, place.point, result);
+            cells.notes.extend(note.clone());
+        }
     }
     let bench = Bench { seed, drive: order.drive.as_deref(), papers: &papers, progress };
     for (figure, cells) in order.figures.iter().zip(&mut cells) {
@@ -208,16 +255,17 @@ fn run_trace(
     order: &Order,
     seed: u64,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<Vec<(Place, RunResult)>, PaperError> {
+) -> Result<Filled, PaperError> {
     let scaled = |grid: &Grid| Scaled::new(grid, order.scale);
     let most = users.iter().map(|(_, grid)| scaled(grid).accesses).max_by_key(|accesses| {
         accesses.unwrap_or(u64::MAX) // no limit is the largest
     });
-    let held = hold(papers, wanted, most.flatten())?;
+    let mut held = hold(papers, wanted, most.flatten())?;
+    let note = wanted.disk.map_or(Ok(None), |disk| fit(&mut held, disk))?;
     let mut runs: BTreeMap<Key, (Job, Vec<Place>)> = BTreeMap::new();
     for &(figure, grid) in users {
         let scaled = scaled(grid);
-        let length = held.blocks.len();
+        let length = held.len();
         let limit = scaled.accesses.map_or(length, |n| (n as usize).min(length));
         let accesses = (limit as f64 * scaled.part) as usize;
         for (point, system) in
@@ -230,7 +278,7 @@ fn run_trace(
             if let Some((_, places)) = runs.get_mut(&key) {
                 places.push(place);
             } else {
-                let job = job(&key, &held, grid.mode, seed, order.registry)?;
+                let job = job(&key, &held, wanted, seed, order.registry)?;
                 runs.insert(key, (job, vec![place]));
             }
         }
@@ -244,7 +292,7 @@ fn run_trace(
             Ok(places.into_iter().map(|place| (place, result.clone())).collect())
         })
         .collect::<Result<_, ExperimentError>>()?;
-    Ok(results.into_iter().flatten().collect())
+    Ok(Filled { runs: results.into_iter().flatten().collect(), note })
 }
 
 fn key(
@@ -262,6 +310,7 @@ fn key(
     Key {
         policy: system.policy,
         drive,
+        ssd: grid.ssd,
         // What the grid says of its drive does not concern a system with a drive of its own.
         timing: grid.timing.filter(|_| system.drive.is_none()),
         buffer_blocks,
@@ -289,7 +338,7 @@ fn check_buffer(grid: &Grid, scaled: &Scaled, key: &Key) -> Result<(), PaperErro
 fn job(
     key: &Key,
     held: &Held,
-    mode: Mode,
+    wanted: &Wanted,
     seed: u64,
     registry: &Registry,
 ) -> Result<Job, PaperError> {
@@ -305,10 +354,12 @@ fn job(
         policies: vec![key.policy.into()],
         drives: vec![key.drive.into()],
         caches: vec![format!("{}b", key.cache_blocks.max(1))],
+        ssd: key.ssd.into(),
         sets,
-        mode,
-        // The papers' prototypes take every block by itself, and know no partial ones.
-        split: true,
+        mode: wanted.mode,
+        pacing: wanted.pacing,
+        // The prototypes of SAC and PORE take every block by itself. No paper knows partial ones.
+        split: wanted.pacing == Pacing::Closed,
         fill_partial: false,
         timing: key.timing,
         ..Options::default()

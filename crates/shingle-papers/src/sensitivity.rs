@@ -3,6 +3,8 @@
 
 use std::iter::repeat;
 
+use shingle_sim::system::Pacing;
+
 use crate::experiment::{Figure, Paper, Source};
 use crate::runner::{Order, PaperError, run};
 use crate::scale::Scale;
@@ -52,7 +54,7 @@ pub fn sensitivity(
     let figures: Vec<&'static Figure> = order.figures.iter().filter(varied).copied().collect();
     let seeds = vec![order.seeds[0]];
     let mut variants = Vec::new();
-    for (label, free) in order.traces.variants(&traces(&figures))? {
+    for (label, free) in order.traces.variants(&traces(&figures), pacing(&figures))? {
         let part = Order {
             paper: order.paper,
             figures: figures.clone(),
@@ -83,6 +85,12 @@ pub fn sensitivity(
         scale.work, scale.volumes, seeds[0]
     );
     Ok(Sensitivity { about, statements, variants })
+}
+
+/// Open if times matter to any of the figures.
+fn pacing(figures: &[&'static Figure]) -> Pacing {
+    let mut grids = figures.iter().flat_map(|figure| figure.grids());
+    if grids.any(|grid| grid.pacing == Pacing::Open) { Pacing::Open } else { Pacing::Closed }
 }
 
 /// Whether a figure depends on workloads, and is not too long.

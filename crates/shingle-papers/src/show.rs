@@ -32,6 +32,7 @@ pub(crate) fn judge(
             scales.push(words);
         }
     }
+    scales.extend(seeds.first().into_iter().flat_map(|cells| cells.notes.iter().cloned()));
     let mut pictures = Vec::new();
     for chart in figure.charts {
         for picture in draw(figure, chart, seeds) {

@@ -1,13 +1,15 @@
-//! The traces of the papers, held as packed accesses.
+//! The traces of the papers in memory: packed block accesses, or requests with their times.
 
 use std::path::PathBuf;
 
-use shingle_core::units::BLOCK_BYTES;
-use shingle_sim::requests::Packed;
-use shingle_trace::papers::{LONG, Papers, Trace, free_parameters};
-use shingle_trace::synth::ParameterKind;
+use shingle_core::units::{BLOCK_BYTES, Request};
+use shingle_sim::requests::{Packed, Requests};
+use shingle_sim::system::Pacing;
+use shingle_trace::papers::{LONG, Papers, Trace, free_parameters, time_parameters};
+use shingle_trace::shape::pack_zones;
+use shingle_trace::synth::Parameter;
 use shingle_trace::zones::ZONE_BLOCKS;
-use shingle_trace::{Mode, Summary, TraceError};
+use shingle_trace::{Mode, Shape, Source, Summary, TraceError};
 
 /// A trace that runs want.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -16,6 +18,10 @@ pub struct Wanted {
     pub name: &'static str,
     /// The requests that count.
     pub mode: Mode,
+    /// Open: requests at their times; closed: accesses of blocks.
+    pub pacing: Pacing,
+    /// The drive that requests have to fit.
+    pub disk: Option<&'static str>,
     /// Copies of which `long` and `mix` are made.
     pub copies: u32,
     /// Keep one zone of so many.
@@ -50,17 +56,90 @@ fn volume(name: &'static str) -> &'static str {
 pub struct Held {
     /// Its name.
     pub name: String,
-    /// Accesses to blocks, packed.
-    pub blocks: Vec<u64>,
-    /// Counts and ranges; different blocks are not counted.
+    /// All of it.
+    pub contents: Contents,
+    /// Counts and ranges; of packed accesses, different blocks are not counted.
     pub summary: Summary,
 }
 
+/// What a trace is made of.
+#[derive(Clone, Debug)]
+pub enum Contents {
+    /// Accesses to blocks, packed, without times.
+    Blocks(Vec<u64>),
+    /// Requests with times.
+    Requests(Vec<Request>),
+}
+
+/// The beginning of a trace.
+#[derive(Clone, Copy, Debug)]
+pub enum Beginning<'a> {
+    /// Packed accesses.
+    Blocks(Packed<'a>),
+    /// Requests.
+    Requests(&'a [Request]),
+}
+
 impl Held {
-    /// The first `count` accesses.
+    /// The first `count` accesses, or requests.
     #[must_use]
-    pub fn first(&self, count: usize) -> Packed<'_> {
-        Packed(&self.blocks[..count.min(self.blocks.len())])
+    pub fn first(&self, count: usize) -> Beginning<'_> {
+        let count = count.min(self.len());
+        match &self.contents {
+            Contents::Blocks(blocks) => Beginning::Blocks(Packed(&blocks[..count])),
+            Contents::Requests(requests) => Beginning::Requests(&requests[..count]),
+        }
+    }
+
+    /// How many accesses, or requests, there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.contents {
+            Contents::Blocks(blocks) => blocks.len(),
+            Contents::Requests(requests) => requests.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// If the trace reaches beyond a disk, packs its touched zones. Block accesses are left alone:
+    /// only requests of single volumes are replayed over disks that small.
+    ///
+    /// True if that was needed.
+    pub fn fit(&mut self, disk_bytes: u64, zone_bytes: u64) -> bool {
+        let Contents::Requests(requests) = &mut self.contents else { return false };
+        if self.summary.end_bytes <= disk_bytes {
+            return false;
+        }
+        pack_zones(requests, zone_bytes);
+        self.summary = Summary::of(requests);
+        true
+    }
+}
+
+impl Requests for Beginning<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Beginning::Blocks(blocks) => blocks.len(),
+            Beginning::Requests(requests) => requests.len(),
+        }
+    }
+
+    #[inline]
+    fn part<'a>(
+        &'a self,
+        from: usize,
+        count: usize,
+        scratch: &'a mut Vec<Request>,
+    ) -> &'a [Request] {
+        match self {
+            Beginning::Blocks(blocks) => blocks.part(from, count, scratch),
+            Beginning::Requests(requests) => requests.part(from, count, scratch),
+        }
     }
 }
 
@@ -95,28 +174,39 @@ impl Traces {
     ///
     /// # Errors
     /// If there is no such trace.
-    pub fn variants(&self, names: &[&'static str]) -> Result<Vec<(String, Free)>, TraceError> {
+    pub fn variants(
+        &self,
+        names: &[&'static str],
+        pacing: Pacing,
+    ) -> Result<Vec<(String, Free)>, TraceError> {
+        let mut found: Vec<Parameter> = Vec::new();
+        for &name in names {
+            found.extend(free_parameters(trace(name, 1))?);
+        }
+        if pacing == Pacing::Open {
+            found.extend(time_parameters());
+        }
         let mut variants = vec![("as it is".to_owned(), self.free.clone())];
         let mut seen: Vec<&str> = Vec::new();
-        for &name in names {
-            for parameter in free_parameters(trace(name, 1))? {
-                if seen.contains(&parameter.name) {
-                    continue;
-                }
-                seen.push(parameter.name);
-                let (low, high) = match parameter.kind {
-                    ParameterKind::Share => (0.0, 1.0),
-                    ParameterKind::Number(low, high) => (low, high),
-                    _ => continue, // not a matter of shape
-                };
-                let default: f64 = parameter.default.parse().unwrap_or(low);
-                for factor in [0.5, 2.0] {
-                    let value = (default * factor).clamp(low, high);
-                    if value != default {
-                        let mut free = self.free.clone();
-                        free.push((parameter.name.into(), value.to_string()));
-                        variants.push((format!("{} {value}", parameter.name), free));
-                    }
+        for parameter in &found {
+            if seen.contains(&parameter.name) {
+                continue;
+            }
+            seen.push(parameter.name);
+            let Some((low, high)) = parameter.kind.limits() else { continue };
+            let default: f64 = parameter.default.parse().unwrap_or(low);
+            let mut same = found.iter().filter(|other| other.name == parameter.name);
+            let same = same.all(|other| other.default == parameter.default);
+            for factor in [0.5, 2.0] {
+                let value = (default * factor).clamp(low, high);
+                if value != default {
+                    // Where volumes have defaults of their own, each is multiplied.
+                    let value = if same { value.to_string() } else { format!("x{factor}") };
+                    let mut free = self.free.clone();
+                    variants.push((format!("{} {value}", parameter.name), {
+                        free.push((parameter.name.into(), value));
+                        free
+                    }));
                 }
             }
         }
@@ -133,11 +223,33 @@ impl Traces {
     }
 }
 
-/// Makes or reads a trace; no more than the first `most` accesses that count.
+/// Makes or reads a trace; no more than the first `most` accesses, or requests, that count.
 ///
 /// # Errors
 /// If it cannot be.
 pub fn hold(papers: &Papers, wanted: &Wanted, most: Option<u64>) -> Result<Held, TraceError> {
+    let (contents, summary) = match wanted.pacing {
+        Pacing::Closed => {
+            let blocks = blocks(papers, wanted, most)?;
+            let summary = summary(&blocks);
+            (Contents::Blocks(blocks), summary)
+        }
+        Pacing::Open => {
+            let shape = Shape { mode: wanted.mode, requests: most, ..Shape::default() };
+            let mut source = papers.requests(volume(wanted.name))?;
+            let requests = shape.read(&mut *source, &mut |_| {})?;
+            let summary = Summary::of(&requests);
+            (Contents::Requests(requests), summary)
+        }
+    };
+    Ok(Held { name: wanted.name.into(), contents, summary })
+}
+
+/// The packed accesses of a trace that count, no more than the first `most` of them.
+///
+/// # Errors
+/// If it cannot be made or read.
+pub fn blocks(papers: &Papers, wanted: &Wanted, most: Option<u64>) -> Result<Vec<u64>, TraceError> {
     let every = wanted.every_zone.max(1);
     // What is left out is not known beforehand, so more is read.
     let most_read = most.map_or(u64::MAX, |most| most.saturating_mul(every));
@@ -147,15 +259,31 @@ pub fn hold(papers: &Papers, wanted: &Wanted, most: Option<u64>) -> Result<Held,
     }
     blocks.truncate(usize::try_from(most.unwrap_or(u64::MAX)).unwrap_or(usize::MAX));
     blocks.shrink_to_fit();
-    Ok(Held { name: wanted.name.into(), summary: summary(&blocks), blocks })
+    Ok(blocks)
 }
 
-/// Accesses of a whole trace, without making it.
+/// Accesses, or requests, of a whole trace, without making it.
 ///
 /// # Errors
 /// If it cannot be opened.
 pub fn length(papers: &Papers, wanted: &Wanted) -> Result<u64, TraceError> {
-    Ok(papers.stream(wanted.trace())?.remaining())
+    if wanted.pacing == Pacing::Closed {
+        return Ok(papers.stream(wanted.trace())?.remaining());
+    }
+    let mut source = papers.requests(volume(wanted.name))?;
+    match source.length_hint() {
+        Some(requests) => Ok(requests),
+        None => count(&mut *source),
+    }
+}
+
+/// Requests of a file that does not say how many it has.
+fn count(source: &mut dyn Source) -> Result<u64, TraceError> {
+    let (mut batch, mut count) = (Vec::new(), 0);
+    while source.fill(&mut batch)? {
+        count += batch.len() as u64;
+    }
+    Ok(count)
 }
 
 /// Keeps every so-manieth zone, and packs what is kept.
@@ -168,7 +296,7 @@ fn keep_zones(blocks: &mut Vec<u64>, every: u64) {
     }
 }
 
-/// Counts and ranges. Zones alone: to count different blocks takes as long as making them.
+/// Counts and ranges of packed accesses. Zones alone: to count different blocks takes as long as making them.
 fn summary(blocks: &[u64]) -> Summary {
     let end = blocks.iter().map(|packed| (packed >> 1) + 1).max().unwrap_or(0);
     let zones = usize::try_from(end.div_ceil(ZONE_BLOCKS)).unwrap_or(usize::MAX);
@@ -215,7 +343,14 @@ mod tests {
 
     #[test]
     fn each_free_parameter_is_halved_and_doubled_once() {
-        let variants = Traces::default().variants(&["wdev", "ts"]).expect("known volumes");
+        let variants = |names: &[&'static str], pacing| {
+            Traces::default().variants(names, pacing).expect("known volumes")
+        };
+        let timed = variants(&["proj_0", "src2_2"], Pacing::Open);
+        for label in ["idle 0.15", "idle 0.6", "density x0.5", "density x2", "neighbours 8"] {
+            assert!(timed.iter().any(|(found, _)| found == label), "{label}: {timed:?}");
+        }
+        let variants = variants(&["wdev", "ts"], Pacing::Closed);
         let labels: Vec<&str> = variants.iter().map(|(label, _)| label.as_str()).collect();
         assert_eq!(labels[0], "as it is");
         assert!(labels.contains(&"zone-skew 16") && labels.contains(&"zone-skew 64"), "{labels:?}");

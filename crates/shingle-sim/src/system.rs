@@ -19,7 +19,7 @@ use crate::counters::{HostCounters, Snapshot};
 use crate::device::{Device, Responses};
 
 /// When requests come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Pacing {
     /// The next when the last is done.
     Closed,

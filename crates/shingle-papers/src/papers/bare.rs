@@ -5,12 +5,13 @@ use shingle_drive::experiments::sac::Start;
 use shingle_drive::experiments::{Series, pore, sac};
 use shingle_drive::measure::coverage::Plan;
 use shingle_drive::registry::Settings;
+use shingle_sim::system::Pacing;
 use shingle_trace::Mode;
 use shingle_trace::papers::Packed;
 
 use crate::chart::Kind;
 use crate::measured::{Bench, MeasureError, Measured};
-use crate::traces::{Wanted, hold};
+use crate::traces::{Wanted, blocks, hold};
 
 const SMR_8TB: &str = "st8000as0002";
 const SMR_5TB: &str = "st5000as0011";
@@ -125,7 +126,7 @@ pub(super) fn pore_3(bench: &Bench) -> Result<Measured, MeasureError> {
 
 /// What a trace wants, whole.
 fn whole(name: &'static str, mode: Mode) -> Wanted {
-    Wanted { name, mode, copies: 1, every_zone: 1 }
+    Wanted { name, mode, pacing: Pacing::Closed, disk: None, copies: 1, every_zone: 1 }
 }
 
 /// Table 4 of SAC, Table I of PORE: what the traces are.
@@ -134,7 +135,7 @@ pub(super) fn traces(bench: &Bench, names: &[&'static str]) -> Result<Measured, 
     let mut measured = Measured::default();
     for &name in names {
         let held = hold(bench.papers, &whole(name, Mode::ReadWrite), None)?;
-        (bench.progress)(held.blocks.len() as u64);
+        (bench.progress)(held.len() as u64);
         let summary = &held.summary;
         let (reads, writes) = (summary.read_blocks as f64, summary.write_blocks as f64);
         measured.number(format!("{name}: requests (M)"), (reads + writes) / 1e6);
@@ -151,10 +152,11 @@ pub(super) fn pore_6(bench: &Bench, names: &[&'static str]) -> Result<Measured, 
     let mut measured = Measured::default();
     let (mut sum, mut least, mut most) = (0.0, f64::INFINITY, 0.0f64);
     for &name in names {
-        let held = hold(bench.papers, &whole(name, Mode::Write), None)?;
-        (bench.progress)(held.blocks.len() as u64);
-        let bands = pore::uniform_bands(held.summary.end_bytes.div_ceil(4096), bench.seed);
-        let packed = Packed { blocks: held.blocks };
+        let blocks = blocks(bench.papers, &whole(name, Mode::Write), None)?;
+        (bench.progress)(blocks.len() as u64);
+        let end = blocks.iter().map(|packed| (packed >> 1) + 1).max().unwrap_or(0);
+        let bands = pore::uniform_bands(end, bench.seed);
+        let packed = Packed { blocks };
         let queue = packed.figures().distinct_blocks / 256;
         let blocks = packed.blocks.iter().map(|packed| Block(packed >> 1));
         let wa = pore::batch_wa(blocks, &bands, queue.max(1)).unwrap_or(f64::NAN);

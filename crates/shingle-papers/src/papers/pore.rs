@@ -6,6 +6,7 @@
 //! 5.88).
 
 use shingle_drive::registry::Timing;
+use shingle_sim::system::Pacing;
 use shingle_trace::Mode;
 
 use super::bare;
@@ -70,11 +71,13 @@ const fn grid(mode: Mode, traces: &'static [&'static str], systems: &'static [Sy
     Grid {
         traces,
         mode,
+        pacing: Pacing::Closed,
         accesses: None,
         copies: 1,
         default_scale: 1.0,
         drive: "pore-emulator",
         timing: Some(Timing::Mechanics),
+        ssd: "pcie-ssd",
         buffer: Size::Written(4),
         cache: match mode {
             Mode::Write => Size::Written(20),

@@ -6,6 +6,7 @@
 //! neither is given and the emulator's own buffer would hold a sixth of such a trace. Hit ratios
 //! count from when the cache is full, as the prototype's do.
 
+use shingle_sim::system::Pacing;
 use shingle_trace::Mode;
 
 use super::bare;
@@ -82,11 +83,13 @@ const fn volumes(systems: &'static [System]) -> Grid {
     Grid {
         traces: TEN,
         mode: Mode::ReadWrite,
+        pacing: Pacing::Closed,
         accesses: None,
         copies: 1,
         default_scale: 1.0,
         drive: "sac-emulator",
         timing: None,
+        ssd: "pcie-ssd",
         buffer: Size::Written(4),
         cache: Size::Accessed(20),
         sets: BATCH,
@@ -105,11 +108,13 @@ const fn long(
     Grid {
         traces: &["long"],
         mode: Mode::Write,
+        pacing: Pacing::Closed,
         accesses: Some(millions * 1_000_000),
         copies: 18,
         default_scale,
         drive: "sac-emulator",
         timing: None,
+        ssd: "pcie-ssd",
         buffer: Size::Blocks(150_000),
         cache: Size::Bytes(32 << 30),
         sets: BATCH,
