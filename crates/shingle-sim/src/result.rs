@@ -131,6 +131,8 @@ pub struct Memory {
 pub struct Counts {
     /// Requests by kind.
     pub requests: Requests,
+    /// Their blocks.
+    pub accesses: PerOp,
     /// Accesses that found their block cached.
     pub hits: Hits,
     /// Accesses served by the disk without entering the cache.
@@ -440,6 +442,10 @@ impl Counts {
                 write: h.write_requests - h0.write_requests,
                 trim: h.trim_requests - h0.trim_requests,
                 flush: h.flush_requests - h0.flush_requests,
+            },
+            accesses: PerOp {
+                read_blocks: h.read_blocks - h0.read_blocks,
+                write_blocks: h.write_blocks - h0.write_blocks,
             },
             hits: Hits {
                 read_blocks: hits.0,
