@@ -10,6 +10,8 @@ use shingle_trace::Mode;
 pub struct Grid {
     /// Volumes, or `long` or `mix`.
     pub traces: &'static [&'static str],
+    /// Free parameters of made traces that differ in this grid, by name.
+    pub free: Sets,
     /// The requests that count.
     pub mode: Mode,
     /// Closed: block accesses one after another, as the prototypes of SAC and PORE replay them. Open:

@@ -138,6 +138,7 @@ pub(crate) fn run(
 fn wanted(grid: &Grid, scaled: &Scaled, trace: &'static str) -> Wanted {
     Wanted {
         name: trace,
+        free: grid.free,
         mode: grid.mode,
         pacing: grid.pacing,
         disk: (grid.pacing == Pacing::Open).then_some(grid.drive),
@@ -228,7 +229,14 @@ fn run_seed(
     }
     let filled: Vec<Filled> = by_trace
         .into_par_iter()
-        .map(|(wanted, users)| run_trace(&papers, &wanted, &users, order, seed, progress))
+        .map(|(wanted, users)| {
+            let own = match wanted.free {
+                [] => None,
+                free => Some(order.traces.with(free).of_seed(seed)?),
+            };
+            let papers = own.as_ref().unwrap_or(&papers);
+            run_trace(papers, &wanted, &users, order, seed, progress)
+        })
         .collect::<Result<_, _>>()?;
     let mut cells: Vec<Cells> = order.figures.iter().map(|_| Cells::default()).collect();
     for Filled { runs, note } in filled {

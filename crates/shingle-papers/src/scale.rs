@@ -131,6 +131,7 @@ mod tests {
     fn grid(copies: u32, accesses: Option<u64>) -> Grid {
         Grid {
             traces: &["long"],
+            free: &[],
             mode: Mode::ReadWrite,
             pacing: Pacing::Closed,
             accesses,

@@ -3,6 +3,7 @@
 
 use std::iter::repeat;
 
+use shingle_sim::experiment::ExperimentError;
 use shingle_sim::system::Pacing;
 
 use crate::experiment::{Figure, Paper, Source};
@@ -53,7 +54,7 @@ pub fn sensitivity(
     let varied = |figure: &&&'static Figure| is_varied(order.paper, figure);
     let figures: Vec<&'static Figure> = order.figures.iter().filter(varied).copied().collect();
     let seeds = vec![order.seeds[0]];
-    let mut variants = Vec::new();
+    let (mut variants, mut too_large) = (Vec::new(), Vec::new());
     for (label, free) in order.traces.variants(&traces(&figures), pacing(&figures))? {
         let part = Order {
             paper: order.paper,
@@ -64,7 +65,14 @@ pub fn sensitivity(
             drive: None,
             registry: order.registry,
         };
-        let cells = run(&part, total, progress)?;
+        let cells = match run(&part, total, progress) {
+            // The paper's did fit, so this is no value of its traces.
+            Err(PaperError::Experiment(ExperimentError::Data(_))) => {
+                too_large.push(label);
+                continue;
+            }
+            cells => cells?,
+        };
         let rows =
             figures.iter().zip(&cells).flat_map(|(f, cells)| f.rows.iter().zip(repeat(cells)));
         let found = rows.map(|(row, cells)| row.check.judge(cells));
@@ -74,10 +82,14 @@ pub fn sensitivity(
     let statement =
         |f: &&'static Figure| f.rows.iter().map(|row| Statement { figure: f.id, says: row.says });
     let statements = figures.iter().flat_map(statement).collect();
-    let left_out = match order.paper.not_varied {
+    let mut left_out = match order.paper.not_varied {
         [] => String::new(),
         ids => format!(" Left out for their length: {}.", ids.join(", ")),
     };
+    if !too_large.is_empty() {
+        left_out +=
+            &format!(" Left out as a trace would not fit the drive: {}.", too_large.join(", "));
+    }
     let about = format!(
         "Every free parameter of the workloads, halved and doubled, one at a time: {:.3} of the \
          large traces, {:.3} of single volumes, seed {}. The first column is the same with nothing \

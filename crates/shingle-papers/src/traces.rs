@@ -11,11 +11,15 @@ use shingle_trace::synth::Parameter;
 use shingle_trace::zones::ZONE_BLOCKS;
 use shingle_trace::{Mode, Shape, Source, Summary, TraceError};
 
+use crate::grid::Sets;
+
 /// A trace that runs want.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Wanted {
     /// A volume, `long` or `mix`.
     pub name: &'static str,
+    /// Free parameters that differ, if it is made.
+    pub free: Sets,
     /// The requests that count.
     pub mode: Mode,
     /// Open: requests at their times; closed: accesses of blocks.
@@ -156,6 +160,14 @@ pub struct Traces {
 }
 
 impl Traces {
+    /// With other values of some free parameters.
+    #[must_use]
+    pub fn with(&self, free: Sets) -> Traces {
+        let free = free.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let directory = self.directory.clone();
+        Traces { directory, free: self.free.iter().cloned().chain(free).collect() }
+    }
+
     /// The volumes for a seed.
     ///
     /// # Errors

@@ -29,7 +29,8 @@ impl PerOp {
         self.read + self.write + self.trim + self.flush
     }
 
-    fn add(&mut self, op: Op, count: u64) {
+    /// Adds to the count of an operation.
+    pub fn add(&mut self, op: Op, count: u64) {
         let field = match op {
             Op::Read => &mut self.read,
             Op::Write => &mut self.write,

@@ -66,7 +66,7 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The paper: sac or pore.
+    /// The paper: sac, pore or roco.
     pub(crate) paper: String,
     /// Only these figures and tables: 14, table-5. [default: all]
     #[arg(long = "figure", value_delimiter = ',', value_name = "ID,…")]
@@ -75,7 +75,7 @@ pub(crate) struct Reproduce {
     /// workloads are made that are shaped by the published figures of each volume.
     #[arg(long, value_name = "DIR")]
     pub(crate) traces: Option<PathBuf>,
-    /// Set a free parameter of the made workloads, as in cold=0.1; `shingle list workloads msr-NAME`
+    /// Set a free parameter of the made workloads, as in cold=0.1, or cold=x2 for twice its default; `shingle list workloads msr-NAME`
     /// lists them.
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) free: Vec<(String, String)>,

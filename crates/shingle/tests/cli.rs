@@ -383,6 +383,56 @@ fn a_paper_is_reproduced_over_the_traces_themselves() {
     folder.refused(1, &all, &["msr", "mds_0"]);
 }
 
+/// Every statement of every figure, so that each refers to runs there are.
+#[test]
+fn a_paper_is_reproduced_at_the_times_of_its_requests() {
+    let folder = Folder::new();
+    let base = ["reproduce", "roco", "--scale", "0.002", "--seeds", "1", "--threads", "2"];
+    let (out, _) = folder.done(&[&base[..], &["--no-sensitivity", "--json", "a.json"]].concat());
+    assert!(out.contains("Figure 11: Response times"), "{out}");
+    let result =
+        &value(&std::fs::read_to_string(folder.path("a.json")).expect("results"))["result"];
+    let figures = result["figures"].as_array().expect("figures");
+    let nine = figures.iter().find(|figure| figure["id"] == "9").expect("Figure 9");
+    let notes = nine["scale"].as_array().expect("notes");
+    assert_eq!(notes[0], "the first 0.002 of each trace");
+    // The only volume that ends beyond the drive.
+    let packed =
+        notes.iter().filter_map(|note| note.as_str()).filter(|note| note.contains("packed"));
+    assert_eq!(packed.count(), 1, "{notes:?}");
+    // Without a cache all that is written reaches the drive, one way or the other.
+    let ha = |line: &&Value| line["system"] == "HA";
+    let lines = nine["numbers"].as_array().expect("numbers").iter().filter(ha);
+    let mut traces = 0;
+    for line in lines {
+        let shares = [0, 1].map(|nth| line["values"][nth][1][0].as_f64().expect("a share"));
+        assert!((shares[0] + shares[1] - 100.0).abs() < 1e-9, "{line}");
+        traces += 1;
+    }
+    assert_eq!(traces, 5);
+    let again = [&base[..], &["--no-sensitivity", "--json", "-", "-q", "--figure", "9"]].concat();
+    let once = value(&folder.done(&again).0);
+    assert_eq!(&once["result"]["figures"][0], nine);
+}
+
+#[test]
+fn requests_with_times_are_replayed_over_the_traces_themselves() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("msr")).expect("a folder");
+    for volume in ["proj_0", "prn_0", "src2_2", "stg_0", "src1_2"] {
+        let (host, disk) = volume.split_once('_').expect("host and disk");
+        let line = |i: u64| {
+            let at = 128_166_372_003_061_629 + i * 1_000_000;
+            format!("{at},{host},{disk},Write,{},16384,100\n", i * 7919 % 5000 * 16_384)
+        };
+        folder.write(&format!("msr/{volume}.csv"), (0..2_000).map(line).collect::<String>());
+    }
+    let args = ["reproduce", "roco", "--figure", "9,table-1", "--seeds", "1", "--traces", "msr"];
+    let (out, _) = folder.done(&args);
+    assert!(out.contains("scale: the paper's scale") && !out.contains("packed"), "{out}");
+    assert!(out.contains("16.0"), "the mean write: {out}");
+}
+
 #[test]
 fn a_paper_that_cannot_be_reproduced_so_says_why() {
     let folder = Folder::new();
@@ -396,6 +446,7 @@ fn a_paper_that_cannot_be_reproduced_so_says_why() {
     refused(&["pore", "--write"], &["--figure 10"]);
     refused(&["sac", "--figure", "10", "-d", "st800"], &["st8000as0002"]);
     refused(&["pore", "--figure", "16", "--free", "heat=2"], &["heat", "zone-skew"]);
+    refused(&["roco", "--figure", "9", "--every-zone", "2"], &["--every-zone 2", "--scale"]);
     // Half the zones of a buffer of 30.
     let halved = ["reproduce", "sac", "--figure", "15", "--scale", "0.01", "--every-zone", "2"];
     folder.refused(2, &halved, &["15 zones", "at least 30"]);

@@ -8,6 +8,7 @@ use shingle_drive::registry::Settings;
 use shingle_sim::system::Pacing;
 use shingle_trace::Mode;
 use shingle_trace::papers::Packed;
+use shingle_trace::summary::PerOp;
 
 use crate::chart::Kind;
 use crate::measured::{Bench, MeasureError, Measured};
@@ -126,7 +127,7 @@ pub(super) fn pore_3(bench: &Bench) -> Result<Measured, MeasureError> {
 
 /// What a trace wants, whole.
 fn whole(name: &'static str, mode: Mode) -> Wanted {
-    Wanted { name, mode, pacing: Pacing::Closed, disk: None, copies: 1, every_zone: 1 }
+    Wanted { name, free: &[], mode, pacing: Pacing::Closed, disk: None, copies: 1, every_zone: 1 }
 }
 
 /// Table 4 of SAC, Table I of PORE: what the traces are.
@@ -143,6 +144,34 @@ pub(super) fn traces(bench: &Bench, names: &[&'static str]) -> Result<Measured, 
         measured.number(format!("{name}: written (GB)"), summary.written_zone_bytes() as f64 / GIB);
         let accessed = summary.accessed_zone_bytes() as f64 / GIB;
         measured.number(format!("{name}: accessed (GB)"), accessed);
+    }
+    Ok(measured)
+}
+
+/// ROCO Table 1: what the traces write.
+pub(super) fn roco_table_1(
+    bench: &Bench,
+    names: &[&'static str],
+) -> Result<Measured, MeasureError> {
+    const GIB: f64 = (1u64 << 30) as f64;
+    let mut measured = Measured::default();
+    for &name in names {
+        let mut source = bench.papers.requests(name)?;
+        let (mut batch, mut counts) = (Vec::new(), PerOp::default());
+        let mut bytes = PerOp::default();
+        while source.fill(&mut batch)? {
+            for request in &batch {
+                counts.add(request.op, 1);
+                bytes.add(request.op, request.bytes);
+            }
+            (bench.progress)(batch.len() as u64);
+        }
+        let written = bytes.write as f64;
+        let share = |of: PerOp| 100.0 * of.write as f64 / (of.read + of.write) as f64;
+        measured.number(format!("{name}: written (GB)"), written / GIB);
+        measured.number(format!("{name}: mean write (KB)"), written / counts.write as f64 / 1024.0);
+        measured.number(format!("{name}: writes (% of requests)"), share(counts));
+        measured.number(format!("{name}: writes (% of bytes)"), share(bytes));
     }
     Ok(measured)
 }

@@ -95,3 +95,64 @@ pub const WRITE_RATE: Metric = Metric {
         bytes / 1e6 / (DISK_WRITE.of)(run)
     },
 };
+
+// ROCO measures in per cent of what the host writes (§4.2, Trace_WSize). All counts from the start.
+
+fn of_written(run: &RunResult, blocks: u64) -> f64 {
+    percent(blocks as f64, run.all.accesses.write_blocks as f64)
+}
+
+/// Written to the drive's disk cache, as it did not begin at a write pointer.
+pub const NON_SEQUENTIAL: Metric = Metric {
+    name: "non-sequential data (% of written)",
+    of: |run| of_written(run, run.all.pb.written_blocks),
+};
+
+/// Written at write pointers.
+pub const SEQUENTIAL: Metric = Metric {
+    name: "sequential data (% of written)",
+    of: |run| of_written(run, run.all.drive_io.native_bytes_written / 4096),
+};
+
+/// Neither: it was overwritten in the cache, or is still there.
+pub const ABSORBED: Metric = Metric {
+    name: "absorbed by the cache (% of written)",
+    of: |run| 100.0 - (NON_SEQUENTIAL.of)(run) - (SEQUENTIAL.of)(run),
+};
+
+/// Read by cleaning, from the disk cache and from zones.
+pub const CLEAN_READ: Metric = Metric {
+    name: "read by cleaning (% of written)",
+    of: |run| of_written(run, run.all.pb.evicted_blocks + run.all.drive_io.rmw_read_bytes / 4096),
+};
+
+/// Made up by cleaning.
+pub const SYNTHESIZED: Metric = Metric {
+    name: "synthesized data (% of written)",
+    of: |run| of_written(run, run.all.drive_io.synthesized_blocks),
+};
+
+/// Read by the host to write a zone anew.
+pub const HOST_READ: Metric = Metric {
+    name: "read for host RMWs (% of written)",
+    of: |run| of_written(run, run.all.host_rmw.read_blocks),
+};
+
+/// Of an I/O at the disk.
+pub const DISK_RESPONSE: Metric = Metric {
+    name: "mean response of the disk (ms)",
+    of: |run| run.drive_latency.mean_us.map_or(f64::NAN, |us| us / 1e3),
+};
+
+/// Of a request.
+pub const RESPONSE: Metric =
+    Metric { name: "mean response of a request (ms)", of: |run| run.latency.mean_us / 1e3 };
+
+/// How much of the cleaning no I/O waited for.
+pub const IDLE_CLEANED: Metric = Metric {
+    name: "cleaning in idle time (% of cleaning time)",
+    of: |run| {
+        let causes = run.all.seconds.by_cause;
+        percent(causes.idle_clean, causes.idle_clean + causes.clean)
+    },
+};

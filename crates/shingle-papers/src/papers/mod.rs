@@ -3,6 +3,7 @@
 mod bare;
 pub mod metrics;
 mod pore;
+mod roco;
 mod rows;
 mod sac;
 
@@ -11,7 +12,7 @@ use shingle_core::params::nearest;
 use crate::experiment::{Figure, Paper};
 
 /// Every paper that can be reproduced.
-pub const ALL: &[&Paper] = &[&sac::PAPER, &pore::PAPER];
+pub const ALL: &[&Paper] = &[&sac::PAPER, &pore::PAPER, &roco::PAPER];
 
 /// The paper called `name`.
 ///

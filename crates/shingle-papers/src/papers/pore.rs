@@ -70,6 +70,7 @@ const BL: System = System::new("BL", "pore", PROTOTYPE);
 const fn grid(mode: Mode, traces: &'static [&'static str], systems: &'static [System]) -> Grid {
     Grid {
         traces,
+        free: &[],
         mode,
         pacing: Pacing::Closed,
         accesses: None,

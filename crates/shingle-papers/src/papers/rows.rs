@@ -51,6 +51,27 @@ macro_rules! volumes_table {
     };
 }
 
+/// Statements on each of ROCO's volumes, which the paper lists in this order: percentages of what the
+/// host writes, a line a system; then others.
+macro_rules! by_volume {
+    ($($at:literal $metric:ident $what:literal $system:literal
+       [$proj:literal $prn:literal $src2:literal $stg:literal $src1:literal] $reason:expr;)*
+     $(and: $($other:expr),* $(,)?)?) => {
+        &[$(
+            by_volume!(one $at $metric $what $system "proj_0" $proj $reason),
+            by_volume!(one $at $metric $what $system "prn_0" $prn $reason),
+            by_volume!(one $at $metric $what $system "src2_2" $src2 $reason),
+            by_volume!(one $at $metric $what $system "stg_0" $stg $reason),
+            by_volume!(one $at $metric $what $system "src1_2" $src1 $reason),
+        )* $($($other),*)?]
+    };
+    (one $at:literal $metric:ident $what:literal $system:literal $trace:literal $value:literal
+     $reason:expr) => {
+        percent!($at, concat!($trace, ": ", $what, " of ", $system), $value,
+            |c| c.at($metric, $trace, $system, ""), $reason)
+    };
+}
+
 /// The reason, if there is one.
 pub(super) const fn reason(given: &[&'static str]) -> &'static str {
     match given {
@@ -59,4 +80,4 @@ pub(super) const fn reason(given: &[&'static str]) -> &'static str {
     }
 }
 
-pub(super) use {factor, order, percent, volumes_table};
+pub(super) use {by_volume, factor, order, percent, volumes_table};

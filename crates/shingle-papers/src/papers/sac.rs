@@ -82,6 +82,7 @@ const TIMES: &str = "follows from the misses, and from whose call cleaning is ch
 const fn volumes(systems: &'static [System]) -> Grid {
     Grid {
         traces: TEN,
+        free: &[],
         mode: Mode::ReadWrite,
         pacing: Pacing::Closed,
         accesses: None,
@@ -107,6 +108,7 @@ const fn long(
 ) -> Grid {
     Grid {
         traces: &["long"],
+        free: &[],
         mode: Mode::Write,
         pacing: Pacing::Closed,
         accesses: Some(millions * 1_000_000),
