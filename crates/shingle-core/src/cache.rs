@@ -36,6 +36,8 @@ pub struct Cache<P> {
     slots: Slots,
     policy: P,
     batch: u32,
+    /// Reads that miss go round the cache, whatever the policy.
+    writes_only: bool,
     /// Blocks that were given a slot so far.
     inserts: u64,
     /// The block refused last, and how many inserts there had been: as long as there was none
@@ -45,8 +47,8 @@ pub struct Cache<P> {
 
 impl<P: Policy> Cache<P> {
     /// An empty cache over `slots`, which asks for `batch` victims at a time.
-    pub(crate) fn new(policy: P, slots: Slots, batch: u32) -> Cache<P> {
-        Cache { slots, policy, batch: batch.max(1), inserts: 0, refused: None }
+    pub(crate) fn new(policy: P, slots: Slots, batch: u32, writes_only: bool) -> Cache<P> {
+        Cache { slots, policy, batch: batch.max(1), writes_only, inserts: 0, refused: None }
     }
 
     #[inline]
@@ -170,6 +172,9 @@ impl<P: Policy> CacheCore for Cache<P> {
             return Outcome::Hit(slot);
         }
         access.was_dirty = false;
+        if self.writes_only && access.op == Op::Read {
+            return Outcome::Bypass;
+        }
         match self.policy.admit(access, &self.slots) {
             Admission::Fill => self.place(access, plan),
             Admission::Bypass => Outcome::Bypass,

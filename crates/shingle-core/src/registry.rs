@@ -7,12 +7,21 @@ use crate::slots::{Costs, DriveView, NO_POINTER, Slots};
 use crate::zones::ZoneMap;
 
 /// Parameters of the cache itself: `cache.NAME`.
-pub const CACHE_PARAMS: &[Param] = &[Param {
-    name: "batch",
-    kind: Kind::Count,
-    default: "1",
-    about: "victims an eviction asks for; the papers' prototypes use 64",
-}];
+pub const CACHE_PARAMS: &[Param] = &[
+    Param {
+        name: "batch",
+        kind: Kind::Count,
+        default: "1",
+        about: "victims an eviction asks for; the papers' prototypes use 64",
+    },
+    Param {
+        name: "reads",
+        kind: Kind::Choice(&["policy", "bypass"]),
+        default: "policy",
+        about: "reads that miss: as the policy has it, or never into the cache, as in the write \
+                caches of ROCO",
+    },
+];
 
 /// What a cache is made for.
 #[derive(Clone, Debug)]
@@ -122,7 +131,8 @@ pub fn build<P: Policy>(params: &Params, setup: &Setup) -> Result<Cache<P>, Make
     let slots = Slots::new(setup.cache_blocks, view);
     let batch = u32::try_from(setup.cache.count("batch")).unwrap_or(u32::MAX);
     let batch = batch.clamp(1, setup.cache_blocks.max(1));
-    Ok(Cache::new(P::new(params, &slots), slots, batch))
+    let writes_only = setup.cache.choice("reads") == "bypass";
+    Ok(Cache::new(P::new(params, &slots), slots, batch, writes_only))
 }
 
 /// Why a cache could not be made. Displays as one line.

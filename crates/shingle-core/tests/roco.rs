@@ -194,6 +194,34 @@ fn reads_never_fill() {
     }
 }
 
+/// Any policy may be told so: ROCO compares with an LRU that caches writes.
+#[test]
+fn a_cache_of_writes_fills_no_reads() {
+    let registry = Registry::default();
+    let lru = registry.get("lru").expect("a policy");
+    for (reads, cached) in [("policy", true), ("bypass", false)] {
+        let mut params = Params::new(CACHE_PARAMS);
+        params.set("reads", reads).expect("a choice");
+        let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
+        let setup = Setup {
+            cache_blocks: 4,
+            disk_blocks: 100,
+            bands: None,
+            conventional_zones: None,
+            buffer_blocks: 0,
+            costs,
+            cache: &params,
+        };
+        let mut cache = lru.make(&Params::new(lru.params), &setup).expect("LRU needs no zones");
+        for (number, op) in [(0, Op::Read), (1, Op::Write)] {
+            let mut access = Access::whole(number, Block(number), op);
+            cache.access(&mut access, &mut Plan::default());
+        }
+        assert_eq!(cache.lookup(Block(0)).is_some(), cached, "{reads}");
+        assert!(cache.lookup(Block(1)).is_some());
+    }
+}
+
 /// The zone that came first leaves whole: as its blocks came, or by address. A hit changes neither.
 #[test]
 fn zone_fifos_empty_the_oldest_zone() {

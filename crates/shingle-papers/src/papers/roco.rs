@@ -66,7 +66,8 @@ const FIVE: &[&str] = &["proj_0", "prn_0", "src2_2", "stg_0", "src1_2"];
 const ZONES: Sets = &[("policy.zone", "16MiB")];
 
 const HA: System = System::new("HA", "none", &[]);
-const LRU: System = System::new("Cache-LRU", "lru", &[]);
+/// Its cache is for writes, as that of the others.
+const LRU: System = System::new("Cache-LRU", "lru", &[("cache.reads", "bypass")]);
 const ZFIFO: System = System::new("Cache-ZFIFO", "zfifo", ZONES);
 const REORDER: System = System::new("Reorder-CZFIFO", "reorder-zfifo", ZONES);
 const ROCO: System = System::new("ROCO", "roco", &[]);
