@@ -211,13 +211,6 @@ impl Slots {
         (pointer != NO_POINTER).then_some(u64::from(pointer))
     }
 
-    /// The slot that holds `block`. Of use to a policy that follows neighbours.
-    #[must_use]
-    #[inline]
-    pub fn slot_of(&self, block: Block) -> Option<Slot> {
-        self.find(block)
-    }
-
     /// Dirty blocks named for destaging since the cache was made.
     #[must_use]
     pub fn destaged(&self) -> u64 {
@@ -260,8 +253,9 @@ impl Slots {
     }
 
     /// The slot that holds `block`.
+    #[must_use]
     #[inline]
-    pub(crate) fn find(&self, block: Block) -> Option<Slot> {
+    pub fn find(&self, block: Block) -> Option<Slot> {
         let mut slot = self.heads[self.bucket(block)];
         while slot != Slot::NONE {
             let record = &self.records[slot.index()];

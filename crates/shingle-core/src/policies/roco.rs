@@ -107,7 +107,7 @@ impl Roco {
     fn cached_at(&self, zone: Zone, offset: u64, slots: &Slots) -> Option<Slot> {
         let zones = slots.zones();
         let block = zones.first_block(zone).after(offset);
-        let slot = (offset < zones.blocks(zone)).then(|| slots.slot_of(block)).flatten();
+        let slot = (offset < zones.blocks(zone)).then(|| slots.find(block)).flatten();
         slot.filter(|slot| self.accesses[slot.index()] > 0)
     }
 
