@@ -62,14 +62,11 @@ const STAYS: &str = "how hot the hot zones are, no paper publishes: 1,000 is no 
 
 const FIVE: &[&str] = &["proj_0", "prn_0", "src2_2", "stg_0", "src1_2"];
 
-/// The zones of the zone-oriented policies are the drive's.
-const ZONES: Sets = &[("policy.zone", "16MiB")];
-
 const HA: System = System::new("HA", "none", &[]);
 /// Its cache is for writes, as that of the others.
 const LRU: System = System::new("Cache-LRU", "lru", &[("cache.reads", "bypass")]);
-const ZFIFO: System = System::new("Cache-ZFIFO", "zfifo", ZONES);
-const REORDER: System = System::new("Reorder-CZFIFO", "reorder-zfifo", ZONES);
+const ZFIFO: System = System::new("Cache-ZFIFO", "zfifo", &[]);
+const REORDER: System = System::new("Reorder-CZFIFO", "reorder-zfifo", &[]);
 const ROCO: System = System::new("ROCO", "roco", &[]);
 
 const fn grid(systems: &'static [System], sets: Sets, free: Sets) -> Grid {
