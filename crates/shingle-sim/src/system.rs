@@ -341,6 +341,12 @@ impl System {
         }
     }
 
+    /// What comes next begins when this is done, and the request is not done before.
+    fn chain(&mut self, done: Nanos) {
+        self.ready = self.ready.max(done);
+        self.done = self.done.max(done);
+    }
+
     // ── The disk, for the host ───────────────────────────────────────────────────────────────
 
     /// `slot` is to be filled from the disk, for a read or for the rest of a partly written block.
@@ -456,7 +462,7 @@ impl System {
         if let (&[one], true) = (self.plan.destages(), self.plan.is_plain()) {
             self.plan.clear();
             self.destage(&[one]);
-            return self.tell_horizon();
+            return self.tell_of_disk();
         }
         let mut plan = core::mem::take(&mut self.plan);
         for (group, manner) in plan.groups() {
@@ -472,10 +478,7 @@ impl System {
         }
         plan.clear();
         self.plan = plan;
-        self.tell_horizon();
-        if self.wants_write_pointers {
-            self.tell_write_pointers();
-        }
+        self.tell_of_disk();
     }
 
     /// Most blocks of an I/O.
@@ -497,12 +500,16 @@ impl System {
         }
     }
 
-    /// Tells a policy that wants to know how far the disk's buffer has been emptied.
-    fn tell_horizon(&mut self) {
+    /// Tells a policy what it wants to know: how far the disk's buffer has been emptied, and where
+    /// write pointers are.
+    fn tell_of_disk(&mut self) {
         if self.wants_horizon {
             let disk = self.disk.drive();
             let behind = disk.counters().written_blocks - disk.buffer_horizon();
             self.cache.set_horizon(self.cache.slots().destaged().saturating_sub(behind));
+        }
+        if self.wants_write_pointers {
+            self.tell_write_pointers();
         }
     }
 
@@ -538,8 +545,7 @@ impl System {
         let took = served.done.since(start);
         self.host.drive_write_time += took;
         // Whoever needs the room waits for it.
-        self.ready = self.ready.max(served.done);
-        self.done = self.done.max(served.done);
+        self.chain(served.done);
         self.host.evicted_dirty += run.len() as u64;
         for destage in run {
             self.cache.destaged(destage.slot);

@@ -3,7 +3,7 @@
 
 use shingle_core::plan::Destage;
 use shingle_core::policy::Cost;
-use shingle_core::units::{Block, Nanos, Op, Zone};
+use shingle_core::units::{Block, Op, Zone};
 use shingle_drive::drive::Io;
 
 use super::System;
@@ -62,12 +62,6 @@ impl System {
         let (start, served) = self.disk.reset(self.ready, zone);
         self.host.drive_write_time += served.done.since(start);
         self.chain(served.done);
-    }
-
-    /// What comes next waits for this.
-    fn chain(&mut self, done: Nanos) {
-        self.ready = self.ready.max(done);
-        self.done = self.done.max(done);
     }
 
     /// Reads what the cache does not have.
