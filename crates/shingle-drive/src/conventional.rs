@@ -215,20 +215,7 @@ impl Drive for Conventional {
                 Op::Trim => self.mech.command(&mut served),
             }
         }
-        let took = served.done.since(now);
-        match io.op {
-            Op::Read => {
-                self.counters.read_blocks += io.count;
-                self.counters.native_read_blocks += io.count;
-                self.counters.read_time += took;
-            }
-            Op::Write => {
-                self.counters.written_blocks += io.count;
-                self.counters.native_bytes_written += io.count * BLOCK_BYTES;
-                self.counters.write_time += took;
-            }
-            Op::Flush | Op::Trim => self.counters.write_time += took,
-        }
+        self.counters.native(io, served.done.since(now));
         served
     }
 

@@ -1,7 +1,7 @@
 //! The seam between a cache and what it writes to: I/O in, time out.
 
 pub use shingle_core::slots::Costs;
-use shingle_core::units::{Block, Nanos, Op, Zone};
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
 
 /// Identifies one written version of a block. Checking runs hand a stamp a block to every write and
@@ -36,6 +36,14 @@ pub struct Served {
     pub clean: Nanos,
     /// Waiting for I/O served before, in a drive with queues of its own ([`Drive::queues`]).
     pub wait: Nanos,
+}
+
+impl Served {
+    /// Adds a time without a head: all of it counts as transfer.
+    pub(crate) fn spend(&mut self, time: Nanos) {
+        self.transfer += time;
+        self.done += time;
+    }
 }
 
 /// What a drive has done so far. Blocks and bytes of the host's own data unless said otherwise.
@@ -103,6 +111,25 @@ pub struct Counters {
     pub clean_time: Nanos,
     /// Cleaning in idle time.
     pub idle_clean_time: Nanos,
+}
+
+impl Counters {
+    /// Counts an I/O of a drive without a buffer, and the time it took; trims and flushes as writes.
+    pub(crate) fn native(&mut self, io: &Io, took: Nanos) {
+        match io.op {
+            Op::Read => {
+                self.read_blocks += io.count;
+                self.native_read_blocks += io.count;
+                self.read_time += took;
+            }
+            Op::Write => {
+                self.written_blocks += io.count;
+                self.native_bytes_written += io.count * BLOCK_BYTES;
+                self.write_time += took;
+            }
+            Op::Trim | Op::Flush => self.write_time += took,
+        }
+    }
 }
 
 /// What the buffer of a drive holds now.

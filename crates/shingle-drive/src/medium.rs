@@ -7,7 +7,7 @@
 
 use crate::cost::CostValues;
 use crate::drive::{Drive, Io, Served};
-use shingle_core::units::{Block, Nanos, Op};
+use shingle_core::units::{Block, Op};
 
 /// The disk underneath (PORE §V-B: a conventional one of 7200 rpm with 500 GB).
 pub(crate) const DISK: &str = "cmr7200";
@@ -42,7 +42,7 @@ impl Medium {
     /// caller splits them.
     pub(crate) fn read(&mut self, served: &mut Served, place: Place, count: u64) {
         match self {
-            Medium::Costs(costs) => spend(served, costs.read(count)),
+            Medium::Costs(costs) => served.spend(costs.read(count)),
             Medium::Disk { disk, slots } => {
                 transfer(disk.as_mut(), served, Op::Read, place.on_disk(*slots), count);
             }
@@ -52,7 +52,7 @@ impl Medium {
     /// Writes one block into a slot of the buffer.
     pub(crate) fn log(&mut self, served: &mut Served, slot: u32) {
         match self {
-            Medium::Costs(costs) => spend(served, costs.log(1)),
+            Medium::Costs(costs) => served.spend(costs.log(1)),
             Medium::Disk { disk, slots } => {
                 let place = Place::Slot(slot).on_disk(*slots);
                 transfer(disk.as_mut(), served, Op::Write, place, 1);
@@ -84,7 +84,7 @@ impl Medium {
         collected: u64,
     ) {
         match self {
-            Medium::Costs(costs) => spend(served, costs.rmw(collected)),
+            Medium::Costs(costs) => served.spend(costs.rmw(collected)),
             Medium::Disk { disk, slots } => {
                 let band = Place::Native(first).on_disk(*slots);
                 pieces(disk.as_mut(), served, Op::Write, band, blocks);
@@ -121,11 +121,6 @@ impl Place {
             Place::Native(block) => slots + block,
         }
     }
-}
-
-fn spend(served: &mut Served, time: Nanos) {
-    served.transfer += time;
-    served.done += time;
 }
 
 fn transfer(disk: &mut dyn Drive, served: &mut Served, op: Op, block: u64, count: u64) {

@@ -57,6 +57,14 @@ pub(crate) struct Recipe<'a> {
 }
 
 impl Recipe<'_> {
+    /// What an SSD answers who asks for timing by mechanics.
+    pub(crate) fn refuse_mechanics(&self) -> Result<(), DriveError> {
+        if self.settings.timing == Some(Timing::Mechanics) {
+            return Err(self.refuse("an SSD has no mechanics; leave its timing at cost"));
+        }
+        Ok(())
+    }
+
     /// An error that names the drive.
     pub(crate) fn refuse(&self, what: &str) -> DriveError {
         DriveError::Refused(format!("{}: {what}", self.name))

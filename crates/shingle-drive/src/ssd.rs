@@ -8,7 +8,7 @@ use crate::contents::Contents;
 use crate::drive::{Costs, Counters, Description, Drive, Io, Served, Stamp};
 use crate::error::DriveError;
 use crate::schedule::Schedule;
-use crate::settings::{Recipe, Timing};
+use crate::settings::Recipe;
 use serde::Deserialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
@@ -31,9 +31,7 @@ pub(crate) struct Ssd {
 
 impl Ssd {
     pub(crate) fn make(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
-        if recipe.settings.timing == Some(Timing::Mechanics) {
-            return Err(recipe.refuse("an SSD has no mechanics; leave its timing at cost"));
-        }
+        recipe.refuse_mechanics()?;
         let values: Values = recipe.sheet.values();
         let block = Nanos::from_micros(values.us_per_block);
         let costs = Costs { read: block, rmw_base: Nanos::ZERO, rmw_per_block: block };
@@ -55,25 +53,12 @@ impl Ssd {
 impl Drive for Ssd {
     fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
         self.contents.see(data);
-        let moved = match io.op {
-            Op::Read => {
-                self.counters.read_blocks += io.count;
-                self.counters.native_read_blocks += io.count;
-                io.count
-            }
-            Op::Write => {
-                self.counters.written_blocks += io.count;
-                self.counters.native_bytes_written += io.count * BLOCK_BYTES;
-                io.count
-            }
-            Op::Trim | Op::Flush => return Served { done: now, ..Served::default() },
-        };
-        self.contents.serve_native(io, data);
-        let transfer = Nanos(self.block.0 * moved);
-        match io.op {
-            Op::Read => self.counters.read_time += transfer,
-            _ => self.counters.write_time += transfer,
+        if matches!(io.op, Op::Trim | Op::Flush) {
+            return Served { done: now, ..Served::default() };
         }
+        self.contents.serve_native(io, data);
+        let transfer = Nanos(self.block.0 * io.count);
+        self.counters.native(io, transfer);
         let start = self.channels.occupy_any(now, transfer);
         let (done, wait) = (start + transfer, start.since(now));
         Served { done, transfer, wait, ..Served::default() }

@@ -12,7 +12,7 @@ use super::timing::Times;
 use crate::drive::{Costs, Counters, Description, Drive, Io, Served, Stamp};
 use crate::error::DriveError;
 use crate::schedule::Schedule;
-use crate::settings::{Recipe, Timing};
+use crate::settings::Recipe;
 use serde::Deserialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
@@ -43,9 +43,7 @@ pub(crate) struct FlashSsd {
 
 impl FlashSsd {
     pub(crate) fn make(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
-        if recipe.settings.timing == Some(Timing::Mechanics) {
-            return Err(recipe.refuse("an SSD has no mechanics; leave its timing at cost"));
-        }
+        recipe.refuse_mechanics()?;
         let v: Values = recipe.sheet.values();
         let (units, blocks_per_unit) = (v.units, v.blocks_per_unit);
         let geometry = Geometry { units, blocks_per_unit, pages_per_block: v.pages_per_block };
@@ -147,18 +145,8 @@ impl Drive for FlashSsd {
             Op::Flush => return Served { done: now, ..Served::default() },
         }
         let served = self.transfer(now, io, data);
-        let took = served.command + served.transfer;
-        let counters = &mut self.counters;
-        if io.op == Op::Read {
-            counters.read_blocks += io.count;
-            counters.native_read_blocks += io.count;
-            counters.read_time += took;
-        } else {
-            counters.written_blocks += io.count;
-            counters.native_bytes_written += io.count * BLOCK_BYTES;
-            counters.write_time += took;
-            counters.clean_time += served.clean;
-        }
+        self.counters.native(io, served.command + served.transfer);
+        self.counters.clean_time += served.clean;
         served
     }
 

@@ -130,11 +130,6 @@ impl HostAware {
     }
 }
 
-fn add_transfer(served: &mut Served, time: Nanos) {
-    served.transfer += time;
-    served.done += time;
-}
-
 impl Drive for HostAware {
     fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
         self.contents.see(data);

@@ -1,6 +1,6 @@
 //! Reads: each piece from where its newest copy is.
 
-use super::{HostAware, add_transfer, index, narrow};
+use super::{HostAware, index, narrow};
 use crate::drive::{Io, Served, Stamp};
 use crate::settings::Timing;
 
@@ -40,7 +40,7 @@ impl HostAware {
             done += count;
         }
         if self.timing == Timing::Cost {
-            add_transfer(served, self.costs.read(from_medium));
+            served.spend(self.costs.read(from_medium));
         }
     }
 

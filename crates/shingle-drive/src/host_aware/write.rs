@@ -1,6 +1,6 @@
 //! Writes: to their zones, to the disk cache, and the room that takes.
 
-use super::{HostAware, add_transfer, index};
+use super::{HostAware, index};
 use crate::drive::{Io, Served, Stamp};
 use crate::settings::Timing;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
@@ -58,7 +58,7 @@ impl HostAware {
         }
         match self.timing {
             Timing::Mechanics => self.mech.write(served, self.native + first, count),
-            Timing::Cost => add_transfer(served, self.costs.stream(count)),
+            Timing::Cost => served.spend(self.costs.stream(count)),
         }
         self.counters.native_bytes_written += count * BLOCK_BYTES;
         for (block, &stamp) in (first..first + count).zip(stamps) {
@@ -101,7 +101,7 @@ impl HostAware {
                 (Timing::Mechanics, Some(slot)) => {
                     self.mech.write(served, u64::from(slot), end - done);
                 }
-                _ => add_transfer(served, self.costs.log(end - done)),
+                _ => served.spend(self.costs.log(end - done)),
             }
             done = end;
         }
