@@ -77,6 +77,15 @@ impl Contents {
         }
     }
 
+    /// These slots hold nothing any more.
+    pub(crate) fn drop_slots(&mut self, slots: Range<u32>) {
+        if self.on {
+            for slot in slots {
+                self.slots.remove(&slot);
+            }
+        }
+    }
+
     /// What was written to these native places is gone, or has been replaced by made-up data.
     pub(crate) fn drop_native(&mut self, blocks: Range<u64>) {
         if self.on {

@@ -1,5 +1,6 @@
 //! The seam between a cache and what it writes to: I/O in, time out.
 
+pub use crate::wear::{RegionWear, Wear};
 pub use shingle_core::slots::Costs;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
@@ -101,6 +102,16 @@ pub struct Counters {
     pub pages_copied: u64,
     /// Flash blocks erased.
     pub flash_blocks_erased: u64,
+    /// Flash inside a disk: blocks the host wrote that went to the flash.
+    pub flash_written_blocks: u64,
+    /// Flash inside a disk: blocks read from it (or from memory) on behalf of the host.
+    pub flash_read_blocks: u64,
+    /// Flash inside a disk: blocks written back from it to the disk.
+    pub flash_evicted_blocks: u64,
+    /// Flash inside a disk: erase blocks whose valid pages moved to another region.
+    pub flash_blocks_migrated: u64,
+    /// Of `pages_copied`, those that moved to another region so.
+    pub pages_migrated: u64,
     /// Time spent on host reads, cleaning apart.
     pub read_time: Nanos,
     /// Time spent on writing the host's data to the buffer.
@@ -241,6 +252,11 @@ pub trait Drive: Send {
     /// `sac.rule4=exact` asks.
     fn buffer_horizon(&self) -> u64 {
         self.counters().written_blocks
+    }
+
+    /// How worn its flash is, if it models that.
+    fn wear(&self) -> Option<Wear> {
+        None
     }
 
     /// What a host may know.

@@ -20,6 +20,7 @@
 //! | `ssd.rs`, `conventional.rs`, `emulator.rs`, `drive_managed/`, `host_aware/` | the drives |
 //! | `schedule.rs` | when each of the units of an SSD works |
 //! | `flash/` | NAND flash, and an SSD made of it |
+//! | `flash_inside/`, `wear.rs` | flash built into a drive-managed disk; how worn it is |
 //! | `load.rs`, `experiments/` | random I/O on bare drives; the papers' experiments with it |
 //! | `measure/` | what hosts plan with, measured and put into the sheets |
 //! | `anchors.rs` | published measurements against the models |
@@ -34,6 +35,7 @@ mod emulator;
 mod error;
 pub mod experiments;
 mod flash;
+mod flash_inside;
 mod host_aware;
 mod load;
 mod map;
@@ -50,3 +52,4 @@ mod settings;
 mod sheet;
 mod ssd;
 mod turnover;
+mod wear;

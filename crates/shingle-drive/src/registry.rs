@@ -6,6 +6,7 @@ use crate::drive_managed::DriveManaged;
 use crate::emulator::{Emulator, Rewrite};
 pub use crate::error::DriveError;
 use crate::flash::FlashSsd;
+use crate::flash_inside::FlashInside;
 use crate::host_aware::HostAware;
 use crate::settings::Recipe;
 pub use crate::settings::{Buffer, Settings, Timing};
@@ -24,7 +25,8 @@ pub struct DriveEntry {
     pub about: &'static str,
     /// Whether it has bands, and a buffer before them.
     pub shingled: bool,
-    sheet: &'static str,
+    /// Parts of the sheet: the drive's, and those of what is built into it.
+    sheets: &'static [&'static str],
     make: Make,
 }
 
@@ -32,7 +34,7 @@ impl DriveEntry {
     /// The parameters, as the sheet has them.
     #[must_use]
     pub fn parameters(&self) -> Vec<Parameter> {
-        Sheet::parse(self.sheet).parameters()
+        self.sheet().parameters()
     }
 
     /// Whether the sheet has a parameter of this name.
@@ -40,8 +42,12 @@ impl DriveEntry {
         self.parameters().iter().any(|other| other.name == parameter)
     }
 
+    fn sheet(&self) -> Sheet {
+        Sheet::join(self.sheets.iter().map(|text| Sheet::parse(text)))
+    }
+
     fn build(&self, prefix: &str, settings: &Settings) -> Result<Box<dyn Drive>, DriveError> {
-        let mut sheet = Sheet::parse(self.sheet);
+        let mut sheet = self.sheet();
         sheet.apply(prefix, &settings.overrides)?;
         let underneath = |name: &str| make(name, &Settings::default());
         (self.make)(&Recipe { name: self.name, sheet: &sheet, settings, underneath })
@@ -50,11 +56,14 @@ impl DriveEntry {
 
 macro_rules! entry {
     ($name:literal, $shingled:literal, $make:expr, $about:literal) => {
+        entry!($name = [$name], $shingled, $make, $about)
+    };
+    ($name:literal = [$($sheet:literal),+], $shingled:literal, $make:expr, $about:literal) => {
         DriveEntry {
             name: $name,
             about: $about,
             shingled: $shingled,
-            sheet: include_str!(concat!("../data/", $name, ".toml")),
+            sheets: &[$(include_str!(concat!("../data/", $sheet, ".toml"))),+],
             make: $make,
         }
     };
@@ -63,6 +72,12 @@ macro_rules! entry {
 static DRIVES: &[DriveEntry] = &[
     entry!("st8000as0002", true, DriveManaged::make, "Seagate 8 TB, drive-managed SMR (SAC)"),
     entry!("st5000as0011", true, DriveManaged::make, "Seagate 5 TB, drive-managed SMR (PORE, MCM)"),
+    entry!(
+        "st5000as0011+fc" = ["st5000as0011", "flash-mlc", "fc"],
+        true,
+        FlashInside::fc,
+        "the same with flash that takes all writes (FC, reconstructed)"
+    ),
     entry!(
         "ha-roco",
         true,

@@ -131,6 +131,20 @@ impl Sheet {
         Sheet { parameters: parameters.collect() }
     }
 
+    /// Several sheets as one.
+    ///
+    /// # Panics
+    /// If two have a parameter of one name: sheets are part of the program.
+    pub(crate) fn join(sheets: impl Iterator<Item = Sheet>) -> Sheet {
+        let mut joined = Sheet { parameters: Vec::new() };
+        for parameter in sheets.flat_map(Sheet::parameters) {
+            let known = joined.parameters.iter().any(|other| other.name == parameter.name);
+            assert!(!known, "two sheets have {}", parameter.name);
+            joined.parameters.push(parameter);
+        }
+        joined
+    }
+
     /// The parameters, in the order of the file.
     pub(crate) fn parameters(self) -> Vec<Parameter> {
         self.parameters

@@ -12,7 +12,12 @@ fn serving_allocates_nothing() {
         let flash = entry.name == "ssd-slc";
         // Small enough to collect garbage.
         let overrides = Overrides::new();
-        let overrides = if flash { overrides.with("blocks_per_unit", "256") } else { overrides };
+        let inside = entry.name.contains('+');
+        let overrides = match entry.name {
+            _ if flash => overrides.with("blocks_per_unit", "256"),
+            _ if inside => overrides.with("flash_bytes", "67108864"),
+            _ => overrides,
+        };
         let settings = Settings { buffer, overrides, ..Settings::default() };
         let made = make(entry.name, &settings).or_else(|_| make_ssd(entry.name, &settings));
         let mut drive = made.expect(entry.name).copy();
@@ -43,6 +48,7 @@ fn serving_allocates_nothing() {
         });
         assert_eq!(measured.count_total, 0, "{}", entry.name);
         assert!(!entry.shingled || drive.counters().rmw > 0, "{} has cleaned", entry.name);
+        assert!(!inside || drive.counters().flash_blocks_erased > 64, "{} has erased", entry.name);
         assert!(!flash || drive.counters().pages_copied > 0, "{} has collected", entry.name);
     }
 }

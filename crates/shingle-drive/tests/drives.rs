@@ -8,12 +8,16 @@ use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, make, make_ss
 use std::collections::HashMap;
 
 /// The drives under test: all of the registry, some in more than one setting.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 21] = [
     "st8000as0002",
     "st8000as0002, cost timing",
     "st8000as0002, few extents",
     "st5000as0011, no write cache",
     "st5000as0011, idle cleaning",
+    "st5000as0011+fc",
+    "st5000as0011+fc, no write cache",
+    "st5000as0011+fc, nothing beside, cost timing",
+    "st5000as0011+fc, no copies, idle cleaning",
     "ha-roco",
     "ha-roco, cost timing",
     "ha-256m, few extents",
@@ -73,7 +77,7 @@ fn tiny(kind: &str) -> Box<dyn Drive> {
             set("merge_bytes", 2 * BLOCK);
             buffer = Buffer::Bytes(12 * BLOCK);
         }
-        "st8000as0002" | "st5000as0011" => {
+        _ if name.starts_with("st") => {
             set("tracks_per_band", 2);
             set("log_bytes", 24 * BLOCK);
             set("extent_max_bytes", 4 * BLOCK);
@@ -84,6 +88,17 @@ fn tiny(kind: &str) -> Box<dyn Drive> {
             buffer = Buffer::Limits { log_bytes: 24 * BLOCK, extents: 14 };
         }
         _ => {}
+    }
+    if name.contains('+') {
+        // 80 pages in 40 erase blocks.
+        set("flash_bytes", 80 * BLOCK);
+        set("flash_units", 2);
+        set("flash_pages_per_block", 2);
+    }
+    let switches =
+        [("nothing beside", "flash_background", "off"), ("no copies", "fc_copies", "off")];
+    for (_, name, value) in switches.into_iter().filter(|(words, ..)| kind.contains(words)) {
+        overrides.set(name, value);
     }
     if kind.ends_with("few extents") {
         buffer = Buffer::Limits { log_bytes: 24 * BLOCK, extents: 3 };

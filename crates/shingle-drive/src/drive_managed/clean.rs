@@ -75,8 +75,16 @@ impl DriveManaged {
         let oldest = self.ring.oldest()?;
         let place = self.bands.place(self.ring.block(oldest));
         let band = index(place.unit);
-        let (band_first, band_blocks) = self.bands.unit(place.unit);
         let (before, lowest, collected) = self.collectable(band, oldest);
+        let job = self.job_of(band, before, lowest, collected);
+        self.share_out(&job);
+        Some(job)
+    }
+
+    /// What rewriting a band from its block `lowest` on takes, with so many blocks merged into it.
+    pub(super) fn job_of(&self, band: usize, before: u64, lowest: u64, collected: u64) -> Job {
+        let place = self.bands.place(lowest);
+        let (band_first, band_blocks) = self.bands.unit(place.unit);
         let track_blocks = self.bands.run(place.run).unit_blocks / self.values.tracks_per_band;
         let first = lowest - (lowest - band_first) % track_blocks;
         let end = band_first + band_blocks;
@@ -88,7 +96,7 @@ impl DriveManaged {
         let phase_blocks = tracks.div_ceil(phases) * track_blocks;
         let phases = index((end - first).div_ceil(phase_blocks));
         let free = collected == end - first;
-        let job = Job {
+        Job {
             band,
             before,
             first,
@@ -99,9 +107,7 @@ impl DriveManaged {
             phases,
             collected,
             free,
-        };
-        self.share_out(&job);
-        Some(job)
+        }
     }
 
     /// How far the band's oldest slots are collected: the number of the first that is not, the
@@ -142,6 +148,18 @@ impl DriveManaged {
             expected = Some((slot + 1, phase));
             next = self.ring.next_of(job.band, slot);
         }
+    }
+
+    /// Rewrites a band with blocks that come from elsewhere in the drive; returns the time it took.
+    pub(super) fn rewrite_with(&mut self, now: Nanos, lowest: u64, merged: u64) -> Nanos {
+        let job = self.job_of(self.band(lowest), 0, lowest, merged);
+        self.shares[..job.phases].fill(Share::default());
+        self.mech.stop_ahead(now);
+        let time = (0..job.phases).map(|phase| self.phase(&Job { phase, ..job })).sum();
+        self.away = false;
+        self.counters.rmw += u64::from(!job.free);
+        self.counters.rmw_free += u64::from(job.free);
+        time
     }
 
     /// Goes through one phase; counts its bytes and returns its time.

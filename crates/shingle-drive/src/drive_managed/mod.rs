@@ -20,6 +20,7 @@
 //! copies are dropped, so reads may return older, native data.
 
 mod clean;
+mod inside;
 mod stream;
 mod values;
 
@@ -107,6 +108,10 @@ impl Times {
 
 impl DriveManaged {
     pub(crate) fn make(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
+        Ok(Box::new(DriveManaged::new(recipe)?))
+    }
+
+    pub(crate) fn new(recipe: &Recipe) -> Result<DriveManaged, DriveError> {
         let (values, mut mech_values): (Values, MechValues) =
             (recipe.sheet.values(), recipe.sheet.values());
         let (costs, settings): (CostValues, _) = (recipe.sheet.values(), recipe.settings);
@@ -144,7 +149,7 @@ impl DriveManaged {
         };
         let largest = pairs.iter().map(|&(blocks, _)| blocks * BLOCK_BYTES).max().unwrap_or(0);
         let phases = usize::try_from(largest.div_ceil(values.merge_bytes)).unwrap_or(0) + 1;
-        Ok(Box::new(DriveManaged {
+        Ok(DriveManaged {
             timing,
             costs,
             times: Times::new(&values, &mech, &mech_values),
@@ -168,7 +173,7 @@ impl DriveManaged {
             description,
             counters: Counters::default(),
             contents: Contents::default(),
-        }))
+        })
     }
 
     /// The band of a block.
@@ -505,10 +510,7 @@ impl Drive for DriveManaged {
     }
 
     fn copy(&self) -> Box<dyn Drive> {
-        let mut copy = self.clone();
-        let packets = self.packets.capacity() - copy.packets.len();
-        copy.packets.reserve_exact(packets);
-        Box::new(copy)
+        Box::new(self.twin())
     }
 
     fn check(&self) {

@@ -49,6 +49,11 @@ impl Stream {
         (self.first <= block && block < self.end).then(|| self.end - block)
     }
 
+    /// Whether anything is held.
+    pub(super) fn holding(&self) -> bool {
+        self.first < self.end
+    }
+
     /// Whether an I/O touches what is held.
     pub(super) fn touches(&self, io: &Io) -> bool {
         self.first < self.end && self.first < io.block.0 + io.count && io.block.0 < self.end

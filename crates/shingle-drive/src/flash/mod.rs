@@ -12,4 +12,6 @@ mod nand;
 mod ssd;
 mod timing;
 
+pub(crate) use nand::{EraseBlock, Geometry, Nand, Page};
 pub(crate) use ssd::FlashSsd;
+pub(crate) use timing::Times;
