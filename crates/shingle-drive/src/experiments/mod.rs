@@ -3,6 +3,7 @@
 //! Each is a function of its arguments and its seed, and prints nothing. Bandwidths are in bytes a
 //! second, times in virtual seconds.
 
+pub mod mcm;
 pub mod pore;
 pub mod sac;
 

@@ -122,7 +122,7 @@ impl Log {
         }
         let mut at = 0;
         while let Some((from, _)) = self.space.next_valid(victim, at) {
-            at = from.0 % self.space.geometry().pages_per_block + 1;
+            at = self.space.after(from);
             let to = self.space.next(&mut self.front, 0, &[(0, 0)]);
             let to = self.space.copy(from, to.expect("there is room for a block's pages"));
             steps.step(Step::Copy { from, to });
@@ -161,7 +161,7 @@ fn gain(copies: bool) -> impl Fn(&mut Log, &mut dyn Steps) {
         let (victim, _) = log.victim().expect("most blocks are full");
         let mut at = 0;
         while let Some((page, block)) = log.space.next_valid(victim, at) {
-            at = page.0 % log.space.geometry().pages_per_block + 1;
+            at = log.space.after(page);
             let band = log.space.band(block).0;
             log.write_back_band(band, steps);
         }

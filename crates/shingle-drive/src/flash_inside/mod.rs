@@ -18,7 +18,7 @@
 //! | `work.rs` | carries steps out |
 //! | `space.rs` | the map of the flash, free and open blocks, what goes to the disk |
 //! | `bands.rs`, `coldest.rs` | which band, which erase block is worth taking |
-//! | `fc.rs` | FC |
+//! | `fc.rs`, `mcm/` | FC; MCM |
 //! | `values.rs` | the sheet of the flash |
 //!
 //! Left out: the map's own memory and traffic, bad blocks, the end of life, power cuts.
@@ -29,6 +29,7 @@ mod bands;
 mod coldest;
 mod controller;
 mod fc;
+pub(crate) mod mcm;
 mod scratch;
 mod space;
 mod values;
@@ -47,6 +48,7 @@ use values::{Setup, Values};
 use work::{Parts, Work};
 
 pub(crate) use fc::Fc;
+pub(crate) use mcm::Mcm;
 
 /// See the module.
 #[derive(Clone)]
@@ -64,6 +66,12 @@ pub(crate) struct FlashInside<C> {
 impl FlashInside<Fc> {
     pub(crate) fn fc(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
         make(recipe, Fc::new)
+    }
+}
+
+impl FlashInside<Mcm> {
+    pub(crate) fn mcm(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
+        make(recipe, Mcm::new)
     }
 }
 

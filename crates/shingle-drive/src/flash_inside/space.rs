@@ -206,6 +206,11 @@ impl Space {
         rest.find_map(|page| Some((page, u64::from(self.nand.owner(page)?))))
     }
 
+    /// Where [`Space::next_valid`] goes on after `page`.
+    pub(super) fn after(&self, page: Page) -> u32 {
+        page.0 % self.geometry().pages_per_block + 1
+    }
+
     // ── Changes ──────────────────────────────────────────────────────────────────────────────
 
     /// The open block that takes the next page of a region, which is to be programmed now: the next
