@@ -79,6 +79,12 @@ static DRIVES: &[DriveEntry] = &[
         "the same with flash that takes all writes (FC, reconstructed)"
     ),
     entry!(
+        "st5000as0011+rmw-f" = ["st5000as0011", "flash-mlc", "rmw-f"],
+        true,
+        FlashInside::rmw_f,
+        "the same with flash for what would cause RMWs (RMW-F, reconstructed)"
+    ),
+    entry!(
         "st5000as0011+mcm" = ["st5000as0011", "flash-mlc", "mcm"],
         true,
         FlashInside::mcm,

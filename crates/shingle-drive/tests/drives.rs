@@ -8,7 +8,7 @@ use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, make, make_ss
 use std::collections::HashMap;
 
 /// The drives under test: all of the registry, some in more than one setting.
-const KINDS: [&str; 27] = [
+const KINDS: [&str; 31] = [
     "st8000as0002",
     "st8000as0002, cost timing",
     "st8000as0002, few extents",
@@ -18,6 +18,10 @@ const KINDS: [&str; 27] = [
     "st5000as0011+fc, no write cache",
     "st5000as0011+fc, nothing beside, cost timing",
     "st5000as0011+fc, no copies, idle cleaning",
+    "st5000as0011+rmw-f",
+    "st5000as0011+rmw-f, no write cache",
+    "st5000as0011+rmw-f, nothing beside, cost timing",
+    "st5000as0011+rmw-f, disk full, through cache, idle cleaning",
     "st5000as0011+mcm",
     "st5000as0011+mcm, no write cache",
     "st5000as0011+mcm, nothing beside, cost timing",

@@ -4,6 +4,35 @@ use crate::flash_inside::mcm::{Shape, TdCbf};
 use shingle_core::units::Zone;
 use std::collections::BTreeMap;
 
+/// The size of the filter by equations 1 and 2.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Filter {
+    /// Counters by equation 1 (M).
+    pub counters_needed: u64,
+    /// Counters of a table: the next power of two.
+    pub counters: u64,
+    /// Hash functions by equation 2 (K).
+    pub hashes: u64,
+    /// Bytes of both tables.
+    pub table_bytes: u64,
+    /// Bytes of the list of band numbers.
+    pub list_bytes: u64,
+}
+
+/// The filter for `samples` (N) and a probability `p` of a false positive.
+#[must_use]
+pub fn filter(samples: u64, p: f64) -> Filter {
+    let shape = Shape::new(samples, p, 1);
+    let (table_bytes, list_bytes) = shape.bytes();
+    Filter {
+        counters_needed: shape.counters_needed,
+        counters: 1 << shape.index_bits,
+        hashes: shape.hashes as u64,
+        table_bytes,
+        list_bytes,
+    }
+}
+
 /// How often the filter took a band for another, over all that it was asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FalsePositives {

@@ -90,3 +90,22 @@ pub(crate) trait Controller: Clone + Send + 'static {
         self.space().check();
     }
 }
+
+/// Writes steps down instead of carrying them out.
+#[cfg(test)]
+#[derive(Default)]
+pub(super) struct Recorder(pub(super) Vec<Step>);
+
+#[cfg(test)]
+impl Steps for Recorder {
+    fn step(&mut self, step: Step) {
+        self.0.push(step);
+    }
+}
+
+#[cfg(test)]
+impl Recorder {
+    pub(super) fn take(&mut self) -> Vec<Step> {
+        std::mem::take(&mut self.0)
+    }
+}

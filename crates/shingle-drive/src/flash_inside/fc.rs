@@ -17,7 +17,8 @@ use super::controller::{Controller, Step, Steps};
 use super::space::{Front, Space, largest};
 use super::values::{Marks, Setup};
 use crate::error::DriveError;
-use crate::flash::EraseBlock;
+use crate::flash::{EraseBlock, Geometry};
+use crate::runs::Runs;
 use serde::Deserialize;
 use shingle_core::units::Zone;
 
@@ -50,11 +51,17 @@ pub(super) struct Log {
 }
 
 impl Log {
-    pub(super) fn new(setup: &Setup, rank: BandRank, rewrites: bool) -> Log {
+    pub(super) fn new(
+        geometry: Geometry,
+        bands: &Runs,
+        marks: Marks,
+        rank: BandRank,
+        rewrites: bool,
+    ) -> Log {
         Log {
-            space: Space::new(setup.geometry, setup.disk.bands(), &[1], rank, None),
-            front: Front::new(setup.geometry.units),
-            marks: setup.marks,
+            space: Space::new(geometry, bands, &[1], rank, None),
+            front: Front::new(geometry.units),
+            marks,
             gaining: false,
             rewrites,
         }
@@ -138,10 +145,13 @@ impl Log {
 impl Fc {
     pub(super) fn new(setup: &Setup) -> Result<Fc, DriveError> {
         let values: Values = setup.recipe.sheet.values();
-        let bands = setup.disk.bands();
+        Ok(Fc::with(&values, setup.geometry, setup.disk.bands(), setup.marks))
+    }
+
+    fn with(values: &Values, geometry: Geometry, bands: &Runs, marks: Marks) -> Fc {
         let rank = BandRank::pages(bands.units() as usize, largest(bands));
-        let log = Log::new(setup, rank, values.fc_rewrites_bands);
-        Ok(Fc { log, copies: values.fc_copies })
+        let log = Log::new(geometry, bands, marks, rank, values.fc_rewrites_bands);
+        Fc { log, copies: values.fc_copies }
     }
 }
 
@@ -200,5 +210,72 @@ impl Controller for Fc {
 
     fn space_mut(&mut self) -> &mut Space {
         &mut self.log.space
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flash::Page;
+    use crate::flash_inside::controller::Recorder;
+
+    /// One unit of six erase blocks with four pages each, bands of ten blocks. Four erase blocks are
+    /// full, of the fifth a page is used. One is free: less than the two that there should be.
+    ///
+    /// 0: 1 25 10 20, 1: 50 51 60 61, 2: 30 31 32 40, 3: 33 41 10 20, 4: 70.
+    fn filled(fc_copies: bool) -> (Fc, Recorder) {
+        let geometry = Geometry { units: 1, blocks_per_unit: 6, pages_per_block: 4 };
+        let marks = Marks { low: 2, high: 2, background: false };
+        let values = Values { fc_copies, fc_rewrites_bands: true };
+        let mut fc = Fc::with(&values, geometry, &Runs::new(&[(10, 10)], 100), marks);
+        let mut steps = Recorder::default();
+        for block in [1, 25, 10, 20, 50, 51, 60, 61, 30, 31, 32, 40, 33, 41, 10, 20, 70] {
+            fc.write(block, 1, &mut steps);
+        }
+        assert!(steps.take().iter().all(|step| matches!(step, Step::Program { .. })));
+        fc.check();
+        (fc, steps)
+    }
+
+    fn load(block: u64, page: u32) -> Step {
+        Step::Load { block, page: Page(page) }
+    }
+
+    #[test]
+    fn the_band_of_most_pages_is_rewritten_and_a_victim_copied() {
+        let (mut fc, mut steps) = filled(true);
+        fc.write(71, 1, &mut steps);
+        // Band 3 has four pages. Without them 2 has most invalid pages, and 40 is copied.
+        let expected = [
+            load(30, 8),
+            load(31, 9),
+            load(32, 10),
+            load(33, 12),
+            Step::Rewrite,
+            Step::Copy { from: Page(11), to: Page(17) },
+            Step::Erase(EraseBlock(2)),
+            Step::Program { block: 71, page: Page(18) },
+        ];
+        assert_eq!(steps.take(), expected);
+        fc.check();
+    }
+
+    #[test]
+    fn all_bands_of_the_victim_are_rewritten_and_nothing_is_copied() {
+        let (mut fc, mut steps) = filled(false);
+        fc.write(71, 1, &mut steps);
+        // 0 has two invalid pages. Of the others, 1 is in band 0, and 25 in band 2, of which 20 lies
+        // elsewhere.
+        let expected = [
+            load(1, 0),
+            Step::Rewrite,
+            load(20, 15),
+            load(25, 1),
+            Step::Rewrite,
+            Step::Erase(EraseBlock(0)),
+            Step::Program { block: 71, page: Page(17) },
+        ];
+        assert_eq!(steps.take(), expected);
+        fc.check();
     }
 }

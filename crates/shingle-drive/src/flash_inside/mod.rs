@@ -18,18 +18,17 @@
 //! | `work.rs` | carries steps out |
 //! | `space.rs` | the map of the flash, free and open blocks, what goes to the disk |
 //! | `bands.rs`, `coldest.rs` | which band, which erase block is worth taking |
-//! | `fc.rs`, `mcm/` | FC; MCM |
+//! | `fc.rs`, `rmw_f.rs`, `mcm/` | FC; RMW-F; MCM |
 //! | `values.rs` | the sheet of the flash |
 //!
 //! Left out: the map's own memory and traffic, bad blocks, the end of life, power cuts.
-
-#![allow(dead_code)] // what FC does not need, its rivals do
 
 mod bands;
 mod coldest;
 mod controller;
 mod fc;
 pub(crate) mod mcm;
+mod rmw_f;
 mod scratch;
 mod space;
 mod values;
@@ -49,6 +48,7 @@ use work::{Parts, Work};
 
 pub(crate) use fc::Fc;
 pub(crate) use mcm::Mcm;
+pub(crate) use rmw_f::RmwF;
 
 /// See the module.
 #[derive(Clone)]
@@ -66,6 +66,12 @@ pub(crate) struct FlashInside<C> {
 impl FlashInside<Fc> {
     pub(crate) fn fc(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
         make(recipe, Fc::new)
+    }
+}
+
+impl FlashInside<RmwF> {
+    pub(crate) fn rmw_f(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
+        make(recipe, RmwF::new)
     }
 }
 

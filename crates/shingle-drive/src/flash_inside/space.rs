@@ -166,9 +166,20 @@ impl Space {
 
     /// The band of a block, and how many blocks from it on are of that band.
     pub(super) fn band(&self, block: u64) -> (Zone, u64) {
+        let (band, offset, blocks) = self.place(block);
+        (band, blocks - offset)
+    }
+
+    /// The band of a block, where in it the block is, and how many blocks the band has.
+    pub(super) fn place(&self, block: u64) -> (Zone, u64, u64) {
         let place = self.bands.place(block);
         let blocks = self.bands.run(place.run).unit_blocks;
-        (Zone(place.unit as u32), blocks - place.offset)
+        (Zone(place.unit as u32), place.offset, blocks)
+    }
+
+    /// The band of what a page holds.
+    pub(super) fn band_of(&self, page: u32) -> Zone {
+        self.band(self.map.block(page)).0
     }
 
     /// Free blocks of a region.
@@ -248,8 +259,7 @@ impl Space {
         }
         self.tally.written += 1;
         if let Some(cooled) = self.rank.written(band, page.0) {
-            let band = self.band(self.map.block(cooled)).0;
-            self.rank.cooled(band, cooled);
+            self.rank.cooled(self.band_of(cooled), cooled);
         }
         self.touch(to);
         page

@@ -10,7 +10,7 @@
 use shingle_core::units::Zone;
 
 /// Counters hold no more.
-pub(super) const COUNT_MAX: u32 = 3;
+const COUNT_MAX: u64 = 3;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -90,7 +90,7 @@ impl TdCbf {
         let places = &places[..self.shape.hashes];
         for (at, &place) in places.iter().enumerate() {
             let (word, shift) = (place as usize / 32, place % 32 * 2);
-            let full = self.current[word] >> shift & 3 == 3;
+            let full = self.current[word] >> shift & COUNT_MAX == COUNT_MAX;
             if !full && !places[..at].contains(&place) {
                 self.current[word] += 1 << shift;
             }
@@ -108,7 +108,7 @@ impl TdCbf {
     pub(crate) fn count(&self, band: Zone) -> u32 {
         let places = self.shape.places(band);
         let least = |table: &[u64]| {
-            let at = |&place: &u64| table[place as usize / 32] >> (place % 32 * 2) & 3;
+            let at = |&place: &u64| table[place as usize / 32] >> (place % 32 * 2) & COUNT_MAX;
             places[..self.shape.hashes].iter().map(at).min().unwrap_or(0)
         };
         least(&self.current).max(least(&self.history)) as u32

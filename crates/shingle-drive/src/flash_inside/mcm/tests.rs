@@ -2,23 +2,8 @@
 
 use super::*;
 use crate::flash::Page;
+use crate::flash_inside::controller::Recorder;
 use shingle_core::units::Zone;
-
-/// Writes down what is to be done.
-#[derive(Default)]
-struct Recorder(Vec<Step>);
-
-impl Steps for Recorder {
-    fn step(&mut self, step: Step) {
-        self.0.push(step);
-    }
-}
-
-impl Recorder {
-    fn take(&mut self) -> Vec<Step> {
-        std::mem::take(&mut self.0)
-    }
-}
 
 fn values() -> Values {
     let sheet = crate::sheet::Sheet::parse(include_str!("../../../data/mcm.toml"));
