@@ -7,6 +7,7 @@ mod check;
 pub mod counters;
 mod device;
 pub mod experiment;
+pub mod flash;
 pub mod future;
 pub mod requests;
 pub mod result;

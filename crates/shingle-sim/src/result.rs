@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::counters::Snapshot;
 use crate::device::Responses;
+use crate::flash::Flash;
 
 /// Name and version of the format.
 pub const SCHEMA: &str = "shingle.result/1";
@@ -103,6 +104,8 @@ pub struct RunResult {
     pub latency: Latency,
     /// Response times of I/O at the disk, from the moment it could have begun: its queue is in them.
     pub drive_latency: DriveLatency,
+    /// Flash inside the disk; null for a disk without.
+    pub flash: Option<Flash>,
     /// Open loop only.
     pub queue: Option<Queue>,
     /// The course of the run in equal parts of its requests; `run` only.

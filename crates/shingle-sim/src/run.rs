@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::check::Stale;
 use crate::counters::Snapshot;
+use crate::flash::Flash;
 use crate::future::next_uses;
 use crate::requests::{Requests, all};
 use crate::result::{
@@ -154,6 +155,7 @@ pub fn run(
         left,
         latency: times.latency(),
         drive_latency,
+        flash: system.disk().wear().map(|wear| Flash::new(&wear, &end.disk)),
         queue,
         series: series.points,
         histogram: if course.points > 0 { times.bars() } else { Vec::new() },

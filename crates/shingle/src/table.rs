@@ -5,6 +5,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_papers::result::Reproduction;
+use shingle_sim::flash::{Erases, Flash};
 use shingle_sim::result::{Counts, Report, RunResult};
 use shingle_sim::verdict::{self, count};
 
@@ -333,10 +334,55 @@ fn one_run(run: &RunResult, color: Color) -> String {
             if queue.overloaded { ", OVERLOADED: the queue still grew at the end" } else { "" },
         );
     }
+    if let Some(flash) = &run.flash {
+        text += &inside(flash);
+    }
     if let Some(reads) = run.checked_reads {
         text += &format!("{} blocks read were checked: each was the last written\n", count(reads));
     }
     text + "\n" + &histogram(run, color) + "\n\n" + &series(run, color) + "\n"
+}
+
+/// What the flash inside the disk did, and how worn it is.
+fn inside(flash: &Flash) -> String {
+    let spread = |erases: &Erases| {
+        format!(
+            "{} of {} erase blocks each, {:.1} on average, deviation {:.1}",
+            match erases.min == erases.max {
+                true => erases.min.to_string(),
+                false => format!("{} to {}", erases.min, erases.max),
+            },
+            count(erases.blocks),
+            erases.mean,
+            erases.stddev,
+        )
+    };
+    let mut text = format!(
+        "flash inside: {} blocks written, {} read, {} written back; {} pages copied, of these {} to \
+         another region; wa_flash {}\nerases: {}; {}\n",
+        count(flash.written_blocks),
+        count(flash.read_blocks),
+        count(flash.evicted_blocks),
+        count(flash.copied_blocks),
+        count(flash.migrated_blocks),
+        ratio(flash.wa_flash),
+        count(flash.erases),
+        spread(&flash.all),
+    );
+    if flash.regions.len() > 1 {
+        for region in &flash.regions {
+            text += &format!("  {}: {}\n", region.name, spread(&region.erases));
+        }
+    }
+    if let Some(lifetime) = flash.lifetime {
+        text += &format!(
+            "lasts for {} written with {} erases a block, {} if they were spread evenly\n",
+            show_bytes(lifetime.worst_bytes as u64),
+            count(u64::from(flash.endurance)),
+            show_bytes(lifetime.even_bytes as u64),
+        );
+    }
+    text
 }
 
 fn histogram(run: &RunResult, color: Color) -> String {

@@ -1,0 +1,159 @@
+//! What the flash inside a disk did, and how worn it is: `flash` of a result.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use shingle_drive::drive::{Counters, RegionWear, Wear};
+
+/// Flash inside a disk, from the first request on. A page is a block of 4 KiB.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Flash {
+    /// Blocks the host wrote that went to the flash.
+    pub written_blocks: u64,
+    /// Blocks read from it on behalf of the host.
+    pub read_blocks: u64,
+    /// Blocks written back from it to the disk.
+    pub evicted_blocks: u64,
+    /// Pages programmed.
+    pub programmed_blocks: u64,
+    /// Of these, copies of valid pages.
+    pub copied_blocks: u64,
+    /// Of these, copies into another region, to level wear or to gain room.
+    pub migrated_blocks: u64,
+    /// Erase blocks that moved so.
+    pub migrations: u64,
+    /// Erases.
+    pub erases: u64,
+    /// Pages programmed for each that the host's writes took; null if they took none.
+    pub wa_flash: Option<f64>,
+    /// How often an erase block can be erased.
+    pub endurance: u32,
+    /// Bytes the host can write, as it did in this run, until the flash is worn; null as long as
+    /// nothing was erased.
+    pub lifetime: Option<Lifetime>,
+    /// Erases of all erase blocks.
+    pub all: Erases,
+    /// The same by region.
+    pub regions: Vec<Region>,
+}
+
+/// How much the host can write until the flash is worn, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Lifetime {
+    /// If erases were spread evenly.
+    pub even_bytes: f64,
+    /// Until the block that is worn most is done for.
+    pub worst_bytes: f64,
+}
+
+/// How erases are spread over erase blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Erases {
+    /// Erase blocks.
+    pub blocks: u64,
+    /// Erases of the one that has fewest.
+    pub min: u32,
+    /// Of the one that has most.
+    pub max: u32,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub stddev: f64,
+}
+
+/// Erases in a region.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Region {
+    /// Its name.
+    pub name: &'static str,
+    /// How they are spread.
+    #[serde(flatten)]
+    pub erases: Erases,
+    /// Erase blocks by their number of erases.
+    pub histogram: BTreeMap<u32, u32>,
+}
+
+impl Erases {
+    fn of(wear: &RegionWear) -> Erases {
+        Erases {
+            blocks: wear.blocks(),
+            min: wear.min(),
+            max: wear.max(),
+            mean: wear.mean(),
+            stddev: wear.stddev(),
+        }
+    }
+
+    /// Standard deviation ÷ mean: 0 if all blocks are worn alike; `None` without erases.
+    #[must_use]
+    pub fn variation(&self) -> Option<f64> {
+        (self.mean > 0.0).then(|| self.stddev / self.mean)
+    }
+}
+
+impl Flash {
+    pub(crate) fn new(wear: &Wear, did: &Counters) -> Flash {
+        let region = |wear: &RegionWear| Region {
+            name: wear.region,
+            erases: Erases::of(wear),
+            histogram: wear.histogram.clone(),
+        };
+        let lifetime = |(even_bytes, worst_bytes): (f64, f64)| Lifetime { even_bytes, worst_bytes };
+        Flash {
+            written_blocks: did.flash_written_blocks,
+            read_blocks: did.flash_read_blocks,
+            evicted_blocks: did.flash_evicted_blocks,
+            programmed_blocks: did.pages_programmed,
+            copied_blocks: did.pages_copied,
+            migrated_blocks: did.pages_migrated,
+            migrations: did.flash_blocks_migrated,
+            erases: did.flash_blocks_erased,
+            wa_flash: wear.wa_flash(),
+            endurance: wear.endurance,
+            lifetime: wear.lifetime_bytes().map(lifetime),
+            all: Erases::of(&wear.all()),
+            regions: wear.regions.iter().map(region).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wear_and_counters_come_together() {
+        let region = |region, histogram: [(u32, u32); 2]| RegionWear {
+            region,
+            histogram: histogram.into_iter().collect(),
+        };
+        let wear = Wear {
+            regions: vec![region("a", [(1, 1), (3, 1)]), region("b", [(2, 1), (6, 1)])],
+            endurance: 30,
+            host_blocks: 500,
+            written_pages: 400,
+            programmed_pages: 600,
+        };
+        let did = Counters {
+            flash_written_blocks: 400,
+            pages_programmed: 600,
+            pages_copied: 200,
+            pages_migrated: 50,
+            flash_blocks_erased: 12,
+            ..Counters::default()
+        };
+        let flash = Flash::new(&wear, &did);
+        assert_eq!((flash.all.blocks, flash.all.min, flash.all.max), (4, 1, 6));
+        assert_eq!((flash.all.mean, flash.wa_flash), (3.0, Some(1.5)));
+        // Away from the mean of 2 in `a`: 1 and 1.
+        assert_eq!((flash.regions[0].name, flash.regions[0].erases.stddev), ("a", 1.0));
+        assert_eq!(flash.regions[0].erases.variation(), Some(0.5));
+        // 500 blocks cost 3 of 30 erases on average, and 6 of the worst block.
+        let lifetime = flash.lifetime.expect("erased");
+        let bytes = [lifetime.even_bytes, lifetime.worst_bytes].map(|bytes| bytes / 4096.0);
+        assert_eq!(bytes, [5_000.0, 2_500.0]);
+        let json = serde_json::to_value(&flash).expect("plain data");
+        assert_eq!(json["regions"][1]["histogram"]["6"], 1);
+        assert_eq!(json["regions"][1]["max"], 6);
+    }
+}
