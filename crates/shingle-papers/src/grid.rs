@@ -31,7 +31,8 @@ pub struct Grid {
     pub ssd: &'static str,
     /// The drive's buffer.
     pub buffer: Size,
-    /// The cache, unless a point has its own.
+    /// The cache, unless a point has its own: on the SSD, or where the policy is `none` the flash inside
+    /// the drive.
     pub cache: Size,
     /// Settings of all runs.
     pub sets: Sets,
@@ -55,6 +56,9 @@ pub enum Size {
     Written(u64),
     /// A part of the accessed range, in thousandths.
     Accessed(u64),
+    /// A part of the different blocks that are written, in thousandths. They are counted in open loop
+    /// alone.
+    Different(u64),
     /// What the drive has.
     Real,
 }

@@ -88,6 +88,8 @@ struct Key {
     timing: Option<Timing>,
     buffer_blocks: Option<u64>,
     cache_blocks: u64,
+    /// Of the flash inside the drive, if it has some and it is not as the sheet says.
+    flash_blocks: Option<u64>,
     accesses: usize,
     sets: Vec<(&'static str, &'static str)>,
 }
@@ -315,6 +317,7 @@ fn key(
     let shingled = drives::entry(drive).is_ok_and(|entry| entry.shingled);
     let buffer_blocks = scaled.blocks(grid.buffer, &held.summary).filter(|_| shingled);
     let cache = scaled.blocks(point.cache.unwrap_or(grid.cache), &held.summary);
+    let bare = system.policy == "none";
     Key {
         policy: system.policy,
         drive,
@@ -322,10 +325,21 @@ fn key(
         // What the grid says of its drive does not concern a system with a drive of its own.
         timing: grid.timing.filter(|_| system.drive.is_none()),
         buffer_blocks,
-        cache_blocks: if system.policy == "none" { 0 } else { cache.unwrap_or(0) },
+        cache_blocks: if bare { 0 } else { cache.unwrap_or(0) },
+        flash_blocks: cache.filter(|_| bare && has_flash(drive)).map(|n| n.max(FLASH_BLOCKS_MIN)),
         accesses,
         sets: [grid.sets, system.sets, point.sets].concat(),
     }
+}
+
+/// The least flash inside a drive, whatever the trace: 64 erase blocks of 256 pages, so that each region
+/// of MCM has some.
+const FLASH_BLOCKS_MIN: u64 = 64 * 256;
+
+const FLASH: &str = "flash_bytes";
+
+fn has_flash(drive: &str) -> bool {
+    drives::entry(drive).is_ok_and(|entry| entry.parameters().iter().any(|p| p.name == FLASH))
 }
 
 fn check_buffer(grid: &Grid, scaled: &Scaled, key: &Key) -> Result<(), PaperError> {
@@ -355,6 +369,9 @@ fn job(
         sets.push(("drive.pb".into(), format!("{blocks}b")));
     } else if drives::entry(key.drive).is_ok_and(|entry| entry.shingled) {
         sets.push(("drive.pb".into(), "real".into()));
+    }
+    if let Some(blocks) = key.flash_blocks {
+        sets.push((format!("drive.{FLASH}"), (blocks * BLOCK_BYTES).to_string()));
     }
     sets.extend(key.sets.iter().map(|(name, value)| ((*name).into(), (*value).into())));
     let options = Options {

@@ -86,6 +86,9 @@ impl Scaled {
             }
             Size::Written(thousandths) => part(summary.written_zone_bytes(), thousandths),
             Size::Accessed(thousandths) => part(summary.accessed_zone_bytes(), thousandths),
+            Size::Different(thousandths) => {
+                part(summary.distinct_written_blocks * BLOCK_BYTES, thousandths)
+            }
             Size::Real => return None,
         })
     }

@@ -1,5 +1,6 @@
 //! Figures of runs, as the papers name them.
 
+use shingle_sim::flash::Flash;
 use shingle_sim::result::{Counts, RunResult};
 
 use crate::grid::Metric;
@@ -154,5 +155,71 @@ pub const IDLE_CLEANED: Metric = Metric {
     of: |run| {
         let causes = run.all.seconds.by_cause;
         percent(causes.idle_clean, causes.idle_clean + causes.clean)
+    },
+};
+
+// MCM measures what flash inside the disk does. All counts from the start.
+
+/// Of the slowest request.
+pub const SLOWEST: Metric =
+    Metric { name: "slowest request (s)", of: |run| run.latency.max_us / 1e6 };
+
+/// Bytes written to the disk, to its persistent cache and its bands, by bytes the host wrote.
+pub const WAF: Metric = Metric {
+    name: "write amplification of the disk",
+    of: |run| run.all.wa_host.unwrap_or(f64::NAN),
+};
+
+fn of_flash(run: &RunResult, of: impl Fn(&Flash) -> f64) -> f64 {
+    run.flash.as_ref().map_or(f64::NAN, of)
+}
+
+/// Of erase blocks.
+pub const ERASES: Metric =
+    Metric { name: "erases", of: |run| of_flash(run, |flash| flash.erases as f64) };
+
+/// Valid pages copied within the flash.
+pub const VALID_COPIES: Metric = Metric {
+    name: "valid page copies",
+    of: |run| of_flash(run, |flash| flash.copied_blocks as f64),
+};
+
+/// Programmed pages by those that the host's writes took.
+pub const WA_FLASH: Metric = Metric {
+    name: "write amplification of the flash",
+    of: |run| of_flash(run, |flash| flash.wa_flash.unwrap_or(f64::NAN)),
+};
+
+/// Written back to the disk, in per cent of what the host wrote.
+pub const WRITTEN_BACK: Metric = Metric {
+    name: "written back (% of written)",
+    of: |run| of_flash(run, |flash| of_written(run, flash.evicted_blocks)),
+};
+
+/// Written by the host past the flash, in per cent of what it wrote.
+pub const PAST_FLASH: Metric = Metric {
+    name: "past the flash (% of written)",
+    of: |run| of_flash(run, |flash| 100.0 - of_written(run, flash.written_blocks)),
+};
+
+/// How uneven erases are spread over erase blocks.
+pub const SPREAD: Metric = Metric {
+    name: "deviation of erases (% of the mean)",
+    of: |run| of_flash(run, |flash| 100.0 * flash.all.variation().unwrap_or(f64::NAN)),
+};
+
+/// Of the block erased most, above the mean.
+pub const WORST: Metric = Metric {
+    name: "erases of the worst block ÷ mean",
+    of: |run| of_flash(run, |flash| f64::from(flash.all.max) / flash.all.mean),
+};
+
+/// What the host can write until the first block is worn.
+pub const LIFETIME: Metric = Metric {
+    name: "written until the first block is worn (TB)",
+    of: |run| {
+        of_flash(run, |flash| {
+            flash.lifetime.map_or(f64::NAN, |lifetime| lifetime.worst_bytes / 1e12)
+        })
     },
 };

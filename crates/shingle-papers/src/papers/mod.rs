@@ -1,6 +1,8 @@
 //! The papers, one module each, and one line each in [`ALL`].
 
 mod bare;
+mod mcm;
+mod mcm_bare;
 pub mod metrics;
 mod pore;
 mod roco;
@@ -12,7 +14,7 @@ use shingle_core::params::nearest;
 use crate::experiment::{Figure, Paper};
 
 /// Every paper that can be reproduced.
-pub const ALL: &[&Paper] = &[&sac::PAPER, &pore::PAPER, &roco::PAPER];
+pub const ALL: &[&Paper] = &[&sac::PAPER, &pore::PAPER, &roco::PAPER, &mcm::PAPER];
 
 /// The paper called `name`.
 ///
