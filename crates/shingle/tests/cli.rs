@@ -433,6 +433,55 @@ fn requests_with_times_are_replayed_over_the_traces_themselves() {
     assert!(out.contains("16.0"), "the mean write: {out}");
 }
 
+/// Statements of MCM's figures, so that each refers to runs there are; over short traces, as the workloads
+/// are made whole however little is run of them.
+#[test]
+fn flash_inside_disks_is_compared_over_the_traces_themselves() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("msr")).expect("a folder");
+    for volume in ["rsrch_0", "mds_0", "src2_0", "hm_0", "usr_0"] {
+        let (host, disk) = volume.split_once('_').expect("host and disk");
+        let line = |i: u64| {
+            let at = 128_166_372_003_061_629 + i * 1_000_000;
+            // Two writes that overlap to each of 3,000 places, in one band after another, and again.
+            let block = i / 2 * 7919 % 3000 * 100 + i % 2;
+            format!("{at},{host},{disk},Write,{},32768,100\n", block * 4096)
+        };
+        folder.write(&format!("msr/{volume}.csv"), (0..15_000).map(line).collect::<String>());
+    }
+    // All but `unscaled`: to fill 16 GB of flash takes its time.
+    let figures = "table-1,3-left,3-right,8,9,10,11,foreground,size,disk,wear";
+    let base = ["reproduce", "mcm", "--seeds", "1", "--traces", "msr", "--json", "a.json"];
+    let (out, _) = folder.done(&[&base[..], &["--figure", figures]].concat());
+    assert!(out.contains("Figure 8: Response times"), "{out}");
+    let result =
+        &value(&std::fs::read_to_string(folder.path("a.json")).expect("results"))["result"];
+    let figures = result["figures"].as_array().expect("figures");
+    let numbers = |id: &str| {
+        let figure = figures.iter().find(|figure| figure["id"] == id).expect(id);
+        figure["numbers"].as_array().expect("numbers").clone()
+    };
+    // All but the first to each place are updates: 12,000. None is in a run of three.
+    let table = &numbers("table-1")[0]["values"];
+    let of = |name: &str| {
+        let value = table.as_array().expect("values").iter().find(|value| value[0] == name);
+        value.expect(name)[1][0].as_f64().expect("a number")
+    };
+    assert_eq!(of("hm_0: requests"), 15_000.0);
+    assert_eq!(of("hm_0: sequential (% of writes)"), 0.0);
+    assert_eq!(of("hm_0: updates (% of writes)"), 80.0);
+    // 469 MiB through 64 MiB of flash: it is erased. FC that writes back copies nothing.
+    for (id, system, some) in [("10", "FC, writing back", true), ("11", "FC, writing back", false)]
+    {
+        let lines = numbers(id);
+        let of_system = lines.iter().filter(|line| line["system"] == system);
+        let values: Vec<Option<f64>> =
+            of_system.map(|line| line["values"][0][1][0].as_f64()).collect();
+        assert_eq!(values.len(), 5, "{id}");
+        assert!(values.iter().all(|value| value.is_some_and(|n| (n > 0.0) == some)), "{values:?}");
+    }
+}
+
 #[test]
 fn a_paper_that_cannot_be_reproduced_so_says_why() {
     let folder = Folder::new();
