@@ -25,7 +25,7 @@ use shingle_sim::system::{Pacing, Rules, System};
 // ── What is tested ───────────────────────────────────────────────────────────────────────────
 
 /// Parameters that make a drive tiny, where it has them: value in the parameter's own unit.
-const TINY: [(&str, u64); 23] = [
+const TINY: [(&str, u64); 27] = [
     ("capacity_bytes", 107 * BLOCK_BYTES),
     ("track_od_bytes", 8 * BLOCK_BYTES),
     ("track_id_bytes", 4 * BLOCK_BYTES),
@@ -49,6 +49,10 @@ const TINY: [(&str, u64); 23] = [
     ("conventional_zones", 1),
     ("log_zones", 3),
     ("open_zones", 2),
+    ("flash_bytes", 80 * BLOCK_BYTES),
+    ("flash_units", 2),
+    ("flash_pages_per_block", 2),
+    ("mcm_reserve_blocks", 1),
 ];
 
 /// Parameters that make an SSD tiny, where it has them: room for at least 50 slots, and garbage to

@@ -3,13 +3,17 @@
 //! The victim is the full block of RBR with most invalid pages, of several the one that came to that
 //! number first (the paper does not say). Valid pages of bands that are hot now go back to SHR, the
 //! others to the disk, by address, through its persistent cache; then the block is erased. SHR keeps
-//! a few blocks free for the pages that come back; when these are full, hot pages go to the disk too.
+//! a few blocks free for the pages that come back.
+//!
+//! If all bands are hot, pages would go from RBR to SHR, from there to RBR again, and so on without an
+//! end; the paper does not see this. So no more pages come back than the host writes, and no more at a
+//! time than the reserve of SHR holds. Beyond that hot pages go to the disk too.
 
 use super::{Mcm, RBR, SHR};
 use crate::flash_inside::controller::{Step, Steps};
 
 impl Mcm {
-    /// Pages that may go back to SHR before a free block must be found: as many as its reserve holds.
+    /// Pages that may go back to SHR at a time.
     pub(super) fn returns_max(&self) -> u32 {
         self.reserve * self.space.geometry().pages_per_block
     }

@@ -71,9 +71,9 @@ pub(crate) struct Mcm {
     /// Writes that are held: first block and count.
     held: Scratch<(u64, u64)>,
     filter: TdCbf,
-    /// Free blocks of SHR that only hot pages from RBR may take, and how many pages these are.
+    /// Free blocks of SHR that only hot pages from RBR may take.
     reserve: u32,
-    /// How many pages may still go back to SHR until a free block is found.
+    /// How many pages may go back to SHR now.
     returns: u32,
     wear_levelling: bool,
     erases_dead: bool,
@@ -194,7 +194,6 @@ impl Controller for Mcm {
 
     fn collect(&mut self, steps: &mut dyn Steps) {
         let region = if self.space.free(SHR) < self.space.free(RDR) { SHR } else { RDR };
-        self.returns = self.returns_max();
         self.gain(region, steps);
         self.gaining = self.free() < self.marks.high;
     }

@@ -30,11 +30,11 @@ impl Mcm {
         if self.marks.background {
             self.gaining |= self.free() < self.marks.low;
         }
-        self.returns = self.returns_max();
+        self.returns = (self.returns + 1).min(self.returns_max());
         let kept = |pool| if pool == SHR { self.reserve } else { 0 };
         let pools = [region, other(region)].map(|pool| (pool, kept(pool)));
         // Ends: each turn gains a free block, or moves pages to RBR or to the disk, and no more than
-        // `returns` come back from there.
+        // `returns` come back from there until the host writes on.
         loop {
             if let Some(block) = self.space.next(&mut self.fronts[region], region, &pools) {
                 return block;
