@@ -9,6 +9,9 @@ use crate::runs::Runs;
 use crate::settings::Timing;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
 
+/// Blocks that are written together at most.
+const EXTENT_MAX: usize = 128;
+
 impl DriveManaged {
     /// A copy with room for all it may hold, so that it does not allocate later.
     pub(crate) fn twin(&self) -> DriveManaged {
@@ -69,6 +72,46 @@ impl DriveManaged {
             self.discard(block);
             if self.contents.on() {
                 self.contents.put_native(block, stamp);
+            }
+        }
+        served.done
+    }
+
+    /// Writes sorted blocks that are at hand together into the log. With the write cache off as many as
+    /// an extent may have share a packet, and so its time; each run of them is an extent of its own.
+    /// Returns when it is done.
+    pub(crate) fn write_gathered(&mut self, now: Nanos, blocks: &[(u64, Stamp)]) -> Nanos {
+        let mut served = Served { done: now, ..Served::default() };
+        let most = (self.values.extent_max_bytes / BLOCK_BYTES).min(u64::from(self.limits.slots));
+        let most = index(most).min(EXTENT_MAX);
+        let gathers = !self.values.write_cache && self.timing == Timing::Mechanics;
+        let mut stamps = [0; EXTENT_MAX];
+        for packet in blocks.chunks(most) {
+            let mut rest = packet;
+            while let Some(&(first, _)) = rest.first() {
+                let follows = |pair: &&[(u64, Stamp)]| pair[0].0 + 1 == pair[1].0;
+                let count = 1 + rest.windows(2).take_while(follows).count();
+                let kept = if self.contents.on() { count } else { 0 };
+                let stamps = &mut stamps[..kept];
+                stamps.iter_mut().zip(rest).for_each(|(stamp, block)| *stamp = block.1);
+                let io = Io { op: Op::Write, block: Block(first), count: count as u64 };
+                if gathers {
+                    self.make_room(&mut served, io.count);
+                    if rest.len() == packet.len() {
+                        self.open_packet();
+                    }
+                    self.append(first, io.count, stamps);
+                    self.counters.log_bytes_written += io.count * BLOCK_BYTES;
+                } else {
+                    self.write(&mut served, &io, stamps);
+                }
+                self.counters.written_blocks += io.count;
+                rest = &rest[count..];
+            }
+            if gathers {
+                let before = served.done;
+                self.time_packet(&mut served, packet.len() as u64);
+                self.counters.log_time += served.done.since(before);
             }
         }
         served.done

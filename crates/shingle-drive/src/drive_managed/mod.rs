@@ -189,6 +189,7 @@ impl DriveManaged {
         while done < count {
             let blocks = most.min(count - done);
             self.make_room(served, blocks);
+            self.open_packet();
             self.append(first + done, blocks, stamps.get(index(done)..).unwrap_or(&[]));
             self.time_extent(served, blocks);
             done += blocks;
@@ -210,12 +211,17 @@ impl DriveManaged {
         }
     }
 
-    /// Fills slots with one extent.
+    /// With the write cache off, what is appended next begins a packet.
     #[inline]
-    fn append(&mut self, first: u64, blocks: u64, stamps: &[Stamp]) {
+    fn open_packet(&mut self) {
         if !self.values.write_cache {
             self.packets.push_back(self.ring.end_number());
         }
+    }
+
+    /// Fills slots with one extent.
+    #[inline]
+    fn append(&mut self, first: u64, blocks: u64, stamps: &[Stamp]) {
         let mut at = self.bands.place(first);
         let mut band = index(at.unit);
         for block in first..first + blocks {

@@ -375,30 +375,17 @@ impl<'a> Work<'a> {
         self.chain_until(start + span);
     }
 
-    /// Writes what was loaded, as few I/Os as possible, into the persistent cache.
+    /// Writes what was loaded into the persistent cache.
     fn write_back(&mut self) {
-        let mut at = self.chain().end.max(self.parts.disk.free);
-        let Parts { disk, loaded, stamps, contents, did, .. } = &mut *self.parts;
+        let at = self.chain().end.max(self.parts.disk.free);
+        let Parts { disk, loaded, did, .. } = &mut *self.parts;
         let before = disk.drive.counters().buffer_written_blocks;
-        let mut rest = &loaded[..];
-        while let Some(&(first, _)) = rest.first() {
-            let follows = |pair: &&[(u64, Stamp)]| pair[0].0 + 1 == pair[1].0;
-            let joined =
-                1 + rest.windows(2).take(JOINED_BLOCKS_MAX - 1).take_while(follows).count();
-            let io = Io { op: Op::Write, block: Block(first), count: joined as u64 };
-            stamps.clear();
-            if contents.on() {
-                stamps.extend(rest[..joined].iter().map(|&(_, stamp)| stamp));
-            }
-            at = disk.drive.serve(at, &io, stamps).done;
-            rest = &rest[joined..];
-        }
-        let (count, logged) =
-            (loaded.len() as u64, disk.drive.counters().buffer_written_blocks - before);
-        did.written_back += count;
+        let done = disk.drive.write_gathered(at, loaded);
+        let logged = disk.drive.counters().buffer_written_blocks - before;
+        did.written_back += loaded.len() as u64;
         // The disk may have moved more from its memory to the log just then.
-        did.written_back_to_log += logged.min(count);
-        self.disk_is_done(at);
+        did.written_back_to_log += logged.min(loaded.len() as u64);
+        self.disk_is_done(done);
     }
 
     fn rewrite(&mut self) {
