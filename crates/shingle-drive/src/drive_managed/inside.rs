@@ -87,7 +87,7 @@ impl DriveManaged {
         let gathers = !self.values.write_cache && self.timing == Timing::Mechanics;
         let mut stamps = [0; EXTENT_MAX];
         for packet in blocks.chunks(most) {
-            let mut rest = packet;
+            let (mut rest, mut opened) = (packet, None);
             while let Some(&(first, _)) = rest.first() {
                 let follows = |pair: &&[(u64, Stamp)]| pair[0].0 + 1 == pair[1].0;
                 let count = 1 + rest.windows(2).take_while(follows).count();
@@ -97,7 +97,9 @@ impl DriveManaged {
                 let io = Io { op: Op::Write, block: Block(first), count: count as u64 };
                 if gathers {
                     self.make_room(&mut served, io.count);
-                    if rest.len() == packet.len() {
+                    // Cleaning may have released the packet with what it held so far.
+                    if opened.is_none() || self.packets.back().copied() != opened {
+                        opened = Some(self.ring.end_number());
                         self.open_packet();
                     }
                     self.append(first, io.count, stamps);
