@@ -2,7 +2,6 @@
 
 mod bare;
 mod mcm;
-mod mcm_bare;
 pub mod metrics;
 mod pore;
 mod roco;
