@@ -18,7 +18,8 @@
 //! | `work.rs` | carries steps out |
 //! | `space.rs` | the map of the flash, free and open blocks, what goes to the disk |
 //! | `bands.rs`, `coldest.rs` | which band, which erase block is worth taking |
-//! | `fc.rs`, `rmw_f.rs`, `mcm/` | FC; RMW-F; MCM |
+//! | `log.rs` | one log over all flash |
+//! | `fc.rs`, `rmw_f.rs`, `mcm/` | FC and RMW-F, over a log; MCM |
 //! | `values.rs` | the sheet of the flash |
 //!
 //! Left out: the map's own memory and traffic, bad blocks, the end of life, power cuts.
@@ -27,6 +28,7 @@ mod bands;
 mod coldest;
 mod controller;
 mod fc;
+mod log;
 pub(crate) mod mcm;
 mod rmw_f;
 mod scratch;
@@ -47,6 +49,7 @@ use values::{Setup, Values};
 use work::{Parts, Work};
 
 pub(crate) use fc::Fc;
+pub(crate) use log::Logged;
 pub(crate) use mcm::Mcm;
 pub(crate) use rmw_f::RmwF;
 
@@ -63,13 +66,13 @@ pub(crate) struct FlashInside<C> {
     counters: Counters,
 }
 
-impl FlashInside<Fc> {
+impl FlashInside<Logged<Fc>> {
     pub(crate) fn fc(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
         make(recipe, Fc::new)
     }
 }
 
-impl FlashInside<RmwF> {
+impl FlashInside<Logged<RmwF>> {
     pub(crate) fn rmw_f(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
         make(recipe, RmwF::new)
     }

@@ -14,12 +14,12 @@
 //! - then the erase block with most invalid pages is collected, as in FC.
 
 use super::bands::BandRank;
-use super::controller::{Controller, Step, Steps};
-use super::fc::Log;
+use super::controller::{Step, Steps};
+use super::log::{Cleaning, Log, Logged};
 use super::space::{Space, largest};
 use super::values::{Marks, Setup};
 use crate::error::DriveError;
-use crate::flash::{EraseBlock, Geometry};
+use crate::flash::Geometry;
 use crate::runs::Runs;
 use serde::Deserialize;
 use shingle_core::slots::Costs;
@@ -38,39 +38,31 @@ struct Values {
 /// See the module.
 #[derive(Clone)]
 pub(crate) struct RmwF {
-    log: Log,
     /// Of each band, one past the last block written.
     ends: Vec<u32>,
     costs: Costs,
 }
 
 impl RmwF {
-    pub(super) fn new(setup: &Setup) -> Result<RmwF, DriveError> {
+    pub(super) fn new(setup: &Setup) -> Result<Logged<RmwF>, DriveError> {
         let values: Values = setup.recipe.sheet.values();
         let bands = setup.disk.bands();
         Ok(RmwF::with(&values, setup.geometry, bands, setup.marks, setup.costs))
     }
 
-    fn with(values: &Values, geometry: Geometry, bands: &Runs, marks: Marks, costs: Costs) -> RmwF {
+    fn with(
+        values: &Values,
+        geometry: Geometry,
+        bands: &Runs,
+        marks: Marks,
+        costs: Costs,
+    ) -> Logged<RmwF> {
         let (pages, count) = (geometry.pages(), bands.units() as usize);
         let window = u64::from(pages) * values.rmwf_warm_percent / 100;
         let rank = BandRank::cold(count, largest(bands), pages, window as u32);
         let end = if values.rmwf_disk_is_new { 0 } else { u32::MAX };
         let log = Log::new(geometry, bands, marks, rank, values.rmwf_rewrites_bands);
-        RmwF { log, ends: vec![end; count], costs }
-    }
-}
-
-/// Makes room: the cheapest band, then one victim.
-fn gain(costs: Costs) -> impl Fn(&mut Log, &mut dyn Steps) {
-    move |log, steps| {
-        if log.erase_dead(steps) {
-            return;
-        }
-        if let Some(band) = leaving(&log.space, costs) {
-            log.write_back_band(band, steps);
-        }
-        log.collect_victim(steps);
+        Logged { log, cleaning: RmwF { ends: vec![end; count], costs } }
     }
 }
 
@@ -81,62 +73,47 @@ fn leaving(space: &Space, costs: Costs) -> Option<Zone> {
     cheapest.or_else(|| space.rank.oldest_warm().map(|page| space.band_of(page)))
 }
 
-impl Controller for RmwF {
-    const REGIONS: &'static [&'static str] = &["flash"];
-
-    fn write(&mut self, first: u64, count: u64, steps: &mut dyn Steps) {
+impl Cleaning for RmwF {
+    fn write(&mut self, log: &mut Log, first: u64, count: u64, steps: &mut dyn Steps) {
         let (mut at, end) = (first, first + count);
         while at < end {
-            let (band, offset, blocks) = self.log.space.place(at);
+            let (band, offset, blocks) = log.space.place(at);
             let piece = (blocks - offset).min(end - at);
             let written = &mut self.ends[band.index()];
             let free = offset >= u64::from(*written);
             *written = (*written).max((offset + piece) as u32);
             if free {
-                self.log.space.forget_all(at, piece);
+                log.space.forget_all(at, piece);
                 steps.step(Step::ToBand { first: at, count: piece });
             } else {
                 for block in at..at + piece {
-                    self.log.put(block, steps, gain(self.costs));
+                    log.put(block, steps, self);
                 }
             }
             at += piece;
         }
     }
 
-    fn wants(&self) -> bool {
-        self.log.wants()
-    }
-
-    fn collect(&mut self, steps: &mut dyn Steps) {
-        self.log.collect(steps, gain(self.costs));
-    }
-
-    fn prefill(&mut self) -> Option<EraseBlock> {
-        self.log.prefill()
-    }
-
-    fn rewrites(&self) -> bool {
-        self.log.rewrites
-    }
-
-    fn space(&self) -> &Space {
-        &self.log.space
-    }
-
-    fn space_mut(&mut self) -> &mut Space {
-        &mut self.log.space
+    /// The cheapest band, then one victim.
+    fn gain(&self, log: &mut Log, steps: &mut dyn Steps) {
+        if log.erase_dead(steps) {
+            return;
+        }
+        if let Some(band) = leaving(&log.space, self.costs) {
+            log.write_back_band(band, steps);
+        }
+        log.collect_victim(steps);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flash_inside::controller::Recorder;
+    use crate::flash_inside::controller::{Controller, Recorder};
     use shingle_core::units::Nanos;
 
     /// One unit of six erase blocks with four pages each, of which two are warm; bands of ten blocks.
-    fn rmw_f(rmwf_disk_is_new: bool) -> (RmwF, Recorder) {
+    fn rmw_f(rmwf_disk_is_new: bool) -> (Logged<RmwF>, Recorder) {
         let geometry = Geometry { units: 1, blocks_per_unit: 6, pages_per_block: 4 };
         let marks = Marks { low: 2, high: 2, background: false };
         let values = Values { rmwf_warm_percent: 10, rmwf_disk_is_new, rmwf_rewrites_bands: true };
@@ -174,12 +151,12 @@ mod tests {
             drive.write(block, 1, &mut steps);
         }
         // All but 21 and 31 are cold: 13 for three pages of band 0, 15 for five of band 1.
-        assert_eq!(leaving(&drive.log.space, drive.costs), Some(Zone(1)));
+        assert_eq!(leaving(&drive.log.space, drive.cleaning.costs), Some(Zone(1)));
         for block in [11, 12, 13] {
             drive.write(block, 1, &mut steps);
         }
         // 12 and 13 are warm: 15 for three.
-        assert_eq!(leaving(&drive.log.space, drive.costs), Some(Zone(0)));
+        assert_eq!(leaving(&drive.log.space, drive.cleaning.costs), Some(Zone(0)));
         assert!(steps.take().iter().all(|step| matches!(step, Step::Program { .. })));
         drive.check();
     }
