@@ -83,6 +83,8 @@ impl Check {
 
 fn in_size(ours: Vec<f64>, published: f64, near: impl Fn(f64) -> bool, unit: &str) -> Finding {
     let all = !ours.is_empty() && ours.iter().all(|&value| near(value));
+    // 0/0 has no unit.
+    let unit = if ours.iter().any(|value| value.is_finite()) { unit } else { "" };
     let shown = spread(&ours) + unit;
     let verdict = if all { Verdict::AgreesInSize } else { Verdict::Disagrees };
     Finding { verdict, published: Some(published), ours, shown }

@@ -168,7 +168,9 @@ mod tests {
         writes.end();
         assert_eq!((writes.sequential, writes.updates, writes.blocks), (3, 0, 7));
         // Half of it is new; a write again of one block; a new one.
-        [(203, 2), (203, 1), (500, 3)].map(|(first, blocks)| writes.add(first, blocks));
+        for (first, blocks) in [(203, 2), (203, 1), (500, 3)] {
+            writes.add(first, blocks);
+        }
         writes.end();
         assert_eq!((writes.updates, writes.blocks, writes.written_again), (2, 13, 2));
     }

@@ -12,6 +12,9 @@ pub(super) const TWO: &[&str] = &["rsrch_0", "src2_0"];
 /// Every run: the disk as the paper's simulator has it.
 pub(super) const DISK: Sets = &[("drive.write_cache", "off"), ("drive.idle_cleaning", "off")];
 
+/// The same, but that bands are cleaned in idle time too.
+pub(super) const CLEANS_IDLE: Sets = &[("drive.write_cache", "off"), ("drive.idle_cleaning", "on")];
+
 pub(super) const fn system(label: &'static str, drive: &'static str, sets: Sets) -> System {
     System { label, policy: "none", drive: Some(drive), sets }
 }
@@ -40,6 +43,9 @@ pub(super) const FOREGROUND: &[System] = &[
     system("MCM", MCM_DRIVE, &[("drive.flash_background", "off")]),
 ];
 
+/// MCM whose flash is full at first.
+pub(super) const FILLED: &str = "MCM, filled";
+
 pub(super) const PREFILL: (&str, &str) = ("drive.flash_prefill_percent", "100");
 
 pub(super) const UNSCALED: &[System] = &[
@@ -49,7 +55,7 @@ pub(super) const UNSCALED: &[System] = &[
     MCM,
     system("FC, copying, filled", FC_DRIVE, &[PREFILL]),
     system("FC, writing back, filled", FC_DRIVE, &[("drive.fc_copies", "off"), PREFILL]),
-    system("MCM, filled", MCM_DRIVE, &[PREFILL]),
+    system(FILLED, MCM_DRIVE, &[PREFILL]),
 ];
 
 pub(super) const fn grid(traces: &'static [&'static str], systems: &'static [System]) -> Grid {
