@@ -2,11 +2,13 @@
 //!
 //! A sheet is a TOML file of tables, one a parameter: `value`, `unit`, `about`, `source`, and the
 //! range that `min` and `max` allow an override. The kind of `value` (whole number, decimal number,
-//! switch, points of a curve) is the kind an override must have.
+//! switch, points of a curve) is the kind an override must have; what counts bytes may be written as a
+//! size, `256MiB`.
 
 use crate::error::DriveError;
 use serde::{Deserialize, de::DeserializeOwned};
 use shingle_core::params::nearest;
+use shingle_core::size::parse_bytes;
 use std::fmt;
 
 /// A parameter's value.
@@ -188,6 +190,7 @@ impl Parameter {
                 "off" | "false" | "no" => Value::Switch(false),
                 _ => return None,
             },
+            Value::Count(_) if self.unit == "B" => Value::Count(parse_bytes(&plain).ok()?),
             Value::Count(_) => Value::Count(plain.parse().ok()?),
             Value::Decimal(_) => {
                 Value::Decimal(plain.parse().ok().filter(|v: &f64| v.is_finite())?)
@@ -211,6 +214,7 @@ impl Parameter {
     fn wrong(&self, prefix: &str, text: &str) -> DriveError {
         let kind = match self.value {
             Value::Switch(_) => "`on` or `off`".to_owned(),
+            Value::Count(_) if self.unit == "B" => format!("a size{}", self.allowed()),
             Value::Count(_) => format!("a whole number{}", self.allowed()),
             Value::Decimal(_) => format!("a number{}", self.allowed()),
             Value::Points(_) => {
@@ -247,6 +251,21 @@ fn points(text: &str) -> Option<Vec<(u64, f64)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_given_as_sizes_too() {
+        let text = "[flash]\nvalue = 4096\nunit = \"B\"\nabout = \"a\"\nsource = \"b\"\nmin = 4096\nmax = 1e9\n";
+        let mut sheet = Sheet::parse(text);
+        for (written, bytes) in [("256MiB", 1 << 28), ("1_000_000", 1_000_000), ("2b", 8_192)] {
+            sheet.apply("drive", &Overrides::new().with("flash", written)).expect(written);
+            assert_eq!(sheet.parameters[0].value, Value::Count(bytes));
+        }
+        for wrong in ["1GiB", "1b3", "many", "-1", "1024"] {
+            let error = sheet.apply("drive", &Overrides::new().with("flash", wrong));
+            let error = error.expect_err(wrong).to_string();
+            assert!(error.starts_with("drive.flash is a size from 4096 to "), "{error}");
+        }
+    }
 
     #[test]
     fn points_of_a_curve_are_read_as_they_are_written() {
