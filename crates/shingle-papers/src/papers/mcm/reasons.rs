@@ -22,8 +22,8 @@ pub(super) const EMPTY: &str = "four of the five traces fit into 16 GB: next to 
 pub(super) const FULL: &str = "FC's victims are the blocks filled first, which the traces never write and which leave by whole bands; \
                                MCM copies them to the RBR and leaves them to the persistent cache";
 
-pub(super) const IDLE_TIMES: &str = "nearly all cleaning is done in the pauses of the made workloads, so hardly any request waits for \
-                                     it, under Skylight's log for the log alone";
+pub(super) const IDLE_TIMES: &str = "nearly all cleaning is done in the pauses of the made workloads, so what is compared is the time of \
+                                     a write: of flash, or of Skylight's log";
 
 pub(super) const IDLE_RMWS: &str =
     "a disk that cleans whenever it is idle rewrites bands for the few blocks that came since";
