@@ -1,0 +1,49 @@
+//! From a name to a translation.
+
+use crate::translation::{Layout, Make, Translation};
+use crate::translations::ALL;
+use shingle_core::params::{Param, Params, nearest};
+
+/// A translation as the registry knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// One line, with the source.
+    pub about: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    make: fn(&Params, Layout) -> Result<Box<dyn Translation>, String>,
+}
+
+impl Entry {
+    /// The entry of translation `T`.
+    #[must_use]
+    pub const fn of<T: Make>() -> Entry {
+        Entry {
+            name: T::NAME,
+            about: T::ABOUT,
+            params: T::PARAMS,
+            make: |params, layout| Ok(Box::new(T::new(params, layout)?)),
+        }
+    }
+
+    /// The translation over an empty disk.
+    ///
+    /// # Errors
+    /// If the layout leaves it no room to work, in one line that says what it needs.
+    pub fn make(&self, params: &Params, layout: Layout) -> Result<Box<dyn Translation>, String> {
+        (self.make)(params, layout)
+    }
+}
+
+/// The translation called `name`.
+///
+/// # Errors
+/// If there is none: a line that lists those there are, nearest first.
+pub fn get(name: &str) -> Result<&'static Entry, String> {
+    ALL.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let known = nearest(name, ALL.iter().map(|entry| entry.name));
+        format!("there is no translation `{name}`; there are {}", known.join(", "))
+    })
+}

@@ -1,0 +1,166 @@
+//! The seam between a translation and what carries it out.
+
+use crate::step::{Piece, Step};
+use shingle_core::params::{Param, Params};
+use shingle_core::units::{Block, Zone};
+
+/// What a translation has to work with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Blocks of a zone; all zones are alike.
+    pub zone_blocks: u64,
+    /// Blocks of the buffer, at the start of the conventional zones. At least one.
+    pub buffer_blocks: u64,
+    /// Sequential zones. All are empty at first.
+    pub zones: u32,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Work {
+    /// The host writes `count` blocks from `block` on.
+    Write {
+        /// The first of them.
+        block: Block,
+        /// How many.
+        count: u64,
+    },
+    /// The host gives blocks up: they may read as anything, and are best forgotten.
+    Trim {
+        /// The first of them.
+        block: Block,
+        /// How many.
+        count: u64,
+    },
+    /// Nothing waits: what a translation does in idle time, a piece of it.
+    Idle,
+    /// All that is buffered is to go to the zones.
+    Drain,
+}
+
+/// What the host has written and waits until the work under way is done.
+pub trait Queue {
+    /// Whether a write that overlaps blocks `block..block + count` waits.
+    fn writes(&self, block: Block, count: u64) -> bool;
+
+    /// Whether anything waits.
+    fn waits(&self) -> bool;
+}
+
+/// Nothing waits.
+#[derive(Clone, Copy, Debug)]
+pub struct NoQueue;
+
+impl Queue for NoQueue {
+    fn writes(&self, _: Block, _: u64) -> bool {
+        false
+    }
+    fn waits(&self) -> bool {
+        false
+    }
+}
+
+/// What a translation has done. All but the state at the end only grow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Blocks that the host wrote.
+    pub written_blocks: u64,
+    /// Of these, those that updated a block in the buffer (Amphisbaena §6.2 "write hits"), or, where
+    /// the buffer is a log, had a live copy there.
+    pub write_hits: u64,
+    /// Of `write_hits`, those in a buffer for hot blocks (Amphisbaena's HFB).
+    pub hot_hits: u64,
+    /// Zones written back for which native blocks had to be read and rewritten.
+    pub rmw: u64,
+    /// Zones written back by appending only.
+    pub rmw_free: u64,
+    /// Live blocks that left the buffer for zones.
+    pub evicted_blocks: u64,
+    /// Cleanings of the buffer: each frees room once.
+    pub cleanings: u64,
+    /// Zones written back ("victims"); `rmw + rmw_free`, unless one is given up.
+    pub victims: u64,
+    /// Victims whose collection stopped early because a write for them waited.
+    pub aborted: u64,
+    /// Blocks read from one place of the buffer and written to another.
+    pub moved_blocks: u64,
+    /// Chunks that the buffer for hot blocks gained by reallocation.
+    pub chunks_to_hot: u64,
+    /// Chunks that it gave back.
+    pub chunks_to_cold: u64,
+}
+
+/// What the buffer holds now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Held {
+    /// Live blocks.
+    pub blocks: u64,
+    /// Zones that own them.
+    pub zones: u64,
+    /// Blocks of the buffer in use, live or not: with `free` it adds up to the layout's.
+    pub used: u64,
+    /// Blocks of the buffer not in use.
+    pub free: u64,
+}
+
+/// Decides where blocks of a host-managed disk live and what is cleaned next.
+///
+/// The executor begins a work and asks for steps until there is none; it carries each out before it
+/// asks for the next. It begins no work while another is under way. All memory is taken by
+/// [`Make::new`], but for what grows with the zones touched. A translation never blocks, fails,
+/// draws a random number without a seed or reads a clock.
+pub trait Translation: Send {
+    /// Blocks that the host may address, at most `zones * zone_blocks`.
+    fn blocks(&self) -> u64;
+
+    /// Appends to `out` where the newest copies of `count` blocks from `block` on lie, in order,
+    /// neighbours joined. Between works only.
+    fn locate(&mut self, block: Block, count: u64, out: &mut Vec<Piece>);
+
+    /// Begins a work.
+    fn begin(&mut self, work: Work);
+
+    /// The next step of the work under way; `None` when it is done. Every step before has been carried
+    /// out.
+    fn next(&mut self, queue: &dyn Queue) -> Option<Step>;
+
+    /// Whether [`Work::Idle`] would have something to do.
+    fn wants_idle(&self) -> bool {
+        false
+    }
+
+    /// What it has done.
+    fn counters(&self) -> &Counters;
+
+    /// What the buffer holds.
+    fn held(&self) -> Held;
+
+    /// The write pointer of a sequential zone, in blocks from its start, as the translation believes it
+    /// to be.
+    fn write_pointer(&self, zone: Zone) -> u64;
+
+    /// Bytes of memory, everything included.
+    fn memory_bytes(&self) -> u64;
+
+    /// A copy in the same state.
+    fn copy(&self) -> Box<dyn Translation>;
+
+    /// Panics if an invariant is broken. For tests; may be slow.
+    fn check(&self) {}
+}
+
+/// How a translation is made.
+pub trait Make: Translation + Sized + 'static {
+    /// Name on the command line.
+    const NAME: &'static str;
+    /// One line, with the source.
+    const ABOUT: &'static str;
+    /// Its parameters.
+    const PARAMS: &'static [Param] = &[];
+
+    /// A translation over an empty buffer and empty zones.
+    ///
+    /// # Errors
+    /// If the layout leaves it no room to work, in one line that says what it needs.
+    fn new(params: &Params, layout: Layout) -> Result<Self, String>;
+}

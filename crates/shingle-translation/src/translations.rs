@@ -1,0 +1,17 @@
+//! The registry of translations: one line each.
+
+use crate::registry::Entry;
+#[allow(unused_imports)]
+use crate::translation::Make;
+
+/// Declares each translation's module and its entry: `file => type`, or `file => type | type` if a
+/// file has several.
+macro_rules! translations {
+    ($($file:ident => $($translation:ty)|+,)*) => {
+        $(pub mod $file;)*
+        /// The built-in translations, in the order in which lists show them.
+        pub const ALL: &[Entry] = &[$($(Entry::of::<$translation>()),+),*];
+    };
+}
+
+translations! {}
