@@ -9,6 +9,7 @@
 //! [`open`] is the way in. Whatever the bytes are, the answer is valid requests or an error of one
 //! line that says where and what to do; nothing panics and memory is bounded.
 
+pub mod distance;
 pub mod error;
 pub mod format;
 pub mod input;

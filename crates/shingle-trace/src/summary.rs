@@ -4,10 +4,10 @@
 //! again for the next request. Trims and flushes move no data, so they are counted as requests but
 //! access nothing.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 
-use crate::zones::{ZONE_BLOCKS, ZONE_BYTES};
+use crate::zones::{LARGE_ZONE_BYTES, ZONE_BLOCKS, ZONE_BYTES};
 
 /// A count for each operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -75,6 +75,8 @@ pub struct Summary {
     pub accessed_zones: u64,
     /// 5,000-block zones in which any block is written.
     pub written_zones: u64,
+    /// 256 MiB zones in which any block is written, the zones of most host-managed disks.
+    pub written_large_zones: u64,
     /// One past the highest byte of any request.
     pub end_bytes: u64,
     /// Arrival of the first request.
@@ -95,6 +97,7 @@ impl Summary {
     pub fn of(requests: &[Request]) -> Summary {
         let mut summary = Summary::default();
         let mut touched = Touched::default();
+        let (mut large, mut last_large) = (HashSet::new(), u64::MAX);
         let mut sizes = Vec::new();
         summary.first = requests.first().map_or(Nanos::ZERO, |request| request.at);
         summary.last = summary.first;
@@ -110,6 +113,13 @@ impl Summary {
                 Op::Write => summary.write_blocks += request.blocks(),
                 Op::Trim | Op::Flush => continue,
             }
+            if request.op == Op::Write && request.bytes > 0 {
+                let (first, last) = (request.offset / LARGE_ZONE_BYTES, (end - 1) / LARGE_ZONE_BYTES);
+                if first != last_large || last != last_large {
+                    large.extend(first..=last);
+                    last_large = last;
+                }
+            }
             sizes.push(request.bytes);
             if (request.offset | end) % BLOCK_BYTES != 0 {
                 summary.unaligned_requests += 1;
@@ -120,6 +130,7 @@ impl Summary {
         summary.distinct_written_blocks = touched.written_blocks();
         summary.accessed_zones = touched.zones();
         summary.written_zones = touched.written_zones();
+        summary.written_large_zones = large.len() as u64;
         summary.sizes = quantiles(&mut sizes);
         summary
     }
@@ -140,6 +151,12 @@ impl Summary {
     #[must_use]
     pub fn written_zone_bytes(&self) -> u64 {
         self.written_zones * ZONE_BYTES
+    }
+
+    /// Bytes of the 256 MiB zones that are written.
+    #[must_use]
+    pub fn written_large_zone_bytes(&self) -> u64 {
+        self.written_large_zones * LARGE_ZONE_BYTES
     }
 
     /// Writes among the accesses.

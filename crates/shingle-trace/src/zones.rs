@@ -7,3 +7,6 @@ pub const ZONE_BLOCKS: u64 = 5_000;
 
 /// Bytes of a zone: 20,480,000.
 pub const ZONE_BYTES: u64 = ZONE_BLOCKS * BLOCK_BYTES;
+
+/// Bytes of a zone of most host-managed disks: 256 MiB.
+pub const LARGE_ZONE_BYTES: u64 = 256 << 20;
