@@ -64,7 +64,7 @@ impl Conventional {
             bands: None,
             buffer_blocks: 0,
             exposed: None,
-            costs: measured.plan(&costs, timing),
+            costs: measured.plan(costs.plan(), timing),
             uniform: false,
             channels: 1,
         };

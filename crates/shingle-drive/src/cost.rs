@@ -58,9 +58,8 @@ pub(crate) struct MeasuredValues {
 }
 
 impl MeasuredValues {
-    /// What a host may plan with.
-    pub(crate) fn plan(&self, costs: &CostValues, timing: Timing) -> Costs {
-        let costs = costs.plan();
+    /// What a host may plan with, in place of `costs` under timing by mechanics.
+    pub(crate) fn plan(&self, costs: Costs, timing: Timing) -> Costs {
         if timing == Timing::Cost {
             return costs;
         }

@@ -1,8 +1,9 @@
 //! The seam between a cache and what it writes to: I/O in, time out.
 
 pub use crate::wear::{RegionWear, Wear};
+pub use crate::zoned::{Condition, Exposed, Refused, Rule, ZoneInfo, Zoned};
 pub use shingle_core::slots::Costs;
-use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Zone};
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
 use shingle_core::zones::ZoneMap;
 
 /// Identifies one written version of a block. Checking runs hand a stamp a block to every write and
@@ -181,19 +182,6 @@ pub struct Description {
     pub channels: u32,
 }
 
-/// Bands that show to the host as zones, and advice on their use.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Exposed {
-    /// Zones, from the first on, that are conventional: written anywhere, without write pointer.
-    pub conventional_zones: u32,
-    /// How many zones a host should have open at a time (ZBC: optimal number of open sequential
-    /// write preferred zones).
-    pub open_zones_advised: u32,
-    /// How many zones a host should write non-sequentially at a time (ZBC: optimal number of
-    /// non-sequentially written sequential write preferred zones).
-    pub non_sequential_zones_advised: u32,
-}
-
 /// Serves one I/O at a time, in virtual time, and tells how long it took and why.
 ///
 /// The caller guarantees that `now` never goes back and is not before the last completion (neither
@@ -201,7 +189,8 @@ pub struct Exposed {
 /// that `data` is empty or has a stamp for each block.
 /// An implementer is deterministic: no clock, no randomness but a seed it was made with.
 pub trait Drive: Send {
-    /// Serves `io`, starting at `now`. Checking runs pass `data`: the stamps to write, or room for
+    /// Serves `io`, starting at `now`. What a drive may refuse ([`Zoned::try_serve`]) is a mistake of
+    /// the caller here, and asserted. Checking runs pass `data`: the stamps to write, or room for
     /// the stamps read; all others pass an empty slice.
     fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served;
 
@@ -267,80 +256,4 @@ pub trait Drive: Send {
 
     /// Panics if an invariant is broken. For tests; may be slow.
     fn check(&self) {}
-}
-
-/// Condition of a zone (ZBC, clause "zone condition").
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Condition {
-    /// No write pointer: writes anywhere.
-    Conventional,
-    /// Nothing written since the last reset.
-    Empty,
-    /// Opened by a write.
-    ImplicitOpen,
-    /// Opened by a command.
-    ExplicitOpen,
-    /// Partly written, not open.
-    Closed,
-    /// Written to the end, or finished.
-    Full,
-}
-
-/// One zone of a zoned drive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ZoneInfo {
-    /// First block.
-    pub first: Block,
-    /// Blocks in the zone.
-    pub blocks: u64,
-    /// Next writable block, relative to `first`. 0 in conventional zones.
-    pub write_pointer: u64,
-    /// The end of what has been written, relative to `first`: the write pointer, or further on where
-    /// the drive's buffer holds blocks beyond it. Of a conventional zone all of it.
-    pub data_end: u64,
-    /// Blocks of the zone wait in the drive's buffer (ZBC: non-sequential write resources active).
-    pub non_sequential: bool,
-    /// Condition.
-    pub condition: Condition,
-}
-
-/// Why a zoned drive refused a command.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refused {
-    /// The write would cross the end of the zone.
-    ZoneBoundary,
-    /// The zone is full.
-    ZoneFull,
-    /// No zone can be opened: the limit is reached by explicitly opened zones.
-    TooManyOpen,
-    /// The zone has no write pointer.
-    Conventional,
-}
-
-/// A drive whose zones have write pointers.
-pub trait Zoned: Drive {
-    /// A zone whose write pointer has moved since it was last named here; `None` when all have been
-    /// named. So a host need not report all zones to know them.
-    fn moved(&mut self) -> Option<Zone>;
-
-    /// State of a zone.
-    fn zone(&self, zone: Zone) -> ZoneInfo;
-
-    /// Writes `count` blocks at the write pointer. Returns the first block written.
-    ///
-    /// # Errors
-    /// Says which rule of the zone forbids it; nothing is changed then.
-    fn append(
-        &mut self,
-        now: Nanos,
-        zone: Zone,
-        count: u64,
-        data: &mut [Stamp],
-    ) -> Result<(Block, Served), Refused>;
-
-    /// Moves the write pointer back to the start; the data is gone, wherever the drive keeps it.
-    ///
-    /// # Errors
-    /// If the zone is conventional.
-    fn reset(&mut self, now: Nanos, zone: Zone) -> Result<Served, Refused>;
 }

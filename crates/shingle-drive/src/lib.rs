@@ -16,8 +16,9 @@
 //! | `runs.rs` | where bands and tracks lie |
 //! | `cost.rs` | the papers' costs, beside the mechanics |
 //! | `medium.rs` | what carries an emulated disk: costs, or a conventional disk |
+//! | `zoned.rs`, `zones.rs`, `queue.rs` | what hosts see of zones; write pointers and which zones are open |
 //! | `contents.rs` | stamps of checking runs: what lies where |
-//! | `ssd.rs`, `conventional.rs`, `emulator.rs`, `drive_managed/`, `host_aware/` | the drives |
+//! | `ssd.rs`, `conventional.rs`, `emulator.rs`, `drive_managed/`, `host_aware/`, `host_managed/` | the drives |
 //! | `schedule.rs` | when each of the units of an SSD works |
 //! | `flash/` | NAND flash, and an SSD made of it |
 //! | `flash_inside/`, `wear.rs` | flash built into a drive-managed disk; how worn it is |
@@ -37,11 +38,13 @@ pub mod experiments;
 mod flash;
 mod flash_inside;
 mod host_aware;
+mod host_managed;
 mod load;
 mod map;
 pub mod measure;
 mod mech;
 mod medium;
+mod queue;
 pub mod registry;
 mod ring;
 pub mod rng;
@@ -53,3 +56,5 @@ mod sheet;
 mod ssd;
 mod turnover;
 mod wear;
+mod zoned;
+mod zones;

@@ -1,7 +1,7 @@
 //! The host-aware disks, worked out by hand: block by block as in the figures of ROCO.
 
 use shingle_core::units::{Block, Nanos, Op, Zone};
-use shingle_drive::drive::{Condition, Drive, Io, Refused, Stamp, ZoneInfo};
+use shingle_drive::drive::{Condition, Drive, Io, Rule, Stamp, ZoneInfo};
 use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, make};
 use shingle_drive::rng::Rng;
 
@@ -259,13 +259,13 @@ fn appends_resets_and_the_limit_of_open_zones() {
         let appended =
             drive.zoned().expect("zones").append(Nanos::ZERO, Zone(zone), count, &mut stamps);
         drive.check();
-        appended.map(|(block, _)| block.0)
+        appended.map(|(block, _)| block.0).map_err(|refused| refused.rule)
     };
-    assert_eq!(append(drive, 0, 1), Err(Refused::Conventional));
+    assert_eq!(append(drive, 0, 1), Err(Rule::Conventional));
     assert_eq!(append(drive, 1, 3), Ok(4));
-    assert_eq!(append(drive, 1, 2), Err(Refused::ZoneBoundary));
+    assert_eq!(append(drive, 1, 2), Err(Rule::ZoneBoundary));
     assert_eq!(append(drive, 1, 1), Ok(7));
-    assert_eq!(append(drive, 1, 1), Err(Refused::ZoneFull));
+    assert_eq!(append(drive, 1, 1), Err(Rule::ZoneFull));
     assert_eq!(drive.counters().zone_closes, 0, "a full zone is not open");
     for zone in [2, 3, 4] {
         assert_eq!(append(drive, zone, 2), Ok(u64::from(zone) * 4));
@@ -277,13 +277,53 @@ fn appends_resets_and_the_limit_of_open_zones() {
     assert_eq!(conditions, [Conventional, Full, ImplicitOpen, Closed, ImplicitOpen, Empty]);
     assert_eq!(drive.counters().zone_closes, 2);
     let zoned = drive.zoned().expect("zones");
-    assert_eq!(zoned.reset(Nanos::ZERO, Zone(0)).err(), Some(Refused::Conventional));
+    assert_eq!(
+        zoned.reset(Nanos::ZERO, Zone(0)).err().map(|refused| refused.rule),
+        Some(Rule::Conventional)
+    );
     zoned.reset(Nanos::ZERO, Zone(2)).expect("a sequential zone");
     assert_eq!((zone(drive, 2).condition, drive.counters().zone_resets), (Empty, 1));
     // Anywhere in the conventional zone, in place.
     write(drive, 2, &[7]);
     write(drive, 1, &[6]);
     assert_eq!((read(drive, 0, 4), drive.buffer().blocks), (vec![0, 6, 7, 0], 0));
+}
+
+/// The limit of open zones is advice here: a write always finds its place, a command may not.
+#[test]
+fn zones_are_opened_closed_and_finished_by_command() {
+    use Condition::{Closed, Empty, ExplicitOpen, Full};
+    let mut drive = drive(4, (4, 4), &[("open_zones", "2")]);
+    let drive = drive.as_mut();
+    let zoned = |drive: &mut dyn Drive, what: &str, number: u32| {
+        let (zones, at) = (drive.zoned().expect("zones"), Zone(number));
+        let answer = match what {
+            "open" => zones.open(Nanos::ZERO, at),
+            "close" => zones.close(Nanos::ZERO, at),
+            _ => zones.finish(Nanos::ZERO, at),
+        };
+        drive.check();
+        let info = zone(drive, number);
+        answer.map(|_| (info.condition, info.write_pointer)).map_err(|refused| refused.rule)
+    };
+    assert_eq!(zoned(drive, "open", 0), Ok((ExplicitOpen, 0)));
+    assert_eq!(zoned(drive, "close", 0), Ok((Empty, 0)));
+    assert_eq!(zoned(drive, "open", 0), Ok((ExplicitOpen, 0)));
+    write(drive, 4, &[1, 2]);
+    assert_eq!(zoned(drive, "open", 1), Ok((ExplicitOpen, 2)));
+    assert_eq!(zoned(drive, "open", 2), Err(Rule::TooManyOpen));
+    assert_eq!(zoned(drive, "finish", 2), Err(Rule::TooManyOpen));
+    write(drive, 8, &[3, 4]);
+    assert_eq!((zone(drive, 2).condition, drive.counters().zone_closes), (Closed, 1));
+    // One block of zone 1 waits in the disk cache, before and after the zone is finished.
+    write(drive, 7, &[5]);
+    assert_eq!(zoned(drive, "finish", 1), Ok((Full, 4)));
+    assert!(zone(drive, 1).non_sequential);
+    assert_eq!(zoned(drive, "finish", 2), Ok((Full, 4)));
+    assert_eq!(read(drive, 4, 8), [1, 2, 0, 5, 3, 4, 0, 0]);
+    drive.drain(Nanos::ZERO);
+    drive.check();
+    assert_eq!((drive.counters().rmw, read(drive, 4, 4)), (1, vec![1, 2, 0, 5]));
 }
 
 #[test]
@@ -316,7 +356,7 @@ fn the_disk_of_roco() {
     // One log zone is open to the last block, and one is left when a write has to wait.
     assert_eq!(description.buffer_blocks, 31 * 4096);
     let exposed = description.exposed.expect("zones");
-    assert_eq!((exposed.conventional_zones, exposed.open_zones_advised), (0, 128));
+    assert_eq!((exposed.conventional_zones, exposed.open_zones), (0, 128));
     let scaled = Settings { buffer: Buffer::Bytes(1000 * BLOCK), ..Settings::default() };
     let scaled = make("ha-roco", &scaled).expect("the drive");
     assert_eq!(scaled.description().disk_blocks, description.disk_blocks);

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use shingle_core::units::{Block, Nanos, Op, Zone};
-use shingle_drive::drive::{Condition, Drive, Io, Refused, Stamp};
+use shingle_drive::drive::{Condition, Drive, Io, Rule, Stamp};
 use shingle_drive::registry::{Buffer, Overrides, Settings, make};
 use std::collections::BTreeSet;
 
@@ -206,12 +206,12 @@ impl Checked {
         let zoned = self.drive.zoned().expect("zones");
         let answer = zoned.append(self.now, number, count, &mut data);
         let refused = match () {
-            () if zone < CONVENTIONAL => Some(Refused::Conventional),
-            () if pointer == ZONE => Some(Refused::ZoneFull),
-            () if pointer + count > ZONE => Some(Refused::ZoneBoundary),
+            () if zone < CONVENTIONAL => Some(Rule::Conventional),
+            () if pointer == ZONE => Some(Rule::ZoneFull),
+            () if pointer + count > ZONE => Some(Rule::ZoneBoundary),
             () => None,
         };
-        assert_eq!(answer.as_ref().err(), refused.as_ref());
+        assert_eq!(answer.as_ref().err().map(|refused| refused.rule), refused);
         if let Ok((block, served)) = answer {
             assert_eq!(block, Block(zone * ZONE + pointer));
             self.now = served.done;
@@ -223,7 +223,7 @@ impl Checked {
         let number = Zone(u32::try_from(zone).expect("few"));
         let answer = self.drive.zoned().expect("zones").reset(self.now, number);
         if zone < CONVENTIONAL {
-            assert_eq!(answer.err(), Some(Refused::Conventional));
+            assert_eq!(answer.err().map(|refused| refused.rule), Some(Rule::Conventional));
             return;
         }
         self.now = answer.expect("a sequential zone").done;

@@ -49,6 +49,13 @@ fn conventional_disks_are_as_their_sheets_say() {
     check("cmr7200");
 }
 
+/// `L_read` only: they have no buffer that cleans. What hosts plan with for a zone are the costs.
+#[test]
+fn host_managed_disks_are_as_their_sheets_say() {
+    check("exos-x18z");
+    check("hm-tiny");
+}
+
 /// Over the first 260 GB of SAC's emulator a band is a zone of 5,000 blocks, and its costs are
 /// given: 0.3 ms a block into the buffer, 435.833 ms + 0.728 ms a block out of it.
 #[test]

@@ -143,7 +143,7 @@ impl DriveManaged {
             bands: Some(bands.zone_map()),
             buffer_blocks,
             exposed: None,
-            costs: measured.plan(&costs, timing),
+            costs: measured.plan(costs.plan(), timing),
             uniform: false,
             channels: 1,
         };

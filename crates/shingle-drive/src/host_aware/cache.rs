@@ -4,8 +4,8 @@
 //! own write pointer only, and reset only when nothing live is left in it (ROCO §2.1.1: "a few
 //! shingled zones compose the disk cache"). Slot `n` lies at block `n` of the medium.
 
-use super::queue::Queue;
 use crate::map::Map;
+use crate::queue::Queue;
 
 /// See the module.
 #[derive(Clone, Debug)]

@@ -23,28 +23,26 @@
 mod cache;
 mod clean;
 mod marks;
-mod queue;
 mod read;
 mod values;
 mod write;
 mod zoned;
-mod zones;
 
 use crate::contents::Contents;
 use crate::cost::{CostValues, MeasuredValues};
 use crate::drive::{BufferState, Counters, Description, Drive, Exposed, Io, Served, Stamp, Zoned};
 use crate::error::DriveError;
 use crate::mech::{Mech, MechValues};
+use crate::queue::Queue;
 use crate::settings::{Recipe, Timing};
 use crate::turnover::Turnover;
+use crate::zones::Zones;
 use cache::DiskCache;
 use clean::Job;
 use marks::Marks;
-use queue::Queue;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use shingle_core::zones::ZoneMap;
 use values::{Layout, Values};
-use zones::Zones;
 
 /// See the module.
 #[derive(Clone)]
@@ -91,10 +89,11 @@ impl HostAware {
             buffer_blocks,
             exposed: Some(Exposed {
                 conventional_zones: layout.conventional,
-                open_zones_advised: layout.open_max,
+                sequential_required: false,
+                open_zones: layout.open_max,
                 non_sequential_zones_advised: layout.non_sequential_advised,
             }),
-            costs: measured.plan(&costs, timing),
+            costs: measured.plan(costs.plan(), timing),
             uniform: false,
             channels: 1,
         };

@@ -69,7 +69,7 @@ impl HostAware {
             return Source::Slot(slot);
         }
         let (zone, offset) = self.zones.place(block);
-        if self.zones.has_data(zone, offset) { Source::Native } else { Source::Nowhere }
+        if offset < self.zones.data_end(zone) { Source::Native } else { Source::Nowhere }
     }
 }
 

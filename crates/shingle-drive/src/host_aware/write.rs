@@ -49,12 +49,8 @@ impl HostAware {
         if !self.zones.is_conventional(zone) {
             self.give_up(zone);
             self.release(zone, first, count);
-            if self.zones.advance(zone, offset, count) {
-                let close = Nanos::from_micros(self.values.close_us);
-                served.command += close;
-                served.done += close;
-                self.counters.zone_closes += 1;
-            }
+            let closes = self.zones.advance(zone, offset, count);
+            self.closed(served, closes);
         }
         match self.timing {
             Timing::Mechanics => self.mech.write(served, self.native + first, count),
@@ -63,6 +59,16 @@ impl HostAware {
         self.counters.native_bytes_written += count * BLOCK_BYTES;
         for (block, &stamp) in (first..first + count).zip(stamps) {
             self.contents.put_native(block, stamp);
+        }
+    }
+
+    /// A zone was closed for another, if `closes`.
+    pub(super) fn closed(&mut self, served: &mut Served, closes: bool) {
+        if closes {
+            let close = Nanos::from_micros(self.values.close_us);
+            served.command += close;
+            served.done += close;
+            self.counters.zone_closes += 1;
         }
     }
 

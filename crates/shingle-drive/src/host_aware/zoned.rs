@@ -1,13 +1,12 @@
 //! What the host may ask of the zones (ZBC/ZAC, sequential write preferred).
 
 use super::HostAware;
-use crate::drive::{Condition, Drive, Io, Refused, Served, Stamp, ZoneInfo, Zoned};
+use crate::drive::{Drive, Io, Refused, Served, Stamp, ZoneInfo, Zoned};
 use shingle_core::units::{Block, Nanos, Op, Zone};
 
 impl Zoned for HostAware {
     fn moved(&mut self) -> Option<Zone> {
-        let zone = self.zones.next_moved()?;
-        Some(Zone(u32::try_from(zone).expect("zones have numbers of 32 bits")))
+        self.zones.next_moved()
     }
 
     /// Takes a walk over what the disk cache holds of the zone.
@@ -18,12 +17,11 @@ impl Zoned for HostAware {
         let map = self.cache.map();
         let slots = std::iter::successors(map.first_of(at), |&slot| map.next_of(at, slot));
         let last = slots.map(|slot| map.block(slot) + 1 - first.0).max();
-        let written = if condition == Condition::Conventional { blocks } else { write_pointer };
         ZoneInfo {
             first,
             blocks,
             write_pointer,
-            data_end: written.max(last.unwrap_or(0)),
+            data_end: self.zones.data_end(at).max(last.unwrap_or(0)),
             non_sequential: last.is_some(),
             condition,
         }
@@ -36,32 +34,50 @@ impl Zoned for HostAware {
         count: u64,
         data: &mut [Stamp],
     ) -> Result<(Block, Served), Refused> {
-        let at = zone.index();
-        let pointer = self.zones.pointer(at);
-        match self.zones.condition(at) {
-            Condition::Conventional => return Err(Refused::Conventional),
-            Condition::Full => return Err(Refused::ZoneFull),
-            _ if count > self.zones.blocks() - pointer => return Err(Refused::ZoneBoundary),
-            _ => {}
-        }
-        let block = self.zones.first(at).after(pointer);
+        let block = self.zones.append_at(zone.index(), count)?;
         Ok((block, self.serve(now, &Io { op: Op::Write, block, count }, data)))
+    }
+
+    fn open(&mut self, now: Nanos, zone: Zone) -> Result<Served, Refused> {
+        self.zones.may_open(zone.index())?;
+        let closes = self.zones.open(zone.index());
+        Ok(self.commanded(now, closes))
+    }
+
+    fn close(&mut self, now: Nanos, zone: Zone) -> Result<Served, Refused> {
+        self.zones.may_move(zone.index())?;
+        self.zones.close(zone.index());
+        Ok(self.commanded(now, false))
+    }
+
+    /// What waits in the disk cache goes on waiting: it now lies before the write pointer.
+    fn finish(&mut self, now: Nanos, zone: Zone) -> Result<Served, Refused> {
+        self.zones.may_open(zone.index())?;
+        self.give_up(zone.index());
+        let closes = self.zones.finish(zone.index());
+        Ok(self.commanded(now, closes))
     }
 
     fn reset(&mut self, now: Nanos, zone: Zone) -> Result<Served, Refused> {
         let at = zone.index();
-        if self.zones.is_conventional(at) {
-            return Err(Refused::Conventional);
-        }
+        self.zones.may_move(at)?;
         let (first, blocks) = (self.zones.first(at).0, self.zones.blocks());
         self.give_up(at);
         self.release(at, first, blocks);
         self.contents.drop_native(first..first + blocks);
         self.zones.reset(at);
+        self.counters.zone_resets += 1;
+        Ok(self.commanded(now, false))
+    }
+}
+
+impl HostAware {
+    /// The time of a command that moves no data, and of closing another zone if that was needed.
+    fn commanded(&mut self, now: Nanos, closes: bool) -> Served {
         let mut served = Served { done: now, ..Served::default() };
         self.command(&mut served);
-        self.counters.zone_resets += 1;
+        self.closed(&mut served, closes);
         self.counters.write_time += served.done.since(now);
-        Ok(served)
+        served
     }
 }

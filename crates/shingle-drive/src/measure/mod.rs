@@ -63,10 +63,10 @@ pub fn measure(name: &str) -> Result<Measured, DriveError> {
         let refused = format!("{name}: no mechanics to measure, its costs are given; take a disk");
         return Err(DriveError::Refused(refused));
     }
-    let shingled = entry(name)?.shingled;
+    let buffered = make(name, &Settings::default())?.description().buffer_blocks > 0;
     Ok(Measured {
         read_us: (mean_read(name)?.0 + 500) / 1000,
-        shingled: if shingled { Some(measure_shingled(name)?) } else { None },
+        shingled: if buffered { Some(measure_shingled(name)?) } else { None },
     })
 }
 

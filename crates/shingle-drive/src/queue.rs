@@ -9,7 +9,7 @@ const PREV: usize = 1;
 /// See the module. A circle through `END` and the zones that stand in it; nothing allocates but
 /// [`Queue::new`].
 #[derive(Clone, Debug)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     /// Neighbours of `END`, then of each zone: 0 for none, else one more than the place in here.
     links: Vec<[u32; 2]>,
     len: usize,
@@ -17,46 +17,46 @@ pub(super) struct Queue {
 
 impl Queue {
     /// An empty queue for zones below `zones`.
-    pub(super) fn new(zones: usize) -> Queue {
+    pub(crate) fn new(zones: usize) -> Queue {
         assert!(u32::try_from(zones + 2).is_ok(), "zones have numbers of 32 bits");
         let mut links = vec![[0; 2]; zones + 1];
         links[END] = [1; 2];
         Queue { links, len: 0 }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     #[inline]
-    pub(super) fn contains(&self, zone: usize) -> bool {
+    pub(crate) fn contains(&self, zone: usize) -> bool {
         self.links[zone + 1][NEXT] != 0
     }
 
     /// The zone whose turn it is.
     #[inline]
-    pub(super) fn first(&self) -> Option<usize> {
+    pub(crate) fn first(&self) -> Option<usize> {
         (self.links[END][NEXT] as usize - 1).checked_sub(1)
     }
 
     /// Puts a zone that does not stand in the queue at its end.
-    pub(super) fn push_back(&mut self, zone: usize) {
+    pub(crate) fn push_back(&mut self, zone: usize) {
         self.insert(zone, self.links[END][PREV] as usize - 1, END);
     }
 
     /// Puts a zone that does not stand in the queue at its front.
-    pub(super) fn push_front(&mut self, zone: usize) {
+    pub(crate) fn push_front(&mut self, zone: usize) {
         self.insert(zone, END, self.links[END][NEXT] as usize - 1);
     }
 
     /// Takes the first zone out.
-    pub(super) fn pop_front(&mut self) -> Option<usize> {
+    pub(crate) fn pop_front(&mut self) -> Option<usize> {
         let first = self.first();
         first.inspect(|&zone| self.remove(zone))
     }
 
     /// Takes a zone out, if it stands in the queue.
-    pub(super) fn remove(&mut self, zone: usize) {
+    pub(crate) fn remove(&mut self, zone: usize) {
         if !self.contains(zone) {
             return;
         }
