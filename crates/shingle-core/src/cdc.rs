@@ -112,6 +112,10 @@ pub trait Pair: Clone + Send + 'static {
     /// Parameters, [`ZONE`](crate::policy::ZONE), [`WINDOW`], [`CLEAN_PART`] and [`COST`] among
     /// them.
     const PARAMS: &'static [Param];
+    /// As [`Policy::ZONING`]: one that [`ZONE`](crate::policy::ZONE) is a parameter of.
+    const ZONING: Zoning = Zoning::Fixed;
+    /// As [`Policy::IN_SEQUENCE`].
+    const IN_SEQUENCE: bool = false;
     /// The clean blocks.
     type Clean: Side;
     /// The dirty blocks.
@@ -214,7 +218,8 @@ impl<P: Pair> Cdc<P> {
 impl<P: Pair> Policy for Cdc<P> {
     const NAME: &'static str = P::NAME;
     const ABOUT: &'static str = P::ABOUT;
-    const ZONING: Zoning = Zoning::Fixed;
+    const ZONING: Zoning = P::ZONING;
+    const IN_SEQUENCE: bool = P::IN_SEQUENCE;
     const PARAMS: &'static [Param] = P::PARAMS;
 
     fn new(params: &Params, slots: &Slots) -> Self {

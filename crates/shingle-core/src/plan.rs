@@ -20,6 +20,10 @@ pub enum Manner {
     /// The write pointer of the zone is reset, and the zone written from start to end: the group is
     /// all of it (ROCO §3.4, second type of sequential writes).
     Rewrite(Zone),
+    /// All of the group lies at or beyond the write pointer of the zone, and is written in sequence
+    /// from there. In gaps goes what the drive has there: zeros, unless a buffer of its own holds
+    /// something.
+    Append(Zone),
     /// Host-side read-modify-write (ROCO §2.2): the data of the zone that is not in the group is
     /// read, gaps included, the write pointer reset, and everything written back in sequence.
     HostRmw(Zone),

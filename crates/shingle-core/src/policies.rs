@@ -21,6 +21,7 @@ policies! {
     cdc => cdc::LruCdc | cdc::AnyCdc,
     pore => pore::PoreBl | pore::PoreCf | pore::PorePf,
     sac => sac::Sac | sac::SacPd | sac::SacAd,
+    sac_plus => sac_plus::SacPlus,
     zfifo => zfifo::Zfifo | zfifo::ReorderZfifo,
     roco => roco::Roco,
 }

@@ -164,6 +164,8 @@ pub enum Zoning {
     Bands,
     /// The zones that the drive exposes, with their write pointers.
     Exposed,
+    /// As [`Zoning::Exposed`] over a drive that exposes zones, as [`Zoning::Fixed`] over any other.
+    ExposedOrFixed,
 }
 
 /// The parameter of every policy that works with fixed zones.
@@ -191,7 +193,12 @@ pub trait Policy: Clone + Send + 'static {
     const ABOUT: &'static str;
     /// The division of the disk it works with.
     const ZONING: Zoning = Zoning::None;
-    /// Its parameters. With [`Zoning::Fixed`] they include [`ZONE`].
+    /// Whether all it plans for zones that the drive exposes begins at their write pointers, or resets
+    /// them first: groups of the manners [`Manner::Append`], [`Manner::Rewrite`] and
+    /// [`Manner::HostRmw`], and no bypassed writes. Only such a policy can do without a translation
+    /// over a drive whose zones must be written in sequence.
+    const IN_SEQUENCE: bool = false;
+    /// Its parameters. With [`Zoning::Fixed`] and [`Zoning::ExposedOrFixed`] they include [`ZONE`].
     const PARAMS: &'static [Param] = &[];
 
     /// A policy for an empty cache. All memory is taken here.
@@ -228,7 +235,7 @@ pub trait Policy: Clone + Send + 'static {
     }
 
     /// The write pointer of `zone` has moved from `before` to where it is now
-    /// ([`Slots::write_pointer`]). Only policies with [`Zoning::Exposed`] hear of it.
+    /// ([`Slots::write_pointer`]). Only policies that work with exposed zones hear of it.
     fn on_write_pointer(&mut self, zone: Zone, before: u64, slots: &Slots) {
         let _ = (zone, before, slots);
     }

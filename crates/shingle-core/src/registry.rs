@@ -35,6 +35,8 @@ pub struct Setup<'a> {
     /// If the disk exposes its bands, as zones with write pointers: how many of them, from the
     /// first on, are conventional.
     pub conventional_zones: Option<u32>,
+    /// The zones that it exposes must be written in sequence, but for the conventional ones.
+    pub sequential_required: bool,
     /// Blocks that fit into the disk's buffer.
     pub buffer_blocks: u64,
     /// Costs to plan with.
@@ -52,6 +54,8 @@ pub struct Entry {
     pub about: &'static str,
     /// The division of the disk it works with, unless its parameters say otherwise.
     zoning: Zoning,
+    /// Whether it can do over zones that must be written in sequence ([`Policy::IN_SEQUENCE`]).
+    pub in_sequence: bool,
     /// Its parameters.
     pub params: &'static [Param],
     make: Make,
@@ -67,12 +71,14 @@ impl Entry {
             name: P::NAME,
             about: P::ABOUT,
             zoning: P::ZONING,
+            in_sequence: P::IN_SEQUENCE,
             params: P::PARAMS,
             make: |params, setup| Ok(Box::new(build::<P>(params, setup)?)),
         }
     }
 
-    /// The division of the disk that the policy works with under `params`.
+    /// The division of the disk that the policy works with under `params`, over a drive that exposes
+    /// no zones if it takes either.
     #[must_use]
     pub fn zoning(&self, params: &Params) -> Zoning {
         resolve(self.zoning, params)
@@ -91,7 +97,9 @@ impl Entry {
 /// Policies with fixed zones may be told to work with the true bands.
 fn resolve(zoning: Zoning, params: &Params) -> Zoning {
     match zoning {
-        Zoning::Fixed if params.zones(ZONE.name).is_none() => Zoning::Bands,
+        Zoning::Fixed | Zoning::ExposedOrFixed if params.zones(ZONE.name).is_none() => {
+            Zoning::Bands
+        }
         zoning => zoning,
     }
 }
@@ -101,10 +109,16 @@ fn resolve(zoning: Zoning, params: &Params) -> Zoning {
 /// # Errors
 /// As [`Entry::make`].
 pub fn build<P: Policy>(params: &Params, setup: &Setup) -> Result<Cache<P>, MakeError> {
-    let zoning = resolve(P::ZONING, params);
+    if setup.sequential_required && !P::IN_SEQUENCE {
+        return Err(MakeError::SequentialRequired { policy: P::NAME });
+    }
+    let zoning = match P::ZONING {
+        Zoning::ExposedOrFixed if setup.conventional_zones.is_some() => Zoning::Exposed,
+        zoning => resolve(zoning, params),
+    };
     let zones = match zoning {
         Zoning::None => None,
-        Zoning::Fixed => {
+        Zoning::Fixed | Zoning::ExposedOrFixed => {
             let zone_blocks = params.zones(ZONE.name).expect("a size, not `bands`");
             if setup.disk_blocks / zone_blocks >= u64::from(u32::MAX) - 1 {
                 return Err(MakeError::TooManyZones { policy: P::NAME });
@@ -149,6 +163,11 @@ pub enum MakeError {
         /// The policy.
         policy: &'static str,
     },
+    /// The disk takes writes at write pointers only, and the policy writes anywhere.
+    SequentialRequired {
+        /// The policy.
+        policy: &'static str,
+    },
     /// Zones this small cannot be numbered on a disk this large.
     TooManyZones {
         /// The policy.
@@ -168,6 +187,12 @@ impl core::fmt::Display for MakeError {
                 f,
                 "policy `{policy}` works with the write pointers of zones, and this disk exposes \
                  neither; choose a host-aware one with -d, such as ha-roco, or another policy"
+            ),
+            MakeError::SequentialRequired { policy } => write!(
+                f,
+                "policy `{policy}` writes anywhere, and this disk takes writes at the write pointers \
+                 of its zones only; choose another disk with -d, a policy such as sac-plus, or put a \
+                 translation between them with -t"
             ),
             MakeError::TooManyZones { policy } => write!(
                 f,

@@ -203,7 +203,7 @@ impl Slots {
     /// conventional zone, which is written anywhere.
     ///
     /// # Panics
-    /// If the policy did not ask for exposed zones ([`crate::policy::Zoning::Exposed`]).
+    /// If the policy does not work with exposed zones ([`crate::policy::Zoning::Exposed`]).
     #[must_use]
     #[inline]
     pub fn write_pointer(&self, zone: Zone) -> Option<u64> {

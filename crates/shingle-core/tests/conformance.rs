@@ -103,6 +103,12 @@ impl AtOnce {
                 self.pointers.insert(zone, zones.blocks(zone));
                 zone
             }
+            Manner::Append(zone) => {
+                let pointer = self.pointers.entry(zone).or_default();
+                assert!(*pointer <= offset(&group[0]), "nothing before the pointer is appended");
+                *pointer = last + 1;
+                zone
+            }
             Manner::HostRmw(zone) => {
                 let pointer = self.pointers.entry(zone).or_default();
                 *pointer = (*pointer).max(last + 1);

@@ -138,6 +138,7 @@ fn work<P: Policy>(sets: &[(&str, &str)], slots: u32, seed: u64) {
         disk_blocks: DISK_BLOCKS,
         bands: Some(&bands),
         conventional_zones: None,
+        sequential_required: false,
         buffer_blocks: 20,
         costs: Costs::PAPER,
         cache: &cache_params,

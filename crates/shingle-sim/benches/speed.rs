@@ -133,6 +133,7 @@ fn lru(slots: u32) -> Cache<Plain<Lru>> {
         disk_blocks: 1 << 31,
         bands: None,
         conventional_zones: None,
+        sequential_required: false,
         buffer_blocks: 150_000,
         costs,
         cache: &cache,

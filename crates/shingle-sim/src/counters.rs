@@ -38,6 +38,8 @@ pub struct HostCounters {
     pub host_rmw_read_blocks: u64,
     /// Blocks written for that, those from the cache included.
     pub host_rmw_written_blocks: u64,
+    /// Blocks of gaps that the host filled with zeros to write behind them.
+    pub gap_blocks: u64,
     /// Time of SSD reads.
     pub ssd_read_time: Nanos,
     /// Time of SSD writes.

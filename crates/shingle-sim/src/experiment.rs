@@ -250,6 +250,7 @@ impl Job {
             disk_blocks: *disk_blocks,
             bands: bands.as_ref(),
             conventional_zones: exposed.map(|zones| zones.conventional_zones),
+            sequential_required: exposed.is_some_and(|zones| zones.sequential_required),
             buffer_blocks: *buffer_blocks,
             costs: *costs,
             cache: &self.cache_params,
@@ -415,10 +416,10 @@ fn drive_choice(
         shown.insert("timing".into(), timing_name(timing).into());
     }
     let real = drives::make(name, &settings).map_err(usage)?.description().clone();
-    if entry.shingled {
+    if real.buffer_blocks > 0 {
         settings.buffer = buffer(name, options, trace, &real, &mut shown, notes)?;
     } else if last(options, "pb").is_some() && options.drives.len() == 1 {
-        return Err(usage(format!("{name} is not shingled and has no buffer: drop drive.pb")));
+        return Err(usage(format!("{name} has no buffer: drop drive.pb")));
     }
     let description = drives::make(name, &settings).map_err(usage)?.description().clone();
     Ok(DriveChoice { name: name.into(), settings, description, shown })

@@ -472,6 +472,7 @@ impl System {
             }
             match manner {
                 Manner::Write(_) => self.destage_all(group),
+                Manner::Append(zone) => self.append_to(zone, group),
                 Manner::Rewrite(zone) => self.rewrite(zone, group),
                 Manner::HostRmw(zone) => self.host_rmw(zone, group),
             }

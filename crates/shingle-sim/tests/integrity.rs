@@ -154,7 +154,8 @@ fn tiny(name: &str, variation: Variation) -> Option<Box<dyn Drive>> {
     let has = |name: &str| known.iter().any(|parameter| parameter.name == name);
     let mut settings = Settings { overrides: overrides(&known, &TINY), ..Settings::default() };
     let limits = |extents| Buffer::Limits { log_bytes: 24 * BLOCK_BYTES, extents };
-    if entry.shingled {
+    let buffered = make(name, &settings).is_ok_and(|drive| drive.description().buffer_blocks > 0);
+    if buffered {
         settings.buffer =
             if has("log_bytes") { limits(14) } else { Buffer::Bytes(9 * BLOCK_BYTES) };
     }
@@ -171,7 +172,7 @@ fn tiny(name: &str, variation: Variation) -> Option<Box<dyn Drive>> {
             settings.idle_cleaning = Some(true);
             settings.idle_delay = Some(Nanos::from_micros(10));
         }
-        Variation::FewExtents if entry.shingled => settings.buffer = limits(3),
+        Variation::FewExtents if buffered => settings.buffer = limits(3),
         Variation::NoWriteCache if has("write_cache") => {
             settings.overrides.set("write_cache", "off")
         }
@@ -204,17 +205,20 @@ struct Case {
 }
 
 impl Case {
-    /// `None` if the policy wants bands or zones and the drive has none.
+    /// `None` if the policy wants bands or zones and the drive has none, or writes anywhere and the
+    /// drive's zones must be written in sequence.
     fn system(&self, disk: Box<dyn Drive>, checked: bool) -> Option<System> {
         let description = disk.description().clone();
         let mut cache_params = Params::new(CACHE_PARAMS);
         cache_params.set("batch", &self.batch.to_string()).expect("a count");
         let none = self.variant.entry.name == "none";
+        let required = description.exposed.is_some_and(|zones| zones.sequential_required);
         let setup = Setup {
             cache_blocks: if none { 0 } else { self.cache_blocks },
             disk_blocks: description.disk_blocks,
             bands: description.bands.as_ref(),
             conventional_zones: description.exposed.map(|zones| zones.conventional_zones),
+            sequential_required: required,
             buffer_blocks: description.buffer_blocks,
             costs: description.costs,
             cache: &cache_params,
@@ -227,6 +231,7 @@ impl Case {
                     Zoning::Exposed => description.exposed.is_none(),
                     _ => false,
                 };
+                let lacks = lacks || required && !self.variant.entry.in_sequence;
                 assert!(lacks, "{error}");
                 return None;
             }
@@ -485,7 +490,8 @@ impl Run {
     ) {
         let merged = host.host_rmw_read_blocks; // read to be written back
         assert_eq!(disk.read_blocks, host.read_blocks - host.read_hits + host.fills + merged);
-        assert_eq!(disk.written_blocks, host.evicted_dirty + host.bypassed_writes + merged);
+        let written = host.evicted_dirty + host.bypassed_writes;
+        assert_eq!(disk.written_blocks, written + merged + host.gap_blocks);
         let found = disk.buffer_read_blocks + disk.native_read_blocks;
         assert_eq!(disk.read_blocks, found + disk.beyond_pointer_blocks);
         let gone =

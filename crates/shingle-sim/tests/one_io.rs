@@ -58,6 +58,7 @@ impl Bench {
             disk_blocks: description.disk_blocks,
             bands: description.bands.as_ref(),
             conventional_zones: None,
+            sequential_required: false,
             buffer_blocks: description.buffer_blocks,
             costs: description.costs,
             cache: &cache,

@@ -15,6 +15,7 @@ fn system(ssd: &str) -> System {
         disk_blocks: description.disk_blocks,
         bands: None,
         conventional_zones: None,
+        sequential_required: false,
         buffer_blocks: 0,
         costs: description.costs,
         cache: &Params::new(CACHE_PARAMS),

@@ -30,6 +30,7 @@ impl Executor {
             disk_blocks: 400,
             bands: None,
             conventional_zones: None,
+            sequential_required: false,
             buffer_blocks: 20,
             costs: Costs { read: Nanos::ZERO, rmw_base: Nanos::ZERO, rmw_per_block: Nanos::ZERO },
             cache: &Params::new(CACHE_PARAMS),

@@ -1,5 +1,8 @@
 //! Clean blocks in LRU order, as SAC keeps them (§4.1). In that order the cold blocks are those at
 //! the tail, so that the price of any group from the tail on is known without looking at it.
+//!
+//! SAC+ drops cold blocks whatever dirty ones would cost, and prices one hot block when there are
+//! none ([`Recent::cold_first`]).
 
 use crate::cdc::{Offer, Shared, Side};
 use crate::list::List;
@@ -13,6 +16,9 @@ pub struct Recent {
     list: List,
     cold: u64,
     group_blocks: u64,
+    cold_first: bool,
+    /// The group under way is of cold blocks only.
+    cold_only: bool,
     /// Blocks of the group that have left.
     left: u64,
 }
@@ -21,7 +27,15 @@ impl Recent {
     /// An empty side that offers `group_blocks` at a time.
     #[must_use]
     pub fn new(group_blocks: u64) -> Recent {
-        Recent { list: List::default(), cold: 0, group_blocks, left: 0 }
+        let (list, cold_first, cold_only) = (List::default(), false, false);
+        Recent { list, cold: 0, group_blocks, cold_first, cold_only, left: 0 }
+    }
+
+    /// An empty side that offers cold blocks, as many as there are and no more than `group_blocks`,
+    /// at no cost; if there are none, as many hot ones at the cost of one each.
+    #[must_use]
+    pub fn cold_first(group_blocks: u64) -> Recent {
+        Recent { cold_first: true, ..Recent::new(group_blocks) }
     }
 }
 
@@ -50,7 +64,12 @@ impl Side for Recent {
     }
 
     fn offer(&mut self, _: bool, costs: &Costs, _: &mut Shared, _: &Slots) -> Option<Offer> {
-        let blocks = u64::from(self.list.len()).min(self.group_blocks);
+        self.cold_only = self.cold_first && self.cold > 0;
+        let blocks = match (self.cold_first, self.cold_only) {
+            (_, true) => self.cold.min(self.group_blocks),
+            (true, _) => u64::from(self.list.len()).min(1),
+            (false, _) => u64::from(self.list.len()).min(self.group_blocks),
+        };
         let cold_blocks = self.cold.min(blocks);
         let time = Nanos((blocks - cold_blocks) * costs.read.0);
         (blocks > 0).then_some(Offer { time, cold_blocks })
@@ -61,11 +80,18 @@ impl Side for Recent {
     }
 
     fn evict(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) -> bool {
+        if self.cold_only && self.cold == 0 {
+            return false; // they were used meanwhile
+        }
         let (mut next, mut named) = (self.list.tail(), 0);
         while let Some(slot) = next.map(Slot)
             && named < want
         {
             next = shared.links.towards_head(slot.0);
+            // Should I/O be under way on all cold blocks, one that is hot has to do.
+            if self.cold_only && named > 0 && !shared.recency.cold(slot) {
+                break;
+            }
             if out.slots().evictable(slot) {
                 self.remove(slot, shared.recency.cold(slot), shared, out.slots());
                 shared.recency.forget(slot);
@@ -74,7 +100,8 @@ impl Side for Recent {
             }
         }
         self.left += u64::from(named);
-        named > 0 && self.left < self.group_blocks && !self.list.is_empty()
+        let some_left = if self.cold_only { self.cold > 0 } else { !self.list.is_empty() };
+        named > 0 && self.left < self.group_blocks && some_left
     }
 
     fn memory(&self) -> Memory {

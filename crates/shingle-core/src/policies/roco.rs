@@ -17,18 +17,16 @@
 //! that reads never do is a decision: §3.2 tells of writes alone.
 //!
 //! Sorting all zones at each eviction, as Algorithm 1 has it, is not needed to find the coldest of a
-//! kind: three tournaments know it ([`coldest`]), and a zone that has changed plays again when it
+//! kind: three tournaments know it ([`Tournament`]), and a zone that has changed plays again when it
 //! next matters.
-
-pub mod coldest;
 
 use crate::list::{Links, List};
 use crate::params::{Kind, Param, Params};
 use crate::plan::{Manner, WriteOrder};
 use crate::policy::{Access, Admission, Memory, Policy, Victims, Zoning};
 use crate::slots::Slots;
+use crate::tournament::Tournament;
 use crate::units::{Op, Slot, Zone};
-use coldest::Tournament;
 
 /// What is cached of a zone.
 #[derive(Clone, Copy, Default, Debug)]

@@ -55,31 +55,32 @@ impl<T: Target> Pair for T {
     }
 }
 
-const PARAMS: &[Param] = &[
-    ZONE,
-    WINDOW,
-    CLEAN_PART,
-    COST,
-    Param {
-        name: "cycle",
-        kind: Kind::Ratio,
-        default: "1",
-        about: "cycle length in buffer sizes (SAC §6.5, Fig 16)",
-    },
-    Param {
-        name: "rule2",
-        kind: Kind::Switch,
-        default: "on",
-        about: "a cycle ends when its length has been written (paper); off in the prototype",
-    },
-    Param {
-        name: "rule4",
-        kind: Kind::Choice(&["destaged", "exact", "skip"]),
-        default: "destaged",
-        about: "a zone waits until a buffer of blocks was destaged after its cycle, until the \
-                drive has cleaned it (simulator only), or one cycle (prototype)",
-    },
-];
+const PARAMS: &[Param] = &[ZONE, WINDOW, CLEAN_PART, COST, CYCLE, RULE2, RULE4];
+
+/// Parameters of cycles.
+pub(crate) const CYCLE: Param = Param {
+    name: "cycle",
+    kind: Kind::Ratio,
+    default: "1",
+    about: "cycle length in buffer sizes (SAC §6.5, Fig 16)",
+};
+
+/// See [`CYCLE`].
+pub(crate) const RULE2: Param = Param {
+    name: "rule2",
+    kind: Kind::Switch,
+    default: "on",
+    about: "a cycle ends when its length has been written (paper); off in the prototype",
+};
+
+/// See [`CYCLE`].
+pub(crate) const RULE4: Param = Param {
+    name: "rule4",
+    kind: Kind::Choice(&["destaged", "exact", "skip"]),
+    default: "destaged",
+    about: "a zone waits until a buffer of blocks was destaged after its cycle, until the drive has \
+            cleaned it (simulator only), or one cycle (prototype)",
+};
 
 /// How a zone is kept from being chosen again while the buffer holds blocks of it (rule 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,11 +126,13 @@ pub struct Cycles<T> {
     cycle_blocks: u64,
     rule2: bool,
     rule4: Rule4,
+    /// Zones leave whole instead of block by block.
+    whole_zones: bool,
     target: PhantomData<T>,
 }
 
 impl<T: Target> Cycles<T> {
-    fn new(params: &Params, slots: &Slots) -> Self {
+    pub(crate) fn new(params: &Params, slots: &Slots) -> Self {
         let zones = slots.zones();
         let zone_blocks = zones.largest();
         let buffer = slots.drive().buffer_blocks.max(1);
@@ -151,8 +154,14 @@ impl<T: Target> Cycles<T> {
                 "skip" => Rule4::Skip,
                 choice => Rule4::Horizon { exact: choice == "exact" },
             },
+            whole_zones: false,
             target: PhantomData,
         }
+    }
+
+    /// Zones leave whole, one after the other, so that each can be written in order.
+    pub(crate) fn of_whole_zones(self) -> Self {
+        Cycles { whole_zones: true, ..self }
     }
 
     fn eligible(&self, zone: Zone, slots: &Slots) -> bool {
@@ -326,6 +335,7 @@ impl<T: Target> Side for Cycles<T> {
     }
 
     fn evict(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) -> bool {
+        let want = if self.whole_zones { u32::MAX } else { want };
         let mut named = 0;
         while let Some(zone) = self.coldest_target(shared) {
             named = self.evict_from(zone, want, shared, out);

@@ -3,6 +3,7 @@
 
 use shingle_core::cache::CacheCore;
 use shingle_core::params::Params;
+use shingle_core::policy::Zoning;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Setup};
 use shingle_core::slots::Costs;
 use shingle_core::units::Nanos;
@@ -55,11 +56,15 @@ pub(crate) fn with_params(
         rmw_base: Nanos::from_millis(436),
         rmw_per_block: Nanos::from_micros(728),
     };
+    // A policy that takes either gets zones that show, unless it is told what zones to take.
+    let either = entry.zoning(&Params::new(entry.params)) == Zoning::ExposedOrFixed;
+    let fixed = either && params.iter().any(|(name, zone)| name == "zone" && zone != "8b");
     let setup = Setup {
         cache_blocks,
         disk_blocks: DISK_BLOCKS,
         bands: Some(&bands),
-        conventional_zones: Some(2),
+        conventional_zones: (!fixed).then_some(2),
+        sequential_required: false,
         buffer_blocks: 20,
         costs,
         cache: &cache,

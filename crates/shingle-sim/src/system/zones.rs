@@ -3,7 +3,7 @@
 
 use shingle_core::plan::Destage;
 use shingle_core::policy::Cost;
-use shingle_core::units::{Block, Op, Zone};
+use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_drive::drive::Io;
 
 use super::System;
@@ -23,6 +23,20 @@ impl System {
         self.destage_all(group);
     }
 
+    /// Writes `group`, sorted, at the write pointer of `zone`. Gaps are read as far as the drive's
+    /// buffer holds data there, and otherwise filled with zeros.
+    pub(super) fn append_to(&mut self, zone: Zone, group: &[Destage]) {
+        let Some(zoned) = self.disk.drive_mut().zoned() else { return self.destage_all(group) };
+        let info = zoned.zone(zone);
+        let Some(last) = group.last() else { return };
+        let (from, end) = (info.first.after(info.write_pointer), last.block.after(1));
+        let begun = self.ready;
+        let gaps = self.merge(group, from, end, info.first.after(info.data_end));
+        self.host.gap_blocks += gaps;
+        self.write_merged(from, end);
+        self.merged_left(group, begun);
+    }
+
     /// Reads what `group`, sorted, leaves out of `zone`, gaps included, and writes the zone back from
     /// its start (ROCO §2.2, §3.4). As far as data lies in the drive, in the zone or in its buffer:
     /// the reset takes both away.
@@ -35,21 +49,39 @@ impl System {
         let (Some(last), first) = (group.last(), info.first) else { return };
         let end = first.after(info.data_end.max(last.block.0 + 1 - first.0));
         let begun = self.ready;
-        self.merged.clear();
+        let gaps = end.0 - first.0 - group.len() as u64;
+        self.merge(group, first, end, end);
+        self.reset(zone);
+        self.write_merged(first, end);
+        self.host.host_rmw += 1;
+        self.host.host_rmw_read_blocks += gaps;
+        self.host.host_rmw_written_blocks += end.0 - first.0;
+        self.merged_left(group, begun);
+    }
 
-        let (mut next, mut rest) = (first, group);
+    /// Brings together what lies between `from` and `end`: `group`, sorted, from the cache, and the
+    /// rest from the disk as far as `data_end`, then zeros. Returns how many of these.
+    fn merge(&mut self, group: &[Destage], from: Block, end: Block, data_end: Block) -> u64 {
+        self.merged.clear();
+        let (mut next, mut rest, mut zeros) = (from, group, 0);
         while next < end {
             let gap_end = rest.first().map_or(end, |destage| destage.block);
-            self.read_gap(next, gap_end);
+            let read_end = gap_end.min(data_end.max(next));
+            self.read_gap(next, read_end);
+            let beyond = gap_end.0 - read_end.0;
+            let checked = usize::from(self.check.is_some());
+            self.merged.resize(self.merged.len() + beyond as usize * checked, 0);
+            zeros += beyond;
             let joined = rest.iter().zip(gap_end.0..).take_while(|(one, at)| one.block.0 == *at);
             let (run, after) = rest.split_at(joined.count());
             self.read_slots_to_merge(run);
             (next, rest) = (gap_end.after(run.len() as u64), after);
         }
+        zeros
+    }
 
-        self.reset(zone);
-        self.write_merged(first, end);
-        self.host.host_rmw += 1;
+    /// What was merged is on the disk.
+    fn merged_left(&mut self, group: &[Destage], begun: Nanos) {
         self.host.evicted_dirty += group.len() as u64;
         for destage in group {
             self.cache.destaged(destage.slot);
@@ -75,7 +107,6 @@ impl System {
             let io = Io { op: Op::Read, block: next, count };
             let (start, served) = self.disk.serve(self.ready, &io, &mut self.merged[at..]);
             self.host.drive_read_time += served.done.since(start);
-            self.host.host_rmw_read_blocks += count;
             self.chain(served.done);
             next = next.after(count);
         }
@@ -98,7 +129,6 @@ impl System {
             let io = Io { op: Op::Write, block: next, count };
             let (start, served) = self.disk.serve(self.ready, &io, &mut self.merged[at..to]);
             self.host.drive_write_time += served.done.since(start);
-            self.host.host_rmw_written_blocks += count;
             self.chain(served.done);
             next = next.after(count);
         }

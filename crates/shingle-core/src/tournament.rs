@@ -1,4 +1,4 @@
-//! The coldest of many without sorting them: a tournament, played again only along the path of a
+//! The best of many without sorting them: a tournament, played again only along the path of a
 //! member that changes.
 
 const NONE: u32 = u32::MAX;

@@ -1,0 +1,242 @@
+//! Which zone to write back, and from where, by what rewriting a part of it would cost.
+//!
+//! A zone is rewritten from its lowest cold dirty block to its end, and released are its cold dirty
+//! blocks: the zone with most of these for each block rewritten goes (ARSC). If no dirty block is
+//! cold, all are taken to be. Of equals the first zone goes.
+//!
+//! Nothing is searched for it: each zone keeps its dirty blocks in a heap, the cold ones first and then
+//! by address, and a tournament knows the zone. Zones that have changed play when it next matters.
+
+use crate::cdc::{Offer, Shared, Side};
+use crate::heap::{Heap, Pool};
+use crate::list::List;
+use crate::params::Params;
+use crate::plan::{Manner, WriteOrder};
+use crate::policy::{Access, Memory, Victims};
+use crate::slots::{Costs, Slots};
+use crate::tournament::Tournament;
+use crate::units::{Slot, Zone};
+
+/// Set in the key of a hot block; the rest is its offset in the zone.
+const HOT: u32 = 1 << 31;
+
+/// What is known of a zone.
+#[derive(Clone, Copy, Debug, Default)]
+struct ZoneState {
+    /// Its dirty blocks by offset, the cold ones before the others.
+    dirty: Heap,
+    dirty_blocks: u32,
+    cold_blocks: u32,
+    /// Blocks to rewrite, as when it last played.
+    rewritten: u32,
+    /// It is to play again.
+    changed: bool,
+}
+
+impl ZoneState {
+    /// Blocks that rewriting it releases.
+    fn released(&self) -> u32 {
+        if self.cold_blocks > 0 { self.cold_blocks } else { self.dirty_blocks }
+    }
+
+    /// Whether more is released for each block rewritten.
+    fn beats(&self, other: &ZoneState) -> bool {
+        let worth = |a: &ZoneState, b: &ZoneState| {
+            (a.cold_blocks > 0, u64::from(a.released()) * u64::from(b.rewritten))
+        };
+        worth(self, other) > worth(other, self)
+    }
+}
+
+/// The dirty blocks over a drive that exposes zones.
+#[derive(Clone, Debug)]
+pub struct Partial {
+    pool: Pool,
+    zones: Vec<ZoneState>,
+    best: Tournament,
+    changed: Vec<Zone>,
+    /// Zones all of whose blocks are in use, during an eviction.
+    held_up: Vec<Zone>,
+    partial: bool,
+}
+
+impl Partial {
+    /// No dirty blocks.
+    #[must_use]
+    pub fn new(params: &Params, slots: &Slots) -> Partial {
+        let (capacity, zones) = (slots.capacity() as usize, slots.zones().count());
+        let largest = slots.zones().largest();
+        assert!(largest < u64::from(HOT), "a zone has less than 2^31 blocks");
+        Partial {
+            pool: Pool::new(capacity),
+            zones: vec![ZoneState::default(); zones],
+            best: Tournament::new(zones),
+            changed: Vec::with_capacity(zones),
+            held_up: Vec::with_capacity(zones),
+            partial: params.switch("partial"),
+        }
+    }
+
+    fn change(&mut self, zone: Zone) {
+        let state = &mut self.zones[zone.index()];
+        if !core::mem::replace(&mut state.changed, true) {
+            self.changed.push(zone);
+        }
+    }
+
+    /// Has the zones play that have changed.
+    fn settle(&mut self, slots: &Slots) {
+        while let Some(zone) = self.changed.pop() {
+            let from = self.from(zone);
+            let state = &mut self.zones[zone.index()];
+            state.changed = false;
+            state.rewritten = slots.zones().blocks(zone) as u32 - from;
+            let takes_part = state.dirty_blocks > 0;
+            self.play(zone, takes_part);
+        }
+    }
+
+    fn play(&mut self, zone: Zone, takes_part: bool) {
+        let zones = &self.zones;
+        let beats = |a: u32, b: u32| zones[a as usize].beats(&zones[b as usize]);
+        self.best.update(zone.0, takes_part, beats);
+    }
+
+    /// The offset from which a zone would be rewritten.
+    fn from(&self, zone: Zone) -> u32 {
+        let least = self.zones[zone.index()].dirty.least().filter(|_| self.partial);
+        least.map_or(0, |slot| self.pool.key(slot) & !HOT)
+    }
+
+    /// Names the dirty blocks of a zone from where it is rewritten. Returns how many.
+    fn leave(&mut self, zone: Zone, shared: &mut Shared, out: &mut Victims) -> u32 {
+        let (from, slots) = (self.from(zone), out.slots());
+        let state = &self.zones[zone.index()];
+        let first = slots.zones().first_block(zone);
+        let (mut leaving, mut lowest) = (List::default(), u32::MAX);
+        // Dirty blocks are on no other list.
+        let mut leave = |slot: Slot| {
+            if slots.evictable(slot) {
+                leaving.push_head(&mut shared.links, slot.0);
+                lowest = lowest.min(self.pool.key(slot.0) & !HOT);
+            }
+        };
+        // Looks at the dirty blocks of the zone or at the blocks rewritten, whichever are fewer.
+        if state.dirty_blocks < state.rewritten {
+            let members = state.dirty.members(&self.pool);
+            members.filter(|&slot| self.pool.key(slot) & !HOT >= from).map(Slot).for_each(leave);
+        } else {
+            let blocks = u64::from(from)..u64::from(from + state.rewritten);
+            let cached = blocks.filter_map(|offset| slots.find(first.after(offset)));
+            cached.filter(|&slot| slots.dirty(slot)).for_each(&mut leave);
+        }
+        let named = leaving.len();
+        while let Some(slot) = leaving.pop_tail(&mut shared.links).map(Slot) {
+            self.remove(slot, shared.recency.cold(slot), shared, out.slots());
+            shared.recency.forget(slot);
+            out.push(slot);
+        }
+        if named > 0 {
+            out.end_group(match out.slots().write_pointer(zone) {
+                None => Manner::Write(WriteOrder::ByAddress),
+                Some(pointer) if u64::from(lowest) >= pointer => Manner::Append(zone),
+                Some(_) => Manner::HostRmw(zone),
+            });
+        }
+        named
+    }
+}
+
+impl Side for Partial {
+    #[inline]
+    fn insert(&mut self, slot: Slot, cold: bool, _: &Access, _: &mut Shared, slots: &Slots) {
+        let zone = slots.zone(slot);
+        let offset = (slots.block(slot).0 - slots.zones().first_block(zone).0) as u32;
+        let state = &mut self.zones[zone.index()];
+        state.dirty.insert(&mut self.pool, slot.0, if cold { offset } else { offset | HOT });
+        state.dirty_blocks += 1;
+        state.cold_blocks += u32::from(cold);
+        self.change(zone);
+    }
+
+    #[inline]
+    fn touch(&mut self, slot: Slot, was_cold: bool, _: &Access, _: &mut Shared, slots: &Slots) {
+        if was_cold {
+            let zone = slots.zone(slot);
+            let (state, hot) = (&mut self.zones[zone.index()], self.pool.key(slot.0) | HOT);
+            state.dirty.rekey(&mut self.pool, slot.0, hot);
+            state.cold_blocks -= 1;
+            self.change(zone);
+        }
+    }
+
+    fn remove(&mut self, slot: Slot, was_cold: bool, _: &mut Shared, slots: &Slots) {
+        let zone = slots.zone(slot);
+        let state = &mut self.zones[zone.index()];
+        state.dirty.remove(&mut self.pool, slot.0);
+        state.dirty_blocks -= 1;
+        state.cold_blocks -= u32::from(was_cold);
+        self.change(zone);
+    }
+
+    fn turned_cold(&mut self, slot: Slot, slots: &Slots) {
+        let zone = slots.zone(slot);
+        let (state, cold) = (&mut self.zones[zone.index()], self.pool.key(slot.0) & !HOT);
+        state.dirty.rekey(&mut self.pool, slot.0, cold);
+        state.cold_blocks += 1;
+        self.change(zone);
+    }
+
+    /// The comparator counts one block more than is cold, which the cost of SAC+ does not.
+    fn offer(&mut self, _: bool, costs: &Costs, _: &mut Shared, slots: &Slots) -> Option<Offer> {
+        self.settle(slots);
+        let state = &self.zones[self.best.winner()? as usize];
+        let time = costs.rmw(u64::from(state.rewritten));
+        Some(Offer { time, cold_blocks: u64::from(state.released()) - 1 })
+    }
+
+    fn begin(&mut self, _: &Shared, _: &Slots) {}
+
+    fn evict(&mut self, _: u32, shared: &mut Shared, out: &mut Victims) -> bool {
+        self.settle(out.slots());
+        while let Some(zone) = self.best.winner().map(Zone)
+            && self.leave(zone, shared, out) == 0
+        {
+            self.play(zone, false);
+            self.held_up.push(zone);
+        }
+        while let Some(zone) = self.held_up.pop() {
+            self.change(zone);
+        }
+        false
+    }
+
+    #[inline]
+    fn expect(&self, slot: Slot) {
+        core::hint::black_box(self.pool.key(slot.0));
+    }
+
+    fn memory(&self) -> Memory {
+        let lists = (self.changed.capacity() + self.held_up.capacity()) * size_of::<Zone>();
+        let states = self.zones.capacity() * size_of::<ZoneState>();
+        Memory { by_slots: self.pool.bytes(), by_zones: states + self.best.bytes() + lists }
+    }
+
+    fn check(&self, shared: &Shared, slots: &Slots) {
+        for (at, state) in self.zones.iter().enumerate() {
+            state.dirty.check(&self.pool);
+            let first = slots.zones().first_block(Zone(at as u32)).0;
+            let (mut dirty, mut cold) = (0, 0);
+            for slot in state.dirty.members(&self.pool).map(Slot) {
+                assert!(slots.dirty(slot) && slots.zone(slot).index() == at);
+                let (is_cold, key) = (shared.recency.cold(slot), self.pool.key(slot.0));
+                assert_eq!(u64::from(key & !HOT), slots.block(slot).0 - first);
+                assert_eq!(key & HOT == 0, is_cold, "cold blocks come first");
+                (dirty, cold) = (dirty + 1, cold + u32::from(is_cold));
+            }
+            assert_eq!((dirty, cold), (state.dirty_blocks, state.cold_blocks));
+            assert_eq!(state.changed, self.changed.contains(&Zone(at as u32)));
+        }
+        assert!(self.held_up.is_empty());
+    }
+}
