@@ -10,5 +10,7 @@
 
 pub mod registry;
 pub mod step;
+#[doc(hidden)]
+pub mod testing;
 pub mod translation;
 pub mod translations;

@@ -4,6 +4,8 @@ use crate::translation::{Layout, Make, Translation};
 use crate::translations::ALL;
 use shingle_core::params::{Param, Params, nearest};
 
+type Maker = fn(&Params, Layout) -> Result<Box<dyn Translation>, String>;
+
 /// A translation as the registry knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -13,7 +15,9 @@ pub struct Entry {
     pub about: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    make: fn(&Params, Layout) -> Result<Box<dyn Translation>, String>,
+    /// [`Make::SURVIVES_POWER_CUTS`].
+    pub survives_power_cuts: bool,
+    make: Maker,
 }
 
 impl Entry {
@@ -24,6 +28,7 @@ impl Entry {
             name: T::NAME,
             about: T::ABOUT,
             params: T::PARAMS,
+            survives_power_cuts: T::SURVIVES_POWER_CUTS,
             make: |params, layout| Ok(Box::new(T::new(params, layout)?)),
         }
     }

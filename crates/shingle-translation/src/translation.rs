@@ -114,7 +114,8 @@ pub trait Translation: Send {
     fn blocks(&self) -> u64;
 
     /// Appends to `out` where the newest copies of `count` blocks from `block` on lie, in order,
-    /// neighbours joined. Between works only.
+    /// neighbours joined. Between works, and before the step that follows a [`Step::Commit`]: then
+    /// it is the map that has become durable.
     fn locate(&mut self, block: Block, count: u64, out: &mut Vec<Piece>);
 
     /// Begins a work.
@@ -157,6 +158,10 @@ pub trait Make: Translation + Sized + 'static {
     const ABOUT: &'static str;
     /// Its parameters.
     const PARAMS: &'static [Param] = &[];
+    /// Whether what was durable survives a power cut after any step. If not, a zone that is read,
+    /// reset and written again is lost between the reset and the last append of the same blocks, as
+    /// the papers have it, and only then.
+    const SURVIVES_POWER_CUTS: bool = false;
 
     /// A translation over an empty buffer and empty zones.
     ///

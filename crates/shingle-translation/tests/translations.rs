@@ -1,0 +1,151 @@
+//! Every registered translation, with every value of its choices and switches, over a strict disk:
+//! random writes, trims, idle time, drains and power cuts.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use shingle_core::params::{Kind, Params};
+use shingle_core::units::Block;
+use shingle_translation::registry::Entry;
+use shingle_translation::testing::Bench;
+use shingle_translation::translation::{Layout, Queue, Work};
+use shingle_translation::translations::ALL;
+
+/// Buffers of a block, of less than a zone, of a few zones; the last one suits every translation.
+const LAYOUTS: &[Layout] = &[
+    Layout { zone_blocks: 16, buffer_blocks: 1, zones: 4 },
+    Layout { zone_blocks: 16, buffer_blocks: 9, zones: 5 },
+    Layout { zone_blocks: 64, buffer_blocks: 48, zones: 3 },
+    Layout { zone_blocks: 8, buffer_blocks: 37, zones: 20 },
+    Layout { zone_blocks: 16, buffer_blocks: 128, zones: 24 },
+];
+
+#[derive(Clone, Debug)]
+enum Op {
+    /// A work, and a write that waits meanwhile.
+    Do(Work, Option<(u64, u64)>),
+    /// The host's FLUSH.
+    Flush,
+    /// Go on with a copy.
+    Copy,
+}
+
+/// Where and how much, as fractions of what there is.
+fn ranges() -> impl Strategy<Value = (u64, u64)> {
+    // Three of four in a small part, so that blocks are written again.
+    let at = prop_oneof![3 => 0u64..1000, 1 => 0u64..10_000];
+    (at, prop_oneof![4 => 1u64..4, 2 => 1u64..24, 1 => 1u64..200])
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let work = prop_oneof![
+        12 => ranges().prop_map(|(block, count)| Work::Write { block: Block(block), count }),
+        2 => ranges().prop_map(|(block, count)| Work::Trim { block: Block(block), count }),
+        2 => Just(Work::Idle),
+    ];
+    let op = prop_oneof![
+        12 => (work, prop::option::of(ranges())).prop_map(|(work, waits)| Op::Do(work, waits)),
+        2 => Just(Op::Flush),
+        1 => Just(Op::Copy),
+    ];
+    prop::collection::vec(op, 1..120)
+}
+
+/// A write that waits.
+struct Waits(Option<(u64, u64)>);
+
+impl Queue for Waits {
+    fn writes(&self, block: Block, count: u64) -> bool {
+        self.0.is_some_and(|(at, length)| at < block.0 + count && block.0 < at + length)
+    }
+    fn waits(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// The range on a disk of `blocks`.
+fn fit(blocks: u64, (at, count): (u64, u64)) -> (u64, u64) {
+    let at = at * blocks / 10_000;
+    (at, count.min(blocks - at))
+}
+
+fn play(bench: &mut Bench, ops: &[Op]) {
+    let blocks = bench.translation.blocks();
+    for op in ops {
+        match op {
+            Op::Do(work, waits) => {
+                let work = match *work {
+                    Work::Write { block, count } => {
+                        let (block, count) = fit(blocks, (block.0, count));
+                        Work::Write { block: Block(block), count }
+                    }
+                    Work::Trim { block, count } => {
+                        let (block, count) = fit(blocks, (block.0, count));
+                        Work::Trim { block: Block(block), count }
+                    }
+                    work => work,
+                };
+                let steps = bench.run(work, &Waits(waits.map(|range| fit(blocks, range))));
+                assert!(work != Work::Idle || !steps.is_empty() || !bench.translation.wants_idle());
+            }
+            Op::Flush => bench.flush(),
+            Op::Copy => bench.translation = bench.translation.copy(),
+        }
+    }
+    bench.run(Work::Drain, &Waits(None));
+}
+
+/// The defaults, and each other value of each choice and switch.
+fn variants(entry: &Entry) -> Vec<Params> {
+    let mut variants = vec![Params::new(entry.params)];
+    for param in entry.params {
+        let words: &[&str] = match param.kind {
+            Kind::Choice(words) => words,
+            Kind::Switch => &["on", "off"],
+            _ => &[],
+        };
+        for word in words.iter().filter(|&&word| word != param.default) {
+            let mut params = Params::new(entry.params);
+            params.set(param.name, word).expect("a declared value");
+            variants.push(params);
+        }
+    }
+    variants
+}
+
+#[test]
+fn a_read_returns_the_last_write_and_no_step_breaks_a_rule() {
+    for entry in ALL {
+        for params in variants(entry) {
+            for (at, &layout) in LAYOUTS.iter().enumerate() {
+                if let Err(error) = entry.make(&params, layout) {
+                    assert!(at + 1 < LAYOUTS.len(), "{}: {error}", entry.name);
+                    assert!(error.contains(entry.name) && !error.contains('\n'), "{error}");
+                    continue;
+                }
+                let config = Config { cases: 32, failure_persistence: None, ..Config::default() };
+                let result = TestRunner::new(config).run(&ops(), |ops| {
+                    let translation = entry.make(&params, layout).expect("it was made before");
+                    let safe = entry.survives_power_cuts;
+                    play(&mut Bench::new(translation, layout, safe), &ops);
+                    Ok(())
+                });
+                let set: Vec<_> = params.iter().collect();
+                result.unwrap_or_else(|e| panic!("{} {set:?} over {layout:?}: {e}", entry.name));
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_is_taken_when_made_but_for_zones_touched() {
+    for entry in ALL {
+        let layout = Layout { zone_blocks: 65_536, buffer_blocks: 1 << 20, zones: 1000 };
+        let mut made = entry.make(&Params::new(entry.params), layout).expect("room enough");
+        let before = made.memory_bytes();
+        assert!(before >= layout.buffer_blocks / 8, "{}: {before} bytes", entry.name);
+        made.begin(Work::Write { block: Block(5), count: 9 });
+        while made.next(&Waits(None)).is_some() {}
+        // A bit for each block of the zone at most.
+        assert!(made.memory_bytes() <= before + 2 * 8192 + 4096, "{}", entry.name);
+    }
+}
