@@ -8,9 +8,11 @@
 
 #![allow(clippy::cast_possible_truncation)] // zones and chunks are u32 by construction
 
+mod native;
 pub mod registry;
 pub mod step;
 #[doc(hidden)]
 pub mod testing;
 pub mod translation;
 pub mod translations;
+mod write_back;

@@ -18,6 +18,18 @@ pub enum Place {
     Nowhere,
 }
 
+impl Place {
+    /// The place `count` blocks further on.
+    #[must_use]
+    pub fn after(self, count: u64) -> Place {
+        match self {
+            Place::Buffer(at) => Place::Buffer(at + count),
+            Place::Native(at) => Place::Native(at + count),
+            Place::Nowhere => Place::Nowhere,
+        }
+    }
+}
+
 /// Neighbouring blocks that lie together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {

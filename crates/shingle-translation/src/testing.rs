@@ -123,7 +123,7 @@ impl Bench {
         match step {
             Step::Read { from, block, count } => {
                 for ahead in 0..count {
-                    let content = self.content(ahead_of(from, ahead));
+                    let content = self.content(from.after(ahead));
                     let content = content.unwrap_or_else(|| panic!("{step:?}: beyond the end"));
                     let entry = self.memory.entry(block.after(ahead)).or_insert((content, false));
                     if !entry.1 {
@@ -205,7 +205,7 @@ impl Bench {
         translation.copy().locate(Block(0), blocks, &mut places);
         assert_eq!(places.iter().map(|piece| piece.count).sum::<u64>(), blocks, "{doing}");
         assert!(
-            !places.windows(2).any(|two| ahead_of(two[0].place, two[0].count) == two[1].place),
+            !places.windows(2).any(|two| two[0].place.after(two[0].count) == two[1].place),
             "neighbours are not joined: {places:?}"
         );
         let held = translation.held();
@@ -248,16 +248,7 @@ fn host(block: Block, count: u64) -> impl Iterator<Item = Block> {
     (block.0..block.0 + count).map(Block)
 }
 
-/// The place `count` blocks behind `place`.
-fn ahead_of(place: Place, count: u64) -> Place {
-    match place {
-        Place::Buffer(at) => Place::Buffer(at + count),
-        Place::Native(at) => Place::Native(at + count),
-        Place::Nowhere => Place::Nowhere,
-    }
-}
-
 /// The place of each block.
 fn each(pieces: &[Piece]) -> impl Iterator<Item = Place> + '_ {
-    pieces.iter().flat_map(|piece| (0..piece.count).map(|ahead| ahead_of(piece.place, ahead)))
+    pieces.iter().flat_map(|piece| (0..piece.count).map(|ahead| piece.place.after(ahead)))
 }

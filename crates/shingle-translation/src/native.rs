@@ -1,0 +1,101 @@
+//! Zones whose blocks keep their addresses: block `n` of the host belongs into block `n` of the
+//! sequential zones, and is there if the write pointer has passed it.
+
+use crate::step::{Piece, Place};
+use crate::translation::Layout;
+use shingle_core::units::{Block, Zone};
+
+/// The write pointer of each sequential zone.
+#[derive(Clone, Debug)]
+pub(crate) struct Native {
+    zone_blocks: u64,
+    /// Blocks from the start of the zone.
+    pointers: Vec<u32>,
+}
+
+impl Native {
+    /// Empty zones. Refused in the name of translation `name` is a layout too large to be counted.
+    pub(crate) fn new(name: &str, layout: Layout) -> Result<Native, String> {
+        let Layout { zone_blocks, buffer_blocks, zones } = layout;
+        let most = u64::from(u32::MAX) - 1;
+        if zones == 0 || zone_blocks == 0 || buffer_blocks == 0 {
+            return Err(format!("{name} needs a sequential zone and a block of buffer"));
+        }
+        if zone_blocks > most || buffer_blocks > most {
+            return Err(format!("{name} counts to {most} blocks: smaller zones or buffer, please"));
+        }
+        Ok(Native { zone_blocks, pointers: vec![0; zones as usize] })
+    }
+
+    /// Blocks of all zones.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.pointers.len() as u64 * self.zone_blocks
+    }
+
+    /// Blocks of a zone.
+    pub(crate) fn zone_blocks(&self) -> u64 {
+        self.zone_blocks
+    }
+
+    /// The zone of `block`.
+    #[inline]
+    pub(crate) fn zone(&self, block: Block) -> Zone {
+        Zone((block.0 / self.zone_blocks) as u32)
+    }
+
+    /// Where in its zone `block` is.
+    #[inline]
+    pub(crate) fn offset(&self, block: Block) -> u64 {
+        block.0 % self.zone_blocks
+    }
+
+    /// The first block of `zone`.
+    pub(crate) fn first(&self, zone: Zone) -> Block {
+        Block(u64::from(zone.0) * self.zone_blocks)
+    }
+
+    /// The write pointer of `zone`, in blocks from its start.
+    #[inline]
+    pub(crate) fn pointer(&self, zone: Zone) -> u64 {
+        u64::from(self.pointers[zone.index()])
+    }
+
+    /// Moves the write pointer of `zone`.
+    pub(crate) fn set_pointer(&mut self, zone: Zone, offset: u64) {
+        debug_assert!(offset <= self.zone_blocks, "a write pointer stays in its zone");
+        self.pointers[zone.index()] = offset as u32;
+    }
+
+    /// Where `block` lies if it is not in the buffer.
+    #[inline]
+    pub(crate) fn place(&self, block: Block) -> Place {
+        if self.offset(block) < self.pointer(self.zone(block)) {
+            Place::Native(block.0)
+        } else {
+            Place::Nowhere
+        }
+    }
+
+    /// Bytes of memory taken.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.pointers.capacity() as u64 * 4
+    }
+}
+
+/// Appends to `out` the places of `count` blocks from `block` on, neighbours joined.
+#[inline]
+pub(crate) fn pieces(
+    block: Block,
+    count: u64,
+    out: &mut Vec<Piece>,
+    mut place: impl FnMut(Block) -> Place,
+) {
+    let start = out.len();
+    for block in (block.0..block.0 + count).map(Block) {
+        let place = place(block);
+        match out[start..].last_mut() {
+            Some(last) if last.place.after(last.count) == place => last.count += 1,
+            _ => out.push(Piece { place, count: 1 }),
+        }
+    }
+}
