@@ -8,6 +8,7 @@
 
 #![allow(clippy::cast_possible_truncation)] // zones and chunks are u32 by construction
 
+mod buffered;
 mod native;
 pub mod registry;
 pub mod step;

@@ -32,11 +32,6 @@ impl Native {
         self.pointers.len() as u64 * self.zone_blocks
     }
 
-    /// Blocks of a zone.
-    pub(crate) fn zone_blocks(&self) -> u64 {
-        self.zone_blocks
-    }
-
     /// The zone of `block`.
     #[inline]
     pub(crate) fn zone(&self, block: Block) -> Zone {

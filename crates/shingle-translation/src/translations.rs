@@ -1,8 +1,6 @@
 //! The registry of translations: one line each.
 
 use crate::registry::Entry;
-#[allow(unused_imports)]
-use crate::translation::Make;
 
 /// Declares each translation's module and its entry: `file => type`, or `file => type | type` if a
 /// file has several.
@@ -14,4 +12,6 @@ macro_rules! translations {
     };
 }
 
-translations! {}
+translations! {
+    fluid => fluid::Fluid<false> | fluid::Fluid<true>,
+}
