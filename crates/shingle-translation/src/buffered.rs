@@ -121,6 +121,13 @@ impl Buffered {
         self.live -= 1;
     }
 
+    /// Makes holes of all live slots of `zone`.
+    pub(crate) fn empty_zone(&mut self, zone: Zone) {
+        while let Some(slot) = self.first_of(zone) {
+            self.empty(slot, zone);
+        }
+    }
+
     /// Makes holes of what is live of `count` blocks from `block` on. Each slot, and its zone, go to
     /// `emptied`.
     pub(crate) fn trim(
@@ -186,7 +193,7 @@ impl Buffered {
     #[inline]
     fn home(&self, block: Block) -> usize {
         let spread = block.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        (spread * self.heads.len() as u64 >> 32) as usize
+        ((spread * self.heads.len() as u64) >> 32) as usize
     }
 
     /// Bytes of memory taken.

@@ -14,4 +14,5 @@ macro_rules! translations {
 
 translations! {
     fluid => fluid::Fluid<false> | fluid::Fluid<true>,
+    skylight_sa => skylight_sa::SkylightSa,
 }

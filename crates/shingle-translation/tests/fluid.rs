@@ -1,35 +1,12 @@
 //! Fluid and Fluid_loop, worked out by hand from Amphisbaena §2.2 and §6.1.
 
-use shingle_core::params::Params;
-use shingle_core::units::{Block, Zone};
-use shingle_translation::registry::get;
-use shingle_translation::step::{Place, Step};
+mod common;
+
+use common::{append, bench, buffer, native, read, write};
+use shingle_core::units::Zone;
+use shingle_translation::step::Step;
 use shingle_translation::testing::Bench;
-use shingle_translation::translation::{Layout, NoQueue, Work};
-
-fn bench(name: &str, buffer_blocks: u64, settings: &[(&str, &str)]) -> Bench {
-    let entry = get(name).expect("it is registered");
-    let mut params = Params::new(entry.params);
-    settings.iter().for_each(|(name, value)| params.set(name, value).expect("valid"));
-    let layout = Layout { zone_blocks: 4, buffer_blocks, zones: 8 };
-    Bench::new(entry.make(&params, layout).expect("room"), layout, entry.survives_power_cuts)
-}
-
-fn write(bench: &mut Bench, block: u64, count: u64) -> Vec<Step> {
-    bench.run(Work::Write { block: Block(block), count }, &NoQueue)
-}
-
-fn buffer(block: u64, count: u64, at: u64) -> Step {
-    Step::Buffer { block: Block(block), count, at }
-}
-
-fn read(from: u64, block: u64, count: u64) -> Step {
-    Step::Read { from: Place::Buffer(from), block: Block(block), count }
-}
-
-fn append(zone: u32, block: u64, count: u64) -> Step {
-    Step::Append { zone: Zone(zone), block: Block(block), count }
-}
+use shingle_translation::translation::{NoQueue, Work};
 
 #[test]
 fn the_zone_of_the_oldest_block_is_written_back() {
@@ -52,9 +29,8 @@ fn the_zone_of_the_oldest_block_is_written_back() {
     let held = fluid.translation.held();
     assert_eq!((held.blocks, held.zones, held.used, held.free), (2, 1, 3, 3));
     // Zone 0 has two native blocks; now both are overwritten.
-    let native = Step::Read { from: Place::Native(0), block: Block(0), count: 2 };
     let rewritten = [
-        native,
+        native(0, 2),
         read(1, 0, 1),
         read(3, 1, 1),
         Step::Reset { zone: Zone(0) },
