@@ -82,7 +82,8 @@ pub struct Counters {
     pub victims: u64,
     /// Victims whose collection stopped early because a write for them waited.
     pub aborted: u64,
-    /// Blocks read from one place of the buffer and written to another.
+    /// Blocks read from one place of the buffer, or from a zone, and written to another place of the
+    /// buffer.
     pub moved_blocks: u64,
     /// Chunks that the buffer for hot blocks gained by reallocation.
     pub chunks_to_hot: u64,

@@ -15,4 +15,6 @@ macro_rules! translations {
 translations! {
     fluid => fluid::Fluid<false> | fluid::Fluid<true>,
     skylight_sa => skylight_sa::SkylightSa,
+    dm_zoned => dm_zoned::DmZoned<false>,
+    ucache => dm_zoned::DmZoned<true>,
 }

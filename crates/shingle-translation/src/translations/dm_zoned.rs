@@ -1,0 +1,271 @@
+//! dm-zoned, Linux's translation for host-managed disks (kernel, `drivers/md/dm-zoned-*.c`;
+//! Amphisbaena §2.2). What is said here of segments is for [`super::ucache`]; dm-zoned's are as large
+//! as a zone.
+//!
+//! The host's addresses are chunks of a zone's size. A chunk has a sequential zone, any one, or
+//! segments of the buffer, or both. What the host writes at the write pointer of the chunk's zone
+//! goes there; all else goes to the segment, in place, which the chunk is given if it has none. A bit
+//! for each block says who has the newest copy.
+//!
+//! The chunk with segments that was not used for longest is *reclaimed*:
+//! - It has no zone: it is copied to an empty one.
+//! - All it has in the buffer lies behind its write pointer: this is appended to its zone.
+//! - Otherwise what is newest in its zone is copied to the segment, and the zone is reset. The chunk is
+//!   then the last used one.
+//!
+//! The data are written, then the map, and only then the old copies are given up: nothing is lost in
+//! a power cut. Reclaim begins when at most `low` of the segments are free and ends at `high`; between,
+//! each new segment is preceded by one reclaim, and so is each when none is free. The kernel does this
+//! beside the host's I/O instead. In idle time it reclaims up to `high` too.
+//!
+//! Other departures: a chunk is read whole and written at once, where the kernel copies run by run; the
+//! buffer adds nothing to the capacity; the map on the disk costs no I/O.
+
+use crate::native::pieces;
+use crate::step::{Piece, Step};
+use crate::translation::{Counters, Held, Layout, Make, Queue, Translation, Work};
+use chunks::Chunks;
+use copy::{Copy, To};
+use shingle_core::params::{Kind, Param, Params};
+use shingle_core::units::{Block, Zone};
+
+mod chunks;
+mod copy;
+
+/// dm-zoned, or with `PROMOTE` µCache. See the module.
+#[derive(Clone, Debug)]
+pub struct DmZoned<const PROMOTE: bool> {
+    chunks: Chunks,
+    buffer_blocks: u64,
+    /// Free segments at which reclaim begins and ends.
+    low: u32,
+    high: u32,
+    /// Blocks of a chunk in the buffer from which on it is promoted.
+    promote: u64,
+    reclaiming: bool,
+    /// One chunk has been reclaimed for the segment, or the idle time, to come.
+    paid: bool,
+    work: Work,
+    copy: Copy,
+    counters: Counters,
+}
+
+impl<const PROMOTE: bool> DmZoned<PROMOTE> {
+    /// Writes as much of the host's next blocks as goes to one place.
+    fn write(&mut self, block: Block, count: u64) -> Option<Step> {
+        let (chunk, offset) = self.chunks.split(block);
+        let count = count.min(self.chunks.chunk_blocks() - offset);
+        let step = match self.chunks.zone(chunk) {
+            Some(zone) if self.chunks.pointer(zone) == offset => {
+                (offset..offset + count).for_each(|offset| self.chunks.leave(chunk, offset, true));
+                self.chunks.set_pointer(zone, offset + count);
+                Step::Append { zone, block, count }
+            }
+            _ => {
+                if self.chunks.slot(chunk, offset).is_none() {
+                    self.give(chunk, offset)?;
+                }
+                let (at, rest) = self.chunks.slot(chunk, offset).expect("it was given");
+                let count = count.min(rest);
+                for offset in offset..offset + count {
+                    self.counters.write_hits += u64::from(self.chunks.put(chunk, offset));
+                }
+                Step::Buffer { block, count, at }
+            }
+        };
+        let (Step::Append { count, .. } | Step::Buffer { count, .. }) = step else { return None };
+        self.counters.written_blocks += count;
+        self.chunks.touch(chunk);
+        if let Work::Write { block, count: left } = self.work {
+            self.work = Work::Write { block: block.after(count), count: left - count };
+        }
+        if PROMOTE {
+            self.promote(chunk);
+        }
+        Some(step)
+    }
+
+    /// Gives a chunk a segment; `None` if one is to be reclaimed first, and this has begun.
+    fn give(&mut self, chunk: u32, offset: u64) -> Option<()> {
+        let (_, free) = self.chunks.segments();
+        self.reclaiming = free <= self.low || self.reclaiming && free < self.high;
+        if free == 0 || self.reclaiming && !self.paid && self.chunks.coldest().is_some() {
+            self.reclaim();
+            return None;
+        }
+        self.paid = false;
+        self.chunks.give(chunk, offset);
+        Some(())
+    }
+
+    /// Begins to reclaim the coldest chunk.
+    fn reclaim(&mut self) {
+        self.paid = true;
+        let chunk = self.chunks.coldest().expect("some chunk has the segments");
+        let lowest = self.chunks.next_buffered(chunk, 0);
+        let to = match (lowest, self.chunks.zone(chunk)) {
+            (None, _) => To::Nowhere,
+            (Some(_), None) => To::Zone(self.chunks.take_zone()),
+            (Some((lowest, _)), Some(zone)) if lowest >= self.chunks.pointer(zone) => To::Own(zone),
+            _ if PROMOTE => To::Zone(self.chunks.take_zone()),
+            (_, Some(zone)) => To::Buffer(zone),
+        };
+        self.copy = Copy::new(chunk, to);
+    }
+
+    /// Begins to bring a chunk into the buffer whole, if it has enough there and there is room.
+    fn promote(&mut self, chunk: u32) {
+        if let Some(zone) = self.chunks.zone(chunk)
+            && u64::from(self.chunks.live(chunk)) >= self.promote
+            && self.chunks.lacks(chunk) <= self.chunks.segments().1
+        {
+            self.chunks.give_all(chunk);
+            self.copy = Copy::new(chunk, To::Buffer(zone));
+        }
+    }
+
+    /// Over an empty disk, with segments of `segment_blocks`.
+    pub(super) fn over(
+        name: &str,
+        params: &Params,
+        layout: Layout,
+        segment_blocks: u64,
+    ) -> Result<Self, String> {
+        let Layout { zone_blocks, buffer_blocks, zones } = layout;
+        if zone_blocks == 0 || zone_blocks > u64::from(u32::MAX) || zones < 2 {
+            return Err(format!("{name} needs 2 zones, of less than {} blocks", u32::MAX));
+        }
+        let segments = buffer_blocks / segment_blocks;
+        if segments < 2 {
+            return Err(format!(
+                "{name} buffers {segment_blocks} blocks at a time: it needs a buffer of at least {} \
+                 blocks, not {buffer_blocks}",
+                2 * segment_blocks
+            ));
+        }
+        let segments = u32::try_from(segments)
+            .map_err(|_| format!("{name} counts to {} segments: larger ones, please", u32::MAX))?;
+        let reserved = params.count("reserved").clamp(1, u64::from(zones / 8).max(1)) as u32;
+        Ok(DmZoned {
+            chunks: Chunks::new(layout, zones - reserved, segment_blocks),
+            buffer_blocks,
+            low: params.part_of("low", segments).min(u64::from(segments)) as u32,
+            high: params.part_of("high", segments).min(u64::from(segments)) as u32,
+            promote: u64::MAX,
+            reclaiming: false,
+            paid: false,
+            work: Work::Idle,
+            copy: Copy::NONE,
+            counters: Counters::default(),
+        })
+    }
+
+    /// A chunk of which `blocks` are in the buffer is promoted.
+    pub(super) fn promoting(self, blocks: u64) -> Self {
+        DmZoned { promote: blocks.max(1), ..self }
+    }
+}
+
+impl<const PROMOTE: bool> Translation for DmZoned<PROMOTE> {
+    fn blocks(&self) -> u64 {
+        self.chunks.blocks()
+    }
+
+    fn locate(&mut self, block: Block, count: u64, out: &mut Vec<Piece>) {
+        // As in the kernel, reading is using.
+        let mut used = None;
+        pieces(block, count, out, |block| {
+            let (chunk, offset) = self.chunks.split(block);
+            if used != Some(chunk) {
+                used = Some(chunk);
+                self.chunks.touch(chunk);
+            }
+            self.chunks.place(chunk, offset)
+        });
+    }
+
+    fn begin(&mut self, work: Work) {
+        (self.work, self.paid) = (work, false);
+        if let Work::Trim { block, count } = work {
+            self.chunks.trim(block, count);
+        }
+    }
+
+    fn next(&mut self, _: &dyn Queue) -> Option<Step> {
+        loop {
+            if let Some(step) = self.copy.next(&mut self.chunks, &mut self.counters) {
+                return Some(step);
+            }
+            match self.work {
+                Work::Write { count: 0, .. } => return None,
+                Work::Write { block, count } => {
+                    if let Some(step) = self.write(block, count) {
+                        return Some(step);
+                    }
+                }
+                Work::Idle if self.wants_idle() && !self.paid => self.reclaim(),
+                Work::Drain if self.chunks.coldest().is_some() => self.reclaim(),
+                Work::Idle | Work::Drain | Work::Trim { .. } => return None,
+            }
+        }
+    }
+
+    fn wants_idle(&self) -> bool {
+        self.chunks.segments().1 < self.high
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn held(&self) -> Held {
+        self.chunks.held(self.buffer_blocks)
+    }
+
+    fn write_pointer(&self, zone: Zone) -> u64 {
+        self.chunks.pointer(zone)
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        size_of::<Self>() as u64 + self.chunks.memory_bytes()
+    }
+
+    fn copy(&self) -> Box<dyn Translation> {
+        Box::new(self.clone())
+    }
+
+    fn check(&self) {
+        self.chunks.check();
+    }
+}
+
+pub(super) const LOW: Param = Param {
+    name: "low",
+    kind: Kind::Ratio,
+    default: "0.3",
+    about: "share of free segments at which reclaim begins (DMZ_RECLAIM_LOW_UNMAP_ZONES)",
+};
+pub(super) const HIGH: Param = Param {
+    name: "high",
+    kind: Kind::Ratio,
+    default: "0.5",
+    about: "share of free segments at which reclaim ends (DMZ_RECLAIM_HIGH_UNMAP_ZONES)",
+};
+pub(super) const RESERVED: Param = Param {
+    name: "reserved",
+    kind: Kind::Count,
+    default: "16",
+    about: "zones kept from the host (DMZ_NR_RESERVED_SEQ); an eighth of the zones at most",
+};
+
+impl Make for DmZoned<false> {
+    const NAME: &'static str = "dm-zoned";
+    const ABOUT: &'static str =
+        "Linux's: a buffer of whole zones, the least recently used one reclaimed";
+    const PARAMS: &'static [Param] = &[LOW, HIGH, RESERVED];
+    const SURVIVES_POWER_CUTS: bool = true;
+
+    fn new(params: &Params, layout: Layout) -> Result<Self, String> {
+        DmZoned::over(Self::NAME, params, layout, layout.zone_blocks.max(1))
+    }
+}

@@ -1,0 +1,145 @@
+//! Copying a chunk: from the buffer to a zone, or from its zone to the buffer.
+
+use super::chunks::Chunks;
+use crate::step::Step;
+use crate::translation::Counters;
+use shingle_core::units::Zone;
+
+/// Where a chunk goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum To {
+    /// All of it to an empty zone, and the zone it has is reset.
+    Zone(Zone),
+    /// What is in the buffer to the zone it has, at the write pointer.
+    Own(Zone),
+    /// What is in this zone, its own, to the buffer, and the zone is reset.
+    Buffer(Zone),
+    /// Nothing of it is in the buffer: it gives its segments up.
+    Nowhere,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    Read,
+    Write,
+    Commit,
+    Reset(Zone),
+    Done,
+}
+
+/// A chunk on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Copy {
+    chunk: u32,
+    to: To,
+    stage: Stage,
+    /// Blocks of the chunk before this one have been dealt with in this stage.
+    at: u64,
+    /// Behind the last block that is copied.
+    end: u64,
+}
+
+impl Copy {
+    /// No copy is under way.
+    pub(super) const NONE: Copy =
+        Copy { chunk: 0, to: To::Nowhere, stage: Stage::Done, at: 0, end: 0 };
+
+    pub(super) fn new(chunk: u32, to: To) -> Copy {
+        Copy { chunk, to, stage: Stage::Read, at: 0, end: 0 }
+    }
+
+    /// The next neighbours from `at` on that are to be copied: where the first is, and how many.
+    fn run(&self, chunks: &Chunks) -> Option<(u64, u64)> {
+        let native = || chunks.next_native(self.chunk, self.at);
+        let buffered = || chunks.next_buffered(self.chunk, self.at);
+        match self.to {
+            // Both never begin at once.
+            To::Zone(_) => [native(), buffered()].into_iter().flatten().min(),
+            To::Own(_) => buffered(),
+            To::Buffer(_) => native(),
+            To::Nowhere => None,
+        }
+    }
+
+    /// The next step. Moves write pointers with the steps that do, and what the map says before it is
+    /// committed.
+    pub(super) fn next(&mut self, chunks: &mut Chunks, counters: &mut Counters) -> Option<Step> {
+        let first = chunks.first(self.chunk);
+        loop {
+            match (self.stage, self.to) {
+                (Stage::Read, _) => {
+                    if let Some((offset, count)) = self.run(chunks) {
+                        let from = chunks.place(self.chunk, offset);
+                        self.at = offset + count;
+                        self.end = self.at;
+                        return Some(Step::Read { from, block: first.after(offset), count });
+                    }
+                    self.at = 0;
+                    self.stage = Stage::Write;
+                }
+                (Stage::Write, To::Zone(zone) | To::Own(zone)) => {
+                    self.stage = Stage::Commit;
+                    let from = chunks.pointer(zone);
+                    chunks.set_pointer(zone, self.end);
+                    let (block, count) = (first.after(from), self.end - from);
+                    return Some(Step::Append { zone, block, count });
+                }
+                (Stage::Write, To::Buffer(_)) => {
+                    if let Some((offset, count)) = self.run(chunks) {
+                        let (at, rest) = chunks.slot(self.chunk, offset).expect("it has them all");
+                        let count = count.min(rest);
+                        self.at = offset + count;
+                        return Some(Step::Buffer { block: first.after(offset), count, at });
+                    }
+                    self.stage = Stage::Commit;
+                }
+                (Stage::Write, To::Nowhere) => self.stage = Stage::Commit,
+                (Stage::Commit, _) => {
+                    self.arrive(chunks, counters);
+                    return Some(Step::Commit);
+                }
+                (Stage::Reset(zone), _) => {
+                    self.stage = Stage::Done;
+                    chunks.free_zone(zone);
+                    return Some(Step::Reset { zone });
+                }
+                (Stage::Done, _) => return None,
+            }
+        }
+    }
+
+    /// The map says where the chunk is now.
+    fn arrive(&mut self, chunks: &mut Chunks, counters: &mut Counters) {
+        let (chunk, old) = (self.chunk, chunks.zone(self.chunk));
+        self.stage = Stage::Done;
+        if let To::Buffer(zone) = self.to {
+            while let Some((first, count)) = chunks.next_native(chunk, 0) {
+                for offset in first..first + count {
+                    chunks.put(chunk, offset);
+                }
+                counters.moved_blocks += count;
+            }
+            chunks.merge(chunk);
+            chunks.touch(chunk);
+            self.stage = Stage::Reset(zone);
+            return;
+        }
+        counters.cleanings += 1;
+        if self.to != To::Nowhere {
+            let rmw = matches!(self.to, To::Zone(_)) && (old.is_some() || chunks.merged(chunk));
+            counters.victims += 1;
+            counters.rmw += u64::from(rmw);
+            counters.rmw_free += u64::from(!rmw);
+            counters.evicted_blocks += u64::from(chunks.live(chunk));
+        }
+        while let Some((first, count)) = chunks.next_buffered(chunk, 0) {
+            (first..first + count).for_each(|offset| chunks.leave(chunk, offset, true));
+        }
+        chunks.take_all(chunk);
+        if let To::Zone(zone) = self.to {
+            chunks.set_zone(chunk, zone);
+            self.stage = old.map_or(Stage::Done, Stage::Reset);
+        }
+    }
+}
