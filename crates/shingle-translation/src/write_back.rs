@@ -18,9 +18,10 @@ use shingle_core::units::{Block, Zone};
 /// Victims that one step reads.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    at: u64,
-    block: Block,
-    count: u64,
+    at: u32,
+    /// Where in the zone the first of them belongs.
+    offset: u32,
+    count: u32,
 }
 
 /// What comes next.
@@ -84,9 +85,10 @@ impl WriteBack {
     pub(crate) fn collect(&mut self, at: u64, block: Block, count: u64, native: &Native) {
         debug_assert!(!self.closed && native.zone(block) == self.zone, "a victim of the zone");
         self.victims += count;
-        self.end = self.end.max(native.offset(block) + count);
+        let (at, offset, count) = (at as u32, native.offset(block) as u32, count as u32);
+        self.end = self.end.max(u64::from(offset) + u64::from(count));
         if let Some(run) = self.runs[self.read..].last_mut()
-            && (run.at + run.count, run.block.after(run.count)) == (at, block)
+            && (run.at + run.count, run.offset + run.count) == (at, offset)
         {
             run.count += count;
             return;
@@ -95,7 +97,7 @@ impl WriteBack {
             self.runs.clear();
             self.read = 0;
         }
-        self.runs.push(Run { at, block, count });
+        self.runs.push(Run { at, offset, count });
     }
 
     /// All victims have been named.
@@ -122,8 +124,9 @@ impl WriteBack {
                 Stage::Collect => {
                     if let Some(run) = self.runs.get(self.read) {
                         self.read += 1;
-                        let &Run { at, block, count } = run;
-                        return Some(Step::Read { from: Place::Buffer(at), block, count });
+                        let from = Place::Buffer(u64::from(run.at));
+                        let block = first.after(u64::from(run.offset));
+                        return Some(Step::Read { from, block, count: u64::from(run.count) });
                     }
                     if !self.closed {
                         return None;
