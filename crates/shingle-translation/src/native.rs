@@ -13,18 +13,26 @@ pub(crate) struct Native {
     pointers: Vec<u32>,
 }
 
+/// Refuses, in the name of translation `name`, a layout with nothing in it and one too large to be
+/// counted in 32 bits: 16 TiB of buffer, or in a zone.
+pub(crate) fn countable(name: &str, layout: Layout) -> Result<(), String> {
+    let Layout { zone_blocks, buffer_blocks, zones } = layout;
+    let most = u64::from(u32::MAX) - 1;
+    if zones == 0 || zone_blocks == 0 || buffer_blocks == 0 {
+        return Err(format!("{name} needs a sequential zone and a block of buffer"));
+    }
+    if zone_blocks > most || buffer_blocks > most {
+        return Err(format!("{name} counts to {most} blocks: smaller zones or buffer, please"));
+    }
+    Ok(())
+}
+
 impl Native {
-    /// Empty zones. Refused in the name of translation `name` is a layout too large to be counted.
+    /// Empty zones, if the layout is [`countable`].
     pub(crate) fn new(name: &str, layout: Layout) -> Result<Native, String> {
-        let Layout { zone_blocks, buffer_blocks, zones } = layout;
-        let most = u64::from(u32::MAX) - 1;
-        if zones == 0 || zone_blocks == 0 || buffer_blocks == 0 {
-            return Err(format!("{name} needs a sequential zone and a block of buffer"));
-        }
-        if zone_blocks > most || buffer_blocks > most {
-            return Err(format!("{name} counts to {most} blocks: smaller zones or buffer, please"));
-        }
-        Ok(Native { zone_blocks, pointers: vec![0; zones as usize] })
+        countable(name, layout)?;
+        let pointers = vec![0; layout.zones as usize];
+        Ok(Native { zone_blocks: layout.zone_blocks, pointers })
     }
 
     /// Blocks of all zones.

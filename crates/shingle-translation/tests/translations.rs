@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use shingle_core::params::{Kind, Params};
 use shingle_core::units::Block;
-use shingle_translation::registry::Entry;
+use shingle_translation::registry::{Entry, get};
 use shingle_translation::testing::Bench;
 use shingle_translation::translation::{Layout, Queue, Work};
 use shingle_translation::translations::ALL;
@@ -134,6 +134,27 @@ fn a_read_returns_the_last_write_and_no_step_breaks_a_rule() {
             }
         }
     }
+}
+
+#[test]
+fn a_layout_that_leaves_no_room_is_refused_in_a_line() {
+    let layout = |zone_blocks, buffer_blocks, zones| Layout { zone_blocks, buffer_blocks, zones };
+    let refused = [
+        layout(0, 64, 8),
+        layout(8, 0, 8),
+        layout(8, 64, 0),
+        layout(8, 1 << 40, 8),
+        layout(1 << 40, 1 << 41, 8),
+    ];
+    for entry in ALL {
+        for layout in refused {
+            let error = entry.make(&Params::new(entry.params), layout).err();
+            let error = error.unwrap_or_else(|| panic!("{}: {layout:?} is taken", entry.name));
+            assert!(error.starts_with(entry.name) && !error.contains('\n'), "{error}");
+        }
+    }
+    let error = get("fluidloop").expect_err("there is none");
+    assert!(error.starts_with("there is no translation `fluidloop`; there are fluid-loop, "));
 }
 
 #[test]

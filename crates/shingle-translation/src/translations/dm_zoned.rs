@@ -18,10 +18,11 @@
 //! each new segment is preceded by one reclaim, and so is each when none is free. The kernel does this
 //! beside the host's I/O instead. In idle time it reclaims up to `high` too.
 //!
-//! Other departures: a chunk is read whole and written at once, where the kernel copies run by run; the
-//! buffer adds nothing to the capacity; the map on the disk costs no I/O.
+//! Other departures: a zone is read in one read, and a chunk written when all of it has been read, as
+//! by the other translations, where the kernel copies run of valid blocks by run; the buffer adds
+//! nothing to the capacity; the map on the disk costs no I/O.
 
-use crate::native::pieces;
+use crate::native::{countable, pieces};
 use crate::step::{Piece, Step};
 use crate::translation::{Counters, Held, Layout, Make, Queue, Translation, Work};
 use chunks::Chunks;
@@ -131,9 +132,10 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
         layout: Layout,
         segment_blocks: u64,
     ) -> Result<Self, String> {
-        let Layout { zone_blocks, buffer_blocks, zones } = layout;
-        if zone_blocks == 0 || zone_blocks > u64::from(u32::MAX) || zones < 2 {
-            return Err(format!("{name} needs 2 zones, of less than {} blocks", u32::MAX));
+        countable(name, layout)?;
+        let Layout { buffer_blocks, zones, .. } = layout;
+        if zones < 2 {
+            return Err(format!("{name} needs two sequential zones: one to copy another to"));
         }
         let segments = buffer_blocks / segment_blocks;
         if segments < 2 {
@@ -143,8 +145,7 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
                 2 * segment_blocks
             ));
         }
-        let segments = u32::try_from(segments)
-            .map_err(|_| format!("{name} counts to {} segments: larger ones, please", u32::MAX))?;
+        let segments = segments as u32;
         let reserved = params.count("reserved").clamp(1, u64::from(zones / 8).max(1)) as u32;
         Ok(DmZoned {
             chunks: Chunks::new(layout, zones - reserved, segment_blocks),

@@ -207,6 +207,14 @@ impl Chunks {
         run(&of.native, offset, self.zone_blocks)
     }
 
+    /// From the first to behind the last block of a chunk whose newest copy is in its zone.
+    pub(super) fn native_span(&self, chunk: u32) -> Option<core::ops::Range<u64>> {
+        let (first, _) = self.next_native(chunk, 0)?;
+        let words = &self.of(chunk)?.native;
+        let last = words.iter().rposition(|&word| word != 0)?;
+        Some(first..last as u64 * 64 + u64::from(64 - words[last].leading_zeros()))
+    }
+
     /// The next neighbours from `offset` on whose newest copies are neighbours in the buffer: where in
     /// the chunk the first is, and how many.
     pub(super) fn next_buffered(&self, chunk: u32, offset: u64) -> Option<(u64, u64)> {

@@ -1,4 +1,7 @@
 //! Copying a chunk: from the buffer to a zone, or from its zone to the buffer.
+//!
+//! What is newest in a zone is read in one read, with all that lies between; what is newer in the buffer
+//! is read after it, or not written.
 
 use super::chunks::Chunks;
 use crate::step::Step;
@@ -21,7 +24,8 @@ pub(super) enum To {
 /// What comes next.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    Read,
+    ReadNative,
+    ReadBuffer,
     Write,
     Commit,
     Reset(Zone),
@@ -34,7 +38,7 @@ pub(super) struct Copy {
     chunk: u32,
     to: To,
     stage: Stage,
-    /// Blocks of the chunk before this one have been dealt with in this stage.
+    /// Blocks of the chunk before this one have been copied from or to the buffer.
     at: u64,
     /// Behind the last block that is copied.
     end: u64,
@@ -46,20 +50,7 @@ impl Copy {
         Copy { chunk: 0, to: To::Nowhere, stage: Stage::Done, at: 0, end: 0 };
 
     pub(super) fn new(chunk: u32, to: To) -> Copy {
-        Copy { chunk, to, stage: Stage::Read, at: 0, end: 0 }
-    }
-
-    /// The next neighbours from `at` on that are to be copied: where the first is, and how many.
-    fn run(&self, chunks: &Chunks) -> Option<(u64, u64)> {
-        let native = || chunks.next_native(self.chunk, self.at);
-        let buffered = || chunks.next_buffered(self.chunk, self.at);
-        match self.to {
-            // Both never begin at once.
-            To::Zone(_) => [native(), buffered()].into_iter().flatten().min(),
-            To::Own(_) => buffered(),
-            To::Buffer(_) => native(),
-            To::Nowhere => None,
-        }
+        Copy { chunk, to, stage: Stage::ReadNative, at: 0, end: 0 }
     }
 
     /// The next step. Moves write pointers with the steps that do, and what the map says before it is
@@ -68,16 +59,26 @@ impl Copy {
         let first = chunks.first(self.chunk);
         loop {
             match (self.stage, self.to) {
-                (Stage::Read, _) => {
-                    if let Some((offset, count)) = self.run(chunks) {
-                        let from = chunks.place(self.chunk, offset);
+                (Stage::ReadNative, to) => {
+                    self.stage = Stage::ReadBuffer;
+                    let native = chunks.native_span(self.chunk);
+                    if let Some(span) = native.filter(|_| !matches!(to, To::Own(_) | To::Nowhere)) {
+                        self.end = span.end;
+                        let from = chunks.place(self.chunk, span.start);
+                        let (block, count) = (first.after(span.start), span.end - span.start);
+                        return Some(Step::Read { from, block, count });
+                    }
+                }
+                (Stage::ReadBuffer, To::Zone(_) | To::Own(_)) => {
+                    if let Some((offset, count)) = chunks.next_buffered(self.chunk, self.at) {
                         self.at = offset + count;
-                        self.end = self.at;
+                        self.end = self.end.max(self.at);
+                        let from = chunks.place(self.chunk, offset);
                         return Some(Step::Read { from, block: first.after(offset), count });
                     }
-                    self.at = 0;
                     self.stage = Stage::Write;
                 }
+                (Stage::ReadBuffer, To::Buffer(_) | To::Nowhere) => self.stage = Stage::Write,
                 (Stage::Write, To::Zone(zone) | To::Own(zone)) => {
                     self.stage = Stage::Commit;
                     let from = chunks.pointer(zone);
@@ -86,7 +87,7 @@ impl Copy {
                     return Some(Step::Append { zone, block, count });
                 }
                 (Stage::Write, To::Buffer(_)) => {
-                    if let Some((offset, count)) = self.run(chunks) {
+                    if let Some((offset, count)) = chunks.next_native(self.chunk, self.at) {
                         let (at, rest) = chunks.slot(self.chunk, offset).expect("it has them all");
                         let count = count.min(rest);
                         self.at = offset + count;
