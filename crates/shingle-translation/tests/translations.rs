@@ -19,6 +19,18 @@ const LAYOUTS: &[Layout] = &[
     Layout { zone_blocks: 16, buffer_blocks: 128, zones: 24 },
 ];
 
+/// Numbers worth a try beside the defaults.
+const SETTINGS: &[(&str, &[(&str, &str)])] = &[
+    ("fluid-loop", &[("batch", "1b"), ("sigma", "0"), ("requeued", "1")]),
+    ("fluid-loop", &[("requeued", "0")]),
+    ("skylight-sa", &[("buckets", "4")]),
+    ("skylight-sa", &[("buckets", "11")]),
+    ("dm-zoned", &[("low", "0"), ("high", "0"), ("reserved", "1")]),
+    ("dm-zoned", &[("low", "1"), ("high", "1")]),
+    ("ucache", &[("segment", "1b"), ("promote", "0")]),
+    ("ucache", &[("segment", "3b"), ("promote", "1"), ("low", "0.8"), ("high", "0.9")]),
+];
+
 #[derive(Clone, Debug)]
 enum Op {
     /// A work, and a write that waits meanwhile.
@@ -94,7 +106,7 @@ fn play(bench: &mut Bench, ops: &[Op]) {
     bench.run(Work::Drain, &Waits(None));
 }
 
-/// The defaults, and each other value of each choice and switch.
+/// The defaults, each other value of each choice and switch, and the [`SETTINGS`].
 fn variants(entry: &Entry) -> Vec<Params> {
     let mut variants = vec![Params::new(entry.params)];
     for param in entry.params {
@@ -109,6 +121,11 @@ fn variants(entry: &Entry) -> Vec<Params> {
             variants.push(params);
         }
     }
+    for (_, settings) in SETTINGS.iter().filter(|(name, _)| *name == entry.name) {
+        let mut params = Params::new(entry.params);
+        settings.iter().for_each(|(name, value)| params.set(name, value).expect("valid"));
+        variants.push(params);
+    }
     variants
 }
 
@@ -122,7 +139,7 @@ fn a_read_returns_the_last_write_and_no_step_breaks_a_rule() {
                     assert!(error.contains(entry.name) && !error.contains('\n'), "{error}");
                     continue;
                 }
-                let config = Config { cases: 32, failure_persistence: None, ..Config::default() };
+                let config = Config { cases: 20, failure_persistence: None, ..Config::default() };
                 let result = TestRunner::new(config).run(&ops(), |ops| {
                     let translation = entry.make(&params, layout).expect("it was made before");
                     let safe = entry.survives_power_cuts;

@@ -7,8 +7,9 @@
 //!   ┈┈┈┈┈┈█░█░░███░█████░██████████████┈┈┈┈┈┈     █ live   ░ hole
 //! ```
 //! A block that is in the log is updated in place; any other is appended at the head. When the log
-//! is full, the zone of the oldest block is written back, with all that the log has of it, which
-//! leaves holes; the tail passes over them.
+//! is full, the zone of the oldest block is written back, with all that the log has of it, read in the
+//! order of the log, which moves the arm least (§2.3 says only that they are scattered). That leaves
+//! holes; the tail passes over them.
 //!
 //! Fluid_loop does not write back what belongs to a hot zone: it reads the blocks at the tail and
 //! appends them at the head. The papers leave open what is hot and what ends it, so here: a zone is

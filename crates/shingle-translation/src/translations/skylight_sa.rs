@@ -3,7 +3,8 @@
 //!
 //! The buffer is cut into buckets, and the number of a zone, modulo their number, says which bucket
 //! takes its blocks. They are appended, newer copies too. When a bucket is full, each zone that has
-//! blocks in it is written back, in the order of their oldest blocks, and the bucket is empty again.
+//! blocks in it is written back, in the order of their oldest blocks, each read in the order of the
+//! bucket, and the bucket is empty again.
 //! A write of a block that has a copy in its bucket is a write hit, although it takes a slot.
 //!
 //! The paper has buckets of a zone; but its buffers, 1 % of what a trace touches, are mostly less
