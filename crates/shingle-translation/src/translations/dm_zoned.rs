@@ -30,6 +30,7 @@ use copy::{Copy, To};
 use shingle_core::params::{Kind, Param, Params};
 use shingle_core::units::{Block, Zone};
 
+mod bits;
 mod chunks;
 mod copy;
 
@@ -58,7 +59,7 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
         let count = count.min(self.chunks.chunk_blocks() - offset);
         let step = match self.chunks.zone(chunk) {
             Some(zone) if self.chunks.pointer(zone) == offset => {
-                (offset..offset + count).for_each(|offset| self.chunks.leave(chunk, offset, true));
+                self.chunks.leave(chunk, offset, count, true);
                 self.chunks.set_pointer(zone, offset + count);
                 Step::Append { zone, block, count }
             }
@@ -68,9 +69,7 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
                 }
                 let (at, rest) = self.chunks.slot(chunk, offset).expect("it was given");
                 let count = count.min(rest);
-                for offset in offset..offset + count {
-                    self.counters.write_hits += u64::from(self.chunks.put(chunk, offset));
-                }
+                self.counters.write_hits += self.chunks.put(chunk, offset, count);
                 Step::Buffer { block, count, at }
             }
         };

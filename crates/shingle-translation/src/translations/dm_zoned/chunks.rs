@@ -1,5 +1,6 @@
 //! Where the blocks of each chunk are: in its zone, in its segments of the buffer, or nowhere.
 
+use super::bits;
 use crate::step::Place;
 use crate::translation::{Held, Layout};
 use shingle_core::list::{Links, List};
@@ -188,12 +189,12 @@ impl Chunks {
     /// Where the newest copy of a block is.
     pub(super) fn place(&self, chunk: u32, offset: u64) -> Place {
         if let Some((slot, _)) = self.slot(chunk, offset)
-            && bit(&self.buffered, slot)
+            && bits::get(&self.buffered, slot)
         {
             return Place::Buffer(slot);
         }
         match self.of(chunk) {
-            Some(chunk) if chunk.zone != NONE && bit(&chunk.native, offset) => {
+            Some(chunk) if chunk.zone != NONE && bits::get(&chunk.native, offset) => {
                 Place::Native(u64::from(chunk.zone) * self.zone_blocks + offset)
             }
             _ => Place::Nowhere,
@@ -204,15 +205,13 @@ impl Chunks {
     /// first is, and how many.
     pub(super) fn next_native(&self, chunk: u32, offset: u64) -> Option<(u64, u64)> {
         let of = self.of(chunk).filter(|of| of.zone != NONE)?;
-        run(&of.native, offset, self.zone_blocks)
+        bits::run(&of.native, offset, self.zone_blocks)
     }
 
     /// From the first to behind the last block of a chunk whose newest copy is in its zone.
     pub(super) fn native_span(&self, chunk: u32) -> Option<core::ops::Range<u64>> {
         let (first, _) = self.next_native(chunk, 0)?;
-        let words = &self.of(chunk)?.native;
-        let last = words.iter().rposition(|&word| word != 0)?;
-        Some(first..last as u64 * 64 + u64::from(64 - words[last].leading_zeros()))
+        Some(first..bits::end(&self.of(chunk)?.native))
     }
 
     /// The next neighbours from `offset` on whose newest copies are neighbours in the buffer: where in
@@ -222,7 +221,7 @@ impl Chunks {
         // From here to the end of its segment.
         let in_segment = |offset: u64| {
             let (slot, rest) = self.slot(chunk, offset)?;
-            let (first, count) = run(&self.buffered, slot, slot + rest)?;
+            let (first, count) = bits::run(&self.buffered, slot, slot + rest)?;
             Some((offset + (first - slot), first, count))
         };
         let next = |offset: u64| (offset / self.segment_blocks + 1) * self.segment_blocks;
@@ -240,31 +239,36 @@ impl Chunks {
         Some((first, count))
     }
 
-    /// The newest copy of a block is in the buffer from now on. Whether it was before.
-    pub(super) fn put(&mut self, chunk: u32, offset: u64) -> bool {
-        let (slot, _) = self.slot(chunk, offset).expect("the part has a segment");
+    /// The newest copies of `count` blocks, which have one segment, are in the buffer from now on. How
+    /// many were before.
+    pub(super) fn put(&mut self, chunk: u32, offset: u64, count: u64) -> u64 {
+        let (slot, rest) = self.slot(chunk, offset).expect("the part has a segment");
+        debug_assert!(count <= rest, "in one segment");
         let of = self.chunks[chunk as usize].as_mut().expect("it has segments");
-        set(&mut of.native, offset, false);
-        let was = set(&mut self.buffered, slot, true);
-        if !was {
-            of.live += 1;
-            self.live += 1;
-            self.live_chunks += u64::from(of.live == 1);
-        }
-        was
+        bits::fill(&mut of.native, offset, count, false);
+        let were = bits::fill(&mut self.buffered, slot, count, true);
+        self.live_chunks += u64::from(of.live == 0 && count > 0);
+        of.live += (count - were) as u32;
+        self.live += count - were;
+        were
     }
 
-    /// The newest copy of a block is in the chunk's zone from now on, or nowhere.
-    pub(super) fn leave(&mut self, chunk: u32, offset: u64, native: bool) {
-        let slot = self.slot(chunk, offset);
-        let Some(of) = self.chunks[chunk as usize].as_mut() else { return };
-        set(&mut of.native, offset, native);
-        if let Some((slot, _)) = slot
-            && set(&mut self.buffered, slot, false)
-        {
-            of.live -= 1;
-            self.live -= 1;
-            self.live_chunks -= u64::from(of.live == 0);
+    /// The newest copies of `count` blocks are in the chunk's zone from now on, or nowhere.
+    pub(super) fn leave(&mut self, chunk: u32, offset: u64, count: u64, native: bool) {
+        let (mut at, end) = (offset, offset + count);
+        while at < end {
+            let part = (self.segment_blocks - at % self.segment_blocks).min(end - at);
+            if let Some((slot, _)) = self.slot(chunk, at) {
+                let were = bits::fill(&mut self.buffered, slot, part, false);
+                let of = self.chunks[chunk as usize].as_mut().expect("it has segments");
+                of.live -= were as u32;
+                self.live -= were;
+                self.live_chunks -= u64::from(of.live == 0 && were > 0);
+            }
+            at += part;
+        }
+        if let Some(of) = self.chunks[chunk as usize].as_mut() {
+            bits::fill(&mut of.native, offset, count, native);
         }
     }
 
@@ -276,7 +280,7 @@ impl Chunks {
             let (chunk, offset) = self.split(next);
             let count = (self.zone_blocks - offset).min(end.0 - next.0);
             if self.of(chunk).is_some() {
-                (offset..offset + count).for_each(|offset| self.leave(chunk, offset, false));
+                self.leave(chunk, offset, count, false);
             }
             next = next.after(count);
         }
@@ -354,32 +358,4 @@ impl Chunks {
         let recent = self.recent.from_tail(&self.links).map(|chunk| self.of(chunk));
         assert!(recent.flatten().all(|chunk| chunk.held > 0), "a chunk has no segment to lose");
     }
-}
-
-/// The first ones of `bits` between `from` and `to`: where they begin, and how many there are.
-fn run(bits: &[u64], from: u64, to: u64) -> Option<(u64, u64)> {
-    let find = |mut at: u64, flip: u64| {
-        while at < to {
-            let rest = (bits[(at / 64) as usize] ^ flip) >> (at % 64);
-            if rest != 0 {
-                return to.min(at + u64::from(rest.trailing_zeros()));
-            }
-            at = (at / 64 + 1) * 64;
-        }
-        to
-    };
-    let first = find(from, 0);
-    (first < to).then(|| (first, find(first, u64::MAX) - first))
-}
-
-fn bit(bits: &[u64], at: u64) -> bool {
-    bits[(at / 64) as usize] >> (at % 64) & 1 == 1
-}
-
-/// Sets a bit; what it was.
-fn set(bits: &mut [u64], at: u64, to: bool) -> bool {
-    let (word, mask) = (&mut bits[(at / 64) as usize], 1 << (at % 64));
-    let was = *word & mask != 0;
-    *word = if to { *word | mask } else { *word & !mask };
-    was
 }

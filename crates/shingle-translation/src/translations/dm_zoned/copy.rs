@@ -115,11 +115,13 @@ impl Copy {
         let (chunk, old) = (self.chunk, chunks.zone(self.chunk));
         self.stage = Stage::Done;
         if let To::Buffer(zone) = self.to {
-            while let Some((first, count)) = chunks.next_native(chunk, 0) {
-                for offset in first..first + count {
-                    chunks.put(chunk, offset);
-                }
+            let mut at = 0;
+            while let Some((offset, count)) = chunks.next_native(chunk, at) {
+                let (_, rest) = chunks.slot(chunk, offset).expect("it has them all");
+                let count = count.min(rest);
+                chunks.put(chunk, offset, count);
                 counters.moved_blocks += count;
+                at = offset + count;
             }
             chunks.merge(chunk);
             chunks.touch(chunk);
@@ -134,8 +136,10 @@ impl Copy {
             counters.rmw_free += u64::from(!rmw);
             counters.evicted_blocks += u64::from(chunks.live(chunk));
         }
-        while let Some((first, count)) = chunks.next_buffered(chunk, 0) {
-            (first..first + count).for_each(|offset| chunks.leave(chunk, offset, true));
+        let mut at = 0;
+        while let Some((offset, count)) = chunks.next_buffered(chunk, at) {
+            chunks.leave(chunk, offset, count, true);
+            at = offset + count;
         }
         chunks.take_all(chunk);
         if let To::Zone(zone) = self.to {
