@@ -13,6 +13,7 @@ macro_rules! translations {
 }
 
 translations! {
+    amphisbaena => amphisbaena::Amphisbaena,
     fluid => fluid::Fluid<false> | fluid::Fluid<true>,
     skylight_sa => skylight_sa::SkylightSa,
     dm_zoned => dm_zoned::DmZoned<false>,

@@ -1,0 +1,136 @@
+//! Writing a zone back (Amphisbaena §5.3, "The LFB cleanup", and figure 4): [`WriteBack`] does it; here
+//! the blocks of the LFB are named to it chunk by chunk, with a checkpoint after each.
+//!
+//! [`WriteBack`]: crate::write_back::WriteBack
+
+use super::victim::{level, weight};
+use super::zones::kept;
+use super::{Amphisbaena, Job};
+use crate::step::Step;
+use crate::translation::Queue;
+use shingle_core::units::Block;
+
+/// A collection under way. The chunks are in `collected_frames`, sorted by address.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Collection {
+    /// The zone, as [`super::zones::Zones`] numbers it.
+    number: u32,
+    /// The first block of the zone.
+    start: Block,
+    /// Chunks collected.
+    chunks: usize,
+    /// Whether all has been named that will be.
+    closed: bool,
+    /// Blocks collected, and those of them below the write pointer.
+    blocks: u32,
+    below: u32,
+}
+
+impl Amphisbaena {
+    /// Begins to collect the zone of the greatest weight.
+    pub(super) fn collect_best(&mut self) {
+        while let Some(number) = self.zones.take_changed() {
+            if !self.zones.get(number).tight {
+                self.cold.measure(number, &mut self.zones);
+            }
+            let zone = self.zones.get(number);
+            let weight = match zone.cold {
+                0 => 0,
+                _ => weight(zone.chunks.len(), level(zone), self.settings.reading),
+            };
+            self.weights.set(number, weight);
+        }
+        let best = self.weights.best().expect("an LFB without free chunks holds no block");
+        self.begin_collection(best, None);
+    }
+
+    /// Begins to collect a zone. `lowest_hot` is the first of the hot blocks that are to be written
+    /// back with it.
+    pub(super) fn begin_collection(&mut self, number: u32, lowest_hot: Option<Block>) {
+        self.steps.finish_run();
+        self.cold.frames_of(number, &self.zones, &mut self.collected_frames);
+        // The chunk of the lowest block is collected first: an abort does not make an RMW of what is
+        // none.
+        let first = self.collected_frames.first();
+        let lowest_cold = first.and_then(|&frame| self.cold.runs(frame).next()).map(|run| run.0);
+        let lowest = lowest_cold.into_iter().chain(lowest_hot).min();
+        let lowest = lowest.expect("a zone without blocks in the buffer is collected");
+        let zone = self.native.zone(lowest);
+        self.back.begin(zone, lowest, &self.native);
+        self.counters.cleanings += 1;
+        let start = self.native.first(zone);
+        self.collection =
+            Some(Collection { number, start, chunks: 0, closed: false, blocks: 0, below: 0 });
+    }
+
+    /// The next step of the collection; `None` if there is none under way.
+    pub(super) fn collect(&mut self, queue: &dyn Queue) -> Option<Step> {
+        loop {
+            let mut collection = self.collection?;
+            match self.back.next(&mut self.native, &mut self.counters) {
+                Some(Step::Commit) => {
+                    self.collection = None;
+                    self.finish_collection(collection);
+                    return Some(Step::Commit);
+                }
+                Some(step) => return Some(step),
+                None => {}
+            }
+            // A checkpoint: what was named is collected.
+            assert!(!collection.closed, "a write-back that ends without a commit");
+            let all = collection.chunks == self.collected_frames.len();
+            let aborts = !all && collection.chunks > 0 && self.aborts(&collection, queue);
+            if all || aborts {
+                self.counters.aborted += u64::from(aborts);
+                self.collect_hot(&mut collection);
+                self.back.close();
+                collection.closed = true;
+            } else {
+                for (block, count, at) in self.cold.runs(self.collected_frames[collection.chunks]) {
+                    self.back.collect(at, block, count, &self.native);
+                }
+                collection.chunks += 1;
+            }
+            self.collection = Some(collection);
+        }
+    }
+
+    /// Whether a write for the zone being collected waits, and this ends the collection.
+    fn aborts(&self, collection: &Collection, queue: &dyn Queue) -> bool {
+        self.settings.abort
+            && !matches!(self.job, Job::Drain(_))
+            && queue.writes(collection.start, self.layout.zone_blocks)
+    }
+
+    /// Names the hot blocks that a drain writes back with the zone. They are forgotten.
+    fn collect_hot(&mut self, collection: &mut Collection) {
+        let Job::Drain(draining) = &mut self.job else { return };
+        let pointer = self.zones.get(collection.number).write_pointer;
+        while let Some(block) = draining.next_hot(collection.start, self.layout.zone_blocks) {
+            let slot = self.roles.slot(block).expect("a hot block has left during a drain");
+            self.back.collect(self.hot.place(slot), block, 1, &self.native);
+            self.roles.vacate(slot);
+            self.zones.count_hot(collection.number, false);
+            collection.blocks += 1;
+            collection.below += u32::from(block.0 - collection.start.0 < u64::from(pointer));
+        }
+    }
+
+    /// The blocks collected are where they belong. Those that an abort left behind stay.
+    fn finish_collection(&mut self, collection: Collection) {
+        let Collection { number, start, chunks, mut blocks, mut below, .. } = collection;
+        let before = *self.zones.get(number);
+        for &frame in &self.collected_frames[..chunks] {
+            for (block, count, _) in self.cold.runs(frame) {
+                let (offset, count) = ((block.0 - start.0) as u32, count as u32);
+                blocks += count;
+                below += (offset + count).min(before.write_pointer).saturating_sub(offset);
+            }
+            self.cold.clear(frame, number, &mut self.zones);
+        }
+        let state = self.zones.get_mut(number);
+        state.native = kept(before.native, below, before.write_pointer) + blocks;
+        state.write_pointer = self.native.pointer(self.native.zone(start)) as u32;
+        self.cold.measure(number, &mut self.zones);
+    }
+}

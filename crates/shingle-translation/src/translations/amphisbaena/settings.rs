@@ -1,0 +1,176 @@
+//! The parameters, and what they come to over a given buffer.
+
+use super::chunks::Geometry;
+use super::index::IDS_MAX;
+use super::record::BLOCK_MAX;
+use super::resize::{HOT_MAX, HOT_MIN};
+use super::roles::Sizes;
+use super::victim::Reading;
+use crate::translation::Layout;
+use shingle_core::params::{Kind, Param, Params};
+
+pub(super) const PARAMS: &[Param] = &[
+    Param {
+        name: "lambda",
+        kind: Kind::Ratio,
+        default: "0.1",
+        about: "part of the HFB for LUP blocks, at least a block (paper §5.1.2, §6.4)",
+    },
+    Param {
+        name: "chunk",
+        kind: Kind::Blocks,
+        default: "64KiB",
+        about: "unit of the LFB and of reallocation (paper §6.2)",
+    },
+    Param {
+        name: "window",
+        kind: Kind::Count,
+        default: "1024",
+        about: "write requests over whose mean size hot is decided (paper §6.1)",
+    },
+    Param {
+        name: "period",
+        kind: Kind::Count,
+        default: "10000",
+        about: "write requests between reallocations, 0 for none (paper §6.1)",
+    },
+    Param {
+        name: "hot_share",
+        kind: Kind::Ratio,
+        default: "0.25",
+        about: "part of the buffer that is HFB at first, 0.25 to 0.75 (paper §6.3)",
+    },
+    Param {
+        name: "weight",
+        kind: Kind::Choice(&["times", "over"]),
+        default: "times",
+        about: "victims by chunks times or over fragmentation level (paper, equation 4, read twice)",
+    },
+    Param {
+        name: "sup_demote",
+        kind: Kind::Choice(&["lru", "mru"]),
+        default: "lru",
+        about: "end of the filter list for SUP blocks that become LUP (paper: lru; LIRS: mru)",
+    },
+    Param {
+        name: "shadow_needs_hot",
+        kind: Kind::Switch,
+        default: "off",
+        about: "ghosts and shadows return by requests labelled hot only (paper unclear)",
+    },
+    Param {
+        name: "history",
+        kind: Kind::Ratio,
+        default: "2",
+        about: "ghosts and shadows remembered, in sizes of the HFB at first; 0 is no limit (own)",
+    },
+    Param {
+        name: "idle",
+        kind: Kind::Switch,
+        default: "on",
+        about: "clean the LFB in idle time (paper §5.3)",
+    },
+    Param {
+        name: "idle_free",
+        kind: Kind::Ratio,
+        default: "0.1",
+        about: "part of the LFB that idle time frees (own)",
+    },
+    Param {
+        name: "abort",
+        kind: Kind::Switch,
+        default: "on",
+        about: "stop collecting when a write for the victim waits (paper §5.3)",
+    },
+];
+
+/// What holds as long as the translation lives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) geometry: Geometry,
+    /// Thousandths.
+    pub(super) lambda: u64,
+    pub(super) period: u64,
+    pub(super) reading: Reading,
+    pub(super) shadow_needs_hot: bool,
+    pub(super) idle: bool,
+    /// Thousandths.
+    pub(super) idle_free: u64,
+    pub(super) abort: bool,
+    /// Chunks of the buffer.
+    pub(super) frames: u32,
+    /// Chunks of the HFB at first, and when it is largest.
+    pub(super) hot_first: u32,
+    pub(super) hot_max: u32,
+    pub(super) roles: Sizes,
+}
+
+impl Settings {
+    pub(super) fn new(params: &Params, layout: Layout) -> Result<Settings, String> {
+        let chunk = params.blocks("chunk");
+        let share = params.thousandths("hot_share");
+        if !(HOT_MIN..=HOT_MAX).contains(&share) {
+            return Err("amphisbaena: give hot_share between 0.25 and 0.75".into());
+        }
+        if params.thousandths("lambda") > 1000 {
+            return Err("amphisbaena: give lambda between 0 and 1".into());
+        }
+        let frames = layout.buffer_blocks / chunk;
+        if frames < 2 || frames * chunk < 4 {
+            return Err(format!(
+                "amphisbaena needs a buffer of two chunks and four blocks, {} blocks here; it has {}",
+                (2 * chunk).max(4),
+                layout.buffer_blocks
+            ));
+        }
+        let hot_max = (frames * HOT_MAX / 1000).clamp(1, frames - 1);
+        // The HFB needs two blocks: one SUP, one LUP.
+        let hot_first = ((frames * share + 500) / 1000).max(2u64.div_ceil(chunk)).min(hot_max);
+        let hot_blocks = hot_first * chunk;
+        let history = match params.thousandths("history") {
+            0 => 2 * hot_blocks,
+            thousandths => (hot_blocks * thousandths).div_ceil(1000),
+        };
+        let too_large = frames * chunk > IDS_MAX / 2
+            || history + hot_max * chunk > IDS_MAX / 2
+            || u64::from(layout.zones) * layout.zone_blocks > BLOCK_MAX
+            || u64::from(layout.zones) * layout.zone_blocks.div_ceil(chunk) >= u64::from(u32::MAX)
+            || layout.zone_blocks.max(chunk) >= u64::from(u32::MAX);
+        if too_large {
+            return Err("amphisbaena can number 2^27 blocks of buffer and history, zones of 2^32 \
+                        blocks, 2^32 chunks and 64 TiB: this is more"
+                .into());
+        }
+        Ok(Settings {
+            geometry: Geometry {
+                zone_blocks: layout.zone_blocks as u32,
+                chunk_blocks: chunk as u32,
+            },
+            lambda: params.thousandths("lambda"),
+            period: params.count("period"),
+            reading: match params.choice("weight") {
+                "times" => Reading::Times,
+                _ => Reading::Over,
+            },
+            shadow_needs_hot: params.switch("shadow_needs_hot"),
+            idle: params.switch("idle"),
+            idle_free: params.thousandths("idle_free").min(1000),
+            abort: params.switch("abort"),
+            frames: frames as u32,
+            hot_first: hot_first as u32,
+            hot_max: hot_max as u32,
+            roles: Sizes {
+                slots: (hot_max * chunk) as u32,
+                history: history as u32,
+                grows: params.thousandths("history") == 0,
+                demote_to_mru: params.choice("sup_demote") == "mru",
+            },
+        })
+    }
+
+    /// How many of `hot_blocks` may be SUP: all but the filter list, which has a block at least.
+    pub(super) fn sup_max(&self, hot_blocks: u32) -> u32 {
+        let filter = u64::from(hot_blocks) * self.lambda / 1000;
+        hot_blocks - (filter as u32).clamp(1, hot_blocks - 1)
+    }
+}
