@@ -2,10 +2,10 @@
 //! heads. Blocks that are updated often lie in a high-frequency buffer of single blocks (HFB), the
 //! others in a low-frequency buffer of chunks (LFB), from which whole zones are written back.
 //!
-//! [`classify`] has the first phase of the classification, by the size of the request, [`roles`] the
-//! second, by what the block did before. [`hot`] and [`chunks`] are the two buffers, [`resize`] moves
-//! the border between them. [`victim`] says which zone is written back, [`collect`] does it, and
-//! [`evict`] moves blocks from the HFB into the LFB. Where the paper is unclear, `docs/translations.md`
+//! `classify` has the first phase of the classification, by the size of the request, `roles` the
+//! second, by what the block did before. `hot` and `chunks` are the two buffers, `resize` moves
+//! the border between them. `victim` says which zone is written back, `collect` does it, and
+//! `evict` moves blocks from the HFB into the LFB. Where the paper is unclear, `docs/translations.md`
 //! says what was decided.
 //!
 //! Left out: where metadata is kept, which the paper leaves open too (§5.4).

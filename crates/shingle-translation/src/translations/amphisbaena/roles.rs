@@ -393,7 +393,7 @@ impl Roles {
         (filter, resident.iter().map(|record| (record.block(), record.role())).collect())
     }
 
-    /// Lets the next update be the last before times are counted anew.
+    /// With the next update times are counted anew.
     #[cfg(test)]
     pub(super) fn run_out_of_time(&mut self) {
         self.clock = TIME_MAX;

@@ -236,7 +236,7 @@ fn what_cannot_work_is_refused_in_one_line() {
     let refused = |layout, name: &str, value: &str| {
         let mut params = Params::new(Amphisbaena::PARAMS);
         params.set(name, value).unwrap();
-        Amphisbaena::new(&params, layout).err().expect("refused")
+        Amphisbaena::new(&params, layout).expect_err("refused")
     };
     assert_eq!(
         refused(LAYOUT, "chunk", "17b"),
