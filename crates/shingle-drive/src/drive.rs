@@ -1,9 +1,10 @@
 //! The seam between a cache and what it writes to: I/O in, time out.
 
+pub use crate::translating::Translating;
 pub use crate::wear::{RegionWear, Wear};
 pub use crate::zoned::{Condition, Exposed, Refused, Rule, ZoneInfo, Zoned};
 pub use shingle_core::slots::Costs;
-use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 use shingle_core::zones::ZoneMap;
 
 /// Identifies one written version of a block. Checking runs hand a stamp a block to every write and
@@ -41,6 +42,21 @@ pub struct Served {
 }
 
 impl Served {
+    /// Adds what was served next, from where this ends. All of it counts as cleaning if `cleans`.
+    pub fn then(&mut self, next: &Served, cleans: bool) {
+        if cleans {
+            self.clean += next.done.since(self.done);
+        } else {
+            self.command += next.command;
+            self.seek += next.seek;
+            self.rotation += next.rotation;
+            self.transfer += next.transfer;
+            self.clean += next.clean;
+            self.wait += next.wait;
+        }
+        self.done = next.done;
+    }
+
     /// Adds a time without a head: all of it counts as transfer.
     pub(crate) fn spend(&mut self, time: Nanos) {
         self.transfer += time;
@@ -216,6 +232,14 @@ pub trait Drive: Send {
         now
     }
 
+    /// Requests to come, from an executor that knows them and passes them on as they are, so that
+    /// what cleans can tell what waits (Amphisbaena §5.3). Of those announced before, the first
+    /// `begun` have come to be served; `coming` follow behind the rest, in the order of their times.
+    /// I/O that belongs to no announced request may come in between.
+    fn announce(&mut self, begun: usize, coming: &[Request]) {
+        let _ = (begun, coming);
+    }
+
     /// The zones, of a drive that exposes them ([`Description::exposed`]).
     fn zoned(&mut self) -> Option<&mut dyn Zoned> {
         None
@@ -245,6 +269,11 @@ pub trait Drive: Send {
 
     /// How worn its flash is, if it models that.
     fn wear(&self) -> Option<Wear> {
+        None
+    }
+
+    /// What the translation has done, if it is one over a zoned drive.
+    fn translating(&self) -> Option<Translating> {
         None
     }
 
