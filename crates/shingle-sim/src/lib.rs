@@ -13,6 +13,7 @@ pub mod requests;
 pub mod result;
 pub mod run;
 pub mod system;
+pub mod translated;
 pub mod verdict;
 
 pub use check::Stale;

@@ -74,6 +74,8 @@ pub struct System {
     warm: Warm,
     wants_horizon: bool,
     wants_write_pointers: bool,
+    /// The disk gets the host's requests as they come, and is told of them ahead.
+    announces: bool,
     /// The next use of the block of each access, if the policy is told.
     future: Option<Arc<Vec<u64>>>,
     /// Closed loop on a uniform SSD: blocks read and written for the request under way, served
@@ -124,6 +126,8 @@ impl System {
             pooled: pools.then(Pooled::default),
             wants_horizon: cache.wants_horizon(),
             wants_write_pointers: cache.wants_write_pointers(),
+            // A cache changes what the disk is asked; in closed loop nothing ever waits.
+            announces: open && cache.slots().capacity() == 0,
             merged: Vec::new(),
             future: None,
             cache,
@@ -150,6 +154,9 @@ impl System {
             Pacing::Open => request.at,
         };
         (self.ready, self.done) = (start, start);
+        if self.announces {
+            self.disk.drive_mut().announce(1, &[]);
+        }
         if self.wants_write_pointers {
             self.disk.catch_up(start);
             self.tell_write_pointers();
@@ -192,6 +199,19 @@ impl System {
     /// These requests come next; see [`CacheCore::expect`].
     pub fn expect(&self, requests: &[Request]) {
         self.cache.expect(requests);
+    }
+
+    /// Whether [`System::announce`] is of use.
+    #[must_use]
+    pub fn announces(&self) -> bool {
+        self.announces
+    }
+
+    /// These requests come behind those announced before; see [`Drive::announce`].
+    pub fn announce(&mut self, requests: &[Request]) {
+        if self.announces {
+            self.disk.drive_mut().announce(0, requests);
+        }
     }
 
     fn full(&self) -> bool {
@@ -683,6 +703,7 @@ impl System {
             warm: self.warm,
             wants_horizon: self.wants_horizon,
             wants_write_pointers: self.wants_write_pointers,
+            announces: self.announces,
             merged: Vec::new(),
             future: self.future.clone(),
             pooled: self.pooled,

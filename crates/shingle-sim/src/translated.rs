@@ -1,0 +1,368 @@
+//! A translation over a drive that exposes zones: a drive that takes any write.
+//!
+//! Carries out the steps of the translation in virtual time, each when the one before is done. The
+//! buffer lies at the start of the conventional zones, which take reads and writes like any disk;
+//! zones are appended to and reset. Reading blocks from where they lie scattered costs what the
+//! drive says: that is what the policies of Amphisbaena's comparison (§6) are about. A commit takes
+//! no time: no paper says what saving the map costs.
+
+mod blocks;
+mod coming;
+mod joined;
+mod memory;
+mod steps;
+
+use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request, Zone};
+use shingle_core::zones::ZoneMap;
+use shingle_drive::drive::{
+    BufferState, Counters, Description, Drive, Io, Served, Stamp, Translating,
+};
+use shingle_drive::turnover::Turnover;
+use shingle_translation::step::{Piece, Place};
+use shingle_translation::translation::{Layout, Translation, Work};
+
+use coming::Coming;
+use joined::Joined;
+use memory::Memory;
+use steps::{Cause, Next, on_drive, zoned};
+
+/// See the module.
+pub struct Translated {
+    translation: Box<dyn Translation>,
+    drive: Box<dyn Drive>,
+    layout: Layout,
+    /// Zones of the drive before the first sequential one.
+    conventional: u32,
+    /// How long the drive is idle before the translation works; `None` if it never does.
+    idle_after: Option<Nanos>,
+    /// Work in idle time has begun and is not done.
+    idling: bool,
+    next: Next,
+    joined: Joined,
+    /// The zone that cleaning appends to, and how many blocks had left the buffer before.
+    cleaned: Option<(usize, u64)>,
+    turnover: Turnover,
+    coming: Coming,
+    memory: Memory,
+    pieces: Vec<Piece>,
+    was_full: bool,
+    description: Description,
+    counters: Counters,
+}
+
+/// Pieces of a read are remembered up to this many without taking memory.
+const PIECES: usize = 1 << 10;
+
+/// What a translation has to work with on a drive so described, with a buffer of `buffer_blocks`,
+/// or as large as the conventional zones.
+///
+/// # Errors
+/// If the drive has no zones that a translation could work with, in a line.
+pub fn layout(description: &Description, buffer_blocks: Option<u64>) -> Result<Layout, String> {
+    let (Some(exposed), Some(zones)) = (description.exposed, &description.bands) else {
+        return Err("exposes no zones, so there is nothing to translate to".into());
+    };
+    let (conventional, zone_blocks) = (exposed.conventional_zones, zones.blocks(Zone(0)));
+    let sequential = (zones.count() as u32).saturating_sub(conventional);
+    if conventional == 0 || sequential == 0 {
+        return Err("has no conventional zones for a buffer, or none but these".into());
+    }
+    let most = u64::from(conventional) * zone_blocks;
+    let buffer_blocks = buffer_blocks.unwrap_or(most);
+    if !(1..=most).contains(&buffer_blocks) {
+        return Err(format!(
+            "has {most} blocks in conventional zones, which a buffer of {buffer_blocks} does not fit"
+        ));
+    }
+    Ok(Layout { zone_blocks, buffer_blocks, zones: sequential })
+}
+
+impl Translated {
+    /// `translation`, made for `layout`, over `drive`, both empty. `layout` is one of [`layout`].
+    /// After `idle_after` without I/O the translation may work in idle time; never, if `None`.
+    ///
+    /// # Panics
+    /// If the drive exposes no zones.
+    #[must_use]
+    pub fn new(
+        translation: Box<dyn Translation>,
+        drive: Box<dyn Drive>,
+        layout: Layout,
+        idle_after: Option<Nanos>,
+    ) -> Translated {
+        let beneath = drive.description();
+        let zones = beneath.exposed.expect("a drive that exposes zones");
+        let description = Translated::describe(beneath, &layout, translation.blocks());
+        let mut made = Translated {
+            conventional: zones.conventional_zones,
+            idle_after,
+            idling: false,
+            next: Next::End,
+            joined: Joined::new(),
+            cleaned: None,
+            turnover: Turnover::new(layout.zones as usize, layout.buffer_blocks),
+            coming: Coming::default(),
+            memory: Memory::default(),
+            pieces: Vec::with_capacity(PIECES),
+            was_full: false,
+            description,
+            counters: Counters::default(),
+            translation,
+            drive,
+            layout,
+        };
+        made.count();
+        made
+    }
+
+    /// What a host may know of a translation with so many blocks over a drive so described.
+    #[must_use]
+    pub fn describe(beneath: &Description, layout: &Layout, disk_blocks: u64) -> Description {
+        Description {
+            disk_blocks,
+            bands: Some(ZoneMap::fixed(layout.zone_blocks, disk_blocks)),
+            buffer_blocks: layout.buffer_blocks,
+            exposed: None,
+            costs: beneath.costs,
+            uniform: false,
+            channels: 1,
+        }
+    }
+
+    fn begin(&mut self, work: Work, data: &[Stamp]) {
+        let host = match work {
+            Work::Write { block, count } => block.0..block.0 + count,
+            _ => 0..0,
+        };
+        self.memory.begin(host, data);
+        self.translation.begin(work);
+        self.next = Next::Unknown;
+    }
+
+    /// Does a work of the translation, all of it.
+    fn work(&mut self, served: &mut Served, work: Work, data: &[Stamp]) {
+        self.begin(work, data);
+        self.finish(served, None);
+    }
+
+    /// Carries out the steps that are left of the work under way; `held_up` waits for their end.
+    fn finish(&mut self, served: &mut Served, held_up: Option<&Io>) {
+        while let Some((cause, part)) = self.advance(served.done, held_up) {
+            let took = part.done.since(served.done);
+            match cause {
+                Cause::Log => self.counters.log_time += took,
+                Cause::Write => self.counters.write_time += took,
+                Cause::Clean => self.counters.clean_time += took,
+            }
+            served.then(&part, cause == Cause::Clean);
+        }
+        self.settle();
+        self.count();
+    }
+
+    /// I/O ends what is done in idle time: its last steps come first.
+    fn end_idle_work(&mut self, served: &mut Served, io: Option<&Io>) {
+        if std::mem::take(&mut self.idling) {
+            self.finish(served, io);
+        }
+    }
+
+    /// The zone that was being written back is.
+    fn settle(&mut self) {
+        if let Some((zone, before)) = self.cleaned.take() {
+            let after = self.translation.counters().evicted_blocks;
+            let soon = self.turnover.cleaned(zone, before, after);
+            self.counters.truncated += u64::from(soon);
+            self.counters.buffer_evicted_blocks = after;
+        }
+    }
+
+    /// Takes over what the translation and the drive count.
+    fn count(&mut self) {
+        let (did, counters) = (self.translation.counters(), &mut self.counters);
+        counters.written_blocks = did.written_blocks;
+        counters.buffer_write_hits = did.write_hits;
+        counters.buffer_evicted_blocks = did.evicted_blocks;
+        counters.buffer_moved_blocks = did.moved_blocks;
+        counters.rmw = did.rmw;
+        counters.rmw_free = did.rmw_free;
+        counters.zone_closes = self.drive.counters().zone_closes;
+        counters.synthesized_blocks = self.memory.padded().0;
+        let gone = did.write_hits + did.evicted_blocks + self.translation.held().blocks;
+        counters.buffer_released_blocks = counters.buffer_written_blocks.saturating_sub(gone);
+    }
+
+    /// Reads the newest copies, one I/O for those that lie together.
+    fn read(&mut self, served: &mut Served, io: &Io, data: &mut [Stamp]) {
+        let begun = served.done;
+        let mut pieces = std::mem::take(&mut self.pieces);
+        pieces.clear();
+        self.translation.locate(io.block, io.count, &mut pieces);
+        let mut rest = data;
+        for piece in &pieces {
+            let (room, after) = rest.split_at_mut(rest.len().min(piece.count as usize));
+            let counted = match piece.place {
+                Place::Buffer(_) => &mut self.counters.buffer_read_blocks,
+                Place::Native(_) => &mut self.counters.native_read_blocks,
+                Place::Nowhere => &mut self.counters.beyond_pointer_blocks,
+            };
+            *counted += piece.count;
+            match on_drive(piece.place, self.conventional, &self.layout) {
+                Some(block) => {
+                    let io = Io { op: Op::Read, block, count: piece.count };
+                    served.then(&self.drive.serve(served.done, &io, room), false);
+                }
+                None => room.fill(0),
+            }
+            rest = after;
+        }
+        self.pieces = pieces;
+        self.counters.read_blocks += io.count;
+        self.counters.read_time += served.done.since(begun);
+    }
+}
+
+impl Drive for Translated {
+    fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
+        self.memory.see(data);
+        let mut served = Served { done: now, ..Served::default() };
+        self.end_idle_work(&mut served, Some(io));
+        let (block, count) = (io.block, io.count);
+        match io.op {
+            Op::Read => self.read(&mut served, io, data),
+            Op::Write => {
+                let cleanings = self.translation.counters().cleanings;
+                self.work(&mut served, Work::Write { block, count }, data);
+                self.was_full |= self.translation.counters().cleanings > cleanings
+                    || self.translation.held().free == 0;
+            }
+            Op::Trim => self.work(&mut served, Work::Trim { block, count }, data),
+            Op::Flush => {
+                let flushed = self.drive.serve(served.done, io, data);
+                self.counters.write_time += flushed.done.since(served.done);
+                served.then(&flushed, false);
+            }
+        }
+        served
+    }
+
+    /// One I/O of the translation's work in idle time. A commit is none.
+    fn background(&mut self, now: Nanos, idle_since: Nanos, _: &[Io]) -> Option<Nanos> {
+        if self.background_from(idle_since)? > now {
+            return None;
+        }
+        // A work that ends may leave another to be begun: once.
+        for begins in [!self.idling, true] {
+            if begins {
+                if !self.translation.wants_idle() {
+                    return None;
+                }
+                self.begin(Work::Idle, &[]);
+                self.idling = true;
+            }
+            while let Some((_, part)) = self.advance(now, None) {
+                self.count();
+                if part.done > now {
+                    self.counters.idle_clean_time += part.done.since(now);
+                    return Some(part.done);
+                }
+            }
+            self.idling = false;
+            self.settle();
+            self.count();
+        }
+        None
+    }
+
+    fn background_from(&self, idle_since: Nanos) -> Option<Nanos> {
+        let works = self.idling || self.translation.wants_idle();
+        self.idle_after.filter(|_| works).map(|after| idle_since + after)
+    }
+
+    fn drain(&mut self, now: Nanos) -> Nanos {
+        let mut served = Served { done: now, ..Served::default() };
+        self.end_idle_work(&mut served, None);
+        self.work(&mut served, Work::Drain, &[]);
+        served.done
+    }
+
+    fn announce(&mut self, begun: usize, coming: &[Request]) {
+        self.coming.announce(begun, coming);
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn buffer(&self) -> BufferState {
+        let held = self.translation.held();
+        BufferState {
+            blocks: held.blocks,
+            bands: held.zones,
+            extents: held.blocks,
+            log_bytes: held.used * BLOCK_BYTES,
+            was_full: self.was_full,
+        }
+    }
+
+    fn translating(&self) -> Option<Translating> {
+        let did = self.translation.counters();
+        let (padded_first_blocks, padded_blocks) = self.memory.padded();
+        Some(Translating {
+            written_blocks: did.written_blocks,
+            write_hits: did.write_hits,
+            hot_hits: did.hot_hits,
+            cleanings: did.cleanings,
+            victims: did.victims,
+            aborted: did.aborted,
+            evicted_blocks: did.evicted_blocks,
+            moved_blocks: did.moved_blocks,
+            chunks_to_hot: did.chunks_to_hot,
+            chunks_to_cold: did.chunks_to_cold,
+            padded_first_blocks,
+            padded_blocks,
+            memory_bytes: self.translation.memory_bytes(),
+        })
+    }
+
+    fn description(&self) -> &Description {
+        &self.description
+    }
+
+    fn copy(&self) -> Box<dyn Drive> {
+        Box::new(Translated {
+            translation: self.translation.copy(),
+            drive: self.drive.copy(),
+            layout: self.layout,
+            conventional: self.conventional,
+            idle_after: self.idle_after,
+            idling: self.idling,
+            next: self.next,
+            joined: Joined::new(),
+            cleaned: self.cleaned,
+            turnover: self.turnover.clone(),
+            coming: self.coming.clone(),
+            memory: self.memory.clone(),
+            pieces: Vec::with_capacity(PIECES),
+            was_full: self.was_full,
+            description: self.description.clone(),
+            counters: self.counters,
+        })
+    }
+
+    fn check(&self) {
+        self.drive.check();
+        let held = self.translation.held();
+        assert_eq!(held.used + held.free, self.layout.buffer_blocks, "the buffer adds up");
+        if self.idling {
+            return; // in the middle of a work
+        }
+        self.translation.check();
+        let mut drive = self.drive.copy();
+        for zone in 0..self.layout.zones {
+            let pointer = zoned(drive.as_mut()).zone(Zone(self.conventional + zone)).write_pointer;
+            let believed = self.translation.write_pointer(Zone(zone));
+            assert_eq!(pointer, believed, "write pointer of sequential zone {zone}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The host's queue, as far as it is announced: what a translation that cleans may ask after.
+
+use std::collections::VecDeque;
+
+use shingle_core::units::{Block, Nanos, Op, Request};
+use shingle_drive::drive::Io;
+use shingle_translation::translation::Queue;
+
+/// Requests that will come, in the order of their times.
+#[derive(Clone, Default)]
+pub(super) struct Coming {
+    requests: VecDeque<Request>,
+}
+
+impl Coming {
+    /// The first `begun` have come to be served; `coming` follow behind the rest.
+    pub(super) fn announce(&mut self, begun: usize, coming: &[Request]) {
+        self.requests.drain(..begun.min(self.requests.len()));
+        self.requests.extend(coming);
+    }
+
+    /// What has arrived by `now`, and `held_up`, which has to wait for the end of the work.
+    pub(super) fn by<'a>(&'a self, now: Nanos, held_up: Option<&'a Io>) -> Arrived<'a> {
+        Arrived { coming: self, now, held_up }
+    }
+}
+
+/// The queue at one moment.
+pub(super) struct Arrived<'a> {
+    coming: &'a Coming,
+    now: Nanos,
+    held_up: Option<&'a Io>,
+}
+
+fn overlap(block: Block, count: u64, other: Block, other_count: u64) -> bool {
+    block < other.after(other_count) && other < block.after(count)
+}
+
+impl Queue for Arrived<'_> {
+    fn writes(&self, block: Block, count: u64) -> bool {
+        let held_up = self.held_up.filter(|io| io.op == Op::Write);
+        let arrived = self.coming.requests.iter().take_while(|request| request.at <= self.now);
+        held_up.is_some_and(|io| overlap(block, count, io.block, io.count))
+            || arrived
+                .filter(|request| request.op == Op::Write)
+                .any(|request| overlap(block, count, request.first(), request.blocks()))
+    }
+
+    fn waits(&self) -> bool {
+        let first = self.coming.requests.front();
+        self.held_up.is_some() || first.is_some_and(|request| request.at <= self.now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(at: u64, op: Op, block: u64, count: u64) -> Request {
+        Request { at: Nanos(at), offset: block * 4096, bytes: count * 4096, op }
+    }
+
+    #[test]
+    fn what_has_arrived_and_is_not_served_waits() {
+        let mut coming = Coming::default();
+        assert!(!coming.by(Nanos(9), None).waits());
+        coming.announce(0, &[request(1, Op::Write, 4, 2), request(2, Op::Read, 8, 1)]);
+        coming.announce(0, &[request(3, Op::Write, 9, 1)]);
+        assert!(!coming.by(Nanos(0), None).waits());
+        assert!(coming.by(Nanos(1), None).writes(Block(5), 1));
+        assert!(!coming.by(Nanos(1), None).writes(Block(6), 9), "9 arrives later");
+        assert!(!coming.by(Nanos(2), None).writes(Block(8), 1), "a read");
+        coming.announce(1, &[]);
+        assert!(coming.by(Nanos(2), None).waits());
+        assert!(!coming.by(Nanos(3), None).writes(Block(4), 2), "being served");
+        assert!(coming.by(Nanos(3), None).writes(Block(0), 10));
+        let io = Io { op: Op::Write, block: Block(4), count: 1 };
+        assert!(coming.by(Nanos(3), Some(&io)).writes(Block(4), 1), "it is held up");
+        coming.announce(9, &[]);
+        assert!(!coming.by(Nanos(9), None).waits());
+    }
+}
