@@ -1,5 +1,7 @@
 //! From names and settings to runs: what `compare` and `run` do behind their options.
 
+mod translations;
+
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
@@ -17,6 +19,8 @@ use crate::requests::Requests;
 use crate::result::RunResult;
 use crate::run::{Course, Labels, RunError, run};
 use crate::system::{Pacing, Rules, System};
+pub use translations::PARAMS as TRANSLATION_PARAMS;
+use translations::Translator;
 
 /// A decoded trace.
 #[derive(Clone, Debug)]
@@ -40,6 +44,8 @@ pub struct Options {
     pub baseline: Option<String>,
     /// Drives.
     pub drives: Vec<String>,
+    /// Translations, each over each drive; `none` for the drive by itself.
+    pub translations: Vec<String>,
     /// Cache sizes: `5%`, `2%written`, `1%footprint`, or a size.
     pub caches: Vec<String>,
     /// SSD the cache is on.
@@ -74,6 +80,7 @@ impl Default for Options {
             policies: Vec::new(),
             baseline: None,
             drives: vec!["st8000as0002".into()],
+            translations: vec!["none".into()],
             caches: vec!["5%".into()],
             ssd: "pcie-ssd".into(),
             sets: Vec::new(),
@@ -125,13 +132,25 @@ pub struct Job {
     pub baseline: bool,
 }
 
-/// A drive, as it is to be made.
+/// A drive, as it is to be made, with the translation over it.
 #[derive(Clone)]
 struct DriveChoice {
     name: String,
     settings: Settings,
+    /// Of the drive with its translation.
     description: Description,
     shown: BTreeMap<String, String>,
+    translator: Option<Translator>,
+}
+
+impl DriveChoice {
+    /// Its name, and that of the translation.
+    fn title(&self) -> String {
+        match &self.translator {
+            None => self.name.clone(),
+            Some(translator) => format!("{} over {}", translator.name(), self.name),
+        }
+    }
 }
 
 /// What the user should know before the runs begin: sentences.
@@ -156,9 +175,11 @@ pub fn plan(
     let cache_params = cache_params(options)?;
     let ssd = ssd_choice(options)?;
     check_owners(options, &policies, registry)?;
-    let mut jobs = Vec::new();
-    for name in &options.drives {
-        let drive = drive_choice(name, options, trace, &mut notes)?;
+    let mut jobs: Vec<Job> = Vec::new();
+    let translations = translations::chosen(options)?;
+    let pairs = options.drives.iter().flat_map(|name| translations.iter().map(move |t| (name, *t)));
+    for (name, translation) in pairs {
+        let drive = drive_choice(name, translation, options, trace, &mut notes)?;
         check_capacity(&drive, trace)?;
         notes.extend(unused_zones(&drive, &policies, options)?);
         for cache in &options.caches {
@@ -168,7 +189,7 @@ pub fn plan(
                 let slots = if entry.name == "none" { 0 } else { cache_blocks };
                 let same = |job: &Job| {
                     job.entry.name == entry.name
-                        && job.drive.name == drive.name
+                        && job.drive.title() == drive.title()
                         && job.cache_blocks == slots
                 };
                 if jobs.iter().any(same) {
@@ -260,12 +281,24 @@ impl Job {
     /// Fails now, not after the other runs, if the policy does not go with the drive.
     fn check_makes(&self) -> Result<(), ExperimentError> {
         let setup = Setup { cache_blocks: self.cache_blocks.min(1), ..self.setup() };
-        self.entry.make(&self.params, &setup).map(|_| ()).map_err(usage)
+        let cache = self.entry.make(&self.params, &setup).map_err(usage)?;
+        if cache.wants_horizon() && self.drive.translator.is_some() {
+            return Err(usage(format!(
+                "{} asks the drive how old its buffer is, which no translation tells: drop \
+                 {0}.rule4=exact",
+                self.entry.name
+            )));
+        }
+        Ok(())
     }
 }
 
 fn make_drive(choice: &DriveChoice) -> Result<Box<dyn Drive>, ExperimentError> {
-    drives::make(&choice.name, &choice.settings).map_err(usage)
+    let drive = drives::make(&choice.name, &choice.settings).map_err(usage)?;
+    match &choice.translator {
+        None => Ok(drive),
+        Some(translator) => translator.over(drive).map_err(usage),
+    }
 }
 
 // ── Policies ─────────────────────────────────────────────────────────────────────────────────
@@ -332,11 +365,13 @@ fn check_owners(
         let Some((owner, name)) = key.split_once('.') else {
             return Err(usage(format!(
                 "--set {key}={value}: whose parameter is that? write OWNER.{key}, where OWNER is \
-                 policy, cache, drive, ssd or the name of a policy"
+                 policy, translation, cache, drive, ssd or the name of a policy or translation"
             )));
         };
         match owner {
             "cache" | "drive" | "ssd" => {}
+            "translation" => translations::check_parameter(name, options)?,
+            owner if translations::is_one(owner) => translations::check_value(owner, name, value)?,
             "policy" => {
                 let has = |entry: &Entry| entry.params.iter().any(|param| param.name == name);
                 if !policies.iter().any(|(entry, _)| has(entry)) {
@@ -351,8 +386,9 @@ fn check_owners(
             }
             policy => {
                 let Ok(entry) = registry.get(policy) else {
-                    let owners = ["policy", "cache", "drive", "ssd"].into_iter();
+                    let owners = ["policy", "translation", "cache", "drive", "ssd"].into_iter();
                     let known = registry.entries().iter().map(|entry| entry.name);
+                    let known = known.chain(translations::names());
                     return Err(usage(format!(
                         "--set {key}: there is no owner `{owner}`; there are {}",
                         nearest(owner, owners.chain(known)).join(", ")
@@ -376,6 +412,7 @@ const IDLE_CLEANING: &str = "idle_cleaning";
 
 fn drive_choice(
     name: &str,
+    translation: translations::Named,
     options: &Options,
     trace: &Trace,
     notes: &mut Notes,
@@ -415,14 +452,20 @@ fn drive_choice(
     if let Some(timing) = options.timing {
         shown.insert("timing".into(), timing_name(timing).into());
     }
-    let real = drives::make(name, &settings).map_err(usage)?.description().clone();
-    if real.buffer_blocks > 0 {
-        settings.buffer = buffer(name, options, trace, &real, &mut shown, notes)?;
+    let mut description = drives::make(name, &settings).map_err(usage)?.description().clone();
+    let mut translator = None;
+    if let Some(entry) = translation {
+        let made = Translator::new(entry, name, &description, options, trace, notes)?;
+        shown.insert("pb".into(), made.buffer());
+        description = made.description(&description)?;
+        translator = Some(made);
+    } else if description.buffer_blocks > 0 {
+        settings.buffer = buffer(name, options, trace, &description, &mut shown, notes)?;
+        description = drives::make(name, &settings).map_err(usage)?.description().clone();
     } else if last(options, "pb").is_some() && options.drives.len() == 1 {
-        return Err(usage(format!("{name} has no buffer: drop drive.pb")));
+        return Err(usage(format!("{name} has no buffer of its own: drop drive.pb")));
     }
-    let description = drives::make(name, &settings).map_err(usage)?.description().clone();
-    Ok(DriveChoice { name: name.into(), settings, description, shown })
+    Ok(DriveChoice { name: name.into(), settings, description, shown, translator })
 }
 
 /// Name of a timing on the command line.
@@ -463,15 +506,7 @@ fn buffer(
         },
     };
     let log_bytes = match last(options, "pb") {
-        Some("real") => None,
-        Some(text) => match text.strip_suffix('%') {
-            Some(percent) => Some(percent_of(percent, touched).ok_or_else(|| {
-                usage(format!("drive.pb={text}: give a share such as 0.4%, a size, or real"))
-            })?),
-            None => Some(size::parse_bytes(text).map_err(|error| {
-                usage(format!("drive.pb: {error}, a share such as 0.4%, or real"))
-            })?),
-        },
+        Some(text) => pb_bytes(text, touched)?,
         None if touched < real.disk_blocks * BLOCK_BYTES / TOUCHED_PART => {
             let bytes = scaled(SCALED_BUFFER_THOUSANDTHS);
             notes.push(format!(
@@ -485,13 +520,7 @@ fn buffer(
         }
         None => None,
     };
-    if log_bytes.is_some_and(|bytes| bytes < BLOCK_BYTES) {
-        return Err(usage("drive.pb: a buffer holds at least one block of 4 KiB"));
-    }
-    shown.insert(
-        "pb".into(),
-        log_bytes.map_or("real".into(), |bytes| format!("{}b", bytes / BLOCK_BYTES)),
-    );
+    shown.insert("pb".into(), shown_pb(log_bytes));
     Ok(match (log_bytes, extents) {
         (None, None) => Buffer::Real,
         (Some(bytes), None) => Buffer::Bytes(bytes),
@@ -501,6 +530,27 @@ fn buffer(
             Buffer::Limits { log_bytes, extents }
         }
     })
+}
+
+/// The value of `drive.pb` in bytes: a share of `whole`, a size, or `None` for `real`.
+fn pb_bytes(text: &str, whole: u64) -> Result<Option<u64>, ExperimentError> {
+    let bytes = match text.strip_suffix('%') {
+        _ if text == "real" => return Ok(None),
+        Some(percent) => percent_of(percent, whole).ok_or_else(|| {
+            usage(format!("drive.pb={text}: give a share such as 0.4%, a size, or real"))
+        })?,
+        None => size::parse_bytes(text)
+            .map_err(|error| usage(format!("drive.pb: {error}, a share such as 0.4%, or real")))?,
+    };
+    match bytes {
+        0..BLOCK_BYTES => Err(usage("drive.pb: a buffer holds at least one block of 4 KiB")),
+        bytes => Ok(Some(bytes)),
+    }
+}
+
+/// A buffer's size as one would write it.
+fn shown_pb(bytes: Option<u64>) -> String {
+    bytes.map_or("real".into(), |bytes| format!("{}b", bytes / BLOCK_BYTES))
 }
 
 fn ssd_choice(options: &Options) -> Result<DriveChoice, ExperimentError> {
@@ -513,7 +563,8 @@ fn ssd_choice(options: &Options) -> Result<DriveChoice, ExperimentError> {
     let settings = Settings { overrides, ..Settings::default() };
     let ssd = drives::make_ssd(&options.ssd, &settings).map_err(usage)?;
     let description = ssd.description().clone();
-    Ok(DriveChoice { name: options.ssd.clone(), settings, description, shown })
+    let name = options.ssd.clone();
+    Ok(DriveChoice { name, settings, description, shown, translator: None })
 }
 
 /// A word on policies with zones of their own on a drive that shows what its zones are.
@@ -555,7 +606,8 @@ fn check_capacity(drive: &DriveChoice, trace: &Trace) -> Result<(), ExperimentEr
     Err(ExperimentError::Data(format!(
         "{}: {which} ends at byte {end}, beyond {} with its {capacity} bytes; --remap packs the \
          touched zones together, or choose a larger drive with -d",
-        trace.name, drive.name,
+        trace.name,
+        drive.title(),
     )))
 }
 
@@ -646,12 +698,16 @@ fn labels(
         parameters,
         drive: drive.name.clone(),
         drive_parameters: drive.shown.clone(),
+        translation: drive.translator.as_ref().map(Translator::label),
         ssd: ssd.name.clone(),
         mode: match options.mode {
             Mode::ReadWrite => "rw",
             Mode::Write => "w",
             Mode::Read => "r",
         },
-        knows_bands: entry.zoning(params) == Zoning::Bands && drive.description.exposed.is_none(),
+        // A host that translates knows the zones, as one to which the drive shows them does.
+        knows_bands: entry.zoning(params) == Zoning::Bands
+            && drive.description.exposed.is_none()
+            && drive.translator.is_none(),
     }
 }

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_drive::drive::Translating;
 use shingle_trace::Summary;
 use std::collections::BTreeMap;
 
@@ -79,8 +80,10 @@ pub struct RunResult {
     pub drive_parameters: BTreeMap<String, String>,
     /// SSD the cache is on.
     pub ssd: String,
-    /// Translation; none yet.
+    /// Translation over the drive; null if there is none.
     pub translation: Option<String>,
+    /// Its parameters, and how long the drive is idle before it works; null if there is none.
+    pub translation_parameters: Option<BTreeMap<String, String>>,
     /// Slots of the cache.
     pub cache_blocks: u64,
     /// `rw`, `w` or `r`.
@@ -106,6 +109,8 @@ pub struct RunResult {
     pub drive_latency: DriveLatency,
     /// Flash inside the disk; null for a disk without.
     pub flash: Option<Flash>,
+    /// What the translation has done; null if there is none.
+    pub translation_counters: Option<Translating>,
     /// Open loop only.
     pub queue: Option<Queue>,
     /// The course of the run in equal parts of its requests; `run` only.

@@ -31,6 +31,8 @@ pub struct Labels {
     pub drive: String,
     /// What was set on the drive.
     pub drive_parameters: BTreeMap<String, String>,
+    /// Translation over the drive, with its parameters.
+    pub translation: Option<(String, BTreeMap<String, String>)>,
     /// SSD.
     pub ssd: String,
     /// Mode.
@@ -69,6 +71,10 @@ pub enum RunError {
 /// Requests the cache is told of at a time, so that it can have its memory read early.
 const LOOKED_AHEAD: usize = 16;
 
+/// Requests a disk without a cache is told of ahead, so that it knows what waits in its queue. What
+/// lies deeper in the queue is not seen.
+const ANNOUNCED: usize = 256;
+
 /// Requests between two reports of progress: a multiple of [`LOOKED_AHEAD`].
 const PROGRESS_EVERY: usize = 1 << 14;
 
@@ -90,21 +96,17 @@ pub fn run(
     let mut times = Times::new(course.pacing);
     let mut series = Series::new(course.points, requests.len());
     let mut scratch = Vec::with_capacity(LOOKED_AHEAD);
+    let mut ahead = Ahead::new(&course);
     let mut number = 0;
     loop {
+        ahead.announce(number + ANNOUNCED + LOOKED_AHEAD, requests, &mut system);
         let part = requests.part(number, LOOKED_AHEAD, &mut scratch);
         if part.is_empty() {
             break;
         }
         system.expect(part);
         for request in part {
-            let request = match course.pacing {
-                Pacing::Closed => *request,
-                Pacing::Open => {
-                    Request { at: paced(request.at, course.speed_thousandths), ..*request }
-                }
-            };
-            let (start, done) = system.request(&request);
+            let (start, done) = system.request(&course.paced(request));
             times.record(start, done, &system);
             number += 1;
             if number == series.next {
@@ -140,7 +142,8 @@ pub fn run(
         drive: labels.drive.clone(),
         drive_parameters: labels.drive_parameters.clone(),
         ssd: labels.ssd.clone(),
-        translation: None,
+        translation: labels.translation.as_ref().map(|(name, _)| name.clone()),
+        translation_parameters: labels.translation.clone().map(|(_, set)| set),
         cache_blocks: slots,
         mode: labels.mode,
         pacing: if course.pacing == Pacing::Closed { "closed" } else { "trace" },
@@ -156,6 +159,7 @@ pub fn run(
         latency: times.latency(),
         drive_latency,
         flash: system.disk().wear().map(|wear| Flash::new(&wear, &end.disk)),
+        translation_counters: system.disk().translating(),
         queue,
         series: series.points,
         histogram: if course.points > 0 { times.bars() } else { Vec::new() },
@@ -168,9 +172,45 @@ pub fn run(
     Ok(result)
 }
 
-fn paced(at: Nanos, speed_thousandths: u64) -> Nanos {
-    let scaled = u128::from(at.0) * 1000 / u128::from(speed_thousandths.max(1));
-    Nanos(u64::try_from(scaled).unwrap_or(u64::MAX / 2))
+impl Course {
+    /// `request` at the time at which it comes.
+    fn paced(&self, request: &Request) -> Request {
+        let at = match self.pacing {
+            Pacing::Closed => request.at,
+            Pacing::Open => {
+                let speed = u128::from(self.speed_thousandths.max(1));
+                let scaled = u128::from(request.at.0) * 1000 / speed;
+                Nanos(u64::try_from(scaled).unwrap_or(u64::MAX / 2))
+            }
+        };
+        Request { at, ..*request }
+    }
+}
+
+/// Tells a system of requests ahead of their time.
+struct Ahead {
+    course: Course,
+    /// Requests told of so far.
+    told: usize,
+    part: Vec<Request>,
+    scratch: Vec<Request>,
+}
+
+impl Ahead {
+    fn new(course: &Course) -> Ahead {
+        Ahead { course: *course, told: 0, part: Vec::new(), scratch: Vec::new() }
+    }
+
+    /// Announces all up to request `to`, if anybody listens.
+    fn announce(&mut self, to: usize, requests: &(impl Requests + ?Sized), system: &mut System) {
+        while system.announces() && self.told < to.min(requests.len()) {
+            let part = requests.part(self.told, to - self.told, &mut self.scratch);
+            self.told += part.len();
+            self.part.clear();
+            self.part.extend(part.iter().map(|request| self.course.paced(request)));
+            system.announce(&self.part);
+        }
+    }
 }
 
 /// What is undone, and how long a copy needs to do it.

@@ -46,6 +46,17 @@ pub fn turned(runs: &[&RunResult]) -> Vec<(usize, usize)> {
     pairs
 }
 
+/// What a run is called among `runs`: after its policy, and its translation if they differ in that.
+#[must_use]
+pub fn name(run: &RunResult, runs: &[&RunResult]) -> String {
+    let alike = runs.iter().all(|other| other.translation == run.translation);
+    match (&run.translation, run.policy.as_str()) {
+        (Some(translation), "none") if !alike => translation.clone(),
+        (Some(translation), policy) if !alike => format!("{policy} over {translation}"),
+        (_, policy) => policy.to_owned(),
+    }
+}
+
 /// Blocks read from the disk because the cache did not hold them.
 fn read_misses(run: &RunResult) -> u64 {
     run.all.drive_io.read_blocks
@@ -76,19 +87,20 @@ fn winner(runs: &[&RunResult], first: usize, second: usize, last: usize) -> Stri
     let what = if best.queue.is_some() { "responds fastest" } else { "needs the least I/O time" };
     let beside = |other: &RunResult| {
         if overloaded(other) && !overloaded(best) {
-            return format!("{} cannot keep up", other.policy);
+            return format!("{} cannot keep up", name(other, runs));
         }
+        let other_name = name(other, runs);
         match factor(other) {
-            factor if factor < LEVEL => format!("level with {}", other.policy),
-            factor if factor < 100.0 => format!("{factor:.2} times better than {}", other.policy),
-            factor => format!("{factor:.0} times better than {}", other.policy),
+            factor if factor < LEVEL => format!("level with {other_name}"),
+            factor if factor < 100.0 => format!("{factor:.2} times better than {other_name}"),
+            factor => format!("{factor:.0} times better than {other_name}"),
         }
     };
-    let mut sentence = format!("{} {what}: {}", best.policy, beside(next));
+    let mut sentence = format!("{} {what}: {}", name(best, runs), beside(next));
     if second != last {
         sentence += &format!(", {}", beside(worst));
     }
-    format!("{sentence}. {} {}", reason(best, worst), fewest(runs))
+    format!("{sentence}. {} {}", reason(best, worst, &name(worst, runs)), fewest(runs))
 }
 
 fn overloaded(run: &RunResult) -> bool {
@@ -103,15 +115,15 @@ fn fewest(runs: &[&RunResult]) -> String {
     let (Some((by_rmw, rmw)), Some((by_reads, reads))) = (rmws, reads) else {
         return String::new();
     };
-    let reading = format!("fewest blocks read: {} ({})", by_reads.policy, count(reads));
+    let reading = format!("fewest blocks read: {} ({})", name(by_reads, runs), count(reads));
     if runs.iter().all(|run| run.all.drive_io.rmw == rmw) {
         return format!("F{}.", &reading[1..]);
     }
-    format!("Fewest RMWs: {} ({}); {reading}.", by_rmw.policy, count(rmw))
+    format!("Fewest RMWs: {} ({}); {reading}.", name(by_rmw, runs), count(rmw))
 }
 
 /// Where the time between the best and the worst went, and what stands behind that.
-fn reason(best: &RunResult, worst: &RunResult) -> String {
+fn reason(best: &RunResult, worst: &RunResult, worst_name: &str) -> String {
     let (b, w) = (&best.all, &worst.all);
     let saved =
         |of: fn(&crate::result::ByCause) -> f64| of(&w.seconds.by_cause) - of(&b.seconds.by_cause);
@@ -148,8 +160,7 @@ fn reason(best: &RunResult, worst: &RunResult) -> String {
         return "The devices were busy for as long as with the others.".into();
     }
     format!(
-        "Against {}, {:.0}% of the time saved is because {why}.",
-        worst.policy,
+        "Against {worst_name}, {:.0}% of the time saved is because {why}.",
         100.0 * seconds / all
     )
 }
@@ -166,8 +177,8 @@ fn turning(runs: &[&RunResult]) -> Option<String> {
     Some(format!(
         "The ranking of {} before {} turns round when the work left undone is counted: {:.1} s \
          against {:.1} s{more}. Run longer, or use --drain.",
-        b.policy,
-        w.policy,
+        name(b, runs),
+        name(w, runs),
         with_left(b),
         with_left(w)
     ))
@@ -175,8 +186,8 @@ fn turning(runs: &[&RunResult]) -> Option<String> {
 
 fn warnings(runs: &[&RunResult], shingled: bool) -> Vec<String> {
     let mut said = Vec::new();
-    let names = |of: &dyn Fn(&RunResult) -> bool| -> Vec<&str> {
-        runs.iter().filter(|run| of(run)).map(|run| run.policy.as_str()).collect()
+    let names = |of: &dyn Fn(&RunResult) -> bool| -> Vec<String> {
+        runs.iter().filter(|run| of(run)).map(|run| name(run, runs)).collect()
     };
     let few = names(&|run| run.all.drive_io.rmw + run.all.drive_io.rmw_free < CLEANINGS_MIN);
     if shingled && !few.is_empty() {

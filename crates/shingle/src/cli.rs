@@ -30,7 +30,7 @@ pub(crate) enum Command {
     /// each statement.
     #[command(after_help = "Example: shingle reproduce sac --figure 14 --scale 0.1")]
     Reproduce(Box<Reproduce>),
-    /// What there is: policies, drives, SSDs, trace formats, workloads; how the drive models hold
+    /// What there is: policies, drives, translations, SSDs, trace formats, workloads; how the drive models hold
     /// against measurements.
     #[command(after_help = "Example: shingle list drives st8000as0002")]
     List(List),
@@ -50,7 +50,8 @@ pub(crate) struct Compare {
     /// [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,
-    /// Policy to run along, shown dimmed; `none` for no baseline. [default: lru]
+    /// Policy to run along, shown dimmed; `none` for no baseline. [default: lru; none when only
+    /// translations are compared, with -p none]
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
 }
@@ -126,6 +127,10 @@ pub(crate) struct SetupArgs {
     /// Drives. [default: st8000as0002]
     #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) drives: Vec<String>,
+    /// Translations, each over each drive; `none` for the drive by itself. A host-managed drive needs
+    /// one. [default: none]
+    #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
+    pub(crate) translations: Vec<String>,
     /// Cache sizes: 256MiB, 2G, 5000b (blocks), 5% of the touched zones, 5%written,
     /// 5%footprint. [default: 5%]
     #[arg(short, long, value_delimiter = ',', value_name = "SIZE,…")]
@@ -133,8 +138,8 @@ pub(crate) struct SetupArgs {
     /// SSD the cache is on. [default: pcie-ssd]
     #[arg(short, long, value_name = "NAME")]
     pub(crate) ssd: Option<String>,
-    /// Set a parameter, as in sac.rule4=exact or drive.pb=real: OWNER is policy, cache, drive, ssd
-    /// or the name of a policy.
+    /// Set a parameter, as in sac.rule4=exact or drive.pb=real: OWNER is policy, translation, cache,
+    /// drive, ssd or the name of a policy or translation.
     #[arg(long, value_name = "OWNER.NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, String)>,
     /// When requests come: the next when the last is done, or at their timestamps.
@@ -224,6 +229,7 @@ pub(crate) struct List {
 pub(crate) enum Listed {
     Policies,
     Drives,
+    Translations,
     Ssds,
     Formats,
     Workloads,

@@ -36,6 +36,7 @@ pub(crate) struct Config {
     pub(crate) baseline: Option<String>,
     pub(crate) seeds: Option<u64>,
     drives: Option<Vec<String>>,
+    translations: Option<Vec<String>>,
     cache: Option<Vec<String>>,
     ssd: Option<String>,
     pacing: Option<Pacing>,
@@ -89,6 +90,7 @@ impl Config {
             }
         };
         list(&mut args.drives, &self.drives);
+        list(&mut args.translations, &self.translations);
         list(&mut args.cache, &self.cache);
         or(&mut args.ssd, &self.ssd);
         or(&mut args.pacing, &self.pacing);

@@ -4,6 +4,7 @@ use comfy_table::presets::{NOTHING, UTF8_FULL_CONDENSED};
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_drive::drive::Translating;
 use shingle_papers::result::Reproduction;
 use shingle_sim::flash::{Erases, Flash};
 use shingle_sim::result::{Counts, Report, RunResult};
@@ -128,7 +129,7 @@ pub(crate) fn over_seeds(report: &Report, runs_each: usize, color: Color) -> Str
             let time = |us: f64| if open { micros(us) } else { seconds(us) };
             [
                 run.policy.clone(),
-                format!("{}, {}", run.drive, show_bytes(run.cache_blocks * BLOCK_BYTES)),
+                format!("{}, {}", title(run), show_bytes(run.cache_blocks * BLOCK_BYTES)),
                 spread(at, &|run| run.all.hits.ratio.unwrap_or(0.0), &|r| {
                     format!("{:.1} %", 100.0 * r)
                 }),
@@ -146,6 +147,14 @@ pub(crate) fn over_seeds(report: &Report, runs_each: usize, color: Color) -> Str
     table.set_header(header);
     table.add_rows(cells);
     text + &table.to_string()
+}
+
+/// The drive, and what is over it.
+fn title(run: &RunResult) -> String {
+    match &run.translation {
+        None => run.drive.clone(),
+        Some(translation) => format!("{translation} over {}", run.drive),
+    }
 }
 
 fn heading(report: &Report) -> String {
@@ -172,7 +181,9 @@ fn one_group(
     let first = runs[0];
     let open = first.queue.is_some();
     let shingled = first.drive_parameters.contains_key("pb");
-    let mut text = format!("\n{}, cache {}", first.drive, show_bytes(cache_blocks * BLOCK_BYTES));
+    let translations = runs.iter().any(|run| run.translation != first.translation);
+    let over = if translations { first.drive.clone() } else { title(first) };
+    let mut text = format!("\n{over}, cache {}", show_bytes(cache_blocks * BLOCK_BYTES));
     match first.drive_parameters.get("pb").map(String::as_str) {
         Some("real") => text += ", buffer as built",
         Some(blocks) => {
@@ -184,7 +195,9 @@ fn one_group(
     text += if open { ", at the trace's own pace\n" } else { ", one request after another\n" };
 
     let mut table = wide_table(color);
-    let mut header = vec!["policy", "hits", "blocks read", "written", "RMWs", "wa_band", "wa_host"];
+    let mut header = vec!["policy"];
+    header.extend(translations.then_some("translation"));
+    header.extend(["hits", "blocks read", "written", "RMWs", "wa_band", "wa_host"]);
     header.extend(if open {
         ["mean", "99 %", "disk busy", "longest queue"]
     } else {
@@ -197,6 +210,9 @@ fn one_group(
         let mark = if turned.iter().any(|&(better, _)| better == at) { " *" } else { "" };
         let bands = if run.knows_bands { " †" } else { "" };
         let mut cells = vec![Cell::new(format!("{}{bands}", run.policy))];
+        if translations {
+            cells.push(Cell::new(run.translation.as_deref().unwrap_or("-")));
+        }
         let figures = figures(run, open, mark);
         cells.extend(figures.into_iter().map(|f| Cell::new(f).set_alignment(CellAlignment::Right)));
         if baselines.get(group[at]).copied().unwrap_or(false) {
@@ -276,14 +292,17 @@ fn one_run(run: &RunResult, color: Color) -> String {
         of.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     };
     let mut text = format!(
-        "{} on {}, cache {} of {}, {} loop\n  {}\n  drive: {}\n\n",
+        "{} on {}, cache {} of {}, {} loop\n  {}\n  drive: {}\n{}\n",
         run.policy,
-        run.drive,
+        title(run),
         show_bytes(run.cache_blocks * BLOCK_BYTES),
         run.ssd,
         if run.pacing == "closed" { "closed" } else { "open" },
         settings(&run.parameters),
         settings(&run.drive_parameters),
+        run.translation_parameters
+            .as_ref()
+            .map_or(String::new(), |set| format!("  translation: {}\n", settings(set))),
     );
     let (zones, flash) = (has_zones(&run.all), run.all.wa_flash.is_some());
     let shown = |c: &Counts| {
@@ -337,6 +356,9 @@ fn one_run(run: &RunResult, color: Color) -> String {
     if let Some(flash) = &run.flash {
         text += &inside(flash);
     }
+    if let Some(did) = &run.translation_counters {
+        text += &translated(did);
+    }
     if let Some(reads) = run.checked_reads {
         text += &format!("{} blocks read were checked: each was the last written\n", count(reads));
     }
@@ -383,6 +405,33 @@ fn inside(flash: &Flash) -> String {
         );
     }
     text
+}
+
+/// What the translation did, in the terms of Amphisbaena's figures 13 to 17 and 24.
+fn translated(did: &Translating) -> String {
+    let share = |part: u64, whole: u64| match whole {
+        0 => "-".into(),
+        whole => format!("{:.2} %", 100.0 * part as f64 / whole as f64),
+    };
+    let mean = did.evicted_blocks as f64 / did.victims.max(1) as f64;
+    format!(
+        "translation: write hits {}, of all writes {} in the buffer for hot blocks; {} cleanings \
+         wrote {} zones back, {:.1} blocks each, {} collections stopped early\npadding: {} blocks in \
+         gaps, {} with all rewritings; {} blocks moved within the buffer; chunks to hot {}, back \
+         {}; memory {}\n",
+        share(did.write_hits, did.written_blocks),
+        share(did.hot_hits, did.written_blocks),
+        count(did.cleanings),
+        count(did.victims),
+        mean,
+        count(did.aborted),
+        count(did.padded_first_blocks),
+        count(did.padded_blocks),
+        count(did.moved_blocks),
+        count(did.chunks_to_hot),
+        count(did.chunks_to_cold),
+        show_bytes(did.memory_bytes),
+    )
 }
 
 fn histogram(run: &RunResult, color: Color) -> String {

@@ -35,7 +35,9 @@ pub(crate) fn execute(
     if policies.is_empty() {
         policies = DEFAULT_POLICIES.map(str::to_owned).to_vec();
     }
-    let baseline = baseline.unwrap_or_else(|| "lru".into());
+    // Translations alone are compared with each other.
+    let alone = policies == ["none"] && setup.translations.len() > 1;
+    let baseline = baseline.unwrap_or_else(|| if alone { "none" } else { "lru" }.into());
     let baseline = Some(baseline).filter(|name| name != "none");
     let seeds = check_seeds(seeds, &setup)?;
     check_files(&setup)?;

@@ -1,12 +1,14 @@
 //! `shingle list`: what there is, from the registries themselves.
 
 use serde_json::{Value, json};
-use shingle_core::params::{Param, Params, nearest};
+use shingle_core::params::{Kind, Param, Params, nearest};
 use shingle_core::policy::Zoning;
 use shingle_core::registry::Registry;
 use shingle_drive::registry::{DriveEntry, drives, ssds};
+use shingle_sim::experiment::TRANSLATION_PARAMS;
 use shingle_trace::format::FORMATS;
 use shingle_trace::synth::WORKLOADS;
+use shingle_translation::translations::ALL;
 
 use crate::Usage;
 use crate::cli::{Arguments, List, Listed};
@@ -31,6 +33,7 @@ pub(crate) fn execute(args: &List, global: &Arguments, registry: &Registry) -> a
     let items = match args.what {
         Listed::Policies => policies(registry),
         Listed::Drives => drives().iter().map(drive).collect(),
+        Listed::Translations => translations(),
         Listed::Ssds => ssds().iter().map(drive).collect(),
         Listed::Formats => formats(),
         Listed::Workloads => workloads(),
@@ -75,20 +78,20 @@ fn as_json(item: &Item) -> Value {
     json!({ "name": item.name, "about": item.about, "parameters": parameters })
 }
 
-fn policies(registry: &Registry) -> Vec<Item> {
-    let params = |params: &[Param]| {
-        let shown = |p: &Param| Parameter {
-            name: p.name.into(),
-            value: p.default.into(),
-            about: match p.kind {
-                shingle_core::params::Kind::Choice(words) => {
-                    format!("{} ({})", p.about, words.join(" | "))
-                }
-                _ => p.about.into(),
-            },
-        };
-        params.iter().map(shown).collect()
+/// As their owner declares them.
+fn declared(params: &[Param]) -> Vec<Parameter> {
+    let shown = |p: &Param| Parameter {
+        name: p.name.into(),
+        value: p.default.into(),
+        about: match p.kind {
+            Kind::Choice(words) => format!("{} ({})", p.about, words.join(" | ")),
+            _ => p.about.into(),
+        },
     };
+    params.iter().map(shown).collect()
+}
+
+fn policies(registry: &Registry) -> Vec<Item> {
     let entries = registry.entries().iter();
     entries
         .map(|entry| Item {
@@ -98,9 +101,21 @@ fn policies(registry: &Registry) -> Vec<Item> {
                 Zoning::Exposed => format!("{}; for drives that expose zones", entry.about),
                 _ => entry.about.into(),
             },
-            parameters: params(entry.params),
+            parameters: declared(entry.params),
         })
         .collect()
+}
+
+fn translations() -> Vec<Item> {
+    let item = |entry: &shingle_translation::registry::Entry| Item {
+        name: entry.name.into(),
+        about: entry.about.into(),
+        parameters: declared(entry.params)
+            .into_iter()
+            .chain(declared(TRANSLATION_PARAMS))
+            .collect(),
+    };
+    ALL.iter().map(item).collect()
 }
 
 fn drive(entry: &DriveEntry) -> Item {

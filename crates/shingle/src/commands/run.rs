@@ -22,8 +22,10 @@ pub(crate) fn execute(args: &Run, global: &Arguments, registry: &Registry) -> an
         config.complete(&mut setup);
         policy = policy.or_else(|| config.policies.into_iter().flatten().next());
     }
-    if setup.drives.len() > 1 || setup.cache.len() > 1 {
-        bail!(Usage("run takes one drive and one cache size; compare takes several".into()));
+    if [&setup.drives, &setup.translations, &setup.cache].iter().any(|list| list.len() > 1) {
+        bail!(Usage(
+            "run takes one drive, one translation and one cache size; compare takes several".into()
+        ));
     }
     let policy = policy.unwrap_or_else(|| "sac".into());
     let options = options(&setup, vec![policy], None, POINTS);

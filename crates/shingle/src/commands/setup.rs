@@ -75,6 +75,7 @@ pub(crate) fn options(
         policies,
         baseline,
         drives: or(&args.drives, default.drives),
+        translations: or(&args.translations, default.translations),
         caches: or(&args.cache, default.caches),
         ssd: args.ssd.clone().unwrap_or(default.ssd),
         sets: args.set.clone(),

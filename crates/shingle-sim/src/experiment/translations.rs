@@ -1,0 +1,198 @@
+//! Translations over drives: which, with which parameters, and how large a buffer they get.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shingle_core::params::{Kind, Param, Params, nearest};
+use shingle_core::size;
+use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
+use shingle_drive::drive::{Description, Drive};
+use shingle_translation::registry::{self, Entry};
+use shingle_translation::translation::Layout;
+use shingle_translation::translations::ALL;
+
+use super::{
+    ExperimentError, Notes, Options, TOUCHED_PART, Trace, last, pb_bytes, settings, shown_pb, usage,
+};
+use crate::system::Pacing;
+use crate::translated::{Translated, layout};
+
+/// Parameters that all translations share: `translation.NAME`.
+pub const PARAMS: &[Param] = &[Param {
+    name: "idle_delay_ms",
+    kind: Kind::Count,
+    default: "1000",
+    about: "open loop: how long the drive is idle, in milliseconds, before a translation that can \
+            work in idle time does (design choice, as the host-aware drives have it)",
+}];
+
+/// A translation, or none.
+pub(super) type Named = Option<&'static Entry>;
+
+/// A translation as it is to be made over a drive.
+#[derive(Clone)]
+pub(super) struct Translator {
+    entry: &'static Entry,
+    params: Params,
+    shared: Params,
+    layout: Layout,
+    /// `None`: all conventional zones.
+    buffer_bytes: Option<u64>,
+    idle_after: Option<Nanos>,
+}
+
+/// The buffer is this part of the zones written (Amphisbaena §6.1: 1 %)…
+const SCALED_BUFFER_PART: u64 = 100;
+
+/// The translations asked for.
+pub(super) fn chosen(options: &Options) -> Result<Vec<Named>, ExperimentError> {
+    let named = options.translations.iter().map(|name| match name.as_str() {
+        "none" => Ok(None),
+        name => registry::get(name).map(Some).map_err(usage),
+    });
+    named.collect()
+}
+
+/// Whether there is a translation of this name.
+pub(super) fn is_one(name: &str) -> bool {
+    names().any(|other| other == name)
+}
+
+/// All names.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|entry| entry.name)
+}
+
+/// Fails unless one of the translations chosen has a parameter `name`.
+pub(super) fn check_parameter(name: &str, options: &Options) -> Result<(), ExperimentError> {
+    let own = chosen(options)?.into_iter().flatten().flat_map(|entry| entry.params);
+    let all: Vec<&str> = own.chain(PARAMS).map(|param| param.name).collect();
+    if all.contains(&name) {
+        return Ok(());
+    }
+    let mut names = nearest(name, all);
+    names.dedup();
+    Err(usage(format!(
+        "none of the translations chosen with -t has a parameter `{name}`; there are {}",
+        names.join(", ")
+    )))
+}
+
+/// Fails unless `value` is one for the parameter `name` of translation `owner`.
+pub(super) fn check_value(owner: &str, name: &str, value: &str) -> Result<(), ExperimentError> {
+    let entry = registry::get(owner).map_err(usage)?;
+    let set = Params::new(entry.params).set(name, value);
+    set.map_err(|error| usage(format!("{owner}: {error}")))
+}
+
+impl Translator {
+    pub(super) fn new(
+        entry: &'static Entry,
+        drive: &str,
+        beneath: &Description,
+        options: &Options,
+        trace: &Trace,
+        notes: &mut Notes,
+    ) -> Result<Translator, ExperimentError> {
+        let wrong = |why: String| {
+            usage(format!("-t {}: {drive} {why}; `shingle list drives` has others", entry.name))
+        };
+        if last(options, "extents").is_some() {
+            return Err(usage("drive.extents: the buffer of a translation has no such limit"));
+        }
+        let whole = layout(beneath, None).map_err(wrong)?;
+        let written = written_zone_bytes(trace, whole.zone_blocks);
+        let touched = trace.summary.accessed_zone_bytes();
+        let buffer_bytes = match last(options, "pb") {
+            Some(text) => pb_bytes(text, written)?,
+            None if touched < beneath.disk_blocks * BLOCK_BYTES / TOUCHED_PART => {
+                let bytes = (written / SCALED_BUFFER_PART).max(BLOCK_BYTES);
+                notes.push(format!(
+                    "{drive}: the trace writes to zones of {} in all, so the buffer of {} is scaled \
+                     to 1% of that, {} (--set drive.pb=real for all conventional zones)",
+                    size::show_bytes(written),
+                    entry.name,
+                    size::show_bytes(bytes),
+                ));
+                Some(bytes)
+            }
+            None => None,
+        };
+        let layout =
+            layout(beneath, buffer_bytes.map(|bytes| bytes / BLOCK_BYTES)).map_err(wrong)?;
+        let (params, shared) = (own_params(entry, options)?, shared_params(options)?);
+        let idle_after = Nanos::from_millis(shared.count("idle_delay_ms").min(1 << 40));
+        let idle_after = (options.pacing == Pacing::Open).then_some(idle_after);
+        Ok(Translator { entry, params, shared, layout, buffer_bytes, idle_after })
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.entry.name
+    }
+
+    /// The size of the buffer, as one would write it.
+    pub(super) fn buffer(&self) -> String {
+        shown_pb(self.buffer_bytes)
+    }
+
+    /// Name and parameters.
+    pub(super) fn label(&self) -> (String, BTreeMap<String, String>) {
+        let own = self.params.iter();
+        let shared = self.shared.iter().filter(|_| self.idle_after.is_some());
+        let set = own.chain(shared).map(|(name, value)| (name.to_owned(), value));
+        (self.entry.name.to_owned(), set.collect())
+    }
+
+    /// The translation over `drive`.
+    pub(super) fn over(&self, drive: Box<dyn Drive>) -> Result<Box<dyn Drive>, String> {
+        let made = self.entry.make(&self.params, self.layout);
+        let made = made.map_err(|error| format!("-t {}: {error}", self.entry.name))?;
+        Ok(Box::new(Translated::new(made, drive, self.layout, self.idle_after)))
+    }
+
+    /// What a host may know of the translation over a drive so described.
+    pub(super) fn description(
+        &self,
+        beneath: &Description,
+    ) -> Result<Description, ExperimentError> {
+        let made = self.entry.make(&self.params, self.layout);
+        let made = made.map_err(|error| usage(format!("-t {}: {error}", self.entry.name)))?;
+        Ok(Translated::describe(beneath, &self.layout, made.blocks()))
+    }
+}
+
+fn own_params(entry: &Entry, options: &Options) -> Result<Params, ExperimentError> {
+    let mut params = Params::new(entry.params);
+    for (name, value) in settings(options, "translation") {
+        if params.has(name) {
+            params.set(name, value).map_err(|error| usage(format!("translation: {error}")))?;
+        }
+    }
+    for (name, value) in settings(options, entry.name) {
+        params.set(name, value).map_err(|error| usage(format!("{}: {error}", entry.name)))?;
+    }
+    Ok(params)
+}
+
+fn shared_params(options: &Options) -> Result<Params, ExperimentError> {
+    let mut params = Params::new(PARAMS);
+    for (name, value) in settings(options, "translation") {
+        if params.has(name) {
+            params.set(name, value).map_err(|error| usage(format!("translation: {error}")))?;
+        }
+    }
+    Ok(params)
+}
+
+/// Bytes of the drive's zones that writes touch: what Amphisbaena §6.1 calls the maximum access
+/// range, as its Table 3 counts zones. Of a trace known by its summary alone, those of 5,000 blocks.
+fn written_zone_bytes(trace: &Trace, zone_blocks: u64) -> u64 {
+    if trace.requests.is_empty() {
+        return trace.summary.written_zone_bytes();
+    }
+    let mut zones = BTreeSet::new();
+    for request in trace.requests.iter().filter(|request| request.op == Op::Write) {
+        let (first, count) = (request.first().0, request.blocks());
+        zones.extend(first / zone_blocks..=(first + count.max(1) - 1) / zone_blocks);
+    }
+    zones.len() as u64 * zone_blocks * BLOCK_BYTES
+}
