@@ -188,8 +188,15 @@ impl Translated {
         counters.rmw_free = did.rmw_free;
         counters.zone_closes = self.drive.counters().zone_closes;
         counters.synthesized_blocks = self.memory.padded().0;
-        let gone = did.write_hits + did.evicted_blocks + self.translation.held().blocks;
-        counters.buffer_released_blocks = counters.buffer_written_blocks.saturating_sub(gone);
+        let live_or_left = self.live_or_left();
+        let written = self.counters.buffer_written_blocks;
+        self.counters.buffer_released_blocks = written.saturating_sub(live_or_left);
+    }
+
+    /// Blocks that are live in the buffer, were overwritten there, or went to zones.
+    fn live_or_left(&self) -> u64 {
+        let did = self.translation.counters();
+        did.write_hits + did.evicted_blocks + self.translation.held().blocks
     }
 
     /// Reads the newest copies, one I/O for those that lie together.
@@ -357,6 +364,8 @@ impl Drive for Translated {
         if self.idling {
             return; // in the middle of a work
         }
+        let entered = self.counters.log_bytes_written / BLOCK_BYTES;
+        assert!(self.live_or_left() <= entered, "more left the buffer than {entered} blocks");
         self.translation.check();
         let mut drive = self.drive.copy();
         for zone in 0..self.layout.zones {

@@ -308,6 +308,7 @@ fn system(script: Scripted, pacing: Pacing) -> System {
         disk_blocks: description.disk_blocks,
         bands: None,
         conventional_zones: None,
+        sequential_required: false,
         buffer_blocks: description.buffer_blocks,
         costs: description.costs,
         cache: &Params::new(CACHE_PARAMS),
