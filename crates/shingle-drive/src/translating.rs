@@ -20,7 +20,7 @@ pub struct Translating {
     /// Live blocks that left the buffer for zones. ÷ `victims`: the average victim zone size of
     /// Amphisbaena §6.2.
     pub evicted_blocks: u64,
-    /// Blocks moved within the buffer.
+    /// Blocks moved within the buffer, or from zones to it.
     pub moved_blocks: u64,
     /// Chunks that the buffer for hot blocks gained.
     pub chunks_to_hot: u64,

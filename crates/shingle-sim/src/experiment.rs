@@ -462,7 +462,9 @@ fn drive_choice(
     } else if description.buffer_blocks > 0 {
         settings.buffer = buffer(name, options, trace, &description, &mut shown, notes)?;
         description = drives::make(name, &settings).map_err(usage)?.description().clone();
-    } else if last(options, "pb").is_some() && options.drives.len() == 1 {
+    } else if options.drives.len() == 1
+        && last(options, "pb").is_some_and(|size| !entry.shingled || size != "real")
+    {
         return Err(usage(format!("{name} has no buffer of its own: drop drive.pb")));
     }
     Ok(DriveChoice { name: name.into(), settings, description, shown, translator })

@@ -1,6 +1,6 @@
 //! What a comparison says in words: who won, why, and whether to believe it.
 
-use crate::result::RunResult;
+use crate::result::{DriveIo, RunResult};
 
 /// A run with fewer cleanings than this says little about shingling.
 pub const CLEANINGS_MIN: u64 = 30;
@@ -128,14 +128,7 @@ fn reason(best: &RunResult, worst: &RunResult, worst_name: &str) -> String {
     let saved =
         |of: fn(&crate::result::ByCause) -> f64| of(&w.seconds.by_cause) - of(&b.seconds.by_cause);
     let causes = [
-        (
-            saved(|s| s.clean),
-            format!(
-                "fewer bands had to be cleaned (RMWs {} against {})",
-                count(b.drive_io.rmw),
-                count(w.drive_io.rmw)
-            ),
-        ),
+        (saved(|s| s.clean), cleaned(&b.drive_io, &w.drive_io)),
         (
             saved(|s| s.read),
             format!(
@@ -163,6 +156,17 @@ fn reason(best: &RunResult, worst: &RunResult, worst_name: &str) -> String {
         "Against {worst_name}, {:.0}% of the time saved is because {why}.",
         100.0 * seconds / all
     )
+}
+
+/// What fewer cleanings, or shorter ones, come to.
+fn cleaned(best: &DriveIo, worst: &DriveIo) -> String {
+    let (b, w) = (best, worst);
+    let (what, few, many) = match (b.rmw + b.rmw_free, w.rmw + w.rmw_free) {
+        _ if b.rmw < w.rmw => ("fewer bands had to be cleaned (RMWs", b.rmw, w.rmw),
+        (few, many) if few < many => ("fewer bands had to be cleaned (all in all", few, many),
+        (few, many) => ("cleaning took less time (bands", few, many),
+    };
+    format!("{what} {} against {})", count(few), count(many))
 }
 
 fn turning(runs: &[&RunResult]) -> Option<String> {

@@ -106,13 +106,15 @@ impl Translator {
             Some(text) => pb_bytes(text, written)?,
             None if touched < beneath.disk_blocks * BLOCK_BYTES / TOUCHED_PART => {
                 let bytes = (written / SCALED_BUFFER_PART).max(BLOCK_BYTES);
-                notes.push(format!(
-                    "{drive}: the trace writes to zones of {} in all, so the buffer of {} is scaled \
-                     to 1% of that, {} (--set drive.pb=real for all conventional zones)",
+                let note = format!(
+                    "{drive}: the trace writes to zones of {} in all, so the buffer of translations \
+                     is scaled to 1% of that, {} (--set drive.pb=real for all conventional zones)",
                     size::show_bytes(written),
-                    entry.name,
                     size::show_bytes(bytes),
-                ));
+                );
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
                 Some(bytes)
             }
             None => None,
