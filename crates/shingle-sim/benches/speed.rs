@@ -45,7 +45,8 @@ fn main() {
 /// What is timed against the reference.
 type Row = (&'static str, &'static str, Option<&'static str>, Option<Timing>, f64);
 
-/// Name, policy, drive, timing, and the ratio aimed at.
+/// Name, policy or translation, drive, timing, and the ratio aimed at. A translation is alone over its
+/// drive, without a cache.
 const ROWS: &[Row] = &[
     ("core alone", "lru", None, None, 1.0),
     ("sac-emulator, cost", "lru", Some("sac-emulator"), Some(Timing::Cost), 0.5),
@@ -70,6 +71,10 @@ const ROWS: &[Row] = &[
     ("ha-roco, cost", "zfifo", Some("ha-roco"), Some(Timing::Cost), 0.25),
     ("ha-roco, cost", "reorder-zfifo", Some("ha-roco"), Some(Timing::Cost), 0.25),
     ("ha-roco, cost", "roco", Some("ha-roco"), Some(Timing::Cost), 0.25),
+    ("exos-x18z, cost", "fluid", Some("exos-x18z"), Some(Timing::Cost), 0.125),
+    ("exos-x18z, cost", "fluid-loop", Some("exos-x18z"), Some(Timing::Cost), 0.125),
+    ("exos-x18z, cost", "skylight-sa", Some("exos-x18z"), Some(Timing::Cost), 0.125),
+    ("exos-x18z, cost", "amphisbaena", Some("exos-x18z"), Some(Timing::Cost), 0.125),
     ("st8000as0002, mechanics", "lru", Some("st8000as0002"), Some(Timing::Mechanics), 0.25),
     ("st8000as0002, mechanics", "most", Some("st8000as0002"), Some(Timing::Mechanics), 0.125),
     ("st8000as0002, mechanics", "sac", Some("st8000as0002"), Some(Timing::Mechanics), 0.125),
@@ -183,11 +188,16 @@ fn simulated(
     timing: Option<Timing>,
     cache: &str,
 ) -> Result<(f64, u64), Box<dyn std::error::Error>> {
+    let (policy, translation, buffer) = match shingle_translation::registry::get(policy) {
+        Ok(translation) => ("none", translation.name, cache),
+        Err(_) => (policy, "none", "0.4%"),
+    };
     let options = Options {
         policies: vec![policy.into()],
         drives: vec![drive.into()],
+        translations: vec![translation.into()],
         caches: vec![cache.into()],
-        sets: vec![("drive.pb".into(), "0.4%".into())],
+        sets: vec![("drive.pb".into(), buffer.into())],
         fill_partial: false,
         timing,
         ..Options::default()

@@ -511,9 +511,11 @@ fn lists_show_all_there_is() {
     let ssds = shingle_drive::registry::ssds().iter().map(|entry| entry.name).collect();
     let formats = shingle_trace::format::FORMATS.iter().map(|format| format.name).collect();
     let workloads = shingle_trace::synth::WORKLOADS.iter().map(|workload| workload.name).collect();
-    let all: [(&str, Vec<&str>); 5] = [
+    let translations = shingle_translation::translations::ALL.iter().map(|t| t.name).collect();
+    let all: [(&str, Vec<&str>); 6] = [
         ("policies", policies),
         ("drives", drives),
+        ("translations", translations),
         ("ssds", ssds),
         ("formats", formats),
         ("workloads", workloads),

@@ -45,11 +45,14 @@ fn over_the_disk(
     Some(Box::new(Translated::new(made, drive, layout, idle_after)))
 }
 
-/// The defaults, and each other value of each switch and choice; chunks that fit into zones.
+/// The defaults, and each other value of each switch and choice.
 fn values(entry: &Translation) -> Vec<Params> {
     let mut plain = Params::new(entry.params);
-    if plain.has("chunk") {
-        plain.set("chunk", "2b").expect("a chunk of two blocks");
+    // Small enough to matter within a few dozen requests.
+    for (name, value) in [("chunk", "2b"), ("period", "20"), ("window", "8")] {
+        if plain.has(name) {
+            plain.set(name, value).expect("a value of its kind");
+        }
     }
     let mut all = vec![plain.clone()];
     for param in entry.params {
@@ -136,6 +139,7 @@ fn every_translation_by_itself() {
     let variants = variants();
     let none = variants.iter().find(|v| v.entry.name == "none").expect("a policy");
     let mut idle = Nanos::ZERO;
+    let (mut aborted, mut hot, mut chunks) = (0, 0, 0);
     for entry in ALL {
         let (mut rmw, mut rmw_free, mut padded) = (0, 0, 0);
         for params in values(entry) {
@@ -145,6 +149,9 @@ fn every_translation_by_itself() {
                 rmw_free += happened.disk.rmw_free;
                 idle += happened.disk.idle_clean_time;
                 padded += did.padded_blocks;
+                aborted += did.aborted;
+                hot += did.hot_hits;
+                chunks += did.chunks_to_hot + did.chunks_to_cold;
                 assert!(did.padded_first_blocks <= did.padded_blocks);
                 assert!(did.hot_hits <= did.write_hits && did.write_hits <= did.written_blocks);
             }
@@ -153,4 +160,5 @@ fn every_translation_by_itself() {
         assert!(rmw > 50 && rmw_free > 50 && padded > 50, "{} {rmw} {rmw_free}", entry.name);
     }
     assert!(idle > Nanos::ZERO, "nothing was done in idle time");
+    assert!(aborted > 0 && hot > 0 && chunks > 0, "{aborted} {hot} {chunks}");
 }
