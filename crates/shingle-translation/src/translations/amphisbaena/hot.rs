@@ -9,13 +9,13 @@ struct Owned(u32);
 const UNUSED: Owned = Owned(u32::MAX >> 2);
 /// It came from the LFB by reallocation.
 const OBTAINED: u32 = 1 << 31;
-/// A block in it was written in this period.
-const WRITTEN: u32 = 1 << 30;
+/// A block in it was updated in this period.
+const UPDATED: u32 = 1 << 30;
 
 impl Owned {
     #[inline]
     fn chunk(self) -> u32 {
-        self.0 & !(OBTAINED | WRITTEN)
+        self.0 & !(OBTAINED | UPDATED)
     }
 }
 
@@ -59,11 +59,11 @@ impl Hot {
         first..first + self.chunk_blocks
     }
 
-    /// The slots of a chunk that was obtained and in which no block was written in this period.
+    /// The slots of a chunk that was obtained and in which no block was updated in this period.
     pub(super) fn idle(&self) -> Option<core::ops::Range<u32>> {
         self.owned
             .iter()
-            .position(|owned| owned.0 & (OBTAINED | WRITTEN) == OBTAINED)
+            .position(|owned| owned.0 & (OBTAINED | UPDATED) == OBTAINED)
             .map(|at| self.slots(at))
     }
 
@@ -80,15 +80,15 @@ impl Hot {
         u64::from(chunk) * u64::from(self.chunk_blocks) + u64::from(slot % self.chunk_blocks)
     }
 
-    /// The block in `slot` is written.
+    /// The block in `slot` is written again.
     #[inline]
-    pub(super) fn write(&mut self, slot: u32) {
-        self.owned[(slot / self.chunk_blocks) as usize].0 |= WRITTEN;
+    pub(super) fn update(&mut self, slot: u32) {
+        self.owned[(slot / self.chunk_blocks) as usize].0 |= UPDATED;
     }
 
     /// A period begins.
     pub(super) fn begin_period(&mut self) {
-        self.owned.iter_mut().for_each(|owned| owned.0 &= !WRITTEN);
+        self.owned.iter_mut().for_each(|owned| owned.0 &= !UPDATED);
     }
 
     pub(super) fn bytes(&self) -> usize {

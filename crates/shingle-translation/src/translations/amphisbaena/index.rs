@@ -35,14 +35,9 @@ impl Line {
         &mut self.cells[..CELLS]
     }
 
-    /// Which cells hold what `is` asks for, as bits: all are asked at once.
-    #[inline]
-    fn which(&self, is: impl Fn(u32) -> bool) -> u32 {
-        let mut which = 0;
-        for (at, &cell) in self.cells.iter().enumerate() {
-            which |= u32::from(is(cell)) << at;
-        }
-        which & ((1 << CELLS) - 1)
+    /// How many cells hold nothing.
+    fn free(&self) -> u32 {
+        self.cells.iter().map(|&cell| u32::from(cell == EMPTY)).sum()
     }
 }
 
@@ -87,18 +82,17 @@ impl Index {
     /// The id of this hash that `is` the one.
     #[inline]
     pub(super) fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
-        let (tag, mask) = (self.tag(hash), (1 << self.id_bits) - 1);
+        let id_mask = (1 << self.id_bits) - 1;
+        let tag = self.tag(hash) << self.id_bits;
         let search = |line: usize| {
-            let line = &self.lines[line];
-            let mut which = line.which(|cell| cell >> self.id_bits == tag);
-            while which != 0 {
-                let cell = line.cells[which.trailing_zeros() as usize];
-                if cell != EMPTY && is(cell & mask) {
-                    return Some(cell & mask);
-                }
-                which &= which - 1;
+            let cells = &self.lines[line].cells;
+            // All cells at once; mostly none has the tag.
+            let tagged = |cell: u32| cell & !id_mask == tag;
+            if !cells.iter().fold(false, |any, &cell| any | tagged(cell)) {
+                return None;
             }
-            None
+            let mut ids = cells[..CELLS].iter().filter(|&&cell| tagged(cell) && cell != EMPTY);
+            ids.find(|&&cell| is(cell & id_mask)).map(|cell| cell & id_mask)
         };
         let (first, mut line) = self.lines(hash);
         let found = search(first).or_else(|| search(line));
@@ -121,8 +115,7 @@ impl Index {
     pub(super) fn insert(&mut self, hash: u64, id: u32) {
         let filled = self.tag(hash) << self.id_bits | id;
         let (first, second) = self.lines(hash);
-        let free = |line: usize| self.lines[line].which(|cell| cell == EMPTY).count_ones();
-        if free(first) > free(second) {
+        if self.lines[first].free() > self.lines[second].free() {
             self.replace(first, EMPTY, filled);
         } else {
             self.replace_from(second, EMPTY, filled, 1);

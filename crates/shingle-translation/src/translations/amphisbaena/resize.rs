@@ -51,7 +51,7 @@ impl Amphisbaena {
         self.end_resize();
     }
 
-    /// A chunk that the HFB had obtained, and in which nothing was written in this period, returns to
+    /// A chunk that the HFB had obtained, and in which no block was updated in this period, returns to
     /// the LFB. Blocks still in it move to their chunks.
     fn shrink(&mut self) {
         let Some(mut slots) = self.hot.idle() else {

@@ -73,7 +73,7 @@ impl Amphisbaena {
         }
         self.counters.write_hits += 1;
         self.counters.hot_hits += 1;
-        self.hot.write(slot);
+        self.hot.update(slot);
         self.steps.write(block, self.hot.place(slot));
     }
 
@@ -94,7 +94,6 @@ impl Amphisbaena {
         }
         self.zones.count_hot(zone, true);
         let slot = self.roles.enter(block, past);
-        self.hot.write(slot);
         self.steps.write(block, self.hot.place(slot));
         true
     }
