@@ -40,8 +40,8 @@ pub enum Work {
 
 /// What the host has written and waits until the work under way is done.
 pub trait Queue {
-    /// Whether a write that overlaps blocks `block..block + count` waits.
-    fn writes(&self, block: Block, count: u64) -> bool;
+    /// Whether some write waits of which `hits` is true: it is given the first block and how many.
+    fn writes(&self, hits: &dyn Fn(Block, u64) -> bool) -> bool;
 
     /// Whether anything waits.
     fn waits(&self) -> bool;
@@ -52,7 +52,7 @@ pub trait Queue {
 pub struct NoQueue;
 
 impl Queue for NoQueue {
-    fn writes(&self, _: Block, _: u64) -> bool {
+    fn writes(&self, _: &dyn Fn(Block, u64) -> bool) -> bool {
         false
     }
     fn waits(&self) -> bool {

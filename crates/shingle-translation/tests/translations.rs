@@ -66,8 +66,8 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
 struct Waits(Option<(u64, u64)>);
 
 impl Queue for Waits {
-    fn writes(&self, block: Block, count: u64) -> bool {
-        self.0.is_some_and(|(at, length)| at < block.0 + count && block.0 < at + length)
+    fn writes(&self, hits: &dyn Fn(Block, u64) -> bool) -> bool {
+        self.0.is_some_and(|(at, length)| hits(Block(at), length))
     }
     fn waits(&self) -> bool {
         self.0.is_some()

@@ -128,6 +128,16 @@ impl Chunks {
         Some(self.recent.1)
     }
 
+    /// Whether some chunk of blocks `first..end`, which are of one zone, has a frame.
+    pub(super) fn holds(&self, first: u64, end: u64) -> bool {
+        let chunk = |block| self.geometry.address(Block(block)).chunk;
+        let held = |chunk| {
+            let found = |frame: u32| self.chunk_of[frame as usize] == chunk;
+            self.index.find(hash(u64::from(chunk)), found).is_some()
+        };
+        (chunk(first)..=chunk(end - 1)).any(held)
+    }
+
     /// Gives a free frame to `chunk` of the zone numbered `zone`, which has none.
     pub(super) fn map(&mut self, chunk: u32, zone: u32, zones: &mut Zones) -> u32 {
         let frame = self.free.head().expect("a chunk is mapped without a free frame");

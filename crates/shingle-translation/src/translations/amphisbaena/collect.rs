@@ -3,6 +3,7 @@
 //!
 //! [`WriteBack`]: crate::write_back::WriteBack
 
+use super::settings::Abort;
 use super::victim::{level, weight};
 use super::zones::kept;
 use super::{Amphisbaena, Job};
@@ -95,11 +96,17 @@ impl Amphisbaena {
         }
     }
 
-    /// Whether a write for the zone being collected waits, and this ends the collection.
+    /// Whether a write for the victim being collected waits, and this ends the collection.
     fn aborts(&self, collection: &Collection, queue: &dyn Queue) -> bool {
-        self.settings.abort
-            && !matches!(self.job, Job::Drain(_))
-            && queue.writes(collection.start, self.layout.zone_blocks)
+        if self.settings.abort == Abort::Never || matches!(self.job, Job::Drain(_)) {
+            return false;
+        }
+        let start = collection.start.0;
+        let end = start + self.layout.zone_blocks;
+        queue.writes(&|block, count| {
+            let (first, last) = (block.0.max(start), block.after(count).0.min(end));
+            first < last && (self.settings.abort == Abort::Zone || self.cold.holds(first, last))
+        })
     }
 
     /// Names the hot blocks that a drain writes back with the zone. They are forgotten.

@@ -78,11 +78,23 @@ pub(super) const PARAMS: &[Param] = &[
     },
     Param {
         name: "abort",
-        kind: Kind::Switch,
-        default: "on",
-        about: "stop collecting when a write for the victim waits (paper §5.3)",
+        kind: Kind::Choice(&["victim", "zone", "off"]),
+        default: "victim",
+        about: "stop collecting when a write waits for a chunk of the victim (paper §5.3), or for any \
+                block of its zone",
     },
 ];
+
+/// Which waiting writes end a collection (paper §5.3, "write requests for the current victim").
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Abort {
+    /// Those to a chunk of the victim: they may void what is being written back.
+    Victim,
+    /// Those to any block of its zone.
+    Zone,
+    /// None.
+    Never,
+}
 
 /// What holds as long as the translation lives.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +108,7 @@ pub(super) struct Settings {
     pub(super) idle: bool,
     /// Thousandths.
     pub(super) idle_free: u64,
-    pub(super) abort: bool,
+    pub(super) abort: Abort,
     /// Chunks of the buffer.
     pub(super) frames: u32,
     /// Chunks of the HFB at first, and when it is largest.
@@ -155,7 +167,11 @@ impl Settings {
             shadow_needs_hot: params.switch("shadow_needs_hot"),
             idle: params.switch("idle"),
             idle_free: params.thousandths("idle_free").min(1000),
-            abort: params.switch("abort"),
+            abort: match params.choice("abort") {
+                "victim" => Abort::Victim,
+                "zone" => Abort::Zone,
+                _ => Abort::Never,
+            },
             frames: frames as u32,
             hot_first: hot_first as u32,
             hot_max: hot_max as u32,

@@ -42,8 +42,8 @@ fn counters(bench: &Bench) -> Counters {
 struct Waits(u64, u64);
 
 impl Queue for Waits {
-    fn writes(&self, block: Block, count: u64) -> bool {
-        self.0 < block.0 + count && block.0 < self.0 + self.1
+    fn writes(&self, hits: &dyn Fn(Block, u64) -> bool) -> bool {
+        hits(Block(self.0), self.1)
     }
     fn waits(&self) -> bool {
         true
@@ -111,6 +111,20 @@ fn a_write_for_the_victim_ends_the_collection_at_the_next_chunk() {
     assert_eq!(other.run(write(32, 4), &Waits(16, 112)).len(), 7);
     assert_eq!(off.run(write(32, 4), &Waits(9, 1)).len(), 7);
     assert_eq!(counters(&other).aborted + counters(&off).aborted, 0);
+}
+
+#[test]
+fn a_write_beside_the_chunks_of_the_victim_ends_the_collection_if_zones_count() {
+    let aborted = |abort| {
+        let mut bench = made(LAYOUT, &[("chunk", "4b"), ("abort", abort)]);
+        // Three chunks of zone 0, two of zone 1, one of zone 2: zone 0 is the victim.
+        for at in [0, 4, 8, 16, 20, 32] {
+            bench.run(write(at, 4), &NoQueue);
+        }
+        bench.run(write(48, 4), &Waits(13, 3));
+        (counters(&bench).cleanings, counters(&bench).aborted)
+    };
+    assert_eq!((aborted("victim"), aborted("zone")), ((1, 0), (1, 1)));
 }
 
 #[test]
@@ -270,7 +284,7 @@ fn case() -> impl Strategy<Value = Case> {
         prop::sample::select(vec!["times", "over"]),
         prop::sample::select(vec!["lru", "mru"]),
         prop::sample::select(vec!["on", "off"]),
-        prop::sample::select(vec!["on", "off"]),
+        prop::sample::select(vec!["victim", "zone", "off"]),
     );
     // Mostly small writes in a small part of the disk.
     let op =
