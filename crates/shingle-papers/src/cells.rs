@@ -80,6 +80,13 @@ impl Cells {
         }
     }
 
+    /// A chain of a metric over points at a trace and system.
+    #[must_use]
+    pub fn points_chain(&self, metric: Metric, trace: &str, system: &str, points: &[&str]) -> Chain {
+        let value = |point: &&str| ((*point).to_owned(), self.at(metric, trace, system, point));
+        Chain { place: trace.to_owned(), links: points.iter().map(value).collect() }
+    }
+
     /// Such a chain for each trace and point of a grid.
     #[must_use]
     pub fn chains(&self, metric: Metric, grid: &Grid, systems: &[&str]) -> Vec<Chain> {

@@ -59,6 +59,9 @@ pub enum Size {
     /// A part of the different blocks that are written, in thousandths. They are counted in open loop
     /// alone.
     Different(u64),
+    /// A part of the 256 MiB zones that are written, in thousandths. They are counted in open loop
+    /// alone.
+    WrittenLarge(u64),
     /// What the drive has.
     Real,
 }
@@ -72,6 +75,8 @@ pub struct System {
     pub policy: &'static str,
     /// Its drive, if it is not the grid's.
     pub drive: Option<&'static str>,
+    /// The translation over the drive, if there is one.
+    pub translation: Option<&'static str>,
     /// Its settings.
     pub sets: Sets,
 }
@@ -79,7 +84,7 @@ pub struct System {
 impl System {
     /// A policy over the grid's drive.
     pub(crate) const fn new(label: &'static str, policy: &'static str, sets: Sets) -> System {
-        System { label, policy, drive: None, sets }
+        System { label, policy, drive: None, translation: None, sets }
     }
 }
 

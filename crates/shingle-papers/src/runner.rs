@@ -84,6 +84,7 @@ impl PaperError {
 struct Key {
     policy: &'static str,
     drive: &'static str,
+    translation: Option<&'static str>,
     ssd: &'static str,
     timing: Option<Timing>,
     buffer_blocks: Option<u64>,
@@ -321,6 +322,7 @@ fn key(
     Key {
         policy: system.policy,
         drive,
+        translation: system.translation,
         ssd: grid.ssd,
         // What the grid says of its drive does not concern a system with a drive of its own.
         timing: grid.timing.filter(|_| system.drive.is_none()),
@@ -378,6 +380,7 @@ fn job(
         seed,
         policies: vec![key.policy.into()],
         drives: vec![key.drive.into()],
+        translations: vec![key.translation.unwrap_or("none").into()],
         caches: vec![format!("{}b", key.cache_blocks.max(1))],
         ssd: key.ssd.into(),
         sets,

@@ -89,6 +89,9 @@ impl Scaled {
             Size::Different(thousandths) => {
                 part(summary.distinct_written_blocks * BLOCK_BYTES, thousandths)
             }
+            Size::WrittenLarge(thousandths) => {
+                part(summary.written_large_zone_bytes(), thousandths)
+            }
             Size::Real => return None,
         })
     }

@@ -1,5 +1,6 @@
 //! Figures of runs, as the papers name them.
 
+use shingle_drive::drive::Translating;
 use shingle_sim::flash::Flash;
 use shingle_sim::result::{Counts, RunResult};
 
@@ -222,4 +223,70 @@ pub const LIFETIME: Metric = Metric {
             flash.lifetime.map_or(f64::NAN, |lifetime| lifetime.worst_bytes / 1e12)
         })
     },
+};
+
+// Amphisbaena measures what a translation does. All counts from the start.
+
+fn of_translation(run: &RunResult, of: impl Fn(&Translating) -> f64) -> f64 {
+    run.translation_counters.as_ref().map_or(f64::NAN, of)
+}
+
+/// Updates of buffered blocks, of all blocks written (Amphisbaena §6.2).
+pub const BUFFER_HITS: Metric = Metric {
+    name: "write hits in the buffer (%)",
+    of: |run| of_translation(run, |t| percent(t.write_hits as f64, t.written_blocks as f64)),
+};
+
+/// Of these, those in the buffer for hot blocks.
+pub const HOT_HITS: Metric = Metric {
+    name: "write hits in the HFB (%)",
+    of: |run| of_translation(run, |t| percent(t.hot_hits as f64, t.written_blocks as f64)),
+};
+
+/// The others.
+pub const COLD_HITS: Metric =
+    Metric { name: "write hits in the LFB (%)", of: |run| (BUFFER_HITS.of)(run) - (HOT_HITS.of)(run) };
+
+/// Zones written back by appending.
+pub const RMW_FREE: Metric =
+    Metric { name: "RMW-free write-backs", of: |run| run.all.drive_io.rmw_free as f64 };
+
+/// Zones written back.
+pub const WRITE_BACKS: Metric =
+    Metric { name: "write-backs", of: |run| (RMW.of)(run) + (RMW_FREE.of)(run) };
+
+/// Synthetic data, counted in each write-back.
+pub const PADDED: Metric = Metric {
+    name: "padded in all write-backs (GB)",
+    of: |run| of_translation(run, |t| t.padded_blocks as f64 * 4096.0 / 1e9),
+};
+
+/// Synthetic data, counted once.
+pub const PADDED_FIRST: Metric = Metric {
+    name: "padded for the first time (GB)",
+    of: |run| of_translation(run, |t| t.padded_first_blocks as f64 * 4096.0 / 1e9),
+};
+
+/// Buffered blocks that a zone has when it is written back.
+pub const VICTIM: Metric = Metric {
+    name: "average victim zone (blocks)",
+    of: |run| of_translation(run, |t| t.evicted_blocks as f64 / t.victims as f64),
+};
+
+/// Chunks that the buffer for hot blocks gained.
+pub const TO_HOT: Metric = Metric {
+    name: "chunks reallocated to the HFB",
+    of: |run| of_translation(run, |t| t.chunks_to_hot as f64),
+};
+
+/// Chunks that it gave back.
+pub const TO_COLD: Metric = Metric {
+    name: "chunks given back to the LFB",
+    of: |run| of_translation(run, |t| t.chunks_to_cold as f64),
+};
+
+/// Victims whose collection was broken off.
+pub const ABORTED: Metric = Metric {
+    name: "collections aborted (% of victims)",
+    of: |run| of_translation(run, |t| percent(t.aborted as f64, t.victims as f64)),
 };

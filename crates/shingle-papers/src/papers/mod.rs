@@ -1,5 +1,6 @@
 //! The papers, one module each, and one line each in [`ALL`].
 
+mod amphisbaena;
 mod bare;
 mod mcm;
 pub mod metrics;
@@ -13,7 +14,7 @@ use shingle_core::params::nearest;
 use crate::experiment::{Figure, Paper};
 
 /// Every paper that can be reproduced.
-pub const ALL: &[&Paper] = &[&sac::PAPER, &pore::PAPER, &roco::PAPER, &mcm::PAPER];
+pub const ALL: &[&Paper] = &[&sac::PAPER, &pore::PAPER, &roco::PAPER, &amphisbaena::PAPER, &mcm::PAPER];
 
 /// The paper called `name`.
 ///

@@ -59,7 +59,7 @@ const PROTOTYPE: Sets = &[("policy.history", "forever")];
 
 const SMR_ONLY: System = System::new("SMR-only", "none", &[]);
 const CMR_ONLY: System =
-    System { label: "CMR-only", policy: "none", drive: Some("cmr7200"), sets: &[] };
+    System { drive: Some("cmr7200"), ..System::new("CMR-only", "none", &[]) };
 const LRU: System = System::new("LRU", "lru", &[]);
 const LRU_BAND: System = System::new("LRU-band", "lru-band", &[]);
 const PORE: System = System::new("PORE", "pore", PROTOTYPE);
@@ -670,7 +670,7 @@ const FIGURES: &[Figure] = &[
                 Mode::Write,
                 &["mix"],
                 &[
-                    System { label: "CMR-only", policy: "none", drive: Some("cmr5900"), sets: &[] },
+                    System { drive: Some("cmr5900"), ..System::new("CMR-only", "none", &[]) },
                     LRU,
                     PORE,
                 ],

@@ -16,7 +16,7 @@ pub(super) const DISK: Sets = &[("drive.write_cache", "off"), ("drive.idle_clean
 pub(super) const CLEANS_IDLE: Sets = &[("drive.write_cache", "off"), ("drive.idle_cleaning", "on")];
 
 pub(super) const fn system(label: &'static str, drive: &'static str, sets: Sets) -> System {
-    System { label, policy: "none", drive: Some(drive), sets }
+    System { drive: Some(drive), ..System::new(label, "none", sets) }
 }
 
 pub(super) const FC_DRIVE: &str = "st5000as0011+fc";

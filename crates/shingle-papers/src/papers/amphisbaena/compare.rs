@@ -1,0 +1,156 @@
+//! How figures are compared.
+
+use super::systems::EIGHT;
+use crate::cells::{Cells, Chain};
+use crate::grid::{Metric, Point};
+
+const OURS: &str = "Amphisbaena";
+
+/// By how many per cent Amphisbaena's is less than another's on a trace.
+pub(super) fn saved_on(cells: &Cells, metric: Metric, rival: &str, trace: &str) -> f64 {
+    100.0 * (1.0 - cells.at(metric, trace, OURS, "") / cells.at(metric, trace, rival, ""))
+}
+
+/// The mean of that over the traces.
+pub(super) fn average_saved(cells: &Cells, metric: Metric, rival: &str) -> f64 {
+    let saved = EIGHT.iter().map(|trace| saved_on(cells, metric, rival, trace));
+    saved.sum::<f64>() / EIGHT.len() as f64
+}
+
+/// What is saved on a trace is more than on each other.
+pub(super) fn most_saved_on(
+    cells: &Cells,
+    metric: Metric,
+    rival: &str,
+    trace: &'static str,
+) -> Vec<Chain> {
+    above_others(trace, |name| saved_on(cells, metric, rival, name))
+}
+
+/// It is less than on each other.
+pub(super) fn least_saved_on(
+    cells: &Cells,
+    metric: Metric,
+    rival: &str,
+    trace: &'static str,
+) -> Vec<Chain> {
+    reversed(most_saved_on(cells, metric, rival, trace))
+}
+
+/// A figure of one trace at a point is above that of each other.
+pub(super) fn most(cells: &Cells, metric: Metric, trace: &'static str, point: &str) -> Vec<Chain> {
+    above_others(trace, |name| cells.at(metric, name, OURS, point))
+}
+
+/// It is below that of each other.
+pub(super) fn least(cells: &Cells, metric: Metric, trace: &'static str, point: &str) -> Vec<Chain> {
+    reversed(most(cells, metric, trace, point))
+}
+
+/// The figures of two traces are below those of all others.
+pub(super) fn least_of_two(
+    cells: &Cells,
+    metric: Metric,
+    traces: [&'static str; 2],
+    point: &str,
+) -> Vec<Chain> {
+    let of_one = |trace| least(cells, metric, trace, point);
+    let other = |chain: &Chain| traces.iter().all(|trace| chain.links[1].0 != *trace);
+    traces.into_iter().flat_map(of_one).filter(other).collect()
+}
+
+fn above_others(trace: &'static str, figure: impl Fn(&str) -> f64) -> Vec<Chain> {
+    let pair = |other: &&'static str| two("", (other, figure(other)), (trace, figure(trace)));
+    EIGHT.iter().filter(|other| **other != trace).map(pair).collect()
+}
+
+fn reversed(mut chains: Vec<Chain>) -> Vec<Chain> {
+    chains.iter_mut().for_each(|chain| chain.links.reverse());
+    chains
+}
+
+/// A chain of two.
+pub(super) fn two(place: &str, less: (&str, f64), more: (&str, f64)) -> Chain {
+    let link = |(name, value): (&str, f64)| (name.to_owned(), value);
+    Chain { place: place.into(), links: vec![link(less), link(more)] }
+}
+
+/// Amphisbaena's is below each rival's on each trace.
+pub(super) fn lowest(cells: &Cells, metric: Metric, rivals: &[&str]) -> Vec<Chain> {
+    let of = |trace: &&'static str| {
+        let trace = *trace;
+        let chain = move |rival: &&str| cells.chain(metric, trace, "", &[OURS, rival]);
+        rivals.iter().map(chain).collect::<Vec<_>>()
+    };
+    EIGHT.iter().flat_map(of).collect()
+}
+
+/// It is above.
+pub(super) fn highest(cells: &Cells, metric: Metric, rivals: &[&str]) -> Vec<Chain> {
+    reversed(lowest(cells, metric, rivals))
+}
+
+/// Chains that are not of these traces.
+pub(super) fn but(chains: Vec<Chain>, traces: &[&str]) -> Vec<Chain> {
+    chains.into_iter().filter(|chain| !traces.contains(&chain.place.as_str())).collect()
+}
+
+/// Means over the traces of systems rise.
+pub(super) fn rises(cells: &Cells, metric: Metric, pairs: &[&[&str; 2]]) -> Vec<Chain> {
+    let mean = |system: &str| {
+        EIGHT.iter().map(|trace| cells.at(metric, trace, system, "")).sum::<f64>()
+            / EIGHT.len() as f64
+    };
+    pairs.iter().map(|[less, more]| two("", (less, mean(less)), (more, mean(more)))).collect()
+}
+
+/// A metric grows from point to point, on each trace.
+pub(super) fn grows(cells: &Cells, metric: Metric, points: &[&str]) -> Vec<Chain> {
+    EIGHT.iter().map(|trace| cells.points_chain(metric, trace, OURS, points)).collect()
+}
+
+/// How far above Amphisbaena's the highest of the rivals' is.
+pub(super) fn below(cells: &Cells, metric: Metric, trace: &str, rivals: &[&str]) -> f64 {
+    let of = |rival: &&str| cells.at(metric, trace, rival, "");
+    let highest = rivals.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
+    highest - cells.at(metric, trace, OURS, "")
+}
+
+/// A metric at a point, the mean over the traces.
+pub(super) fn mean(cells: &Cells, metric: Metric, point: &str) -> f64 {
+    let at = EIGHT.iter().map(|trace| cells.at(metric, trace, OURS, point));
+    at.sum::<f64>() / EIGHT.len() as f64
+}
+
+/// Between least and most over points: the mean over the traces.
+pub(super) fn unlike(cells: &Cells, metric: Metric, points: &[Point]) -> f64 {
+    let of = EIGHT.iter().map(|trace| bounds(cells, metric, trace, points));
+    of.map(|(least, most)| most - least).sum::<f64>() / EIGHT.len() as f64
+}
+
+/// Most ÷ least over points: the mean over the traces.
+pub(super) fn spread(cells: &Cells, metric: Metric, points: &[Point]) -> f64 {
+    let of = EIGHT.iter().map(|trace| bounds(cells, metric, trace, points));
+    of.map(|(least, most)| most / least).sum::<f64>() / EIGHT.len() as f64
+}
+
+fn bounds(cells: &Cells, metric: Metric, trace: &str, points: &[Point]) -> (f64, f64) {
+    let at = points.iter().map(|point| cells.at(metric, trace, OURS, point.label));
+    at.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
+        (least.min(value), most.max(value))
+    })
+}
+
+/// Of the trace of which number `by` is the least or the most (`pick`): that number, and another one.
+pub(super) fn with_others(
+    cells: &Cells,
+    by: &str,
+    other: &str,
+    pick: fn(f64, f64) -> f64,
+) -> (f64, f64) {
+    let of = |trace: &str, what: &str| cells.number(&format!("{trace}: {what}"));
+    let best = EIGHT.iter().map(|trace| of(trace, by)).reduce(pick);
+    let best = best.unwrap_or(f64::NAN);
+    let trace = EIGHT.iter().find(|trace| of(trace, by) == best);
+    (best, trace.map_or(f64::NAN, |trace| of(trace, other)))
+}

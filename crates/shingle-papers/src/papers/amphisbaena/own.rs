@@ -1,0 +1,83 @@
+//! Figures that the paper has not: they test why its own come out as they do here.
+
+use super::reasons::{OTHERWISE as AS_THE_OTHERS, SHARES};
+use super::systems::{BY_HISTORY, HISTORIES, OTHERS as OTHER_TRANSLATIONS, OTHERWISE};
+use crate::experiment::{Chart, Figure, Source};
+use crate::papers::amphisbaena::compare::{lowest, unlike};
+use crate::papers::metrics::{
+    ABORTED, BUFFER_HITS, IDLE_CLEANED, PADDED, RESPONSE, RMW, VICTIM, WAF, WRITE_BACKS,
+};
+use crate::papers::rows::{order, percent};
+
+pub(super) const DECISIONS: Figure = Figure {
+    id: "decisions",
+    title: "What the text leaves open, each the other way",
+    how: "Equation 4 read as chunks ÷ FL; a demoted SUP block put at the MRU end of the filter list; a shadow \
+          that counts only if the write is labelled hot; collecting that stops for any queued write to the zone, \
+          or for none; no cleaning in idle time.",
+    source: Source::Runs(&[OTHERWISE]),
+    charts: &[
+        Chart::ByTrace(RESPONSE),
+        Chart::ByTrace(RMW),
+        Chart::ByTrace(WAF),
+        Chart::ByTrace(BUFFER_HITS),
+        Chart::ByTrace(VICTIM),
+        Chart::ByTrace(PADDED),
+        Chart::ByTrace(ABORTED),
+        Chart::ByTrace(IDLE_CLEANED),
+    ],
+    rows: &[
+        order!(
+            "§5.3, equation 4",
+            "victims weighed by chunks × FL need fewer RMWs than by chunks ÷ FL",
+            |c| lowest(c, RMW, &["weight ÷ FL"]),
+            AS_THE_OTHERS
+        ),
+        order!(
+            "§5.3",
+            "stopping for queued writes shortens response times",
+            |c| lowest(c, RESPONSE, &["never aborts"]),
+            AS_THE_OTHERS
+        ),
+        order!(
+            "§5.3",
+            "cleaning in idle time shortens response times",
+            |c| lowest(c, RESPONSE, &["never idle"]),
+            AS_THE_OTHERS
+        ),
+    ],
+};
+
+pub(super) const HISTORY: Figure = Figure {
+    id: "history",
+    title: "How many ghosts and shadows are remembered",
+    how: "At most so many times the blocks of the HFB; the paper bounds them only by the last SUP block.",
+    source: Source::Runs(&[BY_HISTORY]),
+    charts: &[Chart::ByPoint(BUFFER_HITS), Chart::ByPoint(RESPONSE), Chart::ByPoint(RMW)],
+    rows: &[percent!(
+        "§5.1.2",
+        "ghosts and shadows beyond the bound matter: points of write hits between least and most, on average",
+        0.0,
+        |c| unlike(c, BUFFER_HITS, HISTORIES),
+        SHARES
+    )],
+};
+
+pub(super) const OTHERS: Figure = Figure {
+    id: "others",
+    title: "dm-zoned and µCache, which the paper names and does not run",
+    how: "µCache is a reconstruction.",
+    source: Source::Runs(&[OTHER_TRANSLATIONS]),
+    charts: &[
+        Chart::ByTrace(RESPONSE),
+        Chart::ByTrace(RMW),
+        Chart::ByTrace(WRITE_BACKS),
+        Chart::ByTrace(WAF),
+    ],
+    rows: &[order!(
+        "§2.2",
+        "coarse units trigger cleanup frequently: dm-zoned and µCache have more write-backs",
+        |c| lowest(c, WRITE_BACKS, &["dm-zoned", "µCache"]),
+        AS_THE_OTHERS
+    )],
+};

@@ -1,0 +1,105 @@
+//! What is compared: translations over the paper's disk, and grids of their runs.
+
+use shingle_sim::system::Pacing;
+use shingle_trace::Mode;
+
+use crate::grid::{Grid, ONE, Point, Sets, Size, System};
+
+pub(super) const EIGHT: &[&str] =
+    &["hm_0", "prn_0", "prxy_0", "ts_0", "web_0", "src2_2", "src2_0", "usr_0"];
+
+pub(super) const AMPHISBAENA: System = translation("Amphisbaena", "amphisbaena", &[]);
+const FLUID: System = translation("Fluid", "fluid", &[]);
+const FLUID_LOOP: System = translation("Fluid_loop", "fluid-loop", &[]);
+const SKYLIGHT: System = translation("Skylight", "skylight-sa", &[]);
+
+/// Those that the paper compares, the published one last.
+const ALL: &[System] = &[FLUID, FLUID_LOOP, SKYLIGHT, AMPHISBAENA];
+
+/// Labels of its rivals.
+pub(super) const RIVALS: &[&str] = &["Fluid", "Fluid_loop", "Skylight"];
+
+const fn translation(label: &'static str, name: &'static str, sets: Sets) -> System {
+    System { translation: Some(name), ..System::new(label, "none", sets) }
+}
+
+pub(super) const fn grid(systems: &'static [System], points: &'static [Point]) -> Grid {
+    Grid {
+        traces: EIGHT,
+        free: &[],
+        mode: Mode::ReadWrite,
+        pacing: Pacing::Open,
+        accesses: None,
+        copies: 1,
+        default_scale: 1.0,
+        drive: "exos-x18z",
+        timing: None,
+        ssd: "pcie-ssd",
+        buffer: Size::WrittenLarge(10),
+        cache: Size::Real,
+        sets: &[],
+        systems,
+        points,
+    }
+}
+
+pub(super) const MAIN: Grid = grid(ALL, ONE);
+
+const fn set(label: &'static str, sets: Sets) -> Point {
+    Point { label, cache: None, sets }
+}
+
+pub(super) const CHUNKS: &[Point] = &[
+    set("64 KB", &[("amphisbaena.chunk", "64KiB")]),
+    set("128 KB", &[("amphisbaena.chunk", "128KiB")]),
+    set("256 KB", &[("amphisbaena.chunk", "256KiB")]),
+    set("512 KB", &[("amphisbaena.chunk", "512KiB")]),
+    set("1024 KB", &[("amphisbaena.chunk", "1024KiB")]),
+];
+
+pub(super) const LAMBDAS: &[Point] = &[
+    set("0.1", &[("amphisbaena.lambda", "0.1")]),
+    set("0.3", &[("amphisbaena.lambda", "0.3")]),
+    set("0.5", &[("amphisbaena.lambda", "0.5")]),
+];
+
+/// By the size of its chunks.
+pub(super) const BY_CHUNK: Grid = grid(&[AMPHISBAENA], CHUNKS);
+
+/// By the part of its filter list.
+pub(super) const BY_LAMBDA: Grid = grid(&[AMPHISBAENA], LAMBDAS);
+
+/// The decisions that the text leaves open, each the other way.
+pub(super) const OTHERWISE: Grid = grid(
+    &[
+        AMPHISBAENA,
+        translation("weight ÷ FL", "amphisbaena", &[("amphisbaena.weight", "over")]),
+        translation("demoted to MRU", "amphisbaena", &[("amphisbaena.sup_demote", "mru")]),
+        translation("shadows need hot", "amphisbaena", &[("amphisbaena.shadow_needs_hot", "on")]),
+        translation("aborts by zone", "amphisbaena", &[("amphisbaena.abort", "zone")]),
+        translation("never aborts", "amphisbaena", &[("amphisbaena.abort", "off")]),
+        translation("never idle", "amphisbaena", &[("amphisbaena.idle", "off")]),
+        FLUID_LOOP,
+    ],
+    ONE,
+);
+
+/// How much history is kept.
+pub(super) const HISTORIES: &[Point] = &[
+    set("1x", &[("amphisbaena.history", "1")]),
+    set("2x", &[("amphisbaena.history", "2")]),
+    set("4x", &[("amphisbaena.history", "4")]),
+];
+
+pub(super) const BY_HISTORY: Grid = grid(&[AMPHISBAENA], HISTORIES);
+
+/// Translations that the paper names and does not run.
+pub(super) const OTHERS: Grid = grid(
+    &[
+        translation("dm-zoned", "dm-zoned", &[]),
+        translation("µCache", "ucache", &[]),
+        FLUID_LOOP,
+        AMPHISBAENA,
+    ],
+    ONE,
+);
