@@ -152,9 +152,12 @@ fn tiny_ssd(name: &str) -> Box<dyn Drive> {
     SSDS.with(|ssds| ssds.iter().find(|ssd| ssd.0 == name).expect("a name of an SSD").1.copy())
 }
 
+/// A drive, unless it cannot be varied so.
+type Made = Option<Box<dyn Drive>>;
+
 thread_local! {
     /// Drives as [`made`] made them: once, as reading their sheets takes longer than a case.
-    static MADE: RefCell<BTreeMap<(String, Variation), Option<Box<dyn Drive>>>> =
+    static MADE: RefCell<BTreeMap<(String, Variation), Made>> =
         const { RefCell::new(BTreeMap::new()) };
 }
 
