@@ -63,7 +63,7 @@ fn serving_a_request_allocates_nothing() {
 /// All zones have been touched when counting begins: memory may grow with these.
 #[test]
 fn nor_does_translating_it() {
-    let trace = trace("synth:mixed?requests=60k&range=60MB");
+    let trace = trace("synth:zipf?requests=60k&range=60MB");
     for pacing in [Pacing::Closed, Pacing::Open] {
         let options = Options {
             policies: vec!["none".into()],
