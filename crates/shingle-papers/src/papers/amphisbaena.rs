@@ -40,7 +40,7 @@ pub(super) static PAPER: Paper = Paper {
         "What a translation remembers is kept in memory: writing maps to the disk takes no time, as in \
          the paper.",
     ],
-    not_varied: &["decisions", "history", "others"],
+    not_varied: &["hot", "decisions", "history", "others"],
     figures: FIGURES,
 };
 
@@ -520,6 +520,7 @@ const FIGURES: &[Figure] = &[
             ),
         ],
     },
+    own::HOT,
     own::DECISIONS,
     own::HISTORY,
     own::OTHERS,

@@ -45,6 +45,9 @@ pub(super) const fn grid(systems: &'static [System], points: &'static [Point]) -
 
 pub(super) const MAIN: Grid = grid(ALL, ONE);
 
+/// Over workloads whose hot zones stay hot.
+pub(super) const STAY_HOT: Grid = Grid { free: &[("dwell", "1000")], ..grid(ALL, ONE) };
+
 const fn set(label: &'static str, sets: Sets) -> Point {
     Point { label, cache: None, sets }
 }
