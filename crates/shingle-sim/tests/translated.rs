@@ -76,7 +76,10 @@ impl Translation for Scripted {
         self.under_way = self.works.pop_front().unwrap_or_default().into();
     }
     fn next(&mut self, queue: &dyn Queue) -> Option<Step> {
-        self.seen.lock().expect("one thread").push((queue.waits(), queue.writes(&|block, _| block == Block(0))));
+        self.seen
+            .lock()
+            .expect("one thread")
+            .push((queue.waits(), queue.writes(&|block, _| block == Block(0))));
         let step = self.under_way.pop_front();
         match step {
             Some(Step::Append { zone, count, .. }) => self.pointers[zone.index()] += count,

@@ -150,5 +150,5 @@ fn tables_tell_translations_apart() {
     let (out, err) = done(&["run", SMALL, "-d", "exos-x18z", "-p", "none", "-t", "amphisbaena"]);
     assert!(err.contains("scaled to 1%") && err.contains("256 MiB in all"), "{err}");
     assert!(out.contains("none on amphisbaena over exos-x18z"), "{out}");
-    assert!(out.contains("translation: abort=on") && out.contains("padding: "), "{out}");
+    assert!(out.contains("translation: abort=victim") && out.contains("padding: "), "{out}");
 }
