@@ -82,7 +82,13 @@ impl Cells {
 
     /// A chain of a metric over points at a trace and system.
     #[must_use]
-    pub fn points_chain(&self, metric: Metric, trace: &str, system: &str, points: &[&str]) -> Chain {
+    pub fn points_chain(
+        &self,
+        metric: Metric,
+        trace: &str,
+        system: &str,
+        points: &[&str],
+    ) -> Chain {
         let value = |point: &&str| ((*point).to_owned(), self.at(metric, trace, system, point));
         Chain { place: trace.to_owned(), links: points.iter().map(value).collect() }
     }

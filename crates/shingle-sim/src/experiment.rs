@@ -156,6 +156,9 @@ impl DriveChoice {
 /// What the user should know before the runs begin: sentences.
 pub type Notes = Vec<String>;
 
+/// All policies, or translations, that go with the rest.
+const ALL: &str = "all";
+
 /// Buffers are scaled to this many thousandths of the touched zones (PORE §V-A.3: 20 GB of 5 TB)…
 const SCALED_BUFFER_THOUSANDTHS: u64 = 4;
 /// …for traces that touch less than one such part of the drive.
@@ -179,7 +182,14 @@ pub fn plan(
     let translations = translations::chosen(options)?;
     let pairs = options.drives.iter().flat_map(|name| translations.iter().map(move |t| (name, *t)));
     for (name, translation) in pairs {
-        let drive = drive_choice(name, translation, options, trace, &mut notes)?;
+        let all = options.translations.iter().any(|name| name == ALL);
+        let drive = match drive_choice(name, translation, options, trace, &mut notes) {
+            Err(ExperimentError::Usage(why)) if all => {
+                left_out(&mut notes, &why);
+                continue;
+            }
+            drive => drive?,
+        };
         check_capacity(&drive, trace)?;
         notes.extend(unused_zones(&drive, &policies, options)?);
         for cache in &options.caches {
@@ -217,12 +227,30 @@ pub fn plan(
                     check: options.check,
                     baseline,
                 };
-                job.check_makes()?;
-                jobs.push(job);
+                match job.check_makes() {
+                    Err(ExperimentError::Usage(why)) if options.policies.contains(&ALL.into()) => {
+                        left_out(&mut notes, &why);
+                    }
+                    made => {
+                        made?;
+                        jobs.push(job);
+                    }
+                }
             }
         }
     }
+    if jobs.is_empty() {
+        return Err(usage("nothing of what was chosen goes together; choose by name to see why"));
+    }
     Ok((jobs, notes))
+}
+
+/// Says once why one of `all` is not there.
+fn left_out(notes: &mut Notes, why: &str) {
+    let note = format!("left out: {why}");
+    if !notes.contains(&note) {
+        notes.push(note);
+    }
 }
 
 /// Runs `jobs` over `trace` on all threads of the pool in force; results come in the order of jobs.
@@ -305,8 +333,15 @@ fn make_drive(choice: &DriveChoice) -> Result<Box<dyn Drive>, ExperimentError> {
 
 fn policies(options: &Options, registry: &Registry) -> Result<Vec<(Entry, bool)>, ExperimentError> {
     let mut chosen: Vec<(Entry, bool)> = Vec::new();
-    for name in &options.policies {
-        let entry = registry.get(name).map_err(usage)?;
+    let named = options.policies.iter().filter(|name| *name != ALL);
+    let mut entries: Vec<&Entry> = Vec::new();
+    if options.policies.iter().any(|name| name == ALL) {
+        entries.extend(registry.entries());
+    }
+    for name in named {
+        entries.push(registry.get(name).map_err(usage)?);
+    }
+    for entry in entries {
         if !chosen.iter().any(|(other, _)| other.name == entry.name) {
             chosen.push((*entry, false));
         }

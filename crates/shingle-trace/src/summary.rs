@@ -114,7 +114,8 @@ impl Summary {
                 Op::Trim | Op::Flush => continue,
             }
             if request.op == Op::Write && request.bytes > 0 {
-                let (first, last) = (request.offset / LARGE_ZONE_BYTES, (end - 1) / LARGE_ZONE_BYTES);
+                let (first, last) =
+                    (request.offset / LARGE_ZONE_BYTES, (end - 1) / LARGE_ZONE_BYTES);
                 if first != last_large || last != last_large {
                     large.extend(first..=last);
                     last_large = last;

@@ -43,7 +43,7 @@ pub(crate) enum Command {
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) setup: SetupArgs,
-    /// Policies. [default: none,lru,lru-band,most,sac]
+    /// Policies; `all` for all that go with the drive. [default: none,lru,lru-band,most,sac]
     #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) policies: Vec<String>,
     /// Repeat a synthetic trace with so many seeds, from --seed on, and show least and most.
@@ -127,8 +127,8 @@ pub(crate) struct SetupArgs {
     /// Drives. [default: st8000as0002]
     #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) drives: Vec<String>,
-    /// Translations, each over each drive; `none` for the drive by itself. A host-managed drive needs
-    /// one. [default: none]
+    /// Translations, each over each drive; `none` for the drive by itself, `all` for all that have room.
+    /// A host-managed drive needs one. [default: none]
     #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) translations: Vec<String>,
     /// Cache sizes: 256MiB, 2G, 5000b (blocks), 5% of the touched zones, 5%written,

@@ -17,8 +17,7 @@ use self::compare::{
     saved_on, unlike, with_others,
 };
 use self::reasons::{
-    CHUNKS_ARE, FIRST_WRITES, HITS, LATENCY, PADDING, PERIODS, REALLOCATED, RMWS, SHAPED, SHARES,
-    VICTIMS, WA_REASON,
+    CHUNKS as FEW_BLOCKS, HITS, LAMBDA, PADDING, PERIODS, QUEUE, REALLOCATED, SHAPED, SWEEP,
 };
 use self::systems::{BY_CHUNK, BY_LAMBDA, CHUNKS, EIGHT, LAMBDAS, MAIN, RIVALS};
 use super::metrics::{
@@ -40,7 +39,21 @@ pub(super) static PAPER: Paper = Paper {
         "What a translation remembers is kept in memory: writing maps to the disk takes no time, as in \
          the paper.",
     ],
-    not_varied: &["hot", "decisions", "history", "others"],
+    not_varied: &[
+        "18",
+        "19",
+        "20",
+        "21",
+        "22",
+        "23",
+        "24",
+        "25",
+        "hot",
+        "small",
+        "decisions",
+        "history",
+        "others",
+    ],
     figures: FIGURES,
 };
 
@@ -142,39 +155,39 @@ const FIGURES: &[Figure] = &[
                 "saved against Fluid_loop on average (%)",
                 29.9,
                 |c| average_saved(c, RESPONSE, "Fluid_loop"),
-                LATENCY
+                QUEUE
             ),
             percent!(
                 "§6.2",
                 "saved against Fluid_loop on src2_2, the maximum (%)",
                 82.4,
                 |c| saved_on(c, RESPONSE, "Fluid_loop", "src2_2"),
-                LATENCY
+                QUEUE
             ),
             percent!(
                 "§6.2",
                 "saved against Fluid_loop on src2_0, the minimum (%)",
                 4.8,
                 |c| saved_on(c, RESPONSE, "Fluid_loop", "src2_0"),
-                LATENCY
+                QUEUE
             ),
             order!(
                 "§6.2, Figure 12",
                 "reduces the response latency compared to Fluid_loop, on each trace",
                 |c| lowest(c, RESPONSE, &["Fluid_loop"]),
-                LATENCY
+                QUEUE
             ),
             order!(
                 "§6.2",
                 "most on src2_2",
                 |c| most_saved_on(c, RESPONSE, "Fluid_loop", "src2_2"),
-                LATENCY
+                QUEUE
             ),
             order!(
                 "§6.2",
                 "least on src2_0",
                 |c| least_saved_on(c, RESPONSE, "Fluid_loop", "src2_0"),
-                LATENCY
+                QUEUE
             ),
         ],
     },
@@ -218,14 +231,14 @@ const FIGURES: &[Figure] = &[
                 "§6.2, Figure 14",
                 "exhibits the lowest write amplification under all workloads",
                 |c| lowest(c, WAF, RIVALS),
-                WA_REASON
+                FEW_BLOCKS
             ),
             percent!(
                 "§6.2",
                 "less than other strategies' on average (%)",
                 98.5,
                 |c| RIVALS.iter().map(|rival| average_saved(c, WAF, rival)).sum::<f64>() / 3.0,
-                WA_REASON
+                FEW_BLOCKS
             ),
         ],
     },
@@ -240,20 +253,20 @@ const FIGURES: &[Figure] = &[
                 "§6.2, Figure 15",
                 "has the lowest number of RMW operations",
                 |c| lowest(c, RMW, RIVALS),
-                RMWS
+                FEW_BLOCKS
             ),
             order!(
                 "§6.2, Figure 15",
                 "the total number of write-backs is lower than the other competitors'",
                 |c| lowest(c, WRITE_BACKS, RIVALS),
-                RMWS
+                FEW_BLOCKS
             ),
             percent!(
                 "abstract, §6.2",
                 "RMWs saved against Fluid_loop on average (%)",
                 37.0,
                 |c| average_saved(c, RMW, "Fluid_loop"),
-                RMWS
+                FEW_BLOCKS
             ),
         ],
     },
@@ -268,6 +281,12 @@ const FIGURES: &[Figure] = &[
                 "§6.2, Figure 16",
                 "introduces the least amount of synthetic data among all the traces",
                 |c| lowest(c, PADDED, RIVALS),
+                PADDING
+            ),
+            order!(
+                "§6.2, Figure 16",
+                "the same, each gap counted once",
+                |c| lowest(c, PADDED_FIRST, RIVALS),
                 PADDING
             ),
             factor!(
@@ -296,7 +315,7 @@ const FIGURES: &[Figure] = &[
             "§6.2, Figure 17",
             "except for ts_0 and src2_0, the size of the victim zone in Amphisbaena is the largest",
             |c| but(highest(c, VICTIM, RIVALS), &["ts_0", "src2_0"]),
-            VICTIMS
+            FEW_BLOCKS
         )],
     },
     Figure {
@@ -310,7 +329,7 @@ const FIGURES: &[Figure] = &[
                 "§6.3, Figure 18",
                 "increases with the chunk size for most traces: from 64 to 1024 KB, but under src2_2",
                 |c| but(grows(c, RESPONSE, &["64 KB", "1024 KB"]), &["src2_2"]),
-                CHUNKS_ARE
+                SWEEP
             ),
             order!(
                 "§6.3, Figure 18",
@@ -329,7 +348,7 @@ const FIGURES: &[Figure] = &[
                         &["256 KB", "512 KB", "1024 KB"]
                     ),
                 ],
-                CHUNKS_ARE
+                SWEEP
             ),
         ],
     },
@@ -346,7 +365,7 @@ const FIGURES: &[Figure] = &[
                  average",
                 0.0,
                 |c| unlike(c, BUFFER_HITS, CHUNKS),
-                CHUNKS_ARE
+                SWEEP
             ),
             order!(
                 "§6.3, Figure 19",
@@ -361,7 +380,7 @@ const FIGURES: &[Figure] = &[
                     };
                     EIGHT.iter().map(pair).collect()
                 },
-                SHARES
+                LAMBDA
             ),
         ],
     },
@@ -375,7 +394,7 @@ const FIGURES: &[Figure] = &[
             "§6.3, Figure 20",
             "increases with the chunk size, except for src2_2: from 64 to 1024 KB",
             |c| but(grows(c, WAF, &["64 KB", "1024 KB"]), &["src2_2"]),
-            CHUNKS_ARE
+            SWEEP
         )],
     },
     Figure {
@@ -390,13 +409,13 @@ const FIGURES: &[Figure] = &[
                 "the larger the chunk size, the higher the number of RMWs, but under src2_2: from 64 to \
                  1024 KB",
                 |c| but(grows(c, RMW, &["64 KB", "1024 KB"]), &["src2_2"]),
-                CHUNKS_ARE
+                SWEEP
             ),
             order!(
                 "§6.3, Figure 21",
                 "on src2_2 it decreases as the chunk size increases",
                 |c| vec![c.points_chain(RMW, "src2_2", "Amphisbaena", &["1024 KB", "64 KB"])],
-                CHUNKS_ARE
+                SWEEP
             ),
         ],
     },
@@ -411,19 +430,19 @@ const FIGURES: &[Figure] = &[
                 "§6.3, Figure 22",
                 "grows with the chunk size for workloads other than src2_2: from 64 to 1024 KB",
                 |c| but(grows(c, PADDED, &["64 KB", "1024 KB"]), &["src2_2"]),
-                CHUNKS_ARE
+                SWEEP
             ),
             order!(
                 "§6.3, Figure 22",
                 "hm_0 introduces the most synthetic data",
                 |c| compare::most(c, PADDED, "hm_0", "64 KB"),
-                FIRST_WRITES
+                SWEEP
             ),
             order!(
                 "§6.3, Figure 22",
                 "src2_2 introduces the least",
                 |c| compare::least(c, PADDED, "src2_2", "64 KB"),
-                FIRST_WRITES
+                SWEEP
             ),
         ],
     },
@@ -439,7 +458,7 @@ const FIGURES: &[Figure] = &[
                 "the average victim zone decreases as the chunk size increases: from 64 to 1024 KB, but \
                  under src2_2",
                 |c| but(grows(c, VICTIM, &["1024 KB", "64 KB"]), &["src2_2"]),
-                CHUNKS_ARE
+                SWEEP
             ),
             order!(
                 "§6.3, Figure 23",
@@ -452,7 +471,7 @@ const FIGURES: &[Figure] = &[
                         &[other, "128 KB"]
                     ))
                     .to_vec(),
-                CHUNKS_ARE
+                SWEEP
             ),
         ],
     },
@@ -498,14 +517,14 @@ const FIGURES: &[Figure] = &[
                 "the write hit rate is not sensitive to λ: points between least and most, on average",
                 0.0,
                 |c| unlike(c, BUFFER_HITS, LAMBDAS),
-                SHARES
+                LAMBDA
             ),
             factor!(
                 "§6.4, Figure 25",
                 "the response latency is not: most ÷ least, on average",
                 1.0,
                 |c| compare::spread(c, RESPONSE, LAMBDAS),
-                SHARES
+                LAMBDA
             ),
             order!(
                 "§6.4",
@@ -516,11 +535,12 @@ const FIGURES: &[Figure] = &[
                         .map(|other| compare::two("", ("0.1", mean("0.1")), (other, mean(other))))
                         .to_vec()
                 },
-                SHARES
+                LAMBDA
             ),
         ],
     },
     own::HOT,
+    own::SMALL,
     own::DECISIONS,
     own::HISTORY,
     own::OTHERS,

@@ -244,8 +244,10 @@ pub const HOT_HITS: Metric = Metric {
 };
 
 /// The others.
-pub const COLD_HITS: Metric =
-    Metric { name: "write hits in the LFB (%)", of: |run| (BUFFER_HITS.of)(run) - (HOT_HITS.of)(run) };
+pub const COLD_HITS: Metric = Metric {
+    name: "write hits in the LFB (%)",
+    of: |run| (BUFFER_HITS.of)(run) - (HOT_HITS.of)(run),
+};
 
 /// Zones written back by appending.
 pub const RMW_FREE: Metric =

@@ -14,7 +14,8 @@ use shingle_core::params::nearest;
 use crate::experiment::{Figure, Paper};
 
 /// Every paper that can be reproduced.
-pub const ALL: &[&Paper] = &[&sac::PAPER, &pore::PAPER, &roco::PAPER, &amphisbaena::PAPER, &mcm::PAPER];
+pub const ALL: &[&Paper] =
+    &[&sac::PAPER, &pore::PAPER, &roco::PAPER, &amphisbaena::PAPER, &mcm::PAPER];
 
 /// The paper called `name`.
 ///

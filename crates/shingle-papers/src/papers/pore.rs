@@ -58,8 +58,7 @@ const FOUR: &[&str] = &["wdev", "mds", "ts", "usr"];
 const PROTOTYPE: Sets = &[("policy.history", "forever")];
 
 const SMR_ONLY: System = System::new("SMR-only", "none", &[]);
-const CMR_ONLY: System =
-    System { drive: Some("cmr7200"), ..System::new("CMR-only", "none", &[]) };
+const CMR_ONLY: System = System { drive: Some("cmr7200"), ..System::new("CMR-only", "none", &[]) };
 const LRU: System = System::new("LRU", "lru", &[]);
 const LRU_BAND: System = System::new("LRU-band", "lru-band", &[]);
 const PORE: System = System::new("PORE", "pore", PROTOTYPE);

@@ -45,11 +45,15 @@ const SCALED_BUFFER_PART: u64 = 100;
 
 /// The translations asked for.
 pub(super) fn chosen(options: &Options) -> Result<Vec<Named>, ExperimentError> {
-    let named = options.translations.iter().map(|name| match name.as_str() {
-        "none" => Ok(None),
-        name => registry::get(name).map(Some).map_err(usage),
-    });
-    named.collect()
+    let mut chosen = Vec::new();
+    for name in &options.translations {
+        match name.as_str() {
+            "none" => chosen.push(None),
+            super::ALL => chosen.extend(ALL.iter().map(Some)),
+            name => chosen.push(Some(registry::get(name).map_err(usage)?)),
+        }
+    }
+    Ok(chosen)
 }
 
 /// Whether there is a translation of this name.
