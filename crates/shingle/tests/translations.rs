@@ -152,3 +152,96 @@ fn tables_tell_translations_apart() {
     assert!(out.contains("none on amphisbaena over exos-x18z"), "{out}");
     assert!(out.contains("translation: abort=victim") && out.contains("padding: "), "{out}");
 }
+
+#[test]
+fn every_policy_is_compared_over_every_translation_by_one_command() {
+    let args =
+        ["compare", "synth:zipf?requests=300&range=64MiB", "-d", "hm-tiny", "-p", "all", "-t"];
+    let args: Vec<&str> = args.into_iter().chain(["all", "--json", "-"]).collect();
+    let (out, err) = done(&args);
+    let result: Value = serde_json::from_str(&out).expect("JSON");
+    let runs = result["runs"].as_array().expect("runs");
+    let pairs: std::collections::BTreeSet<(&str, &str)> = runs
+        .iter()
+        .map(|run| {
+            let name = |field: &str| run[field].as_str().expect("a name");
+            (name("policy"), name("translation"))
+        })
+        .collect();
+    assert_eq!(pairs.len(), runs.len(), "none twice");
+    for translation in ["amphisbaena", "fluid", "fluid-loop", "skylight-sa", "ucache"] {
+        for policy in ["none", "lru", "most", "sac", "pore", "lru+cdc", "sac-plus", "belady"] {
+            assert!(pairs.contains(&(policy, translation)), "{policy} over {translation}: {err}");
+        }
+    }
+    // What needs the bands of the disk, or its write pointers, does not go with a translation.
+    assert!(!pairs.iter().any(|pair| pair.0 == "lru-band"));
+    let told = err.lines().filter(|line| line.contains("left out: ")).collect::<Vec<_>>();
+    assert!(told.iter().any(|line| line.contains("`lru-band`")), "{err}");
+    assert!(
+        told.iter().any(|line| line.contains("dm-zoned"))
+            != pairs.iter().any(|p| p.1 == "dm-zoned")
+    );
+}
+
+/// All but `others`: dm-zoned needs a larger buffer than such traces get.
+const FIGURES: &str =
+    "table-3,2,3,12,13,14,15,16,17,18,19,20,21,22,23,24,25,hot,small,decisions,history";
+
+/// Statements of Amphisbaena's figures, so that each refers to runs there are; over short traces, as
+/// the workloads are made whole however little is run of them.
+#[test]
+fn translations_are_compared_over_the_traces_themselves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("msr")).expect("a folder");
+    for volume in ["hm_0", "prn_0", "prxy_0", "ts_0", "web_0", "src2_2", "src2_0", "usr_0"] {
+        let (host, disk) = volume.split_once('_').expect("host and disk");
+        let line = |i: u64| {
+            let at = 128_166_372_003_061_629 + i * 1_000_000;
+            // 8 KiB to each of 3,000 places, in one zone after another, and again.
+            let block = i * 7919 % 3000 * 100;
+            format!("{at},{host},{disk},Write,{},8192,100\n", block * 4096)
+        };
+        let text: String = (0..6_000).map(line).collect();
+        std::fs::write(folder.path().join(format!("msr/{volume}.csv")), text).expect("a trace");
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_shingle"))
+        .current_dir(&folder)
+        .args(["reproduce", "amphisbaena", "--seeds", "1", "--traces", "msr", "--json", "a.json"])
+        .args(["--scale", "1", "--no-sensitivity", "--figure", FIGURES])
+        .output()
+        .expect("started");
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("Figure 12: Response times"));
+    let result = std::fs::read_to_string(folder.path().join("a.json")).expect("results");
+    let result: Value = serde_json::from_str(&result).expect("JSON");
+    let figures = result["result"]["figures"].as_array().expect("figures");
+    let numbers = |id: &str| {
+        let figure = figures.iter().find(|figure| figure["id"] == id).expect(id);
+        figure["numbers"].as_array().expect("numbers").clone()
+    };
+    let values = |line: &Value, name: &str| {
+        let values = line["values"].as_array().expect("values");
+        let value = values.iter().find(|value| value[0] == name).expect(name);
+        value[1][0].as_f64().expect("a number")
+    };
+    // Half of the blocks are updates; 3,000 places 100 blocks apart lie in five zones.
+    let table = &numbers("table-3")[0];
+    assert_eq!(values(table, "hm_0: update ratio (%)"), 50.0);
+    assert_eq!(values(table, "hm_0: write range (zones)"), 5.0);
+    // Two blocks of each other place are written between two writes of a block, and its neighbour: 5,999.
+    // The buffer, 1 % of five zones, has 3,276.
+    let figure = &numbers("2")[0];
+    assert_eq!(values(figure, "hm_0: buffer (blocks)"), 3_276.0);
+    assert_eq!(values(figure, "hm_0: short periods (% of updated blocks)"), 0.0);
+    for line in numbers("16") {
+        let (each, once) = (
+            values(&line, "padded in all write-backs (GB)"),
+            values(&line, "padded for the first time (GB)"),
+        );
+        assert!(each >= once && once > 0.0, "{line}");
+    }
+    let points = numbers("18").iter().filter(|line| line["trace"] == "hm_0").count();
+    assert_eq!(points, 5, "a line for each size of chunk");
+}
