@@ -188,7 +188,7 @@ fn simulated(
     timing: Option<Timing>,
     cache: &str,
 ) -> Result<(f64, u64), Box<dyn std::error::Error>> {
-    let (policy, translation, buffer) = match shingle_translation::registry::get(policy) {
+    let (policy, translation, buffer) = match shingle_translation::translations::get(policy) {
         Ok(translation) => ("none", translation.name, cache),
         Err(_) => (policy, "none", "0.4%"),
     };

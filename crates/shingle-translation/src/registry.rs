@@ -1,8 +1,7 @@
 //! From a name to a translation.
 
 use crate::translation::{Layout, Make, Translation};
-use crate::translations::ALL;
-use shingle_core::params::{Param, Params, nearest};
+use shingle_core::params::{Param, Params};
 
 type Maker = fn(&Params, Layout) -> Result<Box<dyn Translation>, String>;
 
@@ -40,15 +39,4 @@ impl Entry {
     pub fn make(&self, params: &Params, layout: Layout) -> Result<Box<dyn Translation>, String> {
         (self.make)(params, layout)
     }
-}
-
-/// The translation called `name`.
-///
-/// # Errors
-/// If there is none: a line that lists those there are, nearest first.
-pub fn get(name: &str) -> Result<&'static Entry, String> {
-    ALL.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let known = nearest(name, ALL.iter().map(|entry| entry.name));
-        format!("there is no translation `{name}`; there are {}", known.join(", "))
-    })
 }

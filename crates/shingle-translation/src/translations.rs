@@ -1,6 +1,7 @@
 //! The registry of translations: one line each.
 
 use crate::registry::Entry;
+use shingle_core::params::nearest;
 
 /// Declares each translation's module and its entry: `file => type`, or `file => type | type` if a
 /// file has several.
@@ -18,4 +19,15 @@ translations! {
     skylight_sa => skylight_sa::SkylightSa,
     dm_zoned => dm_zoned::DmZoned<false>,
     ucache => dm_zoned::DmZoned<true>,
+}
+
+/// The translation called `name`.
+///
+/// # Errors
+/// If there is none: a line that lists those there are, nearest first.
+pub fn get(name: &str) -> Result<&'static Entry, String> {
+    ALL.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let known = nearest(name, ALL.iter().map(|entry| entry.name));
+        format!("there is no translation `{name}`; there are {}", known.join(", "))
+    })
 }

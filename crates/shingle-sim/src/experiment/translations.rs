@@ -6,9 +6,9 @@ use shingle_core::params::{Kind, Param, Params, nearest};
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use shingle_drive::drive::{Description, Drive};
-use shingle_translation::registry::{self, Entry};
+use shingle_translation::registry::Entry;
 use shingle_translation::translation::Layout;
-use shingle_translation::translations::ALL;
+use shingle_translation::translations::{self, ALL};
 
 use super::{
     ExperimentError, Notes, Options, TOUCHED_PART, Trace, last, pb_bytes, settings, shown_pb, usage,
@@ -50,7 +50,7 @@ pub(super) fn chosen(options: &Options) -> Result<Vec<Named>, ExperimentError> {
         match name.as_str() {
             "none" => chosen.push(None),
             super::ALL => chosen.extend(ALL.iter().map(Some)),
-            name => chosen.push(Some(registry::get(name).map_err(usage)?)),
+            name => chosen.push(Some(translations::get(name).map_err(usage)?)),
         }
     }
     Ok(chosen)
@@ -83,7 +83,7 @@ pub(super) fn check_parameter(name: &str, options: &Options) -> Result<(), Exper
 
 /// Fails unless `value` is one for the parameter `name` of translation `owner`.
 pub(super) fn check_value(owner: &str, name: &str, value: &str) -> Result<(), ExperimentError> {
-    let entry = registry::get(owner).map_err(usage)?;
+    let entry = translations::get(owner).map_err(usage)?;
     let set = Params::new(entry.params).set(name, value);
     set.map_err(|error| usage(format!("{owner}: {error}")))
 }
