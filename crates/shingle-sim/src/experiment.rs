@@ -1,5 +1,7 @@
 //! From names and settings to runs: what `compare` and `run` do behind their options.
 
+mod drives;
+mod policies;
 mod translations;
 
 use std::collections::BTreeMap;
@@ -7,11 +9,11 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use shingle_core::params::{Params, nearest};
 use shingle_core::policy::Zoning;
-use shingle_core::registry::{CACHE_PARAMS, Entry, Registry, Setup};
+use shingle_core::registry::{Entry, Registry, Setup};
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Request};
-use shingle_drive::drive::{Description, Drive};
-use shingle_drive::registry::{self as drives, Buffer, Overrides, Settings, Timing};
+use shingle_drive::drive::Description;
+use shingle_drive::registry::{Timing, make_ssd};
 use shingle_trace::{Mode, Summary};
 use thiserror::Error;
 
@@ -19,6 +21,9 @@ use crate::requests::Requests;
 use crate::result::RunResult;
 use crate::run::{Course, Labels, RunError, run};
 use crate::system::{Pacing, Rules, System};
+pub use drives::timing_name;
+use drives::{DriveChoice, check_capacity, drive_choice, make_drive, ssd_choice, unused_zones};
+use policies::{cache_params, check_owners, chosen, policy_params};
 pub use translations::PARAMS as TRANSLATION_PARAMS;
 use translations::Translator;
 
@@ -132,37 +137,11 @@ pub struct Job {
     pub baseline: bool,
 }
 
-/// A drive, as it is to be made, with the translation over it.
-#[derive(Clone)]
-struct DriveChoice {
-    name: String,
-    settings: Settings,
-    /// Of the drive with its translation.
-    description: Description,
-    shown: BTreeMap<String, String>,
-    translator: Option<Translator>,
-}
-
-impl DriveChoice {
-    /// Its name, and that of the translation.
-    fn title(&self) -> String {
-        match &self.translator {
-            None => self.name.clone(),
-            Some(translator) => format!("{} over {}", translator.name(), self.name),
-        }
-    }
-}
-
 /// What the user should know before the runs begin: sentences.
 pub type Notes = Vec<String>;
 
 /// All policies, or translations, that go with the rest.
 const ALL: &str = "all";
-
-/// Buffers are scaled to this many thousandths of the touched zones (PORE §V-A.3: 20 GB of 5 TB)…
-const SCALED_BUFFER_THOUSANDTHS: u64 = 4;
-/// …for traces that touch less than one such part of the drive.
-const TOUCHED_PART: u64 = 10;
 
 /// Checks everything that can be checked without running: names, values, sizes.
 ///
@@ -174,7 +153,7 @@ pub fn plan(
     trace: &Trace,
 ) -> Result<(Vec<Job>, Notes), ExperimentError> {
     let mut notes = Notes::new();
-    let policies = policies(options, registry)?;
+    let policies = chosen(options, registry)?;
     let cache_params = cache_params(options)?;
     let ssd = ssd_choice(options)?;
     check_owners(options, &policies, registry)?;
@@ -274,7 +253,7 @@ impl Job {
     /// If it cannot be made.
     pub fn system(&self) -> Result<System, ExperimentError> {
         let disk = make_drive(&self.drive)?;
-        let ssd = drives::make_ssd(&self.ssd.name, &self.ssd.settings).map_err(usage)?;
+        let ssd = make_ssd(&self.ssd.name, &self.ssd.settings).map_err(usage)?;
         let cache = self.entry.make(&self.params, &self.setup()).map_err(usage)?;
         Ok(System::new(cache, ssd, disk, self.rules, self.check))
     }
@@ -319,333 +298,6 @@ impl Job {
         }
         Ok(())
     }
-}
-
-fn make_drive(choice: &DriveChoice) -> Result<Box<dyn Drive>, ExperimentError> {
-    let drive = drives::make(&choice.name, &choice.settings).map_err(usage)?;
-    match &choice.translator {
-        None => Ok(drive),
-        Some(translator) => translator.over(drive).map_err(usage),
-    }
-}
-
-// ── Policies ─────────────────────────────────────────────────────────────────────────────────
-
-fn policies(options: &Options, registry: &Registry) -> Result<Vec<(Entry, bool)>, ExperimentError> {
-    let mut chosen: Vec<(Entry, bool)> = Vec::new();
-    let named = options.policies.iter().filter(|name| *name != ALL);
-    let mut entries: Vec<&Entry> = Vec::new();
-    if options.policies.iter().any(|name| name == ALL) {
-        entries.extend(registry.entries());
-    }
-    for name in named {
-        entries.push(registry.get(name).map_err(usage)?);
-    }
-    for entry in entries {
-        if !chosen.iter().any(|(other, _)| other.name == entry.name) {
-            chosen.push((*entry, false));
-        }
-    }
-    if let Some(name) = &options.baseline {
-        let entry = registry.get(name).map_err(usage)?;
-        if !chosen.iter().any(|(other, _)| other.name == entry.name) {
-            chosen.push((*entry, true));
-        }
-    }
-    Ok(chosen)
-}
-
-/// Settings of `owner`, by name.
-fn settings<'a>(
-    options: &'a Options,
-    owner: &'a str,
-) -> impl Iterator<Item = (&'a str, &'a str)> + 'a {
-    options.sets.iter().filter_map(move |(key, value)| {
-        let (whose, name) = key.split_once('.')?;
-        (whose == owner).then_some((name, value.as_str()))
-    })
-}
-
-fn policy_params(entry: &Entry, options: &Options) -> Result<Params, ExperimentError> {
-    let mut params = Params::new(entry.params);
-    for (name, value) in
-        settings(options, "policy").filter(|(name, _)| params.has(name)).collect::<Vec<_>>()
-    {
-        params.set(name, value).map_err(usage)?;
-    }
-    for (name, value) in settings(options, entry.name) {
-        params.set(name, value).map_err(|error| usage(format!("{}: {error}", entry.name)))?;
-    }
-    Ok(params)
-}
-
-fn cache_params(options: &Options) -> Result<Params, ExperimentError> {
-    let mut params = Params::new(CACHE_PARAMS);
-    for (name, value) in settings(options, "cache") {
-        params.set(name, value).map_err(|error| usage(format!("cache: {error}")))?;
-    }
-    if params.count("batch") == 0 {
-        return Err(usage("cache.batch is at least 1"));
-    }
-    Ok(params)
-}
-
-/// Every `--set` must have an owner that knows it: what is ignored silently misleads.
-fn check_owners(
-    options: &Options,
-    policies: &[(Entry, bool)],
-    registry: &Registry,
-) -> Result<(), ExperimentError> {
-    for (key, value) in &options.sets {
-        let Some((owner, name)) = key.split_once('.') else {
-            return Err(usage(format!(
-                "--set {key}={value}: whose parameter is that? write OWNER.{key}, where OWNER is \
-                 policy, translation, cache, drive, ssd or the name of a policy or translation"
-            )));
-        };
-        match owner {
-            "cache" | "drive" | "ssd" => {}
-            "translation" => translations::check_parameter(name, options)?,
-            owner if translations::is_one(owner) => translations::check_value(owner, name, value)?,
-            "policy" => {
-                let has = |entry: &Entry| entry.params.iter().any(|param| param.name == name);
-                if !policies.iter().any(|(entry, _)| has(entry)) {
-                    let all = policies.iter().flat_map(|(e, _)| e.params.iter().map(|p| p.name));
-                    let mut names = nearest(name, all);
-                    names.dedup();
-                    return Err(usage(format!(
-                        "none of the policies has a parameter `{name}`; there are {}",
-                        names.join(", ")
-                    )));
-                }
-            }
-            policy => {
-                let Ok(entry) = registry.get(policy) else {
-                    let owners = ["policy", "translation", "cache", "drive", "ssd"].into_iter();
-                    let known = registry.entries().iter().map(|entry| entry.name);
-                    let known = known.chain(translations::names());
-                    return Err(usage(format!(
-                        "--set {key}: there is no owner `{owner}`; there are {}",
-                        nearest(owner, owners.chain(known)).join(", ")
-                    )));
-                };
-                let mut params = Params::new(entry.params);
-                params.set(name, value).map_err(|error| usage(format!("{policy}: {error}")))?;
-            }
-        }
-    }
-    Ok(())
-}
-
-// ── Drives ───────────────────────────────────────────────────────────────────────────────────
-
-/// Settings of a drive that are not on its sheet.
-const DRIVE_EXTRAS: [&str; 2] = ["pb", "extents"];
-
-/// The parameter of drives that can clean in idle time.
-const IDLE_CLEANING: &str = "idle_cleaning";
-
-fn drive_choice(
-    name: &str,
-    translation: translations::Named,
-    options: &Options,
-    trace: &Trace,
-    notes: &mut Notes,
-) -> Result<DriveChoice, ExperimentError> {
-    let entry = drives::entry(name).map_err(usage)?;
-    let mut settings = Settings { timing: options.timing, ..Settings::default() };
-    let mut shown = BTreeMap::new();
-    let known: Vec<String> = entry.parameters().into_iter().map(|param| param.name).collect();
-    for (key, value) in self::settings(options, "drive") {
-        if DRIVE_EXTRAS.contains(&key) {
-            continue;
-        }
-        if !known.iter().any(|name| name == key) && options.drives.len() > 1 {
-            let others = options.drives.iter().filter_map(|name| drives::entry(name).ok());
-            if others.flat_map(drives::DriveEntry::parameters).any(|param| param.name == key) {
-                continue; // meant for another drive of the list
-            }
-        }
-        if !known.iter().any(|name| name == key) {
-            let names = known.iter().map(String::as_str).chain(DRIVE_EXTRAS);
-            let mut names = nearest(key, names);
-            names.dedup();
-            return Err(usage(format!(
-                "{name} has no parameter `drive.{key}`; there are {}",
-                names.join(", ")
-            )));
-        }
-        settings.overrides.set(key, value);
-        shown.insert(key.to_owned(), value.to_owned());
-    }
-    // By the sheet's own word, disks do not clean in idle time: in open loop they do, unless the
-    // user decides. Emulators never do, and have no such parameter.
-    let decided = last(options, IDLE_CLEANING).is_some();
-    if !decided && known.iter().any(|name| name == IDLE_CLEANING) {
-        settings.idle_cleaning = Some(options.pacing == Pacing::Open);
-    }
-    if let Some(timing) = options.timing {
-        shown.insert("timing".into(), timing_name(timing).into());
-    }
-    let mut description = drives::make(name, &settings).map_err(usage)?.description().clone();
-    let mut translator = None;
-    if let Some(entry) = translation {
-        let made = Translator::new(entry, name, &description, options, trace, notes)?;
-        shown.insert("pb".into(), made.buffer());
-        description = made.description(&description)?;
-        translator = Some(made);
-    } else if description.buffer_blocks > 0 {
-        settings.buffer = buffer(name, options, trace, &description, &mut shown, notes)?;
-        description = drives::make(name, &settings).map_err(usage)?.description().clone();
-    } else if options.drives.len() == 1
-        && last(options, "pb").is_some_and(|size| !entry.shingled || size != "real")
-    {
-        return Err(usage(format!("{name} has no buffer of its own: drop drive.pb")));
-    }
-    Ok(DriveChoice { name: name.into(), settings, description, shown, translator })
-}
-
-/// Name of a timing on the command line.
-#[must_use]
-pub fn timing_name(timing: Timing) -> &'static str {
-    match timing {
-        Timing::Mechanics => "mechanics",
-        Timing::Cost => "cost",
-    }
-}
-
-/// The last value of `drive.NAME`.
-fn last<'a>(options: &'a Options, name: &str) -> Option<&'a str> {
-    options
-        .sets
-        .iter()
-        .rev()
-        .find(|(key, _)| key.strip_prefix("drive.") == Some(name))
-        .map(|(_, v)| v.as_str())
-}
-
-/// The size of the buffer: as asked for, or scaled with the data.
-fn buffer(
-    name: &str,
-    options: &Options,
-    trace: &Trace,
-    real: &Description,
-    shown: &mut BTreeMap<String, String>,
-    notes: &mut Notes,
-) -> Result<Buffer, ExperimentError> {
-    let touched = trace.summary.accessed_zone_bytes();
-    let scaled = |thousandths: u64| (touched * thousandths / 1000).max(BLOCK_BYTES);
-    let extents = match last(options, "extents") {
-        None => None,
-        Some(text) => match text.parse::<u64>() {
-            Ok(extents) if extents > 0 => Some(extents),
-            _ => return Err(usage(format!("drive.extents={text}: give a number of map entries"))),
-        },
-    };
-    let log_bytes = match last(options, "pb") {
-        Some(text) => pb_bytes(text, touched)?,
-        None if touched < real.disk_blocks * BLOCK_BYTES / TOUCHED_PART => {
-            let bytes = scaled(SCALED_BUFFER_THOUSANDTHS);
-            notes.push(format!(
-                "{name}: the trace touches {} of {}, so the drive's buffer is scaled to 0.4% of \
-                 that, {} (--set drive.pb=real for the drive's own)",
-                size::show_bytes(touched),
-                size::show_bytes(real.disk_blocks * BLOCK_BYTES),
-                size::show_bytes(bytes),
-            ));
-            Some(bytes)
-        }
-        None => None,
-    };
-    shown.insert("pb".into(), shown_pb(log_bytes));
-    Ok(match (log_bytes, extents) {
-        (None, None) => Buffer::Real,
-        (Some(bytes), None) => Buffer::Bytes(bytes),
-        (bytes, Some(extents)) => {
-            shown.insert("extents".into(), extents.to_string());
-            let log_bytes = bytes.unwrap_or(u64::MAX / 4);
-            Buffer::Limits { log_bytes, extents }
-        }
-    })
-}
-
-/// The value of `drive.pb` in bytes: a share of `whole`, a size, or `None` for `real`.
-fn pb_bytes(text: &str, whole: u64) -> Result<Option<u64>, ExperimentError> {
-    let bytes = match text.strip_suffix('%') {
-        _ if text == "real" => return Ok(None),
-        Some(percent) => percent_of(percent, whole).ok_or_else(|| {
-            usage(format!("drive.pb={text}: give a share such as 0.4%, a size, or real"))
-        })?,
-        None => size::parse_bytes(text)
-            .map_err(|error| usage(format!("drive.pb: {error}, a share such as 0.4%, or real")))?,
-    };
-    match bytes {
-        0..BLOCK_BYTES => Err(usage("drive.pb: a buffer holds at least one block of 4 KiB")),
-        bytes => Ok(Some(bytes)),
-    }
-}
-
-/// A buffer's size as one would write it.
-fn shown_pb(bytes: Option<u64>) -> String {
-    bytes.map_or("real".into(), |bytes| format!("{}b", bytes / BLOCK_BYTES))
-}
-
-fn ssd_choice(options: &Options) -> Result<DriveChoice, ExperimentError> {
-    let mut overrides = Overrides::new();
-    let mut shown = BTreeMap::new();
-    for (name, value) in settings(options, "ssd") {
-        overrides.set(name, value);
-        shown.insert(name.to_owned(), value.to_owned());
-    }
-    let settings = Settings { overrides, ..Settings::default() };
-    let ssd = drives::make_ssd(&options.ssd, &settings).map_err(usage)?;
-    let description = ssd.description().clone();
-    let name = options.ssd.clone();
-    Ok(DriveChoice { name, settings, description, shown, translator: None })
-}
-
-/// A word on policies with zones of their own on a drive that shows what its zones are.
-fn unused_zones(
-    drive: &DriveChoice,
-    policies: &[(Entry, bool)],
-    options: &Options,
-) -> Result<Option<String>, ExperimentError> {
-    if drive.description.exposed.is_none() {
-        return Ok(None);
-    }
-    let mut names = Vec::new();
-    for (entry, _) in policies {
-        if entry.zoning(&policy_params(entry, options)?) == Zoning::Fixed {
-            names.push(entry.name);
-        }
-    }
-    let (name, names) = (&drive.name, names.join(", "));
-    Ok((!names.is_empty()).then(|| {
-        format!(
-            "{name} shows its zones to the host; {names} take zones of a fixed size all the same \
-             (--set policy.zone=bands for the drive's own)"
-        )
-    }))
-}
-
-fn check_capacity(drive: &DriveChoice, trace: &Trace) -> Result<(), ExperimentError> {
-    let capacity = drive.description.disk_blocks * BLOCK_BYTES;
-    if trace.summary.end_bytes <= capacity {
-        return Ok(());
-    }
-    let end = |request: &Request| request.offset + request.bytes;
-    let beyond = trace.requests.iter().position(|request| end(request) > capacity);
-    // A trace may be known by its summary alone.
-    let (which, end) = match beyond {
-        Some(at) => (format!("request {}", at + 1), end(&trace.requests[at])),
-        None => ("its last request by address".into(), trace.summary.end_bytes),
-    };
-    Err(ExperimentError::Data(format!(
-        "{}: {which} ends at byte {end}, beyond {} with its {capacity} bytes; --remap packs the \
-         touched zones together, or choose a larger drive with -d",
-        trace.name,
-        drive.title(),
-    )))
 }
 
 // ── Cache ────────────────────────────────────────────────────────────────────────────────────

@@ -10,9 +10,9 @@ use shingle_translation::registry::Entry;
 use shingle_translation::translation::Layout;
 use shingle_translation::translations::{self, ALL};
 
-use super::{
-    ExperimentError, Notes, Options, TOUCHED_PART, Trace, last, pb_bytes, settings, shown_pb, usage,
-};
+use super::drives::{TOUCHED_PART, last, pb_bytes, shown_pb};
+use super::policies::settings;
+use super::{ExperimentError, Notes, Options, Trace, usage};
 use crate::system::Pacing;
 use crate::translated::{Translated, layout};
 
