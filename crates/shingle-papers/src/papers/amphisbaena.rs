@@ -11,13 +11,13 @@ mod own;
 mod reasons;
 mod systems;
 
-use self::bare::{LONG_OFTEN, SHORT, SHORT_ONCE};
+use self::bare::{LONG_OFTEN, SHORT, SHORT_ONCE, SPAN};
 use self::compare::{
     average_saved, below, but, grows, highest, least_saved_on, lowest, most_saved_on, rises,
     saved_on, unlike, with_others,
 };
 use self::reasons::{
-    CHUNKS as FEW_BLOCKS, HITS, LAMBDA, PADDING, PERIODS, QUEUE, REALLOCATED, SHAPED, SWEEP,
+    CHUNKS as FEW_BLOCKS, HITS, LAMBDA, PADDING, PERIODS, QUEUE, REALLOCATED, SHAPED, SPANS, SWEEP,
 };
 use self::systems::{BY_CHUNK, BY_LAMBDA, CHUNKS, EIGHT, LAMBDAS, MAIN, RIVALS};
 use super::metrics::{
@@ -141,7 +141,26 @@ const FIGURES: &[Figure] = &[
         how: "A point in thousands.",
         source: Source::Measured(|bench| bare::figure_3(bench, EIGHT)),
         charts: &[Chart::Own("range")],
-        rows: &[],
+        rows: &[
+            order!(
+                "§2.3, Figure 3 (a)",
+                "the write requests cover the entire LBA address space almost evenly: some trace writes nine \
+                 tenths of its zones within a tenth of the time",
+                |c| {
+                    let most = compare::of_traces(c, SPAN, f64::max);
+                    vec![compare::two("", ("nine tenths", 90.0), ("the most", most))]
+                }
+            ),
+            order!(
+                "§2.3, Figure 3 (b)",
+                "are concentrated in a limited LBA address space: another one less than half of them",
+                |c| {
+                    let least = compare::of_traces(c, SPAN, f64::min);
+                    vec![compare::two("", ("the least", least), ("half", 50.0))]
+                },
+                SPANS
+            ),
+        ],
     },
     Figure {
         id: "12",

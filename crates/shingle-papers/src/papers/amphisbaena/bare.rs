@@ -169,6 +169,9 @@ impl Periods {
     }
 }
 
+/// Name of the number of Figure 3.
+pub(super) const SPAN: &str = "zones written in a tenth of the time (%)";
+
 /// Figure 3: which blocks are written in the course of the trace.
 pub(super) fn figure_3(bench: &Bench, names: &[&'static str]) -> Result<Measured, MeasureError> {
     let mut measured = Measured::default();
@@ -191,10 +194,7 @@ pub(super) fn figure_3(bench: &Bench, names: &[&'static str]) -> Result<Measured
         let tenths = points.chunks(points.len().div_ceil(10).max(1));
         let each: Vec<f64> = tenths.map(zones).collect();
         let mean = each.iter().sum::<f64>() / each.len().max(1) as f64;
-        measured.number(
-            format!("{name}: zones written in a tenth of the time (%)"),
-            100.0 * mean / all,
-        );
+        measured.number(format!("{name}: {SPAN}"), 100.0 * mean / all);
         series.push((name.to_owned(), thinned(points)));
     }
     let kind = Kind::Numbers {

@@ -154,3 +154,9 @@ pub(super) fn with_others(
     let trace = EIGHT.iter().find(|trace| of(trace, by) == best);
     (best, trace.map_or(f64::NAN, |trace| of(trace, other)))
 }
+
+/// The least or the most (`pick`) of a number over the traces.
+pub(super) fn of_traces(cells: &Cells, what: &str, pick: fn(f64, f64) -> f64) -> f64 {
+    let of = |trace: &&str| cells.number(&format!("{trace}: {what}"));
+    EIGHT.iter().map(of).reduce(pick).unwrap_or(f64::NAN)
+}

@@ -34,3 +34,6 @@ pub(super) const DECISIONS: &str = "no reading of what the text leaves open make
 
 pub(super) const STAYS: &str = "how hot the hot zones are, no paper publishes: 1,000 is no figure of the traces, and one for all \
      volumes. RMWs in idle time delay nobody and count";
+
+pub(super) const SPANS: &str = "the made workloads go from zone to zone, each hot for a while, and come to nearly all in a tenth of a \
+     week; how real ones do no paper publishes (active, dwell)";
