@@ -170,7 +170,7 @@ const FIGURES: &[Figure] = &[
         charts: &[Chart::ByTrace(RESPONSE), Chart::ByTrace(ABORTED)],
         rows: &[
             percent!(
-                "abstract",
+                "abstract, Figure 12",
                 "saved against Fluid_loop on average (%)",
                 29.9,
                 |c| average_saved(c, RESPONSE, "Fluid_loop"),

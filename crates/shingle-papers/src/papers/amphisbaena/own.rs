@@ -68,7 +68,7 @@ pub(super) const HOT: Figure = Figure {
     ],
     rows: &[
         percent!(
-            "abstract",
+            "abstract, Figure 12",
             "response time saved against Fluid_loop on average (%)",
             29.9,
             |c| average_saved(c, RESPONSE, "Fluid_loop"),
