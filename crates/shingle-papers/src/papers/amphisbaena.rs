@@ -101,7 +101,7 @@ const FIGURES: &[Figure] = &[
         id: "2",
         title: "Update periods",
         how: "How many other blocks are written between two writes of a block, on average; short is less \
-              than the buffer. A point in thousands.",
+              than the buffer. Two traces are drawn, a point in thousands of each.",
         source: Source::Measured(|bench| bare::figure_2(bench, EIGHT)),
         charts: &[Chart::Own("periods")],
         rows: &[
@@ -138,7 +138,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         id: "3",
         title: "Write ranges",
-        how: "A point in thousands.",
+        how: "Two traces are drawn, a point in thousands of each.",
         source: Source::Measured(|bench| bare::figure_3(bench, EIGHT)),
         charts: &[Chart::Own("range")],
         rows: &[

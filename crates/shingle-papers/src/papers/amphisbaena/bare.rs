@@ -13,6 +13,9 @@ const ZONE_BLOCKS: u64 = (256 << 20) / BLOCK_BYTES;
 /// Sectors of a block.
 const BLOCK_SECTORS: u64 = BLOCK_BYTES / 512;
 
+/// Traces that are drawn: two, as in the paper, one even and one with large writes.
+const DRAWN: [&str; 2] = ["hm_0", "src2_2"];
+
 /// How many points a picture has of each trace, at most.
 const POINTS: usize = 2_000;
 
@@ -96,7 +99,9 @@ pub(super) fn figure_2(bench: &Bench, names: &[&'static str]) -> Result<Measured
         number(SHORT, parts.short);
         number(SHORT_ONCE, parts.short_once);
         number(LONG_OFTEN, parts.long_often);
-        series.push((name.to_owned(), thinned(periods.points())));
+        if DRAWN.contains(&name) {
+            series.push((name.to_owned(), thinned(periods.points())));
+        }
     }
     let kind = Kind::Numbers {
         x_label: "average update period (blocks); upwards: writes of a block".into(),
@@ -195,7 +200,9 @@ pub(super) fn figure_3(bench: &Bench, names: &[&'static str]) -> Result<Measured
         let each: Vec<f64> = tenths.map(zones).collect();
         let mean = each.iter().sum::<f64>() / each.len().max(1) as f64;
         measured.number(format!("{name}: {SPAN}"), 100.0 * mean / all);
-        series.push((name.to_owned(), thinned(points)));
+        if DRAWN.contains(&name) {
+            series.push((name.to_owned(), thinned(points)));
+        }
     }
     let kind = Kind::Numbers {
         x_label: "writes so far; upwards: the block written".into(),

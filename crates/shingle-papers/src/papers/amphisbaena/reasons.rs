@@ -8,15 +8,16 @@ pub(super) const PERIODS: &str = "whose these are the paper does not say, and ho
 /// What most of it comes down to.
 pub(super) const CHUNKS: &str = "a chunk of 64 KB holds one or two blocks of the made workloads when it is cleaned, so the LFB holds \
      little, and a zone is written back for some ten blocks where a log has gathered hundreds. With \
-     smaller chunks that grows (small); where zones stay hot, few blocks come to the LFB, and \
-     Amphisbaena is near or below Fluid_loop (hot)";
+     smaller chunks that grows (small); where zones stay hot, few blocks come to the LFB: response times are \
+     below Fluid_loop's on half of the traces, and of src2_2, whose writes fill chunks, RMWs, write \
+     amplification and padding are the least and victims the largest (hot)";
 
 pub(super) const QUEUE: &str = "rewriting a zone takes seconds, each for a few blocks (see Figure 17), so requests queue up; a long \
      queue has a write for most victims, whose collection ends then after a chunk: the queue feeds \
      itself (decisions: never aborts)";
 
 pub(super) const HITS: &str = "Fluid's log takes single blocks in all of the buffer, Amphisbaena's LFB one or two in a chunk of 16; \
-     where zones stay hot its hits are within a point of the best on most traces (hot)";
+     where zones stay hot its hits are within half a point of the best (hot)";
 
 pub(super) const PADDING: &str = "synthetic data count in every write-back and so go with their number; each gap counted once, \
      Amphisbaena fills the fewest";
