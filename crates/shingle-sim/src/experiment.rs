@@ -207,7 +207,9 @@ pub fn plan(
                     baseline,
                 };
                 match job.check_makes() {
-                    Err(ExperimentError::Usage(why)) if options.policies.contains(&ALL.into()) => {
+                    Err(ExperimentError::Usage(why))
+                        if baseline || options.policies.iter().any(|name| name == ALL) =>
+                    {
                         left_out(&mut notes, &why);
                     }
                     made => {
@@ -224,7 +226,7 @@ pub fn plan(
     Ok((jobs, notes))
 }
 
-/// Says once why one of `all` is not there.
+/// Says once why one of `all`, or the baseline, is not there.
 fn left_out(notes: &mut Notes, why: &str) {
     let note = format!("left out: {why}");
     if !notes.contains(&note) {

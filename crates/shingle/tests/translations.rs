@@ -184,6 +184,16 @@ fn every_policy_is_compared_over_every_translation_by_one_command() {
     );
 }
 
+#[test]
+fn a_baseline_that_does_not_go_with_the_drive_is_left_out() {
+    let args = ["compare", SMALL, "-d", "hm-tiny", "-p", "sac-plus", "--json", "-"];
+    let (out, err) = done(&args);
+    let result: Value = serde_json::from_str(&out).expect("JSON");
+    let runs = result["runs"].as_array().expect("runs");
+    assert!(runs.len() == 1 && runs[0]["policy"] == "sac-plus", "{out}");
+    assert!(err.contains("left out: policy `lru` writes anywhere"), "{err}");
+}
+
 /// All but `others`: dm-zoned needs a larger buffer than such traces get.
 const FIGURES: &str =
     "table-3,2,3,12,13,14,15,16,17,18,19,20,21,22,23,24,25,hot,small,decisions,history";
