@@ -232,6 +232,11 @@ pub trait Drive: Send {
         now
     }
 
+    /// Whether [`Drive::announce`] is of use to it.
+    fn listens(&self) -> bool {
+        false
+    }
+
     /// Requests to come, from an executor that knows them and passes them on as they are, so that
     /// what cleans can tell what waits (Amphisbaena §5.3). Of those announced before, the first
     /// `begun` have come to be served; `coming` follow behind the rest, in the order of their times.

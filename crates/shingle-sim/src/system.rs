@@ -127,7 +127,7 @@ impl System {
             wants_horizon: cache.wants_horizon(),
             wants_write_pointers: cache.wants_write_pointers(),
             // A cache changes what the disk is asked; in closed loop nothing ever waits.
-            announces: open && cache.slots().capacity() == 0,
+            announces: open && cache.slots().capacity() == 0 && disk.listens(),
             merged: Vec::new(),
             future: None,
             cache,

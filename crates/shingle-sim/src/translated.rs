@@ -293,6 +293,10 @@ impl Drive for Translated {
         served.done
     }
 
+    fn listens(&self) -> bool {
+        true
+    }
+
     fn announce(&mut self, begun: usize, coming: &[Request]) {
         self.coming.announce(begun, coming);
     }
