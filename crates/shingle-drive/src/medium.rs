@@ -125,14 +125,7 @@ impl Place {
 
 fn transfer(disk: &mut dyn Drive, served: &mut Served, op: Op, block: u64, count: u64) {
     let part = disk.serve(served.done, &Io { op, block: Block(block), count }, &mut []);
-    *served = Served {
-        done: part.done,
-        command: served.command + part.command,
-        seek: served.seek + part.seek,
-        rotation: served.rotation + part.rotation,
-        transfer: served.transfer + part.transfer,
-        ..*served
-    };
+    served.then(&part, false);
 }
 
 fn pieces(disk: &mut dyn Drive, served: &mut Served, op: Op, first: u64, count: u64) {

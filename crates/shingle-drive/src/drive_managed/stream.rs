@@ -195,11 +195,6 @@ impl DriveManaged {
             spilled.done = Nanos(spilled.done.0 - part.0);
             self.counters.log_time = self.counters.log_time.since(part);
         }
-        served.command += spilled.command;
-        served.seek += spilled.seek;
-        served.rotation += spilled.rotation;
-        served.transfer += spilled.transfer;
-        served.clean += spilled.clean;
-        served.done = spilled.done;
+        served.then(&spilled, false);
     }
 }

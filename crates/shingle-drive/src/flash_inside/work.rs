@@ -252,11 +252,7 @@ impl<'a> Work<'a> {
     /// The disk serves the pieces of an I/O one after the other: their times add up.
     fn disk_piece(&mut self, served: Served) {
         (self.parts.disk.free, self.parts.disk.last_io) = (served.done, served.done);
-        self.disk.done = served.done;
-        self.disk.command += served.command;
-        self.disk.seek += served.seek;
-        self.disk.rotation += served.rotation;
-        self.disk.transfer += served.transfer;
+        self.disk.then(&served, false);
     }
 
     fn piece(&mut self, served: Served) {
