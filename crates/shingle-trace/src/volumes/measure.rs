@@ -6,7 +6,7 @@ use super::{Figure, Quantity, Volume, named};
 use crate::summary::Touched;
 use crate::synth::volume::{Free, Generator, Plan};
 use crate::synth::{Access, Pattern};
-use crate::zones::{ZONE_BLOCKS, ZONE_BYTES};
+use crate::zones::{LARGE_ZONE_BYTES, ZONE_BLOCKS, ZONE_BYTES};
 
 /// A published value beside what was made.
 #[derive(Clone, Copy, Debug)]
@@ -159,7 +159,7 @@ impl Measure {
         totals.at_pointer += self.pointers.write(first, blocks);
         self.runs.add(first / ZONE_BLOCKS);
         for byte in [access.offset, access.offset + access.bytes - 1] {
-            let large = (byte >> 28) as usize;
+            let large = (byte / LARGE_ZONE_BYTES) as usize;
             if self.large.len() <= large {
                 self.large.resize(large + 1, false);
             }

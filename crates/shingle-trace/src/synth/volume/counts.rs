@@ -10,10 +10,9 @@
 
 use super::free::Free;
 use crate::volumes::{Quantity, Volume};
-use crate::zones::{ZONE_BLOCKS, ZONE_BYTES};
+use crate::zones::{LARGE_ZONE_BYTES, ZONE_BLOCKS, ZONE_BYTES};
 
 const GIB: f64 = (1_u64 << 30) as f64;
-const LARGE_ZONE_BYTES: u64 = 256 << 20;
 /// So full a zone may be of blocks in use: the rest are gaps between clusters.
 const DENSITY_MAX: f64 = 0.95;
 

@@ -10,7 +10,7 @@
 use super::counts::Side;
 use super::power::share_of_first;
 use crate::synth::rng::{Rng, Share};
-use crate::zones::{ZONE_BLOCKS, ZONE_BYTES};
+use crate::zones::{LARGE_ZONE_BYTES, ZONE_BLOCKS, ZONE_BYTES};
 
 /// Neighbouring zones that are in use together.
 const GROUP_ZONES: u64 = 4;
@@ -113,7 +113,6 @@ fn dealt(blocks: u64, zones: u64, skew: f64) -> Vec<u64> {
 
 /// Picks zones below `span`: groups anywhere, and one zone in each of the large ones.
 pub(super) fn places(zones: u64, span: u64, large_zones: u64, rng: &mut Rng) -> Vec<u64> {
-    const LARGE_ZONE_BYTES: u64 = 256 << 20;
     let mut taken = vec![false; span as usize];
     let mut places = Vec::with_capacity(zones as usize);
     for large in 0..large_zones.min(zones) {
@@ -175,7 +174,7 @@ mod tests {
         /// So many different zones within the span, one at least in each large one.
         #[test]
         fn places_are_different(large in 1..60_u64, more in 0.0..1.0_f64) {
-            let span = large * (256 << 20) / ZONE_BYTES;
+            let span = large * LARGE_ZONE_BYTES / ZONE_BYTES;
             let zones = large + (more * (span - large) as f64) as u64;
             let mut rng = Seed { seed: 1, workload: "test" }.stream("places");
             let mut places = places(zones, span, large, &mut rng);
@@ -183,7 +182,7 @@ mod tests {
             places.dedup();
             prop_assert_eq!(places.len() as u64, zones);
             prop_assert!(places.last().is_some_and(|last| *last < span));
-            let mut hit: Vec<u64> = places.iter().map(|zone| zone * ZONE_BYTES / (256 << 20)).collect();
+            let mut hit: Vec<u64> = places.iter().map(|zone| zone * ZONE_BYTES / LARGE_ZONE_BYTES).collect();
             hit.dedup();
             prop_assert_eq!(hit.len() as u64, large);
         }
