@@ -8,6 +8,7 @@ mod pore;
 mod roco;
 mod rows;
 mod sac;
+mod written;
 
 use shingle_core::params::nearest;
 

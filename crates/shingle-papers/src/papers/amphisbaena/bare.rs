@@ -6,9 +6,7 @@ use shingle_trace::summary::PerOp;
 
 use crate::chart::Kind;
 use crate::measured::{Bench, MeasureError, Measured};
-
-/// Blocks of a zone of the paper's disk (Table 2).
-const ZONE_BLOCKS: u64 = (256 << 20) / BLOCK_BYTES;
+use crate::papers::written::{LARGE_ZONE_BLOCKS, Written};
 
 /// Sectors of a block.
 const BLOCK_SECTORS: u64 = BLOCK_BYTES / 512;
@@ -25,7 +23,7 @@ pub(super) fn table_3(bench: &Bench, names: &[&'static str]) -> Result<Measured,
     for &name in names {
         let mut source = bench.papers.requests(name)?;
         let (mut batch, mut counts) = (Vec::new(), PerOp::default());
-        let mut writes = Writes::default();
+        let mut writes = Written::default();
         while source.fill(&mut batch)? {
             for request in &batch {
                 counts.add(request.op, 1);
@@ -40,39 +38,11 @@ pub(super) fn table_3(bench: &Bench, names: &[&'static str]) -> Result<Measured,
         number("total requests (M)", all / 1e6);
         number("write ratio (%)", 100.0 * counts.write as f64 / all);
         number("update ratio (%)", 100.0 * writes.again as f64 / writes.blocks as f64);
-        number("write range (zones)", writes.zones() as f64);
+        number("write range (zones)", writes.large_zones() as f64);
         let sectors = writes.blocks * BLOCK_SECTORS;
         number("average write (sectors)", sectors as f64 / counts.write as f64);
     }
     Ok(measured)
-}
-
-/// Counts blocks written, and written again.
-#[derive(Default)]
-struct Writes {
-    /// Whether a block was written.
-    written: Vec<bool>,
-    blocks: u64,
-    again: u64,
-}
-
-impl Writes {
-    fn add(&mut self, first: u64, blocks: u64) {
-        let end = (first + blocks) as usize;
-        if self.written.len() < end {
-            self.written.resize(end, false);
-        }
-        for written in &mut self.written[first as usize..end] {
-            self.again += u64::from(std::mem::replace(written, true));
-        }
-        self.blocks += blocks;
-    }
-
-    /// Zones of the paper's disk that are written.
-    fn zones(&self) -> usize {
-        let zones = self.written.chunks(ZONE_BLOCKS as usize);
-        zones.filter(|zone| zone.contains(&true)).count()
-    }
 }
 
 /// Figure 2: how many other blocks are written between two writes of a block, on average, and how many
@@ -82,7 +52,7 @@ pub(super) fn figure_2(bench: &Bench, names: &[&'static str]) -> Result<Measured
     let mut series = Vec::new();
     for &name in names {
         let mut periods = Periods::default();
-        let mut writes = Writes::default();
+        let mut writes = Written::default();
         let mut source = bench.papers.requests(name)?;
         let mut batch = Vec::new();
         while source.fill(&mut batch)? {
@@ -92,7 +62,7 @@ pub(super) fn figure_2(bench: &Bench, names: &[&'static str]) -> Result<Measured
             }
             (bench.progress)(batch.len() as u64);
         }
-        let buffer = writes.zones() as u64 * ZONE_BLOCKS / 100;
+        let buffer = writes.large_zones() as u64 * LARGE_ZONE_BLOCKS / 100;
         let parts = periods.parts(buffer);
         let mut number = |what: &str, value: f64| measured.number(format!("{name}: {what}"), value);
         number("buffer (blocks)", buffer as f64);
@@ -191,7 +161,7 @@ pub(super) fn figure_3(bench: &Bench, names: &[&'static str]) -> Result<Measured
             (bench.progress)(batch.len() as u64);
         }
         // Of a tenth of the trace each: the zones it writes, of those that all of it writes.
-        let zone = |point: &(f64, f64)| point.1 as u64 / ZONE_BLOCKS;
+        let zone = |point: &(f64, f64)| point.1 as u64 / LARGE_ZONE_BLOCKS;
         let zones = |points: &[(f64, f64)]| {
             points.iter().map(zone).collect::<std::collections::BTreeSet<u64>>().len() as f64
         };
@@ -240,14 +210,5 @@ mod tests {
         let parts = periods.parts(3);
         assert!((parts.short - 100.0).abs() < 1e-9 && (parts.short_once - 50.0).abs() < 1e-9);
         assert!(parts.long_often.is_nan(), "none is long");
-    }
-
-    #[test]
-    fn what_is_written_again_by_hand() {
-        let mut writes = Writes::default();
-        for (first, blocks) in [(0, 3), (1, 1), (ZONE_BLOCKS - 1, 2), (5 * ZONE_BLOCKS, 1)] {
-            writes.add(first, blocks);
-        }
-        assert_eq!((writes.blocks, writes.again, writes.zones()), (7, 1, 3));
     }
 }

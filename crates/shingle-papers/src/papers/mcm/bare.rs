@@ -8,6 +8,7 @@ use shingle_trace::summary::PerOp;
 
 use crate::chart::Kind;
 use crate::measured::{Bench, MeasureError, Measured};
+use crate::papers::written::Written;
 
 /// MCM's disk, and how it simulates it: writes are done when they are on the disk.
 const DISK: &str = "st5000as0011";
@@ -45,7 +46,7 @@ pub(super) fn table_1(bench: &Bench, names: &[&'static str]) -> Result<Measured,
         );
         measured.number(format!("{name}: sequential (% of writes)"), of_writes(writes.sequential));
         measured.number(format!("{name}: updates (% of writes)"), of_writes(writes.updates));
-        let blocks = percent(writes.written_again, writes.blocks);
+        let blocks = percent(writes.written.again, writes.written.blocks);
         measured.number(format!("{name}: updates (% of written blocks)"), blocks);
     }
     Ok(measured)
@@ -56,28 +57,16 @@ struct Writes<'a> {
     bands: &'a ZoneMap,
     band: Option<Zone>,
     run: u64,
-    /// Whether a block was written.
-    written: Vec<bool>,
+    written: Written,
     /// In runs of three or more in a band (§III-B.a) that have ended.
     sequential: u64,
     /// Writes of which some block was written before.
     updates: u64,
-    blocks: u64,
-    written_again: u64,
 }
 
 impl Writes<'_> {
     fn new(bands: &ZoneMap) -> Writes<'_> {
-        Writes {
-            bands,
-            band: None,
-            run: 0,
-            written: Vec::new(),
-            sequential: 0,
-            updates: 0,
-            blocks: 0,
-            written_again: 0,
-        }
+        Writes { bands, band: None, run: 0, written: Written::default(), sequential: 0, updates: 0 }
     }
 
     fn add(&mut self, first: u64, blocks: u64) {
@@ -87,17 +76,7 @@ impl Writes<'_> {
             self.band = Some(band);
         }
         self.run += 1;
-        let end = (first + blocks) as usize;
-        if self.written.len() < end {
-            self.written.resize(end, false);
-        }
-        let mut again = 0;
-        for written in &mut self.written[first as usize..end] {
-            again += u64::from(std::mem::replace(written, true));
-        }
-        self.updates += u64::from(again > 0);
-        self.blocks += blocks;
-        self.written_again += again;
+        self.updates += u64::from(self.written.add(first, blocks) > 0);
     }
 
     fn end(&mut self) {
@@ -166,12 +145,12 @@ mod tests {
             writes.add(first, 1);
         }
         writes.end();
-        assert_eq!((writes.sequential, writes.updates, writes.blocks), (3, 0, 7));
+        assert_eq!((writes.sequential, writes.updates, writes.written.blocks), (3, 0, 7));
         // Half of it is new; a write again of one block; a new one.
         for (first, blocks) in [(203, 2), (203, 1), (500, 3)] {
             writes.add(first, blocks);
         }
         writes.end();
-        assert_eq!((writes.updates, writes.blocks, writes.written_again), (2, 13, 2));
+        assert_eq!((writes.updates, writes.written.blocks, writes.written.again), (2, 13, 2));
     }
 }

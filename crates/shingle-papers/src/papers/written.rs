@@ -1,0 +1,55 @@
+//! Which blocks of a trace were written.
+
+use shingle_trace::zones::LARGE_ZONE_BYTES;
+
+use shingle_core::units::BLOCK_BYTES;
+
+/// Blocks of a 256 MiB zone.
+pub(super) const LARGE_ZONE_BLOCKS: u64 = LARGE_ZONE_BYTES / BLOCK_BYTES;
+
+/// Counts blocks written, and written again.
+#[derive(Default)]
+pub(super) struct Written {
+    /// Whether a block was.
+    is: Vec<bool>,
+    pub(super) blocks: u64,
+    pub(super) again: u64,
+}
+
+impl Written {
+    /// A write. Returns how many of its blocks were written before.
+    pub(super) fn add(&mut self, first: u64, blocks: u64) -> u64 {
+        let end = (first + blocks) as usize;
+        if self.is.len() < end {
+            self.is.resize(end, false);
+        }
+        let mut again = 0;
+        for written in &mut self.is[first as usize..end] {
+            again += u64::from(std::mem::replace(written, true));
+        }
+        self.blocks += blocks;
+        self.again += again;
+        again
+    }
+
+    /// 256 MiB zones in which some block was.
+    pub(super) fn large_zones(&self) -> usize {
+        let zones = self.is.chunks(LARGE_ZONE_BLOCKS as usize);
+        zones.filter(|zone| zone.contains(&true)).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_again_by_hand() {
+        let mut writes = Written::default();
+        let last = LARGE_ZONE_BLOCKS - 1;
+        let again = [(0, 3), (1, 1), (last, 2), (5 * LARGE_ZONE_BLOCKS, 1)]
+            .map(|(first, blocks)| writes.add(first, blocks));
+        assert_eq!(again, [0, 1, 0, 0]);
+        assert_eq!((writes.blocks, writes.again, writes.large_zones()), (7, 1, 3));
+    }
+}
