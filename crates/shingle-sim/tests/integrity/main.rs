@@ -316,6 +316,10 @@ impl Drive for Watched {
         self.free
     }
 
+    fn listens(&self) -> bool {
+        self.drive.listens()
+    }
+
     fn announce(&mut self, begun: usize, coming: &[Request]) {
         self.drive.announce(begun, coming);
     }
