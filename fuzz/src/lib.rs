@@ -3,11 +3,12 @@
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_trace::input::Input;
 use shingle_trace::source::{DISK_BYTES_MAX, REQUEST_BYTES_MAX, TRACE_NANOS_MAX, TRIM_BYTES_MAX};
-use shingle_trace::{Shape, Summary, TraceError, format, read_all};
+use shingle_trace::{OpenOptions, Shape, Summary, TraceError, format, read_all};
 
 /// Reads `bytes` as `format`, or as what they look like, and checks what comes of it.
 pub fn read(bytes: &[u8], format: Option<&str>, volume: Option<&str>) {
-    let opened = Input::from_bytes("fuzz", bytes).and_then(|i| format::open(i, format, volume));
+    let options = OpenOptions::of(format, volume);
+    let opened = Input::from_bytes("fuzz", bytes).and_then(|i| format::open(i, &options));
     let read = opened.and_then(|(_, mut source)| {
         let requests = read_all(&mut *source, &mut |source| {
             let (done, total) = source.progress().expect("the size is known");

@@ -12,7 +12,7 @@ use divan::counter::{BytesCount, ItemsCount};
 use shingle_trace::format;
 use shingle_trace::input::Input;
 use shingle_trace::source::BATCH_REQUESTS;
-use shingle_trace::{Summary, read_all};
+use shingle_trace::{OpenOptions, Summary, read_all};
 
 fn main() {
     divan::main();
@@ -81,7 +81,8 @@ fn vscsi() -> Vec<u8> {
 /// Reads all of it, and sums up what was read so that nothing can be left out.
 fn decode(bytes: Vec<u8>, format: &str) -> u64 {
     let input = Input::from_bytes("bench", bytes).expect("not empty");
-    let (_, mut source) = format::open(input, Some(format), None).expect("its own format");
+    let (_, mut source) =
+        format::open(input, &OpenOptions::of(Some(format), None)).expect("its own format");
     let mut batch = Vec::with_capacity(BATCH_REQUESTS);
     let mut sum = 0_u64;
     while source.fill(&mut batch).expect("valid") {

@@ -18,6 +18,8 @@ pub enum Kind {
     Syntax,
     /// A value is outside what a request may hold.
     Range,
+    /// A request comes too long after a later one.
+    Order,
     /// Several volumes are mixed, or the chosen one is not there.
     Volume,
     /// There is not a single request.

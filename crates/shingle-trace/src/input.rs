@@ -381,7 +381,7 @@ fn decompressed(
 }
 
 /// An I/O error in words, without the number of the system.
-fn plain(error: &io::Error) -> String {
+pub(crate) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

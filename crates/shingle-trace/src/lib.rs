@@ -9,34 +9,57 @@
 //! [`open`] is the way in. Whatever the bytes are, the answer is valid requests or an error of one
 //! line that says where and what to do; nothing panics and memory is bounded.
 
+mod arrange;
 pub mod distance;
 pub mod error;
 pub mod format;
 pub mod input;
 pub mod papers;
+pub mod reorder;
 pub mod shape;
 pub mod source;
 pub mod summary;
 pub mod synth;
+pub mod volume;
 pub mod volumes;
+pub mod write;
 pub mod zones;
 
 pub use error::{Kind, Place, TraceError};
+pub use reorder::Reorder;
 pub use shape::{Mode, Shape};
 pub use source::{Source, read_all};
 pub use summary::Summary;
+pub use volume::Choice;
 
 use input::Input;
+use shingle_core::units::Op;
 
 /// What the user said besides the trace itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct OpenOptions {
     /// `--format`: a format's name, after a colon what only it understands.
     pub format: Option<String>,
-    /// `--volume`: the only volume to read.
-    pub volume: Option<String>,
+    /// `--volume`: the volumes to read.
+    pub volume: Choice,
+    /// `--reorder`: what to do about requests that are not in the order of their times.
+    pub reorder: Reorder,
+    /// `--assume-op`: what all requests are in formats that do not say.
+    pub assume_op: Option<Op>,
     /// `--seed`: of synthetic workloads.
     pub seed: u64,
+}
+
+impl OpenOptions {
+    /// With a format, or none, and a choice of volumes as `--volume` takes it, or none.
+    #[must_use]
+    pub fn of(format: Option<&str>, volume: Option<&str>) -> OpenOptions {
+        OpenOptions {
+            format: format.map(str::to_owned),
+            volume: volume.map_or(Choice::Only, Choice::parse),
+            ..OpenOptions::default()
+        }
+    }
 }
 
 /// A trace ready to be read.
@@ -62,13 +85,12 @@ pub fn open(spec: &str, options: &OpenOptions) -> Result<Opened, TraceError> {
         "-" => "stdin",
         path => path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path),
     };
-    let (format, source) =
-        format::open(input, options.format.as_deref(), options.volume.as_deref())?;
+    let (format, source) = format::open(input, options)?;
     Ok(Opened { name: name.to_owned(), format: format.name, source })
 }
 
 fn open_synthetic(spec: &str, options: &OpenOptions) -> Result<Opened, TraceError> {
-    if options.format.is_some() || options.volume.is_some() {
+    if options.format.is_some() || options.volume != Choice::Only {
         let message = "a synthetic workload has no format and no volumes; leave out --format and \
                        --volume";
         return Err(TraceError::new(Kind::Usage, spec, Place::Whole, message));

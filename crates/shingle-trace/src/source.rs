@@ -2,7 +2,8 @@
 
 use shingle_core::units::{Nanos, Op, Request};
 
-use crate::error::{Kind, Problem, TraceError, shown};
+use crate::error::{Kind, Problem, TraceError};
+use crate::reorder::{REORDER_NANOS_MAX, Reorder};
 
 /// Requests in a batch of [`read_all`]: a call through `dyn` for each batch costs nothing.
 pub const BATCH_REQUESTS: usize = 4096;
@@ -86,60 +87,74 @@ pub(crate) struct Raw {
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
     pub(crate) op: Op,
+    /// Number of its volume, from 0 by first appearance among those that are read.
+    pub(crate) volume: u32,
 }
 
-/// Lets only valid requests through, and turns time into time since the first.
-#[derive(Debug, Default)]
+/// Lets only valid requests through: at the place where a fault can still be told with its line or
+/// byte.
+#[derive(Debug)]
 pub(crate) struct Gate {
+    reorder: Reorder,
     first_ns: Option<u64>,
-    last: Nanos,
-    clamped: u64,
+    newest_ns: u64,
 }
 
 impl Gate {
+    pub(crate) fn new(reorder: Reorder) -> Gate {
+        Gate { reorder, first_ns: None, newest_ns: 0 }
+    }
+
     #[inline]
-    pub(crate) fn admit(&mut self, raw: Raw) -> Result<Request, Problem> {
+    pub(crate) fn admit(&mut self, raw: Raw) -> Result<Raw, Problem> {
+        self.in_time(raw.ns)?;
         if raw.op == Op::Flush {
-            let at = self.at(raw.ns)?;
-            return Ok(Request { at, offset: 0, bytes: 0, op: raw.op });
+            return Ok(Raw { offset: 0, bytes: 0, ..raw });
         }
         let bytes_max = if raw.op == Op::Trim { TRIM_BYTES_MAX } else { REQUEST_BYTES_MAX };
         let end = raw.offset.checked_add(raw.bytes);
         if raw.bytes == 0 || raw.bytes > bytes_max || end.is_none_or(|end| end > DISK_BYTES_MAX) {
             return Err(refused(raw, bytes_max));
         }
-        let at = self.at(raw.ns)?;
-        Ok(Request { at, offset: raw.offset, bytes: raw.bytes, op: raw.op })
+        Ok(raw)
     }
 
-    /// File order is the order of requests; a timestamp that goes back becomes the one before it.
     #[inline]
-    fn at(&mut self, ns: u64) -> Result<Nanos, Problem> {
+    fn in_time(&mut self, ns: u64) -> Result<(), Problem> {
         let first = *self.first_ns.get_or_insert(ns);
-        let at = Nanos(ns.saturating_sub(first));
-        if at.0 >= TRACE_NANOS_MAX {
-            return Err(Problem::range(
-                "the time is more than 146 years after the first request; is the column or its \
-                 unit right (--format csv:time=COLUMN/us,…)?",
-            ));
+        if ns >= self.newest_ns {
+            self.newest_ns = ns;
+            // What is sorted in front of the first request moves all others up by so much.
+            if ns - first >= TRACE_NANOS_MAX - REORDER_NANOS_MAX {
+                return Err(Problem::range(
+                    "the time is more than 146 years after the first request; is the column or its \
+                     unit right (--format csv:time=COLUMN/us,…)?",
+                ));
+            }
+            return Ok(());
         }
-        if ns < first || at < self.last {
-            self.clamped += 1;
-        } else {
-            self.last = at;
+        match self.reorder {
+            Reorder::Within(window) if self.newest_ns - ns > window.0 => {
+                Err(out_of_order(self.newest_ns - ns, window))
+            }
+            Reorder::Within(_) | Reorder::Keep => Ok(()),
         }
-        Ok(self.last)
     }
+}
 
-    pub(crate) fn warning(&self) -> Option<String> {
-        (self.clamped > 0).then(|| {
-            format!(
-                "{} requests had a time before that of the request above them; they keep their \
-                 place and take its time",
-                self.clamped
-            )
-        })
-    }
+#[cold]
+fn out_of_order(back_ns: u64, window: Nanos) -> Problem {
+    let back = Nanos(back_ns).as_secs_f64();
+    Problem::new(
+        Kind::Order,
+        format!(
+            "the time is {back} s before that of a request above, and requests are sorted within \
+             {} s; sort within more with --reorder {}s, or keep the order of the file with \
+             --reorder keep",
+            window.as_secs_f64(),
+            back.ceil()
+        ),
+    )
 }
 
 #[cold]
@@ -163,94 +178,29 @@ fn refused(raw: Raw, bytes_max: u64) -> Problem {
     ))
 }
 
-/// Which volume of several is read. Addresses of different disks are never mixed silently.
-#[derive(Debug)]
-pub(crate) struct Volumes {
-    /// The one asked for; `None` takes the first and refuses a second.
-    wanted: Option<Vec<u8>>,
-    /// The first one met that is taken.
-    taken: Option<Vec<u8>>,
-    /// Volumes passed over, the first few, to name them if the wanted one never comes.
-    others: Vec<Vec<u8>>,
-}
-
-impl Volumes {
-    const NAMED_MAX: usize = 8;
-
-    pub(crate) fn new(wanted: Option<&str>) -> Self {
-        Volumes { wanted: wanted.map(|w| w.as_bytes().to_vec()), taken: None, others: Vec::new() }
-    }
-
-    /// Whether a request of `volume` is to be read.
-    #[inline]
-    pub(crate) fn takes(&mut self, volume: &[u8]) -> Result<bool, Problem> {
-        if self.taken.as_deref() == Some(volume) {
-            return Ok(true);
-        }
-        self.decides(volume)
-    }
-
-    fn decides(&mut self, volume: &[u8]) -> Result<bool, Problem> {
-        match (&self.wanted, &self.taken) {
-            (Some(wanted), _) if wanted == volume => {}
-            (Some(_), _) => {
-                if self.others.len() < Self::NAMED_MAX && !self.others.iter().any(|o| o == volume) {
-                    self.others.push(volume.to_vec());
-                }
-                return Ok(false);
-            }
-            (None, None) => {}
-            (None, Some(taken)) => {
-                let (taken, volume) = (String::from_utf8_lossy(taken), shown(volume));
-                return Err(Problem::new(
-                    Kind::Volume,
-                    format!(
-                        "a second volume, {volume}, after '{taken}': addresses of different \
-                         disks cannot be mixed; choose one, e.g. --volume {taken}"
-                    ),
-                ));
-            }
-        }
-        self.taken = Some(volume.to_vec());
-        Ok(true)
-    }
-
-    /// Why nothing was read, if that is because the wanted volume is not there.
-    pub(crate) fn missing(&self) -> Option<Problem> {
-        let wanted = self.wanted.as_ref().filter(|_| self.taken.is_none())?;
-        let mut others: Vec<String> =
-            self.others.iter().map(|o| String::from_utf8_lossy(o).into_owned()).collect();
-        if others.len() == Self::NAMED_MAX {
-            others.push("…".to_owned());
-        }
-        Some(Problem::new(
-            Kind::Volume,
-            format!("no request of volume {}; there are: {}", shown(wanted), others.join(", ")),
-        ))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn raw(ns: u64, offset: u64, bytes: u64) -> Raw {
-        Raw { ns, offset, bytes, op: Op::Write }
+        Raw { ns, offset, bytes, op: Op::Write, volume: 0 }
     }
 
     #[test]
-    fn time_is_relative_and_never_goes_back() {
-        let mut gate = Gate::default();
-        let at: Vec<u64> = [500, 700, 600, 300, 800]
-            .map(|ns| gate.admit(raw(ns, 0, 1)).expect("valid").at.0)
-            .to_vec();
-        assert_eq!(at, [0, 200, 200, 200, 300]);
-        assert!(gate.warning().expect("two went back").starts_with("2 requests"));
+    fn what_goes_back_too_far_is_refused() {
+        let mut gate = Gate::new(Reorder::Within(Nanos(100)));
+        for ns in [500, 700, 600, 800] {
+            gate.admit(raw(ns, 0, 1)).expect("within the window");
+        }
+        let problem = gate.admit(raw(699, 0, 1)).expect_err("101 ns before 800");
+        assert!(problem.message.contains("--reorder 1s"), "{}", problem.message);
+        let mut gate = Gate::new(Reorder::Keep);
+        assert!([500, 0].into_iter().all(|ns| gate.admit(raw(ns, 0, 1)).is_ok()));
     }
 
     #[test]
     fn what_no_disk_holds_is_refused() {
-        let mut gate = Gate::default();
+        let mut gate = Gate::new(Reorder::Keep);
         for (offset, bytes, told) in [
             (0, 0, "the size is 0"),
             (0, REQUEST_BYTES_MAX + 1, "over the limit"),
@@ -262,18 +212,5 @@ mod tests {
         }
         assert!(gate.admit(raw(0, DISK_BYTES_MAX - 1, 1)).is_ok());
         assert!(gate.admit(raw(TRACE_NANOS_MAX, 0, 1)).is_err());
-    }
-
-    #[test]
-    fn one_volume_is_taken_and_a_second_refused() {
-        let mut any = Volumes::new(None);
-        assert!(any.takes(b"hm.0").expect("first"));
-        assert!(any.takes(b"hm.0").expect("again"));
-        assert!(any.takes(b"hm.1").expect_err("second").message.contains("--volume hm.0"));
-        let mut one = Volumes::new(Some("hm.1"));
-        assert!(!one.takes(b"hm.0").expect("passed over"));
-        assert!(one.missing().expect("not met").message.contains("there are: hm.0"));
-        assert!(one.takes(b"hm.1").expect("wanted"));
-        assert!(one.missing().is_none());
     }
 }

@@ -4,7 +4,8 @@ use shingle_trace::input::Input;
 use shingle_trace::{Kind, OpenOptions, TraceError, format, open, read_all};
 
 fn error_of(bytes: &[u8], format: Option<&str>, volume: Option<&str>) -> TraceError {
-    let opened = Input::from_bytes("t.csv", bytes).and_then(|i| format::open(i, format, volume));
+    let options = OpenOptions::of(format, volume);
+    let opened = Input::from_bytes("t.csv", bytes).and_then(|i| format::open(i, &options));
     let read = opened.and_then(|(_, mut source)| read_all(&mut *source, &mut |_| {}));
     read.err().unwrap_or_else(|| panic!("{bytes:?} is accepted"))
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use proptest::prelude::*;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_trace::input::Input;
-use shingle_trace::{Kind, TraceError, format, read_all};
+use shingle_trace::{Kind, OpenOptions, TraceError, format, read_all};
 
 /// Reads bytes as a format, or as what they look like.
 fn read(bytes: impl Into<Vec<u8>>, format: Option<&str>) -> Result<Vec<Request>, TraceError> {
@@ -18,7 +18,7 @@ fn read_volume(
     volume: Option<&str>,
 ) -> Result<Vec<Request>, TraceError> {
     let input = Input::from_bytes("test", bytes)?;
-    let (_, mut source) = format::open(input, format, volume)?;
+    let (_, mut source) = format::open(input, &OpenOptions::of(format, volume))?;
     read_all(&mut *source, &mut |_| {})
 }
 
@@ -33,8 +33,8 @@ fn msr_lines_are_requests() {
                 128166372003061634,hm,1,Write,1024,65536,10";
     let expected = [
         request(0, Op::Read, 8_110_592, 4_096),
+        request(500, Op::Write, 1_024, 65_536),
         request(1_000, Op::Write, 0, 512),
-        request(1_000, Op::Write, 1_024, 65_536),
     ];
     assert_eq!(read(text, None).expect("valid"), expected);
     let headed =
@@ -157,7 +157,8 @@ fn vscsi_records_of_both_versions_are_requests() {
         ];
         assert_eq!(read(bytes.clone(), None).expect("valid"), expected);
         let input = Input::from_bytes("test", bytes).expect("valid");
-        let (_, mut source) = format::open(input, Some("vscsi"), None).expect("valid");
+        let (_, mut source) =
+            format::open(input, &OpenOptions::of(Some("vscsi"), None)).expect("valid");
         assert_eq!(source.length_hint(), Some(5));
         read_all(&mut *source, &mut |_| {}).expect("valid");
         assert!(source.warnings()[0].starts_with("1 UNMAP or WRITE SAME"));
@@ -212,7 +213,7 @@ fn compression_is_found_by_content() {
     for (how, bytes) in compressed(&plain) {
         let size = bytes.len() as u64;
         let input = Input::from_bytes("test", bytes).expect("valid");
-        let (_, mut source) = format::open(input, None, None).expect("valid");
+        let (_, mut source) = format::open(input, &OpenOptions::default()).expect("valid");
         let mut seen = Vec::new();
         let requests = read_all(&mut *source, &mut |source| seen.extend(source.progress()));
         assert_eq!(requests.unwrap_or_else(|e| panic!("{how}: {e}")), expected);

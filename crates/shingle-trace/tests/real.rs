@@ -22,11 +22,7 @@ fn summary(file: &str, format: Option<&str>, volume: Option<&str>) -> Option<Sum
         println!("skipped: no {}", path.display());
         return None;
     }
-    let options = OpenOptions {
-        format: format.map(str::to_owned),
-        volume: volume.map(str::to_owned),
-        seed: 0,
-    };
+    let options = OpenOptions::of(format, volume);
     let path = path.to_str().expect("the path is text");
     let mut opened = open(path, &options).unwrap_or_else(|error| panic!("{error}"));
     let requests = read_all(&mut *opened.source, &mut |_| {});

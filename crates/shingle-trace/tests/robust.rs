@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use shingle_core::units::{Nanos, Op};
 use shingle_trace::input::Input;
 use shingle_trace::source::{DISK_BYTES_MAX, REQUEST_BYTES_MAX, TRACE_NANOS_MAX, TRIM_BYTES_MAX};
-use shingle_trace::{Shape, Summary, format, read_all};
+use shingle_trace::{OpenOptions, Shape, Summary, format, read_all};
 
 const FORMATS: &[Option<&str>] = &[
     None,
@@ -20,7 +20,8 @@ const FORMATS: &[Option<&str>] = &[
 /// Reads as every format; what is accepted must be valid.
 fn survive(bytes: &[u8]) {
     for format in FORMATS {
-        let opened = Input::from_bytes("fuzz", bytes).and_then(|i| format::open(i, *format, None));
+        let options = OpenOptions::of(*format, None);
+        let opened = Input::from_bytes("fuzz", bytes).and_then(|i| format::open(i, &options));
         let read = opened.and_then(|(_, mut source)| read_all(&mut *source, &mut |_| {}));
         match read {
             Err(error) => assert_eq!(error.to_string().lines().count(), 1),
@@ -103,7 +104,7 @@ proptest! {
         parameters in "synth:(mixed|zipf|uniform|read-mostly)\\?((range|write|theta|size|requests|idle)=[0-9.%]{0,4}[kMGB]{0,2}&){0,3}",
     ) {
         let input = Input::from_bytes("fuzz", TEXTS[1]).expect("not empty");
-        if let Ok((_, mut source)) = format::open(input, Some(&map), None) {
+        if let Ok((_, mut source)) = format::open(input, &OpenOptions::of(Some(&map), None)) {
             let _ = read_all(&mut *source, &mut |_| {});
         }
         if let Ok((_, mut source)) = shingle_trace::synth::open(&parameters, 1) {

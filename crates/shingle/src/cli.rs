@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::trace::Trace;
+
 /// Makes shingled (SMR) disks usable for random writes, and tells beforehand what you will get.
 #[derive(Debug, Parser)]
 #[command(name = "shingle", version, max_term_width = 98, propagate_version = true)]
@@ -34,7 +36,7 @@ pub(crate) enum Command {
     /// against measurements.
     #[command(after_help = "Example: shingle list drives st8000as0002")]
     List(List),
-    /// Look at traces.
+    /// Look at traces, and make others of them.
     #[command(subcommand)]
     Trace(Trace),
 }
@@ -190,9 +192,17 @@ pub(crate) struct TraceArgs {
     /// csv:time=1/us,op=2,offset=3/bytes,size=4/bytes.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
-    /// The only volume to read of a trace that holds several.
+    /// Which volumes to read of a trace that holds several: NAME, or NAME,NAME or '*' (all) side
+    /// by side.
     #[arg(long, value_name = "VOLUME")]
     pub(crate) volume: Option<String>,
+    /// Requests that are out of order are sorted within this time (10s, 500ms), or `keep` their
+    /// places. [default: 10s]
+    #[arg(long, value_name = "TIME|keep")]
+    pub(crate) reorder: Option<String>,
+    /// Take all requests for reads or for writes, in formats that do not say what they are.
+    #[arg(long, value_enum)]
+    pub(crate) assume_op: Option<AssumedOp>,
     /// Requests that count: all, writes, reads. [default: rw]
     #[arg(long, value_enum)]
     pub(crate) mode: Option<Mode>,
@@ -237,43 +247,19 @@ pub(crate) enum Listed {
     Anchors,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Trace {
-    /// What a trace holds: requests, sizes, footprints, idle time.
-    #[command(after_help = "Example: shingle trace info trace.vscsi.zst")]
-    Info(Info),
-    /// The workloads of published volumes beside the figures that papers print of them.
-    #[command(after_help = "Example: shingle trace targets wdev_0 hm_0")]
-    Targets(Targets),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Info {
-    #[command(flatten)]
-    pub(crate) trace: TraceArgs,
-    /// As JSON on stdout.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Targets {
-    /// Volumes, such as wdev_0, or long, mix; all if none is named.
-    pub(crate) volumes: Vec<String>,
-    /// Of the workloads.
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// As JSON on stdout.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Mode {
     Rw,
     W,
     R,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AssumedOp {
+    Read,
+    Write,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]

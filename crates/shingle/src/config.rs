@@ -16,7 +16,7 @@ use anyhow::Context;
 use serde::{Deserialize, Deserializer, de::Error};
 
 use crate::Usage;
-use crate::cli::{self, DriveTiming, Mode, Pacing, Partial, SetupArgs, Split};
+use crate::cli::{self, AssumedOp, DriveTiming, Mode, Pacing, Partial, SetupArgs, Split};
 
 /// Options of a file. The same names and meanings as on the command line.
 #[derive(Debug, Default, Deserialize)]
@@ -25,6 +25,9 @@ pub(crate) struct Config {
     trace: Option<String>,
     format: Option<String>,
     volume: Option<String>,
+    reorder: Option<String>,
+    #[serde(rename = "assume-op")]
+    assume_op: Option<AssumedOp>,
     mode: Option<Mode>,
     requests: Option<u64>,
     #[serde(default, deserialize_with = "offset")]
@@ -78,6 +81,8 @@ impl Config {
         or(&mut trace.trace, &self.trace);
         or(&mut trace.format, &self.format);
         or(&mut trace.volume, &self.volume);
+        or(&mut trace.reorder, &self.reorder);
+        or(&mut trace.assume_op, &self.assume_op);
         or(&mut trace.mode, &self.mode);
         or(&mut trace.requests, &self.requests);
         or(&mut trace.offset, &self.offset);

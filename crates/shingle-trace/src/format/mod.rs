@@ -5,22 +5,43 @@
 
 mod csv;
 mod msr;
-mod number;
+pub(crate) mod number;
 mod req;
 mod text;
 mod vscsi;
 
 use shingle_core::params::nearest;
 
+use shingle_core::units::Op;
+
+use crate::OpenOptions;
+use crate::arrange::{Arranged, Records};
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::{Input, PEEK_BYTES_MAX};
+use crate::reorder::Reorder;
 use crate::source::Source;
+use crate::volume::Choice;
 
 /// Every format, in the order in which they are listed.
 pub static FORMATS: &[Format] = &[msr::FORMAT, csv::FORMAT, vscsi::FORMAT, req::FORMAT];
 
-/// Makes a source of the bytes.
-pub type Open = fn(Input, &Options<'_>) -> Result<Box<dyn Source>, TraceError>;
+/// Makes requests of the bytes.
+pub(crate) type Open = fn(Input, &Options<'_>) -> Result<Decoded, TraceError>;
+
+/// What a format makes of the bytes.
+pub(crate) enum Decoded {
+    /// Requests that are yet to be put in order.
+    Records(Box<dyn Records>),
+    /// Requests of which the format itself guarantees all that a source promises.
+    #[allow(dead_code)]
+    Source(Box<dyn Source>),
+}
+
+impl Decoded {
+    fn records(records: impl Records + 'static) -> Result<Decoded, TraceError> {
+        Ok(Decoded::Records(Box::new(records)))
+    }
+}
 
 /// A trace format.
 #[derive(Debug)]
@@ -33,7 +54,7 @@ pub struct Format {
     /// first [`PEEK_BYTES_MAX`] of the content, or all of it.
     pub sniff: fn(&[u8]) -> Match,
     /// Makes a source of it. Called with nothing consumed.
-    pub open: Open,
+    pub(crate) open: Open,
 }
 
 /// How sure a format is that the content is its own; 0 is "it is not".
@@ -50,12 +71,17 @@ impl Match {
 }
 
 /// What the user said about how to read a file.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Options<'a> {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options<'a> {
     /// What followed the colon after the name of the format.
-    pub map: Option<&'a str>,
-    /// The only volume to read.
-    pub volume: Option<&'a str>,
+    pub(crate) map: Option<&'a str>,
+    /// The volumes to read.
+    pub(crate) volume: &'a Choice,
+    /// What to do about requests out of order.
+    pub(crate) reorder: Reorder,
+    /// What all requests are in formats that do not say.
+    #[allow(dead_code)]
+    pub(crate) assume_op: Option<Op>,
 }
 
 impl Options<'_> {
@@ -67,7 +93,7 @@ impl Options<'_> {
     }
 
     fn without_volume(&self, format: &str, input: &Input) -> Result<(), TraceError> {
-        if self.volume.is_none() {
+        if *self.volume == Choice::Only {
             return Ok(());
         }
         let message = format!("the {format} format knows no volumes; leave out --volume");
@@ -80,19 +106,19 @@ pub fn csv_maps() -> impl Iterator<Item = (&'static str, &'static str)> {
     csv::maps()
 }
 
-/// Opens `input` as the format that `forced` names, or else as the one its content shows.
+/// Opens `input` as the format that the options name, or else as the one its content shows.
 ///
 /// # Errors
 /// If the format is unknown, not recognised, or finds the first bytes wrong.
 pub fn open(
     mut input: Input,
-    forced: Option<&str>,
-    volume: Option<&str>,
+    options: &OpenOptions,
 ) -> Result<(&'static Format, Box<dyn Source>), TraceError> {
     const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
     if input.peek(BYTE_ORDER_MARK.len())? == BYTE_ORDER_MARK {
         input.next_record(BYTE_ORDER_MARK.len())?;
     }
+    let forced = options.format.as_deref();
     let format = match forced {
         Some(spec) => {
             let name = spec.split_once(':').map_or(spec, |(name, _)| name);
@@ -101,7 +127,12 @@ pub fn open(
         None => recognised(&mut input)?,
     };
     let map = forced.and_then(|spec| spec.split_once(':')).map(|(_, map)| map);
-    let source = (format.open)(input, &Options { map, volume })?;
+    let OpenOptions { ref volume, reorder, assume_op, .. } = *options;
+    let decoded = (format.open)(input, &Options { map, volume, reorder, assume_op })?;
+    let source: Box<dyn Source> = match decoded {
+        Decoded::Records(records) => Box::new(Arranged::new(records, reorder, volume.several())),
+        Decoded::Source(source) => source,
+    };
     Ok((format, source))
 }
 

@@ -11,10 +11,11 @@
 use shingle_core::units::Op;
 
 use super::text::{self, Decode, TextSource};
-use super::{Format, Match, Options, number};
+use super::{Decoded, Format, Match, Options, number};
 use crate::error::{Problem, TraceError};
 use crate::input::{Input, PEEK_BYTES_MAX};
-use crate::source::{Raw, Source, Volumes};
+use crate::source::Raw;
+use crate::volume::Volumes;
 
 pub(super) const FORMAT: Format = Format {
     name: "msr",
@@ -39,15 +40,19 @@ fn sniff(head: &[u8]) -> Match {
     if good { Match::SURE } else { Match::NO }
 }
 
-fn open(mut input: Input, options: &Options<'_>) -> Result<Box<dyn Source>, TraceError> {
+fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
     let head = input.peek(PEEK_BYTES_MAX)?;
     if text::lines(head).next().is_some_and(is_header) {
         text::consume_first(&mut input)?;
     }
-    let decoder =
-        Msr { volumes: Volumes::new(options.volume), taken: Vec::new(), name: Vec::new() };
-    Ok(Box::new(TextSource::new(input, decoder)))
+    let decoder = Msr {
+        volumes: Volumes::new(options.volume),
+        taken: Vec::new(),
+        number: 0,
+        name: Vec::new(),
+    };
+    Decoded::records(TextSource::new(input, decoder, options.reorder))
 }
 
 fn is_header(line: &[u8]) -> bool {
@@ -59,21 +64,24 @@ struct Msr {
     volumes: Volumes,
     /// `host,disk` of the volume that is read, as the file writes it: the quick test.
     taken: Vec<u8>,
+    /// Its number.
+    number: u32,
     /// Scratch for `host.disk`.
     name: Vec<u8>,
 }
 
 impl Msr {
-    fn takes(&mut self, host: &[u8], disk: &[u8], both: &[u8]) -> Result<bool, Problem> {
+    fn takes(&mut self, host: &[u8], disk: &[u8], both: &[u8]) -> Result<Option<u32>, Problem> {
         if !self.taken.is_empty() && self.taken == both {
-            return Ok(true);
+            return Ok(Some(self.number));
         }
         self.name.clear();
         self.name.extend_from_slice(text::bare(host));
         self.name.push(b'.');
         self.name.extend_from_slice(text::bare(disk));
         let takes = self.volumes.takes(&self.name)?;
-        if takes {
+        if let Some(number) = takes {
+            self.number = number;
             self.taken.clear();
             self.taken.extend_from_slice(both);
         }
@@ -92,9 +100,7 @@ impl Decode for Msr {
         };
         let from = time.len() + 1;
         let both = &line[from..from + host.len() + 1 + disk.len()];
-        if !self.takes(host, disk, both)? {
-            return Ok(None);
-        }
+        let Some(volume) = self.takes(host, disk, both)? else { return Ok(None) };
         let ticks = text::whole(time, "time (column 1)")?;
         let op = op_of(op).ok_or_else(|| text::unknown_op(op, "here it is Read or Write"))?;
         let offset = text::whole(offset, "offset (column 5)")?;
@@ -102,11 +108,11 @@ impl Decode for Msr {
         let ns = ticks.checked_mul(TICK_NS).ok_or_else(|| {
             Problem::range("the time is no FILETIME (100 ns); use --format csv:time=1/us,…")
         })?;
-        Ok(Some(Raw { ns, offset, bytes, op }))
+        Ok(Some(Raw { ns, offset, bytes, op, volume }))
     }
 
-    fn nothing(&self) -> Option<Problem> {
-        self.volumes.missing()
+    fn volumes(&self) -> Option<&Volumes> {
+        Some(&self.volumes)
     }
 }
 

@@ -53,6 +53,13 @@ pub(super) fn scaled(field: &[u8], unit: u64) -> Option<u64> {
     whole_part.checked_mul(unit)?.checked_add(part * unit / ten)
 }
 
+/// [`scaled`] for units of any size.
+pub(crate) fn scaled_wide(field: &[u8], unit: u64) -> Option<u64> {
+    const NANOS: u64 = 1_000_000_000;
+    let parts = u128::from(scaled(field, NANOS)?) * u128::from(unit);
+    u64::try_from(parts / u128::from(NANOS)).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,10 +9,10 @@
 use shingle_core::units::{BLOCK_BYTES, Op};
 
 use super::text::{self, Decode, TextSource};
-use super::{Format, Match, Options, number};
+use super::{Decoded, Format, Match, Options, number};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;
-use crate::source::{Raw, Source};
+use crate::source::Raw;
 
 pub(super) const FORMAT: Format = Format {
     name: "req",
@@ -32,10 +32,10 @@ fn sniff(head: &[u8]) -> Match {
     if good { Match::LIKELY } else { Match::NO }
 }
 
-fn open(input: Input, options: &Options<'_>) -> Result<Box<dyn Source>, TraceError> {
+fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
     options.without_volume(FORMAT.name, &input)?;
-    Ok(Box::new(TextSource::new(input, Req)))
+    Decoded::records(TextSource::new(input, Req, options.reorder))
 }
 
 struct Req;
@@ -54,7 +54,7 @@ impl Decode for Req {
         let offset = block.checked_mul(BLOCK_BYTES).ok_or_else(|| {
             Problem::range(format!("block {block} is past 64 PiB, the largest disk"))
         })?;
-        Ok(Some(Raw { ns: 0, offset, bytes: BLOCK_BYTES, op }))
+        Ok(Some(Raw { ns: 0, offset, bytes: BLOCK_BYTES, op, volume: 0 }))
     }
 
     fn warning(&self) -> Option<String> {

@@ -1,16 +1,22 @@
 //! What all text formats share: lines in, checked requests out.
 
-use shingle_core::units::Request;
-
 use super::number;
+use crate::arrange::Records;
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::{Input, PEEK_BYTES_MAX};
-use crate::source::{Gate, Raw, Source, ready};
+use crate::reorder::Reorder;
+use crate::source::{Gate, Raw};
+use crate::volume::Volumes;
 
 /// Makes a request of a line.
 pub(super) trait Decode: Send {
     /// `None` if the line is of no concern (another volume).
     fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem>;
+
+    /// The volumes, if the format knows some.
+    fn volumes(&self) -> Option<&Volumes> {
+        None
+    }
 
     /// Why there was not a single request, if the format knows.
     fn nothing(&self) -> Option<Problem> {
@@ -32,21 +38,22 @@ pub(super) struct TextSource<D> {
 }
 
 impl<D: Decode> TextSource<D> {
-    pub(super) fn new(input: Input, decoder: D) -> Self {
-        TextSource { input, decoder, gate: Gate::default(), requests: 0 }
+    pub(super) fn new(input: Input, decoder: D, reorder: Reorder) -> Self {
+        TextSource { input, decoder, gate: Gate::new(reorder), requests: 0 }
     }
 
     fn empty(&self) -> TraceError {
-        let problem = self.decoder.nothing().unwrap_or_else(|| {
+        let missing = self.decoder.volumes().and_then(Volumes::missing);
+        let problem = missing.or_else(|| self.decoder.nothing()).unwrap_or_else(|| {
             Problem::new(Kind::Empty, "holds no request: only blank lines, comments or a header")
         });
         problem.at(self.input.name(), Place::Whole)
     }
 }
 
-impl<D: Decode> Source for TextSource<D> {
-    fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-        ready(out);
+impl<D: Decode> Records for TextSource<D> {
+    fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
+        let before = out.len();
         while out.len() < out.capacity() {
             let Some(line) = self.input.next_line()? else { break };
             if is_skipped(line) {
@@ -64,11 +71,16 @@ impl<D: Decode> Source for TextSource<D> {
                 }
             }
         }
-        self.requests += out.len() as u64;
+        let added = out.len() - before;
+        self.requests += added as u64;
         if self.requests == 0 {
             return Err(self.empty());
         }
-        Ok(!out.is_empty())
+        Ok(added > 0)
+    }
+
+    fn name(&self) -> &str {
+        self.input.name()
     }
 
     fn progress(&self) -> Option<(u64, u64)> {
@@ -76,7 +88,11 @@ impl<D: Decode> Source for TextSource<D> {
     }
 
     fn warnings(&self) -> Vec<String> {
-        self.gate.warning().into_iter().chain(self.decoder.warning()).collect()
+        self.decoder.warning().into_iter().collect()
+    }
+
+    fn volumes(&self) -> &[Vec<u8>] {
+        self.decoder.volumes().map_or(&[], Volumes::names)
     }
 }
 

@@ -16,12 +16,13 @@
 //! the record does not hold the extents they cover; a warning counts them. Any other command is an
 //! error, because leaving out requests silently would falsify the trace.
 
-use shingle_core::units::{Op, Request};
+use shingle_core::units::Op;
 
-use super::{Format, Match, Options};
+use super::{Decoded, Format, Match, Options};
+use crate::arrange::Records;
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::Input;
-use crate::source::{Gate, Raw, Source, ready};
+use crate::source::{Gate, Raw};
 
 pub(super) const FORMAT: Format =
     Format { name: "vscsi", about: "VMware vSCSI, binary records of version 1 or 2", sniff, open };
@@ -133,7 +134,7 @@ fn sniff(head: &[u8]) -> Match {
     }
 }
 
-fn open(mut input: Input, options: &Options<'_>) -> Result<Box<dyn Source>, TraceError> {
+fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
     options.without_volume(FORMAT.name, &input)?;
     // The first record decides, so that a fault further on is reported where it is.
@@ -151,7 +152,13 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Box<dyn Source>, Trac
         };
         return Err(TraceError::new(Kind::Format, input.name(), Place::Byte(0), message));
     };
-    Ok(Box::new(Vscsi { input, version, gate: Gate::default(), requests: 0, lost: 0 }))
+    Decoded::records(Vscsi {
+        input,
+        version,
+        gate: Gate::new(options.reorder),
+        requests: 0,
+        lost: 0,
+    })
 }
 
 struct Vscsi {
@@ -164,7 +171,7 @@ struct Vscsi {
 
 impl Vscsi {
     /// `None` at the end.
-    fn next(&mut self) -> Result<Option<Request>, TraceError> {
+    fn next(&mut self) -> Result<Option<Raw>, TraceError> {
         let size = self.version.record_bytes();
         loop {
             let byte = self.input.byte();
@@ -178,9 +185,9 @@ impl Vscsi {
                 decoded(self.version, record)
             };
             let admitted = match decoded {
-                Ok(Decoded::Request(raw)) => self.gate.admit(raw),
-                Ok(Decoded::Nothing) => continue,
-                Ok(Decoded::Lost) => {
+                Ok(Found::Request(raw)) => self.gate.admit(raw),
+                Ok(Found::Nothing) => continue,
+                Ok(Found::Lost) => {
                     self.lost += 1;
                     continue;
                 }
@@ -194,14 +201,14 @@ impl Vscsi {
     }
 }
 
-enum Decoded {
+enum Found {
     Request(Raw),
     Nothing,
     Lost,
 }
 
 #[inline]
-fn decoded(version: Version, bytes: &[u8]) -> Result<Decoded, Problem> {
+fn decoded(version: Version, bytes: &[u8]) -> Result<Found, Problem> {
     let record = Record::of(version, bytes);
     if !version.is_of(bytes) {
         return Err(Problem::new(
@@ -212,8 +219,8 @@ fn decoded(version: Version, bytes: &[u8]) -> Result<Decoded, Problem> {
     }
     let op = match command(record.cmd) {
         Command::Moves(op) => op,
-        Command::Nothing => return Ok(Decoded::Nothing),
-        Command::Lost => return Ok(Decoded::Lost),
+        Command::Nothing => return Ok(Found::Nothing),
+        Command::Lost => return Ok(Found::Lost),
         Command::Unknown => return Err(unknown(record.cmd)),
     };
     let ns = record.micros.checked_mul(1_000);
@@ -224,7 +231,7 @@ fn decoded(version: Version, bytes: &[u8]) -> Result<Decoded, Problem> {
             record.sector, record.micros
         )));
     };
-    Ok(Decoded::Request(Raw { ns, offset, bytes: u64::from(record.bytes), op }))
+    Ok(Found::Request(Raw { ns, offset, bytes: u64::from(record.bytes), op, volume: 0 }))
 }
 
 #[cold]
@@ -246,21 +253,26 @@ fn unknown(cmd: u16) -> Problem {
     ))
 }
 
-impl Source for Vscsi {
-    fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
-        ready(out);
+impl Records for Vscsi {
+    fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
+        let before = out.len();
         while out.len() < out.capacity() {
             match self.next()? {
                 Some(request) => out.push(request),
                 None => break,
             }
         }
-        self.requests += out.len() as u64;
+        let added = out.len() - before;
+        self.requests += added as u64;
         if self.requests == 0 {
             let message = "holds no request: no record reads, writes or flushes";
             return Err(TraceError::new(Kind::Empty, self.input.name(), Place::Whole, message));
         }
-        Ok(!out.is_empty())
+        Ok(added > 0)
+    }
+
+    fn name(&self) -> &str {
+        self.input.name()
     }
 
     fn length_hint(&self) -> Option<u64> {
@@ -279,6 +291,6 @@ impl Source for Vscsi {
                 self.lost
             )
         });
-        self.gate.warning().into_iter().chain(lost).collect()
+        lost.into_iter().collect()
     }
 }

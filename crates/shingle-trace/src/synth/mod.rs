@@ -20,9 +20,10 @@ pub use parameters::{Kind as ParameterKind, Parameter};
 use std::sync::LazyLock;
 
 use shingle_core::params::nearest;
-use shingle_core::units::{Op, Request};
+use shingle_core::units::{Nanos, Op, Request};
 
 use crate::error::{Place, Problem, TraceError, shown};
+use crate::reorder::Reorder;
 use crate::source::{Gate, Raw, Source, ready};
 use arrivals::Arrivals;
 use parameters::{COMMON, Values};
@@ -101,7 +102,8 @@ fn made(spec: &str, seed: u64) -> Result<(&'static Workload, Box<dyn Source>), P
         total: values.count("requests").min(pattern.length()),
         pattern,
         arrivals: Arrivals::new(values.number("iops"), values.share("idle"), seed),
-        gate: Gate::default(),
+        gate: Gate::new(Reorder::Keep),
+        first_ns: None,
         made: 0,
     };
     Ok((workload, Box::new(source)))
@@ -123,6 +125,7 @@ struct Synth {
     pattern: Box<dyn Pattern>,
     arrivals: Arrivals,
     gate: Gate,
+    first_ns: Option<u64>,
     total: u64,
     made: u64,
 }
@@ -132,10 +135,13 @@ impl Source for Synth {
         ready(out);
         while out.len() < out.capacity() && self.made < self.total {
             let Access { offset, bytes, op } = self.pattern.next();
-            let raw = Raw { ns: self.arrivals.next(), offset, bytes, op };
+            let raw = Raw { ns: self.arrivals.next(), offset, bytes, op, volume: 0 };
             let admitted = self.gate.admit(raw);
             self.made += 1;
-            out.push(admitted.map_err(|problem| problem.at(PREFIX, Place::Record(self.made)))?);
+            let Raw { ns, offset, bytes, op, .. } =
+                admitted.map_err(|problem| problem.at(PREFIX, Place::Record(self.made)))?;
+            let first = *self.first_ns.get_or_insert(ns);
+            out.push(Request { at: Nanos(ns - first), offset, bytes, op });
         }
         Ok(!out.is_empty())
     }

@@ -6,8 +6,7 @@ mod list;
 mod reproduce;
 mod run;
 mod setup;
-mod targets;
-mod trace;
+pub(crate) mod trace;
 
 use shingle_core::registry::Registry;
 

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use shingle_core::units::Op;
 use shingle_drive::registry::Timing;
 use shingle_sim::experiment::{self, Job, Options, Trace};
 use shingle_sim::result::{Report, RunResult, SCHEMA, TraceInfo};
 use shingle_sim::system::Pacing;
-use shingle_trace::{Mode, OpenOptions, Shape, Summary};
+use shingle_trace::{Choice, Mode, OpenOptions, Reorder, Shape, Summary};
 
 use crate::Usage;
 use crate::cli::{self, SetupArgs, TraceArgs};
@@ -19,8 +20,19 @@ pub(crate) const DEFAULT_TRACE: &str = "synth:mixed";
 /// Reads and shapes the trace.
 pub(crate) fn read_trace(args: &TraceArgs, quiet: bool) -> anyhow::Result<Trace> {
     let spec = args.trace.as_deref().unwrap_or(DEFAULT_TRACE);
-    let options =
-        OpenOptions { format: args.format.clone(), volume: args.volume.clone(), seed: seed(args) };
+    let options = OpenOptions {
+        format: args.format.clone(),
+        volume: args.volume.as_deref().map_or(Choice::Only, Choice::parse),
+        reorder: match &args.reorder {
+            Some(text) => Reorder::parse(text)?,
+            None => Reorder::default(),
+        },
+        assume_op: args.assume_op.map(|op| match op {
+            cli::AssumedOp::Read => Op::Read,
+            cli::AssumedOp::Write => Op::Write,
+        }),
+        seed: seed(args),
+    };
     let mut opened = shingle_trace::open(spec, &options)?;
     let shape = Shape {
         mode: mode(args),

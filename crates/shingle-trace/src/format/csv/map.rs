@@ -34,6 +34,7 @@ const WORDS: &[(&str, Op)] = &[
     ("r", Op::Read),
     ("write", Op::Write),
     ("read", Op::Read),
+    ("t", Op::Trim),
     ("d", Op::Trim),
     ("discard", Op::Trim),
     ("trim", Op::Trim),

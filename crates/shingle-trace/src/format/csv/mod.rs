@@ -8,7 +8,7 @@
 //! --format csv:time=1/us,op=2,offset=3/bytes,size=4/bytes
 //!
 //! time=COLUMN/UNIT     s, ms, us, ns or filetime (100 ns), fractions allowed; time=none: all at 0
-//! op=COLUMN            R, W, read, write, D, discard, trim, unmap, F, flush, sync in any case
+//! op=COLUMN            R, W, read, write, T, D, discard, trim, unmap, F, flush, sync in any case
 //! read=A|B write=… trim=… flush=…   further words for the operation, e.g. read=1,write=0
 //! offset=COLUMN/UNIT   bytes (if none is given), sectors (512 B), blocks (4 KiB), KiB or a size
 //! size=COLUMN/UNIT     likewise; or bytes=4K if all requests are as long
@@ -46,10 +46,11 @@ use map::{Column, Delim, Device, Header, Map, Size};
 use shingle_core::units::Op;
 
 use super::text::{self, Decode, TextSource};
-use super::{Format, Match, Options, number};
+use super::{Decoded, Format, Match, Options, number};
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::{Input, PEEK_BYTES_MAX};
-use crate::source::{Raw, Source, Volumes};
+use crate::source::Raw;
+use crate::volume::{Choice, Volumes};
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
@@ -71,13 +72,13 @@ fn sniff(head: &[u8]) -> Match {
     Match::LIKELY
 }
 
-fn open(mut input: Input, options: &Options<'_>) -> Result<Box<dyn Source>, TraceError> {
+fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     let name = input.name().to_owned();
     let whole = |problem: Problem| problem.at(&name, Place::Whole);
     let (map, delim) = map_of(input.peek(PEEK_BYTES_MAX)?, options.map).map_err(whole)?;
     let names = consume_header(&mut input, &map, delim)?;
     let plan = Plan::new(map, delim, names.as_deref(), options.volume).map_err(whole)?;
-    Ok(Box::new(TextSource::new(input, Csv { plan })))
+    Decoded::records(TextSource::new(input, Csv { plan }, options.reorder))
 }
 
 /// The map that the user gave or the header shows.
@@ -172,7 +173,7 @@ impl Plan {
         mut map: Map,
         delim: Delim,
         names: Option<&[u8]>,
-        volume: Option<&str>,
+        volume: &Choice,
     ) -> Result<Plan, Problem> {
         let mut roles = Vec::new();
         let mut place = |column: &Column, role: Role| -> Result<(), Problem> {
@@ -201,21 +202,22 @@ impl Plan {
             }
         };
         let volumes = match (&map.device, volume) {
-            (None, None) => None,
-            (None, Some(volume)) => {
+            (None, Choice::Only) => None,
+            (None, volume) => {
                 return Err(Problem::usage(format!(
                     "--volume {volume} needs the column that tells volumes apart: --format \
                      csv:…,device=COLUMN"
                 )));
             }
-            (Some((_, Device::All)), None) => None,
+            (Some((_, Device::All)), Choice::Only) => None,
             (Some((column, device)), volume) => {
                 place(column, Role::Device)?;
-                let wanted = match device {
-                    Device::One(name) => Some(name.as_str()),
-                    Device::First | Device::All => None,
-                };
-                Some(Volumes::new(volume.or(wanted)))
+                Some(match (volume, device) {
+                    (Choice::Only, Device::One(name)) => {
+                        Volumes::new(&Choice::Named(vec![name.clone()]))
+                    }
+                    (volume, _) => Volumes::new(volume),
+                })
             }
         };
         let words = mem::take(&mut map.words);
@@ -288,11 +290,13 @@ impl Decode for Csv {
         let plan = &mut self.plan;
         let fields = plan.fields(line)?;
         let field = |role: Role| fields[role as usize];
-        if let Some(volumes) = &mut plan.volumes
-            && !volumes.takes(text::bare(field(Role::Device)))?
-        {
-            return Ok(None);
-        }
+        let volume = match &mut plan.volumes {
+            None => 0,
+            Some(volumes) => match volumes.takes(text::bare(field(Role::Device)))? {
+                Some(volume) => volume,
+                None => return Ok(None),
+            },
+        };
         let plan = &self.plan;
         let op = plan.op(field(Role::Op))?;
         let ns = match plan.time_ns {
@@ -302,7 +306,7 @@ impl Decode for Csv {
         };
         if op == Op::Flush {
             // Traces leave these columns empty or fill in something that means nothing.
-            return Ok(Some(Raw { ns, offset: 0, bytes: 0, op }));
+            return Ok(Some(Raw { ns, offset: 0, bytes: 0, op, volume }));
         }
         let number = |role: Role, unit: u64| {
             number::whole(text::bare(field(role)))
@@ -314,12 +318,15 @@ impl Decode for Csv {
             FixedOr::Bytes(bytes) => bytes,
             FixedOr::Unit(unit) => number(Role::Size, unit)?,
         };
-        Ok(Some(Raw { ns, offset, bytes, op }))
+        Ok(Some(Raw { ns, offset, bytes, op, volume }))
+    }
+
+    fn volumes(&self) -> Option<&Volumes> {
+        self.plan.volumes.as_ref()
     }
 
     fn nothing(&self) -> Option<Problem> {
-        let missing = self.plan.volumes.as_ref().and_then(Volumes::missing);
-        missing.or_else(|| Some(Problem::new(Kind::Empty, "holds no request below the header")))
+        Some(Problem::new(Kind::Empty, "holds no request below the header"))
     }
 
     fn warning(&self) -> Option<String> {

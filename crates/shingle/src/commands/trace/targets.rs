@@ -1,11 +1,24 @@
 //! `shingle trace targets`: the workloads of published volumes beside what papers print of them.
 
+use clap::Args;
 use serde_json::{Value, json};
 use shingle_trace::volumes::{Compared, LARGE, Quantity, Tolerance, VOLUMES, Volume, described};
 
-use crate::cli::{Arguments, Targets};
+use crate::cli::Arguments;
 use crate::output::{note, print};
 use crate::table;
+
+#[derive(Debug, Args)]
+pub(crate) struct Targets {
+    /// Volumes, such as wdev_0, or long, mix; all if none is named.
+    volumes: Vec<String>,
+    /// Of the workloads.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// As JSON on stdout.
+    #[arg(long)]
+    json: bool,
+}
 
 pub(crate) fn execute(args: &Targets, global: &Arguments) -> anyhow::Result<()> {
     let volumes: Vec<&Volume> = if args.volumes.is_empty() {

@@ -1,23 +1,26 @@
-//! `shingle trace`: what a trace holds.
+//! `shingle trace info`: what a trace holds.
 
+use clap::Args;
 use serde_json::json;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_sim::verdict::count;
 
-use super::setup::read_trace;
-use crate::cli::{Arguments, Info, Trace};
+use crate::cli::{Arguments, TraceArgs};
+use crate::commands::setup::read_trace;
 use crate::output::print;
 use crate::table;
 
-pub(crate) fn execute(command: &Trace, global: &Arguments) -> anyhow::Result<()> {
-    match command {
-        Trace::Info(args) => info(args, global),
-        Trace::Targets(args) => super::targets::execute(args, global),
-    }
+#[derive(Debug, Args)]
+pub(crate) struct Info {
+    #[command(flatten)]
+    trace: TraceArgs,
+    /// As JSON on stdout.
+    #[arg(long)]
+    json: bool,
 }
 
-fn info(args: &Info, global: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Info, global: &Arguments) -> anyhow::Result<()> {
     let trace = read_trace(&args.trace, global.quiet)?;
     let s = &trace.summary;
     let span = s.last.since(s.first);

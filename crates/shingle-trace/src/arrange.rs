@@ -1,0 +1,373 @@
+//! From what formats decode to what a [`Source`] promises: requests in the order of their times,
+//! several volumes side by side, time from the first request on.
+
+use std::collections::VecDeque;
+
+use shingle_core::units::{Nanos, Op, Request};
+
+use crate::error::{Kind, Place, TraceError};
+use crate::reorder::Reorder;
+use crate::source::{BATCH_REQUESTS, DISK_BYTES_MAX, Raw, Source, TRACE_NANOS_MAX, ready};
+use crate::zones::ZONE_BYTES;
+
+/// Requests as they stand in a file, each let through by a [`crate::source::Gate`].
+pub(crate) trait Records: Send {
+    /// Adds to `out`, at most up to its capacity.
+    ///
+    /// False: the trace has ended and nothing was added.
+    ///
+    /// # Errors
+    /// If the trace cannot be read on.
+    fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError>;
+
+    /// The trace, as the user named it.
+    fn name(&self) -> &str;
+
+    /// As [`Source::length_hint`].
+    fn length_hint(&self) -> Option<u64> {
+        None
+    }
+
+    /// As [`Source::progress`].
+    fn progress(&self) -> Option<(u64, u64)> {
+        None
+    }
+
+    /// As [`Source::warnings`].
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Names of the volumes met, by number; none if the format knows no volumes.
+    fn volumes(&self) -> &[Vec<u8>] {
+        &[]
+    }
+}
+
+/// More requests than this do not wait to be sorted: 320 MiB of them.
+const WAITING_MAX: usize = 8 << 20;
+
+/// Fewer than this are not worth a sort.
+const SORTED_MIN: usize = 4 * BATCH_REQUESTS;
+
+/// Where volumes begin.
+#[derive(Debug)]
+enum Layout {
+    /// There is one.
+    One,
+    /// Not known before all was read.
+    Open,
+    /// By number.
+    Known(Vec<u64>),
+}
+
+/// A source of records.
+pub(crate) struct Arranged {
+    records: Box<dyn Records>,
+    reorder: Reorder,
+    layout: Layout,
+    /// Read and not yet passed on: the first `sorted` in the order of their times.
+    waiting: VecDeque<Raw>,
+    sorted: usize,
+    newest_ns: u64,
+    /// How many of those waiting may be passed on.
+    due: usize,
+    read_all: bool,
+    batch: Vec<Raw>,
+    first_ns: Option<u64>,
+    last: Nanos,
+    passed: u64,
+    moved: u64,
+    moved_by_ns: u64,
+}
+
+impl Arranged {
+    pub(crate) fn new(records: Box<dyn Records>, reorder: Reorder, several: bool) -> Arranged {
+        Arranged {
+            records,
+            reorder,
+            layout: if several { Layout::Open } else { Layout::One },
+            waiting: VecDeque::new(),
+            sorted: 0,
+            newest_ns: 0,
+            due: 0,
+            read_all: false,
+            batch: Vec::with_capacity(BATCH_REQUESTS),
+            first_ns: None,
+            last: Nanos::ZERO,
+            passed: 0,
+            moved: 0,
+            moved_by_ns: 0,
+        }
+    }
+
+    /// Reads until something may be passed on, or the end.
+    fn read(&mut self) -> Result<(), TraceError> {
+        while self.due == 0 && !self.read_all {
+            self.batch.clear();
+            if !self.records.fill(&mut self.batch)? {
+                self.read_all = true;
+                if matches!(self.layout, Layout::Open) {
+                    self.layout = Layout::Known(self.side_by_side()?);
+                }
+            }
+            for raw in &self.batch {
+                if raw.ns < self.newest_ns {
+                    self.moved += 1;
+                    self.moved_by_ns = self.moved_by_ns.max(self.newest_ns - raw.ns);
+                } else {
+                    self.newest_ns = raw.ns;
+                }
+                self.waiting.push_back(*raw);
+            }
+            self.release();
+        }
+        Ok(())
+    }
+
+    /// Finds out how many may be passed on.
+    fn release(&mut self) {
+        if matches!(self.layout, Layout::Open) {
+            return;
+        }
+        let Reorder::Within(window) = self.reorder else {
+            self.due = self.waiting.len();
+            return;
+        };
+        let all = self.waiting.len();
+        // Each sort is of at least as many new ones as there are old, so it costs little a request.
+        let full = all >= WAITING_MAX;
+        if !self.read_all && !full && all < SORTED_MIN.max(2 * self.sorted) {
+            return;
+        }
+        let waiting = self.waiting.make_contiguous();
+        if !waiting[self.sorted.saturating_sub(1)..].is_sorted_by_key(|raw| raw.ns) {
+            // Stable, and quick with what is nearly in order.
+            waiting.sort_by_key(|raw| raw.ns);
+        }
+        self.sorted = all;
+        let settled = self.newest_ns.saturating_sub(window.0);
+        self.due = if self.read_all {
+            all
+        } else if full {
+            all / 2
+        } else {
+            self.waiting.partition_point(|raw| raw.ns <= settled)
+        };
+    }
+
+    /// Where each volume begins: at a border of zones behind the one before.
+    fn side_by_side(&self) -> Result<Vec<u64>, TraceError> {
+        let mut ends = vec![0_u64; self.records.volumes().len().max(1)];
+        for raw in &self.waiting {
+            let end = &mut ends[raw.volume as usize];
+            *end = (*end).max(raw.offset + raw.bytes);
+        }
+        let mut begins = Vec::with_capacity(ends.len());
+        let mut next = 0_u64;
+        for end in ends {
+            begins.push(next);
+            // At most 2³² volumes of 2⁵⁶ bytes: only their sum can be too much.
+            next = next.saturating_add(end.div_ceil(ZONE_BYTES) * ZONE_BYTES);
+        }
+        if next > DISK_BYTES_MAX {
+            let message = format!(
+                "{} volumes side by side go past 64 PiB, the largest disk; name fewer with --volume",
+                begins.len()
+            );
+            return Err(TraceError::new(Kind::Volume, self.records.name(), Place::Whole, message));
+        }
+        Ok(begins)
+    }
+
+    #[inline]
+    fn pass(&mut self, raw: Raw) -> Result<Request, TraceError> {
+        let first = *self.first_ns.get_or_insert(raw.ns);
+        let at = Nanos(raw.ns.saturating_sub(first));
+        if at < self.last && self.reorder != Reorder::Keep {
+            return Err(self.too_many());
+        }
+        debug_assert!(at.0 < TRACE_NANOS_MAX, "the gate leaves room for what is sorted in front");
+        self.last = self.last.max(at);
+        self.passed += 1;
+        let shift = match &self.layout {
+            Layout::Known(begins) if raw.op != Op::Flush => begins[raw.volume as usize],
+            _ => 0,
+        };
+        Ok(Request { at: self.last, offset: raw.offset + shift, bytes: raw.bytes, op: raw.op })
+    }
+
+    #[cold]
+    fn too_many(&self) -> TraceError {
+        let message = format!(
+            "belongs in front of requests that were passed on already: no more than {WAITING_MAX} \
+             wait to be sorted; give a smaller window, as in --reorder 100ms, or --reorder keep"
+        );
+        TraceError::new(Kind::Order, self.records.name(), Place::Record(self.passed + 1), message)
+    }
+
+    fn told_order(&self) -> Option<String> {
+        if self.moved == 0 {
+            return None;
+        }
+        let by = Nanos(self.moved_by_ns).as_secs_f64();
+        Some(match self.reorder {
+            Reorder::Within(window) => format!(
+                "{} requests came after later ones, by up to {by} s, and were sorted (--reorder \
+                 {}s)",
+                self.moved,
+                window.as_secs_f64()
+            ),
+            Reorder::Keep => format!(
+                "{} requests had a time before that of one above them, by up to {by} s; they keep \
+                 their place and take its time (--reorder keep)",
+                self.moved
+            ),
+        })
+    }
+
+    fn told_layout(&self) -> Option<String> {
+        const NAMED_MAX: usize = 8;
+        let Layout::Known(begins) = &self.layout else { return None };
+        let named = begins.iter().zip(self.records.volumes()).take(NAMED_MAX);
+        let mut places: Vec<String> = named
+            .map(|(begin, name)| format!("{} from byte {begin}", String::from_utf8_lossy(name)))
+            .collect();
+        if begins.len() > NAMED_MAX {
+            places.push("…".to_owned());
+        }
+        Some(format!("{} volumes lie side by side: {}", begins.len(), places.join(", ")))
+    }
+}
+
+impl Source for Arranged {
+    fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+        ready(out);
+        while out.len() < out.capacity() {
+            if self.due == 0 {
+                self.read()?;
+                if self.due == 0 {
+                    break;
+                }
+            }
+            let count = self.due.min(out.capacity() - out.len());
+            for _ in 0..count {
+                let raw = self.waiting.pop_front().expect("what is due waits");
+                let request = self.pass(raw)?;
+                out.push(request);
+            }
+            self.due -= count;
+            self.sorted = self.sorted.saturating_sub(count);
+        }
+        Ok(!out.is_empty())
+    }
+
+    fn length_hint(&self) -> Option<u64> {
+        self.records.length_hint()
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        self.records.progress()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut told = self.records.warnings();
+        told.extend(self.told_order());
+        told.extend(self.told_layout());
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::source::{Gate, read_all};
+
+    struct Listed {
+        records: std::vec::IntoIter<Raw>,
+        gate: Gate,
+        names: Vec<Vec<u8>>,
+    }
+
+    impl Records for Listed {
+        fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
+            let before = out.len();
+            for raw in self.records.by_ref().take(3) {
+                out.push(self.gate.admit(raw).map_err(|p| p.at("list", Place::Whole))?);
+            }
+            Ok(out.len() > before)
+        }
+
+        fn name(&self) -> &str {
+            "list"
+        }
+
+        fn volumes(&self) -> &[Vec<u8>] {
+            &self.names
+        }
+    }
+
+    /// Arranges `(time, offset, volume)`.
+    fn arranged(list: &[(u64, u64, u32)], reorder: Reorder, volumes: usize) -> Arranged {
+        let raw = |&(ns, offset, volume): &(u64, u64, u32)| Raw {
+            ns,
+            offset,
+            bytes: 512,
+            op: Op::Write,
+            volume,
+        };
+        let records: Vec<Raw> = list.iter().map(raw).collect();
+        let names = (0..volumes).map(|n| format!("v{n}").into_bytes()).collect();
+        let listed = Listed { records: records.into_iter(), gate: Gate::new(reorder), names };
+        Arranged::new(Box::new(listed), reorder, volumes > 0)
+    }
+
+    fn read(source: &mut Arranged) -> Vec<(u64, u64)> {
+        let requests = read_all(source, &mut |_| {}).expect("valid");
+        requests.iter().map(|r| (r.at.0, r.offset)).collect()
+    }
+
+    #[test]
+    fn requests_are_sorted_or_keep_their_place() {
+        let list = [(500, 1, 0), (700, 2, 0), (600, 3, 0), (300, 4, 0), (800, 5, 0), (600, 6, 0)];
+        let mut sorted = arranged(&list, Reorder::Within(Nanos(400)), 0);
+        assert_eq!(read(&mut sorted), [(0, 4), (200, 1), (300, 3), (300, 6), (400, 2), (500, 5)]);
+        assert!(sorted.warnings()[0].starts_with("3 requests"), "{:?}", sorted.warnings());
+        let mut kept = arranged(&list, Reorder::Keep, 0);
+        assert_eq!(read(&mut kept), [(0, 1), (200, 2), (200, 3), (200, 4), (300, 5), (300, 6)]);
+    }
+
+    #[test]
+    fn volumes_lie_side_by_side() {
+        let list = [(0, 512, 0), (1, ZONE_BYTES, 1), (2, 0, 0), (3, 0, 2)];
+        let mut source = arranged(&list, Reorder::Keep, 3);
+        let zone = ZONE_BYTES;
+        assert_eq!(read(&mut source), [(0, 512), (1, 2 * zone), (2, 0), (3, 3 * zone)]);
+        let far = [(0, DISK_BYTES_MAX - 512, 0), (0, 0, 1)];
+        let error = read_all(&mut arranged(&far, Reorder::Keep, 2), &mut |_| {}).expect_err("far");
+        assert!(error.to_string().contains("--volume"), "{error}");
+    }
+
+    proptest! {
+        /// What may come is what a stable sort makes of it.
+        #[test]
+        fn sorting_in_a_window_is_sorting(
+            steps in prop::collection::vec((0_u64..20, 0_u64..100), 1..60_000)
+        ) {
+            let mut now = 1_000;
+            let list: Vec<(u64, u64, u32)> = (0..).zip(&steps).map(|(n, &(step, back))| {
+                now += step;
+                (now - back, n, 0)
+            }).collect();
+            let mut expected = list.clone();
+            expected.sort_by_key(|&(ns, ..)| ns);
+            let first = expected[0].0;
+            let expected: Vec<(u64, u64)> =
+                expected.iter().map(|&(ns, offset, _)| (ns - first, offset)).collect();
+            let mut source = arranged(&list, Reorder::Within(Nanos(100)), 0);
+            prop_assert_eq!(read(&mut source), expected);
+        }
+    }
+}

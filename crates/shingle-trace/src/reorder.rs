@@ -1,0 +1,87 @@
+//! What to do about requests that are not in the order of their times.
+//!
+//! Many traces are written when requests complete, so their arrivals go back and forth a little.
+
+use shingle_core::units::Nanos;
+
+use crate::error::{Kind, Place, TraceError, shown};
+
+/// The widest window: a year.
+pub const REORDER_NANOS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
+
+/// `--reorder`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reorder {
+    /// Requests are sorted by time; one that comes more than this after a later one is refused.
+    Within(Nanos),
+    /// The order of the file is the order of requests; a time that goes back becomes the one before
+    /// it.
+    Keep,
+}
+
+/// Wide enough for requests that are logged when they complete.
+impl Default for Reorder {
+    fn default() -> Reorder {
+        Reorder::Within(Nanos(10_000_000_000))
+    }
+}
+
+impl Reorder {
+    /// `keep`, or a time with its unit: `10s`, `500ms`, `1h`.
+    ///
+    /// # Errors
+    /// On any other text.
+    pub fn parse(text: &str) -> Result<Reorder, TraceError> {
+        if text == "keep" {
+            return Ok(Reorder::Keep);
+        }
+        let window = parse_time(text).filter(|window| window.0 <= REORDER_NANOS_MAX);
+        window.map(Reorder::Within).ok_or_else(|| {
+            let text = shown(text.as_bytes());
+            let message = format!(
+                "--reorder {text}: give a time of at most a year, such as 10s, 500ms or 1h, or keep"
+            );
+            TraceError::new(Kind::Usage, "", Place::Whole, message)
+        })
+    }
+}
+
+/// A time with its unit (`ns`, `us`, `ms`, `s`, `m`, `h`, `d`), fractions allowed.
+#[must_use]
+pub fn parse_time(text: &str) -> Option<Nanos> {
+    let at = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let unit: u64 = match &text[at..] {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return None,
+    };
+    crate::format::number::scaled_wide(&text.as_bytes()[..at], unit).map(Nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        for (text, ns) in [
+            ("10s", 10_000_000_000),
+            ("0.5ms", 500_000),
+            ("1.5h", 5_400_000_000_000),
+            ("7ns", 7),
+            ("2d", 172_800_000_000_000),
+        ] {
+            assert_eq!(parse_time(text), Some(Nanos(ns)), "{text}");
+        }
+        for bad in ["", "10", "s", "-1s", "1x", "99999999999999d", "1e3s"] {
+            assert_eq!(parse_time(bad), None, "{bad}");
+        }
+        assert_eq!(Reorder::parse("keep"), Ok(Reorder::Keep));
+        assert!(Reorder::parse("2000d").is_err());
+    }
+}

@@ -1,0 +1,178 @@
+//! Which volumes of a trace are read. Addresses of different disks are never mixed silently.
+
+use crate::error::{Kind, Problem, shown};
+
+/// `--volume`: which are read.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Choice {
+    /// The only one there is; a second is refused.
+    #[default]
+    Only,
+    /// These; several lie side by side, in the order of their first requests.
+    Named(Vec<String>),
+    /// All there are, side by side.
+    All,
+}
+
+impl Choice {
+    /// `NAME`, `NAME,NAME,…`, or `*` for all.
+    #[must_use]
+    pub fn parse(text: &str) -> Choice {
+        match text {
+            "*" => Choice::All,
+            names => Choice::Named(names.split(',').map(str::to_owned).collect()),
+        }
+    }
+
+    /// Whether more than one volume may come, so that they must be laid out.
+    pub(crate) fn several(&self) -> bool {
+        match self {
+            Choice::Only => false,
+            Choice::Named(names) => names.len() > 1,
+            Choice::All => true,
+        }
+    }
+}
+
+impl core::fmt::Display for Choice {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Choice::Only => Ok(()),
+            Choice::Named(names) => f.write_str(&names.join(",")),
+            Choice::All => f.write_str("*"),
+        }
+    }
+}
+
+/// Tells requests of volumes that are read from others, and numbers the volumes.
+#[derive(Debug)]
+pub(crate) struct Volumes {
+    choice: Choice,
+    /// Those that are read and were met, by number.
+    taken: Vec<Vec<u8>>,
+    /// The one met last: most requests are of the volume of the one before.
+    last: u32,
+    /// Numbers by name; never iterated.
+    numbers: hashbrown::HashMap<Vec<u8>, u32>,
+    /// Volumes passed over, the first few, to name them if a wanted one never comes.
+    others: Vec<Vec<u8>>,
+}
+
+impl Volumes {
+    const NAMED_MAX: usize = 8;
+
+    pub(crate) fn new(choice: &Choice) -> Self {
+        Volumes {
+            choice: choice.clone(),
+            taken: Vec::new(),
+            last: 0,
+            numbers: hashbrown::HashMap::new(),
+            others: Vec::new(),
+        }
+    }
+
+    /// The number of `volume`, or nothing if its requests are passed over.
+    #[inline]
+    pub(crate) fn takes(&mut self, volume: &[u8]) -> Result<Option<u32>, Problem> {
+        if self.taken.get(self.last as usize).is_some_and(|last| last == volume) {
+            return Ok(Some(self.last));
+        }
+        self.decides(volume)
+    }
+
+    fn decides(&mut self, volume: &[u8]) -> Result<Option<u32>, Problem> {
+        if let Some(&number) = self.numbers.get(volume) {
+            self.last = number;
+            return Ok(Some(number));
+        }
+        match &self.choice {
+            Choice::All => {}
+            Choice::Named(names) if names.iter().any(|name| name.as_bytes() == volume) => {}
+            Choice::Named(_) => {
+                if self.others.len() < Self::NAMED_MAX && !self.others.iter().any(|o| o == volume) {
+                    self.others.push(volume.to_vec());
+                }
+                return Ok(None);
+            }
+            Choice::Only => {
+                if let Some(taken) = self.taken.first() {
+                    return Err(second(taken, volume));
+                }
+            }
+        }
+        let number = u32::try_from(self.taken.len()).map_err(|_| {
+            Problem::new(Kind::Volume, "more than 2³² volumes; choose with --volume")
+        })?;
+        self.taken.push(volume.to_vec());
+        self.numbers.insert(volume.to_vec(), number);
+        self.last = number;
+        Ok(Some(number))
+    }
+
+    /// Names by number.
+    pub(crate) fn names(&self) -> &[Vec<u8>] {
+        &self.taken
+    }
+
+    /// A volume that was asked for and never came.
+    pub(crate) fn missing(&self) -> Option<Problem> {
+        let Choice::Named(names) = &self.choice else { return None };
+        let wanted = names.iter().find(|name| !self.numbers.contains_key(name.as_bytes()))?;
+        let there = if self.taken.is_empty() { &self.others } else { &self.taken };
+        let mut there: Vec<String> =
+            there.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        if there.len() >= Self::NAMED_MAX {
+            there.truncate(Self::NAMED_MAX);
+            there.push("…".to_owned());
+        }
+        Some(Problem::new(
+            Kind::Volume,
+            format!(
+                "no request of volume {}; there are: {}",
+                shown(wanted.as_bytes()),
+                there.join(", ")
+            ),
+        ))
+    }
+}
+
+#[cold]
+fn second(taken: &[u8], volume: &[u8]) -> Problem {
+    let (taken, volume) = (String::from_utf8_lossy(taken), shown(volume));
+    Problem::new(
+        Kind::Volume,
+        format!(
+            "a second volume, {volume}, after '{taken}': addresses of different disks cannot be \
+             mixed; choose one, e.g. --volume {taken}, or lay all side by side with --volume '*'"
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_volume_is_taken_and_a_second_refused() {
+        let mut any = Volumes::new(&Choice::Only);
+        assert_eq!(any.takes(b"hm.0").expect("first"), Some(0));
+        assert_eq!(any.takes(b"hm.0").expect("again"), Some(0));
+        assert!(any.takes(b"hm.1").expect_err("second").message.contains("--volume hm.0"));
+        let mut one = Volumes::new(&Choice::parse("hm.1"));
+        assert_eq!(one.takes(b"hm.0").expect("passed over"), None);
+        assert!(one.missing().expect("not met").message.contains("there are: hm.0"));
+        assert_eq!(one.takes(b"hm.1").expect("wanted"), Some(0));
+        assert!(one.missing().is_none());
+    }
+
+    #[test]
+    fn volumes_are_numbered_as_they_come() {
+        let mut all = Volumes::new(&Choice::parse("*"));
+        let numbers = [&b"b"[..], b"a", b"b", b"c", b"a"].map(|v| all.takes(v).expect("taken"));
+        assert_eq!(numbers, [0, 1, 0, 2, 1].map(Some));
+        let mut two = Volumes::new(&Choice::parse("c,a"));
+        let numbers = [&b"b"[..], b"a", b"c", b"a"].map(|v| two.takes(v).expect("taken"));
+        assert_eq!(numbers, [None, Some(0), Some(1), Some(0)]);
+        assert_eq!(two.names(), [b"a", b"c"]);
+    }
+}

@@ -1,0 +1,102 @@
+//! The file that is written: packed as its name says, and whole or not there at all.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use crate::error::{Kind, Place, TraceError};
+use crate::input::plain;
+
+/// Zstandard's own default.
+const ZSTD_LEVEL: i32 = 3;
+
+enum Packer {
+    Plain(BufWriter<Box<dyn Write + Send>>),
+    Gzip(flate2::write::GzEncoder<BufWriter<Box<dyn Write + Send>>>),
+    Zstd(zstd::stream::write::Encoder<'static, BufWriter<Box<dyn Write + Send>>>),
+}
+
+/// The bytes of a trace that is written.
+pub(crate) struct Out {
+    name: String,
+    /// Written under another name, and renamed once whole.
+    beside: Option<(PathBuf, PathBuf)>,
+    packer: Option<Packer>,
+}
+
+/// The name of a file without `.gz` or `.zst`.
+pub(super) fn without_packing(path: &str) -> &str {
+    [".gz", ".zst"].iter().find_map(|end| path.strip_suffix(end)).unwrap_or(path)
+}
+
+impl Out {
+    pub(super) fn create(path: &str) -> Result<Out, TraceError> {
+        let failed = |error: io::Error| failed(path, &error);
+        let (raw, beside): (Box<dyn Write + Send>, _) = if path == "-" {
+            (Box::new(io::stdout()), None)
+        } else {
+            let partial = PathBuf::from(format!("{path}.partial"));
+            let file = File::create(&partial).map_err(failed)?;
+            (Box::new(file), Some((partial, PathBuf::from(path))))
+        };
+        let raw = BufWriter::with_capacity(256 << 10, raw);
+        let packer = if path.ends_with(".gz") {
+            Packer::Gzip(flate2::write::GzEncoder::new(raw, flate2::Compression::default()))
+        } else if path.ends_with(".zst") {
+            Packer::Zstd(zstd::stream::write::Encoder::new(raw, ZSTD_LEVEL).map_err(failed)?)
+        } else {
+            Packer::Plain(raw)
+        };
+        Ok(Out { name: path.to_owned(), beside, packer: Some(packer) })
+    }
+
+    /// Adds bytes.
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), TraceError> {
+        self.write_all(bytes).map_err(|error| failed(&self.name, &error))
+    }
+
+    /// Makes the file whole.
+    pub(crate) fn finish(mut self) -> Result<(), TraceError> {
+        let packed = match self.packer.take().expect("finished once") {
+            Packer::Plain(raw) => Ok(raw),
+            Packer::Gzip(packer) => packer.finish(),
+            Packer::Zstd(packer) => packer.finish(),
+        };
+        packed
+            .and_then(|mut raw| raw.flush())
+            .and_then(|()| match self.beside.take() {
+                Some((partial, path)) => std::fs::rename(partial, path),
+                None => Ok(()),
+            })
+            .map_err(|error| failed(&self.name, &error))
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.packer.as_mut().expect("not finished") {
+            Packer::Plain(raw) => raw.write(bytes),
+            Packer::Gzip(packer) => packer.write(bytes),
+            Packer::Zstd(packer) => packer.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What is not finished is not kept.
+impl Drop for Out {
+    fn drop(&mut self) {
+        if let Some((partial, _)) = self.beside.take() {
+            let _ = std::fs::remove_file(partial);
+        }
+    }
+}
+
+#[cold]
+fn failed(path: &str, error: &io::Error) -> TraceError {
+    let message = format!("cannot be written: {}", plain(error));
+    TraceError::new(Kind::Io, path, Place::Whole, message)
+}
