@@ -20,6 +20,7 @@ use self::reasons::{
     CHUNKS as FEW_BLOCKS, HITS, LAMBDA, PADDING, PERIODS, QUEUE, REALLOCATED, SHAPED, SPANS, SWEEP,
 };
 use self::systems::{BY_CHUNK, BY_LAMBDA, CHUNKS, EIGHT, LAMBDAS, MAIN, RIVALS};
+use super::compare::two;
 use super::metrics::{
     ABORTED, BUFFER_HITS, COLD_HITS, HOT_HITS, PADDED, PADDED_FIRST, RESPONSE, RMW, RMW_FREE,
     TO_COLD, TO_HOT, VICTIM, WAF, WRITE_BACKS,
@@ -148,7 +149,7 @@ const FIGURES: &[Figure] = &[
                  tenths of its zones within a tenth of the time",
                 |c| {
                     let most = compare::of_traces(c, SPAN, f64::max);
-                    vec![compare::two("", ("nine tenths", 90.0), ("the most", most))]
+                    vec![two("", ("nine tenths", 90.0), ("the most", most))]
                 }
             ),
             order!(
@@ -156,7 +157,7 @@ const FIGURES: &[Figure] = &[
                 "are concentrated in a limited LBA address space: another one less than half of them",
                 |c| {
                     let least = compare::of_traces(c, SPAN, f64::min);
-                    vec![compare::two("", ("the least", least), ("half", 50.0))]
+                    vec![two("", ("the least", least), ("half", 50.0))]
                 },
                 SPANS
             ),
@@ -391,7 +392,7 @@ const FIGURES: &[Figure] = &[
                 "write hits are mainly contributed by the HFB",
                 |c| {
                     let pair = |trace: &&'static str| {
-                        compare::two(
+                        two(
                             trace,
                             ("LFB", c.at(COLD_HITS, trace, "Amphisbaena", "64 KB")),
                             ("HFB", c.at(HOT_HITS, trace, "Amphisbaena", "64 KB")),
@@ -508,11 +509,7 @@ const FIGURES: &[Figure] = &[
                     let sum = |metric| -> f64 {
                         EIGHT.iter().map(|trace| c.at(metric, trace, "Amphisbaena", "64 KB")).sum()
                     };
-                    vec![compare::two(
-                        "",
-                        ("to the LFB", sum(TO_COLD)),
-                        ("to the HFB", sum(TO_HOT)),
-                    )]
+                    vec![two("", ("to the LFB", sum(TO_COLD)), ("to the HFB", sum(TO_HOT)))]
                 },
                 REALLOCATED
             ),
@@ -551,7 +548,7 @@ const FIGURES: &[Figure] = &[
                 |c| {
                     let mean = |label: &str| compare::mean(c, RESPONSE, label);
                     ["0.3", "0.5"]
-                        .map(|other| compare::two("", ("0.1", mean("0.1")), (other, mean(other))))
+                        .map(|other| two("", ("0.1", mean("0.1")), (other, mean(other))))
                         .to_vec()
                 },
                 LAMBDA

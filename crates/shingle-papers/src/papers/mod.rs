@@ -2,6 +2,7 @@
 
 mod amphisbaena;
 mod bare;
+mod compare;
 mod mcm;
 pub mod metrics;
 mod pore;

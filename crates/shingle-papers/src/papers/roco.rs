@@ -9,6 +9,7 @@ use shingle_sim::system::Pacing;
 use shingle_trace::Mode;
 
 use super::bare;
+use super::compare::{above_others, on_each, reversed};
 use super::metrics::{
     ABSORBED, CLEAN_READ, DISK_RESPONSE, HOST_READ, IDLE_CLEANED, NON_SEQUENTIAL, RESPONSE,
     SEQUENTIAL, SYNTHESIZED,
@@ -98,22 +99,7 @@ const STAY_HOT: Grid =
 
 /// A chain of systems on each trace.
 fn chains(cells: &Cells, metric: Metric, systems: &[&str]) -> Vec<Chain> {
-    FIVE.iter().map(|trace| cells.chain(metric, trace, "", systems)).collect()
-}
-
-/// Chains that say that a figure of one trace is above that of each other.
-fn most_under(trace: &str, figure: impl Fn(&str) -> f64) -> Vec<Chain> {
-    let link = |name: &str| (name.to_owned(), figure(name));
-    let chain =
-        |other: &&str| Chain { place: String::new(), links: vec![link(other), link(trace)] };
-    FIVE.iter().filter(|other| **other != trace).map(chain).collect()
-}
-
-/// Chains that say that it is below that of each other.
-fn least_under(trace: &str, figure: impl Fn(&str) -> f64) -> Vec<Chain> {
-    let mut chains = most_under(trace, figure);
-    chains.iter_mut().for_each(|chain| chain.links.reverse());
-    chains
+    on_each(cells, metric, FIVE, systems)
 }
 
 /// By how many points a metric falls from a system to another.
@@ -185,7 +171,7 @@ const FIGURES: &[Figure] = &[
             order!(
                 "§4.2.1, Figure 7 (a)",
                 "src2_2 benefits the most from the zone-oriented block reordering: by points",
-                |c| most_under("src2_2", |trace| {
+                |c| above_others(FIVE, "src2_2", |trace| {
                     falls(c, NON_SEQUENTIAL, trace, "Cache-ZFIFO", "Reorder-CZFIFO")
                 })
             ),
@@ -257,7 +243,7 @@ const FIGURES: &[Figure] = &[
                 "Cache-LRU does not work well for src2_2: what it takes off, in points, is least there",
                 |c| {
                     let gain = |trace: &str| falls(c, NON_SEQUENTIAL, trace, "HA", "Cache-LRU");
-                    least_under("src2_2", gain)
+                    reversed(above_others(FIVE, "src2_2", gain))
                 }
             ),
             order!(
@@ -286,7 +272,7 @@ const FIGURES: &[Figure] = &[
             order!(
                 "§4.2.2, Figure 9 (c)",
                 "The overhead is the least under src2_2",
-                |c| least_under("src2_2", |trace| c.at(HOST_READ, trace, "ROCO", "")),
+                |c| reversed(above_others(FIVE, "src2_2", |trace| c.at(HOST_READ, trace, "ROCO", ""))),
                 STARTS
             ),
         },
@@ -348,13 +334,13 @@ const FIGURES: &[Figure] = &[
             order!(
                 "§4.2.2, Figure 11",
                 "Among the five traces … the most under proj_0",
-                |c| most_under("proj_0", |trace| over_roco(c, DISK_RESPONSE, trace, "HA")),
+                |c| above_others(FIVE, "proj_0", |trace| over_roco(c, DISK_RESPONSE, trace, "HA")),
                 HEAT
             ),
             order!(
                 "§4.2.2, Figure 11",
                 "does not improve the performance … so much under prn_0",
-                |c| least_under("prn_0", |trace| over_roco(c, DISK_RESPONSE, trace, "HA")),
+                |c| reversed(above_others(FIVE, "prn_0", |trace| over_roco(c, DISK_RESPONSE, trace, "HA"))),
                 HEAT
             ),
         },

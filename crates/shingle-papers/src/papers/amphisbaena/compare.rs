@@ -3,18 +3,18 @@
 use super::systems::EIGHT;
 use crate::cells::{Cells, Chain};
 use crate::grid::{Metric, Point};
+use crate::papers::compare::{self, reversed, two};
 
 const OURS: &str = "Amphisbaena";
 
 /// By how many per cent Amphisbaena's is less than another's on a trace.
 pub(super) fn saved_on(cells: &Cells, metric: Metric, rival: &str, trace: &str) -> f64 {
-    100.0 * (1.0 - cells.at(metric, trace, OURS, "") / cells.at(metric, trace, rival, ""))
+    compare::saved_on(cells, metric, OURS, rival, trace)
 }
 
 /// The mean of that over the traces.
 pub(super) fn average_saved(cells: &Cells, metric: Metric, rival: &str) -> f64 {
-    let saved = EIGHT.iter().map(|trace| saved_on(cells, metric, rival, trace));
-    saved.sum::<f64>() / EIGHT.len() as f64
+    compare::mean(EIGHT, |trace| saved_on(cells, metric, rival, trace))
 }
 
 /// What is saved on a trace is more than on each other.
@@ -24,7 +24,7 @@ pub(super) fn most_saved_on(
     rival: &str,
     trace: &'static str,
 ) -> Vec<Chain> {
-    above_others(trace, |name| saved_on(cells, metric, rival, name))
+    compare::above_others(EIGHT, trace, |name| saved_on(cells, metric, rival, name))
 }
 
 /// It is less than on each other.
@@ -39,7 +39,7 @@ pub(super) fn least_saved_on(
 
 /// A figure of one trace at a point is above that of each other.
 pub(super) fn most(cells: &Cells, metric: Metric, trace: &'static str, point: &str) -> Vec<Chain> {
-    above_others(trace, |name| cells.at(metric, name, OURS, point))
+    compare::above_others(EIGHT, trace, |name| cells.at(metric, name, OURS, point))
 }
 
 /// It is below that of each other.
@@ -59,30 +59,9 @@ pub(super) fn least_of_two(
     traces.into_iter().flat_map(of_one).filter(other).collect()
 }
 
-fn above_others(trace: &'static str, figure: impl Fn(&str) -> f64) -> Vec<Chain> {
-    let pair = |other: &&'static str| two("", (other, figure(other)), (trace, figure(trace)));
-    EIGHT.iter().filter(|other| **other != trace).map(pair).collect()
-}
-
-fn reversed(mut chains: Vec<Chain>) -> Vec<Chain> {
-    chains.iter_mut().for_each(|chain| chain.links.reverse());
-    chains
-}
-
-/// A chain of two.
-pub(super) fn two(place: &str, less: (&str, f64), more: (&str, f64)) -> Chain {
-    let link = |(name, value): (&str, f64)| (name.to_owned(), value);
-    Chain { place: place.into(), links: vec![link(less), link(more)] }
-}
-
 /// Amphisbaena's is below each rival's on each trace.
 pub(super) fn lowest(cells: &Cells, metric: Metric, rivals: &[&str]) -> Vec<Chain> {
-    let of = |trace: &&'static str| {
-        let trace = *trace;
-        let chain = move |rival: &&str| cells.chain(metric, trace, "", &[OURS, rival]);
-        rivals.iter().map(chain).collect::<Vec<_>>()
-    };
-    EIGHT.iter().flat_map(of).collect()
+    compare::below_each(cells, metric, EIGHT, OURS, rivals)
 }
 
 /// It is above.
@@ -97,10 +76,7 @@ pub(super) fn but(chains: Vec<Chain>, traces: &[&str]) -> Vec<Chain> {
 
 /// Means over the traces of systems rise.
 pub(super) fn rises(cells: &Cells, metric: Metric, pairs: &[&[&str; 2]]) -> Vec<Chain> {
-    let mean = |system: &str| {
-        EIGHT.iter().map(|trace| cells.at(metric, trace, system, "")).sum::<f64>()
-            / EIGHT.len() as f64
-    };
+    let mean = |system: &str| compare::mean(EIGHT, |trace| cells.at(metric, trace, system, ""));
     pairs.iter().map(|[less, more]| two("", (less, mean(less)), (more, mean(more)))).collect()
 }
 
@@ -118,20 +94,19 @@ pub(super) fn below(cells: &Cells, metric: Metric, trace: &str, rivals: &[&str])
 
 /// A metric at a point, the mean over the traces.
 pub(super) fn mean(cells: &Cells, metric: Metric, point: &str) -> f64 {
-    let at = EIGHT.iter().map(|trace| cells.at(metric, trace, OURS, point));
-    at.sum::<f64>() / EIGHT.len() as f64
+    compare::mean(EIGHT, |trace| cells.at(metric, trace, OURS, point))
 }
 
 /// Between least and most over points: the mean over the traces.
 pub(super) fn unlike(cells: &Cells, metric: Metric, points: &[Point]) -> f64 {
-    let of = EIGHT.iter().map(|trace| bounds(cells, metric, trace, points));
-    of.map(|(least, most)| most - least).sum::<f64>() / EIGHT.len() as f64
+    let unlike = |(least, most): (f64, f64)| most - least;
+    compare::mean(EIGHT, |trace| unlike(bounds(cells, metric, trace, points)))
 }
 
 /// Most ÷ least over points: the mean over the traces.
 pub(super) fn spread(cells: &Cells, metric: Metric, points: &[Point]) -> f64 {
-    let of = EIGHT.iter().map(|trace| bounds(cells, metric, trace, points));
-    of.map(|(least, most)| most / least).sum::<f64>() / EIGHT.len() as f64
+    let spread = |(least, most): (f64, f64)| most / least;
+    compare::mean(EIGHT, |trace| spread(bounds(cells, metric, trace, points)))
 }
 
 fn bounds(cells: &Cells, metric: Metric, trace: &str, points: &[Point]) -> (f64, f64) {
