@@ -12,11 +12,9 @@
 )]
 
 pub mod cells;
-pub mod chart;
 pub mod experiment;
 pub mod grid;
 pub mod measured;
-pub mod numbers;
 pub mod page;
 pub mod papers;
 pub mod result;

@@ -7,7 +7,7 @@ use shingle_trace::TraceError;
 use shingle_trace::papers::Papers;
 use thiserror::Error;
 
-use crate::chart::{Kind, Picture};
+use shingle_report::chart::{Kind, Picture};
 
 /// What a measurement came to.
 #[derive(Clone, Debug, Default)]

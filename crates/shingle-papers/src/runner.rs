@@ -17,7 +17,6 @@ use shingle_trace::zones::ZONE_BLOCKS;
 use thiserror::Error;
 
 use crate::cells::Cells;
-use crate::chart::DrawError;
 use crate::experiment::{Figure, Paper, Source};
 use crate::grid::{Grid, Point, System};
 use crate::measured::{Bench, MeasureError};
@@ -25,6 +24,7 @@ use crate::result::{Reproduction, SCHEMA};
 use crate::scale::{Scale, Scaled, ZONES_MIN};
 use crate::show::judge;
 use crate::traces::{Held, Traces, Wanted, hold, length};
+use shingle_report::chart::DrawError;
 
 /// What is to be reproduced.
 #[derive(Debug)]

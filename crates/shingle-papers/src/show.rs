@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use shingle_trace::Mode;
 
 use crate::cells::Cells;
-use crate::chart::{DrawError, Kind, Picture, Value};
 use crate::experiment::{Chart, Figure, Source};
 use crate::grid::{Grid, Metric, Point, System};
 use crate::result::{FigureResult, Numbers, RowResult};
 use crate::scale::{Scale, Scaled};
 use crate::verdict::Finding;
+use shingle_report::chart::{DrawError, Kind, Picture, Value};
 
 pub(crate) fn judge(
     figure: &Figure,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cells::{Cells, Chain};
 use crate::experiment::Check;
-use crate::numbers::{figure, spread};
+use shingle_report::numbers::{figure, spread};
 
 /// Factors agree up to this, either way.
 const FACTOR: f64 = 1.5;

@@ -632,7 +632,7 @@ pub(crate) fn reproduction(result: &Reproduction, color: Color) -> String {
         table.load_style(UTF8_FULL_CONDENSED);
         table.set_header(["published", "theirs", "ours", "verdict"]);
         for row in &figure.rows {
-            let theirs = row.published.map(shingle_papers::numbers::figure).unwrap_or_default();
+            let theirs = row.published.map(shingle_report::numbers::figure).unwrap_or_default();
             let mut verdict = row.verdict.words().to_owned();
             if !row.reason.is_empty() {
                 verdict += &format!(": {}", row.reason);

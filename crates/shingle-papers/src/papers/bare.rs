@@ -10,9 +10,9 @@ use shingle_trace::Mode;
 use shingle_trace::papers::Packed;
 use shingle_trace::summary::PerOp;
 
-use crate::chart::Kind;
 use crate::measured::{Bench, MeasureError, Measured};
 use crate::traces::{Wanted, blocks, hold};
+use shingle_report::chart::Kind;
 
 const SMR_8TB: &str = "st8000as0002";
 const SMR_5TB: &str = "st5000as0011";

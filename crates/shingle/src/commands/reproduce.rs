@@ -6,13 +6,14 @@ use anyhow::{Context, bail};
 use shingle_core::registry::Registry;
 use shingle_drive::measure;
 use shingle_papers::experiment::Figure;
-use shingle_papers::page::{self, Making};
+use shingle_papers::page;
 use shingle_papers::papers;
 use shingle_papers::result::Reproduction;
 use shingle_papers::runner::{Order, reproduce};
 use shingle_papers::scale::Scale;
 use shingle_papers::sensitivity::sensitivity;
 use shingle_papers::traces::Traces;
+use shingle_report::page::Making;
 
 use crate::Usage;
 use crate::cli::{Arguments, Reproduce};

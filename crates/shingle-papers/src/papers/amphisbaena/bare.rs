@@ -4,9 +4,9 @@ use shingle_core::units::{BLOCK_BYTES, Op};
 use shingle_trace::distance::Distances;
 use shingle_trace::summary::PerOp;
 
-use crate::chart::Kind;
 use crate::measured::{Bench, MeasureError, Measured};
 use crate::papers::written::{LARGE_ZONE_BLOCKS, Written};
+use shingle_report::chart::Kind;
 
 /// Sectors of a block.
 const BLOCK_SECTORS: u64 = BLOCK_BYTES / 512;

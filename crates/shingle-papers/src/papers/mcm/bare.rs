@@ -6,9 +6,9 @@ use shingle_drive::drive::Io;
 use shingle_drive::registry::{self as drives, Overrides, Settings};
 use shingle_trace::summary::PerOp;
 
-use crate::chart::Kind;
 use crate::measured::{Bench, MeasureError, Measured};
 use crate::papers::written::Written;
+use shingle_report::chart::Kind;
 
 /// MCM's disk, and how it simulates it: writes are done when they are on the disk.
 const DISK: &str = "st5000as0011";

@@ -1,0 +1,13 @@
+//! What reports are made of: charts as SVG, the frame and style of a page that works offline, and
+//! numbers for people. What a report says is not here: that is the business of those who call.
+
+#![allow(
+    // Figures for people: counts below 2^53, pixels within a picture.
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+
+pub mod chart;
+pub mod numbers;
+pub mod page;
