@@ -1,26 +1,22 @@
 //! Stack distances: how many other blocks were used since a block was used last.
 //!
-//! Uses get rising positions. A Fenwick tree counts, of all positions, those that are the last one of
-//! their block; the count between a block's last position and now is its distance (Bennett and
-//! Kruskal, IBM J. Res. Dev. 19(4), 1975). When positions run out the last ones are renumbered, so that
-//! memory goes with the different blocks and not with the uses.
+//! Uses get rising positions. Of all positions, those that are the last one of their block are marked;
+//! the marks between a block's last position and now are its distance (Bennett and Kruskal, IBM J. Res.
+//! Dev. 19(4), 1975). Marks are bits, and a Fenwick tree counts them by groups that fill a cache line,
+//! so that a use costs few accesses to memory however many blocks there are. When positions run out the
+//! last ones are renumbered: memory goes with the different blocks, not with the uses or the disk.
 
+use hashbrown::HashMap;
 use shingle_core::units::Block;
 
-/// Never used.
+/// No number, no position.
 const NEVER: u32 = u32::MAX;
 
 /// Distances of one stream of uses.
 #[derive(Clone, Debug, Default)]
 pub struct Distances {
-    /// Of each block its number here, by first use.
-    numbers: Vec<u32>,
-    /// Of each number its last position.
-    last: Vec<u32>,
-    /// Of each position its number, or `NEVER` if it is no longer the last.
-    owners: Vec<u32>,
-    /// Counts of last positions, as a Fenwick tree: `tree[i]` is that of `i & -i` positions up to `i`.
-    tree: Vec<u32>,
+    numbers: Numbers,
+    stack: Stack,
 }
 
 impl Distances {
@@ -33,84 +29,197 @@ impl Distances {
     /// How many different blocks were used.
     #[must_use]
     pub fn blocks(&self) -> usize {
-        self.last.len()
+        self.stack.len() as usize
     }
 
     /// A use of `block`. Returns the number of the block, which counts from 0 by first use, and how many
     /// different other blocks were used since it was used last; `None` at its first use.
     ///
     /// # Panics
-    /// If there are 2³² different blocks or more.
+    /// If there are 2³¹ different blocks or more.
     pub fn touch(&mut self, block: Block) -> (u32, Option<u64>) {
-        if self.owners.len() == self.tree.len().saturating_sub(1) {
+        let number = self.numbers.of(block);
+        (number, self.stack.touch(number))
+    }
+}
+
+/// Blocks of a page of [`Numbers`]: a cache line, so that blocks that lie alone waste no more.
+const PAGE_BLOCKS: u64 = 16;
+
+/// Numbers blocks from 0, in the order in which they are first met.
+#[derive(Clone, Debug, Default)]
+pub struct Numbers {
+    /// Never iterated, so its order cannot matter.
+    index: HashMap<u64, u32>,
+    pages: Vec<[u32; PAGE_BLOCKS as usize]>,
+    /// The page of the block before: its neighbours come most often.
+    last: Option<(u64, u32)>,
+    next: u32,
+}
+
+impl Numbers {
+    /// How many blocks have one.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.next
+    }
+
+    /// Whether none has.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.next == 0
+    }
+
+    /// The number of `block`; the next one if it is new.
+    ///
+    /// # Panics
+    /// If there are 2³¹ different blocks or more.
+    pub fn of(&mut self, block: Block) -> u32 {
+        let page = self.page(block.0 / PAGE_BLOCKS);
+        let number = &mut self.pages[page as usize][(block.0 % PAGE_BLOCKS) as usize];
+        if *number == NEVER {
+            assert!(self.next < 1 << 31, "fewer than 2³¹ different blocks");
+            *number = self.next;
+            self.next += 1;
+        }
+        *number
+    }
+
+    fn page(&mut self, page: u64) -> u32 {
+        if let Some((last, at)) = self.last
+            && last == page
+        {
+            return at;
+        }
+        let next = self.pages.len() as u32;
+        let at = *self.index.entry(page).or_insert(next);
+        if at == next {
+            self.pages.push([NEVER; PAGE_BLOCKS as usize]);
+        }
+        self.last = Some((page, at));
+        at
+    }
+}
+
+/// Positions of a group: eight words, a cache line.
+const GROUP: usize = 512;
+const GROUP_WORDS: usize = GROUP / 64;
+
+/// Distances over numbered blocks. Several may share one [`Numbers`].
+#[derive(Clone, Debug, Default)]
+pub struct Stack {
+    /// Of each number its last position.
+    last: Vec<u32>,
+    /// Of each position whether it is the last one of its block.
+    marks: Vec<[u64; GROUP_WORDS]>,
+    /// Marks by group, as a Fenwick tree: `tree[i]` is those of `i & -i` groups up to the i-th.
+    tree: Vec<u32>,
+    /// Marks in all: blocks used.
+    used: u32,
+    /// The position of the next use.
+    next: usize,
+}
+
+impl Stack {
+    /// How many different blocks were used.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.used
+    }
+
+    /// Whether none was.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// A use of the block of this number. Returns how many different other blocks were used since it was
+    /// used last; `None` at its first use.
+    pub fn touch(&mut self, number: u32) -> Option<u64> {
+        let at = number as usize;
+        if self.last.len() <= at {
+            self.last.resize(at + 1, NEVER);
+        }
+        if self.next == self.marks.len() * GROUP {
             self.renumber();
         }
-        let at = usize::try_from(block.0).expect("64-bit machines");
-        if self.numbers.len() <= at {
-            self.numbers.resize(at + 1, NEVER);
-        }
-        let number = self.numbers[at];
-        if number == NEVER {
-            let number = u32::try_from(self.last.len()).expect("fewer than 2³² blocks");
-            self.numbers[at] = number;
-            self.last.push(0);
-            self.put(number);
-            return (number, None);
-        }
-        let last = self.last[number as usize] as usize;
-        let distance = self.last.len() as u64 - self.up_to(last);
-        self.owners[last] = NEVER;
-        self.add(last, false);
-        self.put(number);
-        (number, Some(distance))
+        let last = self.last[at];
+        let distance = if last == NEVER {
+            self.used += 1;
+            None
+        } else {
+            let distance = u64::from(self.used) - u64::from(self.up_to(last as usize));
+            self.change(last as usize, u32::MAX); // one less
+            Some(distance)
+        };
+        self.change(self.next, 1);
+        self.last[at] = self.next as u32;
+        self.next += 1;
+        distance
     }
 
-    fn put(&mut self, number: u32) {
-        let at = self.owners.len();
-        self.owners.push(number);
-        self.last[number as usize] = at as u32;
-        self.add(at, true);
-    }
-
-    fn add(&mut self, position: usize, one_more: bool) {
-        let mut at = position + 1;
+    /// Turns the mark of a position, and counts it by adding `one`, modulo 2³².
+    fn change(&mut self, position: usize, one: u32) {
+        self.marks[position / GROUP][position / 64 % GROUP_WORDS] ^= 1 << (position % 64);
+        let mut at = position / GROUP + 1;
         while at < self.tree.len() {
-            if one_more {
-                self.tree[at] += 1;
-            } else {
-                self.tree[at] -= 1;
-            }
+            self.tree[at] = self.tree[at].wrapping_add(one);
             at += at & at.wrapping_neg();
         }
     }
 
-    /// Last positions up to and with this one.
-    fn up_to(&self, position: usize) -> u64 {
-        let (mut at, mut count) = (position + 1, 0);
+    /// Marks up to and with this position.
+    fn up_to(&self, position: usize) -> u32 {
+        let (mut at, mut count) = (position / GROUP, within(&self.marks, position));
         while at > 0 {
-            count += u64::from(self.tree[at]);
+            count += self.tree[at];
             at -= at & at.wrapping_neg();
         }
         count
     }
 
-    /// Gives last positions the lowest numbers, in their order, and makes room for as many again.
+    /// Gives last positions the lowest numbers, in their order, and makes room for three times as many.
     fn renumber(&mut self) {
-        self.owners.retain(|&owner| owner != NEVER);
-        for (position, &owner) in self.owners.iter().enumerate() {
-            self.last[owner as usize] = position as u32;
+        let mut before = Vec::with_capacity(self.marks.len());
+        let mut count = 0;
+        for group in &self.marks {
+            before.push(count);
+            count += group.iter().map(|word| word.count_ones()).sum::<u32>();
         }
-        let room = (2 * self.owners.len()).max(1 << 10);
+        for last in self.last.iter_mut().filter(|last| **last != NEVER) {
+            let position = *last as usize;
+            *last = before[position / GROUP] + within(&self.marks, position) - 1;
+        }
+        self.next = self.used as usize;
+        // Positions are 32 bits wide; with nearly 2³¹ blocks there is still room for as many again.
+        let room = (4 * self.next).clamp(2 * GROUP, (1 << 32) - GROUP);
+        let groups = room / GROUP;
+        self.marks.clear();
+        self.marks.resize(groups, [0; GROUP_WORDS]);
+        let (full, rest) = (self.next / 64, self.next % 64);
+        for word in 0..=full {
+            let bits = if word < full { u64::MAX } else { (1 << rest) - 1 };
+            self.marks[word / GROUP_WORDS][word % GROUP_WORDS] = bits;
+        }
         self.tree.clear();
-        self.tree.resize(room + 1, 0);
-        for at in 1..=room {
-            self.tree[at] += u32::from(at <= self.owners.len());
+        self.tree.resize(groups + 1, 0);
+        for at in 1..=groups {
+            let marks: u32 = self.marks[at - 1].iter().map(|word| word.count_ones()).sum();
+            self.tree[at] += marks;
             let above = at + (at & at.wrapping_neg());
-            if above <= room {
+            if above <= groups {
                 self.tree[above] += self.tree[at];
             }
         }
     }
+}
+
+/// Marks in a position's group up to and with it.
+fn within(marks: &[[u64; GROUP_WORDS]], position: usize) -> u32 {
+    let group = &marks[position / GROUP];
+    let word = position / 64 % GROUP_WORDS;
+    let below: u32 = group[..word].iter().map(|word| word.count_ones()).sum();
+    below + (group[word] & (u64::MAX >> (63 - position % 64))).count_ones()
 }
 
 #[cfg(test)]
@@ -137,6 +246,17 @@ mod tests {
         assert_eq!(distances.blocks(), 4);
     }
 
+    #[test]
+    fn blocks_far_apart_take_no_more_memory() {
+        let mut distances = Distances::new();
+        for block in [u64::MAX, 0, 1 << 50, u64::MAX, u64::MAX - 1] {
+            distances.touch(Block(block));
+        }
+        assert_eq!(distances.blocks(), 4);
+        assert_eq!(distances.numbers.pages.len(), 3);
+        assert_eq!(distances.touch(Block(0)), (1, Some(3)));
+    }
+
     proptest! {
         /// Long enough to renumber several times.
         #[test]
@@ -149,9 +269,24 @@ mod tests {
                     stack.retain(|&other| other != block);
                 }
                 stack.push(block);
-                let (_, distance) = distances.touch(Block(block));
+                let (_, distance) = distances.touch(Block(block * block * block));
                 prop_assert_eq!(distance, at.map(|at| at as u64));
             }
+        }
+
+        /// Numbers that a stack never sees, or sees late, change nothing.
+        #[test]
+        fn stacks_share_numbers(uses in proptest::collection::vec((0u64..90, any::<bool>()), 0..3_000)) {
+            let (mut numbers, mut all, mut some) = (Numbers::default(), Stack::default(), Stack::default());
+            let (mut alone, mut some_alone) = (Distances::new(), Distances::new());
+            for (block, chosen) in uses {
+                let number = numbers.of(Block(block));
+                prop_assert_eq!((number, all.touch(number)), alone.touch(Block(block)));
+                if chosen {
+                    prop_assert_eq!(some.touch(number), some_alone.touch(Block(block)).1);
+                }
+            }
+            prop_assert_eq!(some.len() as usize, some_alone.blocks());
         }
     }
 }

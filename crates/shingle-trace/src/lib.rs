@@ -10,6 +10,7 @@
 //! line that says where and what to do; nothing panics and memory is bounded.
 
 mod arrange;
+pub mod analysis;
 pub mod distance;
 pub mod error;
 pub mod format;
