@@ -9,15 +9,19 @@
 //! [`open`] is the way in. Whatever the bytes are, the answer is valid requests or an error of one
 //! line that says where and what to do; nothing panics and memory is bounded.
 
-mod arrange;
 pub mod analysis;
+mod arrange;
+pub mod cut;
 pub mod distance;
 pub mod error;
 pub mod format;
 pub mod input;
+pub mod mix;
 pub mod papers;
 pub mod reorder;
+pub mod sample;
 pub mod shape;
+mod shuffle;
 pub mod source;
 pub mod summary;
 pub mod synth;

@@ -13,3 +13,13 @@ pub const LARGE_ZONE_BYTES: u64 = 256 << 20;
 
 /// Blocks of such a zone.
 pub const LARGE_ZONE_BLOCKS: u64 = LARGE_ZONE_BYTES / BLOCK_BYTES;
+
+/// First zones of spans that lie one after the other, and the zones of all.
+pub(crate) fn side_by_side(spans_zones: impl IntoIterator<Item = u64>) -> (Vec<u64>, u64) {
+    let mut end = 0;
+    let starts = spans_zones.into_iter().map(|span| {
+        end += span;
+        end - span
+    });
+    (starts.collect(), end)
+}

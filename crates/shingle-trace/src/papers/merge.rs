@@ -1,10 +1,8 @@
 //! Traces shuffled into one: each keeps its order, and any way to interleave them is as likely as
 //! any other.
-//!
-//! The next access comes from a trace with a chance of what remains of it. A tree of sums over the
-//! traces finds it in log₂ of their number.
 
 use super::blocks::Blocks;
+use crate::shuffle::Shuffle;
 use crate::synth::rng::Rng;
 
 /// Accesses fetched from a trace at a time: few enough for all traces to stay in a near cache.
@@ -13,10 +11,7 @@ const FETCHED: usize = 64;
 /// Several traces, shifted and shuffled.
 pub struct Merge {
     inputs: Vec<Input>,
-    /// What remains: of input i at `leaves` + i, and at each node of the two below it.
-    sums: Vec<u64>,
-    leaves: usize,
-    rng: Rng,
+    turns: Shuffle,
 }
 
 struct Input {
@@ -37,30 +32,8 @@ impl Merge {
                 Input { blocks, shift: shift << 1, fetched, at: 0 }
             })
             .collect();
-        let leaves = inputs.len().next_power_of_two();
-        let mut sums = vec![0; 2 * leaves];
-        for (sum, input) in sums[leaves..].iter_mut().zip(&inputs) {
-            *sum = input.blocks.remaining();
-        }
-        for node in (1..leaves).rev() {
-            sums[node] = sums[2 * node] + sums[2 * node + 1];
-        }
-        Merge { inputs, sums, leaves, rng }
-    }
-
-    fn next(&mut self) -> u64 {
-        let mut drawn = self.rng.below(self.sums[1]);
-        let mut node = 1;
-        self.sums[1] -= 1;
-        while node < self.leaves {
-            let left = self.sums[2 * node];
-            // Without a branch: nobody could predict it.
-            let right = u64::from(drawn >= left);
-            drawn -= left * right;
-            node = 2 * node + right as usize;
-            self.sums[node] -= 1;
-        }
-        self.inputs[node - self.leaves].next()
+        let turns = Shuffle::new(inputs.iter().map(|input| input.blocks.remaining()), rng);
+        Merge { inputs, turns }
     }
 }
 
@@ -78,12 +51,12 @@ impl Input {
 
 impl Blocks for Merge {
     fn remaining(&self) -> u64 {
-        self.sums[1]
+        self.turns.remaining()
     }
 
     fn take(&mut self, count: usize, out: &mut Vec<u64>) {
         for _ in 0..self.remaining().min(count as u64) {
-            let access = self.next();
+            let access = self.inputs[self.turns.next()].next();
             out.push(access);
         }
     }

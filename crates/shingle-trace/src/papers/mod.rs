@@ -39,7 +39,7 @@ use crate::synth::rng::Seed;
 use crate::synth::volume::{Free, Plan, parameters};
 use crate::synth::{self, Parameter};
 use crate::volumes::{self, VOLUMES};
-use crate::zones::ZONE_BLOCKS;
+use crate::zones::{ZONE_BLOCKS, side_by_side};
 use crate::{Kind, Place};
 use traces::Traces;
 
@@ -150,6 +150,12 @@ impl Papers {
         }
     }
 
+    /// What everything random is drawn from.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     fn volumes(&self, names: &[&str]) -> Result<Vec<Volume>, TraceError> {
         if let From::Traces(traces) = &self.from {
             traces.require(names)?;
@@ -203,7 +209,7 @@ impl Papers {
 /// SAC's *long*: the volumes side by side, copied, and all shuffled.
 #[must_use]
 pub fn long(volumes: &[Volume], copies: u32, seed: u64) -> Merge {
-    let (starts, zones) = side_by_side(volumes);
+    let (starts, zones) = side_by_side(volumes.iter().map(Volume::span_zones));
     let stride = zones.max(LONG_STRIDE_ZONES);
     let inputs = (0..u64::from(copies)).flat_map(|copy| {
         let shifted = move |start: &u64| (start + copy * stride) * ZONE_BLOCKS;
@@ -217,7 +223,7 @@ pub fn long(volumes: &[Volume], copies: u32, seed: u64) -> Merge {
 #[must_use]
 pub fn mix(volumes: &[Volume], copies: u32, seed: u64) -> Merge {
     let seed = Seed { seed, workload: "msr-mix" };
-    let (starts, zones) = side_by_side(volumes);
+    let (starts, zones) = side_by_side(volumes.iter().map(Volume::span_zones));
     let one = || {
         let inputs = volumes.iter().zip(&starts);
         let inputs = inputs.map(|(volume, start)| (volume.replay(), start * ZONE_BLOCKS));
@@ -226,19 +232,6 @@ pub fn mix(volumes: &[Volume], copies: u32, seed: u64) -> Merge {
     let inputs =
         (0..u64::from(copies)).map(|copy| (one() as Box<dyn Blocks>, copy * zones * ZONE_BLOCKS));
     Merge::new(inputs, seed.stream("merge of copies"))
-}
-
-/// First zones of volumes that lie one after the other, and the zones of all.
-fn side_by_side(volumes: &[Volume]) -> (Vec<u64>, u64) {
-    let mut end = 0;
-    let starts = volumes
-        .iter()
-        .map(|volume| {
-            end += volume.span_zones();
-            end - volume.span_zones()
-        })
-        .collect();
-    (starts, end)
 }
 
 fn checked(copies: u32) -> Result<u32, TraceError> {

@@ -1,0 +1,72 @@
+//! One zone in so many: less of a trace with all that happens within a zone.
+//!
+//! Of every `n` neighbouring zones one is kept, drawn by a hash of their place. So exactly one part in `n`
+//! of the disk is kept, in the order in which it lies, and nothing that repeats every `n` zones can
+//! coincide with it.
+
+/// Which zones are kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ZoneSample {
+    every: u64,
+    seed: u64,
+}
+
+impl ZoneSample {
+    /// Keeps one zone in `every`, which is not 0; with 1 all.
+    #[must_use]
+    pub fn new(every: u64, seed: u64) -> ZoneSample {
+        assert!(every > 0, "one zone in none");
+        ZoneSample { every, seed }
+    }
+
+    /// Whether the zone of this number is kept.
+    #[inline]
+    #[must_use]
+    pub fn keeps(&self, zone: u64) -> bool {
+        let (group, place) = (zone / self.every, zone % self.every);
+        place == mixed(self.seed ^ mixed(group)) % self.every
+    }
+
+    /// Number of a zone that is kept among those kept.
+    #[must_use]
+    pub fn place(&self, zone: u64) -> u64 {
+        zone / self.every
+    }
+}
+
+/// The mixing function of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+fn mixed(word: u64) -> u64 {
+    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ word >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SplitMix64 from a state of 1234567, as published with it.
+    #[test]
+    fn the_mixing_function_is_the_published_one() {
+        assert_eq!(mixed(1_234_567), 6_457_827_717_110_365_317);
+    }
+
+    #[test]
+    fn of_every_few_neighbours_one_is_kept() {
+        assert!((0..100).all(|zone| ZoneSample::new(1, 7).keeps(zone)));
+        let mut places = [0; 5];
+        for seed in 0..20 {
+            let sample = ZoneSample::new(5, seed);
+            for group in 0..50 {
+                let zones = 5 * group..5 * group + 5;
+                let kept: Vec<u64> = zones.filter(|&zone| sample.keeps(zone)).collect();
+                assert_eq!(kept.len(), 1);
+                assert_eq!(sample.place(kept[0]), group);
+                places[(kept[0] % 5) as usize] += 1;
+            }
+        }
+        // A thousand draws of five places.
+        assert!(places.iter().all(|count| (150..250).contains(count)), "{places:?}");
+    }
+}
