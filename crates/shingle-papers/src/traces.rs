@@ -6,6 +6,7 @@ use shingle_core::units::{BLOCK_BYTES, Request};
 use shingle_sim::requests::{Packed, Requests};
 use shingle_sim::system::Pacing;
 use shingle_trace::papers::{LONG, Papers, Trace, free_parameters, time_parameters};
+use shingle_trace::sample::ZoneSample;
 use shingle_trace::shape::pack_zones;
 use shingle_trace::synth::Parameter;
 use shingle_trace::zones::ZONE_BLOCKS;
@@ -267,7 +268,7 @@ pub fn blocks(papers: &Papers, wanted: &Wanted, most: Option<u64>) -> Result<Vec
     let most_read = most.map_or(u64::MAX, |most| most.saturating_mul(every));
     let mut blocks = papers.read(wanted.trace(), wanted.mode, most_read)?.blocks;
     if every > 1 {
-        keep_zones(&mut blocks, every);
+        keep_zones(&mut blocks, ZoneSample::new(every, papers.seed()));
     }
     blocks.truncate(usize::try_from(most.unwrap_or(u64::MAX)).unwrap_or(usize::MAX));
     blocks.shrink_to_fit();
@@ -298,13 +299,13 @@ fn count(source: &mut dyn Source) -> Result<u64, TraceError> {
     Ok(count)
 }
 
-/// Keeps every so-manieth zone, and packs what is kept.
-fn keep_zones(blocks: &mut Vec<u64>, every: u64) {
-    blocks.retain(|packed| ((packed >> 1) / ZONE_BLOCKS).is_multiple_of(every));
+/// Keeps some zones, and packs what is kept.
+fn keep_zones(blocks: &mut Vec<u64>, sample: ZoneSample) {
+    blocks.retain(|packed| sample.keeps((packed >> 1) / ZONE_BLOCKS));
     for packed in blocks {
         let (block, write) = (*packed >> 1, *packed & 1);
         let (zone, place) = (block / ZONE_BLOCKS, block % ZONE_BLOCKS);
-        *packed = (zone / every * ZONE_BLOCKS + place) << 1 | write;
+        *packed = (sample.place(zone) * ZONE_BLOCKS + place) << 1 | write;
     }
 }
 
@@ -343,14 +344,18 @@ mod tests {
     }
 
     #[test]
-    fn every_second_zone_is_half_the_range() {
-        let mut blocks = vec![packed(7, true), packed(5_003, false), packed(10_001, false)];
-        keep_zones(&mut blocks, 2);
-        assert_eq!(blocks, [packed(7, true), packed(5_001, false)]);
+    fn one_zone_of_two_is_half_the_range() {
+        let sample = ZoneSample::new(2, 1);
+        // One access to each of the four zones, of which one of the first two stays, and one of the others.
+        let mut blocks: Vec<u64> =
+            (0..4).map(|zone| packed(5_000 * zone + zone, zone > 1)).collect();
+        keep_zones(&mut blocks, sample);
+        let of_two = |first: u64| if sample.keeps(first) { first } else { first + 1 };
+        assert_eq!(blocks, [packed(of_two(0), false), packed(5_000 + of_two(2), true)]);
         let found = summary(&blocks);
         assert_eq!((found.accessed_zones, found.written_zones), (2, 1));
         assert_eq!((found.read_blocks, found.write_blocks), (1, 1));
-        assert_eq!(found.end_bytes, 5_002 * 4096);
+        assert_eq!(found.end_bytes, (5_001 + of_two(2)) * 4096);
     }
 
     #[test]

@@ -167,6 +167,11 @@ fn end_of(requests: &[Request]) -> u64 {
 }
 
 impl Mixed {
+    /// First bytes of the traces, then of their copies.
+    pub fn starts(&self) -> impl Iterator<Item = u64> + '_ {
+        self.parts.iter().map(|part| part.shift)
+    }
+
     fn next(&mut self) -> Request {
         let (time, mut part, mut nth) = self.times.next(&self.parts);
         if let Some((turns, places)) = &mut self.shuffled {

@@ -309,7 +309,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
 }
 
 /// A number of requests: `5000`, `2M`.
-fn number(text: &str) -> Result<u64, String> {
+pub(crate) fn number(text: &str) -> Result<u64, String> {
     let (digits, factor) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1_000),
         Some((at, 'M')) => (&text[..at], 1_000_000),

@@ -76,6 +76,24 @@ pub(crate) fn rows<const N: usize>(
     table.to_string()
 }
 
+/// A table of figures with a name for each row.
+pub(crate) fn figure_rows<const N: usize>(
+    header: [&str; N],
+    rows: &[[String; N]],
+    color: Color,
+) -> String {
+    let mut table = wide_table(color);
+    table.set_header(header);
+    for row in rows {
+        let cell = |(at, text): (usize, &String)| {
+            let side = if at == 0 { CellAlignment::Left } else { CellAlignment::Right };
+            Cell::new(text).set_alignment(side)
+        };
+        table.add_row(row.iter().enumerate().map(cell));
+    }
+    table.to_string()
+}
+
 /// The result of `compare`: a table for each drive and cache size, and what it says in words.
 pub(crate) fn comparison(report: &Report, baselines: &[bool], color: Color) -> String {
     let mut text = heading(report);

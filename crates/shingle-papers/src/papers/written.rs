@@ -1,11 +1,6 @@
 //! Which blocks of a trace were written.
 
-use shingle_trace::zones::LARGE_ZONE_BYTES;
-
-use shingle_core::units::BLOCK_BYTES;
-
-/// Blocks of a 256 MiB zone.
-pub(super) const LARGE_ZONE_BLOCKS: u64 = LARGE_ZONE_BYTES / BLOCK_BYTES;
+use shingle_trace::zones::LARGE_ZONE_BLOCKS;
 
 /// Counts blocks written, and written again.
 #[derive(Default)]

@@ -18,7 +18,7 @@ use shingle_core::units::{Nanos, Op, Request};
 use crate::source::BATCH_REQUESTS;
 
 /// Dots in a picture at most.
-pub const POINTS: u64 = 2_000;
+pub const POINTS: usize = 2_000;
 
 /// The figures.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ impl Analysis {
     #[must_use]
     pub fn of(requests: &[Request], on_progress: &mut dyn FnMut(u64)) -> Analysis {
         let last = requests.last().map_or(Nanos::ZERO, |request| request.at);
-        let writes = requests.iter().filter(|request| request.op == Op::Write).count() as u64;
+        let writes = requests.iter().filter(|request| request.op == Op::Write).count();
         let mut analysis = Analysis {
             sizes: sizes::Sizes::default(),
             reuse: reuse::Reuse::default(),

@@ -6,29 +6,29 @@ use hashbrown::HashSet;
 use crate::zones::LARGE_ZONE_BLOCKS;
 
 /// Parts of the trace whose zones are counted apart.
-const PARTS: u64 = 10;
+const PARTS: usize = 10;
 
 /// Which zones and blocks are written, and when.
 #[derive(Clone, Debug)]
 pub struct WriteRange {
     /// Writes of a part: a tenth of all.
-    part_writes: u64,
+    part_writes: usize,
     /// A dot for each so-manieth write.
-    each: u64,
-    writes: u64,
+    each: usize,
+    writes: usize,
     /// 256 MiB zones written in this part, and in all. Never iterated.
     part: HashSet<u64>,
     all: HashSet<u64>,
     /// Zones of the parts that ended, added up, and their number.
     ended: (u64, u64),
     last_zone: u64,
-    points: Vec<(u64, u64)>,
+    points: Vec<(f64, f64)>,
 }
 
 impl WriteRange {
     /// For so many writes, of which at most so many are drawn.
     #[must_use]
-    pub fn new(writes: u64, most_points: u64) -> WriteRange {
+    pub fn new(writes: usize, most_points: usize) -> WriteRange {
         WriteRange {
             part_writes: writes.div_ceil(PARTS).max(1),
             each: writes.div_ceil(most_points.max(1)).max(1),
@@ -45,7 +45,7 @@ impl WriteRange {
     #[inline]
     pub fn add(&mut self, first_block: u64) {
         if self.writes.is_multiple_of(self.each) {
-            self.points.push((self.writes, first_block));
+            self.points.push((self.writes as f64, first_block as f64));
         }
         if self.writes > 0 && self.writes.is_multiple_of(self.part_writes) {
             self.ended = (self.ended.0 + self.part.len() as u64, self.ended.1 + 1);
@@ -72,7 +72,7 @@ impl WriteRange {
 
     /// Number and first block of writes, at equal distances.
     #[must_use]
-    pub fn points(&self) -> &[(u64, u64)] {
+    pub fn points(&self) -> &[(f64, f64)] {
         &self.points
     }
 }
@@ -90,8 +90,8 @@ mod tests {
             range.add(zone * LARGE_ZONE_BLOCKS + 5);
         }
         assert_eq!(range.part_zones(), Some(19.0 / 10.0 / 3.0));
-        let drawn: Vec<u64> = range.points().iter().map(|point| point.0).collect();
-        assert_eq!(drawn, [0, 3, 6, 9, 12, 15, 18]);
-        assert_eq!(range.points()[1].1, LARGE_ZONE_BLOCKS + 5);
+        let drawn: Vec<f64> = range.points().iter().map(|point| point.0).collect();
+        assert_eq!(drawn, [0.0, 3.0, 6.0, 9.0, 12.0, 15.0, 18.0]);
+        assert_eq!(range.points()[1].1, (LARGE_ZONE_BLOCKS + 5) as f64);
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use shingle_core::units::Op;
+use shingle_core::units::{Op, Request};
 use shingle_drive::registry::Timing;
 use shingle_sim::experiment::{self, Job, Options, Trace};
 use shingle_sim::result::{Report, RunResult, SCHEMA, TraceInfo};
 use shingle_sim::system::Pacing;
-use shingle_trace::{Choice, Mode, OpenOptions, Reorder, Shape, Summary};
+use shingle_trace::{Choice, Mode, OpenOptions, Opened, Reorder, Shape, Source, Summary};
 
 use crate::Usage;
 use crate::cli::{self, SetupArgs, TraceArgs};
@@ -19,6 +19,14 @@ pub(crate) const DEFAULT_TRACE: &str = "synth:mixed";
 
 /// Reads and shapes the trace.
 pub(crate) fn read_trace(args: &TraceArgs, quiet: bool) -> anyhow::Result<Trace> {
+    let mut opened = open_trace(args)?;
+    let requests = read_requests(&shape(args)?, &opened.name, opened.source.as_mut(), quiet)?;
+    let summary = Summary::of(&requests);
+    Ok(Trace { name: opened.name, requests, summary })
+}
+
+/// Opens the trace.
+pub(crate) fn open_trace(args: &TraceArgs) -> anyhow::Result<Opened> {
     let spec = args.trace.as_deref().unwrap_or(DEFAULT_TRACE);
     let options = OpenOptions {
         format: args.format.clone(),
@@ -33,8 +41,12 @@ pub(crate) fn read_trace(args: &TraceArgs, quiet: bool) -> anyhow::Result<Trace>
         }),
         seed: seed(args),
     };
-    let mut opened = shingle_trace::open(spec, &options)?;
-    let shape = Shape {
+    Ok(shingle_trace::open(spec, &options)?)
+}
+
+/// What is done to the trace.
+pub(crate) fn shape(args: &TraceArgs) -> anyhow::Result<Shape> {
+    Ok(Shape {
         mode: mode(args),
         requests: args.requests,
         remap: args.remap,
@@ -43,26 +55,34 @@ pub(crate) fn read_trace(args: &TraceArgs, quiet: bool) -> anyhow::Result<Trace>
             copies => copies.unwrap_or(1),
         },
         offset: args.offset.unwrap_or(0),
-    };
+    })
+}
+
+/// Reads a source called `name`, and says what the user should know of it.
+pub(crate) fn read_requests(
+    shape: &Shape,
+    name: &str,
+    source: &mut dyn Source,
+    quiet: bool,
+) -> anyhow::Result<Vec<Request>> {
     let progress = Progress::new("reading", 0, quiet);
-    let requests = shape.read(opened.source.as_mut(), &mut |source| {
+    let requests = shape.read(source, &mut |source| {
         if let Some((done, total)) = source.progress() {
             progress.set(done, total);
         }
     })?;
     drop(progress);
-    for warning in opened.source.warnings() {
-        note(&format!("{}: {warning}", opened.name), quiet);
+    for warning in source.warnings() {
+        note(&format!("{name}: {warning}"), quiet);
     }
-    let summary = Summary::of(&requests);
-    Ok(Trace { name: opened.name, requests, summary })
+    Ok(requests)
 }
 
 pub(crate) fn seed(args: &TraceArgs) -> u64 {
     args.seed.unwrap_or(1)
 }
 
-fn mode(args: &TraceArgs) -> Mode {
+pub(crate) fn mode(args: &TraceArgs) -> Mode {
     match args.mode {
         None | Some(cli::Mode::Rw) => Mode::ReadWrite,
         Some(cli::Mode::W) => Mode::Write,

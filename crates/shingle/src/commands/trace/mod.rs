@@ -1,7 +1,9 @@
 //! `shingle trace`: one file a command.
 
 mod convert;
+mod cut;
 mod info;
+mod mix;
 mod output;
 mod targets;
 
@@ -11,12 +13,21 @@ use crate::cli::Arguments;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Trace {
-    /// What a trace holds: requests, sizes, footprints, idle time.
-    #[command(after_help = "Example: shingle trace info trace.vscsi.zst")]
+    /// What a trace holds: requests, sizes, footprints, how soon blocks come again and what LRU
+    /// would miss, sequential runs, pauses, load over time.
+    #[command(after_help = "Example: shingle trace info trace.vscsi.zst --html trace.html")]
     Info(info::Info),
     /// Write a trace in another format, filtered and shaped.
     #[command(after_help = "Example: shingle trace convert trace.vscsi.zst -o trace.csv.zst")]
     Convert(convert::Convert),
+    /// Several traces made into one: side by side, in copies, by time or shuffled.
+    #[command(
+        after_help = "Example: shingle trace mix web.csv.gz db.csv.gz --copies 4 -o mix.csv.zst"
+    )]
+    Mix(mix::Mix),
+    /// A part of a trace: of its time, of the disk, of its requests, or one zone in so many.
+    #[command(after_help = "Example: shingle trace cut trace.csv.gz --from 1h --to 2h -o hour.csv")]
+    Cut(cut::Cut),
     /// The workloads of published volumes beside the figures that papers print of them.
     #[command(after_help = "Example: shingle trace targets wdev_0 hm_0")]
     Targets(targets::Targets),
@@ -26,6 +37,8 @@ pub(crate) fn execute(command: &Trace, global: &Arguments) -> anyhow::Result<()>
     match command {
         Trace::Info(args) => info::execute(args, global),
         Trace::Convert(args) => convert::execute(args, global),
+        Trace::Mix(args) => mix::execute(args, global),
+        Trace::Cut(args) => cut::execute(args, global),
         Trace::Targets(args) => targets::execute(args, global),
     }
 }

@@ -2,9 +2,10 @@
 
 use clap::Args;
 use shingle_core::units::Request;
-use shingle_trace::write;
+use shingle_trace::{Source, write};
 
 use crate::output::note;
+use crate::progress::Progress;
 
 #[derive(Debug, Args)]
 pub(crate) struct OutArgs {
@@ -20,6 +21,27 @@ pub(crate) struct OutArgs {
 pub(crate) fn save(requests: &[Request], args: &OutArgs, quiet: bool) -> anyhow::Result<()> {
     let mut sink = write::create(&args.out, args.to.as_deref())?;
     sink.put(requests)?;
+    for told in sink.finish()? {
+        note(&format!("{}: {told}", args.out), quiet);
+    }
+    Ok(())
+}
+
+/// Writes the requests of a source as they come, and says what the format could not carry.
+pub(crate) fn save_source(
+    source: &mut dyn Source,
+    args: &OutArgs,
+    quiet: bool,
+) -> anyhow::Result<()> {
+    let total = source.length_hint().unwrap_or(0);
+    let progress = Progress::new("writing", total, quiet);
+    let mut sink = write::create(&args.out, args.to.as_deref())?;
+    let mut batch = Vec::new();
+    while source.fill(&mut batch)? {
+        sink.put(&batch)?;
+        progress.add(batch.len() as u64);
+    }
+    drop(progress);
     for told in sink.finish()? {
         note(&format!("{}: {told}", args.out), quiet);
     }

@@ -1,0 +1,88 @@
+//! `shingle trace cut`: a part of a trace.
+
+use clap::Args;
+use shingle_core::units::Nanos;
+use shingle_trace::cut::{self, Part};
+use shingle_trace::reorder::parse_time;
+use shingle_trace::sample::ZoneSample;
+use shingle_trace::{Mode, Shape};
+
+use super::output::{OutArgs, save};
+use crate::Usage;
+use crate::cli::{Arguments, TraceArgs, bytes, number};
+use crate::commands::setup::{mode, open_trace, read_requests, seed, shape};
+
+#[derive(Debug, Args)]
+pub(crate) struct Cut {
+    #[command(flatten)]
+    trace: TraceArgs,
+    #[command(flatten)]
+    out: OutArgs,
+    /// Requests that arrive this long after the first, or later: 90s, 1.5h, 2d.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    from: Option<Nanos>,
+    /// Requests that arrive before this time.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    to: Option<Nanos>,
+    /// Addresses from A up to B, as in 10G..20G, 10G.. or ..20G; requests across a border are cut to
+    /// it. They keep their addresses, unless --remap packs them.
+    #[arg(long, value_name = "A..B", value_parser = range)]
+    range: Option<(u64, u64)>,
+    /// One of N neighbouring 5,000-block zones, drawn by --seed.
+    #[arg(long, value_name = "N", value_parser = number)]
+    every_zone: Option<u64>,
+    /// Without the first N of the requests that are left; --requests counts those behind them.
+    #[arg(long, value_name = "N", value_parser = number)]
+    skip: Option<u64>,
+}
+
+fn time(text: &str) -> Result<Nanos, String> {
+    parse_time(text).ok_or_else(|| format!("`{text}` is no time such as 90s, 500ms or 1.5h"))
+}
+
+fn range(text: &str) -> Result<(u64, u64), String> {
+    let (begin, end) = text.split_once("..").ok_or("write A..B, as in 10G..20G")?;
+    let or = |side: &str, default| if side.is_empty() { Ok(default) } else { bytes(side) };
+    let (begin, end) = (or(begin, 0)?, or(end, u64::MAX)?);
+    if begin >= end {
+        return Err("the range is empty; write the lower address first".into());
+    }
+    Ok((begin, end))
+}
+
+pub(crate) fn execute(args: &Cut, global: &Arguments) -> anyhow::Result<()> {
+    if let (Some(from), Some(to)) = (args.from, args.to)
+        && from >= to
+    {
+        return Err(Usage("--from is not before --to: nothing would be left".into()).into());
+    }
+    let part = Part {
+        mode: mode(&args.trace),
+        from: args.from,
+        to: args.to,
+        begin_bytes: args.range.map(|range| range.0),
+        end_bytes: args.range.map(|range| range.1),
+        zones: args.every_zone.map(|every| ZoneSample::new(every, seed(&args.trace))),
+        skip: args.skip.unwrap_or(0),
+        requests: args.trace.requests,
+    };
+    // The cut has dropped and counted requests; what is left to do is what moves them.
+    let shape = Shape { mode: Mode::ReadWrite, requests: None, ..shape(&args.trace)? };
+    let opened = open_trace(&args.trace)?;
+    let mut cut = cut::Cut::new(opened.source, part);
+    let requests = read_requests(&shape, &opened.name, &mut cut, global.quiet)?;
+    save(&requests, &args.out, global.quiet)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        assert_eq!(range("1G..2G"), Ok((1 << 30, 2 << 30)));
+        assert_eq!(range("5000b.."), Ok((20_480_000, u64::MAX)));
+        assert_eq!(range("..4096"), Ok((0, 4096)));
+        assert!(range("2G..1G").is_err() && range("1G").is_err() && range("..x").is_err());
+    }
+}

@@ -1,0 +1,86 @@
+//! `shingle trace info`: what a trace holds.
+
+mod json;
+mod pictures;
+mod text;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use shingle_report::page::Making;
+use shingle_trace::Summary;
+use shingle_trace::analysis::Analysis;
+
+use crate::cli::{Arguments, TraceArgs};
+use crate::commands::setup::read_trace;
+use crate::output::{self, print};
+use crate::progress::Progress;
+
+#[derive(Debug, Args)]
+pub(crate) struct Info {
+    #[command(flatten)]
+    trace: TraceArgs,
+    /// As JSON on stdout.
+    #[arg(long)]
+    json: bool,
+    /// Write the table and pictures as a page; one file that works offline.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write each picture as SVG into this folder.
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+}
+
+/// All that is told of a trace.
+struct About<'a> {
+    name: &'a str,
+    summary: &'a Summary,
+    analysis: &'a Analysis,
+}
+
+/// Of Amphisbaena's buffer, the part of the 256 MiB zones written (its §6.1).
+const BUFFER_PART: u64 = 100;
+
+impl About<'_> {
+    /// Reads and writes.
+    fn transfers(&self) -> u64 {
+        self.summary.requests.read + self.summary.requests.write
+    }
+
+    /// The buffer that tells long update periods from short ones.
+    fn buffer_blocks(&self) -> u64 {
+        let bytes = self.summary.written_large_zone_bytes() / BUFFER_PART;
+        bytes / shingle_core::units::BLOCK_BYTES
+    }
+}
+
+/// A part of a whole; 0/0 is nothing.
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+pub(crate) fn execute(args: &Info, global: &Arguments) -> anyhow::Result<()> {
+    args.html.as_deref().map_or(Ok(()), output::check_writable)?;
+    let trace = read_trace(&args.trace, global.quiet)?;
+    let progress = Progress::new("counting", trace.requests.len() as u64, global.quiet);
+    let analysis = Analysis::of(&trace.requests, &mut |done| progress.add(done));
+    drop(progress);
+    let about = About { name: &trace.name, summary: &trace.summary, analysis: &analysis };
+    if let Some(path) = &args.html {
+        let making = Making { command: command(), version: env!("CARGO_PKG_VERSION") };
+        output::text(&pictures::page(&about, &making)?, path)?;
+    }
+    if let Some(folder) = &args.svg {
+        pictures::save(&about, folder)?;
+    }
+    if args.json {
+        return print(&serde_json::to_string_pretty(&json::value(&about))?);
+    }
+    print(&text::table(&about, global.color))
+}
+
+/// The command as it was given.
+fn command() -> String {
+    let given = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    format!("shingle {given}")
+}

@@ -1,0 +1,141 @@
+//! The pictures of `trace info`, and the page they stand on.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_report::chart::{Kind, Picture, Value, escaped};
+use shingle_report::page::{self, Making};
+use shingle_trace::analysis::POINTS;
+use shingle_trace::analysis::curve::Curve;
+use shingle_trace::analysis::histogram::Histogram;
+
+use super::{About, ratio, text};
+use crate::output;
+
+/// Most names that fit below a picture.
+const NAMES: usize = 12;
+
+/// Names of files, and pictures.
+fn pictures(about: &About) -> Vec<(&'static str, Picture)> {
+    let a = about.analysis;
+    let sizes = [("reads", &a.sizes.read), ("writes", &a.sizes.write)];
+    let distances = [("reuse", &a.reuse.reuse), ("update", &a.reuse.update)];
+    let runs = [("reads", &a.sequential.read.lengths), ("writes", &a.sequential.write.lengths)];
+    let blocks = |distance: u64| show_bytes(distance.saturating_mul(BLOCK_BYTES));
+    let mut all = vec![
+        ("miss-ratio", miss_ratio(about)),
+        ("distances", bars("Distances in different blocks (% of accesses)", &distances, blocks)),
+        ("sizes", bars("Sizes of requests (%)", &sizes, show_bytes)),
+        ("runs", bars("Lengths of sequential runs (% of runs)", &runs, show_bytes)),
+        ("load", load(about)),
+    ];
+    let periods = a.reuse.periods.points(POINTS);
+    if !periods.is_empty() {
+        let label = "average update period (blocks); upwards: writes of a block";
+        let title = "Update periods of updated blocks (Amphisbaena, Fig. 2)";
+        all.push(("periods", dots(title, label, periods)));
+    }
+    if !a.range.points().is_empty() {
+        let label = "writes so far; upwards: the block written";
+        let title = "Which blocks are written (Amphisbaena, Fig. 3)";
+        all.push(("range", dots(title, label, a.range.points().to_vec())));
+    }
+    all
+}
+
+fn exactly(value: f64) -> Value {
+    Value { mean: value, least: value, most: value }
+}
+
+/// At most [`NAMES`] of the names: the others would be written over each other.
+fn thinned(names: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+    let each = names.len().div_ceil(NAMES).max(1);
+    let shown = |(at, name): (usize, String)| if at % each == 0 { name } else { String::new() };
+    names.enumerate().map(shown).collect()
+}
+
+/// Caches of one block to the whole footprint, a power of two each.
+fn miss_ratio(about: &About) -> Picture {
+    let last = about.summary.distinct_blocks.max(1).next_power_of_two();
+    let caches: Vec<u64> = (0..=last.ilog2()).map(|power| 1 << power).collect();
+    let series = |name: &str, curve: &Curve| {
+        let misses = |&cache: &u64| {
+            let missed = ratio(curve.at(cache).misses(), curve.accesses());
+            exactly(100.0 * missed.unwrap_or(f64::NAN))
+        };
+        (name.to_owned(), caches.iter().map(misses).collect())
+    };
+    let reuse = &about.analysis.reuse;
+    let series = vec![series("reads and writes", &reuse.all), series("writes only", &reuse.writes)];
+    let places = thinned(caches.iter().map(|cache| show_bytes(cache * BLOCK_BYTES)));
+    let title = "What LRU misses (%), by the size of the cache".to_owned();
+    Picture { title, kind: Kind::Steps { places, series } }
+}
+
+/// Histograms side by side, each in per cent of its own.
+fn bars(title: &str, of: &[(&str, &Histogram)], name: impl Fn(u64) -> String) -> Picture {
+    let mut starts: Vec<u64> =
+        of.iter().flat_map(|(_, histogram)| histogram.bins()).map(|bin| bin.from).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let series = |(name, histogram): &(&str, &Histogram)| {
+        let count = |&from: &u64| {
+            let count = histogram.bins().find(|bin| bin.from == from).map_or(0, |bin| bin.count);
+            exactly(100.0 * ratio(count, histogram.count()).unwrap_or(0.0))
+        };
+        ((*name).to_owned(), starts.iter().map(count).collect())
+    };
+    let series = of.iter().map(series).collect();
+    let groups = thinned(starts.iter().map(|&from| name(from)));
+    Picture { title: title.to_owned(), kind: Kind::Bars { groups, series, stacked: false } }
+}
+
+fn load(about: &About) -> Picture {
+    let load = &about.analysis.load;
+    let points = |bytes: &dyn Fn(usize) -> u64| {
+        let mib = |at: usize| (at as f64 + 0.5, bytes(at) as f64 / f64::from(1 << 20));
+        (0..load.steps.len()).map(mib).collect()
+    };
+    let series = vec![
+        ("read".to_owned(), points(&|at| load.steps[at].read_bytes)),
+        ("written".to_owned(), points(&|at| load.steps[at].written_bytes)),
+    ];
+    let title = format!("MiB in each {}", load.unit());
+    let x_label = format!("time, in steps of {} s", load.step.as_secs_f64());
+    Picture { title, kind: Kind::Numbers { x_label, series, points: false } }
+}
+
+fn dots(title: &str, x_label: &str, points: Vec<(f64, f64)>) -> Picture {
+    let series = vec![(String::new(), points)];
+    let kind = Kind::Numbers { x_label: x_label.to_owned(), series, points: true };
+    Picture { title: title.to_owned(), kind }
+}
+
+/// The page.
+pub(super) fn page(about: &About, making: &Making) -> anyhow::Result<String> {
+    let mut html = page::head(&format!("Trace {}", about.name), "");
+    html.push_str("<div class=\"pictures\">");
+    for (_, picture) in pictures(about) {
+        let _ = write!(html, "<figure>{}</figure>", picture.svg()?);
+    }
+    html.push_str("</div><div class=\"wide\"><table><tbody>");
+    for (name, figures) in text::pairs(about) {
+        let _ = write!(html, "<tr><th>{}</th><td>{}</td></tr>", escaped(name), escaped(&figures));
+    }
+    html.push_str("</tbody></table></div>");
+    page::foot(&mut html, making);
+    Ok(html)
+}
+
+/// Each picture as a file of its own.
+pub(super) fn save(about: &About, folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("{}: cannot make the folder for pictures", folder.display()))?;
+    for (name, picture) in pictures(about) {
+        output::text(&picture.svg()?, &folder.join(format!("{name}.svg")))?;
+    }
+    Ok(())
+}

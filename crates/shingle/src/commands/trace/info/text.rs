@@ -1,0 +1,207 @@
+//! The table of `trace info`.
+
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_sim::verdict::count;
+use shingle_trace::analysis::idle::GAPS_MS;
+use shingle_trace::analysis::sequential::{Runs, STREAMS};
+
+use super::{About, ratio};
+use crate::cli::Color;
+use crate::table;
+
+pub(super) fn table(about: &About, color: Color) -> String {
+    let pairs: Vec<(&str, String)> = pairs(about);
+    let mut text = format!("{}\n{}\n", about.name, table::pairs(&pairs, color));
+    let caches = caches(about);
+    if !caches.is_empty() {
+        let header =
+            ["LRU cache", "of the footprint", "misses", "of reads", "of writes", "writes only"];
+        text += &format!("\n{}\n", table::figure_rows(header, &caches, color));
+    }
+    let sizes = sizes(about);
+    let header = ["size", "reads", "", "writes", ""];
+    text + &format!("\n{}\n", table::figure_rows(header, &sizes, color))
+}
+
+pub(super) fn percent(ratio: Option<f64>) -> String {
+    ratio.map_or("-".into(), |ratio| format!("{:.1} %", 100.0 * ratio))
+}
+
+fn blocks(blocks: u64) -> String {
+    format!("{} = {}", count(blocks), show_bytes(blocks * BLOCK_BYTES))
+}
+
+/// Names and figures.
+pub(super) fn pairs(about: &About) -> Vec<(&'static str, String)> {
+    let (s, a) = (about.summary, about.analysis);
+    let transfers = about.transfers();
+    let write_requests = ratio(s.requests.write, transfers);
+    let mut rows = vec![
+        ("requests", count(s.requests.total())),
+        ("reads, writes", format!("{}, {}", count(s.requests.read), count(s.requests.write))),
+        ("trims, flushes", format!("{}, {}", count(s.requests.trim), count(s.requests.flush))),
+        (
+            "writes",
+            format!(
+                "{} of requests, {} of accesses",
+                percent(write_requests),
+                percent(s.write_ratio())
+            ),
+        ),
+        ("block accesses", format!("{} ({} written)", count(s.blocks()), count(s.write_blocks))),
+        ("different blocks", blocks(s.distinct_blocks)),
+        ("different blocks written", blocks(s.distinct_written_blocks)),
+        ("writes to blocks written before", percent(s.update_ratio())),
+        (
+            "zones of 20.48 MB touched",
+            format!("{} = {}", count(s.accessed_zones), show_bytes(s.accessed_zone_bytes())),
+        ),
+        (
+            "zones written",
+            format!("{} = {}", count(s.written_zones), show_bytes(s.written_zone_bytes())),
+        ),
+        ("highest byte", format!("{} ({})", count(s.end_bytes), show_bytes(s.end_bytes))),
+        ("mean request", s.mean_bytes().map_or("-".into(), |mean| show_bytes(mean as u64))),
+        (
+            "request sizes: min, 50 %, 90 %, 99 %, max",
+            [s.sizes.min, s.sizes.p50, s.sizes.p90, s.sizes.p99, s.sizes.max]
+                .map(show_bytes)
+                .join(", "),
+        ),
+        (
+            "not aligned to 512 B, to 4 KiB",
+            format!(
+                "{}, {}",
+                percent(ratio(a.sizes.off_sectors, transfers)),
+                percent(s.unaligned_ratio())
+            ),
+        ),
+        (
+            "written blocks covered only in part",
+            percent(ratio(a.sizes.partial_writes, s.write_blocks)),
+        ),
+        ("reads that continue a stream", runs(&a.sequential.read, s.requests.read, s.bytes.read)),
+        (
+            "writes that continue a stream",
+            runs(&a.sequential.write, s.requests.write, s.bytes.write),
+        ),
+        ("update periods", periods(about)),
+        (
+            "zones of 256 MiB written",
+            format!(
+                "{}; {} of them by each tenth of the writes",
+                count(s.written_large_zones),
+                percent(a.range.part_zones())
+            ),
+        ),
+    ];
+    rows.extend(times(about));
+    rows
+}
+
+fn times(about: &About) -> [(&'static str, String); 4] {
+    let (s, a) = (about.summary, about.analysis);
+    let span = s.last.since(s.first);
+    let part = |at: usize| percent(ratio(a.idle.time[at].0, span.0));
+    let at = |ms: u64| GAPS_MS.iter().position(|&gap| gap == ms).unwrap_or(0);
+    let pauses = [100, 1_000, 10_000].map(|ms| part(at(ms)));
+    let busiest = a.load.busiest().map_or("-".into(), |at| {
+        let step = a.load.steps[at];
+        format!(
+            "the {} from {} s on: {} requests, {} read, {} written",
+            a.load.unit(),
+            count((a.load.step.as_secs_f64() * at as f64) as u64),
+            count(step.requests),
+            show_bytes(step.read_bytes),
+            show_bytes(step.written_bytes)
+        )
+    });
+    [
+        ("length", format!("{:.1} s", span.as_secs_f64())),
+        ("busiest", busiest),
+        ("longest pause", format!("{:.1} s", s.longest_idle.as_secs_f64())),
+        ("time in pauses over 100 ms, 1 s, 10 s", pauses.join(", ")),
+    ]
+}
+
+fn runs(runs: &Runs, requests: u64, bytes: u64) -> String {
+    if requests == 0 {
+        return "-".into();
+    }
+    format!(
+        "{} of requests, {} of bytes (of {STREAMS} streams); runs {} on average, at most {}",
+        percent(ratio(runs.requests, requests)),
+        percent(ratio(runs.bytes, bytes)),
+        show_bytes(bytes / runs.count().max(1)),
+        show_bytes(runs.longest_bytes)
+    )
+}
+
+fn periods(about: &About) -> String {
+    let buffer = about.buffer_blocks();
+    let parts = about.analysis.reuse.periods.parts(buffer);
+    if parts.short + parts.long == 0 {
+        return "-".into();
+    }
+    format!(
+        "{} of updated blocks shorter than {} blocks ({} of these updated once); of the others {} \
+         updated more than twice",
+        percent(ratio(parts.short, parts.short + parts.long)),
+        count(buffer),
+        percent(ratio(parts.short_once, parts.short)),
+        percent(ratio(parts.long_often, parts.long))
+    )
+}
+
+/// Parts of the footprint that the table of caches begins with: powers of two are exact on the curve.
+const LEAST_CACHE: u64 = 512;
+
+/// What LRU misses in caches of growing size, to the first that holds all there is.
+fn caches(about: &About) -> Vec<[String; 6]> {
+    let (s, reuse) = (about.summary, &about.analysis.reuse);
+    let footprint = s.distinct_blocks;
+    if footprint == 0 {
+        return Vec::new();
+    }
+    let mut cache = (footprint / LEAST_CACHE).next_power_of_two();
+    let mut rows = Vec::new();
+    loop {
+        let (all, writes) = (reuse.all.at(cache), reuse.writes.at(cache));
+        rows.push([
+            show_bytes(cache * BLOCK_BYTES),
+            percent(ratio(cache.min(footprint), footprint)),
+            percent(ratio(all.misses(), reuse.all.accesses())),
+            percent(ratio(all.read_misses, s.read_blocks)),
+            percent(ratio(all.write_misses, s.write_blocks)),
+            percent(ratio(writes.misses(), reuse.writes.accesses())),
+        ]);
+        if cache >= footprint {
+            return rows;
+        }
+        cache *= 2;
+    }
+}
+
+/// Requests by size.
+fn sizes(about: &About) -> Vec<[String; 5]> {
+    let a = &about.analysis.sizes;
+    let (reads, writes): (Vec<_>, Vec<_>) = (a.read.bins().collect(), a.write.bins().collect());
+    let mut starts: Vec<u64> = reads.iter().chain(&writes).map(|bin| bin.from).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let of = |bins: &[shingle_trace::analysis::histogram::Bin], from: u64| {
+        bins.iter().find(|bin| bin.from == from).map_or(0, |bin| bin.count)
+    };
+    let row = |from: u64| {
+        let (read, write) = (of(&reads, from), of(&writes, from));
+        [
+            format!("from {}", show_bytes(from)),
+            count(read),
+            percent(ratio(read, about.summary.requests.read)),
+            count(write),
+            percent(ratio(write, about.summary.requests.write)),
+        ]
+    };
+    starts.into_iter().map(row).collect()
+}
