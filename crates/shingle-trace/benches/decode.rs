@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
+use shingle_trace::analysis::Analysis;
 use shingle_trace::format;
 use shingle_trace::input::Input;
 use shingle_trace::source::BATCH_REQUESTS;
@@ -142,6 +143,17 @@ fn summary_of_requests(bencher: Bencher<'_, '_>) {
     bencher
         .counter(ItemsCount::new(requests()))
         .bench(|| Summary::of(divan::black_box(&all)).distinct_blocks);
+}
+
+/// All of `trace info` but the summary, most of it for distances.
+#[divan::bench]
+fn analysis_of_requests(bencher: Bencher<'_, '_>) {
+    let spec = format!("synth:mixed?requests={}", requests());
+    let (_, mut source) = shingle_trace::synth::open(&spec, 1).expect("built in");
+    let all = read_all(&mut *source, &mut |_| {}).expect("valid");
+    bencher
+        .counter(ItemsCount::new(requests()))
+        .bench(|| Analysis::of(divan::black_box(&all), &mut |_| {}).reuse.all.accesses());
 }
 
 /// The same numbers as `csv_lines`, without any checks.

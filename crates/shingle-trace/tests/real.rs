@@ -3,6 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use shingle_core::units::{Nanos, Request};
+use shingle_trace::analysis::Analysis;
+use shingle_trace::analysis::histogram::Histogram;
+use shingle_trace::analysis::periods::Parts;
 use shingle_trace::{OpenOptions, Summary, open, read_all};
 
 fn traces() -> Option<PathBuf> {
@@ -15,8 +19,8 @@ fn traces() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// The summary of a sample, or nothing if it is not there.
-fn summary(file: &str, format: Option<&str>, volume: Option<&str>) -> Option<Summary> {
+/// The requests of a sample, or nothing if it is not there.
+fn requests(file: &str, format: Option<&str>, volume: Option<&str>) -> Option<Vec<Request>> {
     let path = traces()?.join(file);
     if !path.is_file() {
         println!("skipped: no {}", path.display());
@@ -27,8 +31,14 @@ fn summary(file: &str, format: Option<&str>, volume: Option<&str>) -> Option<Sum
     let mut opened = open(path, &options).unwrap_or_else(|error| panic!("{error}"));
     let requests = read_all(&mut *opened.source, &mut |_| {});
     let requests = requests.unwrap_or_else(|error| panic!("{error}"));
-    let summary = Summary::of(&requests);
-    println!("{file} as {}: {summary:?} {:?}", opened.format, opened.source.warnings());
+    println!("{file} as {}: {:?}", opened.format, opened.source.warnings());
+    Some(requests)
+}
+
+/// The summary of a sample, or nothing if it is not there.
+fn summary(file: &str, format: Option<&str>, volume: Option<&str>) -> Option<Summary> {
+    let summary = Summary::of(&requests(file, format, volume)?);
+    println!("{file}: {summary:?}");
     Some(summary)
 }
 
@@ -92,4 +102,54 @@ fn check(file: &str, format: Option<&str>, volume: Option<&str>, requests: u64, 
     assert_eq!(summary.requests.total(), requests, "{file}");
     let percent = summary.requests.write as f64 * 100.0 / requests as f64;
     assert!((percent - writes).abs() < 0.1, "{file}: {percent} % writes");
+}
+
+/// As counted by a program of its own that simulates LRU caches one by one and knows no distances.
+#[test]
+fn a_virtual_disk_has_the_known_figures() {
+    let Some(requests) = requests("cloudphysics_sample.vscsi.zst", None, None) else { return };
+    let analysis = Analysis::of(&requests, &mut |_| {});
+    let sizes = &analysis.sizes;
+    assert_eq!(
+        (sizes.off_sectors, sizes.off_blocks, sizes.writes_off_blocks),
+        (0, 113_768, 66_822)
+    );
+    assert_eq!(sizes.partial_writes, 126_566);
+    let counts = |histogram: &Histogram| histogram.bins().map(|bin| bin.count).collect::<Vec<_>>();
+    assert_eq!(counts(&sizes.read), [364, 75, 56, 3_599, 16_736, 756, 3_503, 21_885]);
+    assert_eq!(counts(&sizes.write), [4_663, 2_254, 4_643, 13_806, 3_559, 3_629, 6_613, 27_731]);
+
+    let reuse = &analysis.reuse;
+    assert_eq!((reuse.reuse.count(), reuse.update.count()), (872_659, 447_473));
+    for (cache, read, write, writes_only) in [
+        (1, 475_557, 636_565, 620_988),
+        (64, 458_021, 594_496, 594_024),
+        (1_920, 449_347, 576_573, 576_731),
+        (8_192, 443_994, 572_983, 573_815),
+        (65_536, 317_181, 540_171, 482_391),
+        (147_456, 129_981, 384_620, 374_802),
+        (262_144, 60_691, 208_548, 208_696),
+        (524_288, 60_689, 208_521, 208_696),
+    ] {
+        let point = reuse.all.at(cache);
+        assert_eq!((point.read_misses, point.write_misses), (read, write), "{cache}");
+        assert_eq!(reuse.writes.at(cache).write_misses, writes_only, "{cache}");
+    }
+    let parts = Parts { short: 9_839, short_once: 3_782, long: 172_264, long_often: 71_978 };
+    assert_eq!(reuse.periods.parts(56_360), parts);
+    assert_eq!(analysis.range.part_zones(), Some(49.9 / 86.0));
+
+    let (read, write) = (&analysis.sequential.read, &analysis.sequential.write);
+    assert_eq!((read.requests, read.bytes), (24_614, 1_376_468_992));
+    assert_eq!((read.count(), read.longest_bytes), (22_360, 111_616_000));
+    assert_eq!((write.requests, write.bytes), (41_871, 2_110_468_096));
+    assert_eq!((write.count(), write.longest_bytes), (25_027, 170_065_920));
+
+    let idle = &analysis.idle;
+    assert_eq!(idle.count, [9_480, 2_215, 0, 0, 0]);
+    assert_eq!(idle.time[0], Nanos(6_877_169_703_000));
+    let load = &analysis.load;
+    assert_eq!((load.unit(), load.steps.len(), load.busiest()), ("10 min", 13, Some(9)));
+    assert_eq!(load.steps[9].requests, 44_659);
+    assert_eq!(load.steps[9].written_bytes, 1_123_642_368);
 }

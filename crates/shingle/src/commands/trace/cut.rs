@@ -23,7 +23,7 @@ pub(crate) struct Cut {
     from: Option<Nanos>,
     /// Requests that arrive before this time.
     #[arg(long, value_name = "TIME", value_parser = time)]
-    to: Option<Nanos>,
+    until: Option<Nanos>,
     /// Addresses from A up to B, as in 10G..20G, 10G.. or ..20G; requests across a border are cut to
     /// it. They keep their addresses, unless --remap packs them.
     #[arg(long, value_name = "A..B", value_parser = range)]
@@ -51,15 +51,15 @@ fn range(text: &str) -> Result<(u64, u64), String> {
 }
 
 pub(crate) fn execute(args: &Cut, global: &Arguments) -> anyhow::Result<()> {
-    if let (Some(from), Some(to)) = (args.from, args.to)
-        && from >= to
+    if let (Some(from), Some(until)) = (args.from, args.until)
+        && from >= until
     {
-        return Err(Usage("--from is not before --to: nothing would be left".into()).into());
+        return Err(Usage("--from is not before --until: nothing would be left".into()).into());
     }
     let part = Part {
         mode: mode(&args.trace),
         from: args.from,
-        to: args.to,
+        to: args.until,
         begin_bytes: args.range.map(|range| range.0),
         end_bytes: args.range.map(|range| range.1),
         zones: args.every_zone.map(|every| ZoneSample::new(every, seed(&args.trace))),

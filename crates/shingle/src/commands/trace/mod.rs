@@ -26,7 +26,9 @@ pub(crate) enum Trace {
     )]
     Mix(mix::Mix),
     /// A part of a trace: of its time, of the disk, of its requests, or one zone in so many.
-    #[command(after_help = "Example: shingle trace cut trace.csv.gz --from 1h --to 2h -o hour.csv")]
+    #[command(
+        after_help = "Example: shingle trace cut trace.csv.gz --from 1h --until 2h -o hour.csv"
+    )]
     Cut(cut::Cut),
     /// The workloads of published volumes beside the figures that papers print of them.
     #[command(after_help = "Example: shingle trace targets wdev_0 hm_0")]

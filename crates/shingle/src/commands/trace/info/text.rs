@@ -29,7 +29,8 @@ pub(super) fn percent(ratio: Option<f64>) -> String {
 }
 
 fn blocks(blocks: u64) -> String {
-    format!("{} = {}", count(blocks), show_bytes(blocks * BLOCK_BYTES))
+    let bytes = blocks * BLOCK_BYTES;
+    format!("{} = {} bytes ({})", count(blocks), count(bytes), show_bytes(bytes))
 }
 
 /// Names and figures.

@@ -1,0 +1,289 @@
+//! `shingle trace info`, `mix` and `cut` as a user meets them.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Bytes of a 5,000-block zone.
+const ZONE: u64 = 20_480_000;
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder for the test")
+}
+
+fn write(folder: &TempDir, name: &str, lines: &[&str]) {
+    let text = format!("time_ns,op,offset_bytes,size_bytes\n{}\n", lines.join("\n"));
+    std::fs::write(folder.path().join(name), text).expect("written");
+}
+
+fn command(folder: &TempDir, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
+    command.current_dir(folder.path()).args(args);
+    command
+}
+
+/// Runs to success, and returns stdout and stderr.
+fn done(folder: &TempDir, args: &[&str]) -> (String, String) {
+    let output = command(folder, args).output().expect("started");
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// Is refused with this code and one line that says `told`.
+fn refused(folder: &TempDir, code: i32, args: &[&str], told: &str) {
+    let output = command(folder, args).output().expect("started");
+    let err = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {err}");
+    assert!(err.contains(told), "{args:?}: {told:?} is not in {err}");
+}
+
+fn info(folder: &TempDir, args: &[&str]) -> Value {
+    let args = [&["trace", "info", "--json", "--quiet"], args].concat();
+    serde_json::from_str(&done(folder, &args).0).expect("JSON")
+}
+
+/// The requests of a CSV on stdout.
+fn requests(text: &str) -> Vec<&str> {
+    text.lines().skip(1).collect()
+}
+
+// ── info ─────────────────────────────────────────────────────────────────────────────────────
+
+#[test]
+fn a_trace_by_hand() {
+    let folder = folder();
+    write(
+        &folder,
+        "hand.csv",
+        &[
+            "0,W,0,8192",                  // blocks 0 1
+            "1000,W,8192,4096",            // 2, continues
+            "2000,R,0,4096",               // 0, distance 2
+            "300000000,W,4608,4096",       // 1 and 2 in part: distances 2 and 2, updates at 1 and 1
+            "1300000000,F,0,0",            // after a second
+            "1300000000,W,4096000000,512", // far away
+        ],
+    );
+    let found = info(&folder, &["hand.csv"]);
+    let expected = json!({
+        "requests": { "read": 1, "write": 4, "trim": 0, "flush": 1 },
+        "distinct_blocks": 4,
+        "alignment": { "off_sectors": 0, "off_blocks": 2, "writes_off_blocks": 2,
+                       "partial_write_blocks": 3 },
+        "size_bytes": {
+            "read": [{ "from": 4096, "to": 8191, "count": 1 }],
+            "write": [{ "from": 512, "to": 1023, "count": 1 },
+                      { "from": 4096, "to": 8191, "count": 2 },
+                      { "from": 8192, "to": 16383, "count": 1 }],
+        },
+        "reuse_distance": [{ "from": 2, "to": 3, "count": 3 }],
+        "update_distance": [{ "from": 1, "to": 1, "count": 2 }],
+        "update_periods": { "buffer_blocks": 1310, "short_blocks": 2, "short_updated_once_blocks": 2,
+                            "long_blocks": 0, "long_updated_often_blocks": 0 },
+    });
+    for (name, value) in expected.as_object().expect("an object") {
+        assert_eq!(&found[name], value, "{name}");
+    }
+    assert_eq!(found["lru"]["all"][2]["cache_blocks"], 3);
+    assert_eq!(found["lru"]["all"][2]["miss_ratio"], 4.0 / 7.0);
+    assert_eq!(found["lru"]["writes"][1]["write_misses"], 4);
+    assert_eq!(found["sequential"]["write"]["continuing_requests"], 1);
+    assert_eq!(found["sequential"]["write"]["longest_bytes"], 12_288);
+    assert_eq!(found["sequential"]["write"]["runs"], 3);
+    let longer: Vec<_> = found["idle"]["longer"].as_array().expect("a list")[..2].to_vec();
+    assert_eq!((&longer[0]["gaps"], &longer[1]["gaps"]), (&json!(2), &json!(1)));
+    assert_eq!(longer[1]["seconds"], 1.0);
+    assert_eq!(found["load"]["step_seconds"], 0.1);
+    assert_eq!(found["load"]["steps"].as_array().map(Vec::len), Some(14));
+    let (table, _) = done(&folder, &["trace", "info", "hand.csv"]);
+    // One of four writes continues another.
+    for told in
+        ["25.0 % of requests", "update periods", "LRU cache", "from 4 KiB", "time in pauses"]
+    {
+        assert!(table.contains(told), "{told}: {table}");
+    }
+}
+
+/// What the curve says is what the policy does.
+#[test]
+fn the_curve_of_lru_is_that_of_the_policy() {
+    let folder = folder();
+    let trace = "synth:mixed?requests=5k";
+    let found = info(&folder, &[trace]);
+    let curve = found["lru"]["all"].as_array().expect("a list");
+    let mut compared = 0;
+    for point in curve
+        .iter()
+        .filter(|point| point["cache_blocks"].as_u64().is_some_and(u64::is_power_of_two))
+    {
+        let blocks = point["cache_blocks"].as_u64().expect("a number");
+        if blocks < 256 {
+            continue;
+        }
+        let cache = format!("{blocks}b");
+        let args =
+            ["run", trace, "-p", "lru", "-c", &cache, "--split", "4k", "--partial", "ignore"];
+        let (out, _) = done(&folder, &[&args[..], &["--json", "-", "--quiet"]].concat());
+        let run: Value = serde_json::from_str(&out).expect("JSON");
+        let hits = run["runs"][0]["all"]["hits"]["ratio"].as_f64().expect("a ratio");
+        let misses = point["miss_ratio"].as_f64().expect("a ratio");
+        assert!((1.0 - hits - misses).abs() < 1e-12, "{cache}: {hits} {misses}");
+        compared += 1;
+    }
+    assert!(compared > 3, "{curve:?}");
+}
+
+#[test]
+fn pictures_stand_alone() {
+    let folder = folder();
+    let args =
+        ["trace", "info", "synth:mixed?requests=2k", "--html", "page.html", "--svg", "pictures"];
+    done(&folder, &args);
+    let read = |path: &Path| std::fs::read_to_string(path).expect("written");
+    let page = read(&folder.path().join("page.html"));
+    assert!(page.starts_with("<!DOCTYPE html>") && page.matches("<svg").count() == 7, "{page}");
+    assert!(page.contains("shingle trace info synth:mixed?requests=2k"), "names the command");
+    for asked in ["src=", "href=", "url(", "<script", "@import", "NaN"] {
+        assert!(!page.contains(asked), "{asked}");
+    }
+    let pictures = folder.path().join("pictures");
+    for name in ["miss-ratio", "distances", "sizes", "runs", "load", "periods", "range"] {
+        assert!(read(&pictures.join(format!("{name}.svg"))).starts_with("<svg"), "{name}");
+    }
+}
+
+/// Nothing read, nothing written, one moment: no division by zero shows.
+#[test]
+fn a_trace_of_one_flush_is_told() {
+    let folder = folder();
+    write(&folder, "flush.csv", &["5,F,0,0"]);
+    let (table, _) = done(&folder, &["trace", "info", "flush.csv", "--html", "page.html"]);
+    assert!(!table.contains("NaN") && !table.contains("inf"), "{table}");
+    let found = info(&folder, &["flush.csv"]);
+    assert_eq!(found["lru"], json!({ "all": [], "writes": [] }));
+    assert_eq!(found["write_range"]["tenth_ratio"], Value::Null);
+}
+
+// ── mix ──────────────────────────────────────────────────────────────────────────────────────
+
+fn two(folder: &TempDir) {
+    write(folder, "a.csv", &["0,W,0,512", "100,R,20480000,512"]);
+    write(folder, "b.csv", &["0,W,512,512", "60,F,0,0", "70,T,0,4096"]);
+}
+
+#[test]
+fn traces_are_mixed_by_time() {
+    let folder = folder();
+    two(&folder);
+    let args = ["trace", "mix", "a.csv", "b.csv", "--copies", "2", "--time-scale", "10"];
+    let out = ["--to", "csv", "-o", "-"];
+    let (text, told) = done(&folder, &[&args[..], &out].concat());
+    let at = |zones: u64| zones * ZONE;
+    let expected = [
+        "0,W,0,512".to_owned(),
+        format!("0,W,{},512", at(2) + 512),
+        format!("0,W,{},512", at(3)),
+        format!("0,W,{},512", at(5) + 512),
+        "600,F,0,0".to_owned(),
+        "600,F,0,0".to_owned(),
+        format!("700,T,{},4096", at(2)),
+        format!("700,T,{},4096", at(5)),
+        format!("1000,R,{},512", at(1)),
+        format!("1000,R,{},512", at(4)),
+    ];
+    assert_eq!(requests(&text), expected);
+    assert!(told.contains("b.csv: begins at byte 40960000"), "{told}");
+    let (text, _) =
+        done(&folder, &[&["trace", "mix", "a.csv", "b.csv", "--shift", "0"][..], &out].concat());
+    assert_eq!(requests(&text)[1], "0,W,512,512", "on top of each other");
+}
+
+#[test]
+fn a_seed_shuffles() {
+    let folder = folder();
+    let shuffled = |seed: &str, name: &str| {
+        let args = ["trace", "mix", "synth:uniform?requests=500", "--copies", "3", "--shuffle"];
+        done(&folder, &[&args[..], &["--seed", seed, "-o", name]].concat());
+        std::fs::read(folder.path().join(name)).expect("written")
+    };
+    let one = shuffled("1", "one.csv");
+    assert_eq!(one, shuffled("1", "again.csv"));
+    assert_ne!(one, shuffled("2", "two.csv"));
+    let found = info(&folder, &["one.csv"]);
+    let copies = info(&folder, &["synth:uniform?requests=500", "--copies", "3"]);
+    for same in ["requests", "distinct_blocks", "accessed_zone_bytes", "sizes", "idle"] {
+        assert_eq!(found[same], copies[same], "{same}");
+    }
+}
+
+#[test]
+fn what_cannot_be_mixed_is_refused() {
+    let folder = folder();
+    two(&folder);
+    refused(&folder, 2, &["trace", "mix", "-o", "x.csv"], "TRACE");
+    refused(&folder, 2, &["trace", "mix", "a.csv", "--copies", "0", "-o", "x.csv"], "at least 1");
+    refused(&folder, 2, &["trace", "mix", "-", "-", "-o", "x.csv"], "stdin");
+    refused(
+        &folder,
+        2,
+        &["trace", "mix", "a.csv", "b.csv", "--shift", "64P", "-o", "x.csv"],
+        "64P",
+    );
+    refused(&folder, 1, &["trace", "mix", "a.csv", "none.csv", "-o", "x.csv"], "none.csv");
+    assert!(!folder.path().join("x.csv").exists());
+}
+
+// ── cut ──────────────────────────────────────────────────────────────────────────────────────
+
+#[test]
+fn a_part_of_a_trace() {
+    let folder = folder();
+    write(
+        &folder,
+        "trace.csv",
+        &["0,W,0,4096", "5000000000,R,2048,4096", "6000000000,W,8192,512", "7000000000,W,0,16384"],
+    );
+    let cut = |args: &[&str]| {
+        let all = [&["trace", "cut", "trace.csv"], args, &["-o", "-", "--to", "csv"]].concat();
+        let (text, told) = done(&folder, &all);
+        (requests(&text).iter().map(|line| (*line).to_owned()).collect::<Vec<_>>(), told)
+    };
+    let (kept, _) = cut(&["--from", "5s"]);
+    assert_eq!(kept[0], "0,R,2048,4096");
+    assert_eq!(kept.len(), 3);
+    assert_eq!(cut(&["--from", "5s", "--until", "6s"]).0, ["0,R,2048,4096"]);
+    let (kept, told) = cut(&["--range", "4096..8192"]);
+    assert_eq!(kept, ["0,R,4096,2048", "2000000000,W,4096,4096"]);
+    assert!(told.contains("2 requests lay across a border"), "{told}");
+    let (kept, _) = cut(&["--skip", "1", "--requests", "1", "--mode", "w"]);
+    assert_eq!(kept, ["0,W,8192,512"]);
+    refused(
+        &folder,
+        1,
+        &["trace", "cut", "trace.csv", "--from", "1h", "-o", "x.csv"],
+        "no request",
+    );
+    refused(&folder, 2, &["trace", "cut", "trace.csv", "--from", "soon", "-o", "x.csv"], "`soon`");
+    let never = ["trace", "cut", "trace.csv", "--from", "2s", "--until", "1s", "-o", "x.csv"];
+    refused(&folder, 2, &never, "--until");
+    refused(&folder, 2, &["trace", "cut", "trace.csv", "--range", "9..3", "-o", "x.csv"], "empty");
+}
+
+/// A sample keeps some zones with all that happens in them, and others not at all.
+#[test]
+fn one_zone_in_some() {
+    let folder = folder();
+    let trace = "synth:uniform?requests=5k";
+    let all = info(&folder, &[trace]);
+    done(&folder, &["trace", "cut", trace, "--every-zone", "4", "-o", "cut.csv"]);
+    let cut = info(&folder, &["cut.csv"]);
+    let figure = |info: &Value, name: &str| info[name].as_u64().expect("a number") as f64;
+    for name in ["accessed_zone_bytes", "distinct_blocks", "blocks"] {
+        let part = figure(&cut, name) / figure(&all, name);
+        assert!((0.2..0.3).contains(&part), "{name}: {part}");
+    }
+    assert_eq!(figure(&cut, "accessed_zone_bytes") as u64 % ZONE, 0);
+}
