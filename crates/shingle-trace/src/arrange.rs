@@ -1,8 +1,6 @@
 //! From what formats decode to what a [`Source`] promises: requests in the order of their times,
 //! several volumes side by side, time from the first request on.
 
-use std::collections::VecDeque;
-
 use shingle_core::units::{Nanos, Op, Request};
 
 use crate::error::{Kind, Place, TraceError};
@@ -66,11 +64,13 @@ pub(crate) struct Arranged {
     records: Box<dyn Records>,
     reorder: Reorder,
     layout: Layout,
-    /// Read and not yet passed on: the first `sorted` in the order of their times.
-    waiting: VecDeque<Raw>,
+    /// Read, of which those before `gone` were passed on already, and those from there up to
+    /// `sorted` are in the order of their times.
+    waiting: Vec<Raw>,
+    gone: usize,
     sorted: usize,
     newest_ns: u64,
-    /// How many of those waiting may be passed on.
+    /// Those before this one may be passed on.
     due: usize,
     read_all: bool,
     batch: Vec<Raw>,
@@ -87,7 +87,8 @@ impl Arranged {
             records,
             reorder,
             layout: if several { Layout::Open } else { Layout::One },
-            waiting: VecDeque::new(),
+            waiting: Vec::with_capacity(SORTED_MIN),
+            gone: 0,
             sorted: 0,
             newest_ns: 0,
             due: 0,
@@ -103,7 +104,8 @@ impl Arranged {
 
     /// Reads until something may be passed on, or the end.
     fn read(&mut self) -> Result<(), TraceError> {
-        while self.due == 0 && !self.read_all {
+        while self.due == self.gone && !self.read_all {
+            self.close_gap();
             self.batch.clear();
             if !self.records.fill(&mut self.batch)? {
                 self.read_all = true;
@@ -111,18 +113,37 @@ impl Arranged {
                     self.layout = Layout::Known(self.side_by_side()?);
                 }
             }
-            for raw in &self.batch {
-                if raw.ns < self.newest_ns {
-                    self.moved += 1;
-                    self.moved_by_ns = self.moved_by_ns.max(self.newest_ns - raw.ns);
-                } else {
-                    self.newest_ns = raw.ns;
-                }
-                self.waiting.push_back(*raw);
-            }
+            self.take_in();
             self.release();
         }
         Ok(())
+    }
+
+    /// Moves what waits to the front, once that is less than what has gone: so each request moves
+    /// once on average.
+    fn close_gap(&mut self) {
+        if self.gone > self.waiting.len() - self.gone {
+            self.waiting.drain(..self.gone);
+            self.sorted -= self.gone;
+            (self.gone, self.due) = (0, 0);
+        }
+    }
+
+    /// Adds the batch to what waits. What comes in order costs one comparison a request.
+    fn take_in(&mut self) {
+        let moved_before = self.moved;
+        for raw in &self.batch {
+            if raw.ns < self.newest_ns {
+                self.moved += 1;
+                self.moved_by_ns = self.moved_by_ns.max(self.newest_ns - raw.ns);
+            } else {
+                self.newest_ns = raw.ns;
+            }
+        }
+        if self.moved == moved_before && self.sorted == self.waiting.len() {
+            self.sorted += self.batch.len();
+        }
+        self.waiting.extend_from_slice(&self.batch);
     }
 
     /// Finds out how many may be passed on.
@@ -130,29 +151,31 @@ impl Arranged {
         if matches!(self.layout, Layout::Open) {
             return;
         }
+        let all = self.waiting.len();
         let Reorder::Within(window) = self.reorder else {
-            self.due = self.waiting.len();
+            (self.sorted, self.due) = (all, all);
             return;
         };
-        let all = self.waiting.len();
-        // Each sort is of at least as many new ones as there are old, so it costs little a request.
-        let full = all >= WAITING_MAX;
-        if !self.read_all && !full && all < SORTED_MIN.max(2 * self.sorted) {
-            return;
-        }
-        let waiting = self.waiting.make_contiguous();
-        if !waiting[self.sorted.saturating_sub(1)..].is_sorted_by_key(|raw| raw.ns) {
+        let waiting = &mut self.waiting[self.gone..];
+        let full = waiting.len() >= WAITING_MAX;
+        if self.sorted < all {
+            // Each sort is of at least as many new ones as there are old, so it costs little a
+            // request.
+            let enough = SORTED_MIN.max(2 * (self.sorted - self.gone));
+            if !self.read_all && !full && waiting.len() < enough {
+                return;
+            }
             // Stable, and quick with what is nearly in order.
             waiting.sort_by_key(|raw| raw.ns);
+            self.sorted = all;
         }
-        self.sorted = all;
         let settled = self.newest_ns.saturating_sub(window.0);
         self.due = if self.read_all {
             all
         } else if full {
-            all / 2
+            self.gone + waiting.len() / 2
         } else {
-            self.waiting.partition_point(|raw| raw.ns <= settled)
+            self.gone + waiting.partition_point(|raw| raw.ns <= settled)
         };
     }
 
@@ -244,20 +267,18 @@ impl Source for Arranged {
     fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
         ready(out);
         while out.len() < out.capacity() {
-            if self.due == 0 {
+            if self.due == self.gone {
                 self.read()?;
-                if self.due == 0 {
+                if self.due == self.gone {
                     break;
                 }
             }
-            let count = self.due.min(out.capacity() - out.len());
-            for _ in 0..count {
-                let raw = self.waiting.pop_front().expect("what is due waits");
-                let request = self.pass(raw)?;
+            let end = self.due.min(self.gone + out.capacity() - out.len());
+            for index in self.gone..end {
+                let request = self.pass(self.waiting[index])?;
                 out.push(request);
             }
-            self.due -= count;
-            self.sorted = self.sorted.saturating_sub(count);
+            self.gone = end;
         }
         Ok(!out.is_empty())
     }
