@@ -136,6 +136,51 @@ impl Volumes {
     }
 }
 
+/// Volumes with names of two parts, such as `hm.1` or `8:0`.
+#[derive(Debug)]
+pub(crate) struct Pairs {
+    volumes: Volumes,
+    separator: u8,
+    /// The name met last, and what became of it.
+    name: Vec<u8>,
+    number: Option<u32>,
+}
+
+impl Pairs {
+    pub(crate) fn new(choice: &Choice, separator: u8) -> Self {
+        Pairs { volumes: Volumes::new(choice), separator, name: Vec::new(), number: None }
+    }
+
+    /// As [`Volumes::takes`].
+    #[inline]
+    pub(crate) fn takes(&mut self, first: &[u8], second: &[u8]) -> Result<Option<u32>, Problem> {
+        if self.is_last(first, second) {
+            return Ok(self.number);
+        }
+        self.decides(first, second)
+    }
+
+    #[inline]
+    fn is_last(&self, first: &[u8], second: &[u8]) -> bool {
+        let (before, behind) = self.name.split_at(first.len().min(self.name.len()));
+        before == first && behind.split_first() == Some((&self.separator, second))
+    }
+
+    fn decides(&mut self, first: &[u8], second: &[u8]) -> Result<Option<u32>, Problem> {
+        self.name.clear();
+        self.name.extend_from_slice(first);
+        self.name.push(self.separator);
+        self.name.extend_from_slice(second);
+        self.number = self.volumes.takes(&self.name)?;
+        Ok(self.number)
+    }
+
+    /// The volumes themselves.
+    pub(crate) fn all(&self) -> &Volumes {
+        &self.volumes
+    }
+}
+
 #[cold]
 fn second(taken: &[u8], volume: &[u8]) -> Problem {
     let (taken, volume) = (String::from_utf8_lossy(taken), shown(volume));
@@ -163,6 +208,15 @@ mod tests {
         assert!(one.missing().expect("not met").message.contains("there are: hm.0"));
         assert_eq!(one.takes(b"hm.1").expect("wanted"), Some(0));
         assert!(one.missing().is_none());
+    }
+
+    #[test]
+    fn names_of_two_parts_are_put_together() {
+        let mut pairs = Pairs::new(&Choice::parse("8:0,8:16"), b':');
+        let numbers = [("8", "16"), ("8", "0"), ("8", "0"), ("81", "6"), ("8", "16")]
+            .map(|(major, minor)| pairs.takes(major.as_bytes(), minor.as_bytes()).expect("valid"));
+        assert_eq!(numbers, [Some(0), Some(1), Some(1), None, Some(0)]);
+        assert_eq!(pairs.all().names(), [&b"8:16"[..], b"8:0"]);
     }
 
     #[test]

@@ -105,21 +105,6 @@ fn a_csv_is_told_what_its_columns_are() {
 }
 
 #[test]
-fn published_text_formats_have_a_map_by_name() {
-    for (text, map, volume) in [
-        ("26.214000\t0\t16\t1\t0\n78.643\t0\t24\t1\t1\n", "csv:flashsim", None),
-        ("0,16,4096,w,0.026214\n1,0,512,r,0.03\n0,24,4096,R,0.078643\n", "csv:spc", Some("0")),
-        ("26.214000 0 16 8 0\n78.643 0 24 8 1\n", "csv:disksim", None),
-    ] {
-        let requests =
-            read_volume(text, Some(map), volume).unwrap_or_else(|e| panic!("{map}: {e}"));
-        let expected =
-            [request(0, Op::Write, 8_192, 4_096), request(52_429_000, Op::Read, 12_288, 4_096)];
-        assert_eq!(requests, expected, "{map}");
-    }
-}
-
-#[test]
 fn req_lines_are_single_blocks() {
     let expected = [request(0, Op::Write, 5 * BLOCK_BYTES, 4_096), request(0, Op::Read, 0, 4_096)];
     assert_eq!(read("1 0 5\n0 17 0\n", None).expect("valid"), expected);

@@ -11,7 +11,16 @@ const FORMATS: &[Option<&str>] = &[
     Some("msr"),
     Some("csv"),
     Some("csv:time=1/ms,op=2,offset=3/sectors,size=4/blocks,read=1,write=0,delim=space"),
-    Some("csv:spc"),
+    Some("spc"),
+    Some("systor"),
+    Some("alibaba"),
+    Some("tencent"),
+    Some("fiu"),
+    Some("blkparse"),
+    Some("disksim"),
+    Some("flashsim"),
+    Some("mqsim"),
+    Some("emmc"),
     Some("csv:time=1/filetime,op=4,offset=5,size=6,device=3,delim=comma"),
     Some("vscsi"),
     Some("req"),
@@ -19,8 +28,8 @@ const FORMATS: &[Option<&str>] = &[
 
 /// Reads as every format; what is accepted must be valid.
 fn survive(bytes: &[u8]) {
-    for format in FORMATS {
-        let options = OpenOptions::of(*format, None);
+    for (format, volume) in FORMATS.iter().flat_map(|f| [(*f, None), (*f, Some("*"))]) {
+        let options = OpenOptions::of(format, volume);
         let opened = Input::from_bytes("fuzz", bytes).and_then(|i| format::open(i, &options));
         let read = opened.and_then(|(_, mut source)| read_all(&mut *source, &mut |_| {}));
         match read {
@@ -52,6 +61,13 @@ const TEXTS: &[&str] = &[
     "time_us,op,offset_bytes,size_bytes\n89,W,4096,512\n90,R,0,4096\n91,F,,\n",
     "Timestamp,Response,IOType,LUN,Offset,Size\n1.5,0.1,R,0,0,512\n1.7,,W,0,512,512\n",
     "26.214000\t0\t303574\t1\t0\n78.643000\t0\t55596\t1\t1\n",
+    "938513000 4 264719034 16 0\n938828000 4 197570570 16 1\n",
+    "7,16,4096,w,0.026214\n7,24,4096,R,0.026714\n",
+    "419,W,8192,4096,1577808000000626\n419,R,12288,4096,1577808000001126\n",
+    "1538323200,16,8,1,1063\n1538323199,24,8,0,1063\n",
+    "1000 207 gzip 16 8 W 6 0 56f1\n501000 4 Web Content 24 8 R 6 0 56f1\n",
+    "8,0 3 1 0.000000000 697 Q FWS 16 + 8 [k]\n8,0 3 2 0.01 697 Q FN [k]\nSkips: 0\n",
+    "24 8 4096 4 1.5 1.6 1.7 1.8\n16 8 4096 5 1.4 1.6 1.7 1.8\n",
     "1 0 5\n0 17 0\n",
 ];
 
@@ -82,7 +98,7 @@ proptest! {
 
     #[test]
     fn mutated_files_get_an_answer(
-        sample in 0..14_usize,
+        sample in 0..28_usize,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
         cut in any::<prop::sample::Index>(),
         twice in any::<bool>(),
@@ -100,7 +116,7 @@ proptest! {
 
     #[test]
     fn any_spec_gets_an_answer(
-        map in "(csv|msr|vscsi|req)?:?((time|op|offset|size|read|device|header|bytes|delim)[=/:,|1-9a-z]{0,8}){0,6}",
+        map in "(csv|msr|vscsi|req|blkparse)?:?((time|op|offset|size|read|device|header|bytes|delim)[=/:,|1-9a-z]{0,8}){0,6}",
         parameters in "synth:(mixed|zipf|uniform|read-mostly)\\?((range|write|theta|size|requests|idle)=[0-9.%]{0,4}[kMGB]{0,2}&){0,3}",
     ) {
         let input = Input::from_bytes("fuzz", TEXTS[1]).expect("not empty");

@@ -1,12 +1,25 @@
 //! Trace formats: one file each, and one line in [`FORMATS`].
 //!
 //! The format is found from the content; `--format NAME` forces it. After a colon comes what only
-//! that format understands, such as the columns of a CSV: `csv:time=1/us,op=2,…`.
+//! that format understands, such as the columns of a CSV: `csv:time=1/us,op=2,…`. Where the content
+//! fits several formats alike the answer is an error that names them, and no guess.
 
+mod alibaba;
+mod blkparse;
 mod csv;
+mod disksim;
+mod emmc;
+mod fields;
+mod fiu;
+mod five;
+mod flashsim;
+mod mqsim;
 mod msr;
 pub(crate) mod number;
 mod req;
+mod spc;
+mod systor;
+mod tencent;
 mod text;
 mod vscsi;
 
@@ -23,7 +36,22 @@ use crate::source::Source;
 use crate::volume::Choice;
 
 /// Every format, in the order in which they are listed.
-pub static FORMATS: &[Format] = &[msr::FORMAT, csv::FORMAT, vscsi::FORMAT, req::FORMAT];
+pub static FORMATS: &[Format] = &[
+    msr::FORMAT,
+    spc::FORMAT,
+    systor::FORMAT,
+    alibaba::FORMAT,
+    tencent::FORMAT,
+    fiu::FORMAT,
+    blkparse::FORMAT,
+    disksim::FORMAT,
+    flashsim::FORMAT,
+    mqsim::FORMAT,
+    emmc::FORMAT,
+    req::FORMAT,
+    csv::FORMAT,
+    vscsi::FORMAT,
+];
 
 /// Makes requests of the bytes.
 pub(crate) type Open = fn(Input, &Options<'_>) -> Result<Decoded, TraceError>;
@@ -101,11 +129,6 @@ impl Options<'_> {
     }
 }
 
-/// Column maps that `csv:` knows by name: the name and the map.
-pub fn csv_maps() -> impl Iterator<Item = (&'static str, &'static str)> {
-    csv::maps()
-}
-
 /// Opens `input` as the format that the options name, or else as the one its content shows.
 ///
 /// # Errors
@@ -149,19 +172,34 @@ fn named(name: &str) -> Result<&'static Format, Problem> {
 
 fn recognised(input: &mut Input) -> Result<&'static Format, TraceError> {
     let head = input.peek(PEEK_BYTES_MAX)?;
-    // The first of equals wins, so that the answer does not depend on anything else.
-    let mut best = (Match::NO, None);
+    let mut best = Match::NO;
+    let mut found: Vec<&'static Format> = Vec::new();
     for format in FORMATS {
         let score = (format.sniff)(head);
-        if score > best.0 {
-            best = (score, Some(format));
+        if score > best {
+            best = score;
+            found.clear();
+        }
+        if score == best && score > Match::NO {
+            found.push(format);
         }
     }
-    if let Some(format) = best.1 {
-        return Ok(format);
-    }
-    let problem = unrecognised(head);
+    let problem = match found.as_slice() {
+        [format] => return Ok(format),
+        [] => unrecognised(head),
+        several => ambiguous(several),
+    };
     Err(problem.at(input.name(), Place::Whole))
+}
+
+/// A guess could be wrong by a factor of eight and look right.
+fn ambiguous(several: &[&Format]) -> Problem {
+    let choices: Vec<String> = several
+        .iter()
+        .map(|format| format!("--format {} ({})", format.name, format.about))
+        .collect();
+    let choices = choices.join(" or ");
+    Problem::new(Kind::Format, format!("the content does not tell its format; choose {choices}"))
 }
 
 fn unrecognised(head: &[u8]) -> Problem {
@@ -172,14 +210,14 @@ fn unrecognised(head: &[u8]) -> Problem {
         );
     }
     let line = text::lines(head).next().unwrap_or(b"");
-    let maps: Vec<&str> = csv_maps().map(|(name, _)| name).collect();
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     Problem::new(
         Kind::Format,
         format!(
             "no format recognises the text, which begins {}; say what the columns are: --format \
-             csv:time=1/us,op=2,offset=3/bytes,size=4/bytes, or csv:NAME for one of {}",
+             csv:time=1/us,op=2,offset=3/bytes,size=4/bytes, or --format NAME for one of {}",
             shown(line),
-            maps.join(", ")
+            names.join(", ")
         ),
     )
 }

@@ -1,5 +1,7 @@
 //! What all text formats share: lines in, checked requests out.
 
+use shingle_core::units::Op;
+
 use super::number;
 use crate::arrange::Records;
 use crate::error::{Kind, Place, Problem, TraceError, shown};
@@ -12,6 +14,11 @@ use crate::volume::Volumes;
 pub(super) trait Decode: Send {
     /// `None` if the line is of no concern (another volume).
     fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem>;
+
+    /// A second request of the line decoded last, to be asked for until there is none.
+    fn owed(&mut self) -> Option<Raw> {
+        None
+    }
 
     /// The volumes, if the format knows some.
     fn volumes(&self) -> Option<&Volumes> {
@@ -55,14 +62,18 @@ impl<D: Decode> Records for TextSource<D> {
     fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
         let before = out.len();
         while out.len() < out.capacity() {
-            let Some(line) = self.input.next_line()? else { break };
-            if is_skipped(line) {
-                continue;
-            }
-            let request = match self.decoder.decode(line) {
-                Ok(Some(raw)) => self.gate.admit(raw),
-                Ok(None) => continue,
-                Err(problem) => Err(in_binary(problem, line)),
+            let request = if let Some(raw) = self.decoder.owed() {
+                self.gate.admit(raw)
+            } else {
+                let Some(line) = self.input.next_line()? else { break };
+                if is_skipped(line) {
+                    continue;
+                }
+                match self.decoder.decode(line) {
+                    Ok(Some(raw)) => self.gate.admit(raw),
+                    Ok(None) => continue,
+                    Err(problem) => Err(in_binary(problem, line)),
+                }
             };
             match request {
                 Ok(request) => out.push(request),
@@ -194,6 +205,72 @@ fn stripped(field: &[u8]) -> &[u8] {
 #[inline]
 pub(super) fn whole(field: &[u8], what: &str) -> Result<u64, Problem> {
     number::whole(bare(field)).ok_or_else(|| not_a_number(field, what))
+}
+
+pub(super) const NS_PER_S: u64 = 1_000_000_000;
+
+/// A time in units of `unit_ns` nanoseconds, or an error that names the column.
+#[inline]
+pub(super) fn time(field: &[u8], unit_ns: u64, what: &str) -> Result<u64, Problem> {
+    number::scaled(bare(field), unit_ns).ok_or_else(|| {
+        let digits = bare(field).iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
+        if digits && !field.is_empty() { too_large(field, what) } else { not_a_number(field, what) }
+    })
+}
+
+/// The bytes of a number of sectors, or an error that names the column.
+#[inline]
+pub(super) fn sectors(field: &[u8], what: &str) -> Result<u64, Problem> {
+    of_sectors(whole(field, what)?)
+}
+
+/// The bytes of `sectors`.
+#[inline]
+pub(super) fn of_sectors(sectors: u64) -> Result<u64, Problem> {
+    sectors.checked_mul(SECTOR_BYTES).ok_or_else(|| {
+        Problem::range(format!("{sectors} sectors of 512 bytes go past 64 PiB, the largest disk"))
+    })
+}
+
+const SECTOR_BYTES: u64 = 512;
+
+/// A read or a write in words: `R`, `read`, `W`, `write`, in any case.
+#[inline]
+pub(super) fn op_of(field: &[u8]) -> Option<Op> {
+    match field {
+        b"Write" | b"W" | b"w" => Some(Op::Write),
+        b"Read" | b"R" | b"r" => Some(Op::Read),
+        _ => op_of_any_case(bare(field)),
+    }
+}
+
+#[cold]
+fn op_of_any_case(word: &[u8]) -> Option<Op> {
+    let is = |known: &[u8]| word.eq_ignore_ascii_case(known);
+    if is(b"write") || is(b"w") {
+        Some(Op::Write)
+    } else if is(b"read") || is(b"r") {
+        Some(Op::Read)
+    } else {
+        None
+    }
+}
+
+#[cold]
+pub(super) fn too_large(field: &[u8], what: &str) -> Problem {
+    Problem::range(format!(
+        "the {what} is {}, out of range; if its unit is another, say so: --format \
+         csv:time=1/us,op=2,offset=3/bytes,size=4/bytes",
+        shown(field)
+    ))
+}
+
+#[cold]
+pub(super) fn too_few(line: &[u8], columns: &str) -> Problem {
+    Problem::syntax(format!(
+        "a line is {columns}, and this one is {}; for others use --format csv:time=1/us,op=2,…",
+        shown(line)
+    ))
 }
 
 #[cold]

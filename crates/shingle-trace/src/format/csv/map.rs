@@ -5,23 +5,7 @@ use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Op};
 
 use crate::error::{Problem, shown};
-use crate::format::text;
-
-/// Maps of published traces, by name. The module above documents them.
-pub(super) const PRESETS: &[(&str, &str)] = &[
-    ("alibaba", "device=1,op=2,offset=3/bytes,size=4/bytes,time=5/us"),
-    ("tencent", "time=1/s,offset=2/sectors,size=3/sectors,op=4,read=0,write=1,device=5"),
-    ("spc", "device=1,offset=2/sectors,size=3/bytes,op=4,time=5/s"),
-    (
-        "flashsim",
-        "time=1/ms,device=2,offset=3/sectors,size=4/blocks,op=5,read=1,write=0,delim=space",
-    ),
-    (
-        "disksim",
-        "time=1/ms,device=2,offset=3/sectors,size=4/sectors,op=5,read=1,write=0,delim=space",
-    ),
-    ("mqsim", "time=1/ns,device=2,offset=3/sectors,size=4/sectors,op=5,read=1,write=0,delim=space"),
-];
+use crate::format::{FORMATS, text};
 
 const KEYS: &[&str] = &[
     "time", "op", "offset", "size", "bytes", "device", "delim", "header", "read", "write", "trim",
@@ -205,26 +189,13 @@ pub(super) struct Map {
 }
 
 impl Map {
-    /// What `text`, a preset's name or `key=value,…`, says.
+    /// What `text`, `key=value,…`, says.
     pub(super) fn parse(text: &str) -> Result<Map, Problem> {
-        if text.contains('=') {
-            return Map::parse_pairs(text);
+        if FORMATS.iter().any(|format| format.name == text) {
+            return Err(Problem::usage(format!(
+                "csv: takes columns, and {text} is a format of its own: --format {text}"
+            )));
         }
-        match PRESETS.iter().find(|(name, _)| *name == text) {
-            Some((_, map)) => Map::parse_pairs(map),
-            None => {
-                let names = nearest(text, PRESETS.iter().map(|(name, _)| *name));
-                Err(Problem::usage(format!(
-                    "csv: has no map {}; named ones are {}, or write \
-                     time=1/us,op=2,offset=3/bytes,size=4/bytes",
-                    shown(text.as_bytes()),
-                    names.join(", ")
-                )))
-            }
-        }
-    }
-
-    fn parse_pairs(text: &str) -> Result<Map, Problem> {
         let (mut time, mut op, mut offset, mut size) = (None, None, None, None);
         let (mut device, mut delim, mut header) = (None, None, Header::Auto);
         let mut words = Vec::new();
@@ -451,16 +422,9 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_is_a_valid_map() {
-        for (name, _) in PRESETS {
-            assert!(Map::parse(name).is_ok(), "{name}");
-        }
-    }
-
-    #[test]
     fn a_wrong_map_says_how_to_write_it() {
         for (text, told) in [
-            ("flahsim", "named ones are flashsim"),
+            ("spc", "--format spc"),
             ("tme=1/us", "it takes time"),
             ("time=1,op=2,offset=3,size=4", "has no unit"),
             ("op=2,offset=3,size=4", "lacks time="),

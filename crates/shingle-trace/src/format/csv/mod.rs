@@ -18,19 +18,8 @@
 //! header=N             lines to skip, the last of them with the names; else found by itself
 //! ```
 //!
-//! A COLUMN is a number from 1 or a name of the header. Published traces that need a map have one
-//! by name, e.g. `--format csv:spc`:
-//!
-//! ```text
-//! alibaba   device=1,op=2,offset=3/bytes,size=4/bytes,time=5/us
-//! tencent   time=1/s,offset=2/sectors,size=3/sectors,op=4,read=0,write=1,device=5
-//! spc       device=1,offset=2/sectors,size=3/bytes,op=4,time=5/s
-//!           SPC-1 text, such as UMass Financial: 0,303567,3584,w,0.000000
-//! flashsim  time=1/ms,device=2,offset=3/sectors,size=4/blocks,op=5,read=1,write=0,delim=space
-//!           ms dev lba_512 pages_4k flag, such as UMass Financial in the form FlashSim reads
-//! disksim   time=1/ms,device=2,offset=3/sectors,size=4/sectors,op=5,read=1,write=0,delim=space
-//! mqsim     time=1/ns,device=2,offset=3/sectors,size=4/sectors,op=5,read=1,write=0,delim=space
-//! ```
+//! A COLUMN is a number from 1 or a name of the header. Published traces whose columns differ from
+//! one another's have formats of their own, which know them.
 //!
 //! Blanks and quotes around a field are taken off, and a delimiter in quotes belongs to its field.
 //! Lines are split by own code, not by the csv crate: that one has no run of blanks as delimiter,
@@ -58,11 +47,6 @@ pub(super) const FORMAT: Format = Format {
     sniff,
     open,
 };
-
-/// Maps that have a name: the name and what it stands for.
-pub(super) fn maps() -> impl Iterator<Item = (&'static str, &'static str)> {
-    map::PRESETS.iter().copied()
-}
 
 fn sniff(head: &[u8]) -> Match {
     let Some(line) = text::lines(head).next() else { return Match::NO };

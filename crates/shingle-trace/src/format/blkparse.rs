@@ -1,0 +1,159 @@
+//! The text that blkparse prints of a Linux block trace, in its default form.
+//!
+//! ```text
+//!   8,0    3       11     0.009507758   697  Q  FWS 223490 + 8 [kjournald]
+//! major,minor CPU sequence time (s) PID action RWBS sector + sectors (of 512 bytes) [process]
+//! ```
+//!
+//! From blkparse(1). A request leaves several lines, one for each step of its life, so one step has
+//! to be chosen: `--format blkparse:Q` reads requests as they are queued, before the kernel merges
+//! and sorts them, `:D` as they go to the driver, `:C` as they complete. Without a choice it is the
+//! first of these that occurs near the beginning of the text.
+//!
+//! RWBS begins with `F` if a flush goes before, which is a request of its own here and may have no
+//! data with it (`FN`); then `R` reads, `W` writes, `D` discards, `N` neither. What follows (`F` for
+//! forced unit access, `A` read-ahead, `S` synchronous, `M` metadata, `E` secure) changes nothing.
+//! Lines of other steps, messages and the summary at the end are passed over; so are commands
+//! without data. A volume is `MAJOR:MINOR`.
+
+use shingle_core::units::Op;
+
+use super::text::{self, Decode, TextSource};
+use super::{Decoded, Format, Match, Options, fields, number};
+use crate::error::{Kind, Place, Problem, TraceError, shown};
+use crate::input::{Input, PEEK_BYTES_MAX};
+use crate::source::Raw;
+use crate::volume::{Pairs, Volumes};
+
+pub(super) const FORMAT: Format = Format {
+    name: "blkparse",
+    about: "blkparse's default text; blkparse:Q, :D or :C chooses queued, issued or completed",
+    sniff,
+    open,
+};
+
+/// The steps at which requests can be read, the first that is there is the default.
+const ACTIONS: [&str; 3] = ["Q", "D", "C"];
+
+fn sniff(head: &[u8]) -> Match {
+    if text::most(text::lines(head), |line| event(line).is_some()) {
+        Match::SURE
+    } else {
+        Match::NO
+    }
+}
+
+fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
+    let action = match options.map {
+        Some(told) => ACTIONS.into_iter().find(|action| *action == told).ok_or_else(|| {
+            let told = shown(told.as_bytes());
+            Problem::usage(format!("--format blkparse: has no step {told}; it takes Q, D or C"))
+                .at(input.name(), Place::Whole)
+        })?,
+        None => {
+            let head = input.peek(PEEK_BYTES_MAX)?;
+            let occurs = |action: &&str| {
+                text::lines(head).filter_map(event).any(|e| e.action == action.as_bytes())
+            };
+            ACTIONS.into_iter().find(occurs).unwrap_or(ACTIONS[0])
+        }
+    };
+    let chosen = options.map.is_some();
+    let volumes = Pairs::new(options.volume, b':');
+    let decoder = Blkparse { action, chosen, volumes, owed: None };
+    Decoded::records(TextSource::new(input, decoder, options.reorder))
+}
+
+struct Event<'a> {
+    major: &'a [u8],
+    minor: &'a [u8],
+    time: &'a [u8],
+    action: &'a [u8],
+    rwbs: &'a [u8],
+    rest: &'a [u8],
+}
+
+/// The parts of a line, if it is an event at all.
+#[inline]
+fn event(line: &[u8]) -> Option<Event<'_>> {
+    let ([device, cpu, sequence, time, pid, action, rwbs], rest) = fields::words_and_rest(line)?;
+    let comma = memchr::memchr(b',', device)?;
+    let (major, minor) = (&device[..comma], &device[comma + 1..]);
+    let is_event = [major, minor, cpu, sequence, pid].iter().all(|f| number::whole(f).is_some())
+        && time.contains(&b'.')
+        && action.len() <= 2;
+    is_event.then_some(Event { major, minor, time, action, rwbs, rest })
+}
+
+struct Blkparse {
+    action: &'static str,
+    chosen: bool,
+    volumes: Pairs,
+    /// The data behind a flush.
+    owed: Option<Raw>,
+}
+
+impl Decode for Blkparse {
+    #[inline]
+    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
+        let Some(event) = event(line) else { return Ok(None) };
+        if event.action != self.action.as_bytes() {
+            return Ok(None);
+        }
+        let Some(volume) = self.volumes.takes(event.major, event.minor)? else { return Ok(None) };
+        let ns = text::time(event.time, text::NS_PER_S, "time (column 4)")?;
+        let data = data(&event)?.map(|(op, offset, bytes)| Raw { ns, offset, bytes, op, volume });
+        if event.rwbs.starts_with(b"F") {
+            self.owed = data;
+            return Ok(Some(Raw { ns, offset: 0, bytes: 0, op: Op::Flush, volume }));
+        }
+        Ok(data)
+    }
+
+    #[inline]
+    fn owed(&mut self) -> Option<Raw> {
+        self.owed.take()
+    }
+
+    fn volumes(&self) -> Option<&Volumes> {
+        Some(self.volumes.all())
+    }
+
+    fn nothing(&self) -> Option<Problem> {
+        Some(Problem::new(
+            Kind::Empty,
+            format!(
+                "holds no request with the action {}; read another step with --format blkparse:Q, \
+                 blkparse:D or blkparse:C",
+                self.action
+            ),
+        ))
+    }
+
+    fn warning(&self) -> Option<String> {
+        (!self.chosen && self.action != ACTIONS[0]).then(|| {
+            format!(
+                "no line near the beginning has the action Q (queued); requests are read at {} \
+                 (--format blkparse:{})",
+                self.action, self.action
+            )
+        })
+    }
+}
+
+/// What an event reads, writes or discards, and where; nothing if it has no data.
+#[inline]
+fn data(event: &Event<'_>) -> Result<Option<(Op, u64, u64)>, Problem> {
+    let op = match event.rwbs.iter().find(|&&byte| byte != b'F') {
+        Some(b'R') => Op::Read,
+        Some(b'W') => Op::Write,
+        Some(b'D') => Op::Trim,
+        _ => return Ok(None),
+    };
+    let Some([sector, b"+", sectors]) = fields::words(event.rest) else { return Ok(None) };
+    let bytes = text::sectors(sectors, "length (behind the +)")?;
+    if bytes == 0 {
+        return Ok(None);
+    }
+    Ok(Some((op, text::sectors(sector, "sector (column 8)")?, bytes)))
+}

@@ -1,0 +1,36 @@
+//! DiskSim ASCII: what DiskSim 2 to 4 reads by default, and many tools write.
+//!
+//! ```text
+//! 5265.313 0 6357144 8 0
+//! time (ms) device address (sectors of 512 bytes) size (sectors) flags (hexadecimal)
+//! ```
+//!
+//! From the DiskSim 4.0 reference manual (Bucy, Schindler, Schlosser, Ganger 2008):
+//! bit 0 of the flags says that the request reads. Further bits are of how urgent it is, and are
+//! not read.
+//!
+//! The same columns with sizes in pages are `flashsim`; which of the two it is shows only in the
+//! numbers.
+
+use super::five::{self, Five, Units};
+use super::{Decoded, Format, Match, Options};
+use crate::error::TraceError;
+use crate::input::Input;
+
+pub(super) const FORMAT: Format = Format {
+    name: "disksim",
+    about: "DiskSim ASCII: milliseconds device sector sectors flags; 1 reads",
+    sniff,
+    open,
+};
+
+fn sniff(head: &[u8]) -> Match {
+    let Some(seen) = five::look(head) else { return Match::NO };
+    let excluded = seen.nanoseconds == Some(true) || seen.pages == Some(true);
+    if excluded { Match::NO } else { Match::LIKELY }
+}
+
+fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
+    const UNITS: Units = Units { time_ns: 1_000_000, size_bytes: 512, flags_max: u32::MAX };
+    Five::open(input, options, FORMAT.name, UNITS)
+}

@@ -1,0 +1,35 @@
+//! FlashSim: the columns of DiskSim, with sizes in pages of 4 KiB.
+//!
+//! ```text
+//! 26.214000 0 303574 1 0
+//! time (ms) device address (sectors of 512 bytes) size (pages of 4 KiB) flags: 1 reads
+//! ```
+//!
+//! This is how the UMass traces come with FlashSim (Gupta, Kim, Urgaonkar: DFTL, ASPLOS 2009).
+//! Their sizes were rounded up to pages while addresses stayed sectors, and the column of the ASU
+//! was dropped, which lays all volumes on top of each other.
+
+use shingle_core::units::BLOCK_BYTES;
+
+use super::five::{self, Five, Units};
+use super::{Decoded, Format, Match, Options};
+use crate::error::TraceError;
+use crate::input::Input;
+
+pub(super) const FORMAT: Format = Format {
+    name: "flashsim",
+    about: "FlashSim text: milliseconds device sector pages flags; 1 reads",
+    sniff,
+    open,
+};
+
+fn sniff(head: &[u8]) -> Match {
+    let Some(seen) = five::look(head) else { return Match::NO };
+    let excluded = seen.nanoseconds == Some(true) || seen.pages == Some(false);
+    if excluded { Match::NO } else { Match::LIKELY }
+}
+
+fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
+    const UNITS: Units = Units { time_ns: 1_000_000, size_bytes: BLOCK_BYTES, flags_max: u32::MAX };
+    Five::open(input, options, FORMAT.name, UNITS)
+}

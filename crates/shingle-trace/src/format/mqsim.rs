@@ -1,0 +1,32 @@
+//! MQSim ASCII: the columns of DiskSim, with times in nanoseconds.
+//!
+//! ```text
+//! 938513000 4 264719034 16 0
+//! time (ns) device address (sectors of 512 bytes) size (sectors) type: 0 writes, 1 reads
+//! ```
+//!
+//! From the README and the trace reader of MQSim (Tavakkol and others, FAST 2018). Times are whole
+//! numbers, and the type is the opposite of Tencent's. MQSim itself does not look at the device and
+//! lays all on one SSD; here a device is a volume, and `--volume '*'` reads all side by side.
+
+use super::five::{self, Five, Units};
+use super::{Decoded, Format, Match, Options};
+use crate::error::TraceError;
+use crate::input::Input;
+
+pub(super) const FORMAT: Format = Format {
+    name: "mqsim",
+    about: "MQSim ASCII: nanoseconds device sector sectors type; 0 writes, 1 reads",
+    sniff,
+    open,
+};
+
+fn sniff(head: &[u8]) -> Match {
+    let Some(seen) = five::look(head) else { return Match::NO };
+    if seen.nanoseconds == Some(false) { Match::NO } else { Match::LIKELY }
+}
+
+fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
+    const UNITS: Units = Units { time_ns: 1, size_bytes: 512, flags_max: 1 };
+    Five::open(input, options, FORMAT.name, UNITS)
+}

@@ -1,0 +1,68 @@
+//! SPC: the text of the Storage Performance Council, as in the UMass traces (Financial, WebSearch).
+//!
+//! ```text
+//! 0,303567,3584,w,0.000000
+//! ASU,address (sectors of 512 bytes),size (bytes),r|w,time (s)
+//! ```
+//!
+//! As the "SPC Trace File Format Specification", revision 1.0.1, has it. The letter of the
+//! operation comes in either case, and further columns may follow. An ASU is a volume of its own
+//! with addresses from 0; the UMass traces hold up to 24 of them, which tools that drop the column
+//! lay on top of each other.
+
+use super::text::{self, Decode, TextSource};
+use super::{Decoded, Format, Match, Options, fields, number};
+use crate::error::{Problem, TraceError};
+use crate::input::Input;
+use crate::source::Raw;
+use crate::volume::Volumes;
+
+pub(super) const FORMAT: Format = Format {
+    name: "spc",
+    about: "SPC text (UMass): ASU,sector,bytes,r|w,seconds; an ASU is a volume",
+    sniff,
+    open,
+};
+
+fn sniff(head: &[u8]) -> Match {
+    let good = text::most(text::lines(head), |line| {
+        fields::commas(line).is_some_and(|[asu, sector, bytes, op, time]| {
+            [asu, sector, bytes].iter().all(|field| number::whole(text::bare(field)).is_some())
+                && text::op_of(op).is_some()
+                && number::scaled(text::bare(time), 1).is_some()
+        })
+    });
+    if good { Match::LIKELY } else { Match::NO }
+}
+
+fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
+    options.without_map(FORMAT.name, &input)?;
+    let decoder = Spc { volumes: Volumes::new(options.volume) };
+    Decoded::records(TextSource::new(input, decoder, options.reorder))
+}
+
+struct Spc {
+    volumes: Volumes,
+}
+
+impl Decode for Spc {
+    #[inline]
+    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
+        let Some([asu, sector, bytes, op, time]) = fields::commas(line) else {
+            return Err(text::too_few(line, "ASU,sector,bytes,r|w,seconds"));
+        };
+        let Some(volume) = self.volumes.takes(text::bare(asu))? else { return Ok(None) };
+        let op = text::op_of(op).ok_or_else(|| text::unknown_op(op, "here it is r or w"))?;
+        Ok(Some(Raw {
+            ns: text::time(time, text::NS_PER_S, "time (column 5)")?,
+            offset: text::sectors(sector, "address (column 2)")?,
+            bytes: text::whole(bytes, "size (column 3)")?,
+            op,
+            volume,
+        }))
+    }
+
+    fn volumes(&self) -> Option<&Volumes> {
+        Some(&self.volumes)
+    }
+}

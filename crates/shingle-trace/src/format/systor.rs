@@ -1,0 +1,91 @@
+//! SYSTOR '17: storage traffic of virtual desktops (SNIA IOTTA 4964).
+//!
+//! ```text
+//! Timestamp,Response,IOType,LUN,Offset,Size
+//! 1456095145.133076000,0.000806000,R,0,899056122368,131072
+//! time (s since 1970),response (s),R|W,LUN,offset (bytes),size (bytes)
+//! ```
+//!
+//! By the README of the traces, a response is empty, and with it the operation, where no answer was
+//! seen on the wire: nobody knows what such a request was, so it is passed over and counted. Lines
+//! stand in the order of completion. Nine digits of a second are written, and six of them mean
+//! something.
+
+use shingle_core::units::Op;
+
+use super::text::{self, Decode, TextSource};
+use super::{Decoded, Format, Match, Options, fields};
+use crate::error::{Problem, TraceError};
+use crate::input::{Input, PEEK_BYTES_MAX};
+use crate::source::Raw;
+use crate::volume::Volumes;
+
+pub(super) const FORMAT: Format = Format {
+    name: "systor",
+    about: "SYSTOR '17 CSV: Timestamp,Response,IOType,LUN,Offset,Size; a LUN is a volume",
+    sniff,
+    open,
+};
+
+fn is_header(line: &[u8]) -> bool {
+    line.eq_ignore_ascii_case(b"Timestamp,Response,IOType,LUN,Offset,Size")
+}
+
+fn sniff(head: &[u8]) -> Match {
+    if text::lines(head).next().is_some_and(is_header) { Match::SURE } else { Match::NO }
+}
+
+fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
+    options.without_map(FORMAT.name, &input)?;
+    // Parts of a day that were put together without their headers are read as well.
+    if text::lines(input.peek(PEEK_BYTES_MAX)?).next().is_some_and(is_header) {
+        text::consume_first(&mut input)?;
+    }
+    let decoder = Systor { volumes: Volumes::new(options.volume), unknown: 0 };
+    Decoded::records(TextSource::new(input, decoder, options.reorder))
+}
+
+struct Systor {
+    volumes: Volumes,
+    /// Requests without an operation.
+    unknown: u64,
+}
+
+impl Decode for Systor {
+    #[inline]
+    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
+        let Some([time, _, op, lun, offset, size]) = fields::commas(line) else {
+            return Err(text::too_few(line, "Timestamp,Response,IOType,LUN,Offset,Size"));
+        };
+        let Some(volume) = self.volumes.takes(text::bare(lun))? else { return Ok(None) };
+        let op = match op {
+            b"R" => Op::Read,
+            b"W" => Op::Write,
+            _ if text::bare(op).is_empty() => {
+                self.unknown += 1;
+                return Ok(None);
+            }
+            _ => text::op_of(op).ok_or_else(|| text::unknown_op(op, "here it is R or W"))?,
+        };
+        Ok(Some(Raw {
+            ns: text::time(time, text::NS_PER_S, "time (column 1)")?,
+            offset: text::whole(offset, "offset (column 5)")?,
+            bytes: text::whole(size, "size (column 6)")?,
+            op,
+            volume,
+        }))
+    }
+
+    fn volumes(&self) -> Option<&Volumes> {
+        Some(&self.volumes)
+    }
+
+    fn warning(&self) -> Option<String> {
+        (self.unknown > 0).then(|| {
+            format!(
+                "{} lines do not say whether they read or write, and were passed over",
+                self.unknown
+            )
+        })
+    }
+}

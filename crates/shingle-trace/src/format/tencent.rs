@@ -1,0 +1,83 @@
+//! Tencent's cloud block storage of 2018: 5,584 volumes for ten days (SNIA IOTTA 27917).
+//!
+//! ```text
+//! 1538323200,4247200,128,1,1058
+//! time (s since 1970),offset (sectors of 512 bytes),size (sectors),0 read|1 write,volume
+//! ```
+//!
+//! As the README of the traces has it; there is no header. Times are whole seconds, so all that
+//! happened within one arrives at once; requests of a second keep the order of the file. Lines go
+//! back and forth by a second. A file holds thousands of volumes.
+
+use shingle_core::units::Op;
+
+use super::text::{self, Decode, TextSource};
+use super::{Decoded, Format, Match, Options, fields, number};
+use crate::error::{Problem, TraceError};
+use crate::input::Input;
+use crate::source::Raw;
+use crate::volume::Volumes;
+
+pub(super) const FORMAT: Format = Format {
+    name: "tencent",
+    about: "Tencent CBS 2018 CSV: seconds,offset,size in sectors,0 read|1 write,volume",
+    sniff,
+    open,
+};
+
+/// Seconds since 1970 have so many digits from 2001 to 2286: that tells them from other columns of
+/// nothing but numbers.
+const TIME_DIGITS: usize = 10;
+
+fn sniff(head: &[u8]) -> Match {
+    let good = text::most(text::lines(head), |line| {
+        fields::commas(line).is_some_and(|[time, offset, size, op, volume]| {
+            time.len() == TIME_DIGITS
+                && op_of(op).is_some()
+                && [time, offset, size, volume].iter().all(|f| number::whole(f).is_some())
+        })
+    });
+    if good { Match::LIKELY } else { Match::NO }
+}
+
+fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
+    options.without_map(FORMAT.name, &input)?;
+    let decoder = Tencent { volumes: Volumes::new(options.volume) };
+    Decoded::records(TextSource::new(input, decoder, options.reorder))
+}
+
+#[inline]
+fn op_of(field: &[u8]) -> Option<Op> {
+    match text::bare(field) {
+        b"0" => Some(Op::Read),
+        b"1" => Some(Op::Write),
+        _ => None,
+    }
+}
+
+struct Tencent {
+    volumes: Volumes,
+}
+
+impl Decode for Tencent {
+    #[inline]
+    fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
+        let Some([time, offset, size, op, volume]) = fields::commas(line) else {
+            return Err(text::too_few(line, "seconds,offset,size,0|1,volume"));
+        };
+        let Some(volume) = self.volumes.takes(text::bare(volume))? else { return Ok(None) };
+        let op =
+            op_of(op).ok_or_else(|| text::unknown_op(op, "here it is 0, a read, or 1, a write"))?;
+        Ok(Some(Raw {
+            ns: text::time(time, text::NS_PER_S, "time (column 1)")?,
+            offset: text::sectors(offset, "offset (column 2)")?,
+            bytes: text::sectors(size, "size (column 3)")?,
+            op,
+            volume,
+        }))
+    }
+
+    fn volumes(&self) -> Option<&Volumes> {
+        Some(&self.volumes)
+    }
+}
