@@ -51,17 +51,106 @@ fn csv() -> Vec<u8> {
     text.into_bytes()
 }
 
-fn blanks() -> Vec<u8> {
-    let mut text = String::new();
+/// A million lines, or a thousand, each of what `line` makes of number, time in µs, offset, bytes
+/// and whether it reads.
+fn lines(header: &str, line: impl Fn(u64, u64, u64, u64, bool) -> String) -> Vec<u8> {
+    let mut text = String::from(header);
     for request in 0..requests() {
         let (offset, bytes) = place(request);
-        let time = request * 791;
-        let (ms, us) = (time / 1_000, time % 1_000);
-        let flag = u8::from(request % 3 == 0);
-        writeln!(text, "{ms}.{us:03}000 0 {} {} {flag}", offset / 512, bytes / 512)
-            .expect("memory");
+        text += &line(request, request * 791, offset, bytes, request % 3 == 0);
+        text.push('\n');
     }
     text.into_bytes()
+}
+
+fn text_of(format: &str) -> Vec<u8> {
+    match format {
+        "spc" => spc(),
+        "systor" => systor(),
+        "alibaba" => alibaba(),
+        "fiu" => fiu(),
+        "blkparse" => blkparse(),
+        "disksim" => disksim(),
+        "mqsim" => mqsim(),
+        "emmc" => emmc(),
+        other => unreachable!("{other} has no lines here"),
+    }
+}
+
+fn letter(read: bool) -> char {
+    if read { 'R' } else { 'W' }
+}
+
+/// Seconds with `digits` behind the point.
+fn seconds(us: u64, digits: usize) -> String {
+    let (s, us) = (us / 1_000_000, us % 1_000_000);
+    format!("{s}.{us:06}{:0<rest$}", "", rest = digits - 6)
+}
+
+fn spc() -> Vec<u8> {
+    lines("", |_, us, offset, bytes, read| {
+        format!("0,{},{bytes},{},{}", offset / 512, letter(read), seconds(us, 6))
+    })
+}
+
+fn systor() -> Vec<u8> {
+    lines("Timestamp,Response,IOType,LUN,Offset,Size\n", |_, us, offset, bytes, read| {
+        let time = seconds(1_456_095_145_000_000 + us, 9);
+        format!("{time},0.000806000,{},0,{offset},{bytes}", letter(read))
+    })
+}
+
+fn alibaba() -> Vec<u8> {
+    lines("", |_, us, offset, bytes, read| {
+        format!("419,{},{offset},{bytes},{}", letter(read), 1_577_808_000_000_626 + us)
+    })
+}
+
+/// Of sixteen volumes.
+fn tencent() -> Vec<u8> {
+    lines("", |n, us, offset, bytes, read| {
+        let (s, offset, sectors) = (1_538_323_200 + us / 1_000_000, offset / 512, bytes / 512);
+        format!("{s},{offset},{sectors},{},{}", u8::from(!read), 1058 + n % 16)
+    })
+}
+
+fn fiu() -> Vec<u8> {
+    lines("", |_, us, offset, bytes, read| {
+        let (ns, sector, sectors) = (89_968_195_792_462 + us * 1_000, offset / 512, bytes / 512);
+        let digest = "56f11b711d91a065a2b6458eca924523";
+        format!("{ns} 20782 gzip {sector} {sectors} {} 6 0 {digest}", letter(read))
+    })
+}
+
+fn blkparse() -> Vec<u8> {
+    lines("", |n, us, offset, bytes, read| {
+        let (time, sector, sectors) = (seconds(us, 9), offset / 512, bytes / 512);
+        let op = letter(read);
+        format!("  8,0    3 {n:>8} {time:>15}   697  Q   {op} {sector} + {sectors} [kjournald]")
+    })
+}
+
+fn disksim() -> Vec<u8> {
+    lines("", |_, us, offset, bytes, read| {
+        let (ms, us) = (us / 1_000, us % 1_000);
+        format!("{ms}.{us:03}000 0 {} {} {}", offset / 512, bytes / 512, u8::from(read))
+    })
+}
+
+fn mqsim() -> Vec<u8> {
+    lines("", |_, us, offset, bytes, read| {
+        format!("{} 0 {} {} {}", us * 1_000, offset / 512, bytes / 512, u8::from(read))
+    })
+}
+
+fn emmc() -> Vec<u8> {
+    lines("", |_, us, offset, bytes, read| {
+        let time = seconds(1_398_396_860_000_000 + us, 9);
+        let (sector, sectors, kind) = (offset / 512, bytes / 512, if read { 4 } else { 5 });
+        format!(
+            "{sector}\t\t{sectors}\t\t{bytes}\t\t{kind}\t\t{time}\t\t{time}\t\t{time}\t\t{time}"
+        )
+    })
 }
 
 fn vscsi() -> Vec<u8> {
@@ -81,9 +170,13 @@ fn vscsi() -> Vec<u8> {
 
 /// Reads all of it, and sums up what was read so that nothing can be left out.
 fn decode(bytes: Vec<u8>, format: &str) -> u64 {
+    decode_volumes(bytes, format, None)
+}
+
+fn decode_volumes(bytes: Vec<u8>, format: &str, volume: Option<&str>) -> u64 {
     let input = Input::from_bytes("bench", bytes).expect("not empty");
     let (_, mut source) =
-        format::open(input, &OpenOptions::of(Some(format), None)).expect("its own format");
+        format::open(input, &OpenOptions::of(Some(format), volume)).expect("its own format");
     let mut batch = Vec::with_capacity(BATCH_REQUESTS);
     let mut sum = 0_u64;
     while source.fill(&mut batch).expect("valid") {
@@ -118,7 +211,26 @@ fn csv_lines(bencher: Bencher<'_, '_>) {
 
 #[divan::bench]
 fn csv_lines_of_blanks_and_fractions(bencher: Bencher<'_, '_>) {
-    bench(bencher, &blanks(), |bytes| decode(bytes, "csv:disksim"));
+    let map = "csv:time=1/ms,offset=3/sectors,size=4/sectors,op=5,read=1,write=0,delim=space";
+    bench(bencher, &disksim(), |bytes| decode(bytes, map));
+}
+
+#[divan::bench(args = ["spc", "systor", "alibaba", "fiu", "blkparse", "disksim", "mqsim", "emmc"])]
+fn text_lines(bencher: Bencher<'_, '_>, format: &str) {
+    bench(bencher, &text_of(format), |bytes| decode(bytes, format));
+}
+
+#[divan::bench]
+fn tencent_lines_of_all_volumes(bencher: Bencher<'_, '_>) {
+    bench(bencher, &tencent(), |bytes| decode_volumes(bytes, "tencent", Some("*")));
+}
+
+/// Only finds the ends of lines and the commas: what any reader has to do.
+#[divan::bench]
+fn msr_lines_split(bencher: Bencher<'_, '_>) {
+    bench(bencher, &msr(), |bytes| {
+        memchr::memchr2_iter(b',', b'\n', &bytes).fold(0, |sum, at| sum ^ at as u64)
+    });
 }
 
 #[divan::bench]
