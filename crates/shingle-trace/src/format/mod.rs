@@ -6,6 +6,7 @@
 
 mod alibaba;
 mod blkparse;
+mod binary;
 mod csv;
 mod disksim;
 mod emmc;
@@ -51,6 +52,9 @@ pub static FORMATS: &[Format] = &[
     req::FORMAT,
     csv::FORMAT,
     vscsi::FORMAT,
+    csv::FORMAT,
+    vscsi::FORMAT,
+    req::FORMAT,
 ];
 
 /// Makes requests of the bytes.
@@ -61,7 +65,6 @@ pub(crate) enum Decoded {
     /// Requests that are yet to be put in order.
     Records(Box<dyn Records>),
     /// Requests of which the format itself guarantees all that a source promises.
-    #[allow(dead_code)]
     Source(Box<dyn Source>),
 }
 
@@ -108,7 +111,6 @@ pub(crate) struct Options<'a> {
     /// What to do about requests out of order.
     pub(crate) reorder: Reorder,
     /// What all requests are in formats that do not say.
-    #[allow(dead_code)]
     pub(crate) assume_op: Option<Op>,
 }
 
@@ -206,7 +208,8 @@ fn unrecognised(head: &[u8]) -> Problem {
     if text::is_binary(head) {
         return Problem::new(
             Kind::Format,
-            "is binary, and no binary format that is known (vscsi); convert it to CSV",
+            "is binary, and no binary format that is known (native, vscsi, blktrace, lcs, \
+             oracleGeneral); convert it to CSV",
         );
     }
     let line = text::lines(head).next().unwrap_or(b"");

@@ -18,11 +18,11 @@
 
 use shingle_core::units::Op;
 
+use super::binary::{Decode, Fixed, part};
 use super::{Decoded, Format, Match, Options};
-use crate::arrange::Records;
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::Input;
-use crate::source::{Gate, Raw};
+use crate::source::Raw;
 
 pub(super) const FORMAT: Format =
     Format { name: "vscsi", about: "VMware vSCSI, binary records of version 1 or 2", sniff, open };
@@ -72,10 +72,6 @@ impl Record {
             micros: u64::from_le_bytes(part(record, 24)),
         }
     }
-}
-
-fn part<const N: usize>(record: &[u8], from: usize) -> [u8; N] {
-    record[from..from + N].try_into().expect("the range has this length")
 }
 
 /// What a SCSI operation code means here.
@@ -152,97 +148,59 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
         };
         return Err(TraceError::new(Kind::Format, input.name(), Place::Byte(0), message));
     };
-    Decoded::records(Vscsi {
-        input,
-        version,
-        gate: Gate::new(options.reorder),
-        requests: 0,
-        lost: 0,
-    })
+    let decoder = Vscsi { version, lost: 0 };
+    Decoded::records(Fixed::new(input, version.record_bytes(), decoder, options.reorder))
 }
 
 struct Vscsi {
-    input: Input,
     version: Version,
-    gate: Gate,
-    requests: u64,
     lost: u64,
 }
 
-impl Vscsi {
-    /// `None` at the end.
-    fn next(&mut self) -> Result<Option<Raw>, TraceError> {
-        let size = self.version.record_bytes();
-        loop {
-            let byte = self.input.byte();
-            let record = self.input.next_record(size)?;
-            if record.is_empty() {
+impl Decode for Vscsi {
+    #[inline]
+    fn decode(&mut self, bytes: &[u8]) -> Result<Option<Raw>, Problem> {
+        let record = Record::of(self.version, bytes);
+        if !self.version.is_of(bytes) {
+            return Err(Problem::new(
+                Kind::Corrupt,
+                "the record has another version than the first one: the file is damaged or no \
+                 vscsi trace",
+            ));
+        }
+        let op = match command(record.cmd) {
+            Command::Moves(op) => op,
+            Command::Nothing => return Ok(None),
+            Command::Lost => {
+                self.lost += 1;
                 return Ok(None);
             }
-            let decoded = if record.len() < size {
-                Err(cut_short(record.len(), size))
-            } else {
-                decoded(self.version, record)
-            };
-            let admitted = match decoded {
-                Ok(Found::Request(raw)) => self.gate.admit(raw),
-                Ok(Found::Nothing) => continue,
-                Ok(Found::Lost) => {
-                    self.lost += 1;
-                    continue;
-                }
-                Err(problem) => Err(problem),
-            };
-            return match admitted {
-                Ok(request) => Ok(Some(request)),
-                Err(problem) => Err(problem.at(self.input.name(), Place::Byte(byte))),
-            };
-        }
+            Command::Unknown => return Err(unknown(record.cmd)),
+        };
+        let ns = record.micros.checked_mul(1_000);
+        let offset = record.sector.checked_mul(SECTOR_BYTES);
+        let (Some(ns), Some(offset)) = (ns, offset) else {
+            return Err(Problem::range(format!(
+                "sector {} or time {} µs is beyond any disk: the file is damaged",
+                record.sector, record.micros
+            )));
+        };
+        Ok(Some(Raw { ns, offset, bytes: u64::from(record.bytes), op, volume: 0 }))
     }
-}
 
-enum Found {
-    Request(Raw),
-    Nothing,
-    Lost,
-}
-
-#[inline]
-fn decoded(version: Version, bytes: &[u8]) -> Result<Found, Problem> {
-    let record = Record::of(version, bytes);
-    if !version.is_of(bytes) {
-        return Err(Problem::new(
-            Kind::Corrupt,
-            "the record has another version than the first one: the file is damaged or no vscsi \
-             trace",
-        ));
+    fn nothing(&self) -> Problem {
+        Problem::new(Kind::Empty, "holds no request: no record reads, writes or flushes")
     }
-    let op = match command(record.cmd) {
-        Command::Moves(op) => op,
-        Command::Nothing => return Ok(Found::Nothing),
-        Command::Lost => return Ok(Found::Lost),
-        Command::Unknown => return Err(unknown(record.cmd)),
-    };
-    let ns = record.micros.checked_mul(1_000);
-    let offset = record.sector.checked_mul(SECTOR_BYTES);
-    let (Some(ns), Some(offset)) = (ns, offset) else {
-        return Err(Problem::range(format!(
-            "sector {} or time {} µs is beyond any disk: the file is damaged",
-            record.sector, record.micros
-        )));
-    };
-    Ok(Found::Request(Raw { ns, offset, bytes: u64::from(record.bytes), op, volume: 0 }))
-}
 
-#[cold]
-fn cut_short(there: usize, size: usize) -> Problem {
-    Problem::new(
-        Kind::Truncated,
-        format!(
-            "the last record has {there} of {size} bytes: the file is cut short; copy it again, \
-             or cut it to whole records with truncate"
-        ),
-    )
+    fn warning(&self) -> Option<String> {
+        (self.lost > 0).then(|| {
+            format!(
+                "{} UNMAP or WRITE SAME commands were passed over: the records do not say what \
+                 they cover",
+                self.lost
+            )
+        })
+    }
 }
 
 #[cold]
@@ -251,46 +209,4 @@ fn unknown(cmd: u16) -> Problem {
         "the operation 0x{cmd:02x} is unknown: SCSI reads, writes and flushes are, and commands \
          without data; convert the trace to CSV without it"
     ))
-}
-
-impl Records for Vscsi {
-    fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
-        let before = out.len();
-        while out.len() < out.capacity() {
-            match self.next()? {
-                Some(request) => out.push(request),
-                None => break,
-            }
-        }
-        let added = out.len() - before;
-        self.requests += added as u64;
-        if self.requests == 0 {
-            let message = "holds no request: no record reads, writes or flushes";
-            return Err(TraceError::new(Kind::Empty, self.input.name(), Place::Whole, message));
-        }
-        Ok(added > 0)
-    }
-
-    fn name(&self) -> &str {
-        self.input.name()
-    }
-
-    fn length_hint(&self) -> Option<u64> {
-        self.input.content_bytes().map(|bytes| bytes / self.version.record_bytes() as u64)
-    }
-
-    fn progress(&self) -> Option<(u64, u64)> {
-        self.input.progress()
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        let lost = (self.lost > 0).then(|| {
-            format!(
-                "{} UNMAP or WRITE SAME commands were passed over: the records do not say what \
-                 they cover",
-                self.lost
-            )
-        });
-        lost.into_iter().collect()
-    }
 }

@@ -14,7 +14,8 @@ pub(crate) use out::Out;
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 
 /// Every format that can be written, in the order in which they are listed.
-pub static WRITERS: &[Writer] = &[csv::WRITER];
+pub static WRITERS: &[Writer] =
+    &[native::WRITER, csv::WRITER, iolog::WRITER, msr::WRITER, spc::WRITER, parquet::WRITER];
 
 /// A format that can be written.
 #[derive(Debug)]
@@ -36,6 +37,9 @@ pub trait Sink: Send {
     /// # Errors
     /// If the file cannot be written on.
     fn put(&mut self, requests: &[Request]) -> Result<(), TraceError>;
+
+    /// Says which trace the requests are of, for formats that record it. Before the end.
+    fn name_source(&mut self, _source: &str) {}
 
     /// Makes the file whole; before, nobody sees it under its name. Returns sentences about what
     /// the format could not carry.

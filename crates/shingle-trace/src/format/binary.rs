@@ -1,0 +1,132 @@
+//! What formats of records of one size share: records in, checked requests out.
+
+use crate::arrange::Records;
+use crate::error::{Kind, Place, Problem, TraceError};
+use crate::input::Input;
+use crate::reorder::Reorder;
+use crate::source::{Gate, Raw};
+use crate::volume::Volumes;
+
+/// Makes a request of a record.
+pub(super) trait Decode: Send {
+    /// `None` if the record is of no concern.
+    fn decode(&mut self, record: &[u8]) -> Result<Option<Raw>, Problem>;
+
+    /// The volumes, if the format knows some.
+    fn volumes(&self) -> Option<&Volumes> {
+        None
+    }
+
+    /// Why there was not a single request.
+    fn nothing(&self) -> Problem {
+        Problem::new(Kind::Empty, "holds no request")
+    }
+
+    /// What the user should know.
+    fn warning(&self) -> Option<String> {
+        None
+    }
+}
+
+/// A source of records of one size.
+pub(super) struct Fixed<D> {
+    input: Input,
+    record_bytes: usize,
+    decoder: D,
+    gate: Gate,
+    requests: u64,
+}
+
+impl<D: Decode> Fixed<D> {
+    pub(super) fn new(input: Input, record_bytes: usize, decoder: D, reorder: Reorder) -> Self {
+        Fixed { input, record_bytes, decoder, gate: Gate::new(reorder), requests: 0 }
+    }
+
+    /// `None` at the end.
+    #[inline]
+    fn next(&mut self) -> Result<Option<Raw>, TraceError> {
+        loop {
+            let byte = self.input.byte();
+            let record = self.input.next_record(self.record_bytes)?;
+            if record.is_empty() {
+                return Ok(None);
+            }
+            let decoded = if record.len() < self.record_bytes {
+                Err(cut_short(record.len(), self.record_bytes))
+            } else {
+                self.decoder.decode(record)
+            };
+            let admitted = match decoded {
+                Ok(Some(raw)) => self.gate.admit(raw),
+                Ok(None) => continue,
+                Err(problem) => Err(problem),
+            };
+            return match admitted {
+                Ok(request) => Ok(Some(request)),
+                Err(problem) => Err(problem.at(self.input.name(), Place::Byte(byte))),
+            };
+        }
+    }
+
+    #[cold]
+    fn empty(&self) -> TraceError {
+        let missing = self.decoder.volumes().and_then(Volumes::missing);
+        let problem = missing.unwrap_or_else(|| self.decoder.nothing());
+        problem.at(self.input.name(), Place::Whole)
+    }
+}
+
+impl<D: Decode> Records for Fixed<D> {
+    fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
+        let before = out.len();
+        while out.len() < out.capacity() {
+            match self.next()? {
+                Some(request) => out.push(request),
+                None => break,
+            }
+        }
+        let added = out.len() - before;
+        self.requests += added as u64;
+        if self.requests == 0 {
+            return Err(self.empty());
+        }
+        Ok(added > 0)
+    }
+
+    fn name(&self) -> &str {
+        self.input.name()
+    }
+
+    fn length_hint(&self) -> Option<u64> {
+        self.input.content_bytes().map(|bytes| bytes / self.record_bytes as u64)
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        self.input.progress()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.decoder.warning().into_iter().collect()
+    }
+
+    fn volumes(&self) -> &[Vec<u8>] {
+        self.decoder.volumes().map_or(&[], Volumes::names)
+    }
+}
+
+/// `N` bytes of a record.
+#[inline]
+pub(super) fn part<const N: usize>(record: &[u8], from: usize) -> [u8; N] {
+    record[from..from + N].try_into().expect("the range has this length")
+}
+
+#[cold]
+pub(super) fn cut_short(there: usize, size: usize) -> Problem {
+    Problem::new(
+        Kind::Truncated,
+        format!(
+            "the last record has {there} of {size} bytes: the file is cut short; copy it again, \
+             or cut it to whole records with truncate"
+        ),
+    )
+}
