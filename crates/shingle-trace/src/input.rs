@@ -101,6 +101,8 @@ impl<R: BufRead> BufRead for Stored<R> {
 /// A trace's bytes.
 pub struct Input {
     name: String,
+    /// The name is a path.
+    is_file: bool,
     reader: Box<dyn Read + Send>,
     compression: Compression,
     used: Arc<AtomicU64>,
@@ -143,7 +145,8 @@ impl Input {
         }
         let total = metadata.is_file().then_some(metadata.len());
         let file = File::open(Path::new(path)).map_err(|error| failed(&error))?;
-        Input::new(path, total, file)
+        let input = Input::new(path, total, file)?;
+        Ok(Input { is_file: metadata.is_file(), ..input })
     }
 
     /// The bytes in memory, compressed or not, named `name` in errors.
@@ -181,6 +184,7 @@ impl Input {
             .map_err(|error| fail(Kind::Io, format!("cannot be decompressed: {error}")))?;
         let mut input = Input {
             name: name.to_owned(),
+            is_file: false,
             reader,
             compression,
             used,
@@ -222,12 +226,21 @@ impl Input {
         self.total.filter(|_| self.compression == Compression::None)
     }
 
+    /// The file once more, to be read at any place: if it is one, and is not compressed.
+    pub(crate) fn reopened(&self) -> Option<io::Result<File>> {
+        let plain = self.is_file && self.compression == Compression::None;
+        plain.then(|| File::open(Path::new(&self.name)))
+    }
+
     /// The next `count` bytes without consuming them; fewer only at the end.
     ///
     /// # Errors
     /// If the file cannot be read or decompressed.
     pub fn peek(&mut self, count: usize) -> Result<&[u8], TraceError> {
-        let count = count.min(PEEK_BYTES_MAX);
+        self.look(count.min(PEEK_BYTES_MAX))
+    }
+
+    fn look(&mut self, count: usize) -> Result<&[u8], TraceError> {
         while self.end - self.start < count && !self.ended {
             self.refill()?;
         }
@@ -274,12 +287,12 @@ impl Input {
         }
     }
 
-    /// The next `count` bytes; fewer, without consuming them, at the end.
+    /// The next `count` bytes, at most a window; fewer, without consuming them, at the end.
     pub(crate) fn next_record(&mut self, count: usize) -> Result<&[u8], TraceError> {
         if self.end - self.start < count {
-            let there = self.peek(count)?.len();
+            let there = self.look(count)?.len();
             if there < count {
-                return self.peek(count);
+                return self.look(count);
             }
         }
         let from = self.start;

@@ -17,6 +17,7 @@ pub mod error;
 pub mod format;
 pub mod input;
 pub mod mix;
+pub mod native;
 pub mod papers;
 pub mod reorder;
 pub mod sample;

@@ -16,6 +16,7 @@ mod five;
 mod flashsim;
 mod mqsim;
 mod msr;
+mod native;
 pub(crate) mod number;
 mod req;
 mod spc;
@@ -38,6 +39,7 @@ use crate::volume::Choice;
 
 /// Every format, in the order in which they are listed.
 pub static FORMATS: &[Format] = &[
+    native::FORMAT,
     msr::FORMAT,
     spc::FORMAT,
     systor::FORMAT,

@@ -2,10 +2,9 @@
 //!
 //! Operations are `R`, `W`, `T` for a trim and `F` for a flush.
 
-use std::io::Write;
-
 use shingle_core::units::{Op, Request};
 
+use super::text::Text;
 use super::{Out, Sink, Writer};
 use crate::error::TraceError;
 
@@ -16,36 +15,33 @@ pub(super) const WRITER: Writer = Writer {
     create,
 };
 
-fn create(mut out: Out) -> Result<Box<dyn Sink>, TraceError> {
-    out.put(b"time_ns,op,offset_bytes,size_bytes\n")?;
-    Ok(Box::new(Csv { out, line: Vec::new() }))
+fn create(out: Out) -> Result<Box<dyn Sink>, TraceError> {
+    let mut text = Text::new(out);
+    text.text("time_ns,op,offset_bytes,size_bytes").end_line()?;
+    Ok(Box::new(Csv { text }))
 }
 
 struct Csv {
-    out: Out,
-    /// Scratch.
-    line: Vec<u8>,
+    text: Text,
 }
 
 impl Sink for Csv {
     fn put(&mut self, requests: &[Request]) -> Result<(), TraceError> {
         for request in requests {
             let op = match request.op {
-                Op::Read => 'R',
-                Op::Write => 'W',
-                Op::Trim => 'T',
-                Op::Flush => 'F',
+                Op::Read => ",R,",
+                Op::Write => ",W,",
+                Op::Trim => ",T,",
+                Op::Flush => ",F,",
             };
-            self.line.clear();
-            let Request { at, offset, bytes, .. } = request;
-            writeln!(self.line, "{},{op},{offset},{bytes}", at.0).expect("memory");
-            self.out.put(&self.line)?;
+            let line = self.text.number(request.at.0).text(op).number(request.offset);
+            line.text(",").number(request.bytes).end_line()?;
         }
         Ok(())
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<String>, TraceError> {
-        self.out.finish()?;
+        self.text.finish()?;
         Ok(Vec::new())
     }
 }

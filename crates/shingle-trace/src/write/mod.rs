@@ -4,7 +4,13 @@
 //! carry is counted while it is written and told at the end.
 
 mod csv;
+mod iolog;
+mod lost;
+mod msr;
+mod native;
 mod out;
+mod spc;
+mod text;
 
 use shingle_core::params::nearest;
 use shingle_core::units::Request;

@@ -50,6 +50,11 @@ impl Out {
         Ok(Out { name: path.to_owned(), beside, packer: Some(packer) })
     }
 
+    /// The file, as the user named it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Adds bytes.
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), TraceError> {
         self.write_all(bytes).map_err(|error| failed(&self.name, &error))

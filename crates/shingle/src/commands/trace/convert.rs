@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::output::{OutArgs, save};
+use super::output::{OutArgs, save_of};
 use crate::cli::{Arguments, TraceArgs};
 use crate::commands::setup::read_trace;
 
@@ -16,5 +16,5 @@ pub(crate) struct Convert {
 
 pub(crate) fn execute(args: &Convert, global: &Arguments) -> anyhow::Result<()> {
     let trace = read_trace(&args.trace, global.quiet)?;
-    save(&trace.requests, &args.out, global.quiet)
+    save_of(&trace.name, &trace.requests, &args.out, global.quiet)
 }

@@ -19,7 +19,18 @@ pub(crate) struct OutArgs {
 
 /// Writes `requests`, and says what the format could not carry.
 pub(crate) fn save(requests: &[Request], args: &OutArgs, quiet: bool) -> anyhow::Result<()> {
+    save_of("", requests, args, quiet)
+}
+
+/// [`save`], of the trace `source`: formats that record where they come from say so.
+pub(crate) fn save_of(
+    source: &str,
+    requests: &[Request],
+    args: &OutArgs,
+    quiet: bool,
+) -> anyhow::Result<()> {
     let mut sink = write::create(&args.out, args.to.as_deref())?;
+    sink.name_source(source);
     sink.put(requests)?;
     for told in sink.finish()? {
         note(&format!("{}: {told}", args.out), quiet);

@@ -1,0 +1,237 @@
+//! The project's own binary format (`docs/format-native.md`), read from front to end, packed or not.
+
+use shingle_core::units::{Nanos, Request};
+
+use super::{Decoded, Format, Match, Options};
+use crate::error::{Kind, Place, Problem, TraceError};
+use crate::input::Input;
+use crate::native::block::{self, Decoder};
+use crate::native::header::{self, ENTRY_BYTES, FIXED_BYTES, Layout, Recorded, UNCHECKED_BYTES};
+use crate::native::{BLOCK_REQUESTS, MAGIC, u64_at};
+use crate::source::{Source, ready};
+use crate::summary::PerOp;
+
+pub(super) const FORMAT: Format = Format {
+    name: "native",
+    about: "shingle's own: compact, with checksums, an index and a summary",
+    sniff,
+    open,
+};
+
+fn sniff(head: &[u8]) -> Match {
+    if head.starts_with(&MAGIC) { Match::SURE } else { Match::NO }
+}
+
+fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
+    options.without_map(FORMAT.name, &input)?;
+    options.without_volume(FORMAT.name, &input)?;
+    let (recorded, layout, base_ns) = header(&mut input)?;
+    Ok(Decoded::Source(Box::new(Native {
+        input,
+        recorded,
+        layout,
+        base_ns,
+        decoder: Decoder::default(),
+        blocks: 0,
+        last: Nanos::ZERO,
+        seen: PerOp::default(),
+        waiting: Vec::new(),
+        passed: 0,
+    })))
+}
+
+/// Reads up to the first block. The index is checked and not kept: it is for those who seek.
+fn header(input: &mut Input) -> Result<(Recorded, Layout, u64), TraceError> {
+    let name = input.name().to_owned();
+    let fail = |problem: Problem| problem.at(&name, Place::Byte(0));
+    let short = |there: usize, from: u64| {
+        let place = Place::Byte(from + there as u64);
+        cut_short("in the header").at(&name, place)
+    };
+    let fixed = input.next_record(FIXED_BYTES)?.to_vec();
+    if fixed.len() < FIXED_BYTES {
+        return Err(short(fixed.len(), 0));
+    }
+    let (mut recorded, layout) = header::decode(&fixed).map_err(fail)?;
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&fixed[UNCHECKED_BYTES..]);
+    let from = input.byte();
+    let names = input.next_record(layout.names_bytes)?;
+    if names.len() < layout.names_bytes {
+        return Err(short(names.len(), from));
+    }
+    checksum.update(names);
+    header::decode_names(&mut recorded, &fixed, names);
+    let (mut base_ns, mut last_ns, mut last_place) = (None, 0, layout.header_bytes);
+    for number in 0..layout.blocks {
+        let from = input.byte();
+        let entry = input.next_record(ENTRY_BYTES)?;
+        if entry.len() < ENTRY_BYTES {
+            return Err(short(entry.len(), from));
+        }
+        checksum.update(entry);
+        let (first_ns, place) = (u64_at(entry, 0), u64_at(entry, 8));
+        // A hostile index must not be longer than the blocks it is of.
+        let least = if number == 0 { 0 } else { block::HEAD_BYTES as u64 };
+        if first_ns < last_ns || place.checked_sub(last_place).is_none_or(|gap| gap < least) {
+            let problem = header::damaged("has an index that is not in order");
+            return Err(problem.at(&name, Place::Byte(from)));
+        }
+        base_ns.get_or_insert(first_ns);
+        (last_ns, last_place) = (first_ns, place);
+    }
+    if checksum.finalize() != layout.checksum {
+        return Err(fail(header::damaged("does not have the checksum it says")));
+    }
+    Ok((recorded, layout, base_ns.unwrap_or(0)))
+}
+
+struct Native {
+    input: Input,
+    recorded: Recorded,
+    layout: Layout,
+    /// Arrival of the first request.
+    base_ns: u64,
+    decoder: Decoder,
+    blocks: u64,
+    last: Nanos,
+    seen: PerOp,
+    /// Requests of a block that is larger than a batch, and how many of them were passed on.
+    waiting: Vec<Request>,
+    passed: usize,
+}
+
+impl Native {
+    /// Adds the next block to `out`; false at the end.
+    fn block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+        let byte = self.input.byte();
+        if self.blocks == self.layout.blocks {
+            return self.end(byte).map(|()| false);
+        }
+        let from = out.len();
+        match self.decode(out) {
+            Ok(last) => self.last = last,
+            Err(Fault::Read(error)) => return Err(error),
+            Err(Fault::Cut(there)) => {
+                let problem =
+                    cut_short(&format!("in block {} of {}", self.blocks, self.layout.blocks));
+                return Err(problem.at(self.input.name(), Place::Byte(byte + there as u64)));
+            }
+            Err(Fault::Bad(problem)) => {
+                return Err(problem.at(self.input.name(), Place::Byte(byte)));
+            }
+        }
+        self.blocks += 1;
+        for request in &out[from..] {
+            self.seen.add(request.op, 1);
+        }
+        Ok(true)
+    }
+
+    fn decode(&mut self, out: &mut Vec<Request>) -> Result<Nanos, Fault> {
+        let head = self.input.peek(block::HEAD_BYTES)?;
+        if head.len() < block::HEAD_BYTES {
+            return Err(Fault::Cut(head.len()));
+        }
+        let bytes = block::bytes_of(head)?;
+        let whole = self.input.next_record(bytes)?;
+        if whole.len() < bytes {
+            return Err(Fault::Cut(whole.len()));
+        }
+        Ok(self.decoder.decode(whole, self.base_ns, self.last, out)?)
+    }
+
+    /// What the header promised must have come, and nothing more.
+    fn end(&mut self, byte: u64) -> Result<(), TraceError> {
+        let more = !self.input.peek(1)?.is_empty();
+        let same = self.seen == self.recorded.requests
+            && byte == self.layout.file_bytes
+            && self.last.0.checked_add(self.base_ns) == Some(self.recorded.last_ns);
+        if same && !more {
+            return Ok(());
+        }
+        let message = if more {
+            "there is more behind the last block: the file is damaged; copy it again"
+        } else {
+            "the blocks hold other requests than the header says: the file is damaged; copy it again"
+        };
+        Err(TraceError::new(Kind::Corrupt, self.input.name(), Place::Byte(byte), message))
+    }
+}
+
+enum Fault {
+    Read(TraceError),
+    /// After so many bytes.
+    Cut(usize),
+    Bad(Problem),
+}
+
+impl From<TraceError> for Fault {
+    fn from(error: TraceError) -> Fault {
+        Fault::Read(error)
+    }
+}
+
+impl From<Problem> for Fault {
+    fn from(problem: Problem) -> Fault {
+        Fault::Bad(problem)
+    }
+}
+
+#[cold]
+fn cut_short(place: &str) -> Problem {
+    let message = format!("the file ends {place}: it is cut short; copy it again");
+    Problem::new(Kind::Truncated, message)
+}
+
+impl Source for Native {
+    fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
+        ready(out);
+        // Whole blocks go straight to where they are wanted.
+        while self.waiting.is_empty() && out.capacity() - out.len() >= BLOCK_REQUESTS {
+            if !self.block(out)? {
+                return Ok(!out.is_empty());
+            }
+        }
+        while out.len() < out.capacity() {
+            if self.passed == self.waiting.len() {
+                let mut waiting = core::mem::take(&mut self.waiting);
+                waiting.clear();
+                self.passed = 0;
+                // A batch of blocks is large enough, and a block too much for what is left of it.
+                if !out.is_empty() && out.capacity() >= BLOCK_REQUESTS {
+                    break;
+                }
+                let more = self.block(&mut waiting)?;
+                self.waiting = waiting;
+                if !more {
+                    break;
+                }
+            }
+            let count = (self.waiting.len() - self.passed).min(out.capacity() - out.len());
+            out.extend_from_slice(&self.waiting[self.passed..self.passed + count]);
+            self.passed += count;
+        }
+        Ok(!out.is_empty())
+    }
+
+    fn length_hint(&self) -> Option<u64> {
+        Some(self.recorded.requests.total())
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        self.input.progress()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shingle_core::units::Op;
+
+    /// The counts of operations are compared by code, so the order of the codes must not change.
+    #[test]
+    fn operations_have_the_codes_of_the_document() {
+        let codes = [Op::Read, Op::Write, Op::Trim, Op::Flush].map(|op| op as u8);
+        assert_eq!(codes, [0, 1, 2, 3]);
+    }
+}

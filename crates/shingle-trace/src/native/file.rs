@@ -1,0 +1,141 @@
+//! A file in which any block can be read without those in front of it: for cuts by number or time.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+
+use shingle_core::units::{Nanos, Request};
+
+use super::block::{self, Decoder};
+use super::header::{self, ENTRY_BYTES, FIXED_BYTES, Recorded, UNCHECKED_BYTES};
+use super::{BLOCK_REQUESTS, u64_at};
+use crate::error::{Kind, Place, Problem, TraceError};
+use crate::input::plain;
+use crate::source::TRACE_NANOS_MAX;
+
+/// A native trace that is not packed, with its index in memory.
+pub struct Indexed {
+    name: String,
+    file: BufReader<File>,
+    recorded: Recorded,
+    /// First arrival and first byte of each block.
+    index: Vec<(u64, u64)>,
+    file_bytes: u64,
+    decoder: Decoder,
+    block: Vec<u8>,
+}
+
+impl Indexed {
+    /// Reads header and index.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no native trace or a damaged one.
+    pub fn open(path: &str) -> Result<Indexed, TraceError> {
+        let fail = |problem: Problem| problem.at(path, Place::Byte(0));
+        let file = File::open(path).map_err(|error| fail(io_problem(&error)))?;
+        let bytes = file.metadata().map_err(|error| fail(io_problem(&error)))?.len();
+        let mut file = BufReader::new(file);
+        let mut header = vec![0; FIXED_BYTES];
+        file.read_exact(&mut header).map_err(|error| fail(io_problem(&error)))?;
+        let (mut recorded, layout) = header::decode(&header).map_err(fail)?;
+        // The index is as long as the file can make it at most.
+        if bytes != layout.file_bytes {
+            let place = Place::Byte(bytes.min(layout.file_bytes));
+            let message = format!(
+                "the file has {bytes} bytes and its header says {}: it is cut short or was added \
+                 to; copy it again",
+                layout.file_bytes
+            );
+            return Err(TraceError::new(Kind::Truncated, path, place, message));
+        }
+        header.resize(layout.header_bytes as usize, 0);
+        let rest = &mut header[FIXED_BYTES..];
+        file.read_exact(rest).map_err(|error| fail(io_problem(&error)))?;
+        if crc32fast::hash(&header[UNCHECKED_BYTES..]) != layout.checksum {
+            return Err(fail(header::damaged("does not have the checksum it says")));
+        }
+        let (names, entries) = header[FIXED_BYTES..].split_at(layout.names_bytes);
+        header::decode_names(&mut recorded, &header[..FIXED_BYTES], names);
+        let index: Vec<(u64, u64)> = entries
+            .chunks_exact(ENTRY_BYTES)
+            .map(|entry| (u64_at(entry, 0), u64_at(entry, 8)))
+            .collect();
+        let apart = |pair: &[(u64, u64)]| {
+            pair[0].0 <= pair[1].0
+                && pair[0].1.checked_add(block::HEAD_BYTES as u64).is_some_and(|b| b <= pair[1].1)
+        };
+        let sound = index[0].1 == layout.header_bytes
+            && index.windows(2).all(apart)
+            && index[index.len() - 1].0.saturating_sub(index[0].0) < TRACE_NANOS_MAX;
+        if !sound {
+            return Err(fail(header::damaged("has an index that is not in order")));
+        }
+        Ok(Indexed {
+            name: path.to_owned(),
+            file,
+            recorded,
+            index,
+            file_bytes: layout.file_bytes,
+            decoder: Decoder::default(),
+            block: Vec::new(),
+        })
+    }
+
+    /// What the file says of itself.
+    #[must_use]
+    pub fn recorded(&self) -> &Recorded {
+        &self.recorded
+    }
+
+    /// How many blocks there are.
+    #[must_use]
+    pub fn blocks(&self) -> usize {
+        self.index.len()
+    }
+
+    /// The block that request `number`, from 0, is in.
+    #[must_use]
+    pub fn block_of_request(&self, number: u64) -> usize {
+        usize::try_from(number / BLOCK_REQUESTS as u64).map_or(self.blocks(), |n| n)
+    }
+
+    /// The first block that may hold a request that arrives at `at` or later.
+    #[must_use]
+    pub fn block_of_time(&self, at: Nanos) -> usize {
+        let at = at.0.saturating_add(self.index[0].0);
+        // Requests of the same time may begin in the block before.
+        self.index.partition_point(|&(first, _)| first < at).saturating_sub(1)
+    }
+
+    /// Adds the requests of a block to `out`; their times count from the first of the file.
+    ///
+    /// # Errors
+    /// If it cannot be read or is damaged.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    pub fn read(&mut self, number: usize, out: &mut Vec<Request>) -> Result<(), TraceError> {
+        let (first_ns, from) = self.index[number];
+        let to = self.index.get(number + 1).map_or(self.file_bytes, |&(_, place)| place);
+        let base_ns = self.index[0].0;
+        let mut read = || {
+            let bytes = usize::try_from(to - from).ok().filter(|&bytes| bytes <= block::BYTES_MAX);
+            let bytes = bytes.ok_or_else(|| header::damaged("has an index with wrong places"))?;
+            self.block.resize(bytes, 0);
+            self.file.seek(SeekFrom::Start(from)).map_err(|error| io_problem(&error))?;
+            self.file.read_exact(&mut self.block).map_err(|error| io_problem(&error))?;
+            if block::bytes_of(&self.block)? != bytes || u64_at(&self.block, 16) != first_ns {
+                return Err(header::damaged("has an index that is not of its blocks"));
+            }
+            let after = Nanos(first_ns - base_ns);
+            self.decoder.decode(&self.block, base_ns, after, out)
+        };
+        read().map(drop).map_err(|problem: Problem| problem.at(&self.name, Place::Byte(from)))
+    }
+}
+
+fn io_problem(error: &std::io::Error) -> Problem {
+    if error.kind() == std::io::ErrorKind::UnexpectedEof {
+        return Problem::new(Kind::Truncated, "the file is cut short; copy it again");
+    }
+    Problem::new(Kind::Io, format!("cannot be read: {}", plain(error)))
+}

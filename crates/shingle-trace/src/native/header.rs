@@ -1,0 +1,210 @@
+//! The header: what is in the file, a summary, and where each block is.
+//!
+//! `docs/format-native.md` has the layout. The summary stands in front so that a tool can show it
+//! without reading on, and the index so that it can be used with no more than the header read.
+
+use super::{BLOCK_REQUESTS, MAGIC, VERSION, pad, u32_at, u64_at};
+use crate::error::{Kind, Problem};
+use crate::summary::{PerOp, Summary};
+
+/// Up to the names.
+pub(crate) const FIXED_BYTES: usize = 192;
+
+/// One block in the index: its first arrival and its first byte.
+pub(crate) const ENTRY_BYTES: usize = 16;
+
+/// What the checksum leaves out: magic, version and itself.
+pub(crate) const UNCHECKED_BYTES: usize = 16;
+
+/// Of each name.
+const NAME_BYTES_MAX: usize = 4096;
+
+/// The summary that a file records of itself, and where it came from.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Recorded {
+    /// Requests.
+    pub requests: PerOp,
+    /// Their bytes.
+    pub bytes: PerOp,
+    /// Blocks (4 KiB) that reads access.
+    pub read_blocks: u64,
+    /// Blocks that writes access.
+    pub write_blocks: u64,
+    /// Different blocks among both.
+    pub distinct_blocks: u64,
+    /// Different blocks that are written.
+    pub distinct_written_blocks: u64,
+    /// 5,000-block zones in which any block is read or written.
+    pub accessed_zones: u64,
+    /// 5,000-block zones in which any block is written.
+    pub written_zones: u64,
+    /// One past the highest byte of any request.
+    pub end_bytes: u64,
+    /// Arrival of the last request, in nanoseconds.
+    pub last_ns: u64,
+    /// The trace that was converted, if it was said.
+    pub source: String,
+    /// The program that wrote the file, and its version.
+    pub tool: String,
+}
+
+impl Recorded {
+    /// Whether the counts are those of `summary`.
+    #[must_use]
+    pub fn agrees(&self, summary: &Summary) -> bool {
+        self.requests == summary.requests
+            && self.bytes == summary.bytes
+            && (self.read_blocks, self.write_blocks) == (summary.read_blocks, summary.write_blocks)
+            && self.distinct_blocks == summary.distinct_blocks
+            && self.distinct_written_blocks == summary.distinct_written_blocks
+            && self.accessed_zones == summary.accessed_zones
+            && self.written_zones == summary.written_zones
+            && self.end_bytes == summary.end_bytes
+    }
+}
+
+/// Where things are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    /// Of the header: names and index too. The first block begins here.
+    pub(crate) header_bytes: u64,
+    pub(crate) file_bytes: u64,
+    pub(crate) blocks: u64,
+    pub(crate) names_bytes: usize,
+    pub(crate) checksum: u32,
+}
+
+/// The beginning of a file, up to its first block. `index` holds the first arrival of each block
+/// and its place from the first block on.
+pub(crate) fn encode(recorded: &Recorded, index: &[(u64, u64)], blocks_bytes: u64) -> Vec<u8> {
+    let source = cut(&recorded.source);
+    let tool = cut(&recorded.tool);
+    let names_bytes = (source.len() + tool.len()).next_multiple_of(8);
+    let header_bytes = (FIXED_BYTES + names_bytes + index.len() * ENTRY_BYTES) as u64;
+    let Recorded { requests, bytes, .. } = recorded;
+    let mut out = Vec::with_capacity(header_bytes as usize);
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&VERSION.to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    for number in [
+        header_bytes,
+        header_bytes + blocks_bytes,
+        BLOCK_REQUESTS as u64,
+        index.len() as u64,
+        requests.read,
+        requests.write,
+        requests.trim,
+        requests.flush,
+        bytes.read,
+        bytes.write,
+        bytes.trim,
+        recorded.read_blocks,
+        recorded.write_blocks,
+        recorded.distinct_blocks,
+        recorded.distinct_written_blocks,
+        recorded.accessed_zones,
+        recorded.written_zones,
+        recorded.end_bytes,
+        recorded.last_ns,
+    ] {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+    out.extend_from_slice(&(source.len() as u32).to_le_bytes());
+    out.extend_from_slice(&(tool.len() as u32).to_le_bytes());
+    out.resize(FIXED_BYTES, 0);
+    out.extend_from_slice(source.as_bytes());
+    out.extend_from_slice(tool.as_bytes());
+    pad(&mut out);
+    for (first_ns, place) in index {
+        out.extend_from_slice(&first_ns.to_le_bytes());
+        out.extend_from_slice(&(header_bytes + place).to_le_bytes());
+    }
+    let checksum = crc32fast::hash(&out[UNCHECKED_BYTES..]);
+    out[12..16].copy_from_slice(&checksum.to_le_bytes());
+    out
+}
+
+/// A name as long as there is room for.
+fn cut(name: &str) -> &str {
+    let mut end = name.len().min(NAME_BYTES_MAX);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name[..end]
+}
+
+/// What the fixed part says. Nothing of it may be believed before the checksum is known to be
+/// right, but the sizes are possible ones.
+pub(crate) fn decode(fixed: &[u8]) -> Result<(Recorded, Layout), Problem> {
+    if fixed[..8] != MAGIC {
+        return Err(damaged("does not begin as a shingle trace does"));
+    }
+    let version = u32_at(fixed, 8);
+    if version != VERSION {
+        return Err(Problem::new(
+            Kind::Format,
+            format!(
+                "is a shingle trace of version {version}, and version {VERSION} is known: use the \
+                 shingle that wrote it to convert it"
+            ),
+        ));
+    }
+    let number = |index: usize| u64_at(fixed, UNCHECKED_BYTES + 8 * index);
+    let per_op = |from: usize, flush: u64| PerOp {
+        read: number(from),
+        write: number(from + 1),
+        trim: number(from + 2),
+        flush,
+    };
+    let recorded = Recorded {
+        requests: per_op(4, number(7)),
+        bytes: per_op(8, 0),
+        read_blocks: number(11),
+        write_blocks: number(12),
+        distinct_blocks: number(13),
+        distinct_written_blocks: number(14),
+        accessed_zones: number(15),
+        written_zones: number(16),
+        end_bytes: number(17),
+        last_ns: number(18),
+        source: String::new(),
+        tool: String::new(),
+    };
+    let (source, tool) = (u32_at(fixed, 168) as usize, u32_at(fixed, 172) as usize);
+    if source > NAME_BYTES_MAX || tool > NAME_BYTES_MAX {
+        return Err(damaged("has names that are too long"));
+    }
+    let names_bytes = (source + tool).next_multiple_of(8);
+    let (header_bytes, file_bytes, blocks) = (number(0), number(1), number(3));
+    let requests = [4, 5, 6, 7].into_iter().try_fold(0, |sum: u64, n| sum.checked_add(number(n)));
+    let expected = requests.map(|requests| requests.div_ceil(BLOCK_REQUESTS as u64));
+    let index_bytes = blocks.checked_mul(ENTRY_BYTES as u64);
+    let header =
+        index_bytes.and_then(|bytes| bytes.checked_add((FIXED_BYTES + names_bytes) as u64));
+    if requests == Some(0) {
+        return Err(Problem::new(Kind::Empty, "holds no request"));
+    }
+    let sound = number(2) == BLOCK_REQUESTS as u64
+        && blocks > 0
+        && expected == Some(blocks)
+        && header == Some(header_bytes)
+        && file_bytes > header_bytes
+        && fixed[176..].iter().all(|&byte| byte == 0);
+    if !sound {
+        return Err(damaged("has sizes that contradict each other"));
+    }
+    let checksum = u32_at(fixed, 12);
+    Ok((recorded, Layout { header_bytes, file_bytes, blocks, names_bytes, checksum }))
+}
+
+/// The names, by the lengths that the fixed part says.
+pub(crate) fn decode_names(recorded: &mut Recorded, fixed: &[u8], names: &[u8]) {
+    let (source, tool) = (u32_at(fixed, 168) as usize, u32_at(fixed, 172) as usize);
+    recorded.source = String::from_utf8_lossy(&names[..source]).into_owned();
+    recorded.tool = String::from_utf8_lossy(&names[source..source + tool]).into_owned();
+}
+
+#[cold]
+pub(crate) fn damaged(how: &str) -> Problem {
+    Problem::new(Kind::Corrupt, format!("the header {how}: the file is damaged; copy it again"))
+}

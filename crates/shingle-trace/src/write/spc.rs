@@ -1,0 +1,53 @@
+//! SPC-1 text: `ASU,LBA,bytes,opcode,seconds`, addresses in sectors of 512 bytes.
+//!
+//! Trims and flushes are left out, as the format has none. Times have six digits behind the point,
+//! and nine where they need them.
+
+use shingle_core::units::{Op, Request};
+
+use super::lost::Lost;
+use super::text::Text;
+use super::{Out, Sink, Writer};
+use crate::error::TraceError;
+
+pub(super) const WRITER: Writer = Writer {
+    name: "spc",
+    about: "text: SPC-1; reads and writes, sectors of 512 bytes",
+    extensions: &["spc"],
+    create,
+};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn create(out: Out) -> Result<Box<dyn Sink>, TraceError> {
+    Ok(Box::new(Spc { text: Text::new(out), lost: Lost::default() }))
+}
+
+struct Spc {
+    text: Text,
+    lost: Lost,
+}
+
+impl Sink for Spc {
+    fn put(&mut self, requests: &[Request]) -> Result<(), TraceError> {
+        for request in requests {
+            if !self.lost.moves_data(request) {
+                continue;
+            }
+            let sector = self.lost.sector(request);
+            let op = if request.op == Op::Write { ",w," } else { ",r," };
+            let (seconds, ns) = (request.at.0 / SECOND_NS, request.at.0 % SECOND_NS);
+            let line = self.text.text("0,").number(sector).text(",").number(request.bytes);
+            let line = line.text(op).number(seconds).text(".");
+            let line =
+                if ns % 1_000 == 0 { line.digits(ns / 1_000, 6) } else { line.digits(ns, 9) };
+            line.end_line()?;
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<String>, TraceError> {
+        self.text.finish()?;
+        Ok(self.lost.told(WRITER.name, "1 ns"))
+    }
+}

@@ -1,0 +1,208 @@
+//! The native format: damage is found, blocks are found by time, and files of version 1 stay
+//! readable.
+
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use shingle_core::units::{Nanos, Op, Request};
+use shingle_trace::input::Input;
+use shingle_trace::native::Indexed;
+use shingle_trace::{OpenOptions, Summary, TraceError, format, open, read_all, write};
+
+/// Ten blocks, the last of them not full.
+fn many() -> Vec<Request> {
+    let op = |n: u64| match n % 97 {
+        0 => Op::Flush,
+        1 => Op::Trim,
+        n if n % 3 == 0 => Op::Read,
+        _ => Op::Write,
+    };
+    let request = |n: u64| {
+        let mixed = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let op = op(n);
+        let (offset, bytes) = ((mixed >> 27) / 512 * 512, 512 << (mixed % 8));
+        let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (offset, bytes) };
+        Request { at: Nanos(n / 3 * 1_000), offset, bytes, op }
+    };
+    (0..40_000).map(request).collect()
+}
+
+/// The few that the fixture holds.
+fn few() -> Vec<Request> {
+    let request = |at, op, offset, bytes| Request { at: Nanos(at), offset, bytes, op };
+    vec![
+        request(0, Op::Write, 4096, 8192),
+        request(7, Op::Read, 512, 1536),
+        request(7, Op::Flush, 0, 0),
+        request(1_000_000_001, Op::Trim, 1 << 40, 1 << 33),
+        request(1_000_000_002, Op::Write, (1 << 56) - 512, 512),
+    ]
+}
+
+fn write(path: &Path, requests: &[Request]) {
+    let mut sink = write::create(path.to_str().expect("text"), None).expect("made");
+    sink.name_source("tests/native.rs");
+    sink.put(requests).expect("written");
+    assert!(sink.finish().expect("whole").is_empty());
+}
+
+fn bytes_of(requests: &[Request]) -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.shingle");
+    write(&path, requests);
+    std::fs::read(path).expect("there")
+}
+
+fn read(bytes: &[u8]) -> Result<Vec<Request>, TraceError> {
+    let (_, mut source) =
+        format::open(Input::from_bytes("made", bytes)?, &OpenOptions::of(Some("native"), None))?;
+    let requests = read_all(&mut *source, &mut |_| {})?;
+    assert_eq!(source.length_hint(), Some(requests.len() as u64));
+    Ok(requests)
+}
+
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1.shingle")
+}
+
+/// `SHINGLE_FIXTURE=write` makes it anew, which only a new version may need.
+#[test]
+fn files_of_version_1_are_read() {
+    if std::env::var_os("SHINGLE_FIXTURE").is_some_and(|value| value == "write") {
+        write(&fixture(), &few());
+    }
+    let bytes = std::fs::read(fixture()).expect("the fixture is checked in");
+    assert_eq!(read(&bytes).expect("valid"), few());
+    assert_eq!(bytes[..12], *b"\x89shingle\x01\0\0\0");
+    let indexed = Indexed::open(fixture().to_str().expect("text")).expect("valid");
+    assert!(indexed.recorded().agrees(&Summary::of(&few())));
+    assert_eq!(indexed.recorded().source, "tests/native.rs");
+    assert_eq!(indexed.recorded().tool, "shingle 0.1.0");
+    assert_eq!(indexed.recorded().last_ns, 1_000_000_002);
+}
+
+#[test]
+fn batches_of_any_size_hold_the_same() {
+    let requests = many();
+    let bytes = bytes_of(&requests);
+    for capacity in [1, 7, 1_000, 4_095, 4_096, 5_000, 10_000] {
+        let input = Input::from_bytes("made", &bytes[..]).expect("not empty");
+        let (format, mut source) = format::open(input, &OpenOptions::default()).expect("valid");
+        assert_eq!(format.name, "native");
+        let (mut batch, mut all) = (Vec::with_capacity(capacity), Vec::new());
+        while source.fill(&mut batch).expect("valid") {
+            assert_eq!(batch.capacity(), capacity);
+            all.extend_from_slice(&batch);
+        }
+        assert!(all == requests, "batches of {capacity}");
+    }
+}
+
+#[test]
+fn blocks_are_found_by_number_and_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.shingle");
+    let requests = many();
+    write(&path, &requests);
+    let mut indexed = Indexed::open(path.to_str().expect("text")).expect("valid");
+    assert!(indexed.recorded().agrees(&Summary::of(&requests)));
+    assert_eq!(indexed.blocks(), 10);
+    let mut block = Vec::new();
+    for number in [9, 0, 5] {
+        block.clear();
+        indexed.read(number, &mut block).expect("valid");
+        let from = number * 4096;
+        assert_eq!(block, requests[from..(from + 4096).min(requests.len())]);
+        assert_eq!(indexed.block_of_request(from as u64), number);
+    }
+    for at in [0, 1, 1_364_000, 1_365_000, 5_000_000, 13_333_000] {
+        let first = requests.iter().position(|r| r.at.0 >= at).expect("not past the end");
+        block.clear();
+        indexed.read(indexed.block_of_time(Nanos(at)), &mut block).expect("valid");
+        assert!(
+            block.contains(&requests[first]) || block.last() == requests.get(first.wrapping_sub(1))
+        );
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_told_with_its_byte() {
+    let bytes = bytes_of(&many());
+    let error = |bytes: &[u8]| read(bytes).expect_err("damaged").to_string();
+    let header = u64::from_le_bytes(bytes[16..24].try_into().expect("8 bytes")) as usize;
+    assert!(error(&bytes[..100]).contains("byte 100: the file ends in the header"));
+    assert!(error(&bytes[..header - 9]).contains("the file ends in the header"));
+    let there = header + 1000;
+    let cut = error(&bytes[..there]);
+    assert!(cut.contains(&format!("byte {there}: the file ends in block 0 of 10")), "{cut}");
+    let cut = error(&bytes[..bytes.len() - 1]);
+    assert!(cut.contains("in block 9 of 10"), "{cut}");
+    let more = error(&[&bytes[..], b"x"].concat());
+    assert!(more.contains(&format!("byte {}: there is more", bytes.len())), "{more}");
+    let mut flipped = bytes.clone();
+    flipped[header + 500] ^= 4;
+    let told = error(&flipped);
+    assert!(
+        told.contains(&format!("byte {header}: the block does not have the checksum")),
+        "{told}"
+    );
+    let mut newer = bytes.clone();
+    newer[8] = 2;
+    assert!(error(&newer).contains("version 2, and version 1 is known"));
+    // Two blocks that change places are sound each.
+    let second =
+        header + u32::from_le_bytes(bytes[header + 4..header + 8].try_into().expect("4")) as usize;
+    let third =
+        second + u32::from_le_bytes(bytes[second + 4..second + 8].try_into().expect("4")) as usize;
+    let swapped =
+        [&bytes[..header], &bytes[second..third], &bytes[header..second], &bytes[third..]];
+    assert!(error(&swapped.concat()).contains("the block begins before the end"));
+    let empty = bytes_of(&[]);
+    assert!(error(&empty).contains("holds no request"));
+}
+
+#[test]
+fn every_bit_of_a_small_file_counts() {
+    let bytes = bytes_of(&few());
+    for bit in 0..8 * bytes.len() {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert!(read(&flipped).is_err(), "bit {bit} may be any");
+    }
+    for length in 0..bytes.len() {
+        assert!(read(&bytes[..length]).is_err(), "{length} bytes are enough");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// What is damaged is an error; here too where a flip hits a large file.
+    #[test]
+    fn damage_is_an_error(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 1_u8..), 1..4),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let good = bytes_of(&many()[..9_000]);
+        let mut bytes = good.clone();
+        for (place, flip) in flips {
+            bytes[place.index(good.len())] ^= flip;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(good.len()));
+        }
+        match read(&bytes) {
+            Err(error) => prop_assert_eq!(error.to_string().lines().count(), 1),
+            Ok(_) => prop_assert!(bytes == good),
+        }
+    }
+}
+
+#[test]
+fn a_packed_file_is_read_by_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.shingle.zst");
+    write(&path, &many());
+    let mut opened = open(path.to_str().expect("text"), &OpenOptions::default()).expect("read");
+    assert_eq!(read_all(&mut *opened.source, &mut |_| {}).expect("valid").len(), 40_000);
+}
