@@ -15,9 +15,11 @@ mod fiu;
 mod five;
 mod flashsim;
 mod mqsim;
+mod lcs;
 mod msr;
 mod native;
 pub(crate) mod number;
+mod oracle_general;
 mod req;
 mod spc;
 mod systor;
@@ -57,6 +59,8 @@ pub static FORMATS: &[Format] = &[
     csv::FORMAT,
     vscsi::FORMAT,
     req::FORMAT,
+    lcs::FORMAT,
+    oracle_general::FORMAT,
 ];
 
 /// Makes requests of the bytes.

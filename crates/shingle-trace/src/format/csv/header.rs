@@ -36,7 +36,7 @@ pub(super) fn map_of(line: &[u8], delim: Delim) -> Option<Map> {
 }
 
 /// What a column's name means, and its unit; an offset or size without one is in bytes.
-fn role_of(name: &str) -> Option<(Role, Option<u64>)> {
+pub(in crate::format) fn role_of(name: &str) -> Option<(Role, Option<u64>)> {
     let name = name.to_ascii_lowercase();
     let mut words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty());
     let (base, next) = (words.next()?, words.next());

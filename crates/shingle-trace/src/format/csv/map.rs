@@ -268,7 +268,7 @@ impl Map {
         })
     }
 
-    pub(super) fn time_unit_is_open(&self) -> bool {
+    pub(in crate::format) fn time_unit_is_open(&self) -> bool {
         matches!(self.time, Some((_, None)))
     }
 
@@ -308,7 +308,7 @@ pub(super) fn time_unit(name: &str) -> Option<u64> {
 }
 
 /// The bytes of a unit of offsets and sizes.
-pub(super) fn size_unit(name: &str) -> Option<u64> {
+pub(in crate::format) fn size_unit(name: &str) -> Option<u64> {
     Some(match name {
         "bytes" | "byte" | "B" | "b" => 1,
         "sectors" | "sector" | "512" => 512,
@@ -398,7 +398,7 @@ fn add_words(words: &mut Vec<(Vec<u8>, Op)>, value: &str, op: Op) -> Result<(), 
 }
 
 /// The user's words first: they win, and are looked at first.
-pub(super) fn with_default_words(mut words: Vec<(Vec<u8>, Op)>) -> Vec<(Vec<u8>, Op)> {
+pub(in crate::format) fn with_default_words(mut words: Vec<(Vec<u8>, Op)>) -> Vec<(Vec<u8>, Op)> {
     words.extend(WORDS.iter().map(|(word, op)| (word.as_bytes().to_vec(), *op)));
     words
 }

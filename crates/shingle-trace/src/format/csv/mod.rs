@@ -31,7 +31,9 @@ mod map;
 
 use core::mem;
 
+pub(super) use header::role_of;
 use map::{Column, Delim, Device, Header, Map, Size};
+pub(super) use map::{size_unit, with_default_words};
 use shingle_core::units::Op;
 
 use super::text::{self, Decode, TextSource};
@@ -124,7 +126,7 @@ fn looks_like_header(line: &[u8], map: &Map, delim: Delim) -> bool {
 
 /// What a column is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Role {
+pub(super) enum Role {
     Time,
     Op,
     Offset,

@@ -1,0 +1,133 @@
+//! oracleGeneral, the binary format that libCacheSim publishes traces in: little-endian records of
+//! 24 bytes.
+//!
+//! ```text
+//!  0  time  u32   seconds
+//!  4  id    u64   of the object
+//! 12  size  u32   bytes of the object
+//! 16  next  i64   number of the next request for it, from 1; -1 or 2⁶³-1 if there is none
+//! ```
+//!
+//! Nothing says whether a request reads or writes, so reading is refused without `--assume-op`.
+//! The id is an address only in traces of disks: in the CloudPhysics sample it is the number of the
+//! 512-byte sector at which the request begins, record for record that of the same trace as vscsi,
+//! so sectors are assumed. Others are told: `--format oracleGeneral:bytes`, `:blocks` (4 KiB).
+//! Hashes of keys are no addresses, and mostly end as an error past the largest disk.
+//!
+//! An object has one size, so a request is as long as the first one for its address was: in that
+//! sample 12 % of the requests have another length than they had.
+
+use shingle_core::units::Op;
+
+use super::binary::{Decode, Fixed, part};
+use super::{Decoded, Format, Match, Options, csv};
+use crate::error::{Place, Problem, TraceError, shown};
+use crate::input::Input;
+use crate::source::Raw;
+
+pub(super) const FORMAT: Format = Format {
+    name: "oracleGeneral",
+    about: "libCacheSim's oracleGeneral, binary; needs --assume-op, as it does not tell reads from \
+            writes",
+    sniff,
+    open,
+};
+
+pub(super) const RECORD_BYTES: usize = 24;
+
+/// Ids are addresses in this unit if nothing else is said.
+const UNIT_BYTES: u64 = 512;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// There is no magic number, but the next request for an object comes later than this one, and
+/// times do not go back.
+fn sniff(head: &[u8]) -> Match {
+    const RECORDS_MIN: usize = 4;
+    let (mut count, mut last) = (0_usize, 0);
+    for record in head.chunks_exact(RECORD_BYTES) {
+        let (time, next) =
+            (u32::from_le_bytes(part(record, 0)), i64::from_le_bytes(part(record, 16)));
+        let size = u32::from_le_bytes(part(record, 12));
+        let later = next == -1 || usize::try_from(next).is_ok_and(|next| next > count);
+        if time < last || !later || size == 0 {
+            return Match::NO;
+        }
+        (count, last) = (count + 1, time);
+    }
+    if count < RECORDS_MIN { Match::NO } else { Match(80) }
+}
+
+fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
+    options.without_volume(FORMAT.name, &input)?;
+    let decoder = assumed_op(options)
+        .and_then(|op| Ok(OracleGeneral { op, unit: unit(FORMAT.name, options)? }))
+        .map_err(|problem| problem.at(input.name(), Place::Whole))?;
+    Decoded::records(Fixed::new(input, RECORD_BYTES, decoder, options.reorder))
+}
+
+/// What the user takes all requests for.
+pub(super) fn assumed_op(options: &Options<'_>) -> Result<Op, Problem> {
+    options.assume_op.ok_or_else(|| {
+        Problem::usage(
+            "does not say which requests are writes, and results for writes would mean nothing; \
+             take all for one with --assume-op read or --assume-op write, or find the trace in the \
+             format it was recorded in",
+        )
+    })
+}
+
+/// The unit of ids as addresses: what follows the colon after the name of the format.
+pub(super) fn unit(format: &str, options: &Options<'_>) -> Result<u64, Problem> {
+    let Some(name) = options.map else { return Ok(UNIT_BYTES) };
+    csv::size_unit(name).ok_or_else(|| {
+        Problem::usage(format!(
+            "--format {format}:{} names no unit; ids are addresses in bytes, sectors (512 B) or \
+             blocks (4 KiB): --format {format}:sectors",
+            shown(name.as_bytes())
+        ))
+    })
+}
+
+/// What both formats of libCacheSim say of a request.
+#[inline]
+pub(super) fn request(
+    seconds: u32,
+    id: u64,
+    bytes: u64,
+    op: Op,
+    unit: u64,
+) -> Result<Raw, Problem> {
+    let offset = id.checked_mul(unit).ok_or_else(|| {
+        Problem::range(format!(
+            "id {id} × {unit} bytes is past the largest disk: the ids are no addresses, or of \
+             another unit (--format NAME:bytes|sectors|blocks)"
+        ))
+    })?;
+    Ok(Raw { ns: u64::from(seconds) * SECOND_NS, offset, bytes, op, volume: 0 })
+}
+
+struct OracleGeneral {
+    op: Op,
+    unit: u64,
+}
+
+impl Decode for OracleGeneral {
+    #[inline]
+    fn decode(&mut self, record: &[u8]) -> Result<Option<Raw>, Problem> {
+        let seconds = u32::from_le_bytes(part(record, 0));
+        let (id, bytes) =
+            (u64::from_le_bytes(part(record, 4)), u32::from_le_bytes(part(record, 12)));
+        request(seconds, id, u64::from(bytes), self.op, self.unit).map(Some)
+    }
+
+    fn warning(&self) -> Option<String> {
+        let op = if self.op == Op::Write { "writes" } else { "reads" };
+        Some(format!(
+            "the format does not tell reads from writes: all are taken for {op}; times are whole \
+             seconds, sizes those of the first request for an address, and ids addresses in units \
+             of {} bytes",
+            self.unit
+        ))
+    }
+}
