@@ -15,6 +15,7 @@ mod fiu;
 mod five;
 mod flashsim;
 mod mqsim;
+mod iolog;
 mod lcs;
 mod msr;
 mod native;
@@ -59,6 +60,7 @@ pub static FORMATS: &[Format] = &[
     csv::FORMAT,
     vscsi::FORMAT,
     req::FORMAT,
+    iolog::FORMAT,
     lcs::FORMAT,
     oracle_general::FORMAT,
 ];
