@@ -86,6 +86,7 @@ pub fn open(spec: &str, options: &OpenOptions) -> Result<Opened, TraceError> {
     if spec.starts_with(synth::PREFIX) {
         return open_synthetic(spec, options);
     }
+    let spec = &*format::blktrace::first_file(spec);
     let input = Input::open(spec).map_err(|error| hinted(spec, error))?;
     let name = match spec {
         "-" => "stdin",

@@ -7,6 +7,7 @@
 mod alibaba;
 mod blkparse;
 mod binary;
+pub(crate) mod blktrace;
 mod csv;
 mod disksim;
 mod emmc;
@@ -60,6 +61,7 @@ pub static FORMATS: &[Format] = &[
     csv::FORMAT,
     vscsi::FORMAT,
     req::FORMAT,
+    blktrace::FORMAT,
     iolog::FORMAT,
     lcs::FORMAT,
     oracle_general::FORMAT,
