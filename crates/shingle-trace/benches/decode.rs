@@ -1,7 +1,8 @@
 //! Decoding speed: lines and records a second, from memory; and how fast requests are made and
 //! counted.
 //!
-//! The budget is 5 million lines of CSV a second. `csv_crate` splits and parses the same lines
+//! The budgets are 5 million lines of CSV a second, and 40 million requests of the native format,
+//! beside which `memcpy` copies as many bytes as its requests have in memory. `csv_crate` splits and parses the same lines
 //! with the csv crate, for the decision to split lines with own code. Under `cargo test` the input
 //! is small and everything runs once.
 
@@ -9,11 +10,12 @@ use std::fmt::Write as _;
 
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
+use shingle_core::units::Request;
 use shingle_trace::analysis::Analysis;
 use shingle_trace::format;
 use shingle_trace::input::Input;
 use shingle_trace::source::BATCH_REQUESTS;
-use shingle_trace::{OpenOptions, Summary, read_all};
+use shingle_trace::{OpenOptions, Summary, read_all, write};
 
 fn main() {
     divan::main();
@@ -168,6 +170,22 @@ fn vscsi() -> Vec<u8> {
     bytes
 }
 
+fn native() -> Vec<u8> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.shingle");
+    let mut sink = write::create(path.to_str().expect("text"), None).expect("made");
+    sink.put(&all(csv(), "csv")).expect("written");
+    sink.finish().expect("whole");
+    std::fs::read(path).expect("there")
+}
+
+fn all(bytes: Vec<u8>, format: &str) -> Vec<Request> {
+    let input = Input::from_bytes("bench", bytes).expect("not empty");
+    let (_, mut source) =
+        format::open(input, &OpenOptions::of(Some(format), None)).expect("its own format");
+    read_all(&mut *source, &mut |_| {}).expect("valid")
+}
+
 /// Reads all of it, and sums up what was read so that nothing can be left out.
 fn decode(bytes: Vec<u8>, format: &str) -> u64 {
     decode_volumes(bytes, format, None)
@@ -236,6 +254,48 @@ fn msr_lines_split(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn vscsi_records(bencher: Bencher<'_, '_>) {
     bench(bencher, &vscsi(), |bytes| decode(bytes, "vscsi"));
+}
+
+#[divan::bench]
+fn native_requests(bencher: Bencher<'_, '_>) {
+    bench(bencher, &native(), |bytes| decode(bytes, "native"));
+}
+
+/// As many requests as `native_requests`, batch by batch, as they are in memory.
+#[divan::bench]
+fn memcpy(bencher: Bencher<'_, '_>) {
+    let all = all(csv(), "csv");
+    let size = size_of_val(&all[..]);
+    bencher.counter(BytesCount::new(size)).counter(ItemsCount::new(requests())).bench(|| {
+        let mut batch = Vec::with_capacity(BATCH_REQUESTS);
+        for part in divan::black_box(&all).chunks(BATCH_REQUESTS) {
+            batch.clear();
+            batch.extend_from_slice(part);
+            divan::black_box(&batch);
+        }
+    });
+}
+
+#[divan::bench]
+fn csv_written(bencher: Bencher<'_, '_>) {
+    written(bencher, "csv");
+}
+
+#[divan::bench]
+fn native_written(bencher: Bencher<'_, '_>) {
+    written(bencher, "native");
+}
+
+fn written(bencher: Bencher<'_, '_>, format: &str) {
+    let all = all(csv(), "csv");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a");
+    bencher.counter(ItemsCount::new(requests())).bench(|| {
+        let path = path.to_str().expect("text");
+        let mut sink = write::create(path, Some(format)).expect("made");
+        sink.put(&all).expect("written");
+        sink.finish().expect("whole");
+    });
 }
 
 #[divan::bench]

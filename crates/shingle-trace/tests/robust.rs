@@ -24,6 +24,11 @@ const FORMATS: &[Option<&str>] = &[
     Some("csv:time=1/filetime,op=4,offset=5,size=6,device=3,delim=comma"),
     Some("vscsi"),
     Some("req"),
+    Some("native"),
+    Some("blktrace"),
+    Some("iolog"),
+    Some("lcs"),
+    Some("parquet"),
 ];
 
 /// Reads as every format; what is accepted must be valid.
@@ -69,6 +74,7 @@ const TEXTS: &[&str] = &[
     "8,0 3 1 0.000000000 697 Q FWS 16 + 8 [k]\n8,0 3 2 0.01 697 Q FN [k]\nSkips: 0\n",
     "24 8 4096 4 1.5 1.6 1.7 1.8\n16 8 4096 5 1.4 1.6 1.7 1.8\n",
     "1 0 5\n0 17 0\n",
+    "fio version 3 iolog\n0 f add\n1 f write 4096 512\n7 f sync 0 0\n",
 ];
 
 fn samples() -> Vec<Vec<u8>> {
@@ -98,7 +104,7 @@ proptest! {
 
     #[test]
     fn mutated_files_get_an_answer(
-        sample in 0..28_usize,
+        sample in 0..30_usize,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
         cut in any::<prop::sample::Index>(),
         twice in any::<bool>(),

@@ -22,6 +22,7 @@ mod msr;
 mod native;
 pub(crate) mod number;
 mod oracle_general;
+mod parquet;
 mod req;
 mod spc;
 mod systor;
@@ -58,12 +59,10 @@ pub static FORMATS: &[Format] = &[
     req::FORMAT,
     csv::FORMAT,
     vscsi::FORMAT,
-    csv::FORMAT,
-    vscsi::FORMAT,
-    req::FORMAT,
     blktrace::FORMAT,
     iolog::FORMAT,
     lcs::FORMAT,
+    parquet::FORMAT,
     oracle_general::FORMAT,
 ];
 

@@ -9,6 +9,7 @@ mod lost;
 mod msr;
 mod native;
 mod out;
+mod parquet;
 mod spc;
 mod text;
 

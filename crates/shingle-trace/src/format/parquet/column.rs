@@ -1,0 +1,180 @@
+//! Columns of a Parquet file, found by the names that headers of CSV have too.
+
+use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
+use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use ::parquet::data_type::{ByteArray, DataType};
+use ::parquet::errors::Result as ParquetResult;
+use ::parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
+
+use crate::error::{Kind, Problem};
+use crate::format::csv::{Role, role_of};
+
+/// A column that is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column {
+    pub(super) role: Role,
+    pub(super) index: usize,
+    /// Of a number: nanoseconds or bytes of one.
+    pub(super) unit: u64,
+    unsigned: bool,
+    /// Definition level of a value that is there.
+    level: i16,
+}
+
+/// The columns with a role; of two for the same the first.
+pub(super) fn found(schema: &SchemaDescriptor) -> Result<Vec<Column>, Problem> {
+    let mut found: Vec<Column> = Vec::new();
+    for (index, descriptor) in schema.columns().iter().enumerate() {
+        let Some((role, unit)) = role_of(descriptor.name()) else { continue };
+        if found.iter().any(|column| column.role == role) {
+            continue;
+        }
+        // Lists and columns within others are not one value a row.
+        if descriptor.max_rep_level() > 0 || descriptor.path().parts().len() != 1 {
+            continue;
+        }
+        found.push(Column {
+            role,
+            index,
+            unit: unit_of(role, unit, descriptor)?,
+            unsigned: matches!(
+                descriptor.converted_type(),
+                ConvertedType::UINT_8
+                    | ConvertedType::UINT_16
+                    | ConvertedType::UINT_32
+                    | ConvertedType::UINT_64
+            ),
+            level: descriptor.max_def_level(),
+        });
+    }
+    for (role, name) in [
+        (Role::Time, "time_us"),
+        (Role::Op, "op"),
+        (Role::Offset, "offset_bytes"),
+        (Role::Size, "size_bytes"),
+    ] {
+        if !found.iter().any(|column| column.role == role) {
+            let names: Vec<&str> = schema.columns().iter().take(20).map(|c| c.name()).collect();
+            return Err(Problem::new(
+                Kind::Format,
+                format!(
+                    "has no column for the {}, such as {name}, among {}; rename it in the tool \
+                     that wrote the file",
+                    format!("{role:?}").to_lowercase(),
+                    names.join(", ")
+                ),
+            ));
+        }
+    }
+    Ok(found)
+}
+
+fn unit_of(role: Role, unit: Option<u64>, descriptor: &ColumnDescriptor) -> Result<u64, Problem> {
+    let (name, kind) = (descriptor.name(), descriptor.physical_type());
+    let number = matches!(kind, Type::INT32 | Type::INT64);
+    let fits = match role {
+        Role::Time | Role::Offset | Role::Size => number,
+        Role::Op => kind == Type::BYTE_ARRAY,
+        Role::Device => number || kind == Type::BYTE_ARRAY,
+    };
+    if !fits {
+        let wanted = if role == Role::Op { "text (R, W, T, F)" } else { "whole numbers" };
+        return Err(Problem::new(
+            Kind::Format,
+            format!("the column {name} is of type {kind}, and {wanted} can be read; convert it"),
+        ));
+    }
+    if let Some(unit) = unit {
+        return Ok(unit);
+    }
+    if role != Role::Time {
+        return Ok(1);
+    }
+    let by_type = match descriptor.logical_type_ref() {
+        Some(LogicalType::Timestamp(time)) => match time.unit {
+            TimeUnit::MILLIS => Some(1_000_000),
+            TimeUnit::MICROS => Some(1_000),
+            TimeUnit::NANOS => Some(1),
+        },
+        _ => None,
+    };
+    by_type.ok_or_else(|| {
+        Problem::new(
+            Kind::Format,
+            format!("the column {name} does not say its unit: call it time_us, time_ns or time_s"),
+        )
+    })
+}
+
+/// A value of a row.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Null,
+    Number(u64),
+    /// Below zero.
+    Negative(i64),
+    Text(ByteArray),
+}
+
+/// Values of up to `rows` rows, in place of what is in `out`.
+pub(super) fn read(
+    column: &Column,
+    reader: &mut ColumnReader,
+    rows: usize,
+    out: &mut Vec<Value>,
+) -> ParquetResult<()> {
+    out.clear();
+    let number = |value: i64| match u64::try_from(value) {
+        Ok(number) => Value::Number(number),
+        Err(_) if column.unsigned => Value::Number(value as u64),
+        Err(_) => Value::Negative(value),
+    };
+    match reader {
+        ColumnReader::Int64ColumnReader(reader) => {
+            typed(column, reader, rows, out, |value| number(*value))
+        }
+        ColumnReader::Int32ColumnReader(reader) => typed(column, reader, rows, out, |value| {
+            if column.unsigned {
+                Value::Number(u64::from(*value as u32))
+            } else {
+                number(i64::from(*value))
+            }
+        }),
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            typed(column, reader, rows, out, |value| Value::Text(value.clone()))
+        }
+        _ => unreachable!("types are checked when the file is opened"),
+    }
+}
+
+fn typed<T: DataType>(
+    column: &Column,
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+    out: &mut Vec<Value>,
+    value: impl Fn(&T::T) -> Value,
+) -> ParquetResult<()> {
+    let (mut levels, mut values) = (Vec::new(), Vec::new());
+    // A page may end earlier than the rows asked for.
+    let mut read = 0;
+    while read < rows {
+        levels.clear();
+        values.clear();
+        let defined = (column.level > 0).then_some(&mut levels);
+        let (records, _, _) = reader.read_records(rows - read, defined, None, &mut values)?;
+        if records == 0 {
+            break;
+        }
+        if column.level == 0 {
+            out.extend(values.iter().map(&value));
+        } else {
+            let mut values = values.iter();
+            out.extend(levels.iter().map(|&level| {
+                let there = if level == column.level { values.next() } else { None };
+                there.map_or(Value::Null, &value)
+            }));
+        }
+        read += records;
+    }
+    Ok(())
+}

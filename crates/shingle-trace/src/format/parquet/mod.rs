@@ -1,0 +1,245 @@
+//! Parquet: columns by the names that headers of CSV have too (`time_us`, `op`, `offset_bytes`,
+//! `size_bytes`, `volume`).
+//!
+//! Times, offsets and sizes are whole numbers; a time may also be a timestamp, which says its unit.
+//! Operations are text as in CSV. Row groups are read one after the other, and of each some
+//! thousand rows at a time, so memory holds a page of each column.
+
+mod column;
+mod stored;
+
+use ::parquet::column::reader::ColumnReader;
+use ::parquet::errors::ParquetError;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use column::{Column, Value};
+use shingle_core::units::Op;
+use stored::Stored;
+
+use super::csv::{Role, with_default_words};
+use super::{Decoded, Format, Match, Options};
+use crate::arrange::Records;
+use crate::error::{Kind, Place, Problem, TraceError, shown};
+use crate::input::Input;
+use crate::source::{BATCH_REQUESTS, Gate, Raw};
+use crate::volume::{Choice, Volumes};
+
+pub(super) const FORMAT: Format = Format {
+    name: "parquet",
+    about: "columns by name: time_us (or _ns, _s), op, offset_bytes, size_bytes, volume",
+    sniff,
+    open,
+};
+
+const MAGIC: &[u8] = b"PAR1";
+
+fn sniff(head: &[u8]) -> Match {
+    if head.starts_with(MAGIC) { Match::SURE } else { Match::NO }
+}
+
+fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
+    options.without_map(FORMAT.name, &input)?;
+    let name = input.name().to_owned();
+    let fail = |problem: Problem| problem.at(&name, Place::Whole);
+    let reader =
+        SerializedFileReader::new(Stored::of(input)?).map_err(|error| fail(damaged(&error)))?;
+    let metadata = reader.metadata().file_metadata();
+    let mut columns = column::found(metadata.schema_descr()).map_err(fail)?;
+    let volumes = match (columns.iter().any(|c| c.role == Role::Device), options.volume) {
+        (true, choice) => Some(Volumes::new(choice)),
+        (false, Choice::Only) => None,
+        (false, choice) => {
+            let message = format!("--volume {choice} needs a column volume or device");
+            return Err(fail(Problem::usage(message)));
+        }
+    };
+    columns.sort_by_key(|column| column.role as usize);
+    let rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
+    Decoded::records(Parquet {
+        name,
+        reader,
+        columns: columns.into_iter().map(|column| (column, Vec::new())).collect(),
+        group: 0,
+        readers: Vec::new(),
+        rows_left: 0,
+        row: 0,
+        rows,
+        words: with_default_words(Vec::new()),
+        volumes,
+        gate: Gate::new(options.reorder),
+        requests: 0,
+    })
+}
+
+struct Parquet {
+    name: String,
+    reader: SerializedFileReader<Stored>,
+    /// With the values of some rows.
+    columns: Vec<(Column, Vec<Value>)>,
+    /// Row groups begun.
+    group: usize,
+    /// Of the columns in the row group at hand.
+    readers: Vec<ColumnReader>,
+    rows_left: u64,
+    /// Rows read.
+    row: u64,
+    rows: u64,
+    words: Vec<(Vec<u8>, Op)>,
+    volumes: Option<Volumes>,
+    gate: Gate,
+    requests: u64,
+}
+
+impl Parquet {
+    /// Reads the next rows; false at the end.
+    fn rows(&mut self, most: usize) -> Result<usize, Problem> {
+        while self.rows_left == 0 {
+            if self.group == self.reader.num_row_groups() {
+                return Ok(0);
+            }
+            let group = self.reader.get_row_group(self.group).map_err(|e| damaged(&e))?;
+            self.rows_left = u64::try_from(group.metadata().num_rows()).unwrap_or(0);
+            let readers =
+                self.columns.iter().map(|(column, _)| group.get_column_reader(column.index));
+            self.readers = readers.collect::<Result<_, _>>().map_err(|e| damaged(&e))?;
+            self.group += 1;
+        }
+        let count = self.rows_left.min(most as u64) as usize;
+        for ((column, values), reader) in self.columns.iter_mut().zip(&mut self.readers) {
+            column::read(column, reader, count, values).map_err(|e| damaged(&e))?;
+            if values.len() != count {
+                return Err(Problem::new(
+                    Kind::Truncated,
+                    format!(
+                        "row group {} has fewer values than rows in a column: the file is damaged",
+                        self.group
+                    ),
+                ));
+            }
+        }
+        self.rows_left -= count as u64;
+        Ok(count)
+    }
+
+    /// The request of a row of those at hand; nothing if it is of a volume that is passed over.
+    fn request(&mut self, row: usize) -> Result<Option<Raw>, Problem> {
+        let mut raw = Raw { ns: 0, offset: 0, bytes: 0, op: Op::Flush, volume: 0 };
+        let mut numbers = [None, None, None];
+        for (column, values) in &self.columns {
+            let value = &values[row];
+            match column.role {
+                Role::Op => raw.op = self.op(value)?,
+                Role::Device => {
+                    let Some(volumes) = &mut self.volumes else { continue };
+                    let taken = match value {
+                        Value::Text(name) => volumes.takes(name.data())?,
+                        Value::Number(number) => volumes.takes(number.to_string().as_bytes())?,
+                        Value::Negative(number) => volumes.takes(number.to_string().as_bytes())?,
+                        Value::Null => volumes.takes(b"")?,
+                    };
+                    let Some(volume) = taken else { return Ok(None) };
+                    raw.volume = volume;
+                }
+                role @ (Role::Time | Role::Offset | Role::Size) => {
+                    let place = match role {
+                        Role::Time => 0,
+                        Role::Offset => 1,
+                        _ => 2,
+                    };
+                    numbers[place] = Some(scaled(value, column));
+                }
+            }
+        }
+        let [time, offset, size] = numbers.map(|number| number.expect("every role has a column"));
+        raw.ns = time?;
+        // What stands there for a flush means nothing.
+        if raw.op != Op::Flush {
+            (raw.offset, raw.bytes) = (offset?, size?);
+        }
+        self.gate.admit(raw).map(Some)
+    }
+
+    fn op(&self, value: &Value) -> Result<Op, Problem> {
+        let Value::Text(text) = value else {
+            return Err(Problem::syntax("the operation is missing"));
+        };
+        let word = text.data().trim_ascii();
+        let known = self.words.iter().find(|(known, _)| word.eq_ignore_ascii_case(known));
+        known.map(|(_, op)| *op).ok_or_else(|| {
+            Problem::syntax(format!(
+                "the operation {} is unknown; R, W, T (trim), F (flush) and their words are known",
+                shown(word)
+            ))
+        })
+    }
+}
+
+fn scaled(value: &Value, column: &Column) -> Result<u64, Problem> {
+    let role = || format!("{:?}", column.role).to_lowercase();
+    match value {
+        Value::Number(number) => number.checked_mul(column.unit).ok_or_else(|| {
+            Problem::range(format!("the {} {number} is out of range; is the unit right?", role()))
+        }),
+        Value::Negative(number) => {
+            Err(Problem::range(format!("the {} {number} is below zero", role())))
+        }
+        Value::Null | Value::Text(_) => Err(Problem::syntax(format!("the {} is missing", role()))),
+    }
+}
+
+#[cold]
+fn damaged(error: &ParquetError) -> Problem {
+    let text = match error {
+        ParquetError::General(text) | ParquetError::EOF(text) | ParquetError::NYI(text) => {
+            text.clone()
+        }
+        other => other.to_string(),
+    };
+    Problem::new(Kind::Corrupt, format!("cannot be read as Parquet: {text}"))
+}
+
+impl Records for Parquet {
+    fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
+        let before = out.len();
+        while out.len() < out.capacity() {
+            let room = (out.capacity() - out.len()).min(BATCH_REQUESTS);
+            let count = self.rows(room);
+            let count =
+                count.map_err(|problem| problem.at(&self.name, Place::Record(self.row + 1)))?;
+            if count == 0 {
+                break;
+            }
+            for row in 0..count {
+                self.row += 1;
+                match self.request(row) {
+                    Ok(raw) => out.extend(raw),
+                    Err(problem) => return Err(problem.at(&self.name, Place::Record(self.row))),
+                }
+            }
+        }
+        let added = out.len() - before;
+        self.requests += added as u64;
+        if self.requests == 0 {
+            let missing = self.volumes.as_ref().and_then(Volumes::missing);
+            let empty = || Problem::new(Kind::Empty, "holds no request: there are no rows");
+            return Err(missing.unwrap_or_else(empty).at(&self.name, Place::Whole));
+        }
+        Ok(added > 0)
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn length_hint(&self) -> Option<u64> {
+        Some(self.rows)
+    }
+
+    /// In rows: what the columns take of the file is not known beforehand.
+    fn progress(&self) -> Option<(u64, u64)> {
+        Some((self.row.min(self.rows), self.rows))
+    }
+
+    fn volumes(&self) -> &[Vec<u8>] {
+        self.volumes.as_ref().map_or(&[], Volumes::names)
+    }
+}
