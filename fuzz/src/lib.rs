@@ -7,8 +7,11 @@ use shingle_trace::{OpenOptions, Shape, Summary, TraceError, format, read_all};
 
 /// Reads `bytes` as `format`, or as what they look like, and checks what comes of it.
 pub fn read(bytes: &[u8], format: Option<&str>, volume: Option<&str>) {
-    let options = OpenOptions::of(format, volume);
-    let opened = Input::from_bytes("fuzz", bytes).and_then(|i| format::open(i, &options));
+    read_with(bytes, &OpenOptions::of(format, volume));
+}
+
+fn read_with(bytes: &[u8], options: &OpenOptions) {
+    let opened = Input::from_bytes("fuzz", bytes).and_then(|i| format::open(i, options));
     let read = opened.and_then(|(_, mut source)| {
         let requests = read_all(&mut *source, &mut |source| {
             let (done, total) = source.progress().expect("the size is known");
@@ -21,6 +24,39 @@ pub fn read(bytes: &[u8], format: Option<&str>, volume: Option<&str>) {
         Ok(requests) => accepted(requests),
         Err(error) => refused(&error),
     }
+}
+
+/// [`read`], with requests that do not say what they are taken for writes.
+pub fn read_assuming(bytes: &[u8], format: &str) {
+    let options = OpenOptions {
+        format: Some(format.to_owned()),
+        assume_op: Some(Op::Write),
+        ..OpenOptions::default()
+    };
+    read_with(bytes, &options);
+}
+
+/// A native trace with checksums that are those of its bytes.
+pub fn sealed(bytes: &[u8]) -> Vec<u8> {
+    let mut out = bytes.to_vec();
+    let word = |out: &[u8], at: usize| {
+        out.get(at..at + 4).map(|b| u32::from_le_bytes(b.try_into().expect("4 bytes")) as usize)
+    };
+    let Some(header) = word(&out, 16).filter(|&bytes| bytes >= 16 && bytes <= out.len()) else {
+        return out;
+    };
+    let checksum = crc32fast::hash(&out[16..header]);
+    out[12..16].copy_from_slice(&checksum.to_le_bytes());
+    let mut at = header;
+    while let Some(bytes) = word(&out, at + 4) {
+        if bytes < 24 || at + bytes > out.len() {
+            break;
+        }
+        let checksum = crc32fast::hash(&out[at + 4..at + bytes]);
+        out[at..at + 4].copy_from_slice(&checksum.to_le_bytes());
+        at += bytes;
+    }
+    out
 }
 
 /// An error is one line.
