@@ -5,8 +5,8 @@
 //! fits several formats alike the answer is an error that names them, and no guess.
 
 mod alibaba;
-mod blkparse;
 mod binary;
+mod blkparse;
 pub(crate) mod blktrace;
 mod csv;
 mod disksim;
@@ -15,9 +15,9 @@ mod fields;
 mod fiu;
 mod five;
 mod flashsim;
-mod mqsim;
 mod iolog;
 mod lcs;
+mod mqsim;
 mod msr;
 mod native;
 pub(crate) mod number;
