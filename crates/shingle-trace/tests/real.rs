@@ -156,9 +156,9 @@ fn a_virtual_disk_has_the_known_figures() {
 
     let (read, write) = (&analysis.sequential.read, &analysis.sequential.write);
     assert_eq!((read.requests, read.bytes), (24_614, 1_376_468_992));
-    assert_eq!((read.count(), read.longest_bytes), (22_360, 111_616_000));
-    assert_eq!((write.requests, write.bytes), (41_871, 2_110_468_096));
-    assert_eq!((write.count(), write.longest_bytes), (25_027, 170_065_920));
+    assert_eq!((read.count(), read.longest_bytes), (22_360, 112_132_096));
+    assert_eq!((write.requests, write.bytes), (41_872, 2_110_471_168));
+    assert_eq!((write.count(), write.longest_bytes), (25_026, 170_065_920));
 
     let idle = &analysis.idle;
     assert_eq!(idle.count, [9_480, 2_215, 0, 0, 0]);

@@ -67,7 +67,9 @@ impl Runs {
     fn add(&mut self, offset: u64, bytes: u64) {
         self.clock += 1;
         let end = offset + bytes;
-        if let Some(stream) = self.streams.iter_mut().find(|stream| stream.end == offset) {
+        let ended_here = self.streams.iter_mut().filter(|stream| stream.end == offset);
+        // Of several the newest: a range read twice at the same time is two streams.
+        if let Some(stream) = ended_here.max_by_key(|stream| stream.used) {
             *stream = Stream { end, bytes: stream.bytes + bytes, used: self.clock };
             self.requests += 1;
             self.bytes += bytes;
@@ -121,6 +123,13 @@ mod tests {
         let lost = runs([(0, 5)].into_iter().chain(others(STREAMS as u64)).chain([(5, 5)]));
         assert_eq!((lost.requests, lost.longest_bytes), (0, 5));
         assert_eq!(lost.count(), STREAMS as u64 + 2);
+    }
+
+    #[test]
+    fn of_two_streams_that_end_at_one_place_the_newer_goes_on() {
+        let runs = runs([(0, 8), (4, 4), (8, 2)]);
+        assert_eq!((runs.requests, runs.longest_bytes), (1, 8));
+        assert_eq!(runs.lengths.bins().map(|bin| bin.count).collect::<Vec<_>>(), [1, 1]);
     }
 
     #[test]

@@ -27,7 +27,7 @@ fn pictures(about: &About) -> Vec<(&'static str, Picture)> {
     let blocks = |distance: u64| show_bytes(distance.saturating_mul(BLOCK_BYTES));
     let mut all = vec![
         ("miss-ratio", miss_ratio(about)),
-        ("distances", bars("Distances in different blocks (% of accesses)", &distances, blocks)),
+        ("distances", bars("Other blocks since the last use (% of uses)", &distances, blocks)),
         ("sizes", bars("Sizes of requests (%)", &sizes, show_bytes)),
         ("runs", bars("Lengths of sequential runs (% of runs)", &runs, show_bytes)),
         ("load", load(about)),
