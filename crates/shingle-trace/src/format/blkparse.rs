@@ -85,6 +85,22 @@ fn event(line: &[u8]) -> Option<Event<'_>> {
     is_event.then_some(Event { major, minor, time, action, rwbs, rest })
 }
 
+/// Messages and the summary do not begin with a device; an event that was cut off does.
+fn no_event(line: &[u8]) -> Result<Option<Raw>, Problem> {
+    let cut_off = fields::words(line).is_some_and(|[first]| {
+        let mut numbers = first.split(|&byte| byte == b',');
+        numbers.all(|part| number::whole(part).is_some()) && first.contains(&b',')
+    });
+    if !cut_off {
+        return Ok(None);
+    }
+    Err(Problem::syntax(format!(
+        "an event is 'major,minor CPU sequence time PID action RWBS …', and this is {}; if it was \
+         cut off, delete the line",
+        shown(line)
+    )))
+}
+
 struct Blkparse {
     action: &'static str,
     chosen: bool,
@@ -96,7 +112,7 @@ struct Blkparse {
 impl Decode for Blkparse {
     #[inline]
     fn decode(&mut self, line: &[u8]) -> Result<Option<Raw>, Problem> {
-        let Some(event) = event(line) else { return Ok(None) };
+        let Some(event) = event(line) else { return no_event(line) };
         if event.action != self.action.as_bytes() {
             return Ok(None);
         }

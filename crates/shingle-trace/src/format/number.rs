@@ -27,31 +27,37 @@ pub(super) fn whole(field: &[u8]) -> Option<u64> {
 /// `field × unit`, where the field may have a fraction; digits below one are cut off.
 #[inline]
 pub(super) fn scaled(field: &[u8], unit: u64) -> Option<u64> {
-    if let Some(value) = whole(field) {
-        return value.checked_mul(unit);
-    }
-    let point = memchr::memchr(b'.', field)?;
+    let Some(point) = field.iter().position(|&byte| byte == b'.') else {
+        return whole(field)?.checked_mul(unit);
+    };
     let whole_part = if point == 0 { 0 } else { whole(&field[..point])? };
     let fraction = &field[point + 1..];
     if point == 0 && fraction.is_empty() {
         return None;
     }
-    // No unit of time has more than 10^9 parts, so further digits say nothing.
-    const FRACTION_DIGITS_MAX: usize = 9;
-    let (mut part, mut ten) = (0_u64, 1_u64);
-    for (index, &byte) in fraction.iter().enumerate() {
+    let (mut part, mut digits) = (0_u64, 0);
+    for &byte in fraction {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             return None;
         }
-        if index < FRACTION_DIGITS_MAX {
+        // No unit of time has more than 10^9 parts, so further digits say nothing.
+        if digits < FRACTION_DIGITS_MAX {
             part = part * 10 + u64::from(digit);
-            ten *= 10;
+            digits += 1;
         }
     }
-    // part < 10^9 and unit <= 10^9: the product fits.
-    whole_part.checked_mul(unit)?.checked_add(part * unit / ten)
+    // Always in billionths, so that the division is by a constant. Both are at most 10^9: the
+    // product fits.
+    let billionths = part * TEN_TO[FRACTION_DIGITS_MAX - digits];
+    whole_part.checked_mul(unit)?.checked_add(billionths * unit / TEN_TO[FRACTION_DIGITS_MAX])
 }
+
+const FRACTION_DIGITS_MAX: usize = 9;
+
+/// Powers of ten.
+const TEN_TO: [u64; FRACTION_DIGITS_MAX + 1] =
+    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
 /// [`scaled`] for units of any size.
 pub(crate) fn scaled_wide(field: &[u8], unit: u64) -> Option<u64> {

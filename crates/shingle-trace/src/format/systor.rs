@@ -82,10 +82,7 @@ impl Decode for Systor {
 
     fn warning(&self) -> Option<String> {
         (self.unknown > 0).then(|| {
-            format!(
-                "{} lines do not say whether they read or write, and were passed over",
-                self.unknown
-            )
+            format!("passed over, as they do not say whether they read or write: {}", self.unknown)
         })
     }
 }
