@@ -1,6 +1,7 @@
 //! From names and settings to runs: what `compare` and `run` do behind their options.
 
 mod drives;
+mod names;
 mod policies;
 mod translations;
 
@@ -23,6 +24,7 @@ use crate::run::{Course, Labels, RunError, run};
 use crate::system::{Pacing, Rules, System};
 pub use drives::timing_name;
 use drives::{DriveChoice, check_capacity, drive_choice, make_drive, ssd_choice, unused_zones};
+pub use names::{check_names, takes};
 use policies::{cache_params, check_owners, chosen, policy_params};
 pub use translations::PARAMS as TRANSLATION_PARAMS;
 use translations::Translator;
@@ -249,6 +251,18 @@ pub fn run_all(
 }
 
 impl Job {
+    /// What the run will be called in its result.
+    #[must_use]
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// Slots of the cache.
+    #[must_use]
+    pub fn cache_blocks(&self) -> u32 {
+        self.cache_blocks
+    }
+
     /// A fresh system.
     ///
     /// # Errors

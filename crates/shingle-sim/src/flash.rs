@@ -1,12 +1,13 @@
 //! What the flash inside a disk did, and how worn it is: `flash` of a result.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use shingle_drive::drive::{Counters, RegionWear, Wear};
 
 /// Flash inside a disk, from the first request on. A page is a block of 4 KiB.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Flash {
     /// Blocks the host wrote that went to the flash.
     pub written_blocks: u64,
@@ -38,7 +39,7 @@ pub struct Flash {
 }
 
 /// How much the host can write until the flash is worn, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lifetime {
     /// If erases were spread evenly.
     pub even_bytes: f64,
@@ -47,7 +48,7 @@ pub struct Lifetime {
 }
 
 /// How erases are spread over erase blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Erases {
     /// Erase blocks.
     pub blocks: u64,
@@ -62,10 +63,10 @@ pub struct Erases {
 }
 
 /// Erases in a region.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Region {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// How they are spread.
     #[serde(flatten)]
     pub erases: Erases,
@@ -94,7 +95,7 @@ impl Erases {
 impl Flash {
     pub(crate) fn new(wear: &Wear, did: &Counters) -> Flash {
         let region = |wear: &RegionWear| Region {
-            name: wear.region,
+            name: wear.region.into(),
             erases: Erases::of(wear),
             histogram: wear.histogram.clone(),
         };
@@ -146,7 +147,7 @@ mod tests {
         assert_eq!((flash.all.blocks, flash.all.min, flash.all.max), (4, 1, 6));
         assert_eq!((flash.all.mean, flash.wa_flash), (3.0, Some(1.5)));
         // Away from the mean of 2 in `a`: 1 and 1.
-        assert_eq!((flash.regions[0].name, flash.regions[0].erases.stddev), ("a", 1.0));
+        assert_eq!((&*flash.regions[0].name, flash.regions[0].erases.stddev), ("a", 1.0));
         assert_eq!(flash.regions[0].erases.variation(), Some(0.5));
         // 500 blocks cost 3 of 30 erases on average, and 6 of the worst block.
         let lifetime = flash.lifetime.expect("erased");

@@ -12,7 +12,9 @@ pub mod future;
 pub mod requests;
 pub mod result;
 pub mod run;
+pub mod swept;
 pub mod system;
+pub mod target;
 pub mod translated;
 pub mod verdict;
 

@@ -1,15 +1,18 @@
 //! The result format, `shingle.result/1`: stable names, documented in docs/results.md. Everything
 //! but `wall` is the same for the same input and seed.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 use shingle_drive::drive::Translating;
 use shingle_trace::Summary;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::counters::Snapshot;
 use crate::device::Responses;
 use crate::flash::Flash;
+use crate::swept::Swept;
+use crate::target::Smallest;
 
 /// Name and version of the format.
 pub const SCHEMA: &str = "shingle.result/1";
@@ -25,10 +28,16 @@ pub struct Report {
     pub trace: TraceInfo,
     /// One entry a configuration, in the order asked for.
     pub runs: Vec<RunResult>,
+    /// What was varied, and where in that each run stands; `sweep` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<Swept>,
+    /// The smallest caches that meet what was asked for with `--target`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<Smallest>,
 }
 
 /// The trace, after filters.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceInfo {
     /// File name or workload.
     pub name: String,
@@ -66,7 +75,7 @@ impl TraceInfo {
 }
 
 /// One configuration.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunResult {
     /// Seed of a synthetic trace.
     pub seed: u64,
@@ -87,9 +96,9 @@ pub struct RunResult {
     /// Slots of the cache.
     pub cache_blocks: u64,
     /// `rw`, `w` or `r`.
-    pub mode: &'static str,
+    pub mode: Cow<'static, str>,
     /// `closed` or `trace`.
-    pub pacing: &'static str,
+    pub pacing: Cow<'static, str>,
     /// The policy is given the true bands of the drive.
     pub knows_bands: bool,
     /// Memory that cache and policy take.
@@ -114,10 +123,10 @@ pub struct RunResult {
     /// Open loop only.
     pub queue: Option<Queue>,
     /// The course of the run in equal parts of its requests; `run` only.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Point>,
     /// How many requests took how long; `run` only.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub histogram: Vec<Bar>,
     /// Reads whose data was checked, in a checked run.
     pub checked_reads: Option<u64>,
@@ -126,7 +135,7 @@ pub struct RunResult {
 }
 
 /// Memory that cache and policy take.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     /// Bytes for each slot of the cache.
     pub bytes_per_slot: Option<f64>,
@@ -135,7 +144,7 @@ pub struct Memory {
 }
 
 /// Counters of a run or of a part of it. Ratios with nothing to divide by are null.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Requests by kind.
     pub requests: Requests,
@@ -170,7 +179,7 @@ pub struct Counts {
 }
 
 /// Requests by kind.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Requests {
     pub read: u64,
@@ -180,7 +189,7 @@ pub struct Requests {
 }
 
 /// Hits in blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Hits {
     pub read_blocks: u64,
@@ -190,7 +199,7 @@ pub struct Hits {
 }
 
 /// Blocks by direction.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct PerOp {
     pub read_blocks: u64,
@@ -198,7 +207,7 @@ pub struct PerOp {
 }
 
 /// Blocks that left the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Evictions {
     pub clean_blocks: u64,
@@ -206,7 +215,7 @@ pub struct Evictions {
 }
 
 /// The cache device. The flash within it counts only where it is modelled.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ssd {
     /// Blocks the cache read.
     pub read_blocks: u64,
@@ -221,7 +230,7 @@ pub struct Ssd {
 }
 
 /// What the disk was asked and what it did inside.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriveIo {
     /// Blocks read from the disk.
     pub read_blocks: u64,
@@ -252,7 +261,7 @@ pub struct DriveIo {
 }
 
 /// Zones that the host read, merged with what it had cached, and wrote back.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostRmw {
     /// How many.
     pub zones: u64,
@@ -263,7 +272,7 @@ pub struct HostRmw {
 }
 
 /// The disk's persistent buffer, in blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Buffer {
     /// Host reads served from it.
     pub read_blocks: u64,
@@ -280,7 +289,7 @@ pub struct Buffer {
 }
 
 /// Virtual seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seconds {
     /// SSD and disk, cleaning in idle time apart. In closed loop, the length of the run.
     pub total: f64,
@@ -291,7 +300,7 @@ pub struct Seconds {
 }
 
 /// Seconds by call.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct ByCall {
     pub ssd_read: f64,
@@ -301,7 +310,7 @@ pub struct ByCall {
 }
 
 /// Seconds by cause.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ByCause {
     /// The SSD.
     pub ssd: f64,
@@ -318,7 +327,7 @@ pub struct ByCause {
 }
 
 /// Work left undone at the end of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Left {
     /// Dirty blocks in the cache.
     pub dirty_blocks: u64,
@@ -331,7 +340,7 @@ pub struct Left {
 }
 
 /// Response times of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Latency {
     pub mean_us: f64,
@@ -342,7 +351,7 @@ pub struct Latency {
 }
 
 /// Response times of I/O at the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct DriveLatency {
     pub ios: u64,
@@ -362,7 +371,7 @@ impl DriveLatency {
 }
 
 /// How the devices kept up with the trace's own pace.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Queue {
     /// Busy share of the disk.
     pub disk_utilisation: f64,
@@ -375,7 +384,7 @@ pub struct Queue {
 }
 
 /// What happened in one part of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Requests from the start of the run to the end of this part.
     pub requests: u64,
@@ -396,7 +405,7 @@ pub struct Point {
 }
 
 /// Requests within a span of response times.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bar {
     /// No response time of the bar is longer; each is longer than this bound of the bar before.
     pub up_to_us: f64,
@@ -405,7 +414,7 @@ pub struct Bar {
 }
 
 /// Real time: the one part that differs between equal runs.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Wall {
     pub seconds: f64,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
+use serde::Serialize;
 use shingle_core::units::{Nanos, Request};
 use thiserror::Error;
 
@@ -19,7 +20,7 @@ use crate::result::{
 use crate::system::{Pacing, System};
 
 /// What a run is called in its result.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Labels {
     /// Seed of a synthetic trace.
     pub seed: u64,
@@ -118,7 +119,8 @@ pub fn run(
         }
     }
     progress((requests.len() % PROGRESS_EVERY) as u64);
-    let wall = begun.elapsed().as_secs_f64();
+    // JSON has no infinite speed, should the clock stand still.
+    let wall = begun.elapsed().as_secs_f64().max(1e-9);
 
     let left = left(&system);
     let drive_latency = DriveLatency::of(system.drive_responses());
@@ -145,8 +147,8 @@ pub fn run(
         translation: labels.translation.as_ref().map(|(name, _)| name.clone()),
         translation_parameters: labels.translation.clone().map(|(_, set)| set),
         cache_blocks: slots,
-        mode: labels.mode,
-        pacing: if course.pacing == Pacing::Closed { "closed" } else { "trace" },
+        mode: labels.mode.into(),
+        pacing: course.pacing.name().into(),
         knows_bands: labels.knows_bands,
         memory: Memory {
             bytes_per_slot: crate::result::ratio(memory.by_slots as u64, slots),

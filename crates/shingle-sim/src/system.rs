@@ -27,6 +27,17 @@ pub enum Pacing {
     Open,
 }
 
+impl Pacing {
+    /// As on the command line and in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Pacing::Closed => "closed",
+            Pacing::Open => "trace",
+        }
+    }
+}
+
 /// How requests and plans become I/O.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rules {

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use serde_json::{Map, Value};
 use shingle_core::units::{Op, Request};
 use shingle_drive::registry::Timing;
 use shingle_sim::experiment::{self, Job, Options, Trace};
 use shingle_sim::result::{Report, RunResult, SCHEMA, TraceInfo};
+use shingle_sim::swept::Place;
 use shingle_sim::system::Pacing;
 use shingle_trace::{Choice, Mode, OpenOptions, Opened, Reorder, Shape, Source, Summary};
 
@@ -139,17 +141,21 @@ pub(crate) fn run_jobs(
     let total = (trace.requests.len() * jobs.len()) as u64;
     let progress = Progress::new("running", total, quiet);
     let add = |done| progress.add(done);
+    Ok(pool(args)?.install(|| experiment::run_all(jobs, trace, &add))?)
+}
+
+/// The threads that runs are spread over.
+pub(crate) fn pool(args: &SetupArgs) -> anyhow::Result<rayon::ThreadPool> {
     if args.threads == Some(0) {
         return Err(Usage("--threads 0: give at least 1".into()).into());
     }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?;
-    Ok(pool.install(|| experiment::run_all(jobs, trace, &add))?)
+    Ok(rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?)
 }
 
 /// The results of a comparison or run.
 pub(crate) fn report(trace: &Trace, args: &TraceArgs, runs: Vec<RunResult>) -> Report {
     let trace = TraceInfo::new(&trace.name, &trace.summary);
-    Report { schema: SCHEMA, seed: seed(args), trace, runs }
+    Report { schema: SCHEMA, seed: seed(args), trace, runs, sweep: None, targets: Vec::new() }
 }
 
 /// Fails now, not after the work is done, if the results cannot be written.
@@ -168,7 +174,29 @@ pub(crate) fn save(report: &Report, args: &SetupArgs) -> anyhow::Result<bool> {
         output::json(report, path)?;
     }
     if let Some(path) = &args.csv {
-        output::csv(&report.runs, path)?;
+        csv(report, path)?;
     }
     Ok([&args.json, &args.csv].into_iter().flatten().any(|path| path == Path::new("-")))
+}
+
+/// Writes a line a run. Those of a sweep begin with their place in the grid.
+pub(crate) fn csv(report: &Report, path: &Path) -> anyhow::Result<()> {
+    let Some(sweep) = &report.sweep else { return output::csv(&report.runs, path) };
+    let place = |place: &Place| {
+        let axes = sweep.axes.iter().map(|axis| axis.name.as_str());
+        let at = axes.map(|axis| (axis.to_owned(), place.at.get(axis).cloned().into()));
+        Map::from_iter(
+            at.chain([("trace".into(), sweep.traces[place.trace].info.name.clone().into())]),
+        )
+    };
+    let line = |(at, run)| -> anyhow::Result<Value> {
+        let mut line = Map::from_iter([("at".to_owned(), Value::Object(place(at)))]);
+        if let Value::Object(run) = serde_json::to_value::<&RunResult>(run)? {
+            line.extend(run);
+        }
+        Ok(Value::Object(line))
+    };
+    let lines: Vec<Value> =
+        sweep.cells.iter().zip(&report.runs).map(line).collect::<anyhow::Result<_>>()?;
+    output::csv(&lines, path)
 }

@@ -1,0 +1,86 @@
+//! Names by themselves: whether there is such a thing, and whether a configuration makes use of it.
+//! What varies settings over many configurations asks beforehand.
+
+use shingle_core::params::nearest;
+use shingle_core::registry::Registry;
+use shingle_drive::registry::{self as drives, DriveEntry};
+
+use super::drives::DRIVE_EXTRAS;
+use super::policies::{cache_params, check_owners, chosen, settings};
+use super::{ExperimentError, Options, TRANSLATION_PARAMS, translations, usage};
+
+/// Fails unless there is everything that `options` name: policies, drives, translations, the SSD, and
+/// for each setting somebody among those chosen who knows it. Needs no trace.
+///
+/// # Errors
+/// The first wrong name in a line, with the right ones, nearest first.
+pub fn check_names(options: &Options, registry: &Registry) -> Result<(), ExperimentError> {
+    let policies = chosen(options, registry)?;
+    translations::chosen(options)?;
+    cache_params(options)?;
+    check_owners(options, &policies, registry)?;
+    let named: Result<Vec<&DriveEntry>, _> =
+        options.drives.iter().map(|name| drives::entry(name).map_err(usage)).collect();
+    check_parameters(options, "drive", &named?, &DRIVE_EXTRAS)?;
+    let ssd = drives::entry(&options.ssd).map_err(usage)?;
+    check_parameters(options, "ssd", &[ssd], &[])
+}
+
+/// Fails unless one of `entries` has each parameter that is set for `owner`.
+fn check_parameters(
+    options: &Options,
+    owner: &str,
+    entries: &[&DriveEntry],
+    extras: &[&str],
+) -> Result<(), ExperimentError> {
+    let known: Vec<String> =
+        entries.iter().flat_map(|entry| entry.parameters()).map(|param| param.name).collect();
+    let known = || known.iter().map(String::as_str).chain(extras.iter().copied());
+    for (name, _) in settings(options, owner) {
+        if !known().any(|other| other == name) {
+            let mut names = nearest(name, known());
+            names.dedup();
+            return Err(usage(format!(
+                "none of those chosen has a parameter `{owner}.{name}`; there are {}",
+                names.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether anything that `options` choose takes the setting `key`: if not, it makes no difference.
+#[must_use]
+pub fn takes(key: &str, options: &Options, registry: &Registry) -> bool {
+    let Some((owner, name)) = key.split_once('.') else { return false };
+    let declares = |params: &[shingle_core::params::Param]| params.iter().any(|p| p.name == name);
+    let cached = options.policies.iter().any(|policy| policy != "none");
+    let translations = translations::chosen(options).unwrap_or_default();
+    match owner {
+        "cache" | "ssd" => cached,
+        "policy" => {
+            let entries = chosen(options, registry).unwrap_or_default();
+            entries.iter().any(|(entry, _)| declares(entry.params))
+        }
+        "translation" => {
+            let mut chosen = translations.into_iter().flatten();
+            chosen.any(|entry| declares(entry.params) || declares(TRANSLATION_PARAMS))
+        }
+        "drive" if DRIVE_EXTRAS.contains(&name) => {
+            let buffered = |drive: &String| {
+                let made = drives::make(drive, &drives::Settings::default());
+                made.is_ok_and(|drive| drive.description().buffer_blocks > 0)
+            };
+            translations.iter().any(Option::is_some) || options.drives.iter().any(buffered)
+        }
+        "drive" => options
+            .drives
+            .iter()
+            .filter_map(|drive| drives::entry(drive).ok())
+            .any(|entry| entry.parameters().iter().any(|param| param.name == name)),
+        owner => {
+            let translated = translations.iter().flatten().any(|entry| entry.name == owner);
+            translated || options.policies.iter().any(|policy| policy == owner)
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! `--target`: the smallest cache that is good enough.
+
+use serde::Serialize;
+use shingle_core::params::nearest;
+use shingle_core::units::BLOCK_BYTES;
+
+use crate::result::RunResult;
+
+/// Something a run should reach, such as `p99=50ms`.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// As it was written.
+    pub text: String,
+    metric: &'static Metric,
+    /// In the metric's unit.
+    limit: f64,
+}
+
+/// A figure of a run that one may want to bound.
+#[derive(Debug)]
+struct Metric {
+    name: &'static str,
+    kind: Kind,
+    of: fn(&RunResult) -> f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Microseconds of response, at most so many.
+    Response,
+    /// Seconds, at most so many.
+    Seconds,
+    /// A number, at most so large.
+    Count,
+    /// A share, at least so large.
+    Share,
+}
+
+static METRICS: &[Metric] = &[
+    Metric { name: "mean", kind: Kind::Response, of: |run| run.latency.mean_us },
+    Metric { name: "p50", kind: Kind::Response, of: |run| run.latency.p50_us },
+    Metric { name: "p99", kind: Kind::Response, of: |run| run.latency.p99_us },
+    Metric { name: "p999", kind: Kind::Response, of: |run| run.latency.p999_us },
+    Metric { name: "max", kind: Kind::Response, of: |run| run.latency.max_us },
+    Metric { name: "seconds", kind: Kind::Seconds, of: |run| run.all.seconds.total },
+    Metric { name: "rmw", kind: Kind::Count, of: |run| run.all.drive_io.rmw as f64 },
+    // Without an access nothing is hit.
+    Metric { name: "hits", kind: Kind::Share, of: |run| run.all.hits.ratio.unwrap_or(0.0) },
+];
+
+/// The smallest cache that meets a target, for a policy over a drive.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Smallest {
+    /// As it was written.
+    pub target: String,
+    /// Policy.
+    pub policy: String,
+    /// Drive.
+    pub drive: String,
+    /// Translation over the drive; null if there is none.
+    pub translation: Option<String>,
+    /// Slots of the smallest cache that meets the target; null if none of those tried does.
+    pub cache_blocks: Option<u64>,
+    /// The same in bytes.
+    pub cache_bytes: Option<u64>,
+    /// What was tried, smallest first.
+    pub tried: Vec<Tried>,
+}
+
+/// A cache size that was tried.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Tried {
+    /// Slots.
+    pub cache_blocks: u64,
+    /// The figure: microseconds, seconds, a number or a ratio, as the result has it; over several
+    /// seeds the worst.
+    pub value: f64,
+    /// Whether it is good enough.
+    pub meets: bool,
+}
+
+impl Target {
+    /// Reads `p99=50ms`, `hits=80%`, `rmw=1000`, `seconds=1200`.
+    ///
+    /// # Errors
+    /// One line that says what is wrong and what there is.
+    pub fn parse(text: &str) -> Result<Target, String> {
+        let (name, value) =
+            text.split_once('=').ok_or("write NAME=VALUE, as in p99=50ms or hits=80%")?;
+        let (name, value) = (name.trim(), value.trim());
+        let Some(metric) = METRICS.iter().find(|metric| metric.name == name) else {
+            let names = nearest(name, METRICS.iter().map(|metric| metric.name)).join(", ");
+            return Err(format!("there is no target `{name}`; there are {names}"));
+        };
+        let (units, example): (&[(&str, f64)], &str) = match metric.kind {
+            // The longer unit first: `ms` ends in `s`.
+            Kind::Response => {
+                (&[("ns", 1e-3), ("us", 1.0), ("ms", 1e3), ("s", 1e6)], "a time such as 50ms")
+            }
+            Kind::Seconds => (&[("s", 1.0), ("", 1.0)], "a number of seconds such as 1200"),
+            Kind::Count => (&[("", 1.0)], "a number such as 1000"),
+            Kind::Share => (&[("%", 0.01)], "a share such as 80%"),
+        };
+        let number = |(unit, factor): &(&str, f64)| {
+            let number: f64 = value.strip_suffix(unit)?.trim_end().parse().ok()?;
+            (number.is_finite() && number >= 0.0).then_some(number * factor)
+        };
+        let limit = units.iter().find_map(number);
+        let limit = limit.ok_or_else(|| format!("{name}={value}: give {example}"))?;
+        Ok(Target { text: format!("{name}={value}"), metric, limit })
+    }
+
+    /// Whether it bounds response times, which mean something else in closed loop.
+    #[must_use]
+    pub fn is_response_time(&self) -> bool {
+        self.metric.kind == Kind::Response
+    }
+
+    /// The smallest caches among `runs` for each policy, drive and translation, in the order of runs.
+    #[must_use]
+    pub fn smallest(&self, runs: &[RunResult]) -> Vec<Smallest> {
+        let mut found: Vec<Smallest> = Vec::new();
+        for run in runs {
+            let same = |s: &Smallest| {
+                (&s.policy, &s.drive, &s.translation) == (&run.policy, &run.drive, &run.translation)
+            };
+            let at = found.iter().position(same).unwrap_or_else(|| {
+                found.push(Smallest {
+                    target: self.text.clone(),
+                    policy: run.policy.clone(),
+                    drive: run.drive.clone(),
+                    translation: run.translation.clone(),
+                    cache_blocks: None,
+                    cache_bytes: None,
+                    tried: Vec::new(),
+                });
+                found.len() - 1
+            });
+            self.note(&mut found[at].tried, run);
+        }
+        for smallest in &mut found {
+            smallest.tried.sort_by_key(|tried| tried.cache_blocks);
+            let first = smallest.tried.iter().find(|tried| tried.meets);
+            smallest.cache_blocks = first.map(|tried| tried.cache_blocks);
+            smallest.cache_bytes = smallest.cache_blocks.map(|blocks| blocks * BLOCK_BYTES);
+        }
+        found
+    }
+
+    /// Puts `run` among `tried`. Of several runs with one cache size, which differ in their seed, the
+    /// worst counts.
+    fn note(&self, tried: &mut Vec<Tried>, run: &RunResult) {
+        let value = (self.metric.of)(run);
+        let (meets, worse): (bool, fn(f64, f64) -> f64) = match self.metric.kind {
+            Kind::Share => (value >= self.limit, f64::min),
+            _ => (value <= self.limit, f64::max),
+        };
+        match tried.iter_mut().find(|tried| tried.cache_blocks == run.cache_blocks) {
+            Some(tried) => {
+                tried.value = worse(tried.value, value);
+                tried.meets &= meets;
+            }
+            None => tried.push(Tried { cache_blocks: run.cache_blocks, value, meets }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_read_in_their_units() {
+        let limit = |text| Target::parse(text).map(|target| target.limit);
+        assert_eq!(limit("p99=50ms"), Ok(50_000.0));
+        assert_eq!(limit("p999 = 2 s"), Ok(2_000_000.0));
+        assert_eq!(limit("mean=750us"), Ok(750.0));
+        assert_eq!(limit("hits=80%"), Ok(0.8));
+        assert_eq!(limit("rmw=1000"), Ok(1000.0));
+        assert_eq!((limit("seconds=12"), limit("seconds=12s")), (Ok(12.0), Ok(12.0)));
+    }
+
+    #[test]
+    fn wrong_targets_say_what_there_is() {
+        for (text, told) in [
+            ("p99", "NAME=VALUE"),
+            ("p98=1ms", "no target `p98`; there are p99"),
+            ("p99=50", "give a time such as 50ms"),
+            ("hits=0.8", "give a share such as 80%"),
+            ("rmw=-1", "give a number"),
+            ("mean=NaNs", "give a time"),
+        ] {
+            let error = Target::parse(text).unwrap_err();
+            assert!(error.contains(told) && error.lines().count() == 1, "{text}: {error}");
+        }
+    }
+}
