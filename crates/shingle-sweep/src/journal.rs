@@ -1,0 +1,112 @@
+//! Finished cells, a line of JSON each, appended and synced as they are done.
+//!
+//! A line is `{"cell":NUMBER,"run":RESULT,"crc":"8 DIGITS"}`, where the CRC-32 is that of all bytes
+//! before `,"crc"`. A kill in the midst of a line leaves a torn one at the end, which is dropped.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use shingle_sim::result::RunResult;
+
+use crate::SweepError;
+
+/// Results by number of cell.
+pub(crate) type Done = BTreeMap<usize, RunResult>;
+
+/// Bytes of `,"crc":"12345678"}`.
+const TRAILER: usize = 18;
+
+/// The journal of a folder, open for appending.
+pub(crate) struct Journal {
+    file: File,
+}
+
+/// What a line holds beside its checksum.
+#[derive(Serialize)]
+struct Line<'a> {
+    cell: usize,
+    run: &'a RunResult,
+}
+
+#[derive(Deserialize)]
+struct Kept {
+    cell: usize,
+    run: RunResult,
+}
+
+impl Journal {
+    /// Opens the journal at `path`, drops a torn line at its end, and returns what was done.
+    pub(crate) fn open(path: &Path) -> Result<(Journal, Done), SweepError> {
+        let wrong = |error| SweepError::file(path, "cannot open the journal", error);
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path);
+        let mut bytes = Vec::new();
+        if let Ok(file) = &mut file {
+            file.read_to_end(&mut bytes).map_err(wrong)?;
+        }
+        let mut file = file.map_err(wrong)?;
+        let (done, whole) = parse(&bytes, path)?;
+        if whole < bytes.len() {
+            file.set_len(whole as u64).map_err(wrong)?;
+            file.seek(SeekFrom::End(0)).map_err(wrong)?;
+            file.sync_all().map_err(wrong)?;
+        }
+        Ok((Journal { file }, done))
+    }
+
+    /// What the journal at `path` holds; nothing if there is none.
+    pub(crate) fn read(path: &Path) -> Result<Done, SweepError> {
+        match std::fs::read(path) {
+            Ok(bytes) => Ok(parse(&bytes, path)?.0),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Done::new()),
+            Err(error) => Err(SweepError::file(path, "cannot read the journal", error)),
+        }
+    }
+
+    /// Appends a finished cell. When this returns, it survives.
+    pub(crate) fn append(&mut self, cell: usize, run: &RunResult) -> std::io::Result<()> {
+        self.file.write_all(line(cell, run).as_bytes())?;
+        self.file.sync_data()
+    }
+}
+
+fn line(cell: usize, run: &RunResult) -> String {
+    let mut line = serde_json::to_string(&Line { cell, run }).expect("a result is JSON");
+    line.pop(); // the closing brace
+    let crc = crc32fast::hash(line.as_bytes());
+    line + &format!(",\"crc\":\"{crc:08x}\"}}\n")
+}
+
+/// The cells of whole lines, and how many bytes those take.
+fn parse(bytes: &[u8], path: &Path) -> Result<(Done, usize), SweepError> {
+    let (mut done, mut whole) = (Done::new(), 0);
+    for (number, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        let Some(kept) = checked(line) else {
+            if whole + line.len() == bytes.len() {
+                break; // torn by a kill
+            }
+            return Err(SweepError::Data(format!(
+                "{}: line {} is damaged: take it out, and its cell is computed again",
+                path.display(),
+                number + 1
+            )));
+        };
+        done.insert(kept.cell, kept.run);
+        whole += line.len();
+    }
+    Ok((done, whole))
+}
+
+/// What a line holds, if it is as it was written.
+fn checked(line: &[u8]) -> Option<Kept> {
+    let line = line.strip_suffix(b"\n")?;
+    let (body, trailer) = line.split_at_checked(line.len().checked_sub(TRAILER)?)?;
+    let crc = trailer.strip_prefix(b",\"crc\":\"")?.strip_suffix(b"\"}")?;
+    let crc = u32::from_str_radix(std::str::from_utf8(crc).ok()?, 16).ok()?;
+    if crc != crc32fast::hash(body) {
+        return None;
+    }
+    serde_json::from_slice(line).ok()
+}

@@ -1,0 +1,188 @@
+//! What a folder is the sweep of: written before the first cell, held against what is asked for
+//! whenever a sweep goes on.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use shingle_sim::experiment::Options;
+use shingle_sim::swept::Swept;
+
+use crate::plan::Plan;
+
+/// Name and version of the format.
+const SCHEMA: &str = "shingle.sweep/1";
+
+/// One of several shares of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// Which, from 1.
+    pub index: usize,
+    /// Of how many.
+    pub count: usize,
+}
+
+/// The whole.
+impl Default for Shard {
+    fn default() -> Shard {
+        Shard { index: 1, count: 1 }
+    }
+}
+
+impl Shard {
+    /// Reads `2/8`.
+    ///
+    /// # Errors
+    /// If it is no such share.
+    pub fn parse(text: &str) -> Result<Shard, String> {
+        let numbers = text.split_once('/').and_then(|(index, count)| {
+            Some(Shard { index: index.trim().parse().ok()?, count: count.trim().parse().ok()? })
+        });
+        numbers
+            .filter(|shard| (1..=shard.count).contains(&shard.index))
+            .ok_or_else(|| format!("`{text}` is no share; write I/N with I from 1 to N, as in 2/8"))
+    }
+
+    /// Whether cell `number` is of this share. Of each row of `count` cells every shard gets one, and
+    /// the next row begins with another shard: policies, which go round fastest, are spread evenly.
+    pub(crate) fn has(self, number: usize) -> bool {
+        (number + number / self.count) % self.count == self.index - 1
+    }
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+/// What is swept, as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    schema: String,
+    /// Of this program: another one may count otherwise.
+    version: String,
+    pub(crate) shard: Shard,
+    /// Seed of the report.
+    pub(crate) seed: u64,
+    rules: Rules,
+    /// Axes, traces with their hashes, the place of each cell.
+    pub(crate) sweep: Swept,
+    /// Each cell in full: whatever decides its result.
+    cells: Vec<Value>,
+}
+
+/// Rules of all cells that are not among their parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Rules {
+    speed_thousandths: u64,
+    drain: bool,
+    check: bool,
+}
+
+impl Manifest {
+    pub(crate) fn new(plan: &Plan, options: &Options, shard: Shard) -> Manifest {
+        let cell = |cell: &crate::plan::Cell| {
+            serde_json::to_value(&cell.identity).expect("an identity is JSON")
+        };
+        Manifest {
+            schema: SCHEMA.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            shard,
+            seed: options.seed,
+            rules: Rules {
+                speed_thousandths: options.speed_thousandths,
+                drain: options.drain,
+                check: options.check,
+            },
+            sweep: plan.swept.clone(),
+            cells: plan.cells.iter().map(cell).collect(),
+        }
+    }
+
+    /// The first thing in which `there` is another sweep, for people.
+    pub(crate) fn difference(&self, there: &Manifest) -> Option<String> {
+        let value = |manifest| serde_json::to_value(manifest).expect("a manifest is JSON");
+        difference("", &value(there), &value(self))
+    }
+}
+
+/// Where two values first differ, and how.
+fn difference(path: &str, there: &Value, here: &Value) -> Option<String> {
+    let below = |name: &str| match path {
+        "" => name.to_owned(),
+        path => format!("{path}.{name}"),
+    };
+    match (there, here) {
+        (Value::Object(there), Value::Object(here)) => {
+            let names = there.keys().chain(here.keys().filter(|name| !there.contains_key(*name)));
+            names.into_iter().find_map(|name| {
+                let of = |object: &serde_json::Map<String, Value>| object.get(name).cloned();
+                let (there, here) = (of(there).unwrap_or_default(), of(here).unwrap_or_default());
+                difference(&below(name), &there, &here)
+            })
+        }
+        (Value::Array(there), Value::Array(here)) if there.len() == here.len() => {
+            let pairs = there.iter().zip(here).enumerate();
+            pairs.into_iter().find_map(|(at, (a, b))| difference(&format!("{path}[{at}]"), a, b))
+        }
+        (there, here) if there == here => None,
+        (there, here) => Some(format!("{path} is {} there and {} here", brief(there), brief(here))),
+    }
+}
+
+/// A value within a sentence.
+fn brief(value: &Value) -> String {
+    match value {
+        Value::Array(values) if values.iter().all(Value::is_string) => {
+            values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",")
+        }
+        Value::Array(values) => format!("{} entries", values.len()),
+        Value::Object(_) => "something".into(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_cell_is_of_one_shard_and_policies_are_spread() {
+        for count in 1..7 {
+            let shards: Vec<Shard> = (1..=count).map(|index| Shard { index, count }).collect();
+            for number in 0..200 {
+                assert_eq!(shards.iter().filter(|shard| shard.has(number)).count(), 1);
+            }
+        }
+        // As many policies as shards: number modulo the policies would give a shard one policy only.
+        let shard = Shard { index: 1, count: 3 };
+        let policies: Vec<usize> = (0..9).filter(|&n| shard.has(n)).map(|n| n % 3).collect();
+        assert_eq!(policies, [0, 2, 1]);
+    }
+
+    #[test]
+    fn shares_are_read() {
+        assert_eq!(Shard::parse("2/8"), Ok(Shard { index: 2, count: 8 }));
+        for text in ["0/2", "3/2", "1", "a/b", "1/0"] {
+            assert!(Shard::parse(text).unwrap_err().contains("I/N"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_difference_is_named() {
+        let there = json!({"a": 1, "axes": [{"values": ["1%", "2%"]}]});
+        let here = json!({"a": 1, "axes": [{"values": ["1%", "5%"]}]});
+        assert_eq!(difference("", &there, &there), None);
+        assert_eq!(
+            difference("", &there, &here).unwrap(),
+            "axes[0].values[1] is 2% there and 5% here"
+        );
+        let here = json!({"a": 1, "axes": [{"values": ["1%"]}]});
+        assert_eq!(
+            difference("", &there, &here).unwrap(),
+            "axes[0].values is 1%,2% there and 1% here"
+        );
+    }
+}

@@ -1,0 +1,230 @@
+//! From a grid to cells: which configurations there are, which of them are the same, and what does
+//! not go together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use shingle_core::registry::Registry;
+use shingle_sim::experiment::{ExperimentError, Job, Options, Trace, plan, takes};
+use shingle_sim::result::TraceInfo;
+use shingle_sim::run::Labels;
+use shingle_sim::swept::{Axis, Place, Swept, SweptTrace};
+
+use crate::SweepError;
+use crate::grid::Grid;
+use crate::hash::trace_hash;
+
+/// What is to be swept.
+pub struct Order<'a> {
+    /// Everything that is not varied.
+    pub options: &'a Options,
+    /// The trace, unless traces are varied.
+    pub trace: &'a str,
+    /// What is varied: `NAME=VALUES,NAME=VALUES`.
+    pub vary: &'a [String],
+    /// The policies there are.
+    pub registry: &'a Registry,
+}
+
+/// A sweep, ready to start.
+pub struct Plan {
+    /// Its traces, each with each seed.
+    pub traces: Vec<Trace>,
+    /// What is varied, and where each cell stands.
+    pub swept: Swept,
+    /// What the user should know before the runs begin: sentences.
+    pub notes: Vec<String>,
+    pub(crate) cells: Vec<Cell>,
+}
+
+/// A configuration of the grid, over one of the traces.
+pub(crate) struct Cell {
+    pub(crate) job: Job,
+    pub(crate) identity: Identity,
+}
+
+/// What makes a configuration: two cells with the same one have the same result.
+#[derive(Serialize)]
+pub(crate) struct Identity {
+    pub(crate) trace: usize,
+    pacing: &'static str,
+    cache_blocks: u32,
+    #[serde(flatten)]
+    labels: Labels,
+}
+
+impl Plan {
+    /// Checks all names, reads the traces by their names and seeds, and checks everything that can be
+    /// checked without running.
+    ///
+    /// # Errors
+    /// If a name is wrong, a trace cannot be read, or a value goes with nothing.
+    pub fn new<E: From<SweepError>>(
+        order: &Order,
+        read: &mut dyn FnMut(&str, u64) -> Result<Trace, E>,
+    ) -> Result<Plan, E> {
+        let grid = Grid::new(order.options, order.trace, order.vary, order.registry)?;
+        let (traces, numbers) = read_all(&grid, read)?;
+        let mut found = Found::new(&grid);
+        for cell in grid.cells() {
+            let trace = numbers[&(grid.at(&cell, "trace"), grid.at(&cell, "seed"))];
+            found.add(&cell, trace, &traces[trace].1, order);
+        }
+        found.refuse_what_goes_with_nothing()?;
+        let info = |(seed, trace): &(u64, Trace)| SweptTrace {
+            seed: *seed,
+            hash: trace_hash(&trace.requests),
+            info: TraceInfo::new(&trace.name, &trace.summary),
+        };
+        let infos = traces.iter().map(info).collect();
+        Ok(found.plan(infos, traces.into_iter().map(|(_, trace)| trace).collect()))
+    }
+
+    /// How many cells there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+}
+
+impl Grid {
+    /// The number of the value that `cell` has on axis `name`.
+    fn at(&self, cell: &[usize], name: &str) -> usize {
+        let axis = self.axes.iter().position(|axis| axis.name == name);
+        cell[axis.expect("every grid has this axis")]
+    }
+}
+
+/// Traces with their seeds, and the number of each by those of name and seed in the grid.
+type Traces = (Vec<(u64, Trace)>, BTreeMap<(usize, usize), usize>);
+
+/// Reads each trace once, or with each seed if it is made from one.
+fn read_all<E>(
+    grid: &Grid,
+    read: &mut dyn FnMut(&str, u64) -> Result<Trace, E>,
+) -> Result<Traces, E> {
+    let (mut traces, mut numbers) = (Vec::new(), BTreeMap::new());
+    for (i, name) in grid.values("trace").iter().enumerate() {
+        for (j, seed) in grid.values("seed").iter().enumerate() {
+            if j == 0 || name.starts_with("synth:") {
+                let seed = seed.parse().expect("checked");
+                traces.push((seed, read(name, seed)?));
+            }
+            numbers.insert((i, j), traces.len() - 1);
+        }
+    }
+    Ok((traces, numbers))
+}
+
+/// Cells found so far.
+struct Found<'a> {
+    grid: &'a Grid,
+    cells: Vec<Cell>,
+    /// Their numbers, by what identifies them.
+    numbers: BTreeMap<String, usize>,
+    /// For each cell and axis the values with which it is the same configuration.
+    values: Vec<Vec<BTreeSet<usize>>>,
+    notes: Vec<String>,
+    /// What does not go together: why, in how many cells, and where first.
+    left_out: Vec<(String, usize, Vec<usize>)>,
+    /// For each axis and value the first reason that a cell of it was left out.
+    reasons: BTreeMap<(usize, usize), ExperimentError>,
+}
+
+impl<'a> Found<'a> {
+    fn new(grid: &'a Grid) -> Found<'a> {
+        let (cells, values, notes, left_out) = Default::default();
+        let (numbers, reasons) = Default::default();
+        Found { grid, cells, numbers, values, notes, left_out, reasons }
+    }
+
+    /// Plans one cell, or notes why it cannot be.
+    fn add(&mut self, cell: &[usize], number: usize, trace: &Trace, order: &Order) {
+        let mut options = self.grid.options(cell, order.options);
+        let chosen = options.clone();
+        options.sets.retain(|(key, _)| takes(key, &chosen, order.registry));
+        match plan(&options, order.registry, trace) {
+            Ok((mut jobs, notes)) => {
+                for note in notes {
+                    if !self.notes.contains(&note) {
+                        self.notes.push(note);
+                    }
+                }
+                let job = jobs.pop().expect("a plan has a job");
+                assert!(jobs.is_empty(), "a cell is one configuration");
+                self.put(cell, job, number, options.pacing.name());
+            }
+            Err(why) => {
+                for (axis, &at) in cell.iter().enumerate() {
+                    self.reasons.entry((axis, at)).or_insert_with(|| why.clone());
+                }
+                let why = why.to_string();
+                match self.left_out.iter_mut().find(|(other, ..)| *other == why) {
+                    Some((_, count, _)) => *count += 1,
+                    None => self.left_out.push((why, 1, cell.to_vec())),
+                }
+            }
+        }
+    }
+
+    fn put(&mut self, cell: &[usize], job: Job, trace: usize, pacing: &'static str) {
+        let identity = Identity {
+            trace,
+            pacing,
+            cache_blocks: job.cache_blocks(),
+            labels: job.labels().clone(),
+        };
+        let key = serde_json::to_string(&identity).expect("an identity is JSON");
+        let at = *self.numbers.entry(key).or_insert_with(|| {
+            self.cells.push(Cell { job, identity });
+            self.values.push(vec![BTreeSet::new(); cell.len()]);
+            self.cells.len() - 1
+        });
+        for (values, &value) in self.values[at].iter_mut().zip(cell) {
+            values.insert(value);
+        }
+    }
+
+    /// A value of which no cell is left is a mistake, not something to pass over.
+    fn refuse_what_goes_with_nothing(&self) -> Result<(), SweepError> {
+        for (&(axis, value), why) in &self.reasons {
+            if !self.values.iter().any(|values| values[axis].contains(&value)) {
+                return Err(why.clone().into());
+            }
+        }
+        Ok(())
+    }
+
+    fn plan(self, infos: Vec<SweptTrace>, traces: Vec<Trace>) -> Plan {
+        let varied = |axis: &&Axis| axis.values.len() > 1;
+        let places = self.cells.iter().zip(&self.values).map(|(cell, values)| {
+            let axes = self.grid.axes.iter().zip(values).filter(|(axis, _)| varied(axis));
+            // With each of its values it is the same: it makes no difference.
+            let matter = axes.filter(|(axis, values)| values.len() < axis.values.len());
+            let first = |values: &BTreeSet<usize>| *values.first().expect("it stands somewhere");
+            let at = matter.map(|(axis, v)| (axis.name.clone(), axis.values[first(v)].clone()));
+            Place { trace: cell.identity.trace, at: at.collect() }
+        });
+        let sentence = |(why, count, cell): &(String, usize, Vec<usize>)| {
+            let axes = self.grid.axes.iter().zip(cell).filter(|(axis, _)| varied(axis));
+            let at = axes.map(|(axis, &at)| format!("{}={}", axis.name, axis.values[at]));
+            let at = at.collect::<Vec<_>>().join(" ");
+            let cells = if *count == 1 { "1 cell" } else { &format!("{count} cells, the first") };
+            format!("left out: {cells} at {at}: {why}")
+        };
+        let swept = Swept {
+            axes: self.grid.axes.iter().filter(varied).cloned().collect(),
+            traces: infos,
+            cells: places.collect(),
+            left_out: self.left_out.iter().map(sentence).collect(),
+        };
+        let notes = self.notes.into_iter().chain(swept.left_out.iter().cloned()).collect();
+        Plan { traces, swept, notes, cells: self.cells }
+    }
+}

@@ -1,0 +1,133 @@
+//! Running what is not done yet, and the report of it all.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use shingle_sim::experiment::Options;
+use shingle_sim::result::{Report, SCHEMA};
+
+use crate::SweepError;
+use crate::folder::Folder;
+use crate::journal::Done;
+use crate::manifest::{Manifest, Shard};
+use crate::plan::Plan;
+
+/// A sweep in its folder.
+pub struct Sweep<'a> {
+    plan: &'a Plan,
+    manifest: Manifest,
+    folder: Folder,
+    done: Done,
+}
+
+impl<'a> Sweep<'a> {
+    /// Begins the sweep in the folder `out`, or goes on with it; `fresh` starts over.
+    ///
+    /// # Errors
+    /// If the folder cannot be used, holds another sweep, or another process is at work there.
+    pub fn open(
+        plan: &'a Plan,
+        options: &Options,
+        shard: Shard,
+        out: &Path,
+        fresh: bool,
+    ) -> Result<Sweep<'a>, SweepError> {
+        let manifest = Manifest::new(plan, options, shard);
+        let (folder, done) = Folder::open(out, &manifest, fresh)?;
+        Ok(Sweep { plan, manifest, folder, done })
+    }
+
+    /// Cells that are done.
+    #[must_use]
+    pub fn done(&self) -> usize {
+        self.done.len()
+    }
+
+    /// Numbers of the cells that are this sweep's to do and not done.
+    fn pending(&self) -> Vec<usize> {
+        let mine = |number: &usize| self.manifest.shard.has(*number);
+        let cells = (0..self.plan.cells.len()).filter(mine);
+        cells.filter(|number| !self.done.contains_key(number)).collect()
+    }
+
+    /// Requests that pending cells have to serve.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        let requests = |number: usize| {
+            self.plan.traces[self.plan.cells[number].identity.trace].requests.len() as u64
+        };
+        self.pending().into_iter().map(requests).sum()
+    }
+
+    /// Computes what is not done, on all threads of the pool in force; `progress` is told of requests
+    /// served. Each finished cell is kept at once. Returns how many cells were computed.
+    ///
+    /// # Errors
+    /// The failure of the first cell, in grid order, that failed, or of the journal. Cells that were
+    /// done stay done.
+    pub fn run(&mut self, progress: &(dyn Fn(u64) + Sync)) -> Result<usize, SweepError> {
+        let pending = self.pending();
+        let next = AtomicUsize::new(0);
+        let failed: Mutex<Vec<(usize, SweepError)>> = Mutex::default();
+        let kept = Mutex::new((&mut self.folder.journal, &mut self.done));
+        let plan = self.plan;
+        // Each thread takes the next cell when it is done with one: no thread waits with work left.
+        rayon::broadcast(|_| {
+            while let Some(&number) = pending.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let cell = &plan.cells[number];
+                let requests = &plan.traces[cell.identity.trace].requests[..];
+                let run = cell.job.run(requests, progress).map_err(SweepError::from);
+                let saved = run.and_then(|run| {
+                    let mut kept = kept.lock().expect("no thread has panicked");
+                    kept.0.append(number, &run).map_err(SweepError::Journal)?;
+                    kept.1.insert(number, run);
+                    Ok(())
+                });
+                if let Err(error) = saved {
+                    failed.lock().expect("no thread has panicked").push((number, error));
+                    next.store(pending.len(), Ordering::Relaxed);
+                }
+            }
+        });
+        let failed = failed.into_inner().expect("no thread has panicked");
+        match failed.into_iter().min_by_key(|(number, _)| *number) {
+            Some((_, error)) => Err(error),
+            None => Ok(pending.len()),
+        }
+    }
+
+    /// The report of the whole sweep, which is also written to `results.json`; `None` for a share.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    ///
+    /// # Panics
+    /// If cells are missing: call [`Sweep::run`] before.
+    pub fn finish(self) -> Result<Option<Report>, SweepError> {
+        if self.manifest.shard.count > 1 {
+            return Ok(None);
+        }
+        assert!(self.pending().is_empty(), "a sweep is finished when it has run");
+        save(self.manifest, self.done, &self.folder).map(Some)
+    }
+}
+
+/// Writes the report of all cells into `folder`.
+pub(crate) fn save(manifest: Manifest, done: Done, folder: &Folder) -> Result<Report, SweepError> {
+    let report = report(manifest, done);
+    let text = serde_json::to_string_pretty(&report).expect("a report is JSON");
+    folder.save(&(text + "\n"))?;
+    Ok(report)
+}
+
+fn report(manifest: Manifest, done: Done) -> Report {
+    Report {
+        schema: SCHEMA,
+        seed: manifest.seed,
+        trace: manifest.sweep.traces[0].info.clone(),
+        runs: done.into_values().collect(),
+        sweep: Some(manifest.sweep),
+        targets: Vec::new(),
+    }
+}
