@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::completions::Completions;
+use crate::commands::man::Man;
+use crate::commands::sweep::Sweep;
 use crate::commands::trace::Trace;
 
 /// Makes shingled (SMR) disks usable for random writes, and tells beforehand what you will get.
@@ -28,6 +31,11 @@ pub(crate) enum Command {
     /// One configuration: all counters, response times, the course over time.
     #[command(after_help = "Example: shingle run synth:zipf -p sac --set sac.rule4=exact")]
     Run(Box<Run>),
+    /// A grid over any parameters: resumed after a kill, spread over machines, merged.
+    #[command(
+        after_help = "Example: shingle sweep trace.csv.gz -p lru,most,sac --vary cache=1%..8%,drive.pb=0.2%..0.8%"
+    )]
+    Sweep(Box<Sweep>),
     /// A paper's tables and figures: what it published beside what comes out here, with a verdict on
     /// each statement.
     #[command(after_help = "Example: shingle reproduce sac --figure 14 --scale 0.1")]
@@ -39,6 +47,12 @@ pub(crate) enum Command {
     /// Look at traces, and make others of them.
     #[command(subcommand)]
     Trace(Trace),
+    /// Completions of this command for a shell, on stdout.
+    #[command(after_help = "Example: shingle completions bash")]
+    Completions(Completions),
+    /// Manual pages, from the same definitions as --help.
+    #[command(after_help = "Example: shingle man --out man1")]
+    Man(Man),
 }
 
 #[derive(Debug, Args)]
@@ -56,6 +70,11 @@ pub(crate) struct Compare {
     /// translations are compared, with -p none]
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
+    /// End with the smallest cache of -c that meets a target, for each policy and drive: mean, p50, p99,
+    /// p999 or max response time, hits, rmw, seconds of I/O. As in p99=50ms or hits=80%; each of
+    /// several by itself.
+    #[arg(long = "target", value_delimiter = ',', value_name = "NAME=VALUE,…")]
+    pub(crate) targets: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -122,7 +141,7 @@ pub(crate) struct Reproduce {
 
 /// What `compare` and `run` share. Options that are not given come from `--config`, or else have
 /// the defaults shown.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SetupArgs {
     #[command(flatten)]
     pub(crate) trace: TraceArgs,
@@ -183,7 +202,7 @@ pub(crate) struct SetupArgs {
     pub(crate) config: Option<PathBuf>,
 }
 
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TraceArgs {
     /// A file (compressed or not), - for stdin, or a workload synth:NAME. [default: synth:mixed]
     #[arg(value_name = "TRACE")]
@@ -338,6 +357,22 @@ mod tests {
     fn the_definition_is_sound() {
         use clap::CommandFactory;
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_an_example_of_itself() {
+        use clap::CommandFactory;
+        fn check(command: &clap::Command, path: &str) {
+            let leaf = command.get_subcommands().next().is_none();
+            if leaf || command.get_after_help().is_some() {
+                let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+                assert!(help.contains(&format!("Example: {path}")), "{path}: {help}");
+            }
+            for below in command.get_subcommands() {
+                check(below, &format!("{path} {}", below.get_name()));
+            }
+        }
+        check(&Arguments::command(), "shingle");
     }
 
     #[test]

@@ -21,6 +21,7 @@ use clap::Parser;
 use shingle_core::registry::Registry;
 use shingle_papers::runner::PaperError;
 use shingle_sim::experiment::ExperimentError;
+use shingle_sweep::SweepError;
 use shingle_trace::TraceError;
 
 /// A wrong option or name, as opposed to bad data: exit code 2.
@@ -58,6 +59,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         cause.is::<Usage>()
             || matches!(cause.downcast_ref(), Some(ExperimentError::Usage(_)))
             || cause.downcast_ref::<PaperError>().is_some_and(PaperError::is_usage)
+            || cause.downcast_ref::<SweepError>().is_some_and(SweepError::is_usage)
             || cause.downcast_ref::<TraceError>().is_some_and(TraceError::is_usage)
     });
     if usage { 2 } else { 1 }

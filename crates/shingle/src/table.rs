@@ -1,5 +1,7 @@
 //! Tables for people. Every figure in them is in the JSON too.
 
+mod grid;
+
 use comfy_table::presets::{NOTHING, UTF8_FULL_CONDENSED};
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table};
 use shingle_core::size::show_bytes;
@@ -11,6 +13,7 @@ use shingle_sim::result::{Counts, Report, RunResult};
 use shingle_sim::verdict::{self, count};
 
 use crate::cli::Color;
+pub(crate) use grid::{sweep, targets};
 
 /// Width when stdout is no terminal.
 const PIPED_WIDTH: u16 = 120;

@@ -3,6 +3,7 @@
 use anyhow::bail;
 use shingle_core::registry::Registry;
 use shingle_sim::experiment;
+use shingle_sim::target::Target;
 
 use super::setup::{DEFAULT_TRACE, check_files, options, read_trace, report, run_jobs, save, seed};
 use crate::Usage;
@@ -12,7 +13,7 @@ use crate::output::{note, print};
 use crate::table;
 
 /// Policies compared when none are named.
-const DEFAULT_POLICIES: [&str; 5] = ["none", "lru", "lru-band", "most", "sac"];
+pub(super) const DEFAULT_POLICIES: [&str; 5] = ["none", "lru", "lru-band", "most", "sac"];
 
 pub(crate) fn execute(
     args: &Compare,
@@ -40,6 +41,7 @@ pub(crate) fn execute(
     let baseline = baseline.unwrap_or_else(|| if alone { "none" } else { "lru" }.into());
     let baseline = Some(baseline).filter(|name| name != "none");
     let seeds = check_seeds(seeds, &setup)?;
+    let targets = targets(args)?;
     check_files(&setup)?;
     let first_seed = seed(&setup.trace);
     let (mut first, mut others, mut baselines) = (None, Vec::new(), Vec::new());
@@ -60,13 +62,31 @@ pub(crate) fn execute(
     let mut report = first.expect("at least one seed was run");
     let runs_each = report.runs.len();
     report.runs.extend(others.into_iter().flatten());
+    report.targets = targets.iter().flat_map(|target| target.smallest(&report.runs)).collect();
+    if targets.iter().any(Target::is_response_time)
+        && report.runs.iter().all(|run| run.queue.is_none())
+    {
+        note(SERVICE_TIMES, global.quiet);
+    }
     if save(&report, &setup)? {
         return Ok(());
     }
-    print(&match seeds {
+    let text = match seeds {
         1 => table::comparison(&report, &baselines, global.color),
         _ => table::over_seeds(&report, runs_each, global.color),
-    })
+    };
+    print(&(text + &table::targets(&report.targets, global.color)))
+}
+
+/// What response times are without queueing.
+const SERVICE_TIMES: &str = "--target: in closed loop nothing queues, so these are times of service; \
+                             --pacing trace has response times";
+
+fn targets(args: &Compare) -> anyhow::Result<Vec<Target>> {
+    let parse = |text: &String| {
+        Target::parse(text).map_err(|error| Usage(format!("--target {error}")).into())
+    };
+    args.targets.iter().map(parse).collect()
 }
 
 /// Several seeds make sense for a trace that is made from one.

@@ -2,10 +2,13 @@
 
 mod anchors;
 mod compare;
+pub(crate) mod completions;
 mod list;
+pub(crate) mod man;
 mod reproduce;
 mod run;
 mod setup;
+pub(crate) mod sweep;
 pub(crate) mod trace;
 
 use shingle_core::registry::Registry;
@@ -17,8 +20,11 @@ pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Res
     match &arguments.command {
         Command::Compare(args) => compare::execute(args, arguments, registry),
         Command::Run(args) => run::execute(args, arguments, registry),
+        Command::Sweep(args) => sweep::execute(args, arguments, registry),
         Command::Reproduce(args) => reproduce::execute(args, arguments, registry),
         Command::List(args) => list::execute(args, arguments, registry),
         Command::Trace(args) => trace::execute(args, arguments),
+        Command::Completions(args) => completions::execute(args),
+        Command::Man(args) => man::execute(args, arguments),
     }
 }

@@ -1,0 +1,196 @@
+//! `shingle sweep`: a grid of runs, in a folder that survives a kill.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::{Args, Subcommand};
+use shingle_core::registry::Registry;
+use shingle_sim::result::Report;
+use shingle_sweep::{Order, Plan, Shard, merge};
+
+use super::compare::DEFAULT_POLICIES;
+use super::setup::{DEFAULT_TRACE, check_files, csv, options, pool, read_trace, save};
+use crate::Usage;
+use crate::cli::{Arguments, SetupArgs, TraceArgs};
+use crate::config::Config;
+use crate::output::{note, print};
+use crate::progress::Progress;
+use crate::table;
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Sweep {
+    #[command(subcommand)]
+    command: Option<SweepCommand>,
+    #[command(flatten)]
+    setup: SetupArgs,
+    /// Policies; `all` for all that go with the drives. [default: none,lru,lru-band,most,sac]
+    #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
+    policies: Vec<String>,
+    /// What else is varied: trace, seed, pacing, drive, translation, ssd, cache, policy, or OWNER.NAME
+    /// as for --set. Values are lists and ranges: 1%,2%,5%; 1%..8% doubles; 1%..10%/5 is five in
+    /// equal factors; 0.2..1+0.2 goes in steps.
+    #[arg(long, value_name = "NAME=VALUES,…")]
+    vary: Vec<String>,
+    /// Folder in which finished cells are kept; the same command goes on with them.
+    /// [default: sweep-TRACE]
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Start over, whatever the folder holds.
+    #[arg(long)]
+    fresh: bool,
+    /// Compute one share of so many, as in 2/8; `shingle sweep merge` puts them together.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum SweepCommand {
+    /// Put the shares of a sweep together.
+    #[command(
+        after_help = "Example: shingle sweep merge share-1 share-2 --out whole --csv whole.csv"
+    )]
+    Merge(Merge),
+}
+
+#[derive(Debug, Args)]
+struct Merge {
+    /// Folders of all shares.
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Folder for the whole sweep.
+    #[arg(long, short, value_name = "DIR")]
+    out: PathBuf,
+    /// Write over another sweep there.
+    #[arg(long)]
+    fresh: bool,
+    /// Write the results as JSON; `-` for stdout, in place of the table.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the results as CSV; `-` for stdout, in place of the table.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+}
+
+pub(crate) fn execute(args: &Sweep, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+    if let Some(SweepCommand::Merge(args)) = &args.command {
+        return put_together(args, global);
+    }
+    let mut setup = args.setup.clone();
+    let mut policies = args.policies.clone();
+    if let Some(path) = &args.setup.config {
+        let config = Config::read(path)?;
+        config.complete(&mut setup);
+        if policies.is_empty() {
+            policies.extend(config.policies.iter().flatten().cloned());
+        }
+    }
+    check_given(&args.vary, &policies, &setup)?;
+    if policies.is_empty() {
+        policies = DEFAULT_POLICIES.map(str::to_owned).to_vec();
+    }
+    let shard = match &args.shard {
+        None => Shard::default(),
+        Some(text) => Shard::parse(text).map_err(|error| Usage(format!("--shard {error}")))?,
+    };
+    if shard.count > 1 && (setup.json.is_some() || setup.csv.is_some()) {
+        bail!(Usage(
+            "--shard: a share has no results of its own; `shingle sweep merge` takes \
+                     --json and --csv"
+                .into()
+        ));
+    }
+    check_files(&setup)?;
+    let options = options(&setup, policies, None, 0);
+    let order = Order {
+        options: &options,
+        trace: setup.trace.trace.as_deref().unwrap_or(DEFAULT_TRACE),
+        vary: &args.vary,
+        registry,
+    };
+    let plan = Plan::new(&order, &mut |name, seed| {
+        let args = TraceArgs { trace: Some(name.into()), seed: Some(seed), ..setup.trace.clone() };
+        read_trace(&args, global.quiet)
+    })?;
+    plan.notes.iter().for_each(|text| note(text, global.quiet));
+    let out = args.out.clone().unwrap_or_else(|| default_folder(&plan, shard));
+    let pool = pool(&setup)?;
+    let mut sweep = shingle_sweep::Sweep::open(&plan, &options, shard, &out, args.fresh)?;
+    let folder = out.display();
+    if sweep.done() > 0 {
+        let text = format!("{folder}: {} of {} cells are done already", sweep.done(), plan.len());
+        note(&text, global.quiet);
+    }
+    {
+        let progress = Progress::new("sweeping", sweep.requests(), global.quiet);
+        let add = |done| progress.add(done);
+        pool.install(|| sweep.run(&add))?;
+    }
+    let done = sweep.done();
+    match sweep.finish()? {
+        Some(report) => show(&report, &out, &setup, global),
+        None => {
+            let text = format!(
+                "{folder}: share {shard} is done, {done} of {} cells; `shingle sweep merge` puts all \
+                 shares together",
+                plan.len()
+            );
+            note(&text, global.quiet);
+            Ok(())
+        }
+    }
+}
+
+fn put_together(args: &Merge, global: &Arguments) -> anyhow::Result<()> {
+    let setup =
+        SetupArgs { json: args.json.clone(), csv: args.csv.clone(), ..SetupArgs::default() };
+    check_files(&setup)?;
+    let report = merge(&args.folders, &args.out, args.fresh)?;
+    show(&report, &args.out, &setup, global)
+}
+
+/// Writes the files and prints the table.
+fn show(report: &Report, out: &Path, setup: &SetupArgs, global: &Arguments) -> anyhow::Result<()> {
+    csv(report, &out.join("results.csv"))?;
+    if !save(report, setup)? {
+        print(&table::sweep(report, global.color))?;
+    }
+    let text = format!("{}: results.json and results.csv have it all", out.display());
+    note(&text, global.quiet);
+    Ok(())
+}
+
+/// What is varied cannot be given beside.
+fn check_given(vary: &[String], policies: &[String], setup: &SetupArgs) -> anyhow::Result<()> {
+    let given = [
+        ("policy", "-p", !policies.is_empty()),
+        ("drive", "-d", !setup.drives.is_empty()),
+        ("translation", "-t", !setup.translations.is_empty()),
+        ("cache", "-c", !setup.cache.is_empty()),
+        ("ssd", "-s", setup.ssd.is_some()),
+        ("pacing", "--pacing", setup.pacing.is_some()),
+        ("seed", "--seed", setup.trace.seed.is_some()),
+        ("trace", "a trace", setup.trace.trace.is_some()),
+    ];
+    for (axis, option, given) in given {
+        let varied =
+            |text: &String| text.split(',').any(|part| part.starts_with(&format!("{axis}=")));
+        if given && vary.iter().any(varied) {
+            bail!(Usage(format!("--vary {axis}: {option} is given as well; give one of them")));
+        }
+    }
+    Ok(())
+}
+
+/// `sweep-` and the trace, in letters that every file system takes.
+fn default_folder(plan: &Plan, shard: Shard) -> PathBuf {
+    let name = plan.traces[0].name.chars();
+    let name: String = name
+        .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' })
+        .collect();
+    let share = match shard.count {
+        1 => String::new(),
+        count => format!("-{}-of-{count}", shard.index),
+    };
+    format!("sweep-{name}{share}").into()
+}

@@ -1,0 +1,389 @@
+//! `shingle sweep`, `compare --target`, `completions` and `man`, as a user meets them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Small, and yet large enough that a cache of 1 % is filled.
+const SMALL: &str = "synth:mixed?requests=20k";
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().expect("a folder for the test"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    fn json(&self, name: &str) -> Value {
+        serde_json::from_str(&self.read(name)).expect("JSON")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
+        command.current_dir(self.0.path()).args(args);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().expect("started")
+    }
+
+    /// Runs to success, and returns stdout and stderr.
+    fn done(&self, args: &[&str]) -> (String, String) {
+        let output = self.run(args);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {err}");
+        (out, err)
+    }
+
+    /// Is refused with `code` and one line.
+    fn refused(&self, code: i32, args: &[&str], told: &[&str]) {
+        let output = self.run(args);
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {err}");
+        let last = err.lines().last().unwrap_or_default();
+        for told in told {
+            assert!(last.contains(told), "{args:?}: `{told}` is not in {err}");
+        }
+    }
+
+    /// Results without the time that runs took.
+    fn results(&self, folder: &str) -> Value {
+        without_wall(self.json(&format!("{folder}/results.json")))
+    }
+
+    fn journal(&self, folder: &str) -> Vec<String> {
+        let text =
+            std::fs::read_to_string(self.path(folder).join("cells.jsonl")).unwrap_or_default();
+        text.split_inclusive('\n').filter(|l| l.ends_with('\n')).map(str::to_owned).collect()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+fn without_wall(mut report: Value) -> Value {
+    for run in report["runs"].as_array_mut().expect("runs") {
+        run.as_object_mut().expect("a run").remove("wall").expect("each run has a wall");
+    }
+    report
+}
+
+/// Waits until `ready`, and fails if that takes a minute.
+fn wait(ready: impl Fn() -> bool, what: &str) {
+    let begun = Instant::now();
+    while !ready() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}: nothing in a minute");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn ended(mut child: Child) {
+    child.kill().expect("killed");
+    child.wait().expect("gone");
+}
+
+#[test]
+fn a_killed_sweep_goes_on_where_it_was_and_ends_as_if_nothing_had_been() {
+    let folder = Folder::new();
+    let sweep = |out| {
+        [
+            "sweep",
+            "synth:mixed?requests=100k",
+            "-p",
+            "lru,sac",
+            "--vary",
+            "cache=1%..8%",
+            "--threads",
+            "1",
+            "--out",
+            out,
+        ]
+    };
+    folder.done(&sweep("whole"));
+    let child = folder.command(&sweep("killed")).spawn().expect("started");
+    wait(|| folder.journal("killed").len() >= 2, "the journal");
+    // The folder is taken.
+    folder.refused(1, &sweep("killed"), &["killed", "another process is at work"]);
+    ended(child); // SIGKILL
+    let before = folder.journal("killed");
+    assert!((2..8).contains(&before.len()), "{} cells before the kill", before.len());
+    assert!(!folder.path("killed/results.json").exists());
+
+    let (_, err) = folder.done(&sweep("killed"));
+    assert!(err.contains(&format!("{} of 8 cells are done already", before.len())), "{err}");
+    // What was done is there byte for byte, real times included: it was not done again.
+    let after = folder.journal("killed");
+    assert_eq!(after.len(), 8);
+    assert_eq!(after[..before.len()], before);
+    assert_eq!(folder.results("killed"), folder.results("whole"));
+    // Once more, nothing is left to do.
+    let (_, err) = folder.done(&sweep("killed"));
+    assert!(err.contains("8 of 8 cells"), "{err}");
+    assert_eq!(folder.journal("killed"), after);
+}
+
+#[test]
+fn shares_put_together_are_the_whole() {
+    let folder = Folder::new();
+    let sweep = |more: &[&str]| {
+        let all =
+            ["sweep", SMALL, "-p", "none,lru,most", "--vary", "cache=1%,3%,most.score=dirty,all"];
+        folder.done(&[&all[..], more].concat())
+    };
+    sweep(&["--out", "whole", "--csv", "whole.csv"]);
+    let shares = ["1/3", "2/3", "3/3"].map(|share| {
+        let out = format!("share-{}", &share[..1]);
+        let (shown, err) = sweep(&["--shard", share, "--out", &out]);
+        assert!(shown.is_empty() && err.contains("is done"), "{shown}{err}");
+        assert!(!folder.path(&out).join("results.json").exists());
+        out
+    });
+    let [one, two, three] = shares.each_ref().map(String::as_str);
+    let incomplete = ["sweep", "merge", one, three, "--out", "merged"];
+    folder.refused(1, &incomplete, &["cells are missing", "shards not given: 2/3"]);
+    folder.done(&["sweep", "merge", three, one, two, "--out", "merged", "--csv", "merged.csv"]);
+    assert_eq!(folder.results("merged"), folder.results("whole"));
+    // Apart from the times that runs took, the files are the same byte for byte.
+    let bytes = |name: &str| {
+        let text = folder.read(name);
+        let timed = |line: &&str| !line.contains("\"blocks_per_second\"") && !is_wall_seconds(line);
+        text.lines().filter(timed).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(bytes("merged/results.json"), bytes("whole/results.json"));
+    assert_eq!(folder.read("merged/sweep.json"), folder.read("whole/sweep.json"));
+    // Of none there is one cell, of lru two, of most four.
+    let sizes = shares.each_ref().map(|share| folder.journal(share).len());
+    assert_eq!((sizes.iter().sum::<usize>(), sizes.iter().max()), (7, Some(&3)));
+    let elsewhere = ["sweep", SMALL, "-p", "lru", "--out", "other"];
+    folder.done(&elsewhere);
+    folder.refused(2, &["sweep", "merge", one, "other", "--out", "m"], &["not of one sweep"]);
+}
+
+/// `wall.seconds`, the only figure of that name that is six spaces in and no counter.
+fn is_wall_seconds(line: &str) -> bool {
+    line.starts_with("        \"seconds\": ") && line.ends_with(',') && !line.contains('{')
+}
+
+#[test]
+fn threads_change_nothing_and_cells_are_what_compare_computes() {
+    let folder = Folder::new();
+    for threads in ["1", "4"] {
+        folder.done(&[
+            "sweep",
+            SMALL,
+            "-p",
+            "lru,sac",
+            "-c",
+            "1%,5%",
+            "--threads",
+            threads,
+            "--out",
+            threads,
+        ]);
+    }
+    assert_eq!(folder.results("1"), folder.results("4"));
+    let (compared, _) =
+        folder.done(&["compare", SMALL, "-p", "lru,sac", "-c", "1%,5%", "--json", "-"]);
+    let compared = without_wall(serde_json::from_str(&compared).expect("JSON"));
+    assert_eq!(folder.results("1")["runs"], compared["runs"]);
+}
+
+#[test]
+fn another_sweep_is_refused_with_what_differs_unless_it_starts_over() {
+    let folder = Folder::new();
+    let sweep = |cache, more: &[&'static str]| {
+        [&["sweep", SMALL, "-p", "lru", "--out", "o", "--vary", cache], more].concat()
+    };
+    folder.done(&sweep("cache=1%,2%", &[]));
+    let differs =
+        ["o: it holds another sweep", "values is 1%,2% there and 1%,2%,4% here", "--fresh"];
+    folder.refused(2, &sweep("cache=1%..4%", &[]), &differs);
+    folder.refused(
+        2,
+        &sweep("cache=1%,2%", &["--drain"]),
+        &["rules.drain is false there and true"],
+    );
+    folder.refused(2, &sweep("cache=1%,2%", &["--mode", "w"]), &["another sweep"]);
+    folder.refused(2, &sweep("cache=1%,2%", &["--requests", "2k"]), &["hash is "]);
+    let (_, err) = folder.done(&sweep("cache=1%..4%", &["--fresh"]));
+    assert!(!err.contains("done already"), "{err}");
+    assert_eq!(folder.journal("o").len(), 3);
+}
+
+#[test]
+fn a_torn_line_is_dropped_and_a_damaged_one_is_named() {
+    let folder = Folder::new();
+    let sweep =
+        ["sweep", SMALL, "-p", "lru", "--vary", "cache=1%..4%", "--out", "o", "--threads", "1"];
+    folder.done(&sweep);
+    let (whole, results) = (folder.journal("o"), folder.results("o"));
+    let journal = folder.path("o/cells.jsonl");
+    // The last line breaks off, at any place.
+    for torn in [1, 20, whole[2].len() / 2, whole[2].len() - 1] {
+        let text = whole[..2].concat() + &whole[2][..torn];
+        std::fs::write(&journal, text).expect("written");
+        let (_, err) = folder.done(&sweep);
+        assert!(err.contains("2 of 3 cells"), "{err}");
+        assert_eq!(folder.results("o"), results);
+        assert_eq!(folder.journal("o")[..2], whole[..2]);
+    }
+    // A figure in the midst changes: the checksum knows.
+    let damaged = whole[0].replacen("\"cell\":0", "\"cell\":1", 1) + &whole[1] + &whole[2];
+    std::fs::write(&journal, damaged).expect("written");
+    folder.refused(1, &sweep, &["cells.jsonl", "line 1 is damaged"]);
+}
+
+#[test]
+fn what_makes_no_difference_is_run_once_and_what_goes_with_nothing_is_refused() {
+    let folder = Folder::new();
+    let (shown, _) = folder.done(&[
+        "sweep",
+        SMALL,
+        "-p",
+        "none,lru,most",
+        "--out",
+        "o",
+        "--vary",
+        "cache=1%,3%,policy.zone=10M..40M",
+    ]);
+    // most has 2 · 3 cells, lru 2 and none 1.
+    let sweep = folder.json("o/results.json")["sweep"].clone();
+    let places = sweep["cells"].as_array().expect("cells");
+    let of = |policy: &str| {
+        let at = places.iter().map(|place| &place["at"]);
+        at.filter(|at| at["policy"] == policy).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!((of("most").len(), of("lru").len(), of("none").len()), (6, 2, 1));
+    assert_eq!(of("none")[0], serde_json::json!({"policy": "none"}));
+    assert_eq!(of("lru")[1], serde_json::json!({"policy": "lru", "cache": "3%"}));
+    assert!(shown.contains("best of 6 places"), "{shown}");
+
+    let two = "drive=st8000as0002,ha-roco";
+    let (_, err) = folder.done(&["sweep", SMALL, "-p", "lru,roco", "--out", "d", "--vary", two]);
+    assert!(err.contains("left out: 1 cell at drive=st8000as0002 policy=roco"), "{err}");
+    assert_eq!(folder.json("d/results.json")["runs"].as_array().map(Vec::len), Some(3));
+
+    // Wrong names are found before the trace is read, which there is not.
+    for (vary, told) in [
+        ("policy=lru,sca", "sac"),
+        ("cahce=1%", "there are cache"),
+        ("drive.bp=1%", "there are pb"),
+        ("sac.windw=0.5..0.9/3", "window"),
+        ("cache=10%..1%", "A..B"),
+    ] {
+        folder.refused(2, &["sweep", "none.csv", "--vary", vary, "--out", "x"], &[told]);
+    }
+    for (vary, told) in [("cache=1%,many", "many"), ("drive.pb=1%,many", "many")] {
+        folder.refused(2, &["sweep", SMALL, "--vary", vary, "--out", "x"], &[told]);
+    }
+    assert!(!folder.path("x").exists(), "a folder was left");
+    folder.refused(
+        2,
+        &["sweep", SMALL, "-c", "1%", "--vary", "cache=2%"],
+        &["-c is given as well"],
+    );
+    folder.refused(2, &["sweep", SMALL, "--shard", "3/2"], &["--shard", "I/N"]);
+    folder.refused(2, &["sweep", SMALL, "--shard", "1/2", "--json", "-"], &["merge"]);
+}
+
+#[test]
+fn traces_seeds_and_pacings_are_axes_too() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("a.csv"), "time_us,op,offset,size\n1,W,0,4096\n2,R,8192,4096\n")
+        .unwrap();
+    let vary = "trace=synth:zipf?requests=1k,a.csv,seed=1..2,pacing=closed,trace";
+    folder.done(&[
+        "sweep", "-p", "lru", "-c", "1000b", "--vary", vary, "--out", "o", "--csv", "o.csv",
+    ]);
+    let report = folder.json("o/results.json");
+    // The file is the same with each seed.
+    let traces = report["sweep"]["traces"].as_array().expect("traces");
+    let names: Vec<&Value> = traces.iter().map(|trace| &trace["name"]).collect();
+    assert_eq!(
+        names,
+        ["synth:zipf?requests=1k", "synth:zipf?requests=1k", "a.csv"]
+            .map(Value::from)
+            .iter()
+            .collect::<Vec<_>>()
+    );
+    assert!(traces[0]["hash"] != traces[1]["hash"]);
+    assert_eq!(report["runs"].as_array().map(Vec::len), Some(6));
+    let csv = folder.read("o.csv");
+    let header: Vec<&str> = csv.lines().next().unwrap().split(',').take(4).collect();
+    assert_eq!(header, ["at.trace", "at.seed", "at.pacing", "seed"]);
+    assert_eq!(csv.lines().count(), 7);
+    assert_eq!(csv, folder.read("o/results.csv"));
+}
+
+#[test]
+fn compare_ends_with_the_smallest_cache_that_meets_the_target() {
+    let folder = Folder::new();
+    let compare = |targets: &str| {
+        let base = ["compare", SMALL, "-p", "lru,most", "--baseline", "none", "-c", "1%,4%,16%"];
+        folder.done(&[&base[..], &["--target", targets, "--json", "r.json"]].concat())
+    };
+    let (_, _) = compare("hits=0%");
+    let report = folder.json("r.json");
+    let hits = |policy: &str| -> Vec<(u64, f64)> {
+        let runs = report["runs"].as_array().expect("runs").iter();
+        let runs = runs.filter(|run| run["policy"] == policy);
+        let of = |run: &Value| {
+            (run["cache_blocks"].as_u64().unwrap(), run["all"]["hits"]["ratio"].as_f64().unwrap())
+        };
+        runs.map(of).collect()
+    };
+    let lru = hits("lru");
+    assert!(lru[0].1 < lru[1].1 && lru[1].1 <= lru[2].1, "{lru:?}");
+    // Between the first two sizes: the second is the smallest for lru.
+    let limit = format!("hits={}%", 100.0 * (lru[0].1 + lru[1].1) / 2.0);
+    let (shown, err) = compare(&format!("{limit},hits=100%,p99=1000s"));
+    let targets = folder.json("r.json")["targets"].clone();
+    assert_eq!(targets.as_array().map(Vec::len), Some(6), "three targets, two policies");
+    assert_eq!(targets[0]["policy"], "lru");
+    assert_eq!(targets[0]["cache_blocks"], lru[1].0);
+    assert_eq!(targets[0]["cache_bytes"], lru[1].0 * 4096);
+    let met: Vec<&Value> =
+        targets[0]["tried"].as_array().unwrap().iter().map(|tried| &tried["meets"]).collect();
+    assert_eq!(met, [&Value::from(false), &Value::from(true), &Value::from(true)]);
+    assert_eq!(targets[2]["cache_blocks"], Value::Null);
+    assert!(shown.contains("none of these sizes does"), "{shown}");
+    assert_eq!(targets[4]["cache_blocks"], lru[0].0);
+    assert!(err.contains("in closed loop nothing queues"), "{err}");
+    for (target, told) in [("p98=1ms", "p99"), ("p99=5", "50ms"), ("hits", "NAME=VALUE")] {
+        folder.refused(2, &["compare", SMALL, "--target", target], &["--target", told]);
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (script, _) = folder.done(&["completions", shell]);
+        for word in ["compare", "sweep", "merge", "reproduce", "shard"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    let (page, _) = folder.done(&["man"]);
+    assert!(page.contains(".TH shingle 1") && page.contains("compare"), "{page}");
+    folder.done(&["man", "--out", "man1"]);
+    let pages =
+        ["shingle-compare.1", "shingle-sweep.1", "shingle-sweep-merge.1", "shingle-trace-info.1"];
+    for page in pages.map(|page| Path::new("man1").join(page)) {
+        let page = folder.read(page.to_str().unwrap());
+        assert!(page.contains(".TH shingle") && page.contains("Example"), "{page}");
+    }
+}
