@@ -83,7 +83,7 @@ fn line(cell: usize, run: &RunResult) -> String {
 fn parse(bytes: &[u8], path: &Path) -> Result<(Done, usize), SweepError> {
     let (mut done, mut whole) = (Done::new(), 0);
     for (number, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
-        let Some(kept) = checked(line) else {
+        let Some(checked) = checked(line) else {
             if whole + line.len() == bytes.len() {
                 break; // torn by a kill
             }
@@ -93,20 +93,56 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Done, usize), SweepError> {
                 number + 1
             )));
         };
+        let kept: Kept = serde_json::from_slice(checked).map_err(|error| {
+            SweepError::Data(format!(
+                "{}: line {} is whole and cannot be read: {error}; it may be of another version of \
+                 shingle: --fresh starts over",
+                path.display(),
+                number + 1
+            ))
+        })?;
         done.insert(kept.cell, kept.run);
         whole += line.len();
     }
     Ok((done, whole))
 }
 
-/// What a line holds, if it is as it was written.
-fn checked(line: &[u8]) -> Option<Kept> {
+/// The JSON of a line, if it is as it was written.
+fn checked(line: &[u8]) -> Option<&[u8]> {
     let line = line.strip_suffix(b"\n")?;
     let (body, trailer) = line.split_at_checked(line.len().checked_sub(TRAILER)?)?;
     let crc = trailer.strip_prefix(b",\"crc\":\"")?.strip_suffix(b"\"}")?;
     let crc = u32::from_str_radix(std::str::from_utf8(crc).ok()?, 16).ok()?;
-    if crc != crc32fast::hash(body) {
-        return None;
+    (crc == crc32fast::hash(body)).then_some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_crc(body: &str) -> String {
+        format!("{body},\"crc\":\"{:08x}\"}}\n", crc32fast::hash(body.as_bytes()))
     }
-    serde_json::from_slice(line).ok()
+
+    #[test]
+    fn a_line_is_what_was_written_or_nothing() {
+        // CRC-32 of `{"cell":0`, as zlib computes it.
+        let line = "{\"cell\":0,\"crc\":\"d8404ab0\"}\n";
+        assert_eq!(with_crc("{\"cell\":0"), line);
+        assert!(checked(line.as_bytes()).is_some());
+        for at in 0..line.len() {
+            assert!(checked(&line.as_bytes()[..at]).is_none(), "torn at {at}");
+            let mut bytes = line.as_bytes().to_vec();
+            bytes[at] ^= 1;
+            assert!(checked(&bytes).is_none(), "another byte at {at}");
+        }
+        assert!(checked(b"").is_none() && checked(b"\n").is_none());
+    }
+
+    #[test]
+    fn whole_lines_of_another_version_are_not_dropped() {
+        let error = parse(with_crc("{\"cell\":0").as_bytes(), Path::new("j")).err();
+        let error = error.expect("no result is in it").to_string();
+        assert!(error.contains("line 1") && error.contains("another version"), "{error}");
+    }
 }
