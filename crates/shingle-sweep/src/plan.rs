@@ -68,7 +68,7 @@ impl Plan {
         let mut found = Found::new(&grid);
         for cell in grid.cells() {
             let trace = numbers[&(grid.at(&cell, "trace"), grid.at(&cell, "seed"))];
-            found.add(&cell, trace, &traces[trace].1, order);
+            found.add(&cell, trace, &traces[trace], order);
         }
         found.refuse_what_goes_with_nothing()?;
         let info = |(seed, trace): &(u64, Trace)| SweptTrace {
@@ -145,8 +145,10 @@ impl<'a> Found<'a> {
     }
 
     /// Plans one cell, or notes why it cannot be.
-    fn add(&mut self, cell: &[usize], number: usize, trace: &Trace, order: &Order) {
-        let mut options = self.grid.options(cell, order.options);
+    fn add(&mut self, cell: &[usize], number: usize, trace: &(u64, Trace), order: &Order) {
+        let (seed, trace) = trace;
+        // A file is the same with each seed, and its runs are.
+        let mut options = Options { seed: *seed, ..self.grid.options(cell, order.options) };
         let chosen = options.clone();
         options.sets.retain(|(key, _)| takes(key, &chosen, order.registry));
         match plan(&options, order.registry, trace) {
