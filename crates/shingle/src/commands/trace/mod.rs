@@ -16,7 +16,7 @@ pub(crate) enum Trace {
     /// What a trace holds: requests, sizes, footprints, how soon blocks come again and what LRU
     /// would miss, sequential runs, pauses, load over time.
     #[command(after_help = "Example: shingle trace info trace.vscsi.zst --html trace.html")]
-    Info(info::Info),
+    Info(Box<info::Info>),
     /// Write a trace in another format, filtered and shaped.
     #[command(after_help = "Example: shingle trace convert trace.vscsi.zst -o trace.csv.zst")]
     Convert(convert::Convert),
@@ -24,12 +24,12 @@ pub(crate) enum Trace {
     #[command(
         after_help = "Example: shingle trace mix web.csv.gz db.csv.gz --copies 4 -o mix.csv.zst"
     )]
-    Mix(mix::Mix),
+    Mix(Box<mix::Mix>),
     /// A part of a trace: of its time, of the disk, of its requests, or one zone in so many.
     #[command(
         after_help = "Example: shingle trace cut trace.csv.gz --from 1h --until 2h -o hour.csv"
     )]
-    Cut(cut::Cut),
+    Cut(Box<cut::Cut>),
     /// The workloads of published volumes beside the figures that papers print of them.
     #[command(after_help = "Example: shingle trace targets wdev_0 hm_0")]
     Targets(targets::Targets),
