@@ -16,6 +16,7 @@ pub mod distance;
 pub mod error;
 pub mod format;
 pub mod input;
+pub mod like;
 pub mod mix;
 pub mod native;
 pub mod papers;

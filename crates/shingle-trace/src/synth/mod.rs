@@ -6,6 +6,7 @@
 
 mod arrivals;
 mod large;
+mod like;
 mod mixed;
 pub(crate) mod parameters;
 mod read_mostly;
@@ -38,7 +39,12 @@ pub const DEFAULT: &str = "synth:mixed";
 /// Every workload, in the order in which they are listed.
 pub static WORKLOADS: LazyLock<Vec<Workload>> = LazyLock::new(|| {
     let general = [mixed::WORKLOAD, zipf::WORKLOAD, read_mostly::WORKLOAD, uniform::WORKLOAD];
-    general.into_iter().chain(large::workloads()).chain(volume::workloads()).collect()
+    general
+        .into_iter()
+        .chain([like::WORKLOAD])
+        .chain(large::workloads())
+        .chain(volume::workloads())
+        .collect()
 });
 
 /// A built-in workload.
@@ -60,7 +66,10 @@ impl Workload {
     pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> {
         // Its own first: where a workload has another default for a common one, that one counts.
         let own = self.own;
-        let common = COMMON.iter().filter(|c| own.iter().all(|o| o.name != c.name));
+        // A description says when requests come.
+        let timed = own.iter().all(|parameter| parameter.kind != ParameterKind::File);
+        let common = if timed { COMMON } else { &[] };
+        let common = common.iter().filter(|c| own.iter().all(|o| o.name != c.name));
         own.iter().chain(common)
     }
 }
@@ -68,6 +77,11 @@ impl Workload {
 /// Where the next request goes; when it arrives is not its business.
 pub(crate) trait Pattern: Send {
     fn next(&mut self) -> Access;
+
+    /// Nanoseconds between the request before and the one just made, where no [`Arrivals`] say so.
+    fn wait_ns(&mut self) -> u64 {
+        0
+    }
 
     /// How often it may be asked, if it ends.
     fn length(&self) -> u64 {
@@ -98,10 +112,16 @@ fn made(spec: &str, seed: u64) -> Result<(&'static Workload, Box<dyn Source>), P
     let values = Values::parse(workload, pairs)?;
     let seed = Seed { seed, workload: workload.name };
     let pattern = (workload.make)(&values, seed)?;
+    let total = match values.count("requests") {
+        0 => pattern.length(),
+        requests => requests.min(pattern.length()),
+    };
+    let arrivals = |iops| Arrivals::new(iops, values.share("idle"), seed);
     let source = Synth {
-        total: values.count("requests").min(pattern.length()),
+        total,
+        arrivals: values.number_if("iops").map(arrivals),
+        now: 0,
         pattern,
-        arrivals: Arrivals::new(values.number("iops"), values.share("idle"), seed),
         gate: Gate::new(Reorder::Keep),
         first_ns: None,
         made: 0,
@@ -123,7 +143,9 @@ fn named(name: &str) -> Result<&'static Workload, Problem> {
 
 struct Synth {
     pattern: Box<dyn Pattern>,
-    arrivals: Arrivals,
+    /// None if the pattern knows when requests come.
+    arrivals: Option<Arrivals>,
+    now: u64,
     gate: Gate,
     first_ns: Option<u64>,
     total: u64,
@@ -135,7 +157,11 @@ impl Source for Synth {
         ready(out);
         while out.len() < out.capacity() && self.made < self.total {
             let Access { offset, bytes, op } = self.pattern.next();
-            let raw = Raw { ns: self.arrivals.next(), offset, bytes, op, volume: 0 };
+            self.now = match &mut self.arrivals {
+                Some(arrivals) => arrivals.next(),
+                None => self.now.saturating_add(self.pattern.wait_ns()),
+            };
+            let raw = Raw { ns: self.now, offset, bytes, op, volume: 0 };
             let admitted = self.gate.admit(raw);
             self.made += 1;
             let Raw { ns, offset, bytes, op, .. } =

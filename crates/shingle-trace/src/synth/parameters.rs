@@ -32,6 +32,8 @@ pub enum Kind {
     Share,
     /// A plain number.
     Number(f64, f64),
+    /// A file.
+    File,
 }
 
 impl Kind {
@@ -41,7 +43,7 @@ impl Kind {
         match self {
             Kind::Share => Some((0.0, 1.0)),
             Kind::Number(low, high) => Some((low, high)),
-            Kind::Count(..) | Kind::Size(..) => None,
+            Kind::Count(..) | Kind::Size(..) | Kind::File => None,
         }
     }
 }
@@ -88,10 +90,11 @@ pub(super) const fn theta(default: &'static str, about: &'static str) -> Paramet
     Parameter { name: "theta", default, about, kind: Kind::Number(0.0, 4.0) }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Value {
     Whole(u64),
     Real(f64),
+    Text(String),
 }
 
 /// A value for every parameter of a workload.
@@ -129,29 +132,37 @@ impl Values {
             };
             let value = value(parameter, text)?;
             for slot in values.0.iter_mut().filter(|slot| slot.0 == name) {
-                slot.1 = value;
+                slot.1.clone_from(&value);
             }
         }
         Ok(values)
     }
 
-    fn value(&self, name: &str) -> Value {
+    fn value(&self, name: &str) -> &Value {
         let found = self.0.iter().find(|(n, _)| *n == name);
-        found.expect("a workload asks only for parameters that it lists").1
+        &found.expect("a workload asks only for parameters that it lists").1
     }
 
     /// A count or a size.
     pub(super) fn count(&self, name: &str) -> u64 {
         match self.value(name) {
-            Value::Whole(value) => value,
-            Value::Real(_) => unreachable!("{name} is a whole number by its kind"),
+            Value::Whole(value) => *value,
+            _ => unreachable!("{name} is a whole number by its kind"),
         }
     }
 
     pub(super) fn number(&self, name: &str) -> f64 {
         match self.value(name) {
-            Value::Real(value) => value,
-            Value::Whole(_) => unreachable!("{name} is a real number by its kind"),
+            Value::Real(value) => *value,
+            _ => unreachable!("{name} is a real number by its kind"),
+        }
+    }
+
+    /// A file's path.
+    pub(super) fn text(&self, name: &str) -> &str {
+        match self.value(name) {
+            Value::Text(text) => text,
+            _ => unreachable!("{name} is a file by its kind"),
         }
     }
 
@@ -162,11 +173,11 @@ impl Values {
 
     /// All numbers and shares, as they would be written.
     pub(crate) fn numbers(&self) -> Vec<(String, String)> {
-        let number = |value| match value {
-            Value::Real(value) => Some(f64::to_string(&value)),
-            Value::Whole(_) => None,
+        let number = |value: &Value| match value {
+            Value::Real(value) => Some(value.to_string()),
+            Value::Whole(_) | Value::Text(_) => None,
         };
-        let pairs = self.0.iter().filter_map(|&(name, value)| Some((name, number(value)?)));
+        let pairs = self.0.iter().filter_map(|(name, value)| Some((*name, number(value)?)));
         pairs.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
@@ -189,6 +200,7 @@ fn value(parameter: &Parameter, text: &str) -> Result<Value, Problem> {
         return times(parameter, factor).ok_or_else(|| not("a factor of its default: x0.5, x2"));
     }
     match parameter.kind {
+        Kind::File => Ok(Value::Text(text.to_owned())),
         Kind::Count(low, high) => match count(text) {
             None => Err(not("a number: write it like 500000, 500k or 1M")),
             Some(value) if !(low..=high).contains(&value) => {

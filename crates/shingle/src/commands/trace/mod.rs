@@ -5,6 +5,7 @@ mod cut;
 mod info;
 mod mix;
 mod output;
+mod synth;
 mod targets;
 
 use clap::Subcommand;
@@ -30,6 +31,13 @@ pub(crate) enum Trace {
         after_help = "Example: shingle trace cut trace.csv.gz --from 1h --until 2h -o hour.csv"
     )]
     Cut(Box<cut::Cut>),
+    /// A built-in workload as a trace file; or, with --like, a small description of a trace that can be
+    /// shared where the trace cannot.
+    #[command(
+        after_help = "Example: shingle trace synth 'synth:zipf?requests=10k' -o zipf.csv\n\
+                      Example: shingle trace synth --like trace.csv.gz -o like.toml"
+    )]
+    Synth(synth::Synth),
     /// The workloads of published volumes beside the figures that papers print of them.
     #[command(after_help = "Example: shingle trace targets wdev_0 hm_0")]
     Targets(targets::Targets),
@@ -41,6 +49,7 @@ pub(crate) fn execute(command: &Trace, global: &Arguments) -> anyhow::Result<()>
         Trace::Convert(args) => convert::execute(args, global),
         Trace::Mix(args) => mix::execute(args, global),
         Trace::Cut(args) => cut::execute(args, global),
+        Trace::Synth(args) => synth::execute(args, global),
         Trace::Targets(args) => targets::execute(args, global),
     }
 }

@@ -1,0 +1,89 @@
+//! `shingle trace synth`: a workload as a file, or the description of a trace that makes others like it.
+
+use std::path::Path;
+
+use clap::Args;
+use shingle_core::units::Request;
+use shingle_trace::like::{Fit, Survey};
+use shingle_trace::synth::{DEFAULT, PREFIX};
+
+use super::output::{OutArgs, save, save_source};
+use crate::Usage;
+use crate::cli::{Arguments, TraceArgs};
+use crate::commands::setup::{open_trace, read_trace};
+use crate::output::{note, text};
+
+#[derive(Debug, Args)]
+pub(crate) struct Synth {
+    #[command(flatten)]
+    trace: TraceArgs,
+    #[command(flatten)]
+    out: OutArgs,
+    /// Write what this trace is like, and not where its blocks are: a description, from which
+    /// synth:like?from=FILE makes requests. The trace is read twice.
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["trace", "to"])]
+    like: Option<String>,
+}
+
+pub(crate) fn execute(args: &Synth, global: &Arguments) -> anyhow::Result<()> {
+    if let Some(trace) = &args.like {
+        let trace = TraceArgs { trace: Some(trace.clone()), ..args.trace.clone() };
+        return describe(&trace, &args.out, global);
+    }
+    let name = args.trace.trace.as_deref().unwrap_or(DEFAULT);
+    if !name.starts_with(PREFIX) {
+        let message = format!(
+            "{name} is no workload such as synth:zipf; shingle trace convert writes a trace, --like \
+             {name} its description"
+        );
+        return Err(Usage(message).into());
+    }
+    if is_shaped(&args.trace) {
+        let trace = read_trace(&args.trace, global.quiet)?;
+        return save(&trace.requests, &args.out, global.quiet);
+    }
+    let mut opened = open_trace(&args.trace)?;
+    save_source(opened.source.as_mut(), &args.out, global.quiet)
+}
+
+/// Whether requests are left out or moved, for which they are held in memory.
+fn is_shaped(args: &TraceArgs) -> bool {
+    let moved = args.offset.is_some() || args.copies.is_some() || args.remap;
+    moved || args.mode.is_some() || args.requests.is_some()
+}
+
+fn describe(args: &TraceArgs, out: &OutArgs, global: &Arguments) -> anyhow::Result<()> {
+    // What is shaped, or can be read only once, is held in memory.
+    let held = is_shaped(args) || args.trace.as_deref() == Some("-");
+    let held = if held { Some(read_trace(args, global.quiet)?.requests) } else { None };
+    let mut survey = Survey::default();
+    each(args, held.as_deref(), |request| survey.add(request))?;
+    let mut fit = Fit::new(survey);
+    each(args, held.as_deref(), |request| fit.add(request))?;
+    if fit.left_out() > 0 {
+        let told =
+            format!("{} flushes and trims are left out: descriptions have none", fit.left_out());
+        note(&told, global.quiet);
+    }
+    let described = fit.finish();
+    let described = described.ok_or_else(|| anyhow::anyhow!("there is nothing to describe"))?;
+    text(described.to_text().trim_end(), Path::new(&out.out))
+}
+
+/// Does something with each request of a trace, which is held or read once more.
+fn each(
+    args: &TraceArgs,
+    held: Option<&[Request]>,
+    mut then: impl FnMut(&Request),
+) -> anyhow::Result<()> {
+    if let Some(requests) = held {
+        requests.iter().for_each(then);
+        return Ok(());
+    }
+    let mut source = open_trace(args)?.source;
+    let mut batch = Vec::new();
+    while source.fill(&mut batch)? {
+        batch.iter().for_each(&mut then);
+    }
+    Ok(())
+}
