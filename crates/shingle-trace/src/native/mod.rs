@@ -22,11 +22,13 @@ pub(crate) const VERSION: u32 = 1;
 pub(crate) const BLOCK_REQUESTS: usize = 4096;
 
 /// A number of 8 bytes at `from`.
+#[inline]
 pub(crate) fn u64_at(bytes: &[u8], from: usize) -> u64 {
     u64::from_le_bytes(bytes[from..from + 8].try_into().expect("8 bytes"))
 }
 
 /// A number of 4 bytes at `from`.
+#[inline]
 pub(crate) fn u32_at(bytes: &[u8], from: usize) -> u32 {
     u32::from_le_bytes(bytes[from..from + 4].try_into().expect("4 bytes"))
 }
