@@ -44,6 +44,15 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
         SerializedFileReader::new(Stored::of(input)?).map_err(|error| fail(damaged(&error)))?;
     let metadata = reader.metadata().file_metadata();
     let mut columns = column::found(metadata.schema_descr()).map_err(fail)?;
+    // The crate asserts these.
+    let chunks = reader.metadata().row_groups().iter().flat_map(|group| group.columns());
+    for chunk in chunks {
+        let places = [chunk.data_page_offset(), chunk.dictionary_page_offset().unwrap_or(0)];
+        if chunk.compressed_size() < 0 || places.into_iter().any(|place| place < 0) {
+            let message = "cannot be read as Parquet: a column lies in front of the file";
+            return Err(fail(Problem::new(Kind::Corrupt, message)));
+        }
+    }
     let volumes = match (columns.iter().any(|c| c.role == Role::Device), options.volume) {
         (true, choice) => Some(Volumes::new(choice)),
         (false, Choice::Only) => None,
