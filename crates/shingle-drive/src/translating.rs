@@ -1,9 +1,10 @@
 //! What a translation over a zoned drive has done, beyond what every drive counts.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Counters of a translation; all but the memory only grow. Blocks are of 4 KiB.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, JsonSchema, Serialize, Deserialize)]
 pub struct Translating {
     /// Blocks that the host wrote.
     pub written_blocks: u64,

@@ -11,3 +11,4 @@
 pub mod chart;
 pub mod numbers;
 pub mod page;
+pub mod png;

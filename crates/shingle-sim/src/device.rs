@@ -1,7 +1,9 @@
 //! A drive with its queue: I/O waits for the I/O before it, and idle time reaches the drive.
 
-use shingle_core::units::{Nanos, Zone};
-use shingle_drive::drive::{Counters, Drive, Io, Served, Stamp};
+use shingle_core::units::{Nanos, Op, Zone};
+use shingle_drive::drive::{Counters, Drive, Io, Served, Stamp, Zoned};
+
+use crate::watch::{Cause, Command, Watch};
 
 /// Response times of a device, its queue included.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,6 +38,8 @@ pub(crate) struct Device {
     responses: Responses,
     /// How long I/O waited for the end of background steps that had begun in idle time.
     overrun: Nanos,
+    /// Who looks on at [`Device::serve_for`] and [`Device::reset`].
+    watch: Option<Box<Watch>>,
 }
 
 impl Device {
@@ -49,6 +53,7 @@ impl Device {
             responses: Responses::default(),
             busy: Nanos::ZERO,
             overrun: Nanos::ZERO,
+            watch: None,
         }
     }
 
@@ -62,15 +67,46 @@ impl Device {
         self.turn(ready, |drive, start| drive.serve(start, io, data))
     }
 
+    /// [`Device::serve`], and tells those who look on why.
+    #[inline]
+    pub(crate) fn serve_for(
+        &mut self,
+        cause: Cause,
+        ready: Nanos,
+        io: &Io,
+        data: &mut [Stamp],
+    ) -> (Nanos, Served) {
+        let (turn, served) = self.serve(ready, io, data);
+        if let Some(watch) = &mut self.watch {
+            watch.command(&Command { at: turn, done: served.done, io: *io, cause });
+        }
+        (turn, served)
+    }
+
+    /// Those who look on, if anybody does.
+    pub(crate) fn watched(&mut self) -> Option<&mut Watch> {
+        self.watch.as_deref_mut()
+    }
+
+    /// Lets somebody look on.
+    pub(crate) fn watch(&mut self) -> &mut Watch {
+        self.watch.get_or_insert_default()
+    }
+
     /// Resets a zone, as [`Device::serve`] serves I/O.
     ///
     /// # Panics
     /// If the drive exposes no zones, or the zone is conventional: nobody may ask for it then.
     pub(crate) fn reset(&mut self, ready: Nanos, zone: Zone) -> (Nanos, Served) {
-        self.turn(ready, |drive, start| {
-            let zoned = drive.zoned().expect("a zone is reset of a drive that exposes zones");
-            zoned.reset(start, zone).expect("a zone with a write pointer can be reset")
-        })
+        let (turn, served) = self.turn(ready, |drive, start| {
+            zoned(drive).reset(start, zone).expect("a zone with a write pointer can be reset")
+        });
+        if let Some(watch) = &mut self.watch {
+            let info = zoned(self.drive.as_mut()).zone(zone);
+            let io = Io { op: Op::Trim, block: info.first, count: info.blocks };
+            watch.command(&Command { at: turn, done: served.done, io, cause: Cause::Reset });
+        }
+        (turn, served)
     }
 
     #[inline]
@@ -172,6 +208,11 @@ impl Device {
             responses: self.responses,
             busy: self.busy,
             overrun: self.overrun,
+            watch: None, // of the device itself, not of what it would do
         }
     }
+}
+
+fn zoned(drive: &mut dyn Drive) -> &mut dyn Zoned {
+    drive.zoned().expect("a zone is reset of a drive that exposes zones")
 }

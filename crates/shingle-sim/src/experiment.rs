@@ -6,6 +6,7 @@ mod policies;
 mod translations;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use shingle_core::params::{Params, nearest};
@@ -22,6 +23,7 @@ use crate::requests::Requests;
 use crate::result::RunResult;
 use crate::run::{Course, Labels, RunError, run};
 use crate::system::{Pacing, Rules, System};
+use crate::watch::{Log, Rows};
 pub use drives::timing_name;
 use drives::{DriveChoice, check_capacity, drive_choice, make_drive, ssd_choice, unused_zones};
 pub use names::{check_names, takes};
@@ -75,6 +77,8 @@ pub struct Options {
     pub check: bool,
     /// Points of the course of each run to record.
     pub points: u32,
+    /// Rows of a heat map to record, with as many columns as points; 0 for none.
+    pub heat_rows: u16,
     /// How drives are timed; `None`: as each prefers.
     pub timing: Option<Timing>,
 }
@@ -99,6 +103,7 @@ impl Default for Options {
             drain: false,
             check: false,
             points: 0,
+            heat_rows: 0,
             timing: None,
         }
     }
@@ -160,6 +165,8 @@ pub fn plan(
     let ssd = ssd_choice(options)?;
     check_owners(options, &policies, registry)?;
     let mut jobs: Vec<Job> = Vec::new();
+    let rows = (options.heat_rows > 0 && options.points > 0)
+        .then(|| Arc::new(Rows::new(&trace.requests[..], options.heat_rows, options.points)));
     let translations = translations::chosen(options)?;
     let pairs = options.drives.iter().flat_map(|name| translations.iter().map(move |t| (name, *t)));
     for (name, translation) in pairs {
@@ -204,6 +211,7 @@ pub fn plan(
                         speed_thousandths: options.speed_thousandths,
                         drain: options.drain,
                         points: options.points,
+                        rows: rows.clone(),
                     },
                     check: options.check,
                     baseline,
@@ -283,7 +291,22 @@ impl Job {
         requests: &(impl Requests + ?Sized),
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<RunResult, ExperimentError> {
-        Ok(run(self.system()?, requests, &self.labels, self.course, progress)?)
+        Ok(run(self.system()?, requests, &self.labels, &self.course, progress)?)
+    }
+
+    /// [`Job::run`], and `log` is told of each command that the disk gets.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_logged(
+        &self,
+        requests: &(impl Requests + ?Sized),
+        log: Log,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<RunResult, ExperimentError> {
+        let mut system = self.system()?;
+        system.watch().log = Some(log);
+        Ok(run(system, requests, &self.labels, &self.course, progress)?)
     }
 
     fn setup(&self) -> Setup<'_> {

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shingle_drive::drive::{Counters, RegionWear, Wear};
 
 /// Flash inside a disk, from the first request on. A page is a block of 4 KiB.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Flash {
     /// Blocks the host wrote that went to the flash.
     pub written_blocks: u64,
@@ -39,7 +40,7 @@ pub struct Flash {
 }
 
 /// How much the host can write until the flash is worn, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Lifetime {
     /// If erases were spread evenly.
     pub even_bytes: f64,
@@ -48,7 +49,7 @@ pub struct Lifetime {
 }
 
 /// How erases are spread over erase blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Erases {
     /// Erase blocks.
     pub blocks: u64,
@@ -63,7 +64,7 @@ pub struct Erases {
 }
 
 /// Erases in a region.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Region {
     /// Its name.
     pub name: Cow<'static, str>,

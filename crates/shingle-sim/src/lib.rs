@@ -17,5 +17,6 @@ pub mod system;
 pub mod target;
 pub mod translated;
 pub mod verdict;
+pub mod watch;
 
 pub use check::Stale;

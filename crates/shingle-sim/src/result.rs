@@ -1,8 +1,10 @@
 //! The result format, `shingle.result/1`: stable names, documented in docs/results.md. Everything
 //! but `wall` is the same for the same input and seed.
 
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
-use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_core::units::{BLOCK_BYTES, Nanos, Request};
 use shingle_drive::drive::Translating;
 use shingle_trace::Summary;
 use std::borrow::Cow;
@@ -17,10 +19,19 @@ use crate::target::Smallest;
 /// Name and version of the format.
 pub const SCHEMA: &str = "shingle.result/1";
 
+/// The JSON Schema of [`Report`].
+#[must_use]
+pub fn schema() -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let mut schema = settings.into_generator().into_root_schema_for::<Report>();
+    schema.insert("title".into(), SCHEMA.into());
+    schema
+}
+
 /// What `compare`, `run` and `sweep` print as JSON.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Report {
-    /// [`SCHEMA`].
+    /// `shingle.result/1`.
     pub schema: &'static str,
     /// Seed of everything random.
     pub seed: u64,
@@ -37,10 +48,12 @@ pub struct Report {
 }
 
 /// The trace, after filters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct TraceInfo {
     /// File name or workload.
     pub name: String,
+    /// Of the requests as they were run, after all filters ([`shingle_trace::hash`]).
+    pub hash: String,
     /// Requests of all kinds.
     pub requests: u64,
     /// Blocks accessed: each block a read or write touches, once a request.
@@ -58,11 +71,12 @@ pub struct TraceInfo {
 }
 
 impl TraceInfo {
-    /// Of a summarised trace.
+    /// Of a summarised trace of `requests`.
     #[must_use]
-    pub fn new(name: &str, summary: &Summary) -> TraceInfo {
+    pub fn new(name: &str, requests: &[Request], summary: &Summary) -> TraceInfo {
         TraceInfo {
             name: name.into(),
+            hash: shingle_trace::hash::hash(requests),
             requests: summary.requests.total(),
             blocks: summary.blocks(),
             read_blocks: summary.read_blocks,
@@ -75,7 +89,7 @@ impl TraceInfo {
 }
 
 /// One configuration.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize, Deserialize)]
 pub struct RunResult {
     /// Seed of a synthetic trace.
     pub seed: u64,
@@ -122,10 +136,14 @@ pub struct RunResult {
     pub translation_counters: Option<Translating>,
     /// Open loop only.
     pub queue: Option<Queue>,
-    /// The course of the run in equal parts of its requests; `run` only.
+    /// The course of the run in equal parts of its requests; of `run`, and when pictures are drawn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Point>,
-    /// How many requests took how long; `run` only.
+    /// Where the host wrote and where the disk was written, over the course of the run; only when
+    /// pictures are drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heat: Option<Heat>,
+    /// How many requests took how long; of `run`, and when pictures are drawn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub histogram: Vec<Bar>,
     /// Reads whose data was checked, in a checked run.
@@ -135,7 +153,7 @@ pub struct RunResult {
 }
 
 /// Memory that cache and policy take.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Memory {
     /// Bytes for each slot of the cache.
     pub bytes_per_slot: Option<f64>,
@@ -144,7 +162,7 @@ pub struct Memory {
 }
 
 /// Counters of a run or of a part of it. Ratios with nothing to divide by are null.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Counts {
     /// Requests by kind.
     pub requests: Requests,
@@ -179,7 +197,7 @@ pub struct Counts {
 }
 
 /// Requests by kind.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Requests {
     pub read: u64,
@@ -189,7 +207,7 @@ pub struct Requests {
 }
 
 /// Hits in blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Hits {
     pub read_blocks: u64,
@@ -199,7 +217,7 @@ pub struct Hits {
 }
 
 /// Blocks by direction.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct PerOp {
     pub read_blocks: u64,
@@ -207,7 +225,7 @@ pub struct PerOp {
 }
 
 /// Blocks that left the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Evictions {
     pub clean_blocks: u64,
@@ -215,7 +233,7 @@ pub struct Evictions {
 }
 
 /// The cache device. The flash within it counts only where it is modelled.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Ssd {
     /// Blocks the cache read.
     pub read_blocks: u64,
@@ -230,7 +248,7 @@ pub struct Ssd {
 }
 
 /// What the disk was asked and what it did inside.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DriveIo {
     /// Blocks read from the disk.
     pub read_blocks: u64,
@@ -261,7 +279,7 @@ pub struct DriveIo {
 }
 
 /// Zones that the host read, merged with what it had cached, and wrote back.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct HostRmw {
     /// How many.
     pub zones: u64,
@@ -272,7 +290,7 @@ pub struct HostRmw {
 }
 
 /// The disk's persistent buffer, in blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Buffer {
     /// Host reads served from it.
     pub read_blocks: u64,
@@ -289,7 +307,7 @@ pub struct Buffer {
 }
 
 /// Virtual seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Seconds {
     /// SSD and disk, cleaning in idle time apart. In closed loop, the length of the run.
     pub total: f64,
@@ -300,7 +318,7 @@ pub struct Seconds {
 }
 
 /// Seconds by call.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct ByCall {
     pub ssd_read: f64,
@@ -310,7 +328,7 @@ pub struct ByCall {
 }
 
 /// Seconds by cause.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ByCause {
     /// The SSD.
     pub ssd: f64,
@@ -327,7 +345,7 @@ pub struct ByCause {
 }
 
 /// Work left undone at the end of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Left {
     /// Dirty blocks in the cache.
     pub dirty_blocks: u64,
@@ -340,7 +358,7 @@ pub struct Left {
 }
 
 /// Response times of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Latency {
     pub mean_us: f64,
@@ -351,7 +369,7 @@ pub struct Latency {
 }
 
 /// Response times of I/O at the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct DriveLatency {
     pub ios: u64,
@@ -371,7 +389,7 @@ impl DriveLatency {
 }
 
 /// How the devices kept up with the trace's own pace.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Queue {
     /// Busy share of the disk.
     pub disk_utilisation: f64,
@@ -384,7 +402,7 @@ pub struct Queue {
 }
 
 /// What happened in one part of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Point {
     /// Requests from the start of the run to the end of this part.
     pub requests: u64,
@@ -394,6 +412,8 @@ pub struct Point {
     pub seconds: f64,
     /// Of that, cleaning.
     pub clean_seconds: f64,
+    /// Block accesses of this part.
+    pub blocks: u64,
     /// Hits ÷ accesses of this part.
     pub hit_ratio: Option<f64>,
     /// Bands cleaned in this part.
@@ -402,10 +422,25 @@ pub struct Point {
     pub dirty_blocks: u64,
     /// Live blocks in the disk's buffer at the end of this part.
     pub buffer_blocks: u64,
+    /// Bands they belong to.
+    pub buffer_bands: u64,
+}
+
+/// Addresses by time. A row is a number of neighbouring 5,000-block zones that the trace touches,
+/// all rows nearly the same number; those between that it does not touch are in none.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Heat {
+    /// The first byte of the first zone of each row.
+    pub row_first_bytes: Vec<u64>,
+    /// For each part of the series, blocks that the host wrote, by row.
+    pub written_blocks: Vec<Vec<u64>>,
+    /// For each part of the series, blocks that the disk was asked to write, by row: what dirty
+    /// evictions, bypassing writes and host-side RMWs send it.
+    pub drive_written_blocks: Vec<Vec<u64>>,
 }
 
 /// Requests within a span of response times.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Bar {
     /// No response time of the bar is longer; each is longer than this bound of the bar before.
     pub up_to_us: f64,
@@ -414,7 +449,7 @@ pub struct Bar {
 }
 
 /// Real time: the one part that differs between equal runs.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Wall {
     pub seconds: f64,

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
 use std::time::Instant;
 
 use hdrhistogram::Histogram;
@@ -18,6 +19,7 @@ use crate::result::{
     Bar, Counts, DriveLatency, Latency, Left, Memory, Point, Queue, RunResult, Wall,
 };
 use crate::system::{Pacing, System};
+use crate::watch::{Heating, Parts, Rows};
 
 /// What a run is called in its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,7 +45,7 @@ pub struct Labels {
 }
 
 /// How a run goes, beside its system.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Course {
     /// When requests come; the system must have been made for the same.
     pub pacing: Pacing,
@@ -54,6 +56,8 @@ pub struct Course {
     /// Record so many points of the course of the run, and the histogram of response times; 0 for
     /// neither.
     pub points: u32,
+    /// Record where the disk is written, in these rows.
+    pub rows: Option<Arc<Rows>>,
 }
 
 /// Why a run has no result.
@@ -87,7 +91,7 @@ pub fn run(
     mut system: System,
     requests: &(impl Requests + ?Sized),
     labels: &Labels,
-    course: Course,
+    course: &Course,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<RunResult, RunError> {
     if system.wants_future() {
@@ -97,7 +101,10 @@ pub fn run(
     let mut times = Times::new(course.pacing);
     let mut series = Series::new(course.points, requests.len());
     let mut scratch = Vec::with_capacity(LOOKED_AHEAD);
-    let mut ahead = Ahead::new(&course);
+    let mut ahead = Ahead::new(course);
+    if let Some(rows) = &course.rows {
+        system.watch().heating = Some(Heating::new(rows.clone()));
+    }
     let mut number = 0;
     loop {
         ahead.announce(number + ANNOUNCED + LOOKED_AHEAD, requests, &mut system);
@@ -110,8 +117,8 @@ pub fn run(
             let (start, done) = system.request(&course.paced(request));
             times.record(start, done, &system);
             number += 1;
-            if number == series.next {
-                series.record(number, &system);
+            if series.parts.ends(number) {
+                series.record(number, &mut system);
             }
         }
         if number % PROGRESS_EVERY == 0 {
@@ -164,6 +171,7 @@ pub fn run(
         translation_counters: system.disk().translating(),
         queue,
         series: series.points,
+        heat: system.watched().and_then(|watch| watch.heating.as_ref()).map(Heating::heat),
         histogram: if course.points > 0 { times.bars() } else { Vec::new() },
         checked_reads: system.checked().map(|(reads, _)| reads),
         wall: Wall {
@@ -200,7 +208,7 @@ struct Ahead {
 
 impl Ahead {
     fn new(course: &Course) -> Ahead {
-        Ahead { course: *course, told: 0, part: Vec::new(), scratch: Vec::new() }
+        Ahead { course: course.clone(), told: 0, part: Vec::new(), scratch: Vec::new() }
     }
 
     /// Announces all up to request `to`, if anybody listens.
@@ -232,34 +240,36 @@ fn left(system: &System) -> Left {
 /// The course of a run.
 struct Series {
     points: Vec<Point>,
-    every: usize,
-    /// The request after which the next point is due; 0 for never.
-    next: usize,
+    parts: Parts,
     before: Snapshot,
 }
 
 impl Series {
     fn new(points: u32, requests: usize) -> Series {
-        let every = requests.checked_div(points as usize).map_or(0, |every| every.max(1));
-        let points = Vec::with_capacity(points as usize + 1);
-        Series { points, every, next: every, before: Snapshot::default() }
+        let parts = Parts::new(requests, points);
+        Series { points: Vec::with_capacity(points as usize), parts, before: Snapshot::default() }
     }
 
-    fn record(&mut self, requests: usize, system: &System) {
+    fn record(&mut self, requests: usize, system: &mut System) {
         let now = system.snapshot();
         let part = Counts::between(&self.before, &now);
+        let buffer = system.disk().buffer();
         self.points.push(Point {
             requests: requests as u64,
             at_seconds: system.finished().as_secs_f64(),
             seconds: part.seconds.total,
             clean_seconds: part.seconds.by_cause.clean,
+            blocks: part.accesses.read_blocks + part.accesses.write_blocks,
             hit_ratio: part.hits.ratio,
             rmw: part.drive_io.rmw,
             dirty_blocks: u64::from(system.cache().slots().dirty_blocks()),
-            buffer_blocks: system.disk().buffer().blocks,
+            buffer_blocks: buffer.blocks,
+            buffer_bands: buffer.bands,
         });
         self.before = now;
-        self.next += self.every;
+        if let Some(heating) = system.watched().and_then(|watch| watch.heating.as_mut()) {
+            heating.end_part();
+        }
     }
 }
 

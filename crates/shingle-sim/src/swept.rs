@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::result::TraceInfo;
 
 /// A grid of runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Swept {
     /// What was varied, outermost first.
     pub axes: Vec<Axis>,
@@ -20,7 +21,7 @@ pub struct Swept {
 }
 
 /// One thing that was varied.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Axis {
     /// `cache`, `policy`, `drive`, `translation`, `ssd`, `trace`, `seed`, `pacing`, or `OWNER.NAME` as
     /// for `--set`.
@@ -30,19 +31,17 @@ pub struct Axis {
 }
 
 /// A trace of a sweep.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct SweptTrace {
     /// Seed it was made with, if it is synthetic.
     pub seed: u64,
-    /// Of its requests, after filters: XXH3 with 128 bits, in hexadecimal.
-    pub hash: String,
     /// What it holds.
     #[serde(flatten)]
     pub info: TraceInfo,
 }
 
 /// Where a run stands in the grid.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Place {
     /// Number of its trace, from 0.
     pub trace: usize,

@@ -17,6 +17,7 @@ use shingle_drive::drive::{BufferState, Counters, Description, Drive, Io, Served
 use crate::check::{Check, Stale};
 use crate::counters::{HostCounters, Snapshot};
 use crate::device::{Device, Responses};
+use crate::watch::{Cause, Watch};
 
 /// When requests come.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -205,6 +206,16 @@ impl System {
         let now = (self.host.read_blocks + self.host.write_blocks) as usize;
         let known = self.future.as_ref().and_then(|future| future.get(now));
         known.copied().unwrap_or(Access::NEVER)
+    }
+
+    /// Those who look on at what the disk is asked, if anybody does.
+    pub(crate) fn watched(&mut self) -> Option<&mut Watch> {
+        self.disk.watched()
+    }
+
+    /// Lets somebody look on at what the disk is asked, but not at what copies of the system ask.
+    pub(crate) fn watch(&mut self) -> &mut Watch {
+        self.disk.watch()
     }
 
     /// These requests come next; see [`CacheCore::expect`].
@@ -430,7 +441,12 @@ impl System {
         if self.check.is_some() {
             self.stamps.extend(blocks.iter().map(|&(_, stamp)| stamp));
         }
-        let (start, served) = self.disk.serve(self.ready, &io, &mut self.stamps);
+        let cause = match blocks.first() {
+            Some(&(Slot::NONE, _)) => Cause::Bypass,
+            _ if self.run.written => Cause::Fill,
+            _ => Cause::Miss,
+        };
+        let (start, served) = self.disk.serve_for(cause, self.ready, &io, &mut self.stamps);
         let took = served.done.since(start);
         *(match op {
             Op::Read => &mut self.host.drive_read_time,
@@ -573,7 +589,7 @@ impl System {
     fn destage(&mut self, run: &[Destage]) {
         let read = self.read_slots(run);
         let io = Io { op: Op::Write, block: run[0].block, count: run.len() as u64 };
-        let (start, served) = self.disk.serve(read, &io, &mut self.stamps);
+        let (start, served) = self.disk.serve_for(Cause::Destage, read, &io, &mut self.stamps);
         let took = served.done.since(start);
         self.host.drive_write_time += took;
         // Whoever needs the room waits for it.
@@ -599,7 +615,7 @@ impl System {
             check.trim(first, count);
         }
         let io = Io { op: Op::Trim, block: first, count };
-        let (start, served) = self.disk.serve(self.ready, &io, &mut []);
+        let (start, served) = self.disk.serve_for(Cause::Trim, self.ready, &io, &mut []);
         self.host.drive_write_time += served.done.since(start);
         self.waited_for(served.done);
     }
@@ -611,7 +627,7 @@ impl System {
         let (start, on_ssd) = self.ssd.serve(self.ready, &io, &mut []);
         self.host.ssd_write_time += on_ssd.done.since(start);
         self.waited_for(on_ssd.done);
-        let (start, on_disk) = self.disk.serve(self.ready, &io, &mut []);
+        let (start, on_disk) = self.disk.serve_for(Cause::Flush, self.ready, &io, &mut []);
         self.host.drive_write_time += on_disk.done.since(start);
         self.waited_for(on_disk.done);
     }

@@ -1,5 +1,6 @@
 //! `--target`: the smallest cache that is good enough.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use shingle_core::params::nearest;
 use shingle_core::units::BLOCK_BYTES;
@@ -49,7 +50,7 @@ static METRICS: &[Metric] = &[
 ];
 
 /// The smallest cache that meets a target, for a policy over a drive.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Smallest {
     /// As it was written.
     pub target: String,
@@ -68,7 +69,7 @@ pub struct Smallest {
 }
 
 /// A cache size that was tried.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Tried {
     /// Slots.
     pub cache_blocks: u64,

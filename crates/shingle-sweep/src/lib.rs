@@ -5,7 +5,6 @@
 
 mod folder;
 mod grid;
-mod hash;
 mod journal;
 mod manifest;
 mod merge;
@@ -18,7 +17,6 @@ use std::path::Path;
 use shingle_sim::experiment::ExperimentError;
 use thiserror::Error;
 
-pub use hash::trace_hash;
 pub use manifest::Shard;
 pub use merge::merge;
 pub use plan::{Order, Plan};

@@ -12,7 +12,6 @@ use shingle_sim::swept::{Axis, Place, Swept, SweptTrace};
 
 use crate::SweepError;
 use crate::grid::Grid;
-use crate::hash::trace_hash;
 
 /// What is to be swept.
 pub struct Order<'a> {
@@ -73,8 +72,7 @@ impl Plan {
         found.refuse_what_goes_with_nothing()?;
         let info = |(seed, trace): &(u64, Trace)| SweptTrace {
             seed: *seed,
-            hash: trace_hash(&trace.requests),
-            info: TraceInfo::new(&trace.name, &trace.summary),
+            info: TraceInfo::new(&trace.name, &trace.requests, &trace.summary),
         };
         let infos = traces.iter().map(info).collect();
         Ok(found.plan(infos, traces.into_iter().map(|(_, trace)| trace).collect()))

@@ -15,6 +15,7 @@ pub mod cut;
 pub mod distance;
 pub mod error;
 pub mod format;
+pub mod hash;
 pub mod input;
 pub mod like;
 pub mod mix;

@@ -84,6 +84,9 @@ pub(crate) struct Run {
     /// Policy. [default: sac]
     #[arg(short, long, value_name = "NAME")]
     pub(crate) policy: Option<String>,
+    /// Write the commands that the disk got as a trace in CSV, each with its cause.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace_out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -197,6 +200,18 @@ pub(crate) struct SetupArgs {
     /// stdout, in place of the table.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
+    /// Write the results as Parquet, with the columns of the CSV.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) parquet: Option<PathBuf>,
+    /// Write a page with tables and charts: one file that works offline.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write each chart of the page as SVG into a folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Write each chart of the page as PNG into a folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) png: Option<PathBuf>,
     /// Options from a TOML file; those on the command line come first.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -12,8 +12,11 @@ mod cli;
 mod commands;
 mod config;
 mod output;
+mod parquet;
 mod progress;
+mod report;
 mod table;
+mod trace_out;
 
 use std::process::ExitCode;
 

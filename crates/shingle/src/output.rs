@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::Serialize;
 use serde_json::Value;
+use shingle_report::page::Making;
 
 /// Prints a result.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
@@ -39,7 +40,7 @@ pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Where a file is written before it is whole.
-fn beside(path: &Path) -> PathBuf {
+pub(crate) fn beside(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".partial");
     beside.into()
@@ -50,9 +51,14 @@ pub(crate) fn text(text: &str, path: &Path) -> anyhow::Result<()> {
     if path == Path::new("-") {
         return print(text);
     }
+    bytes(text.as_bytes(), path)
+}
+
+/// Writes `bytes` to `path`.
+pub(crate) fn bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
     // Written beside and renamed, so that no reader ever sees half a file.
     let beside = beside(path);
-    let written = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
+    let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {
         let _ = std::fs::remove_file(&beside);
     }
@@ -64,33 +70,90 @@ pub(crate) fn json(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
     text(&(serde_json::to_string_pretty(value)? + "\n"), path)
 }
 
-/// Writes `values` as CSV: a line each, a column for each figure of their JSON, its path joined by
-/// dots. What is null or missing is empty; lists are left out.
-pub(crate) fn csv(values: &[impl Serialize], path: &Path) -> anyhow::Result<()> {
-    let lines: Vec<Vec<(String, String)>> = values
-        .iter()
-        .map(|value| {
-            let mut line = Vec::new();
-            flatten("", &serde_json::to_value(value)?, &mut line);
-            Ok(line)
-        })
-        .collect::<anyhow::Result<_>>()?;
+/// Makes a folder for pictures.
+pub(crate) fn folder(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("{}: cannot make the folder for pictures", folder.display()))
+}
+
+/// Writes a picture as `FOLDER/NAME.svg`, or as PNG.
+pub(crate) fn picture(svg: &str, folder: &Path, name: &str, png: bool) -> anyhow::Result<()> {
+    if png {
+        return bytes(&shingle_report::png::png(svg)?, &folder.join(format!("{name}.png")));
+    }
+    text(&shingle_report::chart::alone(svg), &folder.join(format!("{name}.svg")))
+}
+
+/// What a page says of its own making: the command as it was given, but for the way to the program.
+pub(crate) fn making() -> Making {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,:/%+@".contains(c);
+    let given = std::env::args().skip(1).map(|word| match word.chars().all(plain) {
+        true if !word.is_empty() => word,
+        _ => format!("'{}'", word.replace('\'', "'\\''")),
+    });
+    let command = std::iter::once("shingle".to_owned()).chain(given).collect::<Vec<_>>().join(" ");
+    Making { command, version: env!("CARGO_PKG_VERSION") }
+}
+
+/// A line of figures: path of each in the JSON, joined by dots, and its value.
+pub(crate) type Line = Vec<(String, Value)>;
+
+/// The figures of `values`, a line each. Lists are left out.
+pub(crate) fn lines(values: &[impl Serialize]) -> anyhow::Result<Vec<Line>> {
+    let line = |value| {
+        let mut line = Vec::new();
+        flatten("", serde_json::to_value(value)?, &mut line);
+        Ok(line)
+    };
+    values.iter().map(line).collect()
+}
+
+/// The names of all figures that any line has, in the order in which they come.
+pub(crate) fn columns(lines: &[Line]) -> Vec<&str> {
     let mut columns: Vec<&str> = Vec::new();
-    for (name, _) in lines.iter().flatten() {
-        if !columns.contains(&name.as_str()) {
-            columns.push(name);
+    for line in lines {
+        // Behind the one before it, if that is known: lines of one kind agree.
+        let mut at = 0;
+        for (name, _) in line {
+            match columns.iter().position(|column| column == name) {
+                Some(found) => at = found + 1,
+                None => {
+                    columns.insert(at, name);
+                    at += 1;
+                }
+            }
         }
     }
+    columns
+}
+
+/// The value of `column` in `line`; null if there is none.
+pub(crate) fn value<'a>(line: &'a Line, column: &str) -> &'a Value {
+    line.iter().find(|(name, _)| name == column).map_or(&Value::Null, |(_, value)| value)
+}
+
+/// A value as it stands in a table.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        figure => figure.to_string(),
+    }
+}
+
+/// Writes `values` as CSV: a line each, a column for each figure. What is null or missing is empty.
+pub(crate) fn csv(values: &[impl Serialize], path: &Path) -> anyhow::Result<()> {
+    let lines = lines(values)?;
+    let columns = columns(&lines);
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(&columns)?;
     for line in &lines {
-        let figure = |column: &&str| line.iter().find(|(name, _)| name == column);
-        writer.write_record(columns.iter().map(|column| figure(column).map_or("", |(_, f)| f)))?;
+        writer.write_record(columns.iter().map(|column| plain(value(line, column))))?;
     }
     text(&String::from_utf8(writer.into_inner()?)?, path)
 }
 
-fn flatten(name: &str, value: &Value, line: &mut Vec<(String, String)>) {
+fn flatten(name: &str, value: Value, line: &mut Line) {
     match value {
         Value::Object(fields) => {
             for (field, value) in fields {
@@ -99,8 +162,6 @@ fn flatten(name: &str, value: &Value, line: &mut Vec<(String, String)>) {
             }
         }
         Value::Array(_) => {}
-        Value::Null => line.push((name.into(), String::new())),
-        Value::String(text) => line.push((name.into(), text.clone())),
-        figure => line.push((name.into(), figure.to_string())),
+        figure => line.push((name.into(), figure)),
     }
 }

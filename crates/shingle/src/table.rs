@@ -9,7 +9,7 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::drive::Translating;
 use shingle_papers::result::Reproduction;
 use shingle_sim::flash::{Erases, Flash};
-use shingle_sim::result::{Counts, Report, RunResult};
+use shingle_sim::result::{Counts, Point, Report, RunResult};
 use shingle_sim::verdict::{self, count};
 
 use crate::cli::Color;
@@ -468,20 +468,26 @@ fn histogram(run: &RunResult, color: Color) -> String {
     rows(["up to", "requests", ""], &bars, color)
 }
 
+/// Lines of the course of a run.
+const COURSE_LINES: usize = 20;
+
 fn series(run: &RunResult, color: Color) -> String {
-    let points: Vec<[String; 7]> = run
-        .series
-        .iter()
-        .map(|point| {
-            [
-                count(point.requests),
-                seconds(point.seconds),
-                seconds(point.clean_seconds),
-                point.hit_ratio.map_or("-".into(), |ratio| format!("{:.1} %", 100.0 * ratio)),
-                count(point.rmw),
-                count(point.dirty_blocks),
-                count(point.buffer_blocks),
-            ]
+    let several = run.series.chunks(run.series.len().div_ceil(COURSE_LINES).max(1));
+    let points: Vec<[String; 7]> = several
+        .filter_map(|several| {
+            let end = several.last()?;
+            let sum = |of: fn(&Point) -> f64| several.iter().map(of).sum::<f64>();
+            let blocks = sum(|point| point.blocks as f64);
+            let hits = sum(|point| point.hit_ratio.unwrap_or(0.0) * point.blocks as f64);
+            Some([
+                count(end.requests),
+                seconds(sum(|point| point.seconds)),
+                seconds(sum(|point| point.clean_seconds)),
+                if blocks > 0.0 { format!("{:.1} %", 100.0 * hits / blocks) } else { "-".into() },
+                count(several.iter().map(|point| point.rmw).sum()),
+                count(end.dirty_blocks),
+                count(end.buffer_blocks),
+            ])
         })
         .collect();
     let header = [

@@ -7,6 +7,7 @@ use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_drive::drive::Io;
 
 use super::System;
+use crate::watch::Cause;
 
 impl System {
     /// Tells the policy of write pointers that have moved.
@@ -105,7 +106,8 @@ impl System {
             let at = self.merged.len();
             self.merged.resize(at + if checked { count as usize } else { 0 }, 0);
             let io = Io { op: Op::Read, block: next, count };
-            let (start, served) = self.disk.serve(self.ready, &io, &mut self.merged[at..]);
+            let (start, served) =
+                self.disk.serve_for(Cause::Rmw, self.ready, &io, &mut self.merged[at..]);
             self.host.drive_read_time += served.done.since(start);
             self.chain(served.done);
             next = next.after(count);
@@ -127,7 +129,8 @@ impl System {
             let at = ((next.0 - first.0) as usize).min(self.merged.len());
             let to = (at + count as usize).min(self.merged.len());
             let io = Io { op: Op::Write, block: next, count };
-            let (start, served) = self.disk.serve(self.ready, &io, &mut self.merged[at..to]);
+            let (start, served) =
+                self.disk.serve_for(Cause::Rmw, self.ready, &io, &mut self.merged[at..to]);
             self.host.drive_write_time += served.done.since(start);
             self.chain(served.done);
             next = next.after(count);

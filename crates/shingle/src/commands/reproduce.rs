@@ -13,7 +13,6 @@ use shingle_papers::runner::{Order, reproduce};
 use shingle_papers::scale::Scale;
 use shingle_papers::sensitivity::sensitivity;
 use shingle_papers::traces::Traces;
-use shingle_report::page::Making;
 
 use crate::Usage;
 use crate::cli::{Arguments, Reproduce};
@@ -74,7 +73,7 @@ fn run(
         let (total, add) = (|total| progress.set(0, total), |done| progress.add(done));
         pool.install(|| reproduce(&order, &total, &add))?
     };
-    let making = Making { command: command(), version: env!("CARGO_PKG_VERSION") };
+    let making = output::making();
     // What is there is safe, whatever becomes of the rest.
     let save_page =
         |varied| output::text(&page::page(&result, varied, &making), &folder.join("index.html"));
@@ -167,23 +166,14 @@ fn scale(args: &Reproduce) -> anyhow::Result<Option<Scale>> {
     Ok(work.map(|work| Scale { every_zone, ..Scale::of(work) }))
 }
 
-/// The command as it was given, but for the way to the program.
-fn command() -> String {
-    let given = std::env::args().skip(1).map(|word| match word.contains([' ', '\'', '"']) {
-        true => format!("'{}'", word.replace('\'', "'\\''")),
-        false => word,
-    });
-    std::iter::once("shingle".to_owned()).chain(given).collect::<Vec<_>>().join(" ")
-}
-
-/// Each picture by itself.
+/// Each picture by itself, as SVG and as PNG.
 fn save_pictures(folder: &Path, result: &Reproduction) -> anyhow::Result<()> {
     for figure in &result.figures {
         for (nth, (_, svg)) in figure.pictures.iter().enumerate() {
             let letter = char::from(b'a' + u8::try_from(nth).unwrap_or(25).min(25));
-            // By itself a picture has no page to take its colour from.
-            let alone = svg.replacen("<svg ", "<svg color=\"#444\" ", 1);
-            output::text(&alone, &folder.join(format!("{}{letter}.svg", figure.id)))?;
+            let name = format!("{}{letter}", figure.id);
+            output::picture(svg, folder, &name, false)?;
+            output::picture(svg, folder, &name, true)?;
         }
     }
     Ok(())

@@ -9,7 +9,9 @@ use crate::Usage;
 use crate::cli::{Arguments, Run};
 use crate::config::Config;
 use crate::output::{note, print};
+use crate::progress::Progress;
 use crate::table;
+use crate::trace_out::TraceOut;
 
 /// Points of the time series.
 const POINTS: u32 = 20;
@@ -30,10 +32,23 @@ pub(crate) fn execute(args: &Run, global: &Arguments, registry: &Registry) -> an
     let policy = policy.unwrap_or_else(|| "sac".into());
     let options = options(&setup, vec![policy], None, POINTS);
     check_files(&setup)?;
+    if let Some(path) = &args.trace_out {
+        TraceOut::check(path)?;
+    }
     let trace = read_trace(&setup.trace, global.quiet)?;
     let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
     notes.iter().for_each(|text| note(text, global.quiet));
-    let runs = run_jobs(&jobs, &trace, &setup, global.quiet)?;
+    let runs = match &args.trace_out {
+        None => run_jobs(&jobs, &trace, &setup, global.quiet)?,
+        Some(path) => {
+            let out = TraceOut::new(path)?;
+            let progress = Progress::new("running", trace.requests.len() as u64, global.quiet);
+            let add = |done| progress.add(done);
+            let run = jobs[0].run_logged(&trace.requests[..], out.log(), &add)?;
+            out.finish()?;
+            vec![run]
+        }
+    };
     let report = report(&trace, &setup.trace, runs);
     if save(&report, &setup)? {
         return Ok(());

@@ -14,7 +14,9 @@ use shingle_trace::{Choice, Mode, OpenOptions, Opened, Reorder, Shape, Source, S
 use crate::Usage;
 use crate::cli::{self, SetupArgs, TraceArgs};
 use crate::output::{self, note};
+use crate::parquet;
 use crate::progress::Progress;
+use crate::report::{page, pictures};
 
 /// What is run when no trace is named.
 pub(crate) const DEFAULT_TRACE: &str = "synth:mixed";
@@ -123,12 +125,24 @@ pub(crate) fn options(
         fill_partial: args.partial != Some(cli::Partial::Ignore),
         drain: args.drain,
         check: args.check,
-        points,
+        points: if draws(args) { PICTURE_POINTS } else { points },
+        heat_rows: if draws(args) { HEAT_ROWS } else { 0 },
         timing: args.drive_timing.map(|timing| match timing {
             cli::DriveTiming::Mechanics => Timing::Mechanics,
             cli::DriveTiming::Cost => Timing::Cost,
         }),
     }
+}
+
+/// Points of the course of each run, when pictures are drawn of it.
+const PICTURE_POINTS: u32 = 100;
+
+/// Rows of a heat map.
+const HEAT_ROWS: u16 = 64;
+
+/// Whether pictures are drawn, which want the course of each run.
+pub(crate) fn draws(args: &SetupArgs) -> bool {
+    [&args.html, &args.svg, &args.png].into_iter().any(Option::is_some)
 }
 
 /// Runs `jobs` side by side and reports what they come to.
@@ -152,9 +166,24 @@ pub(crate) fn pool(args: &SetupArgs) -> anyhow::Result<rayon::ThreadPool> {
     Ok(rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?)
 }
 
+/// Writes the page and the pictures that were asked for.
+fn draw(report: &Report, args: &SetupArgs) -> anyhow::Result<()> {
+    let pictures = pictures(report)?;
+    if let Some(path) = &args.html {
+        output::text(&page(report, &pictures, &output::making())?, path)?;
+    }
+    for (folder, png) in [(&args.svg, false), (&args.png, true)] {
+        let Some(folder) = folder else { continue };
+        for picture in &pictures {
+            output::picture(&picture.svg, folder, picture.file, png)?;
+        }
+    }
+    Ok(())
+}
+
 /// The results of a comparison or run.
 pub(crate) fn report(trace: &Trace, args: &TraceArgs, runs: Vec<RunResult>) -> Report {
-    let trace = TraceInfo::new(&trace.name, &trace.summary);
+    let trace = TraceInfo::new(&trace.name, &trace.requests, &trace.summary);
     Report { schema: SCHEMA, seed: seed(args), trace, runs, sweep: None, targets: Vec::new() }
 }
 
@@ -164,7 +193,12 @@ pub(crate) fn check_files(args: &SetupArgs) -> anyhow::Result<()> {
     if files == [Some(Path::new("-")); 2] {
         return Err(Usage("--json - and --csv -: stdout takes one of them".into()).into());
     }
-    files.into_iter().flatten().try_for_each(output::check_writable)
+    let whole = [args.parquet.as_deref(), args.html.as_deref()];
+    if whole.contains(&Some(Path::new("-"))) {
+        return Err(Usage("--parquet and --html take a file, not `-`".into()).into());
+    }
+    files.into_iter().chain(whole).flatten().try_for_each(output::check_writable)?;
+    [&args.svg, &args.png].into_iter().flatten().try_for_each(|folder| output::folder(folder))
 }
 
 /// Writes the files that were asked for. Returns whether one of them was stdout, which then has no
@@ -175,6 +209,12 @@ pub(crate) fn save(report: &Report, args: &SetupArgs) -> anyhow::Result<bool> {
     }
     if let Some(path) = &args.csv {
         csv(report, path)?;
+    }
+    if let Some(path) = &args.parquet {
+        output::bytes(&parquet::parquet(&output::lines(&report.runs)?)?, path)?;
+    }
+    if draws(args) {
+        draw(report, args)?;
     }
     Ok([&args.json, &args.csv].into_iter().flatten().any(|path| path == Path::new("-")))
 }

@@ -33,10 +33,8 @@ pub(crate) enum Trace {
     Cut(Box<cut::Cut>),
     /// A built-in workload as a trace file; or, with --like, a small description of a trace that can be
     /// shared where the trace cannot.
-    #[command(
-        after_help = "Example: shingle trace synth 'synth:zipf?requests=10k' -o zipf.csv\n\
-                      Example: shingle trace synth --like trace.csv.gz -o like.toml"
-    )]
+    #[command(after_help = "Example: shingle trace synth 'synth:zipf?requests=10k' -o zipf.csv\n\
+                      Example: shingle trace synth --like trace.csv.gz -o like.toml")]
     Synth(synth::Synth),
     /// The workloads of published volumes beside the figures that papers print of them.
     #[command(after_help = "Example: shingle trace targets wdev_0 hm_0")]

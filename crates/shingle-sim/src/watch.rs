@@ -1,0 +1,268 @@
+//! What the disk is asked, for whoever wants to look on: each command with why it was sent, and where
+//! on the disk writes go. A system that nobody watches pays one branch an I/O of the disk.
+
+use std::sync::Arc;
+
+use shingle_core::units::{Nanos, Op, Request};
+use shingle_drive::drive::Io;
+use shingle_trace::zones::ZONE_BLOCKS;
+
+use crate::requests::{Requests, all};
+use crate::result::Heat;
+
+/// Why the disk is asked for something.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Cause {
+    /// A read that the cache takes in.
+    Miss,
+    /// The rest of a partly written block.
+    Fill,
+    /// Served without entering the cache.
+    Bypass,
+    /// Dirty blocks leave the cache.
+    Destage,
+    /// The host writes a zone back, and reads what it has not cached of it.
+    Rmw,
+    /// A zone is reset, to be written from its start.
+    Reset,
+    /// The host trims.
+    Trim,
+    /// The host flushes.
+    Flush,
+}
+
+impl Cause {
+    /// In a word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Miss => "miss",
+            Cause::Fill => "fill",
+            Cause::Bypass => "bypass",
+            Cause::Destage => "destage",
+            Cause::Rmw => "rmw",
+            Cause::Reset => "reset",
+            Cause::Trim => "trim",
+            Cause::Flush => "flush",
+        }
+    }
+}
+
+/// A command that the disk was given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Command {
+    /// When its turn came.
+    pub at: Nanos,
+    /// When it was done.
+    pub done: Nanos,
+    /// What it was. A reset is a trim of the whole zone.
+    pub io: Io,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// Is told of each command, in the order of their turns.
+pub type Log = Box<dyn FnMut(&Command) + Send>;
+
+/// Who looks on.
+#[derive(Default)]
+pub(crate) struct Watch {
+    pub(crate) log: Option<Log>,
+    pub(crate) heating: Option<Heating>,
+}
+
+impl Watch {
+    pub(crate) fn command(&mut self, command: &Command) {
+        if let Some(heating) = &mut self.heating {
+            heating.command(command);
+        }
+        if let Some(log) = &mut self.log {
+            log(command);
+        }
+    }
+}
+
+/// Rows of a heat map: the 5,000-block zones that a trace touches, in the order of their addresses,
+/// equally many a row; and what the host writes to each in each part of the requests.
+#[derive(Debug)]
+pub struct Rows {
+    /// The row of each zone up to the last one touched, plus one; 0 for zones that are not.
+    of_zone: Vec<u16>,
+    first_bytes: Vec<u64>,
+    written: Vec<Vec<u64>>,
+}
+
+impl Rows {
+    /// At most `rows` rows for `requests`, in `parts` parts.
+    #[must_use]
+    pub fn new(requests: &(impl Requests + ?Sized), rows: u16, parts: u32) -> Rows {
+        let mut of_zone: Vec<u16> = Vec::new();
+        for request in all(requests).filter(accesses) {
+            let (first, last) = zones(request.first().0, request.blocks());
+            if of_zone.len() <= last {
+                of_zone.resize(last + 1, 0);
+            }
+            of_zone[first..=last].fill(1);
+        }
+        let touched = of_zone.iter().filter(|&&row| row > 0).count();
+        let rows = touched.min(usize::from(rows.max(1)));
+        let mut first_bytes = Vec::with_capacity(rows);
+        let touched_zones = of_zone.iter_mut().enumerate().filter(|(_, row)| **row > 0);
+        for (nth, (zone, row)) in touched_zones.enumerate() {
+            let its = nth * rows / touched;
+            if its == first_bytes.len() {
+                first_bytes.push(zone as u64 * shingle_trace::zones::ZONE_BYTES);
+            }
+            // Below the number of rows, which is a u16.
+            *row = its as u16 + 1;
+        }
+        let mut this = Rows { of_zone, first_bytes, written: Vec::new() };
+        let (mut part, mut parts) = (vec![0; rows], Parts::new(requests.len(), parts));
+        for (number, request) in (1..).zip(all(requests)) {
+            if request.op == Op::Write {
+                this.count(&mut part, request.first().0, request.blocks());
+            }
+            if parts.ends(number) {
+                this.written.push(std::mem::replace(&mut part, vec![0; rows]));
+            }
+        }
+        this
+    }
+
+    /// Adds `blocks` from `first` on to the rows they lie in.
+    fn count(&self, rows: &mut [u64], first: u64, blocks: u64) {
+        let (mut at, end) = (first, first + blocks);
+        while at < end {
+            let zone = at / ZONE_BLOCKS;
+            let to = end.min((zone + 1) * ZONE_BLOCKS);
+            // What the trace does not touch nobody writes, but for gaps that the host fills.
+            let row = self.of_zone.get(zone as usize).copied().unwrap_or(0);
+            if let Some(cell) = usize::from(row).checked_sub(1).and_then(|row| rows.get_mut(row)) {
+                *cell += to - at;
+            }
+            at = to;
+        }
+    }
+}
+
+fn accesses(request: &Request) -> bool {
+    matches!(request.op, Op::Read | Op::Write) && request.bytes > 0
+}
+
+fn zones(first: u64, blocks: u64) -> (usize, usize) {
+    ((first / ZONE_BLOCKS) as usize, ((first + blocks - 1) / ZONE_BLOCKS) as usize)
+}
+
+/// Counts where the disk is written.
+pub(crate) struct Heating {
+    rows: Arc<Rows>,
+    part: Vec<u64>,
+    done: Vec<Vec<u64>>,
+}
+
+impl Heating {
+    pub(crate) fn new(rows: Arc<Rows>) -> Heating {
+        Heating { part: vec![0; rows.first_bytes.len()], rows, done: Vec::new() }
+    }
+
+    fn command(&mut self, command: &Command) {
+        if command.io.op == Op::Write {
+            self.rows.count(&mut self.part, command.io.block.0, command.io.count);
+        }
+    }
+
+    /// A part of the requests ends.
+    pub(crate) fn end_part(&mut self) {
+        self.done.push(self.part.clone());
+        self.part.fill(0);
+    }
+
+    pub(crate) fn heat(&self) -> Heat {
+        Heat {
+            row_first_bytes: self.rows.first_bytes.clone(),
+            written_blocks: self.rows.written.clone(),
+            drive_written_blocks: self.done.clone(),
+        }
+    }
+}
+
+/// Equal parts of a run's requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts {
+    requests: usize,
+    parts: usize,
+    ended: usize,
+    next: usize,
+}
+
+impl Parts {
+    /// `parts` of them, or as many as there are requests.
+    pub(crate) fn new(requests: usize, parts: u32) -> Parts {
+        let mut this = Parts { requests, parts: requests.min(parts as usize), ended: 0, next: 0 };
+        this.advance();
+        this
+    }
+
+    fn advance(&mut self) {
+        self.ended += 1;
+        self.next = match self.parts {
+            0 => 0,
+            parts => (self.requests as u128 * self.ended as u128 / parts as u128) as usize,
+        };
+    }
+
+    /// Whether a part ends with request `number`, counted from 1.
+    #[inline]
+    pub(crate) fn ends(&mut self, number: usize) -> bool {
+        let ends = number == self.next;
+        if ends {
+            self.advance();
+        }
+        ends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shingle_core::units::{BLOCK_BYTES, Block};
+
+    fn write(block: u64, blocks: u64) -> Request {
+        let (offset, bytes) = (block * BLOCK_BYTES, blocks * BLOCK_BYTES);
+        Request { at: Nanos::ZERO, offset, bytes, op: Op::Write }
+    }
+
+    #[test]
+    fn parts_are_equal_and_end_with_the_last_request() {
+        let ends = |requests, parts| {
+            let mut parts = Parts::new(requests, parts);
+            (1..=requests).filter(|&number| parts.ends(number)).collect::<Vec<_>>()
+        };
+        assert_eq!(ends(10, 3), [3, 6, 10]);
+        assert_eq!(ends(2, 5), [1, 2]);
+        assert!(ends(5, 0).is_empty() && ends(0, 3).is_empty());
+    }
+
+    #[test]
+    fn a_heat_map_counts_blocks_where_they_lie() {
+        // Zones 0, 2, 3 and 9 are touched: two rows of two.
+        let requests =
+            [write(10, 1), write(3 * ZONE_BLOCKS - 2, 4), write(9 * ZONE_BLOCKS, 7), write(11, 1)];
+        let rows = Arc::new(Rows::new(&requests[..], 2, 2));
+        let zone = 5_000 * 4_096;
+        assert_eq!(rows.first_bytes, [0, 3 * zone]);
+        assert_eq!(rows.written, [vec![1 + 2, 2], vec![1, 7]]);
+        let mut heating = Heating::new(rows);
+        let io = |op| Io { op, block: Block(2 * ZONE_BLOCKS + 4_999), count: 3 };
+        for op in [Op::Write, Op::Read, Op::Trim] {
+            let (at, done) = (Nanos::ZERO, Nanos::ZERO);
+            heating.command(&Command { at, done, io: io(op), cause: Cause::Destage });
+        }
+        heating.end_part();
+        heating.end_part();
+        assert_eq!(heating.heat().drive_written_blocks, [vec![1, 2], vec![0, 0]]);
+        // Fewer zones than rows.
+        assert_eq!(Rows::new(&requests[..1], 64, 1).written, [vec![1]]);
+        assert!(Rows::new(&requests[..0], 64, 1).written.is_empty());
+    }
+}

@@ -1,0 +1,127 @@
+//! What runs have in common, and what each is called: by what tells it from the others.
+
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_sim::result::RunResult;
+
+/// A name and a value, as one would write them.
+type Setting = (String, String);
+
+/// How runs differ.
+pub(super) struct Names {
+    /// What differs between runs; the policy is always there.
+    pub(super) columns: Vec<String>,
+    /// For each run, the value of each column; empty where it has none.
+    pub(super) values: Vec<Vec<String>>,
+    /// What all runs have in common.
+    pub(super) common: Vec<Setting>,
+}
+
+/// The cache.
+pub(super) const CACHE: &str = "cache";
+/// The seed of a synthetic trace.
+pub(super) const SEED: &str = "seed";
+
+impl Names {
+    pub(super) fn of(runs: &[RunResult]) -> Names {
+        let settings: Vec<Vec<Setting>> = runs.iter().map(settings).collect();
+        let mut keys: Vec<&str> = Vec::new();
+        for (key, _) in settings.iter().flatten() {
+            if !keys.contains(&key.as_str()) {
+                keys.push(key);
+            }
+        }
+        let values_of = |key: &str| -> Vec<&str> {
+            let value = |of: &'_ Vec<Setting>| of.iter().position(|(name, _)| name == key);
+            let found = settings.iter().map(|of| value(of).map_or("", |at| of[at].1.as_str()));
+            found.collect()
+        };
+        let (mut columns, mut common) = (Vec::new(), Vec::new());
+        for key in keys {
+            let values = values_of(key);
+            let differs = |a: usize, b: usize| {
+                let owner = owner(key);
+                let alike = owner(&runs[a]) == owner(&runs[b]);
+                alike && !values[a].is_empty() && !values[b].is_empty() && values[a] != values[b]
+            };
+            // A parameter tells runs apart only from those that have it too.
+            let mut firsts: Vec<usize> = Vec::new();
+            let mut apart = key == "policy";
+            for at in 0..runs.len() {
+                apart |= firsts.iter().any(|&first| differs(first, at));
+                let known = |&first: &usize| owner(key)(&runs[first]) == owner(key)(&runs[at]);
+                if !values[at].is_empty() && !firsts.iter().any(known) {
+                    firsts.push(at);
+                }
+            }
+            if apart {
+                columns.push(key.to_owned());
+            } else if let Some(value) = values.iter().find(|value| !value.is_empty()) {
+                if values.iter().all(|other| other.is_empty() || other == value) {
+                    common.push((key.to_owned(), (*value).to_owned()));
+                }
+            }
+        }
+        let mut rows = vec![Vec::new(); runs.len()];
+        for column in &columns {
+            for (row, value) in rows.iter_mut().zip(values_of(column)) {
+                row.push(value.to_owned());
+            }
+        }
+        Names { columns, values: rows, common }
+    }
+
+    /// What a run is called, but for the columns in `without`.
+    pub(super) fn name(&self, run: usize, without: &[&str]) -> String {
+        let named = self
+            .columns
+            .iter()
+            .zip(&self.values[run])
+            .filter(|(column, value)| !value.is_empty() && !without.contains(&column.as_str()));
+        let words = named.map(|(column, value)| match column.as_str() {
+            "policy" | "drive" | "translation" | "ssd" | CACHE => value.clone(),
+            column => format!("{column}={value}"),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Whose parameter `key` is: runs that differ in that are not told apart by it.
+fn owner(key: &str) -> fn(&RunResult) -> Option<&str> {
+    match key.split_once('.') {
+        Some(("drive", _)) => |run| Some(&run.drive),
+        Some(("translation", _)) => |run| run.translation.as_deref(),
+        Some(("ssd", _)) => |run| Some(&run.ssd),
+        Some(("policy", _)) => |run| Some(&run.policy),
+        _ => |_| None,
+    }
+}
+
+/// How a run was set up.
+fn settings(run: &RunResult) -> Vec<Setting> {
+    let mut all: Vec<Setting> = vec![("policy".into(), run.policy.clone())];
+    all.push(("translation".into(), run.translation.clone().unwrap_or_default()));
+    all.push(("drive".into(), run.drive.clone()));
+    let cache = match run.cache_blocks {
+        0 => String::new(),
+        blocks => show_bytes(blocks * BLOCK_BYTES),
+    };
+    all.push((CACHE.into(), cache));
+    all.push(("ssd".into(), run.ssd.clone()));
+    all.push((SEED.into(), run.seed.to_string()));
+    all.push(("mode".into(), run.mode.to_string()));
+    all.push(("pacing".into(), run.pacing.to_string()));
+    let rules = ["split", "partial"];
+    for (name, value) in &run.parameters {
+        let owned = name.contains('.') || rules.contains(&name.as_str());
+        let name = if owned { name.clone() } else { format!("policy.{name}") };
+        all.push((name, value.clone()));
+    }
+    let named = |owner: &'static str| {
+        move |(name, value): (&String, &String)| (format!("{owner}.{name}"), value.clone())
+    };
+    all.extend(run.drive_parameters.iter().map(named("drive")));
+    let of_translation = run.translation_parameters.iter().flatten();
+    all.extend(of_translation.map(named("translation")));
+    all
+}

@@ -1,0 +1,215 @@
+//! The page itself.
+
+use std::fmt::Write;
+
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_report::chart::escaped;
+use shingle_report::numbers::{figure, grouped};
+use shingle_report::page::{Making, foot, head};
+use shingle_sim::result::{Report, RunResult};
+use shingle_sim::verdict;
+
+use super::Drawn;
+use super::names::Names;
+use crate::output;
+
+/// With more runs than this, their figures are left to `--csv`.
+const ALL_FIGURES: usize = 12;
+
+/// The page about `report`.
+pub(crate) fn page(report: &Report, pictures: &[Drawn], making: &Making) -> anyhow::Result<String> {
+    let runs: Vec<&RunResult> = report.runs.iter().collect();
+    let names = Names::of(&report.runs);
+    let mut html = head(&format!("shingle: {}", report.trace.name), STYLE);
+    let _ = write!(
+        html,
+        "<p>{} over {} requests.</p><p><code>{}</code></p>",
+        match runs.len() {
+            1 => "One run".to_owned(),
+            runs => format!("{} runs", grouped(runs as f64)),
+        },
+        grouped(report.trace.requests as f64),
+        escaped(&making.command),
+    );
+    table(&mut html, &runs, &names);
+    html.push_str("<section><h2>Charts</h2>");
+    html.push_str(
+        "<p>Where not all runs are shown, it is the best of each policy, drive and translation, and \
+         then the best of the rest. Cells of a map are a hundredth of the requests and a row of \
+         neighbouring zones of 5,000 blocks that the trace touches; what the disk is sent are \
+         evicted dirty blocks, writes that bypass the cache, and zones that the host writes back.</p>\
+         <div class=\"pictures\">",
+    );
+    for picture in pictures {
+        let _ = write!(html, "<figure id=\"{}\">{}</figure>", picture.file, picture.svg);
+    }
+    html.push_str("</div></section>");
+    configuration(&mut html, report, &names, making);
+    all_figures(&mut html, report, &names)?;
+    let _ = write!(html, "<script>{SCRIPT}</script>");
+    foot(&mut html, making);
+    Ok(html)
+}
+
+/// A figure of the table: what it is called, its value, and how it is shown.
+type Figure = (&'static str, fn(&RunResult) -> Option<f64>, fn(f64) -> String);
+
+const FIGURES: [Figure; 13] = [
+    ("hits %", |run| run.all.hits.ratio.map(|ratio| 100.0 * ratio), |v| format!("{v:.1}")),
+    ("blocks read", |run| Some(run.all.drive_io.read_blocks as f64), grouped),
+    ("written", |run| Some(run.all.drive_io.written_blocks as f64), grouped),
+    ("RMWs", |run| Some(run.all.drive_io.rmw as f64), grouped),
+    ("wa_band", |run| run.all.wa_band, |v| format!("{v:.2}")),
+    ("wa_host", |run| run.all.wa_host, |v| format!("{v:.2}")),
+    ("I/O time s", |run| Some(run.all.seconds.total), seconds),
+    ("cleaning s", |run| Some(run.all.seconds.by_cause.clean), seconds),
+    ("reading s", |run| Some(run.all.seconds.by_cause.read), seconds),
+    ("left s", |run| Some(run.left.seconds), seconds),
+    ("mean ms", |run| Some(run.latency.mean_us / 1000.0), figure),
+    ("99 % ms", |run| Some(run.latency.p99_us / 1000.0), figure),
+    ("longest ms", |run| Some(run.latency.max_us / 1000.0), figure),
+];
+
+fn seconds(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+/// All runs, the best first; sorted and filtered by a script, if scripts run.
+fn table(html: &mut String, runs: &[&RunResult], names: &Names) {
+    let open = runs.iter().any(|run| run.queue.is_some());
+    let by = if open { "mean response time" } else { "I/O time" };
+    let _ = write!(html, "<section><h2>Runs</h2><p>The best first, by {by}.");
+    if runs.len() > 1 {
+        html.push_str(" A click on the head of a column sorts by it.");
+    }
+    html.push_str("</p>");
+    if runs.len() > 10 {
+        html.push_str(
+            "<p class=\"control\"><label>Show runs with <input id=\"filter\" type=\"search\" \
+             placeholder=\"sac 1 GiB\"></label> <span id=\"count\"></span></p>",
+        );
+    }
+    html.push_str("<div class=\"wide runs\"><table id=\"runs\"><thead><tr>");
+    for column in &names.columns {
+        let _ = write!(html, "<th>{}</th>", escaped(column));
+    }
+    for (name, ..) in FIGURES {
+        let _ = write!(html, "<th class=\"n\">{}</th>", escaped(name));
+    }
+    html.push_str("</tr></thead><tbody>");
+    for at in verdict::ranking(runs) {
+        let run = runs[at];
+        html.push_str("<tr>");
+        for (column, value) in names.columns.iter().zip(&names.values[at]) {
+            // Sizes sort by what they are, not by how they are written.
+            let sorted = match column.as_str() {
+                super::names::CACHE => format!(" data-v=\"{}\"", run.cache_blocks),
+                _ => String::new(),
+            };
+            let mark = if column == "policy" && run.knows_bands { " †" } else { "" };
+            let value = if value.is_empty() { "–" } else { value };
+            let _ = write!(html, "<td{sorted}>{}{mark}</td>", escaped(value));
+        }
+        for (_, of, show) in FIGURES {
+            let _ = match of(run) {
+                Some(value) => {
+                    write!(html, "<td class=\"n\" data-v=\"{value}\">{}</td>", show(value))
+                }
+                None => write!(html, "<td class=\"n\">–</td>"),
+            };
+        }
+        html.push_str("</tr>");
+    }
+    html.push_str("</tbody></table></div>");
+    if runs.iter().any(|run| run.knows_bands) {
+        html.push_str("<p>† knows the bands of the drive, which no host does.</p>");
+    }
+    if runs.iter().any(|run| run.queue.is_some_and(|queue| queue.overloaded)) {
+        html.push_str(
+            "<p>In some runs the queue still grew at the end: their mean says how long the trace is.</p>",
+        );
+    }
+    html.push_str("</section>");
+}
+
+/// What was run, with what.
+fn configuration(html: &mut String, report: &Report, names: &Names, making: &Making) {
+    let trace = &report.trace;
+    let bytes = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
+    let share = 100.0 * trace.write_blocks as f64 / trace.blocks.max(1) as f64;
+    let mut rows = vec![
+        ("command".to_owned(), making.command.clone()),
+        ("version".to_owned(), format!("shingle {}", making.version)),
+        ("seed".to_owned(), report.seed.to_string()),
+        ("trace".to_owned(), trace.name.clone()),
+        ("hash of its requests".to_owned(), trace.hash.clone()),
+        (
+            "block accesses".to_owned(),
+            format!("{}, {share:.1} % of them writes", grouped(trace.blocks as f64)),
+        ),
+        ("different blocks".to_owned(), bytes(trace.distinct_blocks)),
+        ("zones touched".to_owned(), show_bytes(trace.accessed_zone_bytes)),
+        ("zones written".to_owned(), show_bytes(trace.written_zone_bytes)),
+    ];
+    // Seeds of runs are the seed above, or a column of the table.
+    rows.extend(names.common.iter().filter(|(name, _)| name != super::names::SEED).cloned());
+    html.push_str("<section><h2>Configuration</h2><div class=\"wide\"><table><tbody>");
+    for (name, value) in rows {
+        let _ = write!(html, "<tr><th>{}</th><td>{}</td></tr>", escaped(&name), escaped(&value));
+    }
+    html.push_str("</tbody></table></div></section>");
+}
+
+/// Everything that is counted, folded away.
+fn all_figures(html: &mut String, report: &Report, names: &Names) -> anyhow::Result<()> {
+    html.push_str("<section><h2>All figures</h2>");
+    if report.runs.len() > ALL_FIGURES {
+        html.push_str("<p>With so many runs: options --json, --csv and --parquet.</p></section>");
+        return Ok(());
+    }
+    html.push_str("<details><summary>Every counter of every run</summary><div class=\"wide\">");
+    html.push_str("<table><thead><tr><th></th>");
+    for run in 0..report.runs.len() {
+        let _ = write!(html, "<th class=\"n\">{}</th>", escaped(&names.name(run, &[])));
+    }
+    html.push_str("</tr></thead><tbody>");
+    let lines = output::lines(&report.runs)?;
+    for column in output::columns(&lines) {
+        let _ = write!(html, "<tr><td>{}</td>", escaped(column));
+        for line in &lines {
+            let value = output::plain(output::value(line, column));
+            let _ = write!(html, "<td class=\"n\">{}</td>", escaped(&value));
+        }
+        html.push_str("</tr>");
+    }
+    html.push_str("</tbody></table></div></details></section>");
+    Ok(())
+}
+
+const STYLE: &str = "\
+.runs{max-height:70vh;overflow:auto}.runs thead th{position:sticky;top:0}\
+#runs th{cursor:pointer;white-space:nowrap}#runs td{white-space:nowrap}\
+tbody tr:hover{background:var(--soft)}tbody th{font-weight:normal}\
+input{font:inherit;color:inherit;background:var(--soft);border:1px solid var(--line);\
+border-radius:3px;padding:.2em .5em}td{overflow-wrap:anywhere}\
+@media print{.runs{max-height:none;overflow:visible}.control{display:none}\
+figure{break-inside:avoid}section{break-inside:auto}table{font-size:.72em}}";
+
+/// Sorts and filters the table of runs.
+const SCRIPT: &str = "\
+const body=document.querySelector('#runs tbody'),rows=[...body.rows];\
+const value=(row,at)=>{const cell=row.cells[at],v=cell.dataset.v;\
+return v===undefined?cell.textContent:Number(v)};\
+const order=(a,b)=>typeof a==='number'&&typeof b==='number'?a-b:\
+typeof a==='number'?-1:typeof b==='number'?1:a.localeCompare(b,'en',{numeric:true});\
+let by=-1,up=1;\
+document.querySelectorAll('#runs th').forEach((head,at)=>head.addEventListener('click',()=>{\
+up=by===at?-up:1;by=at;\
+rows.sort((a,b)=>up*order(value(a,at),value(b,at))).forEach(row=>body.append(row))}));\
+const filter=document.getElementById('filter');\
+filter?.addEventListener('input',()=>{\
+const words=filter.value.toLowerCase().split(/\\s+/).filter(word=>word);let shown=0;\
+for(const row of rows){const text=row.textContent.toLowerCase();\
+row.hidden=!words.every(word=>text.includes(word));shown+=row.hidden?0:1}\
+document.getElementById('count').textContent=words.length?shown+' of '+rows.length:''});";

@@ -1,0 +1,242 @@
+//! The pictures of a page: what the runs of a report come to, as far as they were recorded.
+
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_report::chart::{DrawError, Kind, Picture, Value};
+use shingle_sim::result::{ByCause, Heat, Point, Report, RunResult};
+use shingle_sim::verdict;
+
+use super::Drawn;
+use super::names::{CACHE, Names, SEED};
+
+/// Bars of a picture.
+const BARS: usize = 16;
+/// Lines of a picture: more cannot be told apart.
+const LINES: usize = 6;
+/// Heat maps, beside that of the host's writes.
+const MAPS: usize = 4;
+
+/// Draws everything that `report` can show.
+pub(crate) fn pictures(report: &Report) -> Result<Vec<Drawn>, DrawError> {
+    let runs: Vec<&RunResult> = report.runs.iter().collect();
+    let all = All { names: Names::of(&report.runs), ranking: verdict::ranking(&runs), runs };
+    let mut pictures = vec![("io-time", all.io_time())];
+    pictures.extend(all.by_cache());
+    pictures.push(("response-times", all.response_times()));
+    pictures.extend(all.histogram());
+    pictures.extend(all.course());
+    pictures.extend(all.heat());
+    pictures.into_iter().map(|(file, picture)| Ok(Drawn { file, svg: picture.svg()? })).collect()
+}
+
+struct All<'a> {
+    runs: Vec<&'a RunResult>,
+    names: Names,
+    /// The best first.
+    ranking: Vec<usize>,
+}
+
+type Named = (&'static str, Picture);
+
+impl All<'_> {
+    /// At most `count` runs, the best first: of each policy, drive and translation the best, and
+    /// then the best of the rest.
+    fn shown(&self, count: usize, of: impl Fn(&RunResult) -> bool) -> Vec<usize> {
+        let ranking: Vec<usize> =
+            self.ranking.iter().copied().filter(|&run| of(self.runs[run])).collect();
+        let kind = |run: usize| {
+            let run = self.runs[run];
+            (&run.policy, &run.drive, &run.translation)
+        };
+        let first_of_kind =
+            |at: &usize| !ranking[..*at].iter().any(|&r| kind(r) == kind(ranking[*at]));
+        let (mut best, rest): (Vec<usize>, Vec<usize>) =
+            (0..ranking.len()).partition(first_of_kind);
+        best.extend(rest);
+        best.truncate(count);
+        best.sort_unstable();
+        best.into_iter().map(|at| ranking[at]).collect()
+    }
+
+    /// What a title says of runs that are not shown.
+    fn of_all(&self, title: &str, shown: usize) -> String {
+        match self.runs.len() {
+            all if all > shown => format!("{title} ({shown} of {all} runs)"),
+            _ => title.to_owned(),
+        }
+    }
+
+    fn io_time(&self) -> Picture {
+        let shown = self.shown(BARS, |_| true);
+        let causes: [(&str, fn(&ByCause) -> f64); 5] = [
+            ("SSD", |cause| cause.ssd),
+            ("disk reads", |cause| cause.read),
+            ("into the buffer", |cause| cause.log),
+            ("native writes", |cause| cause.write),
+            ("cleaning", |cause| cause.clean),
+        ];
+        let series = causes.into_iter().map(|(name, of)| {
+            let seconds = shown.iter().map(|&run| of(&self.runs[run].all.seconds.by_cause));
+            (name.to_owned(), seconds.collect())
+        });
+        let names = shown.iter().map(|&run| self.names.name(run, &[])).collect();
+        let kind = Kind::Rows { names, x_label: "seconds".into(), series: series.collect() };
+        Picture { title: self.of_all("I/O time by cause", shown.len()), kind }
+    }
+
+    /// What a larger cache brings.
+    fn by_cache(&self) -> Vec<Named> {
+        let mut sizes: Vec<u64> = self.runs.iter().map(|run| run.cache_blocks).collect();
+        sizes.retain(|&blocks| blocks > 0);
+        sizes.sort_unstable();
+        sizes.dedup();
+        if sizes.len() < 2 {
+            return Vec::new();
+        }
+        let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+        for &run in &self.ranking {
+            let name = self.names.name(run, &[CACHE, SEED]);
+            match groups.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, runs)) => runs.push(run),
+                None => groups.push((name, vec![run])),
+            }
+        }
+        let all = groups.len();
+        groups.truncate(LINES);
+        let of_all = |title: &str| match all > groups.len() {
+            true => format!("{title} ({} of {all} lines)", groups.len()),
+            false => title.to_owned(),
+        };
+        let picture = |title: &str, of: &dyn Fn(&RunResult) -> f64| {
+            let line = |runs: &[usize]| {
+                // A run without a cache is the same beside every size; seeds are taken together.
+                let at = |size: u64| {
+                    let here = runs.iter().map(|&run| self.runs[run]);
+                    let here = here.filter(|run| [0, size].contains(&run.cache_blocks));
+                    Value::over(&here.map(of).collect::<Vec<_>>()).mean
+                };
+                sizes.iter().map(|&size| (mib(size), at(size))).collect::<Vec<_>>()
+            };
+            let series = groups.iter().map(|(name, runs)| (name.clone(), line(runs))).collect();
+            let kind = Kind::Decades { x_label: "cache (MiB)".into(), series };
+            Picture { title: of_all(title), kind }
+        };
+        let hits = |run: &RunResult| 100.0 * run.all.hits.ratio.unwrap_or(f64::NAN);
+        let measure = |run: &RunResult| match run.queue {
+            None => run.all.seconds.total,
+            Some(_) => run.latency.mean_us / 1000.0,
+        };
+        let open = self.runs.iter().any(|run| run.queue.is_some());
+        let title = if open { "Mean response time (ms)" } else { "I/O time (s)" };
+        vec![
+            ("hits-by-cache", picture("Hits (% of accesses) by cache size", &hits)),
+            ("rmws-by-cache", picture("RMWs by cache size", &|run| run.all.drive_io.rmw as f64)),
+            ("time-by-cache", picture(&format!("{title} by cache size"), &measure)),
+        ]
+    }
+
+    fn response_times(&self) -> Picture {
+        let shown = self.shown(LINES, |_| true);
+        let places = ["mean", "50 %", "99 %", "99.9 %", "longest"].map(str::to_owned).to_vec();
+        let line = |run: usize| {
+            let l = &self.runs[run].latency;
+            let us = [l.mean_us, l.p50_us, l.p99_us, l.p999_us, l.max_us];
+            (self.names.name(run, &[]), us.map(|us| Value::one(us / 1000.0)).to_vec())
+        };
+        let series = shown.iter().map(|&run| line(run)).collect();
+        let title = self.of_all("Response times of requests (ms)", shown.len());
+        Picture { title, kind: Kind::Steps { places, series } }
+    }
+
+    /// How many requests are how fast.
+    fn histogram(&self) -> Option<Named> {
+        let shown = self.shown(LINES, |run| !run.histogram.is_empty());
+        let line = |run: usize| {
+            let bars = &self.runs[run].histogram;
+            let all: u64 = bars.iter().map(|bar| bar.requests).sum();
+            let mut so_far = 0;
+            let points = bars.iter().map(|bar| {
+                so_far += bar.requests;
+                (bar.up_to_us / 1000.0, 100.0 * so_far as f64 / all as f64)
+            });
+            (self.names.name(run, &[]), points.collect())
+        };
+        let series: Vec<_> = shown.iter().map(|&run| line(run)).collect();
+        let title = self.of_all("Requests done (%) within a response time", shown.len());
+        let kind = Kind::Decades { x_label: "milliseconds".into(), series };
+        (!shown.is_empty()).then_some(("requests-within", Picture { title, kind }))
+    }
+
+    /// How runs went.
+    fn course(&self) -> Vec<Named> {
+        let shown = self.shown(LINES, |run| !run.series.is_empty());
+        if shown.is_empty() {
+            return Vec::new();
+        }
+        let parts = self.runs[shown[0]].series.len();
+        let figures: [(&str, String, &dyn Fn(&Point) -> f64); 6] = [
+            ("hits-over-time", "Hits (% of accesses)".into(), &|point| {
+                100.0 * point.hit_ratio.unwrap_or(f64::NAN)
+            }),
+            ("rmws-over-time", format!("RMWs in each of {parts} parts"), &|p| p.rmw as f64),
+            ("buffer-over-time", "Live in the disk's buffer (MiB)".into(), &|point| {
+                mib(point.buffer_blocks)
+            }),
+            ("bands-over-time", "Bands with blocks in the buffer".into(), &|point| {
+                point.buffer_bands as f64
+            }),
+            ("dirty-over-time", "Dirty in the cache (MiB)".into(), &|p| mib(p.dirty_blocks)),
+            ("time-over-time", format!("I/O time in each of {parts} parts (s)"), &|p| p.seconds),
+        ];
+        let mut pictures = Vec::new();
+        for (file, title, of) in figures {
+            let line = |run: usize| {
+                let points =
+                    self.runs[run].series.iter().map(|point| (point.requests as f64, of(point)));
+                (self.names.name(run, &[]), points.collect::<Vec<_>>())
+            };
+            let series: Vec<_> = shown.iter().map(|&run| line(run)).collect();
+            // What never is anything else needs no picture.
+            if series.iter().flat_map(|(_, points)| points).any(|&(_, y)| y > 0.0) {
+                let kind = Kind::Course { x_label: "requests".into(), series };
+                pictures.push((file, Picture { title: self.of_all(&title, shown.len()), kind }));
+            }
+        }
+        pictures
+    }
+
+    /// Where writes go.
+    fn heat(&self) -> Vec<Named> {
+        const FILES: [&str; MAPS] = ["heat-1", "heat-2", "heat-3", "heat-4"];
+        let shown = self.shown(MAPS, |run| run.heat.is_some());
+        let map = |run: usize, title: String, of: &dyn Fn(&Heat) -> Vec<Vec<u64>>| {
+            let heat = self.runs[run].heat.as_ref()?;
+            let end = self.runs[run].series.last().map_or(1, |point| point.requests);
+            let kind = Kind::Heat {
+                x_label: "requests".into(),
+                x_end: end as f64,
+                rows: heat.row_first_bytes.iter().map(|&bytes| show_bytes(bytes)).collect(),
+                columns: of(heat),
+                unit: "blocks".into(),
+            };
+            Some(Picture { title, kind })
+        };
+        let mut pictures = Vec::new();
+        if let Some(&best) = shown.first() {
+            let title = "What the host writes, by address and time".to_owned();
+            let host = map(best, title, &|heat| heat.written_blocks.clone());
+            pictures.extend(host.map(|picture| ("heat-host", picture)));
+        }
+        for (file, &run) in FILES.iter().zip(&shown) {
+            let title = format!("What the disk is sent: {}", self.names.name(run, &[]));
+            let title = self.of_all(&title, shown.len());
+            let disk = map(run, title, &|heat| heat.drive_written_blocks.clone());
+            pictures.extend(disk.map(|picture| (*file, picture)));
+        }
+        pictures
+    }
+}
+
+fn mib(blocks: u64) -> f64 {
+    (blocks * BLOCK_BYTES) as f64 / f64::from(1 << 20)
+}
