@@ -69,10 +69,9 @@ fn every_example_of_the_help_runs() {
 fn collect(folder: &Folder, path: &[&str], examples: &mut Vec<String>) {
     let output = folder.command(&[path, &["--help"]].concat()).output().expect("started");
     let help = String::from_utf8(output.stdout).expect("text");
-    // An example may be broken to fit the width: it goes on to the end of the help.
-    let example = help.split_once("Example: ").map(|(_, example)| example);
-    examples
-        .extend(example.map(|example| example.split_whitespace().collect::<Vec<_>>().join(" ")));
+    // An example may be broken to fit the width: it goes on to the next one or the end of the help.
+    let shown = help.split("Example: ").skip(1);
+    examples.extend(shown.map(|example| example.split_whitespace().collect::<Vec<_>>().join(" ")));
     let below = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     for line in below.take_while(|line| !line.is_empty()) {
         // The names stand two spaces in, what they do further.
@@ -139,17 +138,21 @@ impl Folder {
         };
         let op = |n: u64| if n.is_multiple_of(3) { "Read" } else { "Write" };
         let msr = lines(&|n, at| {
-            format!("{},hm,0,{},{at},8192,100", 128_166_372_003_061_629 + n * 10_000, op(n))
+            // Ten seconds apart, so that there is a second hour to cut out.
+            let time = 128_166_372_003_061_629 + n * 100_000_000;
+            format!("{time},hm,0,{},{at},8192,100", op(n))
         });
         folder.write("trace.csv.gz", &gzip(&msr));
-        folder.write("hm_0.csv.gz", &gzip(&msr));
+        for name in ["hm_0.csv.gz", "web.csv.gz", "db.csv.gz"] {
+            folder.write(name, &gzip(&msr));
+        }
         folder.write("TRACE", &msr);
         let plain = lines(&|n, at| format!("{},{},{at},4096", n * 1000, op(n)));
         folder.write("disk.csv", &plain);
         let named = [b"time_us,op,offset,size\n".to_vec(), plain].concat();
         folder.write("disk.csv.zst", &zstd(&named));
         let spc = |n, at: u64| {
-            format!("0,{},4096,{},{n}.5", at / 512, if n % 3 == 0 { 'R' } else { 'W' })
+            format!("{},{},4096,{},{n}.5", n % 3, at / 512, if n % 2 == 0 { 'R' } else { 'W' })
         };
         folder.write("financial.spc", &lines(&spc));
         folder

@@ -87,7 +87,9 @@ impl<D: Decode> Records for TextSource<D> {
         if self.requests == 0 {
             return Err(self.empty());
         }
-        Ok(added > 0)
+        // The end: each volume that was asked for must have come.
+        let missing = self.decoder.volumes().filter(|_| added == 0).and_then(Volumes::missing);
+        missing.map_or(Ok(added > 0), |problem| Err(problem.at(self.input.name(), Place::Whole)))
     }
 
     fn name(&self) -> &str {
