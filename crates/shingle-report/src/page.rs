@@ -53,7 +53,7 @@ font:15px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif}\
 main{max-width:1320px;margin:0 auto;padding:1.5rem}\
 h1{font-size:1.7rem;margin:.2rem 0}h2{font-size:1.2rem;margin:2.2rem 0 .4rem}\
 p{max-width:80ch;margin:.4rem 0}.citation{font-style:italic}\
-a{color:inherit}code{background:var(--soft);padding:.1em .3em;border-radius:3px}\
+a{color:inherit}code{background:var(--soft);padding:.1em .3em;border-radius:3px;overflow-wrap:anywhere}\
 section{border-top:1px solid var(--line);margin-top:1.5rem}\
 .pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(460px,1fr));gap:.8rem}\
 figure{margin:.4rem 0;max-width:640px}svg{display:block;height:auto}\

@@ -8,7 +8,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 
 /// Small enough to be quick, with cleanings, evictions, and partly written blocks.
-const TRACE: &str = "synth:mixed?requests=4000&range=200MB";
+const TRACE: &str = "synth:mixed?requests=4000&range=400MB";
 
 fn shingle(folder: &Path, words: &str) -> Output {
     let mut command = Command::cargo_bin("shingle").expect("the program is built");
@@ -51,8 +51,8 @@ fn results_are_valid_by_the_schema() {
         format!("compare {TRACE} -p lru --pacing trace --html page.html"),
         format!("run {TRACE} -p lru --check --html page.html"),
         format!("run {TRACE} -p none -d exos-x18z -t fluid"),
-        format!("run {TRACE} -p lru -d st8000as0002+fc"),
-        format!("run {TRACE} -p lru -d cmr7200 -s ssd-ftl"),
+        format!("run {TRACE} -p lru -d st5000as0011+fc"),
+        format!("run {TRACE} -p lru -d cmr7200 -s ssd-slc"),
     ];
     for words in commands {
         let result = json(folder.path(), &words);
@@ -109,10 +109,10 @@ fn the_course_adds_up_to_the_run() {
 fn the_commands_of_a_disk_are_a_trace() {
     let folder = folder();
     for (setup, causes) in [
-        ("-p lru -c 1%", &["miss", "fill", "destage"][..]),
+        ("-p lru -c 1%", &["miss", "destage"][..]),
         ("-p none", &["bypass"]),
         ("-p lru -c 1% --pacing trace --drain", &["destage"]),
-        ("-p roco -d ha-roco -c 1%", &["rmw", "reset"]),
+        ("-p roco -d ha-roco -c 4% --set roco.host-rmw=0.001", &["bypass", "rmw", "reset"]),
     ] {
         let words = format!("run {TRACE} {setup} --trace-out disk.csv");
         let result = json(folder.path(), &words);
@@ -126,6 +126,24 @@ fn the_commands_of_a_disk_are_a_trace() {
             assert!(text.contains(&format!(",{cause},")), "{setup}: nothing is for {cause}");
         }
     }
+}
+
+#[test]
+fn each_command_has_its_cause() {
+    let folder = folder();
+    // A write of half a block, its rest filled; a write that evicts it; a trim; a flush.
+    let trace =
+        "time_us,op,offset_bytes,size_bytes\n0,W,0,2048\n1,W,40960,4096\n2,D,40960,4096\n3,F,0,0\n";
+    std::fs::write(folder.path().join("a.csv"), trace).expect("it can be written");
+    shingle(folder.path(), "run a.csv -p lru -c 1b --trace-out disk.csv");
+    let text = std::fs::read_to_string(folder.path().join("disk.csv")).expect("it is there");
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let told: Vec<String> = lines.iter().skip(1).map(|line| line[1..5].join(" ")).collect();
+    assert_eq!(
+        told,
+        ["read 0 4096 fill", "write 0 4096 destage", "trim 40960 4096 trim", "flush 0 0 flush"]
+    );
+    assert_eq!(lines[0], ["time_us", "op", "offset_bytes", "size_bytes", "cause", "took_us"]);
 }
 
 #[test]

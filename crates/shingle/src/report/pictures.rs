@@ -137,10 +137,10 @@ impl All<'_> {
 
     fn response_times(&self) -> Picture {
         let shown = self.shown(LINES, |_| true);
-        let places = ["mean", "50 %", "99 %", "99.9 %", "longest"].map(str::to_owned).to_vec();
+        let places = ["50 %", "99 %", "99.9 %", "longest"].map(str::to_owned).to_vec();
         let line = |run: usize| {
             let l = &self.runs[run].latency;
-            let us = [l.mean_us, l.p50_us, l.p99_us, l.p999_us, l.max_us];
+            let us = [l.p50_us, l.p99_us, l.p999_us, l.max_us];
             (self.names.name(run, &[]), us.map(|us| Value::one(us / 1000.0)).to_vec())
         };
         let series = shown.iter().map(|&run| line(run)).collect();
