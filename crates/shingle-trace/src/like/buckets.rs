@@ -31,6 +31,12 @@ pub(super) fn within(class: u32, rng: &mut Rng) -> u64 {
     low + rng.below(width)
 }
 
+/// A number of a class with a sign.
+pub(super) fn signed_within(class: u32, rng: &mut Rng) -> i64 {
+    let number = within(class / 2, rng).cast_signed();
+    if class % 2 == 1 { -number } else { number }
+}
+
 /// How often each value was met.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Counts {

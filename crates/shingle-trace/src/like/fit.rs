@@ -19,7 +19,7 @@ const PHASES_MAX: usize = 16;
 /// Requests of a phase, at least.
 const PHASE_REQUESTS: u64 = 256;
 
-/// Fits a description. Memory goes with the different blocks, and with eight bytes a request.
+/// Fits a description. Memory goes with the different blocks, and with 20 bytes a request.
 pub struct Fit {
     history: History,
     phases: Vec<Phase>,

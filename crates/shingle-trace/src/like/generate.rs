@@ -1,19 +1,21 @@
 //! Makes requests of a description.
 
+mod long_runs;
+mod runs;
+mod zones;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use shingle_core::units::{BLOCK_BYTES, Op};
 
+use self::zones::lay_out;
 use super::Description;
-use super::buckets::within;
+use super::buckets::{signed_within, within};
 use super::fit::{expected, new_size, same_situation, size_situation};
 use super::history::{ALL, CLASSES_MAX, History, Place, Which, in_sector, sector};
-use super::long::{Long, Start};
 use super::moves::{Kind, Move, Size, Sort, side};
-use super::statistics::{
-    EXACT_SECTORS, Layout, Of, Phase, SAME, Whole, beginning, by_class, far, pause,
-};
+use super::statistics::{EXACT_SECTORS, Of, Phase, SAME, Whole, beginning, by_class, far, pause};
 use crate::source::DISK_BYTES_MAX;
 use crate::synth::rng::{Rng, Seed};
 use crate::synth::{Access, Pattern};
@@ -144,90 +146,6 @@ impl Like {
         Some((offset, bytes, run))
     }
 
-    /// Bytes of a run that begins here.
-    fn run(&mut self, phase: &Phase, done: Move, offset: u64, bytes: u64) -> u64 {
-        let touched = self.history.touched(offset / BLOCK_BYTES);
-        let place = self.history.at(offset);
-        let size = place.map_or(Size::of(bytes), |place| place.size());
-        let situation = beginning(done.op, bytes, size, touched);
-        let before = place.map_or(0, |place| place.run);
-        if before > 0 && phase.table(Of::Again).draw(situation, &mut self.rng) == Some(1) {
-            return before;
-        }
-        let (run, fresh) = self.new_run_in(phase, situation, bytes, touched);
-        if !touched {
-            return run.max(bytes);
-        }
-        self.history.reach(offset, run.max(bytes), fresh).max(bytes)
-    }
-
-    /// Bytes of a run and how many untouched blocks it may have.
-    fn new_run_in(
-        &mut self,
-        phase: &Phase,
-        situation: usize,
-        bytes: u64,
-        touched: bool,
-    ) -> (u64, u64) {
-        if !touched {
-            return (self.new_run(phase, 2 * situation, bytes), u64::MAX);
-        }
-        let class = phase.table(Of::Grows).draw(situation, &mut self.rng);
-        let fresh = class.map_or(0, |class| within(class, &mut self.rng));
-        (self.new_run(phase, 2 * situation + usize::from(fresh > 0), bytes), fresh)
-    }
-
-    /// A place of this sort, and how far a run goes from there: of some places the first from which it
-    /// goes as far as it should.
-    fn run_from(&mut self, phase: &Phase, done: Move, sort: Sort) -> Option<(u64, u64, u64)> {
-        let mut best: Option<(u64, u64, u64)> = None;
-        let mut wanted = None;
-        let inside = matches!(done.kind, Kind::Inside(_));
-        for _ in 0..PLACES {
-            let Some(place) = self.back(phase, done.number(), sort) else { break };
-            let offset = match done.kind {
-                Kind::Inside(_) => {
-                    let op = side(done.op);
-                    let blocks = phase.table(Of::Inside).draw(op, &mut self.rng)?;
-                    let blocks = within(blocks, &mut self.rng);
-                    let sector = phase.table(Of::Sectors).draw(op, &mut self.rng)?;
-                    let block = place.offset / BLOCK_BYTES + blocks;
-                    in_sector(self.history.without_place(block), sector)
-                }
-                _ => place.offset,
-            };
-            let bytes = self.bytes(phase, done, offset);
-            let size = if inside { Size::of(bytes) } else { sort.size };
-            let situation = beginning(done.op, bytes, size, true);
-            let (run, fresh) = *wanted.get_or_insert_with(|| {
-                let again = phase.table(Of::Again).draw(situation, &mut self.rng) == Some(1);
-                if again { (0, 0) } else { self.new_run_in(phase, situation, bytes, true) }
-            });
-            if run == 0 {
-                return Some((offset, bytes, place.run.max(bytes)));
-            }
-            let reach = self.history.reach(offset, run.max(bytes), fresh).max(bytes);
-            if reach >= run {
-                return Some((offset, bytes, reach));
-            }
-            if best.is_none_or(|(_, _, most)| reach > most) {
-                best = Some((offset, bytes, reach));
-            }
-        }
-        best
-    }
-
-    fn new_run(&mut self, phase: &Phase, situation: usize, bytes: u64) -> u64 {
-        match phase.table(Of::Runs).draw(situation, &mut self.rng) {
-            None | Some(0) => bytes,
-            Some(exact) if exact < EXACT_SECTORS => 512 * u64::from(exact),
-            Some(class) => {
-                let run = 512 * within(class - EXACT_SECTORS, &mut self.rng).min(1 << 23);
-                (run / bytes).max(1) * bytes
-            }
-        }
-    }
-
     fn which(&mut self, phase: &Phase, number: usize, stack: usize) -> Option<(Which, usize)> {
         // The zone of the last jump may have no place of this sort, nor any of a class yet.
         for _ in 0..8 {
@@ -252,21 +170,6 @@ impl Like {
         let table = self.description.layout.table(Whole::Places);
         let place = table.draw(far(number, of, which), &mut self.rng)?;
         self.history.place_at(sort, which, within(place, &mut self.rng))
-    }
-
-    /// An untouched zone of the class.
-    fn new_zone(&mut self, class: usize) -> Option<u64> {
-        let step = self.description.layout.table(Whole::Steps).draw(class, &mut self.rng);
-        let step = step.map_or(0, |class| signed_within(class, &mut self.rng));
-        let members = &self.members[class];
-        if members.is_empty() {
-            return None;
-        }
-        let from = members.partition_point(|&zone| zone < self.fresh) as i64;
-        let wanted = (from + step).rem_euclid(members.len() as i64) as usize;
-        let untouched = &self.untouched[class];
-        let above = untouched.range(members[wanted]..).next();
-        above.or_else(|| untouched.range(..members[wanted]).next_back()).copied()
     }
 
     /// Whether a request may lie there: zones of the layout only.
@@ -302,43 +205,6 @@ impl Like {
         zones.find_map(|which| self.history.coldest_in(which))
     }
 
-    /// The next request of the long run that is most behind, if one is.
-    fn next_long(&mut self) -> Option<Access> {
-        let description = Arc::clone(&self.description);
-        while let Some(long) = description.long.get(self.long).filter(|long| long.at < self.made) {
-            if self.long == self.long_places.len() {
-                let place = match long.start {
-                    Start::Behind(older, bytes) => self.long_places[older] + bytes,
-                    Start::Free(class) => self.free(class, long),
-                };
-                self.long_places.push(place);
-            }
-            self.going.push((self.long, 0));
-            self.long += 1;
-        }
-        let behind = |&(number, done): &(usize, u64)| {
-            let long = &description.long[number];
-            long.due(self.made - 1).saturating_sub(done)
-        };
-        let at = (0..self.going.len()).max_by_key(|&at| behind(&self.going[at]))?;
-        if behind(&self.going[at]) == 0 {
-            return None;
-        }
-        let (number, done) = &mut self.going[at];
-        let (long, offset) = (&description.long[*number], self.long_places[*number] + *done);
-        let bytes = long.each.min(long.bytes - *done);
-        *done += bytes;
-        if *done == long.bytes {
-            self.going.remove(at);
-        }
-        if offset + bytes > DISK_BYTES_MAX {
-            return None;
-        }
-        self.touch(offset, bytes);
-        self.history.record_long(offset, bytes, long.op, long.bytes);
-        Some(Access { offset, bytes, op: long.op })
-    }
-
     /// Zones that are touched now are no longer new.
     fn touch(&mut self, offset: u64, bytes: u64) {
         for zone in offset / ZONE_BYTES..=(offset + bytes - 1) / ZONE_BYTES {
@@ -349,32 +215,13 @@ impl Like {
         }
     }
 
-    /// Where a long run meets the fewest touched blocks, of some places.
-    fn free(&mut self, class: usize, long: &Long) -> u64 {
-        let sector = self.description.phases[self.phase].table(Of::Sectors);
-        let sector = sector.draw(side(long.op), &mut self.rng).unwrap_or(0);
-        let classes = (class..CLASSES_MAX).chain(0..class);
-        let class = classes.into_iter().find(|&class| !self.members[class].is_empty());
-        let zones = &self.members[class.expect("there is a zone")];
-        let mut best = None;
-        for _ in 0..PLACES {
-            let zone = zones[self.rng.below(zones.len() as u64) as usize];
-            let block = zone * ZONE_BLOCKS + self.rng.below(ZONE_BLOCKS);
-            let offset = in_sector(block, sector);
-            let fresh = self.history.fresh(offset, long.bytes.min(1 << 32));
-            if best.is_none_or(|(most, _): (u64, u64)| fresh > most) {
-                best = Some((fresh, offset));
-            }
-        }
-        best.map_or(0, |(_, offset)| offset)
-    }
-
     fn draw(&mut self, phase: &Phase) -> (u64, u64, u64, Move) {
         let mut op = None;
         for attempt in 0..=ATTEMPTS {
             let situation = self.history.situation().number();
-            let number = phase.table(Of::Moves).draw(situation, &mut self.rng);
-            let mut done = Move::of(number.expect("every phase has moves") as usize);
+            // Where all requests were of long runs there are no moves.
+            let Some(number) = phase.table(Of::Moves).draw(situation, &mut self.rng) else { break };
+            let mut done = Move::of(number as usize);
             // Whatever cannot be done, reads stay reads: or else there were more of what is easy to do.
             if done.op != *op.get_or_insert(done.op) {
                 continue;
@@ -390,7 +237,7 @@ impl Like {
                 self.history.close(offset, done.op);
             }
         }
-        // All zones are touched, and nothing of what this phase does can be done.
+        // Nothing of what this phase does can be done, and all zones are touched.
         let place = self.coldest();
         let offset = place.map_or(self.fresh * ZONE_BYTES, |place| place.offset);
         let bytes = BLOCK_BYTES - u64::from(sector(offset)) * 512;
@@ -398,11 +245,11 @@ impl Like {
     }
 }
 
-/// So often a move is drawn again that cannot be made, such as one back when there is nothing yet.
-const ATTEMPTS: u32 = 16;
-
 /// So many places are tried for a run to fit in.
 const PLACES: u32 = 8;
+
+/// So often a move is drawn again that cannot be made, such as one back when there is nothing yet.
+const ATTEMPTS: u32 = 16;
 
 impl Pattern for Like {
     fn next(&mut self) -> Access {
@@ -437,30 +284,4 @@ fn size(phase: &Phase, situation: usize, rng: &mut Rng) -> Option<u64> {
         exact if exact < EXACT_SECTORS => 512 * u64::from(exact.max(1)),
         class => 512 * within(class - EXACT_SECTORS, rng).clamp(1, 1 << 21),
     })
-}
-
-fn signed_within(class: u32, rng: &mut Rng) -> i64 {
-    let number = within(class / 2, rng).cast_signed();
-    if class % 2 == 1 { -number } else { number }
-}
-
-/// Zones by address, with their classes: rows and what lies between, drawn until there are enough.
-fn lay_out(layout: &Layout, rng: &mut Rng) -> Vec<(u64, u8)> {
-    let mut zones = Vec::new();
-    let (mut at, mut situation) = (0, 0);
-    while (zones.len() as u64) < layout.zones && at < DISK_BYTES_MAX / ZONE_BYTES {
-        match layout.table(Whole::Rows).draw(situation, rng) {
-            Some(class) if class != SAME => {
-                zones.push((at, class as u8));
-                at += 1;
-                situation = class as usize + 1;
-            }
-            _ => {
-                situation = 0;
-                let between = layout.table(Whole::Between).draw(0, rng);
-                at += between.map_or(1, |class| within(class, rng)).max(1);
-            }
-        }
-    }
-    zones
 }

@@ -3,6 +3,9 @@
 //! The same history serves to say which move a request is, and to find the request of a move: so what
 //! is counted in one trace means the same in another.
 
+mod extent;
+mod find;
+
 use std::collections::VecDeque;
 
 use hashbrown::HashMap;
@@ -60,7 +63,6 @@ pub(super) enum Which {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Target {
     Continue,
-    /// A stream by its class, and how many of it were used since.
     /// One of the streams that go on with this operation, by how many were used since.
     Resume {
         rank: u64,
@@ -237,43 +239,10 @@ impl History {
         zone.is_some_and(|&zone| self.is_touched(zone as usize, block))
     }
 
-    /// Of so many bytes from there on, those up to where more than `fresh` blocks are untouched.
-    pub(super) fn reach(&self, offset: u64, bytes: u64, fresh: u64) -> u64 {
-        let mut blocks = offset / BLOCK_BYTES..=(offset + bytes - 1) / BLOCK_BYTES;
-        let mut new = blocks.by_ref().filter(|&block| !self.touched(block));
-        let new = new.nth(usize::try_from(fresh).unwrap_or(usize::MAX));
-        new.map_or(bytes, |block| (block * BLOCK_BYTES).saturating_sub(offset))
-    }
-
-    /// How many blocks of these bytes were never touched.
-    pub(super) fn fresh(&self, offset: u64, bytes: u64) -> u64 {
-        let blocks = offset / BLOCK_BYTES..=(offset + bytes - 1) / BLOCK_BYTES;
-        blocks.filter(|&block| !self.touched(block)).count() as u64
-    }
-
-    /// Untouched blocks of the zone from this one on.
-    pub(super) fn room(&self, block: u64) -> u64 {
-        let Some(&zone) = self.index.get(&(block / ZONE_BLOCKS)) else {
-            return ZONE_BLOCKS - block % ZONE_BLOCKS;
-        };
-        let end = (block / ZONE_BLOCKS + 1) * ZONE_BLOCKS;
-        (block..end).take_while(|&block| !self.is_touched(zone as usize, block)).count() as u64
-    }
-
     /// The next block from this one on in which no request began, if one is near.
     pub(super) fn without_place(&self, block: u64) -> u64 {
         let mut near = block..block + 16;
         near.find(|&block| self.place_sort(block).is_none()).unwrap_or(block)
-    }
-
-    /// A stream that goes on: the last request's, or one by its rank among those of an operation.
-    pub(super) fn last_stream(&self) -> Option<Stream> {
-        self.streams.last().filter(|_| self.open).copied()
-    }
-
-    pub(super) fn stream(&self, op: Op, rank: u64) -> Option<Stream> {
-        let mut streams = self.streams.iter().rev().filter(|stream| stream.op == op);
-        streams.nth(usize::try_from(rank).ok()?).copied()
     }
 
     /// The stream that a request goes on with.
@@ -289,73 +258,6 @@ impl History {
             self.open &= at + 1 != self.streams.len();
             self.streams.remove(at);
         }
-    }
-
-    /// Where one of the last jumps went to.
-    pub(super) fn jump(&self, rank: u64) -> Option<u64> {
-        self.jumps.iter().rev().nth(usize::try_from(rank).ok()?).copied()
-    }
-
-    /// Where the last jump went on to the time before.
-    pub(super) fn candidate(&self) -> Option<Place> {
-        self.places.get(&self.candidate?).copied()
-    }
-
-    /// The zone of this distance, or the coldest of its class; as an index.
-    fn zone_at(&self, stack: usize, which: Which) -> Option<usize> {
-        match which {
-            Which::Same => self.head_zone(),
-            Which::Of { class, rank } => {
-                at(&self.recent.get(class)?[stack], rank).map(|&zone| zone as usize)
-            }
-        }
-    }
-
-    pub(super) fn class_of(&self, stack: usize, which: Which) -> Option<usize> {
-        let zone = &self.zones[self.zone_at(stack, which)?];
-        let some = stack == ALL || !zone.places[stack].is_empty();
-        some.then_some(zone.class)
-    }
-
-    /// The place at these distances, or the coldest if they reach too far.
-    pub(super) fn place_at(&self, sort: Sort, which: Which, place: u64) -> Option<Place> {
-        let zone = &self.zones[self.zone_at(sort.number(), which)?];
-        let within = at(&zone.places[sort.number()], place)?;
-        self.places.get(&(zone.number * ZONE_BLOCKS + u64::from(*within))).copied()
-    }
-
-    /// The place of a zone that was used longest ago, as far as stacks of sorts tell.
-    pub(super) fn coldest_in(&self, which: Which) -> Option<Place> {
-        let zone = &self.zones[self.zone_at(ALL, which)?];
-        let within = zone.places.iter().find_map(|places| places.first())?;
-        self.places.get(&(zone.number * ZONE_BLOCKS + u64::from(*within))).copied()
-    }
-
-    /// An untouched block of the zone of this rank, `blocks` from its last place or behind that; `None`
-    /// if all are touched.
-    pub(super) fn untouched(&self, which: Which, blocks: i64, room: u64) -> Option<u64> {
-        let zone = self.zone_at(ALL, which)?;
-        let first = self.zones[zone].number * ZONE_BLOCKS;
-        let wanted =
-            (i64::from(self.zones[zone].last) + blocks).rem_euclid(ZONE_BLOCKS.cast_signed());
-        let wanted = wanted.cast_unsigned();
-        let (mut widest, mut found) = (0, None);
-        let mut at = wanted;
-        // Twice round at most: from the wanted block to the end, and from the beginning.
-        for end in [ZONE_BLOCKS, wanted] {
-            while at < end {
-                let here = self.room(first + at);
-                if here >= room {
-                    return Some(first + at);
-                }
-                if here > widest {
-                    (widest, found) = (here, Some(first + at));
-                }
-                at += here + 1;
-            }
-            at = 0;
-        }
-        found
     }
 
     /// Records a request, which was this move; `left` bytes are to come of its stream.
@@ -380,7 +282,8 @@ impl History {
             left,
             run,
         };
-        let jump = if going.is_some() { self.situation().jump } else { done.kind };
+        let before = self.situation.unwrap_or(Situation::START);
+        let jump = if going.is_some() { before.jump } else { done.kind };
         self.situation = Some(Situation { last: done, jump, ..Situation::START });
         if going.is_none() {
             self.places.get_mut(&block).expect("it was just entered").run = bytes + left;
@@ -501,12 +404,6 @@ pub(super) fn in_sector(block: u64, sector: u32) -> u64 {
 fn rank<T: PartialEq>(stack: &[T], item: &T) -> u64 {
     stack.iter().rev().position(|other| other == item).expect("what has a place is in its stack")
         as u64
-}
-
-/// The item of a rank, or the one used longest ago.
-fn at<T>(stack: &[T], rank: u64) -> Option<&T> {
-    let last = stack.len().checked_sub(1)?;
-    Some(&stack[last - usize::try_from(rank).unwrap_or(last).min(last)])
 }
 
 fn take<T: PartialEq>(stack: &mut Vec<T>, item: &T) {

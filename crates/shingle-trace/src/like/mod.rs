@@ -18,6 +18,8 @@ mod history;
 mod long;
 mod moves;
 mod statistics;
+#[cfg(test)]
+mod tests;
 mod zones;
 
 pub use description::Description;

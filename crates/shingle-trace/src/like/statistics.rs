@@ -163,7 +163,8 @@ pub(super) struct Layout {
 /// One of the tables of a [`Layout`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Whole {
-    /// Classes of zones by that of the zone before, the first situation is that of a row's first zone. [`SAME`]: the row ends.
+    /// Classes of zones by that of the zone before, the first situation is that of a row's first
+    /// zone. [`SAME`]: the row ends.
     Rows,
     /// Zones between two rows.
     Between,
