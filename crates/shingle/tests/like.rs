@@ -1,0 +1,99 @@
+//! How like a trace the workloads of its description are: the figures in `docs/workloads.md`.
+//!
+//! Real traces are not part of the project. Without them, in `SHINGLE_TRACES` or beside the repository in
+//! `shared/traces`, this says so and passes. It takes a minute, so it is run by name:
+//! `cargo test -p shingle --test like -- --ignored --nocapture`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const TRACES: [(&str, &str); 4] = [
+    ("cloudphysics", "cloudphysics_sample.vscsi.zst"),
+    ("financial1", "umass_financial1_50k.flashsim.txt.zst"),
+    ("alibaba", "alibaba_replaylog_52k.csv.zst"),
+    ("rsrch_1", "msr_rsrch_1.csv"),
+];
+
+/// Neither these sizes nor these seeds were in view when the model was made.
+const CACHES: &str = "0.7%,1.5%,3%,7%,14%";
+const SEEDS: [&str; 2] = ["3", "4"];
+const RUNS: usize = 3 * 5;
+
+/// A figure is met within so much of the trace's own.
+const TOLERANCE: f64 = 0.15;
+
+fn run(args: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_shingle")).args(args).output().expect("started");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {told}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// Of each run what it is, its hit ratio and its RMWs.
+fn figures(trace: &str, others: &[&str]) -> Vec<(String, [f64; 2])> {
+    let common = ["-p", "lru,most,sac", "-d", "st8000as0002", "-c", CACHES, "--json", "-", "-q"];
+    let told = run(&[&["compare", trace], others, &common].concat());
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let runs = told["runs"].as_array().expect("runs").iter().enumerate().map(|(at, run)| {
+        let all = &run["all"];
+        let number = |value: &Value| value.as_f64().expect("a number");
+        let figures = [number(&all["hits"]["ratio"]), number(&all["drive_io"]["rmw"])];
+        (format!("{} {at}", run["policy"].as_str().expect("a name")), figures)
+    });
+    runs.collect()
+}
+
+fn traces() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    let folder = std::env::var_os("SHINGLE_TRACES").map_or(beside, PathBuf::from);
+    if !folder.is_dir() {
+        println!("skipped: no traces in {} (set SHINGLE_TRACES)", folder.display());
+        return None;
+    }
+    Some(folder)
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn figures_of_a_trace_and_of_workloads_like_it() {
+    let Some(folder) = traces() else { return };
+    let temporary = TempDir::new().expect("a folder for the test");
+    let (mut all, mut all_met) = (0, 0);
+    println!("trace | seed | hit ratios met | RMWs met, some | RMWs 0 in both | description");
+    for (name, file) in TRACES {
+        let path = folder.join(file);
+        if !path.is_file() {
+            println!("skipped: no {}", path.display());
+            continue;
+        }
+        let path = path.to_str().expect("text");
+        let description = temporary.path().join(format!("{name}.toml"));
+        let description = description.to_str().expect("text");
+        run(&["trace", "synth", "--like", path, "-o", description]);
+        let bytes = std::fs::metadata(description).expect("it was written").len();
+        let own = figures(path, &[]);
+        assert_eq!(own.len(), RUNS);
+        for seed in SEEDS {
+            let made = figures(&format!("synth:like?from={description}"), &["--seed", seed]);
+            let (mut hits, mut some, mut met, mut none) = (0, 0, 0, 0);
+            for ((what, own), (same, made)) in own.iter().zip(&made) {
+                assert_eq!(what, same);
+                let near = |at: usize| (made[at] - own[at]).abs() <= TOLERANCE * own[at];
+                hits += u32::from(near(0));
+                if own[1] == 0.0 && made[1] == 0.0 {
+                    none += 1;
+                } else {
+                    some += 1;
+                    met += u32::from(near(1));
+                }
+            }
+            println!("{name} | {seed} | {hits} of {RUNS} | {met} of {some} | {none} | {bytes}");
+            (all, all_met) = (all + RUNS as u32, all_met + hits);
+        }
+    }
+    // Half are met; far fewer mean that something broke.
+    assert!(all_met * 3 >= all, "{all_met} of {all} hit ratios are met");
+}
