@@ -228,23 +228,6 @@ impl History {
         Some(*self.index.get(&zone)? as usize)
     }
 
-    fn is_touched(&self, zone: usize, block: u64) -> bool {
-        let within = (block % ZONE_BLOCKS) as usize;
-        self.zones[zone].touched[within / 64] >> (within % 64) & 1 == 1
-    }
-
-    /// Whether a block was ever touched.
-    pub(super) fn touched(&self, block: u64) -> bool {
-        let zone = self.index.get(&(block / ZONE_BLOCKS));
-        zone.is_some_and(|&zone| self.is_touched(zone as usize, block))
-    }
-
-    /// The next block from this one on in which no request began, if one is near.
-    pub(super) fn without_place(&self, block: u64) -> u64 {
-        let mut near = block..block + 16;
-        near.find(|&block| self.place_sort(block).is_none()).unwrap_or(block)
-    }
-
     /// The stream that a request goes on with.
     pub(super) fn stream_at(&self, offset: u64, op: Op) -> Option<Stream> {
         let mut streams = self.streams.iter().rev();
