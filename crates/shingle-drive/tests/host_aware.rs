@@ -180,7 +180,7 @@ fn zones_take_turns() {
     let cleaned = |drive: &mut dyn Drive| -> Vec<u32> {
         (0..4).filter(|&number| zone(drive, number).write_pointer > 0).collect()
     };
-    assert_eq!(cleaned(drive), []);
+    assert_eq!(cleaned(drive), [0_u32; 0]);
     // Two log zones are to be free. Blocks 9 and 10 lie in two that hold something else too; with 1
     // and 2 gone as well, the first is empty.
     write(drive, 17, &[17]);

@@ -56,10 +56,10 @@ impl Names {
             }
             if apart {
                 columns.push(key.to_owned());
-            } else if let Some(value) = values.iter().find(|value| !value.is_empty()) {
-                if values.iter().all(|other| other.is_empty() || other == value) {
-                    common.push((key.to_owned(), (*value).to_owned()));
-                }
+            } else if let Some(value) = values.iter().find(|value| !value.is_empty())
+                && values.iter().all(|other| other.is_empty() || other == value)
+            {
+                common.push((key.to_owned(), (*value).to_owned()));
             }
         }
         let mut rows = vec![Vec::new(); runs.len()];

@@ -68,7 +68,8 @@ impl All<'_> {
 
     fn io_time(&self) -> Picture {
         let shown = self.shown(BARS, |_| true);
-        let causes: [(&str, fn(&ByCause) -> f64); 5] = [
+        type Of = fn(&ByCause) -> f64;
+        let causes: [(&str, Of); 5] = [
             ("SSD", |cause| cause.ssd),
             ("disk reads", |cause| cause.read),
             ("into the buffer", |cause| cause.log),
@@ -174,7 +175,8 @@ impl All<'_> {
             return Vec::new();
         }
         let parts = self.runs[shown[0]].series.len();
-        let figures: [(&str, String, &dyn Fn(&Point) -> f64); 6] = [
+        type Of<'a> = &'a dyn Fn(&Point) -> f64;
+        let figures: [(&str, String, Of); 6] = [
             ("hits-over-time", "Hits (% of accesses)".into(), &|point| {
                 100.0 * point.hit_ratio.unwrap_or(f64::NAN)
             }),
