@@ -33,7 +33,7 @@ fn written(path: &Path, requests: &[Request]) -> Vec<String> {
 }
 
 fn read(path: &Path) -> Vec<Request> {
-    let spc = path.to_str().is_some_and(|path| path.contains(".spc")).then_some("csv:spc");
+    let spc = path.to_str().is_some_and(|path| path.contains(".spc")).then_some("spc");
     let options = OpenOptions::of(spc, None);
     let mut opened = open(path.to_str().expect("text"), &options).expect("read");
     read_all(&mut *opened.source, &mut |_| {}).expect("valid")
