@@ -238,6 +238,15 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     })
 }
 
+/// Lines as long as an oracleGeneral record, in which the digits stand where its fields do.
+#[test]
+fn text_is_no_binary_format() {
+    let text = "1 0 1234567\n0 0 1234567\n".repeat(100);
+    let requests = read(text, None).expect("valid");
+    assert_eq!(requests.len(), 200);
+    assert_eq!(requests[0], request(0, Op::Write, 1_234_567 * BLOCK_BYTES, BLOCK_BYTES));
+}
+
 proptest! {
     #[test]
     fn what_is_written_is_read(requests in requests(), start in 0..1_u64 << 50) {

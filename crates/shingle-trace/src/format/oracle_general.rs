@@ -20,6 +20,7 @@
 use shingle_core::units::Op;
 
 use super::binary::{Decode, Fixed, part};
+use super::text::is_binary;
 use super::{Decoded, Format, Match, Options, csv};
 use crate::error::{Place, Problem, TraceError, shown};
 use crate::input::Input;
@@ -41,9 +42,13 @@ const UNIT_BYTES: u64 = 512;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// There is no magic number, but the next request for an object comes later than this one, and
-/// times do not go back.
+/// times do not go back. Lines of text can look so by chance; a record's times and sizes hardly
+/// look like text.
 fn sniff(head: &[u8]) -> Match {
     const RECORDS_MIN: usize = 4;
+    if !is_binary(head) {
+        return Match::NO;
+    }
     let (mut count, mut last) = (0_usize, 0);
     for record in head.chunks_exact(RECORD_BYTES) {
         let (time, next) =
