@@ -1,0 +1,132 @@
+//! Where things stand on the SSD.
+
+use super::table::ENTRIES;
+use super::{Frame, PAGE_BYTES};
+
+/// Frames of one SSD: their numbers have 32 bits.
+pub const FRAMES_MAX: u64 = u32::MAX as u64;
+
+/// Fewer pages of journal than this make a cache wait for its own bookkeeping.
+pub const JOURNAL_PAGES_MIN: u64 = 64;
+
+/// More than this only make a restart longer: 3.9 million records.
+pub const JOURNAL_PAGES_MAX: u64 = 16 << 10;
+
+/// Frames that are no slots: a write goes to a free frame, and what it supersedes is free only once
+/// that is durable. One in so many, and at least [`SPARE_FRAMES_MIN`].
+const SPARE_ONE_IN: u64 = 32;
+
+/// The fewest spare frames.
+pub const SPARE_FRAMES_MIN: u64 = 1024;
+
+/// A cache has at least as many slots.
+pub const SLOTS_MIN: u64 = 1024;
+
+/// Pages that each part of an SSD takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Pages of the journal; it begins behind the two superblocks.
+    pub journal_pages: u64,
+    /// Pages of each copy of the table.
+    pub table_pages: u64,
+    /// Frames.
+    pub frames: u64,
+    /// Blocks the cache holds at a time: fewer than frames.
+    pub slots: u64,
+}
+
+/// The superblocks stand on pages 0 and 1.
+pub const SUPERBLOCKS: u64 = 2;
+
+impl Layout {
+    /// What an SSD of `bytes` is divided into; `None` if it is too small for
+    /// [`SLOTS_MIN`] slots.
+    #[must_use]
+    pub fn for_ssd(bytes: u64) -> Option<Layout> {
+        let pages = bytes / PAGE_BYTES as u64;
+        // A page of journal for so many of data: enough for a few seconds of small writes.
+        const JOURNAL_ONE_IN: u64 = 512;
+        let journal_pages = (pages / JOURNAL_ONE_IN).clamp(JOURNAL_PAGES_MIN, JOURNAL_PAGES_MAX);
+        let rest = pages.checked_sub(SUPERBLOCKS + journal_pages)?;
+        // Each table page and its copy go with ENTRIES frames.
+        let entries = ENTRIES as u64;
+        let frames = (rest * entries / (entries + 2)).min(FRAMES_MAX);
+        let table_pages = frames.div_ceil(entries);
+        // Rounding up the table may have taken what is not there.
+        let frames = frames.min(rest.checked_sub(2 * table_pages)?);
+        let slots = frames.checked_sub((frames / SPARE_ONE_IN).max(SPARE_FRAMES_MIN))?;
+        (slots >= SLOTS_MIN).then_some(Layout { journal_pages, table_pages, frames, slots })
+    }
+
+    /// The page on which page `number` (from 1) of the journal stands.
+    #[must_use]
+    pub fn journal_page(&self, number: u64) -> u64 {
+        SUPERBLOCKS + (number - 1) % self.journal_pages
+    }
+
+    /// The page on which a copy (0 or 1) of page `place` of the table stands.
+    #[must_use]
+    pub fn table_page(&self, place: u32, copy: u8) -> u64 {
+        assert!(u64::from(place) < self.table_pages && copy < 2, "there is no such page");
+        SUPERBLOCKS + self.journal_pages + u64::from(copy) * self.table_pages + u64::from(place)
+    }
+
+    /// The page that is a frame.
+    #[must_use]
+    pub fn frame_page(&self, frame: Frame) -> u64 {
+        assert!(u64::from(frame.0) < self.frames, "there is no such frame");
+        SUPERBLOCKS + self.journal_pages + 2 * self.table_pages + u64::from(frame.0)
+    }
+
+    /// The page of the table that has the entry of a frame, and the entry's place in it.
+    #[must_use]
+    pub fn entry(frame: Frame) -> (u32, usize) {
+        (frame.0 / ENTRIES as u32, frame.0 as usize % ENTRIES)
+    }
+
+    /// Pages in all.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        SUPERBLOCKS + self.journal_pages + 2 * self.table_pages + self.frames
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_ssd_that_is_too_small_is_refused() {
+        assert_eq!(Layout::for_ssd(0), None);
+        assert_eq!(Layout::for_ssd(8 << 20), None);
+        let small = Layout::for_ssd(16 << 20).expect("large enough");
+        assert_eq!((small.journal_pages, small.frames - small.slots), (64, SPARE_FRAMES_MIN));
+    }
+
+    proptest! {
+        /// Parts neither overlap nor go past the end, and little is left over.
+        #[test]
+        fn parts_lie_one_behind_the_other(bytes in (16_u64 << 20)..(20 << 40)) {
+            let layout = Layout::for_ssd(bytes).expect("large enough");
+            let pages = bytes / PAGE_BYTES as u64;
+            prop_assert!(layout.pages() <= pages);
+            prop_assert!(layout.frames == FRAMES_MAX || pages - layout.pages() <= 3);
+            prop_assert!(layout.table_pages * ENTRIES as u64 >= layout.frames);
+            prop_assert!(layout.slots < layout.frames);
+            let last = |pages: u64| pages - 1;
+            prop_assert_eq!(layout.journal_page(1), SUPERBLOCKS);
+            prop_assert_eq!(
+                layout.journal_page(layout.journal_pages) + 1,
+                layout.table_page(0, 0)
+            );
+            let place = last(layout.table_pages) as u32;
+            prop_assert_eq!(layout.table_page(place, 0) + 1, layout.table_page(0, 1));
+            prop_assert_eq!(layout.table_page(place, 1) + 1, layout.frame_page(Frame(0)));
+            let frame = Frame(last(layout.frames) as u32);
+            prop_assert_eq!(layout.frame_page(frame) + 1, layout.pages());
+            prop_assert_eq!(layout.journal_page(layout.journal_pages + 1), SUPERBLOCKS);
+        }
+    }
+}

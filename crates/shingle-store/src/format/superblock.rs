@@ -1,0 +1,254 @@
+//! The superblock: what this SSD is, which disk it belongs to, and from where the journal counts.
+//!
+//! ```text
+//!   0  magic        8 bytes  "SHINGLE\0"
+//!   8  version      u32      1
+//!  12  crc          u32      CRC32C of the page with this field as zero
+//!  16  uuid         16 bytes of the cache
+//!  32  edition      u64      of the two copies the one with the higher edition counts
+//!  40  ssd bytes    u64      of which shingle uses a part
+//!  48  disk bytes   u64
+//!  56  fingerprint  32 bytes of sampled sectors of the disk
+//!  88  journal pages, table pages, frames, slots   u64 each
+//! 120  journal from u64      number of the first page that counts
+//! 128  clean        u8       1: shut down in order, nothing behind `journal from`
+//! 129  zero         u8
+//! 130  words        u16      bytes of what follows
+//! 132  words        UTF-8    policy and parameters, a line each
+//! ```
+
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::layout::Layout;
+use super::{Owner, PAGE_BYTES, Page, Unusable, checksum};
+
+const MAGIC: [u8; 8] = *b"SHINGLE\0";
+const CRC_AT: usize = 12;
+
+/// The version of the format that is written.
+pub const VERSION: u32 = 1;
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Raw {
+    magic: [u8; 8],
+    version: U32,
+    crc: U32,
+    uuid: [u8; 16],
+    edition: U64,
+    ssd_bytes: U64,
+    disk_bytes: U64,
+    fingerprint: [u8; 32],
+    journal_pages: U64,
+    table_pages: U64,
+    frames: U64,
+    slots: U64,
+    journal_from: U64,
+    clean: u8,
+    zero: u8,
+    words: U16,
+}
+
+const RAW_BYTES: usize = size_of::<Raw>();
+
+/// Bytes of [`Superblock::words`] at most.
+pub const WORDS_BYTES_MAX: usize = PAGE_BYTES - RAW_BYTES;
+
+/// What an SSD says of itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Superblock {
+    /// Of the cache.
+    pub uuid: [u8; 16],
+    /// Which time it is written, from 1.
+    pub edition: u64,
+    /// Size of the SSD.
+    pub ssd_bytes: u64,
+    /// Size of the disk behind it.
+    pub disk_bytes: u64,
+    /// Of sampled sectors of the disk, as they were when the cache was last shut down.
+    pub fingerprint: [u8; 32],
+    /// Where things stand.
+    pub layout: Layout,
+    /// Number of the first page of the journal that counts.
+    pub journal_from: u64,
+    /// Shut down in order: the table says all.
+    pub clean: bool,
+    /// Policy and parameters, a line each.
+    pub words: String,
+}
+
+impl Superblock {
+    /// What marks the pages of this cache.
+    #[must_use]
+    pub fn owner(&self) -> Owner {
+        Owner(u64::from_le_bytes(self.uuid[..8].try_into().expect("eight bytes")))
+    }
+
+    /// The page it goes to: copies take turns.
+    #[must_use]
+    pub fn page(&self) -> u64 {
+        self.edition % super::layout::SUPERBLOCKS
+    }
+
+    /// As it stands on the SSD.
+    ///
+    /// # Panics
+    /// If the words are too long: they are checked when a cache is made or set.
+    #[must_use]
+    pub fn encode(&self) -> Page {
+        assert!(self.words.len() <= WORDS_BYTES_MAX, "the words do not fit");
+        let raw = Raw {
+            magic: MAGIC,
+            version: VERSION.into(),
+            crc: 0.into(),
+            uuid: self.uuid,
+            edition: self.edition.into(),
+            ssd_bytes: self.ssd_bytes.into(),
+            disk_bytes: self.disk_bytes.into(),
+            fingerprint: self.fingerprint,
+            journal_pages: self.layout.journal_pages.into(),
+            table_pages: self.layout.table_pages.into(),
+            frames: self.layout.frames.into(),
+            slots: self.layout.slots.into(),
+            journal_from: self.journal_from.into(),
+            clean: self.clean.into(),
+            zero: 0,
+            words: (self.words.len() as u16).into(),
+        };
+        let mut page = [0; PAGE_BYTES];
+        page[..RAW_BYTES].copy_from_slice(raw.as_bytes());
+        page[RAW_BYTES..RAW_BYTES + self.words.len()].copy_from_slice(self.words.as_bytes());
+        let crc = checksum(&page, CRC_AT);
+        page[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+        page
+    }
+
+    /// What stands on the SSD.
+    ///
+    /// # Errors
+    /// If it is no superblock, damaged, or of another version.
+    pub fn decode(page: &Page) -> Result<Superblock, Unusable> {
+        let (raw, rest) = Raw::ref_from_prefix(page).expect("a page is longer");
+        if raw.magic != MAGIC {
+            return Err(Unusable::Foreign);
+        }
+        if raw.crc.get() != checksum(page, CRC_AT) {
+            return Err(Unusable::Damaged);
+        }
+        let layout = Layout {
+            journal_pages: raw.journal_pages.get(),
+            table_pages: raw.table_pages.get(),
+            frames: raw.frames.get(),
+            slots: raw.slots.get(),
+        };
+        let words = rest.get(..usize::from(raw.words.get())).ok_or(Unusable::Nonsense)?;
+        let words = str::from_utf8(words).map_err(|_| Unusable::Nonsense)?;
+        let ssd_bytes = raw.ssd_bytes.get();
+        // There is one layout for a size, so any other is not ours to read.
+        let ours = raw.version.get() == VERSION
+            && Layout::for_ssd(ssd_bytes) == Some(layout)
+            && raw.clean <= 1
+            && raw.journal_from.get() > 0;
+        if !ours {
+            return Err(Unusable::Nonsense);
+        }
+        Ok(Superblock {
+            uuid: raw.uuid,
+            edition: raw.edition.get(),
+            ssd_bytes,
+            disk_bytes: raw.disk_bytes.get(),
+            fingerprint: raw.fingerprint,
+            layout,
+            journal_from: raw.journal_from.get(),
+            clean: raw.clean == 1,
+            words: words.to_owned(),
+        })
+    }
+
+    /// The one that counts of the two copies.
+    ///
+    /// # Errors
+    /// Why neither does; damage counts more than absence.
+    pub fn newer(copies: &[Page; 2]) -> Result<Superblock, Unusable> {
+        let [one, two] = [0, 1].map(|copy: usize| Superblock::decode(&copies[copy]));
+        match (one, two) {
+            (Ok(one), Ok(two)) => Ok(if one.edition > two.edition { one } else { two }),
+            (Ok(one), Err(_)) | (Err(_), Ok(one)) => Ok(one),
+            (Err(Unusable::Foreign), Err(why)) | (Err(why), Err(_)) => Err(why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn superblock(edition: u64) -> Superblock {
+        let ssd_bytes = 64 << 20;
+        Superblock {
+            uuid: *b"0123456789abcdef",
+            edition,
+            ssd_bytes,
+            disk_bytes: 1 << 40,
+            fingerprint: [7; 32],
+            layout: Layout::for_ssd(ssd_bytes).expect("large enough"),
+            journal_from: 9,
+            clean: edition % 2 == 0,
+            words: "policy sac\nsac.rule4=exact\n".into(),
+        }
+    }
+
+    #[test]
+    fn a_superblock_is_laid_out_as_documented() {
+        assert_eq!(RAW_BYTES, 132);
+        let page = superblock(2).encode();
+        assert_eq!(&page[..8], b"SHINGLE\0");
+        assert_eq!(page[8..12], 1_u32.to_le_bytes());
+        assert_eq!(page[32..40], 2_u64.to_le_bytes());
+        assert_eq!(page[120..128], 9_u64.to_le_bytes());
+        assert_eq!((page[128], &page[132..142]), (1, &b"policy sac"[..]));
+    }
+
+    #[test]
+    fn the_newer_copy_counts_and_a_torn_one_does_not() {
+        let (old, new) = (superblock(4), superblock(5));
+        assert_ne!(old.page(), new.page());
+        let copies = [old.encode(), new.encode()];
+        assert_eq!(Superblock::newer(&copies), Ok(new));
+        let mut torn = copies;
+        torn[1][700] ^= 1;
+        assert_eq!(Superblock::newer(&torn), Ok(old));
+        torn[0][700] ^= 1;
+        assert_eq!(Superblock::newer(&torn), Err(Unusable::Damaged));
+        assert_eq!(Superblock::newer(&[[0; PAGE_BYTES]; 2]), Err(Unusable::Foreign));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_decoded(edition in 1..u64::MAX) {
+            let superblock = superblock(edition);
+            prop_assert_eq!(Superblock::decode(&superblock.encode()), Ok(superblock));
+        }
+
+        /// No flipped bit goes unnoticed.
+        #[test]
+        fn damage_is_found(at in 0..PAGE_BYTES * 8) {
+            let mut page = superblock(1).encode();
+            page[at / 8] ^= 1 << (at % 8);
+            prop_assert!(Superblock::decode(&page).is_err());
+        }
+
+        /// Whatever the bytes, an answer.
+        #[test]
+        fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), PAGE_BYTES)) {
+            let mut page: Page = bytes.try_into().expect("a page");
+            page[..8].copy_from_slice(&MAGIC);
+            let crc = checksum(&page, CRC_AT);
+            page[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+            prop_assert!(Superblock::decode(&page).is_err());
+        }
+    }
+}
