@@ -5,10 +5,11 @@
 //!  4  crc     u32   CRC32C of the page with this field as zero
 //!  8  owner   u64   the first eight bytes of the cache's UUID
 //! 16  number  u64   of the page, from 1; it stands in slot (number - 1) % journal pages
-//! 24  durable u64   all pages up to this number were durable when this one was written
-//! 32  count   u16   records
-//! 34  zero    6 bytes
-//! 40  records of 16 bytes: frame u32, crc of its data u32, block and state u64
+//! 24  previous u64  number of the page before it that counts
+//! 32  durable u64   all that count up to this number were durable when this one was written
+//! 40  count   u16   records
+//! 42  zero    6 bytes
+//! 48  records of 16 bytes: frame u32, crc of its data u32, block and state u64
 //! ```
 
 use shingle_core::units::Block;
@@ -27,6 +28,7 @@ struct Header {
     crc: U32,
     owner: U64,
     number: U64,
+    previous: U64,
     durable: U64,
     count: U16,
     zero: [u8; 6],
@@ -64,7 +66,9 @@ pub struct Record {
 pub struct JournalPage {
     /// Its number, from 1.
     pub number: u64,
-    /// All pages up to this one were durable when this one was written.
+    /// The page before it: what a crash left between the two does not count.
+    pub previous: u64,
+    /// All that count up to this one were durable when this one was written.
     pub durable: u64,
     /// In the order in which they count.
     pub records: Vec<Record>,
@@ -82,13 +86,14 @@ impl JournalPage {
     #[must_use]
     pub fn encode(&self, owner: Owner) -> Page {
         assert!(self.records.len() <= RECORDS_MAX, "more records than fit");
-        assert!(self.durable < self.number, "a page is not durable before it is written");
+        assert!(self.durable <= self.previous && self.previous < self.number, "pages follow");
         let mut page = [0; PAGE_BYTES];
         let header = Header {
             magic: MAGIC.into(),
             crc: 0.into(),
             owner: owner.0.into(),
             number: self.number.into(),
+            previous: self.previous.into(),
             durable: self.durable.into(),
             count: (self.records.len() as u16).into(),
             zero: [0; 6],
@@ -120,9 +125,10 @@ impl JournalPage {
         if header.crc.get() != checksum(page, CRC_AT) {
             return Err(Unusable::Damaged);
         }
-        let (number, durable) = (header.number.get(), header.durable.get());
+        let (number, previous) = (header.number.get(), header.previous.get());
+        let durable = header.durable.get();
         let count = usize::from(header.count.get());
-        if count > RECORDS_MAX || durable >= number {
+        if count > RECORDS_MAX || durable > previous || previous >= number {
             return Err(Unusable::Nonsense);
         }
         let records = rest
@@ -135,7 +141,7 @@ impl JournalPage {
             })
             .collect::<Option<_>>()
             .ok_or(Unusable::Nonsense)?;
-        Ok(JournalPage { number, durable, records })
+        Ok(JournalPage { number, previous, durable, records })
     }
 }
 
@@ -154,21 +160,22 @@ mod tests {
             block: Block(n as u64 * 1_000_003),
             state: [State::Free, State::Clean, State::Dirty][n % 3],
         };
-        JournalPage { number, durable: number - 1, records: (0..count).map(record).collect() }
+        let records = (0..count).map(record).collect();
+        JournalPage { number, previous: number - 1, durable: number / 2, records }
     }
 
     #[test]
     fn a_page_is_laid_out_as_documented() {
-        assert_eq!((HEADER_BYTES, RECORD_BYTES, RECORDS_MAX), (40, 16, 253));
+        assert_eq!((HEADER_BYTES, RECORD_BYTES, RECORDS_MAX), (48, 16, 253));
         let bytes = page(2, 3).encode(OWNER);
         assert_eq!(&bytes[..4], b"SJRN");
         assert_eq!(bytes[8..16], OWNER.0.to_le_bytes());
         assert_eq!(bytes[16..24], 2_u64.to_le_bytes());
         assert_eq!(bytes[24..32], 1_u64.to_le_bytes());
-        assert_eq!(bytes[32..34], 3_u16.to_le_bytes());
+        assert_eq!(bytes[40..42], 3_u16.to_le_bytes());
         // The second record: frame 3, block 1,000,003, clean.
-        assert_eq!(bytes[56..60], 3_u32.to_le_bytes());
-        assert_eq!(bytes[64..72], (1_000_003_u64 | 1 << 44).to_le_bytes());
+        assert_eq!(bytes[64..68], 3_u32.to_le_bytes());
+        assert_eq!(bytes[72..80], (1_000_003_u64 | 1 << 44).to_le_bytes());
     }
 
     #[test]

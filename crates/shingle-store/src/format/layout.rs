@@ -25,7 +25,7 @@ pub const SLOTS_MIN: u64 = 1024;
 /// Pages that each part of an SSD takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// Pages of the journal; it begins behind the two superblocks.
+    /// Pages of each copy of the journal; it begins behind the two superblocks.
     pub journal_pages: u64,
     /// Pages of each copy of the table.
     pub table_pages: u64,
@@ -38,6 +38,34 @@ pub struct Layout {
 /// The superblocks stand on pages 0 and 1.
 pub const SUPERBLOCKS: u64 = 2;
 
+/// All metadata stands there twice, so that damage to one place loses nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Copy {
+    /// Written first.
+    One,
+    /// Written when the first is safe, but for pages of the journal, which are written together.
+    Two,
+}
+
+impl Copy {
+    /// Both.
+    pub const BOTH: [Copy; 2] = [Copy::One, Copy::Two];
+
+    /// How far behind the first it begins, for copies of so many pages.
+    fn of(self, pages: u64) -> u64 {
+        match self {
+            Copy::One => 0,
+            Copy::Two => pages,
+        }
+    }
+
+    /// The page of this superblock.
+    #[must_use]
+    pub fn superblock_page(self) -> u64 {
+        self.of(1)
+    }
+}
+
 impl Layout {
     /// What an SSD of `bytes` is divided into; `None` if it is too small for
     /// [`SLOTS_MIN`] slots.
@@ -47,7 +75,7 @@ impl Layout {
         // A page of journal for so many of data: enough for a few seconds of small writes.
         const JOURNAL_ONE_IN: u64 = 512;
         let journal_pages = (pages / JOURNAL_ONE_IN).clamp(JOURNAL_PAGES_MIN, JOURNAL_PAGES_MAX);
-        let rest = pages.checked_sub(SUPERBLOCKS + journal_pages)?;
+        let rest = pages.checked_sub(SUPERBLOCKS + 2 * journal_pages)?;
         // Each table page and its copy go with ENTRIES frames.
         let entries = ENTRIES as u64;
         let frames = (rest * entries / (entries + 2)).min(FRAMES_MAX);
@@ -58,24 +86,24 @@ impl Layout {
         (slots >= SLOTS_MIN).then_some(Layout { journal_pages, table_pages, frames, slots })
     }
 
-    /// The page on which page `number` (from 1) of the journal stands.
+    /// The page on which a copy of page `number` (from 1) of the journal stands.
     #[must_use]
-    pub fn journal_page(&self, number: u64) -> u64 {
-        SUPERBLOCKS + (number - 1) % self.journal_pages
+    pub fn journal_page(&self, number: u64, copy: Copy) -> u64 {
+        SUPERBLOCKS + copy.of(self.journal_pages) + (number - 1) % self.journal_pages
     }
 
-    /// The page on which a copy (0 or 1) of page `place` of the table stands.
+    /// The page on which a copy of page `place` of the table stands.
     #[must_use]
-    pub fn table_page(&self, place: u32, copy: u8) -> u64 {
-        assert!(u64::from(place) < self.table_pages && copy < 2, "there is no such page");
-        SUPERBLOCKS + self.journal_pages + u64::from(copy) * self.table_pages + u64::from(place)
+    pub fn table_page(&self, place: u32, copy: Copy) -> u64 {
+        assert!(u64::from(place) < self.table_pages, "there is no such page");
+        SUPERBLOCKS + 2 * self.journal_pages + copy.of(self.table_pages) + u64::from(place)
     }
 
     /// The page that is a frame.
     #[must_use]
     pub fn frame_page(&self, frame: Frame) -> u64 {
         assert!(u64::from(frame.0) < self.frames, "there is no such frame");
-        SUPERBLOCKS + self.journal_pages + 2 * self.table_pages + u64::from(frame.0)
+        SUPERBLOCKS + 2 * (self.journal_pages + self.table_pages) + u64::from(frame.0)
     }
 
     /// The page of the table that has the entry of a frame, and the entry's place in it.
@@ -87,7 +115,7 @@ impl Layout {
     /// Pages in all.
     #[must_use]
     pub fn pages(&self) -> u64 {
-        SUPERBLOCKS + self.journal_pages + 2 * self.table_pages + self.frames
+        SUPERBLOCKS + 2 * (self.journal_pages + self.table_pages) + self.frames
     }
 }
 
@@ -116,17 +144,18 @@ mod tests {
             prop_assert!(layout.table_pages * ENTRIES as u64 >= layout.frames);
             prop_assert!(layout.slots < layout.frames);
             let last = |pages: u64| pages - 1;
-            prop_assert_eq!(layout.journal_page(1), SUPERBLOCKS);
-            prop_assert_eq!(
-                layout.journal_page(layout.journal_pages) + 1,
-                layout.table_page(0, 0)
-            );
+            let journal = |number, copy| layout.journal_page(number, copy);
+            let end = layout.journal_pages;
+            prop_assert_eq!(journal(1, Copy::One), Copy::Two.superblock_page() + 1);
+            prop_assert_eq!(journal(end, Copy::One) + 1, journal(1, Copy::Two));
+            prop_assert_eq!(journal(end, Copy::Two) + 1, layout.table_page(0, Copy::One));
             let place = last(layout.table_pages) as u32;
-            prop_assert_eq!(layout.table_page(place, 0) + 1, layout.table_page(0, 1));
-            prop_assert_eq!(layout.table_page(place, 1) + 1, layout.frame_page(Frame(0)));
+            let table = |place, copy| layout.table_page(place, copy);
+            prop_assert_eq!(table(place, Copy::One) + 1, table(0, Copy::Two));
+            prop_assert_eq!(table(place, Copy::Two) + 1, layout.frame_page(Frame(0)));
             let frame = Frame(last(layout.frames) as u32);
             prop_assert_eq!(layout.frame_page(frame) + 1, layout.pages());
-            prop_assert_eq!(layout.journal_page(layout.journal_pages + 1), SUPERBLOCKS);
+            prop_assert_eq!(journal(end + 1, Copy::Two), journal(1, Copy::Two));
         }
     }
 }

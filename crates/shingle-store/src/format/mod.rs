@@ -37,6 +37,9 @@ pub enum State {
     Clean,
     /// A block that the disk does not have.
     Dirty,
+    /// Nothing any more, as another frame holds the block now. In the journal only: it counts if
+    /// what it gives way to does.
+    Superseded,
 }
 
 /// Blocks have 44 bits: 64 PiB.
@@ -51,6 +54,7 @@ fn packed(block: Block, state: State, hint: u16) -> u64 {
         State::Free => 0,
         State::Clean => 1,
         State::Dirty => 2,
+        State::Superseded => 3,
     };
     block.0 | state << BLOCK_BITS | u64::from(hint) << (BLOCK_BITS + STATE_BITS)
 }
@@ -61,6 +65,7 @@ fn unpacked(word: u64) -> Option<(Block, State, u16)> {
         0 => State::Free,
         1 => State::Clean,
         2 => State::Dirty,
+        3 => State::Superseded,
         _ => return None,
     };
     let hint = (word >> (BLOCK_BITS + STATE_BITS)) as u16;
@@ -106,6 +111,6 @@ mod tests {
             let block = Block(block);
             assert_eq!(unpacked(packed(block, state, hint)), Some((block, state, hint)));
         }
-        assert_eq!(unpacked(3 << BLOCK_BITS), None);
+        assert_eq!(unpacked(4 << BLOCK_BITS), None);
     }
 }

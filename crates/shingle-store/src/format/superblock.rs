@@ -85,12 +85,6 @@ impl Superblock {
         Owner(u64::from_le_bytes(self.uuid[..8].try_into().expect("eight bytes")))
     }
 
-    /// The page it goes to: copies take turns.
-    #[must_use]
-    pub fn page(&self) -> u64 {
-        self.edition % super::layout::SUPERBLOCKS
-    }
-
     /// As it stands on the SSD.
     ///
     /// # Panics
@@ -215,7 +209,6 @@ mod tests {
     #[test]
     fn the_newer_copy_counts_and_a_torn_one_does_not() {
         let (old, new) = (superblock(4), superblock(5));
-        assert_ne!(old.page(), new.page());
         let copies = [old.encode(), new.encode()];
         assert_eq!(Superblock::newer(&copies), Ok(new));
         let mut torn = copies;

@@ -77,6 +77,12 @@ pub struct TablePage {
 }
 
 impl TablePage {
+    /// A page that was never written: a new cache has zeros there.
+    #[must_use]
+    pub fn unused(place: u32) -> TablePage {
+        TablePage { place, edition: 0, entries: vec![Entry::UNUSED; ENTRIES] }
+    }
+
     /// As it stands on the SSD.
     #[must_use]
     pub fn encode(&self, owner: Owner) -> Page {
@@ -110,6 +116,9 @@ impl TablePage {
     /// # Errors
     /// If it is no page of this cache's table, not this one, or damaged.
     pub fn decode(page: &Page, owner: Owner, place: u32) -> Result<TablePage, Unusable> {
+        if *page == [0; PAGE_BYTES] {
+            return Ok(TablePage::unused(place));
+        }
         let (header, rest) = Header::ref_from_prefix(page).expect("a page is longer");
         if header.magic.get() != MAGIC || header.owner.get() != owner.0 {
             return Err(Unusable::Foreign);

@@ -1,0 +1,275 @@
+//! The journal: what changes is written down before it counts.
+//!
+//! A record is given in once the data it speaks of is written. [`Journal::seal`] makes pages of
+//! records. What a flush that began later covers is committed: only then frames that were given up
+//! are free again, so that until then what they hold can still be gone back to.
+//!
+//! Pages of the table and the superblock are written twice, one copy after the other with a flush
+//! between, and count as written when both are safe: at no time does one damaged place lose anything.
+//!
+//! Nothing here does I/O: whoever owns a journal carries out its [`Write`]s and tells what is done.
+
+use std::collections::VecDeque;
+
+use crate::format::journal::{JournalPage, RECORDS_MAX, Record};
+use crate::format::layout::{Copy, Layout};
+use crate::format::superblock::Superblock;
+use crate::format::{Frame, Page, State};
+use crate::table::Table;
+
+/// A page to be written to the SSD.
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// To be given back when it is written.
+    pub what: What,
+    /// Page of the SSD.
+    pub page: u64,
+    /// The bytes.
+    pub bytes: Page,
+}
+
+/// What is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// A copy of a page of the journal, by its number.
+    Journal(u64, Copy),
+    /// A copy of a page of the table, by its place.
+    Table(u32, Copy),
+    /// A copy of the superblock.
+    Superblock(Copy),
+}
+
+/// There is no room: the table has to be brought up to date before the journal can go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Full;
+
+/// The journal of a cache, and the table it leads to.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    /// As both copies are.
+    superblock: Superblock,
+    /// What is committed.
+    pub table: Table,
+    /// In no page yet.
+    open: Vec<Record>,
+    /// In a page that is not committed yet, in their order.
+    sealed: VecDeque<Sealed>,
+    /// Of the next page.
+    next: u64,
+    /// Of the page sealed last.
+    last: u64,
+    /// Of the last page that is committed.
+    durable: u64,
+    /// Pages on their way to both their places.
+    twice: Vec<Twice>,
+    /// The superblock that is on its way.
+    coming: Option<Superblock>,
+    /// Its copies are not alike: a crash came between them, or one is damaged.
+    uneven: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Sealed {
+    number: u64,
+    records: Vec<Record>,
+    /// Copies that are written.
+    written: u8,
+}
+
+/// A page on its way to both its places.
+#[derive(Clone, Debug)]
+struct Twice {
+    what: What,
+    bytes: Page,
+    /// Written and not yet flushed.
+    written: bool,
+    /// A flush that covers it is under way.
+    covered: bool,
+}
+
+/// What a flush of the SSD covers, if it begins now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Covered {
+    /// All pages of the journal up to this number.
+    number: u64,
+}
+
+impl Journal {
+    /// Goes on where `last` was the last page that counts and no page has a number of `next` or more.
+    #[must_use]
+    pub fn new(
+        superblock: Superblock,
+        uneven: bool,
+        table: Table,
+        last: u64,
+        next: u64,
+    ) -> Journal {
+        assert!(last < next && superblock.journal_from <= last + 1, "pages follow");
+        Journal {
+            superblock,
+            table,
+            open: Vec::new(),
+            sealed: VecDeque::new(),
+            next,
+            last,
+            durable: last,
+            twice: Vec::new(),
+            coming: None,
+            uneven,
+        }
+    }
+
+    /// Where things stand.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.superblock.layout
+    }
+
+    /// Gives in a record. Of a block that moves the new frame comes first, then the old one as
+    /// superseded.
+    pub fn add(&mut self, record: Record) {
+        self.open.push(record);
+    }
+
+    /// Records that are in no page yet.
+    #[must_use]
+    pub fn open(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Whether everything given in is committed.
+    #[must_use]
+    pub fn is_committed(&self) -> bool {
+        self.open.is_empty() && self.sealed.is_empty()
+    }
+
+    /// Part of the journal in use, in pages.
+    #[must_use]
+    pub fn used_pages(&self) -> u64 {
+        self.next - self.superblock.journal_from
+    }
+
+    /// A page of the records given in longest ago, to be written to both its places; nothing if there
+    /// are none.
+    ///
+    /// # Errors
+    /// If it would overwrite a page that still counts.
+    pub fn seal(&mut self) -> Result<Option<[Write; 2]>, Full> {
+        if self.open.is_empty() {
+            return Ok(None);
+        }
+        let number = self.next;
+        if self.used_pages() >= self.layout().journal_pages {
+            return Err(Full);
+        }
+        let rest = self.open.split_off(self.open.len().min(RECORDS_MAX));
+        let records = std::mem::replace(&mut self.open, rest);
+        let page = JournalPage { number, previous: self.last, durable: self.durable, records };
+        let bytes = page.encode(self.superblock.owner());
+        self.sealed.push_back(Sealed { number, records: page.records, written: 0 });
+        (self.last, self.next) = (number, number + 1);
+        Ok(Some(Copy::BOTH.map(|copy| Write {
+            what: What::Journal(number, copy),
+            page: self.layout().journal_page(number, copy),
+            bytes,
+        })))
+    }
+
+    /// The table page that was changed longest ago, as far as it is committed.
+    pub fn write_table(&mut self) -> Option<Write> {
+        let (place, bytes) = self.table.leave(self.superblock.owner())?;
+        Some(self.begin(What::Table(place, Copy::One), bytes))
+    }
+
+    /// A superblock that lets go of what the table no longer needs, or mends the copies. Nothing if
+    /// there is nothing to do, or one is on its way.
+    pub fn write_superblock(&mut self) -> Option<Write> {
+        let needed = self.table.needs_from().unwrap_or(self.durable + 1);
+        let from = needed.min(self.durable + 1);
+        let due = self.uneven || from > self.superblock.journal_from;
+        due.then(|| self.supersede(from, false)).flatten()
+    }
+
+    /// The superblock of a cache that is shut down in order.
+    ///
+    /// # Panics
+    /// If something is not committed, or the SSD does not have all of the table.
+    pub fn write_last_superblock(&mut self) -> Option<Write> {
+        assert!(self.is_committed() && self.table.needs_from().is_none(), "all is written");
+        self.supersede(self.next, true)
+    }
+
+    fn supersede(&mut self, journal_from: u64, clean: bool) -> Option<Write> {
+        if self.coming.is_some() {
+            return None;
+        }
+        let edition = self.superblock.edition + 1;
+        let superblock = Superblock { edition, journal_from, clean, ..self.superblock.clone() };
+        let bytes = superblock.encode();
+        self.coming = Some(superblock);
+        Some(self.begin(What::Superblock(Copy::One), bytes))
+    }
+
+    fn begin(&mut self, what: What, bytes: Page) -> Write {
+        self.twice.push(Twice { what, bytes, written: false, covered: false });
+        Write { what, page: self.page_of(what), bytes }
+    }
+
+    fn page_of(&self, what: What) -> u64 {
+        match what {
+            What::Journal(number, copy) => self.layout().journal_page(number, copy),
+            What::Table(place, copy) => self.layout().table_page(place, copy),
+            What::Superblock(copy) => copy.superblock_page(),
+        }
+    }
+
+    /// A page is written.
+    pub fn written(&mut self, what: What) {
+        if let What::Journal(number, _) = what {
+            let page = self.sealed.iter_mut().find(|page| page.number == number);
+            page.expect("a page that was sealed").written += 1;
+        } else {
+            let page = self.twice.iter_mut().find(|page| page.what == what);
+            page.expect("a page that was begun").written = true;
+        }
+    }
+
+    /// What a flush that begins now will cover. One flush at a time.
+    pub fn covered(&mut self) -> Covered {
+        let written = self.sealed.iter().take_while(|page| page.written == 2);
+        let number = written.last().map_or(self.durable, |page| page.number);
+        self.twice.iter_mut().filter(|page| page.written).for_each(|page| page.covered = true);
+        Covered { number }
+    }
+
+    /// A flush is done. Appends frames that are free from now on, and second copies to be written.
+    pub fn flushed(&mut self, covered: Covered, freed: &mut Vec<Frame>, next: &mut Vec<Write>) {
+        while self.sealed.front().is_some_and(|page| page.number <= covered.number) {
+            let page = self.sealed.pop_front().expect("there is one");
+            for (place, record) in page.records.iter().enumerate() {
+                self.table.apply(record, page.number, place);
+                if matches!(record.state, State::Free | State::Superseded) {
+                    freed.push(record.frame);
+                }
+            }
+            self.durable = page.number;
+        }
+        for page in std::mem::take(&mut self.twice) {
+            match page.what {
+                _ if !page.covered => self.twice.push(page),
+                What::Table(place, Copy::One) => {
+                    next.push(self.begin(What::Table(place, Copy::Two), page.bytes));
+                }
+                What::Superblock(Copy::One) => {
+                    next.push(self.begin(What::Superblock(Copy::Two), page.bytes));
+                }
+                What::Table(place, Copy::Two) => self.table.left(place),
+                What::Superblock(Copy::Two) => {
+                    self.superblock = self.coming.take().expect("it was on its way");
+                    self.uneven = false;
+                }
+                What::Journal(..) => unreachable!("pages of the journal are written at once"),
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! What a cache was when it stopped: read, never written.
+//!
+//! Pages of the journal up to the highest `durable` that any of them names are taken at their word:
+//! what they speak of was flushed. What follows may speak of data that never arrived, so each such
+//! frame is read and its checksum compared; where it does not fit, the block is what it was before.
+
+use std::collections::HashMap;
+
+use shingle_core::units::Block;
+use thiserror::Error;
+
+use crate::format::journal::{JournalPage, Record, sequence};
+use crate::format::layout::{Copy, Layout, SUPERBLOCKS};
+use crate::format::superblock::Superblock;
+use crate::format::table::{ENTRIES, Entry, TablePage};
+use crate::format::{Frame, PAGE_BYTES, Page, State, Unusable};
+use crate::journal::Journal;
+use crate::table::{Table, set};
+
+/// Reads pages of an SSD.
+pub trait Pages {
+    /// Why it could not.
+    type Error: std::error::Error + 'static;
+
+    /// Reads the pages from `first` on.
+    ///
+    /// # Errors
+    /// If the SSD does not give them.
+    fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), Self::Error>;
+}
+
+/// Why a cache cannot be recovered.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RecoverError<E: std::error::Error + 'static> {
+    /// The SSD cannot be read.
+    #[error("cannot read page {page} of the SSD: {error}")]
+    Read {
+        /// Where.
+        page: u64,
+        /// Why.
+        error: E,
+    },
+    /// Neither superblock is good.
+    #[error("no superblock: {0}")]
+    Superblock(Unusable),
+    /// Both copies of a page of the journal are bad that was flushed.
+    #[error("page {number} of the journal is damaged (both copies): what changed since is lost")]
+    Journal {
+        /// Its number.
+        number: u64,
+    },
+    /// Both copies of a page of the table are bad.
+    #[error(
+        "page {place} of the frame table: {why} (both copies): what {frames} frames hold is lost"
+    )]
+    Table {
+        /// Which page of the table.
+        place: u32,
+        /// Why the newer copy is bad.
+        why: Unusable,
+        /// How many frames it describes.
+        frames: usize,
+    },
+}
+
+/// A cache as it was.
+#[derive(Debug)]
+pub struct Recovered {
+    /// Goes on from there.
+    pub journal: Journal,
+    /// It was shut down in order.
+    pub clean: bool,
+    /// Blocks and where they are, in the order of their frames.
+    pub live: Vec<(Block, Frame)>,
+    /// Records that take back what did not arrive. They come first in the journal, before any frame is
+    /// used again.
+    pub corrections: Vec<Record>,
+    /// Pages of the journal that counted.
+    pub replayed_pages: u64,
+    /// Places of metadata that were damaged and stood elsewhere, too.
+    pub damaged_pages: u64,
+}
+
+/// Pages read at a time.
+const PAGES_AT_ONCE: usize = 256;
+
+/// Finds out what a cache was.
+///
+/// # Errors
+/// If the SSD cannot be read, or what must be there is damaged.
+pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error>> {
+    let mut copies = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
+    read(ssd, Copy::One.superblock_page(), &mut copies)?;
+    let superblock = Superblock::newer(&copies).map_err(RecoverError::Superblock)?;
+    let bad = |page: &&Page| Superblock::decode(page).is_err();
+    let mut damaged_pages = copies.iter().filter(bad).count() as u64;
+    let uneven = copies[0] != copies[1];
+    let Found { mut entries, editions, uneven: pages_uneven } =
+        table(ssd, &superblock, &mut damaged_pages)?;
+    let (pages, newest) = journal(ssd, &superblock, &mut damaged_pages)?;
+    let durable = pages.iter().map(|page| page.durable).max().unwrap_or(0);
+    let layout = superblock.layout;
+    let mut touched = Vec::new();
+    let mut corrections = Vec::new();
+    // Blocks whose last record in the tail did not count.
+    let mut taken_back = HashMap::new();
+    for page in &pages {
+        for (place, record) in page.records.iter().enumerate() {
+            if u64::from(record.frame.0) >= layout.frames {
+                return Err(RecoverError::Superblock(Unusable::Nonsense));
+            }
+            let sequence = sequence(page.number, place);
+            if page.number > durable && !counts(ssd, &layout, record, &mut taken_back)? {
+                corrections.push(*record);
+                continue;
+            }
+            let entry = &mut entries[record.frame.0 as usize];
+            if sequence > entry.sequence {
+                set(entry, record, sequence);
+            }
+            touched.push((record.frame, page.number));
+        }
+    }
+    one_frame_a_block(&corrections, &mut entries);
+    let corrections = corrected(&corrections, &entries);
+    let live = live(&entries);
+    let mut table = Table::new(&layout, Some((entries, editions)));
+    pages_uneven.iter().for_each(|&place| table.touch_page(place, superblock.journal_from));
+    touched.iter().for_each(|&(frame, number)| table.touch(frame, number));
+    let last = pages.last().map_or(superblock.journal_from - 1, |page| page.number);
+    let clean = superblock.clean && pages.is_empty();
+    let replayed_pages = pages.len() as u64;
+    let journal = Journal::new(superblock, uneven, table, last, newest.max(last) + 1);
+    Ok(Recovered { journal, clean, live, corrections, replayed_pages, damaged_pages })
+}
+
+/// Whether a record counts of which it is not known that it was flushed.
+fn counts<P: Pages>(
+    ssd: &mut P,
+    layout: &Layout,
+    record: &Record,
+    taken_back: &mut HashMap<Block, bool>,
+) -> Result<bool, RecoverError<P::Error>> {
+    let counts = match record.state {
+        State::Free => true,
+        State::Superseded => !taken_back.get(&record.block).copied().unwrap_or(false),
+        State::Clean | State::Dirty => {
+            let mut data = [[0; PAGE_BYTES]];
+            read(ssd, layout.frame_page(record.frame), &mut data)?;
+            crc32c::crc32c(&data[0]) == record.crc
+        }
+    };
+    if matches!(record.state, State::Clean | State::Dirty) {
+        taken_back.insert(record.block, !counts);
+    }
+    Ok(counts)
+}
+
+/// A block that moved twice, of which only the second move counts, is no longer where it was before
+/// the first.
+fn one_frame_a_block(void: &[Record], entries: &mut [Entry]) {
+    let moved = void.iter().filter(|record| record.state == State::Superseded);
+    let mut newest: HashMap<Block, u64> = moved.map(|record| (record.block, 0)).collect();
+    if newest.is_empty() {
+        return;
+    }
+    for entry in entries.iter().filter(|entry| entry.state != State::Free) {
+        if let Some(sequence) = newest.get_mut(&entry.block) {
+            *sequence = entry.sequence.max(*sequence);
+        }
+    }
+    for entry in entries.iter_mut().filter(|entry| entry.state != State::Free) {
+        if newest.get(&entry.block).is_some_and(|&newest| entry.sequence < newest) {
+            entry.state = State::Free;
+        }
+    }
+}
+
+/// Records that say of the frames of those that did not count what they are.
+fn corrected(void: &[Record], entries: &[Entry]) -> Vec<Record> {
+    let of = |record: &Record| {
+        let entry = &entries[record.frame.0 as usize];
+        Record { frame: record.frame, crc: entry.crc, block: entry.block, state: entry.state }
+    };
+    void.iter().map(of).collect()
+}
+
+fn live(entries: &[Entry]) -> Vec<(Block, Frame)> {
+    let live = entries.iter().zip(0..).filter(|(entry, _)| entry.state != State::Free);
+    live.map(|(entry, frame)| (entry.block, Frame(frame))).collect()
+}
+
+/// The table as it was found.
+struct Found {
+    entries: Vec<Entry>,
+    /// By page.
+    editions: Vec<u64>,
+    /// Pages whose copies are not alike: they are written anew before the journal lets go of what
+    /// made them so.
+    uneven: Vec<u32>,
+}
+
+fn table<P: Pages>(
+    ssd: &mut P,
+    superblock: &Superblock,
+    damaged_pages: &mut u64,
+) -> Result<Found, RecoverError<P::Error>> {
+    let layout = superblock.layout;
+    let mut entries = Vec::with_capacity(layout.frames as usize);
+    let (mut editions, mut uneven) = (Vec::new(), Vec::new());
+    let mut copies = [(); 2].map(|()| vec![[0; PAGE_BYTES]; PAGES_AT_ONCE]);
+    let total = layout.table_pages as u32;
+    for first in (0..total).step_by(PAGES_AT_ONCE) {
+        let count = (total - first).min(PAGES_AT_ONCE as u32) as usize;
+        for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
+            read(ssd, layout.table_page(first, copy), &mut pages[..count])?;
+        }
+        for at in 0..count {
+            let place = first + at as u32;
+            let found = [&copies[0][at], &copies[1][at]]
+                .map(|page| TablePage::decode(page, superblock.owner(), place));
+            if copies[0][at] != copies[1][at] {
+                uneven.push(place);
+            }
+            *damaged_pages += found.iter().filter(|page| page.is_err()).count() as u64;
+            let frames = (layout.frames as usize - place as usize * ENTRIES).min(ENTRIES);
+            let (edition, page) = match found {
+                [Ok(one), Ok(two)] if one.edition > two.edition => (one.edition, one.entries),
+                [_, Ok(page)] | [Ok(page), _] => (page.edition, page.entries),
+                [Err(why), Err(_)] => return Err(RecoverError::Table { place, why, frames }),
+            };
+            editions.push(edition);
+            entries.extend_from_slice(&page[..frames]);
+        }
+    }
+    Ok(Found { entries, editions, uneven })
+}
+
+/// The pages that count, in order, and the highest number of any page.
+fn journal<P: Pages>(
+    ssd: &mut P,
+    superblock: &Superblock,
+    damaged_pages: &mut u64,
+) -> Result<(Vec<JournalPage>, u64), RecoverError<P::Error>> {
+    let layout = superblock.layout;
+    let mut by_previous = HashMap::new();
+    let (mut newest, mut durable) = (superblock.journal_from - 1, 0);
+    let mut copies = [(); 2].map(|()| vec![[0; PAGE_BYTES]; PAGES_AT_ONCE]);
+    for first in (1..=layout.journal_pages).step_by(PAGES_AT_ONCE) {
+        let count = (layout.journal_pages - first + 1).min(PAGES_AT_ONCE as u64) as usize;
+        for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
+            read(ssd, layout.journal_page(first, copy), &mut pages[..count])?;
+        }
+        for at in 0..count {
+            let found =
+                [0, 1].map(|copy| JournalPage::decode(&copies[copy][at], superblock.owner()));
+            let page = match found {
+                // A newer page was on its way to one of them.
+                [Ok(one), Ok(two)] => {
+                    if one.number > two.number {
+                        one
+                    } else {
+                        two
+                    }
+                }
+                [Ok(page), Err(why)] | [Err(why), Ok(page)] => {
+                    *damaged_pages += u64::from(why == Unusable::Damaged);
+                    page
+                }
+                [Err(_), Err(_)] => continue,
+            };
+            durable = durable.max(page.durable);
+            newest = newest.max(page.number);
+            if page.number >= superblock.journal_from {
+                by_previous.insert(page.previous.max(superblock.journal_from - 1), page);
+            }
+        }
+    }
+    let mut pages = Vec::new();
+    let mut last = superblock.journal_from - 1;
+    while let Some(page) = by_previous.remove(&last) {
+        last = page.number;
+        pages.push(page);
+    }
+    if durable > last {
+        return Err(RecoverError::Journal { number: last + 1 });
+    }
+    Ok((pages, newest))
+}
+
+fn read<P: Pages>(ssd: &mut P, first: u64, out: &mut [Page]) -> Result<(), RecoverError<P::Error>> {
+    ssd.read(first, out).map_err(|error| RecoverError::Read { page: first, error })
+}
