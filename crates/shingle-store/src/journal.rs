@@ -1,8 +1,9 @@
 //! The journal: what changes is written down before it counts.
 //!
 //! A record is given in once the data it speaks of is written. [`Journal::seal`] makes pages of
-//! records. What a flush that began later covers is committed: only then frames that were given up
-//! are free again, so that until then what they hold can still be gone back to.
+//! records. What a flush that began later covers is committed. Frames that were given up are free
+//! again one commit later still: until the SSD itself says that a page was flushed, recovery asks the
+//! frames whether to believe it, and goes back to what was before where they disagree.
 //!
 //! Pages of the table and the superblock are written twice, one copy after the other with a flush
 //! between, and count as written when both are safe: at no time does one damaged place lose anything.
@@ -60,17 +61,24 @@ pub struct Journal {
     last: u64,
     /// Of the last page that is committed.
     durable: u64,
+    /// Frames given up by committed pages, by the number of the page.
+    given_up: VecDeque<(u64, Frame)>,
     /// Pages on their way to both their places.
     twice: Vec<Twice>,
     /// The superblock that is on its way.
     coming: Option<Superblock>,
     /// Its copies are not alike: a crash came between them, or one is damaged.
     uneven: bool,
+    /// Pages from before a crash were believed, and the SSD does not say yet that they count. The first
+    /// page does, and before it is committed no frame may be used again.
+    unsaid: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Sealed {
     number: u64,
+    /// What it says was durable.
+    durable: u64,
     records: Vec<Record>,
     /// Copies that are written.
     written: u8,
@@ -113,10 +121,18 @@ impl Journal {
             next,
             last,
             durable: last,
+            given_up: VecDeque::new(),
             twice: Vec::new(),
             coming: None,
             uneven,
+            unsaid: false,
         }
+    }
+
+    /// What was found behind the last page that is known to have been flushed counts.
+    #[must_use]
+    pub(crate) fn with_unsaid(self, unsaid: bool) -> Journal {
+        Journal { unsaid, ..self }
     }
 
     /// Where things stand.
@@ -149,13 +165,20 @@ impl Journal {
         self.next - self.superblock.journal_from
     }
 
-    /// A page of the records given in longest ago, to be written to both its places; nothing if there
-    /// are none.
+    /// Frames that are free once the next page is committed.
+    #[must_use]
+    pub fn given_up(&self) -> usize {
+        self.given_up.len()
+    }
+
+    /// A page of the records given in longest ago, to be written to both its places, or one without
+    /// records if that frees frames; nothing if it would do neither.
     ///
     /// # Errors
     /// If it would overwrite a page that still counts.
     pub fn seal(&mut self) -> Result<Option<[Write; 2]>, Full> {
-        if self.open.is_empty() {
+        let frees = !self.given_up.is_empty() && self.sealed.is_empty();
+        if self.open.is_empty() && !frees && !self.unsaid {
             return Ok(None);
         }
         let number = self.next;
@@ -166,8 +189,9 @@ impl Journal {
         let records = std::mem::replace(&mut self.open, rest);
         let page = JournalPage { number, previous: self.last, durable: self.durable, records };
         let bytes = page.encode(self.superblock.owner());
-        self.sealed.push_back(Sealed { number, records: page.records, written: 0 });
+        self.sealed.push_back(Sealed { number, durable: page.durable, records: page.records, written: 0 });
         (self.last, self.next) = (number, number + 1);
+        self.unsaid = false;
         Ok(Some(Copy::BOTH.map(|copy| Write {
             what: What::Journal(number, copy),
             page: self.layout().journal_page(number, copy),
@@ -249,9 +273,11 @@ impl Journal {
             for (place, record) in page.records.iter().enumerate() {
                 self.table.apply(record, page.number, place);
                 if matches!(record.state, State::Free | State::Superseded) {
-                    freed.push(record.frame);
+                    self.given_up.push_back((page.number, record.frame));
                 }
             }
+            let said = self.given_up.partition_point(|&(number, _)| number <= page.durable);
+            freed.extend(self.given_up.drain(..said).map(|(_, frame)| frame));
             self.durable = page.number;
         }
         for page in std::mem::take(&mut self.twice) {

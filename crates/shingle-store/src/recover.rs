@@ -131,7 +131,8 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     let last = pages.last().map_or(superblock.journal_from - 1, |page| page.number);
     let clean = superblock.clean && pages.is_empty();
     let replayed_pages = pages.len() as u64;
-    let journal = Journal::new(superblock, uneven, table, last, newest.max(last) + 1);
+    let journal = Journal::new(superblock, uneven, table, last, newest.max(last) + 1)
+        .with_unsaid(last > durable && !pages.is_empty());
     Ok(Recovered { journal, clean, live, corrections, replayed_pages, damaged_pages })
 }
 
@@ -179,11 +180,14 @@ fn one_frame_a_block(void: &[Record], entries: &mut [Entry]) {
 
 /// Records that say of the frames of those that did not count what they are.
 fn corrected(void: &[Record], entries: &[Entry]) -> Vec<Record> {
-    let of = |record: &Record| {
-        let entry = &entries[record.frame.0 as usize];
-        Record { frame: record.frame, crc: entry.crc, block: entry.block, state: entry.state }
+    let mut frames: Vec<Frame> = void.iter().map(|record| record.frame).collect();
+    frames.sort_unstable();
+    frames.dedup();
+    let of = |frame: Frame| {
+        let entry = &entries[frame.0 as usize];
+        Record { frame, crc: entry.crc, block: entry.block, state: entry.state }
     };
-    void.iter().map(of).collect()
+    frames.into_iter().map(of).collect()
 }
 
 fn live(entries: &[Entry]) -> Vec<(Block, Frame)> {
