@@ -111,6 +111,18 @@ pub trait CacheCore: Send {
     /// Makes room before it is needed: about `want` blocks leave.
     fn evict(&mut self, want: u32, plan: &mut Plan);
 
+    /// The executor itself begins to destage `slot`, which stays: for modes in which the disk gets
+    /// everything soon. It is reported like others. Returns whether it may: a slot that is clean or
+    /// has I/O under way may not.
+    fn begin_destage(&mut self, slot: Slot) -> bool;
+
+    /// Puts back a block that an executor found in its cache when it started, as if it had been
+    /// used just now: begin with the coldest. `None` if every slot is taken.
+    ///
+    /// # Panics
+    /// If the block is there already.
+    fn restore(&mut self, block: Block, dirty: bool) -> Option<Slot>;
+
     /// Drops the cached ones of `count` blocks from `first` on without destaging them; returns how
     /// many there were. A block with I/O under way stays: a trim is advice.
     fn trim(&mut self, first: Block, count: u64) -> u64;
@@ -221,6 +233,23 @@ impl<P: Policy> CacheCore for Cache<P> {
 
     fn evict(&mut self, want: u32, plan: &mut Plan) {
         self.make_room(None, want, plan);
+    }
+
+    fn begin_destage(&mut self, slot: Slot) -> bool {
+        let may = self.slots.evictable(slot) && self.slots.dirty(slot);
+        if may {
+            self.slots.begin_destage(slot);
+        }
+        may
+    }
+
+    fn restore(&mut self, block: Block, dirty: bool) -> Option<Slot> {
+        assert!(self.slots.find(block).is_none(), "a block is restored once");
+        let slot = self.slots.fill(block, dirty)?;
+        self.inserts += 1;
+        let op = if dirty { Op::Write } else { Op::Read };
+        self.policy.on_insert(slot, &Access::whole(0, block, op), &self.slots);
+        Some(slot)
     }
 
     fn trim(&mut self, first: Block, count: u64) -> u64 {

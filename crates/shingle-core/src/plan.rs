@@ -46,9 +46,25 @@ pub struct Plan {
     /// Ends of groups within `destages`; what follows the last is one more group, by address.
     groups: Vec<(usize, Manner)>,
     dropped_blocks: u64,
+    /// The clean victims themselves, if the executor asked for them.
+    dropped: Option<Vec<Destage>>,
 }
 
 impl Plan {
+    /// An empty plan that will name the clean victims, too: a store has to write down that they are
+    /// gone. The simulator only counts them.
+    #[must_use]
+    pub fn naming_dropped() -> Plan {
+        Plan { dropped: Some(Vec::new()), ..Plan::default() }
+    }
+
+    /// Clean blocks dropped, and the slots they were in, if the plan names them. The slots may
+    /// already hold something else.
+    #[must_use]
+    pub fn dropped(&self) -> &[Destage] {
+        self.dropped.as_deref().unwrap_or_default()
+    }
+
     /// The destages, in groups.
     pub fn groups(&mut self) -> impl Iterator<Item = (&mut [Destage], Manner)> {
         let last = (self.destages.len(), Manner::Write(WriteOrder::ByAddress));
@@ -95,11 +111,19 @@ impl Plan {
         self.destages.clear();
         self.groups.clear();
         self.dropped_blocks = 0;
+        if let Some(dropped) = &mut self.dropped {
+            dropped.clear();
+        }
     }
 
     /// A clean victim is gone at once, a dirty one is to be written.
     #[inline]
     pub(crate) fn leave(&mut self, slot: Slot, slots: &mut Slots) {
+        if let Some(dropped) = &mut self.dropped
+            && !slots.dirty(slot)
+        {
+            dropped.push(Destage { slot, block: slots.block(slot) });
+        }
         match slots.leave(slot) {
             Some(block) => self.destages.push(Destage { slot, block }),
             None => self.dropped_blocks += 1,

@@ -267,3 +267,57 @@ fn every_read_is_current_with_32_requests_in_flight() {
         }
     }
 }
+
+/// What a store found on its SSD is as good as what was written since: the cache is consistent, blocks
+/// leave again, and those restored last stay longest where recency decides.
+#[test]
+fn a_restored_cache_goes_on() {
+    // `none` never has a block to name.
+    for (entry, params) in variants().into_iter().filter(|(entry, _)| entry.name != "none") {
+        let mut cache = with_params(&entry, &params, 20, 1);
+        let mut plan = Plan::naming_dropped();
+        for n in 0..20_u64 {
+            let slot = cache.restore(Block(n * 7), n % 3 == 0).expect("there is room");
+            assert_eq!(cache.lookup(Block(n * 7)), Some(slot));
+        }
+        assert_eq!(cache.restore(Block(399), false), None, "{}: it is full", entry.name);
+        cache.check();
+        assert_eq!((cache.slots().dirty_blocks(), cache.slots().clean_blocks()), (7, 13));
+        // Each block leaves once, clean ones by name.
+        let mut left = Vec::new();
+        while left.len() < 20 {
+            cache.evict(3, &mut plan);
+            assert_eq!(plan.dropped().len() as u64, plan.dropped_blocks());
+            left.extend(plan.dropped().iter().map(|dropped| dropped.block));
+            for destage in plan.destages() {
+                assert!(cache.destaged(destage.slot));
+                left.push(destage.block);
+            }
+            assert!(!plan.is_empty(), "{}: somebody leaves", entry.name);
+            plan.clear();
+        }
+        cache.check();
+        if entry.name == "lru" {
+            left[..3].sort_unstable();
+            assert_eq!(left[..3], [Block(0), Block(7), Block(14)], "coldest first");
+        }
+        left.sort_unstable();
+        left.dedup();
+        assert!(left.into_iter().eq((0..20).map(|n| Block(n * 7))));
+    }
+}
+
+/// An executor that destages of its own accord ends where the policy's own destages end.
+#[test]
+fn an_executor_destages_what_it_wants() {
+    for (entry, params) in variants() {
+        let mut cache = with_params(&entry, &params, 20, 1);
+        let dirty = cache.restore(Block(3), true).expect("there is room");
+        let clean = cache.restore(Block(5), false).expect("there is room");
+        assert!(!cache.begin_destage(clean));
+        assert!(cache.begin_destage(dirty) && !cache.begin_destage(dirty));
+        assert!(!cache.destaged(dirty), "it stays");
+        assert_eq!((cache.slots().dirty_blocks(), cache.slots().clean_blocks()), (0, 2));
+        cache.check();
+    }
+}

@@ -189,7 +189,12 @@ impl Journal {
         let records = std::mem::replace(&mut self.open, rest);
         let page = JournalPage { number, previous: self.last, durable: self.durable, records };
         let bytes = page.encode(self.superblock.owner());
-        self.sealed.push_back(Sealed { number, durable: page.durable, records: page.records, written: 0 });
+        self.sealed.push_back(Sealed {
+            number,
+            durable: page.durable,
+            records: page.records,
+            written: 0,
+        });
         (self.last, self.next) = (number, number + 1);
         self.unsaid = false;
         Ok(Some(Copy::BOTH.map(|copy| Write {

@@ -134,9 +134,8 @@ impl World {
         let mut journal = found.journal;
         // Few frames, so that they are used again soon. Those that a correction gives up come back
         // when it is committed.
-        let given_up = |frame: &Frame| {
-            found.corrections.iter().any(|record| record.frame == *frame)
-        };
+        let given_up =
+            |frame: &Frame| found.corrections.iter().any(|record| record.frame == *frame);
         let used = |frame: &Frame| map.values().any(|(used, _)| used == frame);
         let free = (0..60).map(Frame).filter(|f| !used(f) && !given_up(f)).collect();
         found.corrections.iter().for_each(|record| journal.add(*record));
