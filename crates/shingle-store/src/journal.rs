@@ -135,6 +135,12 @@ impl Journal {
         Journal { unsaid, ..self }
     }
 
+    /// What the SSD says of itself.
+    #[must_use]
+    pub fn superblock(&self) -> &Superblock {
+        &self.superblock
+    }
+
     /// Where things stand.
     #[must_use]
     pub fn layout(&self) -> &Layout {
@@ -210,6 +216,11 @@ impl Journal {
         Some(self.begin(What::Table(place, Copy::One), bytes))
     }
 
+    /// What of the table is out of date only in how late frames were used is to be written, too.
+    pub fn touch_hinted(&mut self) {
+        self.table.touch_hinted(self.next);
+    }
+
     /// A superblock that lets go of what the table no longer needs, or mends the copies. Nothing if
     /// there is nothing to do, or one is on its way.
     pub fn write_superblock(&mut self) -> Option<Write> {
@@ -244,7 +255,9 @@ impl Journal {
         Write { what, page: self.page_of(what), bytes }
     }
 
-    fn page_of(&self, what: What) -> u64 {
+    /// The page of the SSD where it stands.
+    #[must_use]
+    pub fn page_of(&self, what: What) -> u64 {
         match what {
             What::Journal(number, copy) => self.layout().journal_page(number, copy),
             What::Table(place, copy) => self.layout().table_page(place, copy),

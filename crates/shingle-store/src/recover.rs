@@ -220,11 +220,10 @@ fn table<P: Pages>(
         for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
             read(ssd, layout.table_page(first, copy), &mut pages[..count])?;
         }
-        for at in 0..count {
-            let place = first + at as u32;
-            let found = [&copies[0][at], &copies[1][at]]
-                .map(|page| TablePage::decode(page, superblock.owner(), place));
-            if copies[0][at] != copies[1][at] {
+        for ((one, two), place) in copies[0].iter().zip(&copies[1]).take(count).zip(first..) {
+            let found =
+                [one, two].map(|page| TablePage::decode(page, superblock.owner(), place));
+            if one != two {
                 uneven.push(place);
             }
             *damaged_pages += found.iter().filter(|page| page.is_err()).count() as u64;
@@ -256,9 +255,8 @@ fn journal<P: Pages>(
         for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
             read(ssd, layout.journal_page(first, copy), &mut pages[..count])?;
         }
-        for at in 0..count {
-            let found =
-                [0, 1].map(|copy| JournalPage::decode(&copies[copy][at], superblock.owner()));
+        for (one, two) in copies[0].iter().zip(&copies[1]).take(count) {
+            let found = [one, two].map(|page| JournalPage::decode(page, superblock.owner()));
             let page = match found {
                 // A newer page was on its way to one of them.
                 [Ok(one), Ok(two)] => {

@@ -26,6 +26,8 @@ struct TableState {
     changed: bool,
     /// It is in `leaving`.
     leaving: bool,
+    /// Hints changed since it was written.
+    hinted: bool,
 }
 
 impl Table {
@@ -47,9 +49,23 @@ impl Table {
         &self.entries[frame.0 as usize]
     }
 
-    /// How late a frame was used; the SSD is told when its page is written for another reason.
+    /// How late a frame was used; the SSD is told when its page is written for another reason, or at
+    /// the end.
     pub fn hint(&mut self, frame: Frame, hint: u16) {
-        self.entries[frame.0 as usize].hint = hint;
+        let entry = &mut self.entries[frame.0 as usize];
+        if entry.hint != hint {
+            entry.hint = hint;
+            self.pages[Layout::entry(frame).0 as usize].hinted = true;
+        }
+    }
+
+    /// Pages of which only the hints have changed are to be written, too.
+    pub(crate) fn touch_hinted(&mut self, number: u64) {
+        for place in 0..self.pages.len() {
+            if std::mem::take(&mut self.pages[place].hinted) {
+                self.touch_page(place as u32, number);
+            }
+        }
     }
 
     /// A record is committed.
@@ -90,7 +106,7 @@ impl Table {
         let (since, place) = self.changed.remove(at).expect("found");
         self.leaving.push((since, place));
         let state = &mut self.pages[place as usize];
-        (state.changed, state.leaving) = (false, true);
+        (state.changed, state.leaving, state.hinted) = (false, true, false);
         state.edition += 1;
         let first = place as usize * ENTRIES;
         let mut entries = self.entries[first..(first + ENTRIES).min(self.entries.len())].to_vec();

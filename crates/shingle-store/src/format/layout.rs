@@ -82,8 +82,19 @@ impl Layout {
         let table_pages = frames.div_ceil(entries);
         // Rounding up the table may have taken what is not there.
         let frames = frames.min(rest.checked_sub(2 * table_pages)?);
+        let table_pages = frames.div_ceil(entries);
         let slots = frames.checked_sub((frames / SPARE_ONE_IN).max(SPARE_FRAMES_MIN))?;
         (slots >= SLOTS_MIN).then_some(Layout { journal_pages, table_pages, frames, slots })
+    }
+
+    /// Whether an SSD of `bytes` can be divided so: what a superblock says is checked with it.
+    #[must_use]
+    pub fn is_sound(&self, bytes: u64) -> bool {
+        let parts = [SUPERBLOCKS, self.journal_pages, self.table_pages, self.frames];
+        parts.iter().all(|&pages| 0 < pages && pages <= FRAMES_MAX)
+            && self.pages() <= bytes / PAGE_BYTES as u64
+            && self.table_pages == self.frames.div_ceil(ENTRIES as u64)
+            && self.slots < self.frames
     }
 
     /// The page on which a copy of page `number` (from 1) of the journal stands.
@@ -139,8 +150,9 @@ mod tests {
         fn parts_lie_one_behind_the_other(bytes in (16_u64 << 20)..(20 << 40)) {
             let layout = Layout::for_ssd(bytes).expect("large enough");
             let pages = bytes / PAGE_BYTES as u64;
-            prop_assert!(layout.pages() <= pages);
-            prop_assert!(layout.frames == FRAMES_MAX || pages - layout.pages() <= 3);
+            prop_assert!(layout.pages() <= pages && layout.is_sound(bytes));
+            prop_assert!(!layout.is_sound(layout.pages() * PAGE_BYTES as u64 - 1));
+            prop_assert!(layout.frames == FRAMES_MAX || pages - layout.pages() <= 5);
             prop_assert!(layout.table_pages * ENTRIES as u64 >= layout.frames);
             prop_assert!(layout.slots < layout.frames);
             let last = |pages: u64| pages - 1;

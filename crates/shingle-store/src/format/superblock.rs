@@ -139,9 +139,8 @@ impl Superblock {
         let words = rest.get(..usize::from(raw.words.get())).ok_or(Unusable::Nonsense)?;
         let words = str::from_utf8(words).map_err(|_| Unusable::Nonsense)?;
         let ssd_bytes = raw.ssd_bytes.get();
-        // There is one layout for a size, so any other is not ours to read.
         let ours = raw.version.get() == VERSION
-            && Layout::for_ssd(ssd_bytes) == Some(layout)
+            && layout.is_sound(ssd_bytes)
             && raw.clean <= 1
             && raw.journal_from.get() > 0;
         if !ours {
@@ -190,7 +189,7 @@ mod tests {
             fingerprint: [7; 32],
             layout: Layout::for_ssd(ssd_bytes).expect("large enough"),
             journal_from: 9,
-            clean: edition % 2 == 0,
+            clean: edition.is_multiple_of(2),
             words: "policy sac\nsac.rule4=exact\n".into(),
         }
     }

@@ -1,0 +1,139 @@
+//! What went wrong: fenced to the blocks it concerns, counted, and remembered for those who ask.
+
+use std::collections::BTreeMap;
+
+use shingle_core::cache::Outcome;
+use shingle_core::units::{Block, Slot};
+
+use super::Engine;
+
+/// What is wrong with a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Damage {
+    Unreadable,
+    Checksum,
+}
+
+/// What an engine says of itself.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Status {
+    /// Blocks of requests, by what became of them.
+    pub read_hits: u64,
+    /// Likewise.
+    pub read_misses: u64,
+    /// Likewise.
+    pub write_hits: u64,
+    /// Likewise.
+    pub write_misses: u64,
+    /// Blocks that entered from the disk.
+    pub fills: u64,
+    /// Blocks written round the cache.
+    pub bypassed_blocks: u64,
+    /// Blocks destaged.
+    pub destaged_blocks: u64,
+    /// Blocks cached that the disk does not have.
+    pub dirty_blocks: u64,
+    /// Blocks cached that it has, too.
+    pub clean_blocks: u64,
+    /// Frames that hold nothing.
+    pub free_frames: u64,
+    /// Reads of the SSD that failed.
+    pub ssd_read_errors: u64,
+    /// Cached blocks whose checksum did not fit.
+    pub checksum_errors: u64,
+    /// Writes that the SSD did not take.
+    pub ssd_write_errors: u64,
+    /// Reads that the disk did not serve.
+    pub disk_read_errors: u64,
+    /// Writes that the disk did not take; destaged blocks among them stay dirty and are tried again.
+    pub disk_write_errors: u64,
+    /// Flushes of the disk that failed.
+    pub disk_flush_errors: u64,
+    /// The journal cannot be written: nothing new is durable in the cache.
+    pub ssd_failed: bool,
+    /// Dirty blocks whose data is lost: they read as errors until they are written anew or trimmed.
+    pub lost: Vec<Block>,
+}
+
+/// All errors.
+#[derive(Default)]
+pub(super) struct Errors {
+    pub(super) status: Status,
+    lost: BTreeMap<Block, Slot>,
+    /// A block that was lost and is being written anew.
+    found: Option<Block>,
+}
+
+impl Errors {
+    pub(super) fn is_lost(&self, block: Block) -> bool {
+        !self.lost.is_empty() && self.lost.contains_key(&block)
+    }
+
+    /// Whether a block that is being written was lost before.
+    pub(super) fn was_lost(&self, block: Block) -> bool {
+        self.found == Some(block)
+    }
+
+    pub(super) fn damaged(&mut self, _block: Block, _dirty: bool, damage: Damage) {
+        match damage {
+            Damage::Unreadable => self.status.ssd_read_errors += 1,
+            Damage::Checksum => self.status.checksum_errors += 1,
+        }
+    }
+
+    pub(super) fn ssd_write_failed(&mut self, _block: Block) {
+        self.status.ssd_write_errors += 1;
+    }
+
+    pub(super) fn disk_read_failed(&mut self, _block: Block) {
+        self.status.disk_read_errors += 1;
+    }
+
+    pub(super) fn disk_write_failed(&mut self, _block: Block) {
+        self.status.disk_write_errors += 1;
+    }
+
+    pub(super) fn disk_flush_failed(&mut self) {
+        self.status.disk_flush_errors += 1;
+    }
+
+    pub(super) fn count_outcome(&mut self, write: bool, outcome: Outcome) {
+        let hit = matches!(outcome, Outcome::Hit(_));
+        match (write, hit) {
+            _ if outcome == Outcome::NoRoom && write => {}
+            (false, true) => self.status.read_hits += 1,
+            (false, false) => self.status.read_misses += 1,
+            (true, true) => self.status.write_hits += 1,
+            (true, false) => self.status.write_misses += 1,
+        }
+    }
+}
+
+impl Engine {
+    /// The data of a dirty block is gone. Its slot stays, in nobody's way: no policy may name it.
+    pub(super) fn lose(&mut self, block: Block, slot: Slot) {
+        if self.errors.lost.insert(block, slot).is_none() {
+            self.pin(slot);
+        }
+    }
+
+    /// The block is written anew, or not needed any more.
+    pub(super) fn found_again(&mut self, block: Block) {
+        if let Some(slot) = self.errors.lost.remove(&block) {
+            self.unpin(slot);
+        }
+    }
+
+    /// What the engine says of itself.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let slots = self.cache.slots();
+        Status {
+            dirty_blocks: u64::from(slots.dirty_blocks()),
+            clean_blocks: u64::from(slots.clean_blocks()),
+            free_frames: self.frames.free_count() as u64,
+            lost: self.errors.lost.keys().copied().collect(),
+            ..self.errors.status.clone()
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! The store, its devices, its client and its clock.
+
+use shingle_core::cache::CacheCore;
+use shingle_core::params::Params;
+use shingle_core::policies;
+use shingle_core::registry::{CACHE_PARAMS, Entry, Setup};
+use shingle_core::slots::Costs;
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos};
+use shingle_store::engine::{Bug, Command, CommandOp, Config, Device, Engine, Mode};
+use shingle_store::format::layout::{Copy, Layout};
+use shingle_store::format::superblock::Superblock;
+use shingle_store::format::{Frame, PAGE_BYTES, Page, State};
+use shingle_store::recover::{Recovered, recover};
+
+use super::Rng;
+use super::device::{Faults, Pending, Simulated};
+use super::oracle::{Oracle, name, stamp};
+
+/// What a run is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Theme {
+    /// Power cuts and kills.
+    Crashes,
+    /// I/O errors, and power cuts.
+    Faults,
+    /// Bits of cached data flip.
+    Flips,
+}
+
+/// Everything.
+pub(crate) struct World {
+    rng: Rng,
+    seed: u64,
+    /// Every step is printed: one seed is replayed.
+    tells: bool,
+    theme: Theme,
+    ssd: Simulated,
+    disk: Simulated,
+    layout: Layout,
+    disk_blocks: u64,
+    policy: Entry,
+    config: Config,
+    engine: Engine,
+    pending: Vec<Pending>,
+    oracle: Oracle,
+    now: Nanos,
+    commands: u64,
+    depth: u64,
+    /// Of a hundred actions, how many are completions.
+    diligence: u64,
+    hot: u64,
+}
+
+fn policies() -> Vec<Entry> {
+    policies::all().filter(|entry| entry.name != "none").copied().collect()
+}
+
+fn cache(entry: &Entry, slots: u64, disk_blocks: u64) -> Option<Box<dyn CacheCore>> {
+    let mut params = Params::new(entry.params);
+    if params.has("zone") {
+        params.set("zone", "8b").expect("a size");
+    }
+    let cache = Params::new(CACHE_PARAMS);
+    let setup = Setup {
+        cache_blocks: slots as u32,
+        disk_blocks,
+        bands: None,
+        conventional_zones: None,
+        sequential_required: false,
+        buffer_blocks: 20,
+        costs: Costs::PAPER,
+        cache: &cache,
+    };
+    entry.make(&params, &setup).ok().filter(|cache| !cache.wants_future())
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, theme: Theme, bug: Option<Bug>) -> World {
+        let mut rng = Rng::new(seed);
+        let disk_blocks = rng.range(24, 96);
+        let slots = rng.range(4, 40);
+        let frames = slots + rng.range(6, 40);
+        let layout = Layout { journal_pages: rng.range(6, 24), table_pages: 1, frames, slots };
+        let policies = policies();
+        let policy = loop {
+            let entry = *rng.pick(&policies);
+            if cache(&entry, slots, disk_blocks).is_some() {
+                break entry;
+            }
+        };
+        let mut pages = vec![[0; PAGE_BYTES]; layout.pages() as usize];
+        let superblock = Superblock {
+            uuid: *b"a cache for test",
+            edition: 1,
+            ssd_bytes: layout.pages() * PAGE_BYTES as u64,
+            disk_bytes: disk_blocks * BLOCK_BYTES,
+            fingerprint: [0; 32],
+            layout,
+            journal_from: 1,
+            clean: true,
+            words: String::new(),
+        };
+        for copy in Copy::BOTH {
+            pages[copy.superblock_page() as usize] = superblock.encode();
+        }
+        let disk_atom = if rng.one_in(2) { 512 } else { PAGE_BYTES };
+        let mut ssd = Simulated::new(pages, 512);
+        let mut disk =
+            Simulated::new((0..disk_blocks).map(|block| stamp(block, 0)).collect(), disk_atom);
+        let mut oracle = Oracle::new(disk_blocks);
+        oracle.may_fail = theme != Theme::Crashes;
+        oracle.may_tear = disk_atom == 512;
+        if theme == Theme::Faults {
+            let mut faults = |often: u64| Faults {
+                reads: *rng.pick(&[0, 20, 100]),
+                writes: *rng.pick(&[0, 20, 100]),
+                flushes: *rng.pick(&[0, often, often * 5]),
+            };
+            (ssd.faults, disk.faults) = (faults(0), faults(10));
+            // A flush of the SSD that fails is the end of the cache.
+            ssd.faults.flushes = *rng.pick(&[0, 0, 0, 200]);
+        }
+        let config = Config {
+            mode: *rng.pick(&Mode::ALL),
+            depth: rng.range(1, 20) as usize,
+            sequential_bytes: rng.one_in(3).then_some(40_000),
+            room_slots: rng.below(slots / 2) as u32,
+            bug,
+            ..Config::for_slots(slots)
+        };
+        let found = recover(&mut ssd).expect("a new cache");
+        assert!(found.clean && found.live.is_empty());
+        let mut world = World {
+            engine: open(found, &policy, slots, disk_blocks, &config),
+            depth: rng.range(1, 24),
+            diligence: rng.range(20, 95),
+            hot: rng.range(2, disk_blocks),
+            rng,
+            seed,
+            tells: std::env::var("SHINGLE_SEED").is_ok(),
+            theme,
+            ssd,
+            disk,
+            layout,
+            disk_blocks,
+            policy,
+            config,
+            pending: Vec::new(),
+            oracle,
+            now: Nanos::ZERO,
+            commands: 0,
+        };
+        world.effects();
+        world
+    }
+
+    /// One run, from seed to end.
+    pub(crate) fn live(mut self) -> World {
+        // A few long lives, or many short ones: what goes wrong at a start shows at the next.
+        let short = self.rng.one_in(4);
+        let lives = if short { self.rng.range(6, 16) } else { self.rng.range(1, 5) };
+        let lengths: &[u64] = if short { &[0, 2, 8, 25, 60] } else { &[0, 20, 100, 400] };
+        for _ in 0..if self.theme == Theme::Flips { 0 } else { lives } {
+            let steps = *self.rng.pick(lengths);
+            for _ in 0..self.rng.below(steps + 1) {
+                self.step();
+            }
+            self.crash();
+        }
+        for _ in 0..self.rng.below(400) {
+            self.step();
+            if self.theme == Theme::Flips && self.rng.one_in(20) {
+                self.flip();
+            }
+        }
+        self.end();
+        self
+    }
+
+    fn step(&mut self) {
+        match self.rng.below(100) {
+            n if n < self.diligence && !self.pending.is_empty() => self.complete(),
+            n if n < 97 => {
+                let room = (self.oracle.under_way() as u64) < self.depth;
+                if room && self.engine.accepts() {
+                    self.ask();
+                } else if !self.pending.is_empty() {
+                    self.complete();
+                } else {
+                    self.tick();
+                }
+            }
+            97 if self.rng.one_in(10) => {
+                let mode = *self.rng.pick(&Mode::ALL);
+                self.config.mode = mode;
+                self.engine.set_mode(mode);
+            }
+            _ => self.tick(),
+        }
+        self.effects();
+    }
+
+    fn tick(&mut self) {
+        let millis = *self.rng.pick(&[0, 1, 50, 300, 1500]);
+        self.now += Nanos::from_millis(millis);
+        self.engine.tick(self.now);
+    }
+
+    /// What the engine wants from outside.
+    fn effects(&mut self) {
+        let effects = self.engine.take();
+        for io in effects.ios {
+            if self.tells {
+                let names: Vec<_> = io.buffers.iter().map(|buffer| name(&buffer.0)).collect();
+                println!("{:?} {:?} {} {names:?}", io.device, io.kind, io.page);
+            }
+            let device = if io.device == Device::Ssd { &self.ssd } else { &self.disk };
+            self.pending.push(device.begin(io));
+        }
+        for reply in &effects.replies {
+            if self.tells {
+                println!(
+                    "{} answered {:?}",
+                    reply.id,
+                    reply.result.as_ref().map(|data| name(data))
+                );
+            }
+            self.oracle.answered(reply);
+        }
+    }
+
+    fn complete(&mut self) {
+        let at = self.rng.below(self.pending.len() as u64) as usize;
+        let mut pending = self.pending.swap_remove(at);
+        let device = match pending.io.device {
+            Device::Ssd => &mut self.ssd,
+            Device::Disk => &mut self.disk,
+        };
+        let result = device.end(&mut pending, &mut self.pending, &mut self.rng);
+        self.now += Nanos::from_micros(self.rng.below(500));
+        let io = pending.io;
+        self.engine.done(io.id, result, io.buffers);
+    }
+
+    fn ask(&mut self) {
+        let rng = &mut self.rng;
+        let op = match rng.below(64) {
+            0..24 => CommandOp::Read,
+            24..52 => CommandOp::Write,
+            52..55 => CommandOp::WriteZeroes,
+            55..57 => CommandOp::Trim,
+            _ => CommandOp::Flush,
+        };
+        let first = if rng.one_in(2) { rng.below(self.hot) } else { rng.below(self.disk_blocks) };
+        let most = *rng.pick(&[1, 1, 4, 12]);
+        let blocks = (1 + rng.below(most)).min(self.disk_blocks - first);
+        let (mut offset, mut bytes) = (first * BLOCK_BYTES, blocks * BLOCK_BYTES);
+        // When a part of a block was not written, nobody knows what all of it is.
+        if self.theme == Theme::Crashes && op != CommandOp::Trim && rng.one_in(3) {
+            offset += rng.below(BLOCK_BYTES);
+            bytes = 1 + rng.below(bytes - (offset - first * BLOCK_BYTES));
+        }
+        let trimmed = (offset..offset + bytes).step_by(4096).map(|at| at / BLOCK_BYTES);
+        if op == CommandOp::Trim && trimmed.clone().any(|block| self.oracle.block_is_busy(block)) {
+            return; // either may come first
+        }
+        let fua = rng.one_in(8);
+        if self.tells {
+            println!("{} {op:?} {offset} +{bytes} fua {fua}", self.commands + 1);
+        }
+        self.commands += 1;
+        let mut command = Command { id: self.commands, op, offset, bytes, fua, data: Vec::new() };
+        self.oracle.ask(&mut command);
+        self.engine.submit(command);
+    }
+
+    /// A bit of a frame flips.
+    fn flip(&mut self) {
+        let frame = Frame(self.rng.below(self.layout.frames) as u32);
+        let bit = self.rng.below(PAGE_BYTES as u64 * 8) as usize;
+        self.ssd.flip_bit(self.layout.frame_page(frame), bit);
+    }
+
+    /// The power goes, or the process is killed, and the store starts again.
+    fn crash(&mut self) {
+        let power = !self.rng.one_in(4);
+        let of = |device| self.pending.iter().map(|p| &p.io).filter(move |io| io.device == device);
+        let ssd: Vec<_> = of(Device::Ssd).collect();
+        let disk: Vec<_> = of(Device::Disk).collect();
+        if power {
+            self.ssd.cut(&ssd, &mut self.rng);
+            self.disk.cut(&disk, &mut self.rng);
+        } else {
+            self.ssd.kill(&ssd, &mut self.rng);
+            self.disk.kill(&disk, &mut self.rng);
+        }
+        self.pending.clear();
+        if self.tells {
+            println!("crash, power {power}, {}", self.says());
+        }
+        let found = recover(&mut self.ssd).expect("a crash damages nothing that was flushed");
+        self.look_at(&found, power);
+        let World { policy, layout, disk_blocks, config, .. } = self;
+        self.engine = open(found, policy, layout.slots, *disk_blocks, config);
+        self.engine.tick(self.now);
+        self.effects();
+    }
+
+    /// What each block is, as found after a crash, must be allowed; what is clean, the disk has.
+    fn look_at(&mut self, found: &Recovered, power: bool) {
+        let page_of = |block| page_of(found, &self.ssd, &self.disk, block);
+        for &(block, frame) in &found.live {
+            let entry = found.journal.table.entry(frame);
+            let page = self.ssd.page(self.layout.frame_page(frame));
+            let fits = crc32c::crc32c(page) == entry.crc;
+            if entry.state == State::Clean && power && fits {
+                let disk = self.disk.page(block.0);
+                assert!(
+                    page == disk,
+                    "block {} is said to be clean: the SSD has {}, the disk {}",
+                    block.0,
+                    name(page),
+                    name(disk)
+                );
+            }
+        }
+        self.oracle.cut(page_of, power);
+    }
+
+    /// Everything comes to an end, in order.
+    fn end(&mut self) {
+        self.until(|engine| engine.is_idle(), "commands");
+        let faults = (self.ssd.faults, self.disk.faults);
+        (self.ssd.faults, self.disk.faults) = (Faults::default(), Faults::default());
+        if self.engine.status().ssd_failed {
+            return;
+        }
+        // Everything is read once more, through the front door.
+        for block in 0..self.disk_blocks {
+            self.commands += 1;
+            let (id, op) = (self.commands, CommandOp::Read);
+            let (offset, bytes) = (block * BLOCK_BYTES, BLOCK_BYTES);
+            let mut command = Command { id, op, offset, bytes, fua: false, data: Vec::new() };
+            self.oracle.ask(&mut command);
+            self.engine.submit(command);
+            self.effects();
+            while !self.engine.accepts() {
+                self.complete();
+                self.effects();
+            }
+        }
+        self.until(|engine| engine.is_idle(), "reads");
+        let drains = self.rng.one_in(2);
+        if drains {
+            self.engine.drain();
+            self.until(
+                |engine| {
+                    let status = engine.status();
+                    status.dirty_blocks == status.lost.len() as u64
+                },
+                "what is dirty",
+            );
+        }
+        let lost = self.engine.status().lost;
+        self.engine.shut_down();
+        self.until(|engine| engine.is_stopped(), "the end");
+        assert!(self.pending.is_empty());
+        if self.rng.one_in(2) {
+            self.ssd.cut(&[], &mut self.rng);
+            self.disk.cut(&[], &mut self.rng);
+        }
+        let found = recover(&mut self.ssd).expect("shut down in order");
+        assert!(found.clean, "it was shut down in order");
+        assert_eq!((found.replayed_pages, found.corrections.len()), (0, 0));
+        self.oracle.check_all(|block| {
+            let lost = lost.contains(&Block(block));
+            page_of(&found, &self.ssd, &self.disk, block).filter(|_| !lost)
+        });
+        if drains {
+            let dirty = |frame| found.journal.table.entry(frame).state == State::Dirty;
+            let dirty = found.live.iter().filter(|&&(_, frame)| dirty(frame)).count();
+            assert!(dirty <= lost.len(), "all was destaged");
+            self.oracle.check_all(|block| {
+                Some(*self.disk.page(block)).filter(|_| !lost.contains(&Block(block)))
+            });
+        }
+        (self.ssd.faults, self.disk.faults) = faults;
+    }
+
+    fn until(&mut self, done: impl Fn(&Engine) -> bool, what: &str) {
+        for _ in 0..200_000 {
+            if done(&self.engine) {
+                return;
+            }
+            if self.pending.is_empty() || self.rng.one_in(50) {
+                self.tick();
+            } else {
+                self.complete();
+            }
+            self.effects();
+        }
+        panic!("{what} never come to an end: {}", self.says());
+    }
+
+    pub(crate) fn says(&self) -> String {
+        let status = self.engine.status();
+        format!(
+            "seed {}: {} {} slots {}, {} reads checked, {status:?}",
+            self.seed,
+            self.policy.name,
+            self.engine.mode().name(),
+            self.layout.slots,
+            self.oracle.reads_checked,
+        )
+    }
+
+    pub(crate) fn reads_checked(&self) -> u64 {
+        self.oracle.reads_checked
+    }
+}
+
+fn open(found: Recovered, policy: &Entry, slots: u64, disk_blocks: u64, config: &Config) -> Engine {
+    let cache = cache(policy, slots, disk_blocks).expect("it was made before");
+    Engine::open(found, cache, disk_blocks, config.clone()).expect("what was found makes sense")
+}
+
+/// What a block is; `None` if it is known to be damaged.
+fn page_of(found: &Recovered, ssd: &Simulated, disk: &Simulated, block: u64) -> Option<Page> {
+    let live = found.live.iter().filter(|(cached, _)| cached.0 == block).collect::<Vec<_>>();
+    assert!(live.len() <= 1, "block {block} is in two frames");
+    let Some((_, frame)) = live.first() else { return Some(*disk.page(block)) };
+    let entry = found.journal.table.entry(*frame);
+    let page = ssd.page(found.journal.layout().frame_page(*frame));
+    match crc32c::crc32c(page) == entry.crc {
+        true => Some(*page),
+        false if entry.state == State::Clean => Some(*disk.page(block)),
+        false => None,
+    }
+}
