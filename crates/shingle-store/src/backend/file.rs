@@ -1,0 +1,183 @@
+//! Files and block devices: opened, locked, measured; and what a new cache looks like.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+use shingle_core::units::BLOCK_BYTES;
+use thiserror::Error;
+
+use crate::format::layout::{Copy, Layout};
+use crate::format::superblock::{Superblock, WORDS_BYTES_MAX};
+use crate::format::{BLOCKS_MAX, PAGE_BYTES, Page};
+use crate::recover::Pages;
+
+/// What is wrong with a file or device.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The system does not give it.
+    #[error("cannot {what} {path}: {error}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Another process has it open.
+    #[error("{0} is in use by another process")]
+    Busy(PathBuf),
+    /// It is of another size than when the cache was made.
+    #[error("{path} has {found} bytes, but {needed} when the cache was made; is it the right one?")]
+    Size {
+        /// Where.
+        path: PathBuf,
+        /// Now.
+        found: u64,
+        /// Then.
+        needed: u64,
+    },
+    /// An SSD that cannot hold a cache.
+    #[error("{path} has {found} bytes: too small for a cache, which needs at least 16 MiB")]
+    TooSmall {
+        /// Where.
+        path: PathBuf,
+        /// Its size.
+        found: u64,
+    },
+    /// A disk that cannot be cached.
+    #[error(
+        "{path} has {found} bytes: a disk has whole blocks of 4096 bytes, and less than 64 PiB"
+    )]
+    Uneven {
+        /// Where.
+        path: PathBuf,
+        /// Its size.
+        found: u64,
+    },
+    /// Policy and parameters are too long to be written down.
+    #[error("policy and parameters take {0} bytes; there is room for {WORDS_BYTES_MAX}")]
+    Words(usize),
+}
+
+/// A file or device that is ours alone.
+pub(super) struct Device {
+    /// For asynchronous I/O, past the page cache where the file system can.
+    pub(super) direct: File,
+    /// Through the page cache; used before anything is written past it.
+    plain: File,
+    path: PathBuf,
+    pub(super) bytes: u64,
+}
+
+impl Device {
+    pub(super) fn open(path: &Path) -> Result<Device, FileError> {
+        let system = |what| {
+            let path = path.to_owned();
+            move |error| FileError::System { what, path, error }
+        };
+        let options = || OpenOptions::new().read(true).write(true).to_owned();
+        let mut plain = options().open(path).map_err(system("open"))?;
+        let direct = options().custom_flags(OFlags::DIRECT.bits() as i32).open(path);
+        let direct = match direct {
+            // A file system without direct I/O.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => options().open(path),
+            other => other,
+        };
+        let direct = direct.map_err(system("open"))?;
+        flock(&plain, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| FileError::Busy(path.to_owned()))?;
+        let bytes = plain.seek(SeekFrom::End(0)).map_err(system("measure"))?;
+        Ok(Device { direct, plain, path: path.to_owned(), bytes })
+    }
+
+    /// It must be as large as it was.
+    pub(super) fn must_have(&self, needed: u64) -> Result<(), FileError> {
+        if self.bytes == needed {
+            return Ok(());
+        }
+        Err(FileError::Size { path: self.path.clone(), found: self.bytes, needed })
+    }
+
+    fn write(&self, page: u64, bytes: &[u8]) -> Result<(), FileError> {
+        self.plain.write_all_at(bytes, page * BLOCK_BYTES).map_err(self.system("write to"))
+    }
+
+    fn system(&self, what: &'static str) -> impl FnOnce(io::Error) -> FileError {
+        let path = self.path.clone();
+        move |error| FileError::System { what, path, error }
+    }
+}
+
+impl Pages for Device {
+    type Error = io::Error;
+
+    fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), io::Error> {
+        self.plain.read_exact_at(out.as_flattened_mut(), first * BLOCK_BYTES)
+    }
+}
+
+/// What a new cache is made of.
+#[derive(Clone, Debug)]
+pub struct Create {
+    /// Its name for ever.
+    pub uuid: [u8; 16],
+    /// Of sampled sectors of the disk.
+    pub fingerprint: [u8; 32],
+    /// Policy and parameters.
+    pub words: String,
+}
+
+/// Makes a cache on `ssd` for `disk`, which stays as it is. Whatever was on the SSD is gone: whether
+/// it may go is for the caller to ask.
+///
+/// # Errors
+/// If they are in use, cannot be written, or are of sizes that cannot be.
+pub fn create(ssd: &Path, disk: &Path, new: &Create) -> Result<Superblock, FileError> {
+    let (ssd, disk) = (Device::open(ssd)?, Device::open(disk)?);
+    let (path, found) = (ssd.path.clone(), ssd.bytes);
+    let layout = Layout::for_ssd(ssd.bytes).ok_or(FileError::TooSmall { path, found })?;
+    if disk.bytes == 0 || disk.bytes % BLOCK_BYTES != 0 || disk.bytes / BLOCK_BYTES > BLOCKS_MAX {
+        return Err(FileError::Uneven { path: disk.path, found: disk.bytes });
+    }
+    if new.words.len() > WORDS_BYTES_MAX {
+        return Err(FileError::Words(new.words.len()));
+    }
+    let superblock = Superblock {
+        uuid: new.uuid,
+        edition: 1,
+        ssd_bytes: ssd.bytes,
+        disk_bytes: disk.bytes,
+        fingerprint: new.fingerprint,
+        layout,
+        journal_from: 1,
+        clean: true,
+        words: new.words.clone(),
+    };
+    // Neither superblock counts while the rest is made.
+    let none = [0; PAGE_BYTES];
+    for copy in Copy::BOTH {
+        ssd.write(copy.superblock_page(), &none)?;
+    }
+    let sync = || ssd.plain.sync_data().map_err(ssd.system("flush"));
+    sync()?;
+    const PAGES_AT_ONCE: u64 = 256;
+    let zeros = vec![0; PAGES_AT_ONCE as usize * PAGE_BYTES];
+    let end = layout.frame_page(crate::format::Frame(0));
+    let mut page = crate::format::layout::SUPERBLOCKS;
+    while page < end {
+        let count = (end - page).min(PAGES_AT_ONCE);
+        ssd.write(page, &zeros[..count as usize * PAGE_BYTES])?;
+        page += count;
+    }
+    sync()?;
+    for copy in Copy::BOTH {
+        ssd.write(copy.superblock_page(), &superblock.encode())?;
+        sync()?;
+    }
+    Ok(superblock)
+}

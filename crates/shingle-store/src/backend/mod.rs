@@ -1,0 +1,9 @@
+//! A store over files and block devices: a thread that owns the engine, its ring of I/O, and what
+//! other threads want of it.
+
+mod file;
+mod ring;
+mod run;
+
+pub use file::{Create, FileError, create};
+pub use run::{Answer, Handle, Ready, Store, StoreError};

@@ -1,0 +1,304 @@
+//! The thread of a store, and the handle by which others talk to it.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use hashbrown::HashMap;
+use rustix::event::{EventfdFlags, eventfd};
+use shingle_core::cache::CacheCore;
+use shingle_core::units::{BLOCK_BYTES, Nanos};
+use thiserror::Error;
+
+use super::file::{Device, FileError};
+use super::ring::Ring;
+use crate::engine::{Command, Config, Engine, Errno, Mode, OpenError, Status};
+use crate::format::superblock::Superblock;
+use crate::recover::{RecoverError, recover};
+
+/// Why a store cannot be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// A file or device.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// What stands on the SSD.
+    #[error("cannot use the cache on {path}: {error}")]
+    Recover {
+        /// The SSD.
+        path: std::path::PathBuf,
+        /// Why.
+        error: RecoverError<io::Error>,
+    },
+    /// The cache and the SSD do not fit.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The policy.
+    #[error("{0}")]
+    Policy(String),
+    /// No io_uring.
+    #[error("this system does not allow io_uring ({0}): see sysctl kernel.io_uring_disabled")]
+    Ring(io::Error),
+    /// No thread, or no bell.
+    #[error("cannot start the store: {0}")]
+    Start(io::Error),
+}
+
+/// What becomes of a command: its data, or an error.
+pub type Answer = Box<dyn FnOnce(Result<Vec<u8>, Errno>) + Send>;
+
+enum Message {
+    Command(Command, Answer),
+    SetMode(Mode),
+    Drain(bool),
+    Status(SyncSender<Status>),
+    ShutDown,
+}
+
+/// Messages that wait at most; a sender waits longer.
+const MESSAGES_MAX: usize = 1024;
+/// The engine is told the time at least so often.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What has been opened and not begun yet: there is time to look at it.
+pub struct Ready {
+    ssd: Device,
+    disk: Device,
+    found: crate::recover::Recovered,
+}
+
+impl Ready {
+    /// Opens the cache on `ssd` and its `disk`.
+    ///
+    /// # Errors
+    /// If they are in use, of other sizes than before, or what stands on the SSD cannot be used.
+    pub fn open(ssd_path: &Path, disk_path: &Path) -> Result<Ready, StoreError> {
+        let (mut ssd, disk) = (Device::open(ssd_path)?, Device::open(disk_path)?);
+        let found = recover(&mut ssd)
+            .map_err(|error| StoreError::Recover { path: ssd_path.to_owned(), error })?;
+        let superblock = found.journal.superblock();
+        ssd.must_have(superblock.ssd_bytes)?;
+        disk.must_have(superblock.disk_bytes)?;
+        Ok(Ready { ssd, disk, found })
+    }
+
+    /// What the SSD says of itself.
+    #[must_use]
+    pub fn superblock(&self) -> &Superblock {
+        self.found.journal.superblock()
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn found(&self) -> &crate::recover::Recovered {
+        &self.found
+    }
+
+    /// Begins, with an empty cache of as many slots as the superblock says.
+    ///
+    /// # Errors
+    /// If the cache does not fit, or the system has no io_uring.
+    pub fn start(self, cache: Box<dyn CacheCore>, config: Config) -> Result<Store, StoreError> {
+        let disk_blocks = self.disk.bytes / BLOCK_BYTES;
+        let engine = Engine::open(self.found, cache, disk_blocks, config)?;
+        let bell =
+            eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| StoreError::Start(error.into()))?;
+        let bell = std::fs::File::from(bell);
+        let ring_bell = bell.try_clone().map_err(StoreError::Start)?;
+        let (ssd, disk) = (self.ssd, self.disk);
+        let files = ssd.direct.try_clone().and_then(|ssd| Ok((ssd, disk.direct.try_clone()?)));
+        let (ssd_file, disk_file) = files.map_err(StoreError::Start)?;
+        let ring = Ring::new(ssd_file, disk_file, ring_bell).map_err(StoreError::Ring)?;
+        let (sender, receiver) = sync_channel(MESSAGES_MAX);
+        let handle = Handle { sender, bell: Arc::new(bell), disk_blocks };
+        let run = Run {
+            engine,
+            ring,
+            receiver,
+            answers: HashMap::new(),
+            numbers: 0,
+            ended: false,
+            _devices: (ssd, disk),
+        };
+        let thread = std::thread::Builder::new().name("shingle-store".into());
+        let thread = thread.spawn(move || run.run()).map_err(StoreError::Start)?;
+        Ok(Store { handle, thread: Some(thread) })
+    }
+}
+
+/// Talks to a store from any thread.
+#[derive(Clone)]
+pub struct Handle {
+    sender: SyncSender<Message>,
+    bell: Arc<std::fs::File>,
+    disk_blocks: u64,
+}
+
+impl Handle {
+    /// Size of the disk.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        self.disk_blocks * BLOCK_BYTES
+    }
+
+    /// Gives a command, whose `id` is of no meaning here; `answer` is called by the store's thread and
+    /// must not block. Waits while too many commands wait.
+    pub fn submit(&self, command: Command, answer: Answer) {
+        if let Err(refused) = self.sender.send(Message::Command(command, answer)) {
+            if let Message::Command(_, answer) = refused.0 {
+                answer(Err(Errno::SHUT_DOWN));
+            }
+            return;
+        }
+        self.ring();
+    }
+
+    /// As [`Handle::submit`], and waits for the answer.
+    ///
+    /// # Errors
+    /// What the command was answered.
+    pub fn call(&self, command: Command) -> Result<Vec<u8>, Errno> {
+        let (sender, receiver) = sync_channel(1);
+        self.submit(command, Box::new(move |result| drop(sender.send(result))));
+        receiver.recv().unwrap_or(Err(Errno::SHUT_DOWN))
+    }
+
+    /// Switches the mode.
+    pub fn set_mode(&self, mode: Mode) {
+        self.tell(Message::SetMode(mode));
+    }
+
+    /// Destages everything that is dirty, now and from now on; or no longer.
+    pub fn drain(&self, on: bool) {
+        self.tell(Message::Drain(on));
+    }
+
+    /// How things are; `None` if the store has ended.
+    #[must_use]
+    pub fn status(&self) -> Option<Status> {
+        let (sender, receiver) = sync_channel(1);
+        self.tell(Message::Status(sender));
+        receiver.recv().ok()
+    }
+
+    fn tell(&self, message: Message) {
+        // If the store has ended there is nobody to tell.
+        if self.sender.send(message).is_ok() {
+            self.ring();
+        }
+    }
+
+    fn ring(&self) {
+        let _ = (&*self.bell).write(&1_u64.to_ne_bytes());
+    }
+}
+
+/// A store at work. Dropped, it is shut down in order.
+pub struct Store {
+    handle: Handle,
+    thread: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Store {
+    /// To talk to it.
+    #[must_use]
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Shuts it down in order: what is dirty stays dirty, and is there at the next start.
+    ///
+    /// # Errors
+    /// If the ring failed.
+    pub fn shut_down(mut self) -> io::Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        self.handle.tell(Message::ShutDown);
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the store's thread has panicked")))
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// The thread's own.
+struct Run {
+    engine: Engine,
+    ring: Ring,
+    receiver: Receiver<Message>,
+    answers: HashMap<u64, Answer>,
+    numbers: u64,
+    /// No more messages are wanted.
+    ended: bool,
+    /// They hold the locks.
+    _devices: (Device, Device),
+}
+
+impl Run {
+    fn run(mut self) -> io::Result<()> {
+        let start = Instant::now();
+        let mut done = Vec::new();
+        loop {
+            self.engine.tick(Nanos(start.elapsed().as_nanos() as u64));
+            self.listen();
+            self.carry_out();
+            if self.ended && (self.engine.is_stopped() || self.engine.can_do_no_more()) {
+                return Ok(());
+            }
+            self.ring.wait(TICK)?;
+            self.ring.done(&mut done);
+            for io in done.drain(..) {
+                self.engine.done(io.id, io.result, io.buffers);
+            }
+        }
+    }
+
+    fn listen(&mut self) {
+        while self.engine.accepts() {
+            match self.receiver.try_recv() {
+                Ok(message) => self.hear(message),
+                Err(TryRecvError::Empty) => return,
+                Err(TryRecvError::Disconnected) => return self.hear(Message::ShutDown),
+            }
+        }
+    }
+
+    fn hear(&mut self, message: Message) {
+        match message {
+            Message::Command(mut command, answer) => {
+                command.id = self.numbers;
+                self.numbers += 1;
+                self.answers.insert(command.id, answer);
+                self.engine.submit(command);
+            }
+            Message::SetMode(mode) => self.engine.set_mode(mode),
+            Message::Drain(true) => self.engine.drain(),
+            Message::Drain(false) => self.engine.keep_dirty(),
+            Message::Status(sender) => drop(sender.send(self.engine.status())),
+            Message::ShutDown => {
+                self.ended = true;
+                self.engine.shut_down();
+            }
+        }
+    }
+
+    fn carry_out(&mut self) {
+        let effects = self.engine.take();
+        effects.ios.into_iter().for_each(|io| self.ring.begin(io));
+        for reply in effects.replies {
+            if let Some(answer) = self.answers.remove(&reply.id) {
+                answer(reply.result);
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The store over real files: what is written is read, by many threads at a time and after every
+//! kind of end; what does not fit is refused, and nothing is changed.
+
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use shingle_core::cache::CacheCore;
+use shingle_core::params::Params;
+use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
+use shingle_core::slots::Costs;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_store::backend::{Create, FileError, Handle, Ready, Store, StoreError, create};
+use shingle_store::engine::{Command, CommandOp, Config, Errno, Mode};
+
+const SSD_BYTES: u64 = 20 << 20;
+const DISK_BYTES: u64 = 64 << 20;
+
+struct Beds {
+    _folder: tempfile::TempDir,
+    ssd: PathBuf,
+    disk: PathBuf,
+}
+
+fn sparse(path: &Path, bytes: u64) {
+    std::fs::File::create(path).expect("a file").set_len(bytes).expect("its size");
+}
+
+fn new_cache() -> Create {
+    Create { uuid: *b"a cache of files", fingerprint: [0; 32], words: "policy = lru".into() }
+}
+
+/// A disk whose blocks say their number, and a new cache.
+fn beds() -> Beds {
+    // Beside the target directory: a file system with direct I/O, if there is one.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let (ssd, disk) = (folder.path().join("ssd"), folder.path().join("disk"));
+    sparse(&ssd, SSD_BYTES);
+    sparse(&disk, DISK_BYTES);
+    let file = std::fs::OpenOptions::new().write(true).open(&disk).expect("there");
+    for block in 0..DISK_BYTES / BLOCK_BYTES {
+        file.write_all_at(&stamp(block, 0), block * BLOCK_BYTES).expect("written");
+    }
+    create(&ssd, &disk, &new_cache()).expect("a new cache");
+    Beds { _folder: folder, ssd, disk }
+}
+
+fn stamp(block: u64, version: u64) -> Vec<u8> {
+    let words = [block.to_le_bytes(), version.to_le_bytes()].concat();
+    words.repeat(BLOCK_BYTES as usize / 16)
+}
+
+fn cache(name: &str, slots: u64) -> Box<dyn CacheCore> {
+    let registry = Registry::default();
+    let entry = registry.get(name).expect("there is one");
+    let setup = Setup {
+        cache_blocks: slots as u32,
+        disk_blocks: DISK_BYTES / BLOCK_BYTES,
+        bands: None,
+        conventional_zones: None,
+        sequential_required: false,
+        buffer_blocks: 0,
+        costs: Costs::PAPER,
+        cache: &Params::new(CACHE_PARAMS),
+    };
+    entry.make(&Params::new(entry.params), &setup).expect("it fits")
+}
+
+fn start(beds: &Beds, policy: &str, mode: Mode) -> Store {
+    let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
+    let slots = ready.superblock().layout.slots;
+    let config = Config { mode, ..Config::for_slots(slots) };
+    ready.start(cache(policy, slots), config).expect("it starts")
+}
+
+fn command(op: CommandOp, offset: u64, bytes: u64, data: Vec<u8>) -> Command {
+    Command { id: 0, op, offset, bytes, fua: false, data }
+}
+
+fn write(handle: &Handle, offset: u64, data: Vec<u8>) {
+    let command = command(CommandOp::Write, offset, data.len() as u64, data);
+    assert_eq!(handle.call(command), Ok(Vec::new()));
+}
+
+fn read(handle: &Handle, offset: u64, bytes: u64) -> Vec<u8> {
+    handle.call(command(CommandOp::Read, offset, bytes, Vec::new())).expect("read")
+}
+
+fn flush(handle: &Handle) {
+    assert_eq!(handle.call(command(CommandOp::Flush, 0, 0, Vec::new())), Ok(Vec::new()));
+}
+
+#[test]
+fn what_is_written_is_read_after_a_restart() {
+    for mode in Mode::ALL {
+        let beds = beds();
+        let store = start(&beds, "sac", mode);
+        let handle = store.handle();
+        assert_eq!(read(handle, 5 * BLOCK_BYTES, BLOCK_BYTES), stamp(5, 0));
+        write(handle, 7 * BLOCK_BYTES, [stamp(7, 1), stamp(8, 1)].concat());
+        write(handle, 9 * BLOCK_BYTES + 100, b"a part of a block".to_vec());
+        flush(handle);
+        store.shut_down().expect("in order");
+        let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
+        assert!(ready.found().clean, "{}", mode.name());
+        drop(ready);
+        let store = start(&beds, "lru", mode);
+        let handle = store.handle();
+        assert_eq!(read(handle, 7 * BLOCK_BYTES, 8192), [stamp(7, 1), stamp(8, 1)].concat());
+        let mut nine = stamp(9, 0);
+        nine[100..117].copy_from_slice(b"a part of a block");
+        assert_eq!(read(handle, 9 * BLOCK_BYTES, BLOCK_BYTES), nine);
+        assert_eq!(read(handle, 5 * BLOCK_BYTES + 4000, 200).len(), 200);
+        // Drained, the disk alone has everything.
+        handle.drain(true);
+        while handle.status().expect("it runs").dirty_blocks > 0 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        store.shut_down().expect("in order");
+        let disk = std::fs::read(&beds.disk).expect("the disk");
+        let block = |n: usize| &disk[n * 4096..][..4096];
+        assert_eq!((block(7), block(8), block(9)), (&stamp(7, 1)[..], &stamp(8, 1)[..], &nine[..]));
+    }
+}
+
+#[test]
+fn many_threads_write_more_than_the_cache_holds() {
+    let beds = beds();
+    let store = start(&beds, "most", Mode::WriteBack);
+    let threads: Vec<_> = (0..4_u64)
+        .map(|thread| {
+            let handle = store.handle().clone();
+            std::thread::spawn(move || {
+                // Each has a quarter of the disk, and reads behind itself.
+                let first = thread * 4096;
+                for n in 0..4096 {
+                    let block = first + n * 1021 % 4096;
+                    write(&handle, block * BLOCK_BYTES, stamp(block, 1));
+                    if n % 7 == 0 {
+                        assert_eq!(read(&handle, block * BLOCK_BYTES, 4096), stamp(block, 1));
+                    }
+                    if n % 500 == 0 {
+                        flush(&handle);
+                    }
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().expect("no thread failed"));
+    let status = store.handle().status().expect("it runs");
+    assert!(status.destaged_blocks > 8_000, "more than the cache holds: {status:?}");
+    for block in 0..16_384 {
+        assert_eq!(read(store.handle(), block * BLOCK_BYTES, 4096), stamp(block, 1));
+    }
+    assert!(store.handle().status().expect("it runs").read_hits > 1_000);
+    store.shut_down().expect("in order");
+}
+
+#[test]
+fn what_lies_beyond_the_end_is_refused() {
+    let beds = beds();
+    let store = start(&beds, "lru", Mode::WriteBack);
+    let ask = |op, offset, bytes, data| store.handle().call(command(op, offset, bytes, data));
+    let beyond = ask(CommandOp::Read, DISK_BYTES - 1, 2, Vec::new());
+    assert_eq!(beyond, Err(Errno::INVALID));
+    assert_eq!(ask(CommandOp::Write, 0, 4096, vec![0; 4095]), Err(Errno::INVALID));
+    assert_eq!(ask(CommandOp::Trim, u64::MAX, 2, Vec::new()), Err(Errno::INVALID));
+    assert_eq!(ask(CommandOp::Read, DISK_BYTES, 0, Vec::new()), Ok(Vec::new()));
+}
+
+/// The error, and that nothing was changed by asking.
+fn refused(beds: &Beds, ssd: &Path, disk: &Path) -> String {
+    let before = std::fs::read(&beds.ssd).expect("there");
+    let error = Ready::open(ssd, disk).err().expect("refused").to_string();
+    assert!(std::fs::read(&beds.ssd).expect("there") == before, "nothing changed");
+    assert!(!error.contains('\n') && error.len() < 400, "{error}");
+    error
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let beds = beds();
+    let other = beds.disk.with_file_name("other");
+    sparse(&other, DISK_BYTES - 4096);
+    assert!(refused(&beds, &beds.ssd, &other).contains("is it the right one?"));
+    assert!(refused(&beds, &beds.disk, &other).contains("no superblock"));
+    assert!(refused(&beds, &beds.ssd, &beds.ssd).contains("in use"));
+    let none = beds.disk.with_file_name("none");
+    assert!(refused(&beds, &none, &beds.disk).contains("cannot open"));
+    // A file that was cut.
+    let file = std::fs::OpenOptions::new().write(true).open(&beds.ssd).expect("there");
+    file.set_len(SSD_BYTES - 4096).expect("cut");
+    assert!(refused(&beds, &beds.ssd, &beds.disk).contains("when the cache was made"));
+    file.set_len(SSD_BYTES).expect("as it was");
+    // Somebody else has it.
+    let store = start(&beds, "lru", Mode::WriteBack);
+    let busy = Ready::open(&beds.ssd, &beds.disk);
+    assert!(matches!(busy, Err(StoreError::File(FileError::Busy(_)))));
+    store.shut_down().expect("in order");
+    // New caches.
+    let small = beds.disk.with_file_name("small");
+    sparse(&small, 1 << 20);
+    let error = create(&small, &beds.disk, &new_cache());
+    assert!(matches!(error, Err(FileError::TooSmall { .. })));
+    sparse(&other, 4097);
+    assert!(matches!(create(&beds.ssd, &other, &new_cache()), Err(FileError::Uneven { .. })));
+    let words = Create { words: "x".repeat(5000), ..new_cache() };
+    assert!(matches!(create(&beds.ssd, &beds.disk, &words), Err(FileError::Words(5000))));
+}
