@@ -3,8 +3,7 @@
 //! own, as a store's engine is. Ends when its standard input does.
 
 use std::io::Read;
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use shingle_nbd::export::{Command, Completion, Export};
@@ -13,19 +12,37 @@ use shingle_nbd::server::{Limits, Served, Server};
 
 struct Queued {
     size_bytes: u64,
-    queue: Mutex<Sender<(Command, Completion)>>,
+    queue: Mutex<Queue>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    commands: Vec<(Command, Completion)>,
+    sleeping: bool,
 }
 
 impl Queued {
-    fn new(memory: Memory) -> Self {
-        let (queue, commands) = channel::<(Command, Completion)>();
-        let size_bytes = memory.size_bytes();
+    fn new(memory: Memory) -> Arc<Self> {
+        let (queue, wake) = Default::default();
+        let queued = Arc::new(Self { size_bytes: memory.size_bytes(), queue, wake });
+        let engine = Arc::clone(&queued);
         std::thread::spawn(move || {
-            for (command, done) in commands {
-                memory.submit(command, done);
+            let mut commands = Vec::new();
+            loop {
+                let mut queue = engine.queue.lock().expect("nobody panics with it");
+                while queue.commands.is_empty() {
+                    queue.sleeping = true;
+                    queue = engine.wake.wait(queue).expect("nobody panics with it");
+                }
+                std::mem::swap(&mut commands, &mut queue.commands);
+                drop(queue);
+                for (command, done) in commands.drain(..) {
+                    memory.submit(command, done);
+                }
             }
         });
-        Self { size_bytes, queue: Mutex::new(queue) }
+        queued
     }
 }
 
@@ -35,8 +52,17 @@ impl Export for Queued {
     }
 
     fn submit(&self, command: Command, done: Completion) {
-        let queue = self.queue.lock().expect("nobody panics with it");
-        queue.send((command, done)).expect("the thread ends with the queue");
+        self.queue.lock().expect("nobody panics with it").commands.push((command, done));
+    }
+
+    /// Wakes the engine once for all commands that came together.
+    fn kick(&self) {
+        let mut queue = self.queue.lock().expect("nobody panics with it");
+        if queue.sleeping && !queue.commands.is_empty() {
+            queue.sleeping = false;
+            drop(queue);
+            self.wake.notify_one();
+        }
     }
 }
 
@@ -46,7 +72,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mib = arguments.next().map_or(Ok(1024), |mib| mib.parse::<usize>())?;
     let memory = Memory::new(mib << 20);
     let export: Arc<dyn Export> = match arguments.next().as_deref() {
-        Some("queue") => Arc::new(Queued::new(memory)),
+        Some("queue") => Queued::new(memory),
         _ => Arc::new(memory),
     };
     let served = Served {
