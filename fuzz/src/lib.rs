@@ -1,4 +1,6 @@
-//! What fuzzers of the trace formats have in common.
+//! What fuzzers of the trace formats have in common; and, in [`nbd`], those of NBD.
+
+pub mod nbd;
 
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_trace::input::Input;

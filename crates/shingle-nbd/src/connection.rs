@@ -1,0 +1,174 @@
+//! One client, from its first byte to its last: this thread reads, a second one writes.
+
+use std::io::{self, Write};
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use crate::batch::Batch;
+use crate::export::{Answer, Completion, Export};
+use crate::handshake::{Agreement, ExportInfo, Handshake, Step};
+use crate::inbox::Inbox;
+use crate::outbox::{InFlight, Outbox};
+use crate::requests::Request;
+use crate::session::Session;
+use crate::stream::Stream;
+use crate::wire::{Malformed, command};
+
+/// Why a client was cut off.
+#[derive(Debug, Error)]
+pub enum CutOff {
+    /// It sent what is no message of the protocol.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// It has not finished the handshake in time.
+    #[error("no end of the handshake within {0:?}")]
+    Slow(Duration),
+    /// The connection broke.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// An end of the connection that the protocol allows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// The client said good-bye, or asked for an export that is not there.
+    Closed,
+    /// The client hung up, with nothing under way that it had not sent completely.
+    HungUp,
+    /// The server is shutting down.
+    Stopped,
+}
+
+/// The handshake, within `limit`. None if the client left.
+pub(crate) fn shake_hands(
+    stream: &Stream,
+    inbox: &mut Inbox<'_>,
+    exports: &[ExportInfo],
+    limit: Duration,
+) -> Result<Option<Agreement>, CutOff> {
+    let deadline = Instant::now() + limit;
+    let mut out = Vec::new();
+    let mut handshake = Handshake::new(exports, &mut out);
+    loop {
+        let (taken, step) = handshake.step(inbox.bytes(), &mut out)?;
+        inbox.consume(taken);
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(CutOff::Slow(limit));
+        }
+        stream.set_timeouts(Some(left))?;
+        let slow = |error: io::Error| match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => CutOff::Slow(limit),
+            _ => error.into(),
+        };
+        let mut to = stream;
+        to.write_all(&out).map_err(slow)?;
+        out.clear();
+        match step {
+            Step::Again => {}
+            Step::More if inbox.fill().map_err(slow)? => {}
+            Step::More | Step::Close => return Ok(None),
+            Step::Serve(agreement) => {
+                stream.set_timeouts(None)?;
+                return Ok(Some(agreement));
+            }
+        }
+    }
+}
+
+/// The transmission: reads requests until the client leaves or `stopping` is set, while `write`
+/// runs on another thread. What is under way then is still answered by it.
+pub(crate) fn read(
+    inbox: &mut Inbox<'_>,
+    session: &Session,
+    export: &dyn Export,
+    outbox: &Arc<Outbox>,
+    stopping: &AtomicBool,
+) -> Result<End, CutOff> {
+    loop {
+        while inbox.bytes().len() < Request::BYTES {
+            export.kick();
+            if stopping.load(Ordering::Acquire) {
+                return Ok(End::Stopped);
+            }
+            if !inbox.fill()? {
+                return match inbox.bytes() {
+                    _ if stopping.load(Ordering::Acquire) => Ok(End::Stopped),
+                    [] => Ok(End::HungUp),
+                    _ => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                };
+            }
+        }
+        let header = inbox.bytes().first_chunk().expect("it is there");
+        let request = Request::decode(header)?;
+        inbox.consume(Request::BYTES);
+        if request.kind == command::DISC {
+            export.kick();
+            return Ok(End::Closed);
+        }
+        let checked = session.check(&request);
+        let memory_bytes = if checked.is_ok() { session.memory_bytes(&request) } else { 0 };
+        if !outbox.enter(memory_bytes, || export.kick()) {
+            return Ok(End::Stopped);
+        }
+        let which = InFlight { request, memory_bytes };
+        let payload_bytes = request.payload_bytes() as usize;
+        if inbox.bytes().len() < payload_bytes {
+            export.kick();
+        }
+        if let Err(failure) = checked {
+            // The reply is last: a client may be unable to listen while it sends.
+            let skipped = inbox.skip(payload_bytes);
+            outbox.push(which, Err(failure));
+            skipped?;
+            continue;
+        }
+        // From here on the request is answered, even if its payload never comes.
+        let done = Completion::to_connection(Arc::clone(outbox), which);
+        let payload = inbox.take(payload_bytes)?;
+        match session.command(&request, payload) {
+            Some(command) => export.submit(command, done),
+            None => done.done(Ok(Answer::Done)),
+        }
+    }
+}
+
+/// Sends replies until the outbox has ended. A client that does not take them any more is cut off,
+/// and what is under way is only waited for.
+pub(crate) fn write(stream: &Stream, session: &Session, outbox: &Outbox) {
+    let _hang_up = HangUp { stream, outbox };
+    let mut ready = Vec::new();
+    let mut batch = Batch::default();
+    let mut broken = false;
+    while outbox.take(&mut ready) {
+        let requests = ready.len();
+        let mut memory_bytes = 0;
+        for (which, result) in ready.drain(..) {
+            memory_bytes += which.memory_bytes;
+            session.reply(&which.request, result, &mut batch);
+        }
+        if !broken && batch.send(stream).is_err() {
+            broken = true;
+            stream.shutdown(Shutdown::Both);
+        }
+        batch.clear();
+        outbox.leave(requests, memory_bytes);
+    }
+}
+
+/// However the writer ends, the reader must not wait for it.
+struct HangUp<'a> {
+    stream: &'a Stream,
+    outbox: &'a Outbox,
+}
+
+impl Drop for HangUp<'_> {
+    fn drop(&mut self) {
+        self.outbox.abandon();
+        self.stream.shutdown(Shutdown::Both);
+    }
+}

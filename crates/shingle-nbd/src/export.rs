@@ -1,0 +1,278 @@
+//! The seam to what is served: commands go in, each with a completion that is called when its work
+//! is done, from whatever thread that happens on.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::outbox::{InFlight, Outbox};
+use crate::replies::ErrorCode;
+
+/// Something that is served as a block device.
+pub trait Export: Send + Sync {
+    /// Its size. It must not change while it is served.
+    fn size_bytes(&self) -> u64;
+
+    /// Whether writes are refused.
+    fn read_only(&self) -> bool {
+        false
+    }
+
+    /// Takes a command. Its range lies within the export, is not empty, and is a multiple of the
+    /// minimum block size that was set; writes come only if it is not read-only.
+    ///
+    /// An engine on a thread of its own puts both into its queue and returns. To work right here is
+    /// allowed too; the connection's next request waits meanwhile.
+    ///
+    /// A flush covers every write, of any connection, that was answered before it was submitted:
+    /// multi-conn is always advertised.
+    fn submit(&self, command: Command, done: Completion);
+
+    /// A connection has submitted all requests that have arrived, and will now wait for more. An
+    /// engine that sleeps may put off waking up until then.
+    fn kick(&self) {}
+}
+
+/// What an export has to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Command {
+    /// Read. Answered by [`Answer::Data`] or [`Answer::Pieces`].
+    Read {
+        /// First byte.
+        offset: u64,
+        /// Bytes.
+        length: u32,
+    },
+    /// Write.
+    Write {
+        /// First byte.
+        offset: u64,
+        /// The bytes; the export may keep the buffer.
+        data: Vec<u8>,
+        /// Durable before it is answered.
+        fua: bool,
+    },
+    /// Make durable all writes that were answered.
+    Flush,
+    /// A range is no longer needed. What it reads as afterwards is the export's choice.
+    Trim {
+        /// First byte.
+        offset: u64,
+        /// Bytes.
+        length: u32,
+        /// Durable before it is answered.
+        fua: bool,
+    },
+    /// A range will be read soon. May be ignored.
+    Cache {
+        /// First byte.
+        offset: u64,
+        /// Bytes.
+        length: u32,
+    },
+    /// Write zeroes.
+    WriteZeroes {
+        /// First byte.
+        offset: u64,
+        /// Bytes. May be far more than the longest payload.
+        length: u32,
+        /// Durable before it is answered.
+        fua: bool,
+        /// The space has to stay allocated.
+        no_hole: bool,
+        /// Fail at once with [`ErrorCode::NotSup`] unless it is faster than writing.
+        fast: bool,
+    },
+    /// Tell what is known of a range. Answered by [`Answer::Status`].
+    BlockStatus {
+        /// First byte.
+        offset: u64,
+        /// Bytes.
+        length: u32,
+        /// Which contexts are asked for.
+        contexts: Contexts,
+        /// Only the first extent of each is wanted.
+        one: bool,
+    },
+}
+
+/// What is known of blocks, by name. The namespace `shingle` is this project's own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Context {
+    /// `base:allocation`, with [`HOLE`] and [`ZERO`].
+    Allocation,
+    /// `shingle:dirty`, with [`DIRTY`].
+    Dirty,
+}
+
+/// Flag of [`Context::Allocation`]: there is no space behind it.
+pub const HOLE: u32 = 1 << 0;
+/// Flag of [`Context::Allocation`]: it reads as zeroes.
+pub const ZERO: u32 = 1 << 1;
+/// Flag of [`Context::Dirty`]: the cache holds what the disk does not have yet.
+pub const DIRTY: u32 = 1 << 0;
+
+impl Context {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Allocation, Self::Dirty];
+
+    /// Its name in the protocol.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allocation => "base:allocation",
+            Self::Dirty => "shingle:dirty",
+        }
+    }
+
+    /// Its number in the protocol.
+    pub fn id(self) -> u32 {
+        match self {
+            Self::Allocation => 1,
+            Self::Dirty => 2,
+        }
+    }
+}
+
+/// A set of contexts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Contexts {
+    /// `base:allocation`
+    pub allocation: bool,
+    /// `shingle:dirty`
+    pub dirty: bool,
+}
+
+impl Contexts {
+    /// None of them.
+    pub const NONE: Self = Self { allocation: false, dirty: false };
+
+    /// Whether `context` is among them.
+    pub fn has(self, context: Context) -> bool {
+        match context {
+            Context::Allocation => self.allocation,
+            Context::Dirty => self.dirty,
+        }
+    }
+
+    /// Adds `context`.
+    pub fn add(&mut self, context: Context) {
+        match context {
+            Context::Allocation => self.allocation = true,
+            Context::Dirty => self.dirty = true,
+        }
+    }
+}
+
+/// What a command that went well is answered with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// All but READ and BLOCK_STATUS.
+    Done,
+    /// READ: all bytes.
+    Data(Vec<u8>),
+    /// READ: all bytes, in order, with holes.
+    Pieces(Vec<Piece>),
+    /// BLOCK_STATUS: for each context that was asked for, extents that follow one another from the
+    /// offset on. They may end early or reach beyond the range; there must be one at least.
+    Status {
+        /// Of [`Context::Allocation`].
+        allocation: Vec<Extent>,
+        /// Of [`Context::Dirty`].
+        dirty: Vec<Extent>,
+    },
+}
+
+/// A part of what is read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Piece {
+    /// Bytes.
+    Data(Vec<u8>),
+    /// So many zeroes.
+    Zeroes(u32),
+}
+
+/// A part of a range, and what one context says of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    /// Bytes, at least 1; a multiple of the minimum block size.
+    pub length_bytes: u64,
+    /// In the meaning of the context.
+    pub flags: u32,
+}
+
+/// Why a command failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// In the numbers of the protocol.
+    pub code: ErrorCode,
+    /// For people; only clients with structured replies get to see it.
+    pub message: Cow<'static, str>,
+    /// The first byte of the export that failed, if that is known.
+    pub offset: Option<u64>,
+}
+
+impl Failure {
+    /// A failure of the whole command.
+    pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, message: message.into(), offset: None }
+    }
+
+    /// The same, at a byte of the export.
+    pub fn at(self, offset: u64) -> Self {
+        Self { offset: Some(offset), ..self }
+    }
+}
+
+/// Where a command's result goes. It may be sent to any thread. One that is dropped answers EIO, so
+/// that no client waits for ever.
+pub struct Completion(Option<Sink>);
+
+enum Sink {
+    Connection { outbox: Arc<Outbox>, which: InFlight },
+    Call(Box<dyn FnOnce(Result<Answer, Failure>) + Send>),
+}
+
+impl Completion {
+    /// One that calls `done`: to submit commands without a connection.
+    pub fn new(done: impl FnOnce(Result<Answer, Failure>) + Send + 'static) -> Self {
+        Self(Some(Sink::Call(Box::new(done))))
+    }
+
+    pub(crate) fn to_connection(outbox: Arc<Outbox>, which: InFlight) -> Self {
+        Self(Some(Sink::Connection { outbox, which }))
+    }
+
+    /// The command has this result. Does not block: replies are sent by the connection's own
+    /// thread.
+    pub fn done(mut self, result: Result<Answer, Failure>) {
+        if let Some(sink) = self.0.take() {
+            sink.put(result);
+        }
+    }
+}
+
+impl Sink {
+    fn put(self, result: Result<Answer, Failure>) {
+        match self {
+            Self::Connection { outbox, which } => outbox.push(which, result),
+            Self::Call(done) => done(result),
+        }
+    }
+}
+
+impl Drop for Completion {
+    fn drop(&mut self) {
+        if let Some(sink) = self.0.take() {
+            sink.put(Err(Failure::new(ErrorCode::Io, "the request was given up")));
+        }
+    }
+}
+
+impl fmt::Debug for Completion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(Sink::Connection { which, .. }) => write!(f, "Completion({:?})", which.request),
+            _ => write!(f, "Completion"),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What a client has sent and nobody has looked at yet: many small requests with one system call,
+//! and large payloads without copying.
+
+use std::io::{self, Read};
+
+use crate::stream::Stream;
+use crate::wire::OPTION_BYTES_MAX;
+
+/// Holds the largest option with its header, and many writes of a block.
+const BUFFER_BYTES: usize = 2 * OPTION_BYTES_MAX as usize;
+/// Payloads up to this size go through the buffer, with the requests behind them.
+const SMALL_BYTES: usize = 32 << 10;
+
+pub(crate) struct Inbox<'a> {
+    stream: &'a Stream,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl<'a> Inbox<'a> {
+    pub(crate) fn new(stream: &'a Stream) -> Self {
+        Self { stream, buffer: vec![0; BUFFER_BYTES], start: 0, end: 0 }
+    }
+
+    /// What is there.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// The first `bytes` of what is there have been used.
+    pub(crate) fn consume(&mut self, bytes: usize) {
+        self.start += bytes;
+        assert!(self.start <= self.end, "more was used than is there");
+    }
+
+    /// Waits for more bytes. False at the end of the stream. What is there must be less than the
+    /// largest option with its header.
+    pub(crate) fn fill(&mut self) -> io::Result<bool> {
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        assert!(self.end < self.buffer.len(), "a message is longer than the buffer");
+        loop {
+            let mut stream = self.stream;
+            match stream.read(&mut self.buffer[self.end..]) {
+                Ok(bytes) => {
+                    self.end += bytes;
+                    return Ok(bytes > 0);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits for a payload, and takes it.
+    pub(crate) fn take(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
+        while bytes <= SMALL_BYTES && self.bytes().len() < bytes {
+            if !self.fill()? {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        let there = self.bytes().len().min(bytes);
+        if there == bytes {
+            let payload = self.bytes()[..bytes].to_vec();
+            self.consume(bytes);
+            return Ok(payload);
+        }
+        let mut payload = vec![0; bytes];
+        payload[..there].copy_from_slice(self.bytes());
+        self.consume(there);
+        let mut stream = self.stream;
+        stream.read_exact(&mut payload[there..])?;
+        Ok(payload)
+    }
+
+    /// Waits for a payload, and forgets it.
+    pub(crate) fn skip(&mut self, mut bytes: usize) -> io::Result<()> {
+        loop {
+            let there = self.bytes().len().min(bytes);
+            self.consume(there);
+            bytes -= there;
+            if bytes == 0 {
+                return Ok(());
+            }
+            if !self.fill()? {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+}

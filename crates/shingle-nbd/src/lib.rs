@@ -1,0 +1,74 @@
+//! The server side of the NBD protocol (Network Block Device), from its
+//! [specification](https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md).
+//!
+//! # What is here
+//!
+//! The protocol is pure: bytes in, bytes out. [`wire`] has its numbers and limits, [`options`],
+//! [`requests`] and [`replies`] its messages, [`handshake`] what precedes transmission and
+//! [`session`] the rules of it. [`server`] is the only part with sockets and threads: two for each
+//! connection, one that reads and one that writes. What is served is behind the trait
+//! [`export::Export`]: commands with owned buffers go in, completions are called from any thread,
+//! and replies leave in that order. [`client`] is a distrustful client for tests, [`memory`] an
+//! export for them.
+//!
+//! # What is served
+//!
+//! | | |
+//! |---|---|
+//! | handshake | fixed newstyle, NO_ZEROES |
+//! | options | EXPORT_NAME, ABORT, LIST, INFO, GO, STRUCTURED_REPLY, LIST_META_CONTEXT, SET_META_CONTEXT |
+//! | information | EXPORT and BLOCK_SIZE always, NAME and DESCRIPTION when asked for |
+//! | requests | READ, WRITE, DISC, FLUSH, TRIM, CACHE, WRITE_ZEROES, BLOCK_STATUS |
+//! | flags | FUA with any of them, DF, REQ_ONE, NO_HOLE, FAST_ZERO |
+//! | replies | simple; OFFSET_DATA, OFFSET_HOLE, BLOCK_STATUS, ERROR and ERROR_OFFSET once structured ones are negotiated |
+//! | contexts | `base:allocation`; `shingle:dirty`, bit 0: the cache holds what the disk does not have yet |
+//! | multi-conn | always: an export's flush covers what was answered on any connection |
+//! | block sizes | minimum 1 (or as set, up to 64 KiB), preferred 4096, maximum 32 MiB |
+//!
+//! The first export has the empty name too. Clients that do not ask for block sizes are served; a
+//! request that breaks the minimum is EINVAL. TRIM, CACHE and WRITE_ZEROES carry no payload and may
+//! be longer than the maximum. A range of no bytes is a success, except for BLOCK_STATUS. An
+//! unaligned length is told before a range past the end, and EPERM before both.
+//!
+//! # Limits
+//!
+//! | | | beyond it |
+//! |---|---|---|
+//! | payload of READ and WRITE | [32 MiB](wire::PAYLOAD_BYTES_MAX) | EINVAL (READ with DF: EOVERFLOW); a WRITE's payload is skipped |
+//! | a string | [4096 bytes](wire::STRING_BYTES_MAX) | the option is refused: TOO_BIG |
+//! | data of an option | [64 KiB](wire::OPTION_BYTES_MAX) | skipped and refused: TOO_BIG; above [32 MiB](wire::OPTION_SKIP_BYTES_MAX) cut off |
+//! | queries for contexts | [64](wire::QUERIES_MAX) | refused: TOO_BIG |
+//! | options of a handshake | [1024](wire::OPTIONS_MAX) | cut off |
+//! | time for a handshake | [30 s](server::HANDSHAKE_MAX) | cut off |
+//! | descriptors of a context | [16384](wire::DESCRIPTORS_MAX) | the rest of the range is left out, and clients ask again |
+//! | requests in flight | [256](server::REQUESTS_IN_FLIGHT_MAX) a connection | no more are read until a reply has been sent |
+//! | payload held | [64 MiB](server::MEMORY_BYTES_MAX) a connection | the same |
+//! | connections | [64](server::CONNECTIONS_MAX) | closed at once |
+//!
+//! A client that stalls after the handshake, even in the middle of a request, holds its own
+//! connection and nothing else; [`server::Server::stop`] cuts it off.
+//!
+//! # What is refused
+//!
+//! STARTTLS (POLICY), so TCP is for loopback addresses only; PEEK_EXPORT, EXTENDED_HEADERS and any
+//! other option (UNSUP); oldstyle handshakes; unknown client flags; RESIZE and unknown requests and
+//! flags (EINVAL). A message without its magic number ends the connection.
+
+#![allow(clippy::cast_possible_truncation)] // lengths are u32 in the protocol, and limited
+
+pub mod batch;
+pub mod client;
+pub mod connection;
+pub mod export;
+pub mod handshake;
+mod inbox;
+pub mod listen;
+pub mod memory;
+pub mod options;
+mod outbox;
+pub mod replies;
+pub mod requests;
+pub mod server;
+pub mod session;
+pub mod stream;
+pub mod wire;

@@ -1,0 +1,214 @@
+//! Where clients connect: an address, and the socket that listens there.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use rustix::fs::{FlockOperation, Mode, fchmod, flock};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use thiserror::Error;
+
+use crate::stream::Stream;
+
+/// The port of NBD.
+pub const PORT: u16 = 10809;
+
+/// Where a server listens.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Address {
+    /// A socket in the file system, of mode 0600.
+    Unix(PathBuf),
+    /// A port of a loopback address. Port 0 is any that is free.
+    Tcp(SocketAddr),
+}
+
+/// Why an address cannot be listened on.
+#[derive(Debug, Error)]
+pub enum ListenError {
+    /// It is none.
+    #[error("{0:?} is no address: write unix:PATH or tcp:ADDR:PORT")]
+    Syntax(String),
+    /// It can be reached from other machines.
+    #[error(
+        "{0} is refused: the server does not encrypt yet, so it listens on loopback addresses only \
+         (tcp:127.0.0.1:10809) or on a socket in the file system (unix:PATH)"
+    )]
+    NotLoopback(SocketAddr),
+    /// Somebody answers there.
+    #[error("{0}: another server listens there; stop it or choose another path")]
+    Live(PathBuf),
+    /// Something else is there.
+    #[error("{0}: there is a file, and it is no socket; choose another path")]
+    NoSocket(PathBuf),
+    /// The port is taken.
+    #[error("tcp:{0}: the port is in use; stop the other server or choose another port")]
+    Busy(SocketAddr),
+    /// A path of more than 107 bytes.
+    #[error("{0}: longer than a socket's path may be (107 bytes); choose a shorter one")]
+    LongPath(PathBuf),
+    /// The system refuses.
+    #[error("{0}: cannot listen: {1}")]
+    Io(Address, #[source] io::Error),
+}
+
+impl FromStr for Address {
+    type Err = ListenError;
+
+    fn from_str(text: &str) -> Result<Self, ListenError> {
+        let syntax = || ListenError::Syntax(text.to_owned());
+        let address: SocketAddr = match text.split_once(':') {
+            Some(("unix", path)) if !path.is_empty() => return Ok(Self::Unix(path.into())),
+            Some(("tcp", "localhost")) => (Ipv4Addr::LOCALHOST, PORT).into(),
+            Some(("tcp", rest)) => match rest.strip_prefix("localhost:") {
+                Some(port) => (Ipv4Addr::LOCALHOST, port.parse().map_err(|_| syntax())?).into(),
+                None => match (rest.parse(), rest.trim_matches(['[', ']']).parse::<IpAddr>()) {
+                    (Ok(address), _) => address,
+                    (_, Ok(ip)) => (ip, PORT).into(),
+                    _ => return Err(syntax()),
+                },
+            },
+            _ => return Err(syntax()),
+        };
+        if address.ip().is_loopback() {
+            Ok(Self::Tcp(address))
+        } else {
+            Err(ListenError::NotLoopback(address))
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            Self::Tcp(address) => write!(f, "tcp:{address}"),
+        }
+    }
+}
+
+/// A socket that listens.
+#[derive(Debug)]
+pub(crate) enum Listener {
+    Unix {
+        socket: UnixListener,
+        path: PathBuf,
+        /// Device and inode of the socket's file: what is removed at the end is our own.
+        file: (u64, u64),
+    },
+    Tcp(TcpListener),
+}
+
+impl Listener {
+    pub(crate) fn bind(address: &Address) -> Result<Self, ListenError> {
+        match address {
+            Address::Unix(path) => bind_unix(path),
+            Address::Tcp(ip) if !ip.ip().is_loopback() => Err(ListenError::NotLoopback(*ip)),
+            Address::Tcp(ip) => match TcpListener::bind(ip) {
+                Ok(socket) => Ok(Self::Tcp(socket)),
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                    Err(ListenError::Busy(*ip))
+                }
+                Err(error) => Err(ListenError::Io(address.clone(), error)),
+            },
+        }
+    }
+
+    /// Where it listens in truth, if the port was to be any.
+    pub(crate) fn address(&self) -> io::Result<Address> {
+        match self {
+            Self::Unix { path, .. } => Ok(Address::Unix(path.clone())),
+            Self::Tcp(socket) => socket.local_addr().map(Address::Tcp),
+        }
+    }
+
+    pub(crate) fn accept(&self) -> io::Result<Stream> {
+        match self {
+            Self::Unix { socket, .. } => socket.accept().map(|(stream, _)| Stream::Unix(stream)),
+            Self::Tcp(socket) => {
+                let (stream, _) = socket.accept()?;
+                stream.set_nodelay(true)?;
+                Ok(Stream::Tcp(stream))
+            }
+        }
+    }
+
+    /// Wakes whoever accepts; from now on nobody is accepted.
+    pub(crate) fn close(&self) {
+        let how = rustix::net::Shutdown::Both;
+        let _ = match self {
+            Self::Unix { socket, .. } => rustix::net::shutdown(socket, how),
+            Self::Tcp(socket) => rustix::net::shutdown(socket, how),
+        };
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Self::Unix { path, file, .. } = self
+            && inode(path).is_ok_and(|there| there == *file)
+        {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn inode(path: &Path) -> io::Result<(u64, u64)> {
+    fs::symlink_metadata(path).map(|there| (there.dev(), there.ino()))
+}
+
+fn bind_unix(path: &Path) -> Result<Listener, ListenError> {
+    let failed = |error: io::Error| ListenError::Io(Address::Unix(path.to_owned()), error);
+    let address = SocketAddrUnix::new(path).map_err(|error| match error {
+        Errno::NAMETOOLONG => ListenError::LongPath(path.to_owned()),
+        error => failed(error.into()),
+    })?;
+    // Two servers must not both find the same stale socket, and the second remove the first one's.
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = fs::File::open(parent.unwrap_or(Path::new("."))).map_err(failed)?;
+    flock(&folder, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
+
+    let socket = match listening(&address) {
+        Err(Errno::ADDRINUSE) => {
+            if !fs::symlink_metadata(path).map_err(failed)?.file_type().is_socket() {
+                return Err(ListenError::NoSocket(path.to_owned()));
+            }
+            match probe(&address) {
+                Err(Errno::CONNREFUSED) => {}
+                // EAGAIN: so many clients want in that none fits.
+                Ok(()) | Err(Errno::AGAIN) => return Err(ListenError::Live(path.to_owned())),
+                Err(error) => return Err(failed(error.into())),
+            }
+            fs::remove_file(path).map_err(failed)?;
+            listening(&address)
+        }
+        other => other,
+    };
+    let socket = UnixListener::from(socket.map_err(|error| failed(error.into()))?);
+    let file = inode(path).map_err(failed)?;
+    Ok(Listener::Unix { socket, path: path.to_owned(), file })
+}
+
+/// A socket whose file nobody else can ever connect to: it gets its mode before it has a name.
+fn listening(address: &SocketAddrUnix) -> Result<OwnedFd, Errno> {
+    let socket = socket(SocketFlags::CLOEXEC)?;
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    rustix::net::bind(&socket, address)?;
+    rustix::net::listen(&socket, 128)?;
+    Ok(socket)
+}
+
+fn probe(address: &SocketAddrUnix) -> Result<(), Errno> {
+    let socket = socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
+    rustix::net::connect(&socket, address)
+}
+
+fn socket(flags: SocketFlags) -> Result<OwnedFd, Errno> {
+    rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
+}

@@ -1,0 +1,274 @@
+//! The rules of the transmission, without I/O: which requests are served, and what a reply to them
+//! looks like.
+
+use crate::batch::Batch;
+use crate::export::{Answer, Command, Context, Contexts, Extent, Failure, Piece};
+use crate::handshake::{Agreement, ExportInfo};
+use crate::replies::{Chunk, Descriptor, ErrorCode, simple};
+use crate::requests::Request;
+use crate::wire::{DESCRIPTORS_MAX, PAYLOAD_BYTES_MAX, command, command_flag};
+
+/// What one connection has agreed on, and about which export.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Session {
+    size_bytes: u64,
+    read_only: bool,
+    minimum_block: u32,
+    structured: bool,
+    contexts: Contexts,
+}
+
+impl Session {
+    /// The session that follows a handshake.
+    pub fn new(export: &ExportInfo, agreement: Agreement) -> Self {
+        Self {
+            size_bytes: export.size_bytes,
+            read_only: export.read_only,
+            minimum_block: export.minimum_block,
+            structured: agreement.structured,
+            contexts: agreement.contexts,
+        }
+    }
+
+    /// Whether a request is served; if not, its payload has to be skipped. DISC is not asked about.
+    pub fn check(&self, request: &Request) -> Result<(), Failure> {
+        let wrong = |message: &'static str| Err(Failure::new(ErrorCode::Inval, message));
+        let writes = match request.kind {
+            command::WRITE | command::TRIM | command::WRITE_ZEROES => true,
+            command::READ | command::FLUSH | command::CACHE | command::BLOCK_STATUS => false,
+            _ => return wrong("this server does not know the command"),
+        };
+        if request.flags & !request.flags_allowed() != 0 {
+            return wrong("a flag that the command does not have");
+        }
+        if request.has(command_flag::DF) && request.kind == command::READ && !self.structured {
+            return wrong("DF needs structured replies");
+        }
+        if writes && self.read_only {
+            return Err(Failure::new(ErrorCode::Perm, "the export is read-only"));
+        }
+        if request.kind == command::FLUSH {
+            return match (request.offset, request.length) {
+                (0, 0) => Ok(()),
+                _ => wrong("a flush has no range"),
+            };
+        }
+        if request.kind == command::BLOCK_STATUS {
+            if self.contexts == Contexts::NONE {
+                return wrong("no metadata context was negotiated");
+            }
+            if request.length == 0 {
+                return wrong("an empty range has no status");
+            }
+        }
+        self.check_range(request)
+    }
+
+    fn check_range(&self, request: &Request) -> Result<(), Failure> {
+        let long = request.length > PAYLOAD_BYTES_MAX;
+        if long && request.kind == command::READ && request.has(command_flag::DF) {
+            return Err(Failure::new(ErrorCode::Overflow, "too long for one piece"));
+        }
+        if long && matches!(request.kind, command::READ | command::WRITE) {
+            return Err(Failure::new(ErrorCode::Inval, "longer than the maximum block size"));
+        }
+        let block = u64::from(self.minimum_block);
+        let length = u64::from(request.length);
+        if !request.offset.is_multiple_of(block) || !length.is_multiple_of(block) {
+            let message = "not a multiple of the minimum block size";
+            return Err(Failure::new(ErrorCode::Inval, message));
+        }
+        let end = request.offset.checked_add(request.length.into());
+        if end.is_none_or(|end| end > self.size_bytes) {
+            let code = match request.kind {
+                command::WRITE | command::WRITE_ZEROES => ErrorCode::NoSpc,
+                _ => ErrorCode::Inval,
+            };
+            return Err(Failure::new(code, "past the end of the export"));
+        }
+        Ok(())
+    }
+
+    /// The command of a request that was checked, with its payload. None if there is nothing to do.
+    pub fn command(&self, request: &Request, payload: Vec<u8>) -> Option<Command> {
+        let Request { offset, length, .. } = *request;
+        let fua = request.has(command_flag::FUA);
+        if request.kind == command::FLUSH {
+            return Some(Command::Flush);
+        }
+        if length == 0 {
+            return None;
+        }
+        Some(match request.kind {
+            command::READ => Command::Read { offset, length },
+            command::WRITE => Command::Write { offset, data: payload, fua },
+            command::TRIM => Command::Trim { offset, length, fua },
+            command::CACHE => Command::Cache { offset, length },
+            command::WRITE_ZEROES => Command::WriteZeroes {
+                offset,
+                length,
+                fua,
+                no_hole: request.has(command_flag::NO_HOLE),
+                fast: request.has(command_flag::FAST_ZERO),
+            },
+            command::BLOCK_STATUS => Command::BlockStatus {
+                offset,
+                length,
+                contexts: self.contexts,
+                one: request.has(command_flag::REQ_ONE),
+            },
+            kind => unreachable!("command {kind} was checked"),
+        })
+    }
+
+    /// Bytes that a checked request may hold in memory until its reply has been sent.
+    pub fn memory_bytes(&self, request: &Request) -> u64 {
+        match request.kind {
+            command::READ | command::WRITE => request.length.into(),
+            // An extent and a descriptor for each, in both contexts.
+            command::BLOCK_STATUS => 2 * 24 * DESCRIPTORS_MAX as u64,
+            _ => 0,
+        }
+    }
+
+    /// Appends the reply to `request`.
+    pub fn reply(&self, request: &Request, result: Result<Answer, Failure>, batch: &mut Batch) {
+        let result = result.and_then(|answer| self.matching(request, answer));
+        let cookie = request.cookie;
+        match result {
+            Err(failure) if self.structured => {
+                let (code, message) = (failure.code as u32, &*failure.message);
+                // An offset outside of the request would be a violation.
+                let within = |&at: &u64| at.wrapping_sub(request.offset) < request.length.into();
+                let offset = failure.offset.filter(within);
+                Chunk::Error { code, message, offset }.encode(cookie, true, batch.head());
+            }
+            Err(failure) => batch.head().extend(simple(cookie, failure.code as u32)),
+            Ok(Answer::Done) if self.structured && request.kind == command::READ => {
+                Chunk::None.encode(cookie, true, batch.head());
+            }
+            Ok(Answer::Done) => batch.head().extend(simple(cookie, 0)),
+            Ok(Answer::Data(data)) if self.structured => {
+                self.data(request, true, request.offset, data, batch);
+            }
+            Ok(Answer::Data(data)) => {
+                batch.head().extend(simple(cookie, 0));
+                batch.data(data);
+            }
+            Ok(Answer::Pieces(pieces)) if self.structured => self.pieces(request, pieces, batch),
+            Ok(Answer::Pieces(pieces)) => {
+                batch.head().extend(simple(cookie, 0));
+                batch.data(joined(pieces, request.length));
+            }
+            Ok(Answer::Status { allocation, dirty }) => {
+                let mut chunks = Vec::with_capacity(2);
+                for (context, extents) in
+                    [(Context::Allocation, allocation), (Context::Dirty, dirty)]
+                {
+                    if self.contexts.has(context) {
+                        let descriptors = descriptors(request, &extents);
+                        chunks.push(Chunk::Status { context: context.id(), descriptors });
+                    }
+                }
+                let last = chunks.len() - 1;
+                for (i, chunk) in chunks.iter().enumerate() {
+                    chunk.encode(cookie, i == last, batch.head());
+                }
+            }
+        }
+    }
+
+    /// An answer that is not one to the request is the export's mistake. The client must not
+    /// suffer from it more than from a bad sector.
+    fn matching(&self, request: &Request, answer: Answer) -> Result<Answer, Failure> {
+        let length = u64::from(request.length);
+        let right = match &answer {
+            Answer::Done => request.kind != command::BLOCK_STATUS && !is_read(request),
+            Answer::Data(data) => is_read(request) && data.len() as u64 == length,
+            Answer::Pieces(pieces) => {
+                is_read(request) && pieces.iter().map(size).sum::<u64>() == length
+            }
+            Answer::Status { allocation, dirty } => {
+                let told = |context, extents: &[Extent]| {
+                    !self.contexts.has(context)
+                        || (!extents.is_empty() && extents.iter().all(|e| e.length_bytes > 0))
+                };
+                request.kind == command::BLOCK_STATUS
+                    && told(Context::Allocation, allocation)
+                    && told(Context::Dirty, dirty)
+            }
+        };
+        debug_assert!(right, "{request:?} was answered with something else");
+        let mismatch = "the export's answer does not fit the request";
+        if right { Ok(answer) } else { Err(Failure::new(ErrorCode::Io, mismatch)) }
+    }
+
+    fn data(&self, request: &Request, done: bool, offset: u64, data: Vec<u8>, batch: &mut Batch) {
+        Chunk::encode_data_header(request.cookie, done, offset, data.len(), batch.head());
+        batch.data(data);
+    }
+
+    fn pieces(&self, request: &Request, mut pieces: Vec<Piece>, batch: &mut Batch) {
+        pieces.retain(|piece| size(piece) > 0);
+        if pieces.len() > 1 && request.has(command_flag::DF) {
+            let data = joined(pieces, request.length);
+            return self.data(request, true, request.offset, data, batch);
+        }
+        let mut offset = request.offset;
+        let last = pieces.len() - 1;
+        for (i, piece) in pieces.into_iter().enumerate() {
+            let bytes = size(&piece);
+            match piece {
+                Piece::Data(data) => self.data(request, i == last, offset, data, batch),
+                Piece::Zeroes(length) => {
+                    Chunk::Hole { offset, length }.encode(request.cookie, i == last, batch.head());
+                }
+            }
+            offset += bytes;
+        }
+    }
+}
+
+fn is_read(request: &Request) -> bool {
+    request.kind == command::READ && request.length > 0
+}
+
+fn size(piece: &Piece) -> u64 {
+    match piece {
+        Piece::Data(data) => data.len() as u64,
+        Piece::Zeroes(bytes) => u64::from(*bytes),
+    }
+}
+
+fn joined(pieces: Vec<Piece>, length: u32) -> Vec<u8> {
+    let mut data = Vec::with_capacity(length as usize);
+    for piece in pieces {
+        match piece {
+            Piece::Data(bytes) => data.extend_from_slice(&bytes),
+            Piece::Zeroes(bytes) => data.resize(data.len() + bytes as usize, 0),
+        }
+    }
+    data
+}
+
+/// Extents as descriptors: neighbours that say the same are one, nothing reaches beyond the request,
+/// and there are not more than the client asked for and the limit allows.
+fn descriptors(request: &Request, extents: &[Extent]) -> Vec<Descriptor> {
+    let limit = if request.has(command_flag::REQ_ONE) { 1 } else { DESCRIPTORS_MAX };
+    let mut descriptors: Vec<Descriptor> = Vec::new();
+    let mut left = request.length;
+    for extent in extents {
+        let length = u32::try_from(extent.length_bytes).unwrap_or(u32::MAX).min(left);
+        if length == 0 {
+            break;
+        }
+        let full = descriptors.len() == limit;
+        match descriptors.last_mut() {
+            Some(last) if last.flags == extent.flags => last.length += length,
+            _ if full => break,
+            _ => descriptors.push(Descriptor { length, flags: extent.flags }),
+        }
+        left -= length;
+    }
+    descriptors
+}

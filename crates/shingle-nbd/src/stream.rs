@@ -1,0 +1,62 @@
+//! A connection, of either kind.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// A connected socket.
+#[derive(Debug)]
+pub enum Stream {
+    /// Within the machine.
+    Unix(UnixStream),
+    /// Over TCP.
+    Tcp(TcpStream),
+}
+
+impl Stream {
+    /// How long a read or a write may take; None is for ever.
+    pub(crate) fn set_timeouts(&self, limit: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Unix(s) => s.set_read_timeout(limit).and_then(|()| s.set_write_timeout(limit)),
+            Self::Tcp(s) => s.set_read_timeout(limit).and_then(|()| s.set_write_timeout(limit)),
+        }
+    }
+
+    /// Closes one direction or both, whoever is waiting there. That it is closed already is fine.
+    pub(crate) fn shutdown(&self, how: Shutdown) {
+        let _ = match self {
+            Self::Unix(s) => s.shutdown(how),
+            Self::Tcp(s) => s.shutdown(how),
+        };
+    }
+}
+
+impl Read for &Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(s) => (&*s).read(buffer),
+            Stream::Tcp(s) => (&*s).read(buffer),
+        }
+    }
+}
+
+impl Write for &Stream {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(s) => (&*s).write(buffer),
+            Stream::Tcp(s) => (&*s).write(buffer),
+        }
+    }
+
+    fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(s) => (&*s).write_vectored(buffers),
+            Stream::Tcp(s) => (&*s).write_vectored(buffers),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,272 @@
+//! Numbers of the protocol, its limits here, and the reading of integers and strings.
+//!
+//! Names are those of the specification without their prefix. All integers are big-endian.
+
+use thiserror::Error;
+
+/// The largest payload of one READ or WRITE, in bytes: what every client may rely on ("Block size
+/// constraints"), and the maximum block size that is advertised.
+pub const PAYLOAD_BYTES_MAX: u32 = 32 << 20;
+/// The longest string, in bytes ("Conventions").
+pub const STRING_BYTES_MAX: usize = 4096;
+/// The longest data of an option that is read, in bytes. Longer ones are skipped and refused.
+pub const OPTION_BYTES_MAX: u32 = 64 << 10;
+/// The longest data of an option that is skipped, in bytes. Beyond, the peer is cut off.
+pub const OPTION_SKIP_BYTES_MAX: u32 = PAYLOAD_BYTES_MAX;
+/// Options in one handshake. Beyond, the peer is cut off.
+pub const OPTIONS_MAX: u32 = 1024;
+/// Queries for metadata contexts in one option.
+pub const QUERIES_MAX: u32 = 64;
+/// Descriptors in the answer to BLOCK_STATUS, for each context.
+pub const DESCRIPTORS_MAX: usize = 16 << 10;
+
+/// The first eight bytes of the server.
+pub const NBD_MAGIC: u64 = u64::from_be_bytes(*b"NBDMAGIC");
+/// Before each option, and the second eight bytes of the server.
+pub const OPTION_MAGIC: u64 = u64::from_be_bytes(*b"IHAVEOPT");
+/// Before each reply to an option.
+pub const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
+/// Before each request.
+pub const REQUEST_MAGIC: u32 = 0x2560_9513;
+/// Before each simple reply.
+pub const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
+/// Before each chunk of a structured reply.
+pub const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
+
+/// Flags of the handshake; those of the client have the same values.
+pub mod handshake_flag {
+    /// Several options can be sent, and are answered.
+    pub const FIXED_NEWSTYLE: u16 = 1 << 0;
+    /// No 124 zeroes after EXPORT_NAME.
+    pub const NO_ZEROES: u16 = 1 << 1;
+}
+
+/// Options of the handshake.
+pub mod option {
+    /// Serve this export; cannot be refused but by hanging up.
+    pub const EXPORT_NAME: u32 = 1;
+    /// Good-bye.
+    pub const ABORT: u32 = 2;
+    /// Names of all exports.
+    pub const LIST: u32 = 3;
+    /// Encrypt from here on.
+    pub const STARTTLS: u32 = 5;
+    /// About an export.
+    pub const INFO: u32 = 6;
+    /// About an export, and serve it.
+    pub const GO: u32 = 7;
+    /// Structured replies, please.
+    pub const STRUCTURED_REPLY: u32 = 8;
+    /// Which metadata contexts are there?
+    pub const LIST_META_CONTEXT: u32 = 9;
+    /// These metadata contexts, please.
+    pub const SET_META_CONTEXT: u32 = 10;
+}
+
+/// Types of replies to options.
+pub mod option_reply {
+    /// Done.
+    pub const ACK: u32 = 1;
+    /// An export.
+    pub const SERVER: u32 = 2;
+    /// Something about an export.
+    pub const INFO: u32 = 3;
+    /// A metadata context.
+    pub const META_CONTEXT: u32 = 4;
+    /// Set in all errors.
+    pub const ERROR: u32 = 1 << 31;
+}
+
+/// What INFO and GO ask for and are answered with.
+pub mod info {
+    /// Size and transmission flags.
+    pub const EXPORT: u16 = 0;
+    /// The export's own name.
+    pub const NAME: u16 = 1;
+    /// A description for people.
+    pub const DESCRIPTION: u16 = 2;
+    /// Minimum, preferred and maximum block size.
+    pub const BLOCK_SIZE: u16 = 3;
+}
+
+/// What an export can do.
+pub mod transmission_flag {
+    /// Always set.
+    pub const HAS_FLAGS: u16 = 1 << 0;
+    /// Writes are refused.
+    pub const READ_ONLY: u16 = 1 << 1;
+    /// FLUSH is served.
+    pub const SEND_FLUSH: u16 = 1 << 2;
+    /// FUA is heeded.
+    pub const SEND_FUA: u16 = 1 << 3;
+    /// TRIM is served.
+    pub const SEND_TRIM: u16 = 1 << 5;
+    /// WRITE_ZEROES is served.
+    pub const SEND_WRITE_ZEROES: u16 = 1 << 6;
+    /// DF is heeded.
+    pub const SEND_DF: u16 = 1 << 7;
+    /// A FLUSH on one connection covers writes of all.
+    pub const CAN_MULTI_CONN: u16 = 1 << 8;
+    /// CACHE is served.
+    pub const SEND_CACHE: u16 = 1 << 10;
+    /// FAST_ZERO is heeded.
+    pub const SEND_FAST_ZERO: u16 = 1 << 11;
+}
+
+/// Types of requests.
+pub mod command {
+    /// Read bytes.
+    pub const READ: u16 = 0;
+    /// Write bytes, which follow the request.
+    pub const WRITE: u16 = 1;
+    /// Good-bye; there is no reply.
+    pub const DISC: u16 = 2;
+    /// Make durable what has been answered.
+    pub const FLUSH: u16 = 3;
+    /// A range is no longer needed.
+    pub const TRIM: u16 = 4;
+    /// A range will be needed.
+    pub const CACHE: u16 = 5;
+    /// Write zeroes, which are not sent.
+    pub const WRITE_ZEROES: u16 = 6;
+    /// What is known of a range.
+    pub const BLOCK_STATUS: u16 = 7;
+}
+
+/// Flags of requests.
+pub mod command_flag {
+    /// Durable before it is answered.
+    pub const FUA: u16 = 1 << 0;
+    /// WRITE_ZEROES: do not make a hole.
+    pub const NO_HOLE: u16 = 1 << 1;
+    /// READ: one piece.
+    pub const DF: u16 = 1 << 2;
+    /// BLOCK_STATUS: one descriptor.
+    pub const REQ_ONE: u16 = 1 << 3;
+    /// WRITE_ZEROES: faster than a write, or not at all.
+    pub const FAST_ZERO: u16 = 1 << 4;
+}
+
+/// Types of chunks of structured replies.
+pub mod chunk {
+    /// Flag: the last chunk of its reply.
+    pub const DONE: u16 = 1 << 0;
+    /// Nothing more.
+    pub const NONE: u16 = 0;
+    /// Bytes at an offset.
+    pub const OFFSET_DATA: u16 = 1;
+    /// Zeroes at an offset.
+    pub const OFFSET_HOLE: u16 = 2;
+    /// Descriptors of one context.
+    pub const BLOCK_STATUS: u16 = 5;
+    /// It failed.
+    pub const ERROR: u16 = (1 << 15) + 1;
+    /// It failed at an offset.
+    pub const ERROR_OFFSET: u16 = (1 << 15) + 2;
+}
+
+/// Bytes that are no message of the protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum Malformed {
+    /// A message that begins with another number than it must.
+    #[error("the peer does not speak NBD here: magic {0:#x}")]
+    Magic(u64),
+    /// Client flags that nobody offered.
+    #[error("unknown client flags {0:#x}")]
+    ClientFlags(u32),
+    /// A field runs past the end of its message.
+    #[error("a message ends in the middle of a field")]
+    Short,
+    /// Bytes are left after the last field.
+    #[error("a message is longer than its fields")]
+    Long,
+    /// A string that is not UTF-8 or holds NUL.
+    #[error("a string is not UTF-8 without NUL")]
+    Text,
+    /// A string longer than [`STRING_BYTES_MAX`].
+    #[error("a string is longer than 4096 bytes")]
+    StringTooLong,
+    /// More queries than [`QUERIES_MAX`].
+    #[error("more than 64 queries")]
+    Queries,
+    /// An option's data are longer than [`OPTION_SKIP_BYTES_MAX`].
+    #[error("an option of {0} bytes")]
+    OptionTooLong(u32),
+    /// More options than [`OPTIONS_MAX`].
+    #[error("more than 1024 options")]
+    Options,
+    /// A type of reply that does not exist.
+    #[error("a reply of unknown type {0:#x}")]
+    Kind(u32),
+}
+
+/// The rest of a message that is being read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Fields<'a> {
+    pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        let (head, rest) = self.0.split_at_checked(count).ok_or(Malformed::Short)?;
+        self.0 = rest;
+        Ok(head)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (head, rest) = self.0.split_first_chunk().ok_or(Malformed::Short)?;
+        self.0 = rest;
+        Ok(*head)
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16, Malformed> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, Malformed> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_be_bytes)
+    }
+
+    /// A string whose length the caller knows.
+    pub(crate) fn text(&mut self, bytes: usize) -> Result<&'a str, Malformed> {
+        let bytes = self.bytes(bytes)?;
+        if bytes.len() > STRING_BYTES_MAX {
+            return Err(Malformed::StringTooLong);
+        }
+        match core::str::from_utf8(bytes) {
+            Ok(text) if !bytes.contains(&0) => Ok(text),
+            _ => Err(Malformed::Text),
+        }
+    }
+
+    /// A string behind its length of 32 bits.
+    pub(crate) fn counted_text(&mut self) -> Result<&'a str, Malformed> {
+        let bytes = self.u32()?;
+        self.text(bytes as usize)
+    }
+
+    /// The string that the rest is.
+    pub(crate) fn rest(&mut self) -> Result<&'a str, Malformed> {
+        self.text(self.0.len())
+    }
+
+    pub(crate) fn end(self) -> Result<(), Malformed> {
+        if self.0.is_empty() { Ok(()) } else { Err(Malformed::Long) }
+    }
+}
+
+/// As much of `text` as fits into a string of the protocol, up to a border of characters.
+pub(crate) fn fitting(text: &str) -> &str {
+    let mut end = text.len().min(STRING_BYTES_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// The length of something that a limit keeps below 2³².
+pub(crate) fn length(bytes: usize) -> u32 {
+    u32::try_from(bytes).expect("limits are far below 4 GiB")
+}
