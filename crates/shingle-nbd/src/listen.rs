@@ -95,7 +95,10 @@ impl fmt::Display for Address {
 
 /// A socket that listens.
 #[derive(Debug)]
-pub(crate) enum Listener {
+pub struct Listener(Socket);
+
+#[derive(Debug)]
+enum Socket {
     Unix {
         socket: UnixListener,
         path: PathBuf,
@@ -106,12 +109,16 @@ pub(crate) enum Listener {
 }
 
 impl Listener {
-    pub(crate) fn bind(address: &Address) -> Result<Self, ListenError> {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// If the address is taken or refused.
+    pub fn bind(address: &Address) -> Result<Self, ListenError> {
         match address {
             Address::Unix(path) => bind_unix(path),
             Address::Tcp(ip) if !ip.ip().is_loopback() => Err(ListenError::NotLoopback(*ip)),
             Address::Tcp(ip) => match TcpListener::bind(ip) {
-                Ok(socket) => Ok(Self::Tcp(socket)),
+                Ok(socket) => Ok(Self(Socket::Tcp(socket))),
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                     Err(ListenError::Busy(*ip))
                 }
@@ -122,16 +129,20 @@ impl Listener {
 
     /// Where it listens in truth, if the port was to be any.
     pub(crate) fn address(&self) -> io::Result<Address> {
-        match self {
-            Self::Unix { path, .. } => Ok(Address::Unix(path.clone())),
-            Self::Tcp(socket) => socket.local_addr().map(Address::Tcp),
+        match &self.0 {
+            Socket::Unix { path, .. } => Ok(Address::Unix(path.clone())),
+            Socket::Tcp(socket) => socket.local_addr().map(Address::Tcp),
         }
     }
 
-    pub(crate) fn accept(&self) -> io::Result<Stream> {
-        match self {
-            Self::Unix { socket, .. } => socket.accept().map(|(stream, _)| Stream::Unix(stream)),
-            Self::Tcp(socket) => {
+    /// The next client.
+    ///
+    /// # Errors
+    /// If it is closed, or the system fails.
+    pub fn accept(&self) -> io::Result<Stream> {
+        match &self.0 {
+            Socket::Unix { socket, .. } => socket.accept().map(|(stream, _)| Stream::Unix(stream)),
+            Socket::Tcp(socket) => {
                 let (stream, _) = socket.accept()?;
                 stream.set_nodelay(true)?;
                 Ok(Stream::Tcp(stream))
@@ -140,18 +151,18 @@ impl Listener {
     }
 
     /// Wakes whoever accepts; from now on nobody is accepted.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         let how = rustix::net::Shutdown::Both;
-        let _ = match self {
-            Self::Unix { socket, .. } => rustix::net::shutdown(socket, how),
-            Self::Tcp(socket) => rustix::net::shutdown(socket, how),
+        let _ = match &self.0 {
+            Socket::Unix { socket, .. } => rustix::net::shutdown(socket, how),
+            Socket::Tcp(socket) => rustix::net::shutdown(socket, how),
         };
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Self::Unix { path, file, .. } = self
+        if let Socket::Unix { path, file, .. } = &self.0
             && inode(path).is_ok_and(|there| there == *file)
         {
             let _ = fs::remove_file(path);
@@ -192,7 +203,7 @@ fn bind_unix(path: &Path) -> Result<Listener, ListenError> {
     };
     let socket = UnixListener::from(socket.map_err(|error| failed(error.into()))?);
     let file = inode(path).map_err(failed)?;
-    Ok(Listener::Unix { socket, path: path.to_owned(), file })
+    Ok(Listener(Socket::Unix { socket, path: path.to_owned(), file }))
 }
 
 /// A socket whose file nobody else can ever connect to: it gets its mode before it has a name.

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use crate::format::journal::{JournalPage, RECORDS_MAX, Record};
 use crate::format::layout::{Copy, Layout};
-use crate::format::superblock::Superblock;
+use crate::format::superblock::{Superblock, WORDS_BYTES_MAX};
 use crate::format::{Frame, Page, State};
 use crate::table::Table;
 
@@ -67,6 +67,8 @@ pub struct Journal {
     twice: Vec<Twice>,
     /// The superblock that is on its way.
     coming: Option<Superblock>,
+    /// It was told other words than the SSD has.
+    reworded: bool,
     /// Its copies are not alike: a crash came between them, or one is damaged.
     uneven: bool,
     /// Pages from before a crash were believed, and the SSD does not say yet that they count. The first
@@ -124,6 +126,7 @@ impl Journal {
             given_up: VecDeque::new(),
             twice: Vec::new(),
             coming: None,
+            reworded: false,
             uneven,
             unsaid: false,
         }
@@ -139,6 +142,30 @@ impl Journal {
     #[must_use]
     pub fn superblock(&self) -> &Superblock {
         &self.superblock
+    }
+
+    /// From the next superblock on nothing is said of the disk's content: it is about to change.
+    pub fn forget_fingerprint(&mut self) {
+        self.superblock.fingerprint = [0; 32];
+    }
+
+    /// Sets what the superblock says of policy and parameters. The next one carries it.
+    ///
+    /// # Panics
+    /// If it is too long for a superblock.
+    pub fn say(&mut self, words: String) {
+        assert!(words.len() <= WORDS_BYTES_MAX, "the words do not fit");
+        if let Some(coming) = &mut self.coming {
+            coming.words.clone_from(&words);
+        }
+        self.superblock.words = words;
+        self.reworded = true;
+    }
+
+    /// Whether a superblock is due because of [`Journal::say`].
+    #[must_use]
+    pub fn is_reworded(&self) -> bool {
+        self.reworded && self.coming.is_none()
     }
 
     /// Where things stand.
@@ -226,7 +253,7 @@ impl Journal {
     pub fn write_superblock(&mut self) -> Option<Write> {
         let needed = self.table.needs_from().unwrap_or(self.durable + 1);
         let from = needed.min(self.durable + 1);
-        let due = self.uneven || from > self.superblock.journal_from;
+        let due = self.uneven || self.reworded || from > self.superblock.journal_from;
         due.then(|| self.supersede(from, false)).flatten()
     }
 
@@ -247,6 +274,7 @@ impl Journal {
         let superblock = Superblock { edition, journal_from, clean, ..self.superblock.clone() };
         let bytes = superblock.encode();
         self.coming = Some(superblock);
+        self.reworded = false;
         Some(self.begin(What::Superblock(Copy::One), bytes))
     }
 

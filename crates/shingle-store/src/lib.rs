@@ -12,4 +12,5 @@ pub mod engine;
 pub mod format;
 pub mod journal;
 pub mod recover;
+pub mod store;
 pub mod table;

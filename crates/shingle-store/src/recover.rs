@@ -82,6 +82,17 @@ pub struct Recovered {
     pub damaged_pages: u64,
 }
 
+impl Recovered {
+    /// Blocks that the disk does not have.
+    #[must_use]
+    pub fn dirty_blocks(&self) -> u64 {
+        let dirty = |&&(_, frame): &&(Block, Frame)| {
+            self.journal.table.entry(frame).state == State::Dirty
+        };
+        self.live.iter().filter(dirty).count() as u64
+    }
+}
+
 /// Pages read at a time.
 const PAGES_AT_ONCE: usize = 256;
 

@@ -9,7 +9,7 @@ use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::slots::Costs;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_store::backend::{Create, FileError, Handle, Ready, Store, StoreError, create};
+use shingle_store::backend::{Create, Device, FileError, Handle, Ready, Store, StoreError, create};
 use shingle_store::engine::{Command, CommandOp, Config, Errno, Mode};
 
 const SSD_BYTES: u64 = 20 << 20;
@@ -40,7 +40,8 @@ fn beds() -> Beds {
     for block in 0..DISK_BYTES / BLOCK_BYTES {
         file.write_all_at(&stamp(block, 0), block * BLOCK_BYTES).expect("written");
     }
-    create(&ssd, &disk, &new_cache()).expect("a new cache");
+    let (ssd_device, disk_device) = Device::pair(&ssd, &disk).expect("opened");
+    create(&ssd_device, &disk_device, &new_cache()).expect("a new cache");
     Beds { _folder: folder, ssd, disk }
 }
 
@@ -199,10 +200,14 @@ fn what_does_not_fit_is_refused() {
     // New caches.
     let small = beds.disk.with_file_name("small");
     sparse(&small, 1 << 20);
-    let error = create(&small, &beds.disk, &new_cache());
+    let make = |ssd: &Path, disk: &Path, new: &Create| {
+        let (ssd, disk) = Device::pair(ssd, disk)?;
+        create(&ssd, &disk, new)
+    };
+    let error = make(&small, &beds.disk, &new_cache());
     assert!(matches!(error, Err(FileError::TooSmall { .. })));
     sparse(&other, 4097);
-    assert!(matches!(create(&beds.ssd, &other, &new_cache()), Err(FileError::Uneven { .. })));
+    assert!(matches!(make(&beds.ssd, &other, &new_cache()), Err(FileError::Uneven { .. })));
     let words = Create { words: "x".repeat(5000), ..new_cache() };
-    assert!(matches!(create(&beds.ssd, &beds.disk, &words), Err(FileError::Words(5000))));
+    assert!(matches!(make(&beds.ssd, &beds.disk, &words), Err(FileError::Words(5000))));
 }

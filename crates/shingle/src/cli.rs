@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::completions::Completions;
 use crate::commands::man::Man;
+use crate::commands::store::Store;
 use crate::commands::sweep::Sweep;
 use crate::commands::trace::Trace;
 
@@ -47,6 +48,9 @@ pub(crate) enum Command {
     /// Look at traces, and make others of them.
     #[command(subcommand)]
     Trace(Trace),
+    /// A real cache: an SSD before a disk, served as a block device.
+    #[command(subcommand)]
+    Store(Store),
     /// Completions of this command for a shell, on stdout.
     #[command(after_help = "Example: shingle completions bash")]
     Completions(Completions),

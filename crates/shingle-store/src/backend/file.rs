@@ -2,11 +2,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::units::{BLOCK_BYTES, Block};
 use thiserror::Error;
 
 use crate::format::layout::{Copy, Layout};
@@ -28,6 +28,12 @@ pub enum FileError {
         /// Why.
         error: io::Error,
     },
+    /// Neither a file nor a block device.
+    #[error("{0} is neither a file nor a block device")]
+    Kind(PathBuf),
+    /// Cache and disk are one.
+    #[error("{0} cannot be cache and disk at once")]
+    Same(PathBuf),
     /// Another process has it open.
     #[error("{0} is in use by another process")]
     Busy(PathBuf),
@@ -65,7 +71,8 @@ pub enum FileError {
 }
 
 /// A file or device that is ours alone.
-pub(super) struct Device {
+#[derive(Debug)]
+pub struct Device {
     /// For asynchronous I/O, past the page cache where the file system can.
     pub(super) direct: File,
     /// Through the page cache; used before anything is written past it.
@@ -74,13 +81,42 @@ pub(super) struct Device {
     pub(super) bytes: u64,
 }
 
+/// What tells places apart, whatever they are called.
+fn identity(metadata: &std::fs::Metadata) -> (u64, u64) {
+    if metadata.file_type().is_block_device() {
+        return (0, metadata.rdev());
+    }
+    (metadata.dev(), metadata.ino())
+}
+
 impl Device {
-    pub(super) fn open(path: &Path) -> Result<Device, FileError> {
+    /// Opens SSD and disk of a cache.
+    ///
+    /// # Errors
+    /// As [`Device::open`], or if they are the same.
+    pub fn pair(ssd: &Path, disk: &Path) -> Result<(Device, Device), FileError> {
+        if let (Ok(one), Ok(other)) = (std::fs::metadata(ssd), std::fs::metadata(disk))
+            && identity(&one) == identity(&other)
+        {
+            return Err(FileError::Same(disk.to_owned()));
+        }
+        Ok((Device::open(ssd)?, Device::open(disk)?))
+    }
+
+    /// Opens a file or block device, and locks it.
+    ///
+    /// # Errors
+    /// If it cannot be opened, is something else, or is in use.
+    pub fn open(path: &Path) -> Result<Device, FileError> {
         let system = |what| {
             let path = path.to_owned();
             move |error| FileError::System { what, path, error }
         };
         let options = || OpenOptions::new().read(true).write(true).to_owned();
+        let metadata = std::fs::metadata(path).map_err(system("open"))?;
+        if !metadata.is_file() && !metadata.file_type().is_block_device() {
+            return Err(FileError::Kind(path.to_owned()));
+        }
         let mut plain = options().open(path).map_err(system("open"))?;
         let direct = options().custom_flags(OFlags::DIRECT.bits() as i32).open(path);
         let direct = match direct {
@@ -103,8 +139,46 @@ impl Device {
         Err(FileError::Size { path: self.path.clone(), found: self.bytes, needed })
     }
 
-    fn write(&self, page: u64, bytes: &[u8]) -> Result<(), FileError> {
+    /// As it was named.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its size.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Its size in whole blocks.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.bytes / BLOCK_BYTES
+    }
+
+    /// Reads a block.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read_block(&self, block: Block, out: &mut Page) -> Result<(), FileError> {
+        self.plain.read_exact_at(out, block.bytes()).map_err(self.system("read"))
+    }
+
+    /// Writes pages from `page` on.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write(&self, page: u64, bytes: &[u8]) -> Result<(), FileError> {
         self.plain.write_all_at(bytes, page * BLOCK_BYTES).map_err(self.system("write to"))
+    }
+
+    /// What was written survives a power cut when this is done.
+    ///
+    /// # Errors
+    /// If that is not so.
+    pub fn flush(&self) -> Result<(), FileError> {
+        self.plain.sync_data().map_err(self.system("flush"))
     }
 
     fn system(&self, what: &'static str) -> impl FnOnce(io::Error) -> FileError {
@@ -113,7 +187,7 @@ impl Device {
     }
 }
 
-impl Pages for Device {
+impl Pages for &Device {
     type Error = io::Error;
 
     fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), io::Error> {
@@ -137,12 +211,11 @@ pub struct Create {
 ///
 /// # Errors
 /// If they are in use, cannot be written, or are of sizes that cannot be.
-pub fn create(ssd: &Path, disk: &Path, new: &Create) -> Result<Superblock, FileError> {
-    let (ssd, disk) = (Device::open(ssd)?, Device::open(disk)?);
+pub fn create(ssd: &Device, disk: &Device, new: &Create) -> Result<Superblock, FileError> {
     let (path, found) = (ssd.path.clone(), ssd.bytes);
     let layout = Layout::for_ssd(ssd.bytes).ok_or(FileError::TooSmall { path, found })?;
     if disk.bytes == 0 || disk.bytes % BLOCK_BYTES != 0 || disk.bytes / BLOCK_BYTES > BLOCKS_MAX {
-        return Err(FileError::Uneven { path: disk.path, found: disk.bytes });
+        return Err(FileError::Uneven { path: disk.path.clone(), found: disk.bytes });
     }
     if new.words.len() > WORDS_BYTES_MAX {
         return Err(FileError::Words(new.words.len()));
@@ -163,8 +236,7 @@ pub fn create(ssd: &Path, disk: &Path, new: &Create) -> Result<Superblock, FileE
     for copy in Copy::BOTH {
         ssd.write(copy.superblock_page(), &none)?;
     }
-    let sync = || ssd.plain.sync_data().map_err(ssd.system("flush"));
-    sync()?;
+    ssd.flush()?;
     const PAGES_AT_ONCE: u64 = 256;
     let zeros = vec![0; PAGES_AT_ONCE as usize * PAGE_BYTES];
     let end = layout.frame_page(crate::format::Frame(0));
@@ -174,10 +246,19 @@ pub fn create(ssd: &Path, disk: &Path, new: &Create) -> Result<Superblock, FileE
         ssd.write(page, &zeros[..count as usize * PAGE_BYTES])?;
         page += count;
     }
-    sync()?;
+    ssd.flush()?;
+    write_superblock(ssd, &superblock)?;
+    Ok(superblock)
+}
+
+/// Writes both copies, one after the other.
+///
+/// # Errors
+/// If they cannot be written.
+pub fn write_superblock(ssd: &Device, superblock: &Superblock) -> Result<(), FileError> {
     for copy in Copy::BOTH {
         ssd.write(copy.superblock_page(), &superblock.encode())?;
-        sync()?;
+        ssd.flush()?;
     }
-    Ok(superblock)
+    Ok(())
 }

@@ -5,5 +5,5 @@ mod file;
 mod ring;
 mod run;
 
-pub use file::{Create, FileError, create};
+pub use file::{Create, Device, FileError, create, write_superblock};
 pub use run::{Answer, Handle, Ready, Store, StoreError};

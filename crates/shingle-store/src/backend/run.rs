@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use hashbrown::HashMap;
 use rustix::event::{EventfdFlags, eventfd};
 use shingle_core::cache::CacheCore;
-use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos};
 use thiserror::Error;
 
 use super::file::{Device, FileError};
@@ -55,6 +55,8 @@ enum Message {
     Command(Command, Answer),
     SetMode(Mode),
     Drain(bool),
+    SetWords(String),
+    Dirty(Block, u64, Box<dyn FnOnce(Vec<(u64, bool)>) + Send>),
     Status(SyncSender<Status>),
     ShutDown,
 }
@@ -77,8 +79,8 @@ impl Ready {
     /// # Errors
     /// If they are in use, of other sizes than before, or what stands on the SSD cannot be used.
     pub fn open(ssd_path: &Path, disk_path: &Path) -> Result<Ready, StoreError> {
-        let (mut ssd, disk) = (Device::open(ssd_path)?, Device::open(disk_path)?);
-        let found = recover(&mut ssd)
+        let (ssd, disk) = Device::pair(ssd_path, disk_path)?;
+        let found = recover(&mut &ssd)
             .map_err(|error| StoreError::Recover { path: ssd_path.to_owned(), error })?;
         let superblock = found.journal.superblock();
         ssd.must_have(superblock.ssd_bytes)?;
@@ -92,6 +94,12 @@ impl Ready {
         self.found.journal.superblock()
     }
 
+    /// The disk, to be looked at.
+    #[must_use]
+    pub fn disk(&self) -> &Device {
+        &self.disk
+    }
+
     /// What was found.
     #[must_use]
     pub fn found(&self) -> &crate::recover::Recovered {
@@ -103,8 +111,10 @@ impl Ready {
     /// # Errors
     /// If the cache does not fit, or the system has no io_uring.
     pub fn start(self, cache: Box<dyn CacheCore>, config: Config) -> Result<Store, StoreError> {
-        let disk_blocks = self.disk.bytes / BLOCK_BYTES;
-        let engine = Engine::open(self.found, cache, disk_blocks, config)?;
+        let disk_blocks = self.disk.blocks();
+        let mut found = self.found;
+        found.journal.forget_fingerprint();
+        let engine = Engine::open(found, cache, disk_blocks, config)?;
         let bell =
             eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| StoreError::Start(error.into()))?;
         let bell = std::fs::File::from(bell);
@@ -148,13 +158,17 @@ impl Handle {
     /// Gives a command, whose `id` is of no meaning here; `answer` is called by the store's thread and
     /// must not block. Waits while too many commands wait.
     pub fn submit(&self, command: Command, answer: Answer) {
-        if let Err(refused) = self.sender.send(Message::Command(command, answer)) {
-            if let Message::Command(_, answer) = refused.0 {
-                answer(Err(Errno::SHUT_DOWN));
-            }
-            return;
-        }
+        self.send(command, answer);
         self.ring();
+    }
+
+    /// As [`Handle::submit`], without waking the store: [`Handle::ring`] does, once for many.
+    pub fn send(&self, command: Command, answer: Answer) {
+        if let Err(refused) = self.sender.send(Message::Command(command, answer))
+            && let Message::Command(_, answer) = refused.0
+        {
+            answer(Err(Errno::SHUT_DOWN));
+        }
     }
 
     /// As [`Handle::submit`], and waits for the answer.
@@ -177,6 +191,22 @@ impl Handle {
         self.tell(Message::Drain(on));
     }
 
+    /// Sets what the superblock says of policy and parameters: it counts from the next start on.
+    pub fn set_words(&self, words: String) {
+        self.tell(Message::SetWords(words));
+    }
+
+    /// Gives `answer` the runs of `blocks` blocks from `first` on that are dirty and that are not,
+    /// with the length of each in blocks. They may end early. The store's thread calls it.
+    pub fn dirty(
+        &self,
+        first: Block,
+        blocks: u64,
+        answer: impl FnOnce(Vec<(u64, bool)>) + Send + 'static,
+    ) {
+        self.tell(Message::Dirty(first, blocks, Box::new(answer)));
+    }
+
     /// How things are; `None` if the store has ended.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
@@ -192,7 +222,8 @@ impl Handle {
         }
     }
 
-    fn ring(&self) {
+    /// Wakes the store.
+    pub fn ring(&self) {
         let _ = (&*self.bell).write(&1_u64.to_ne_bytes());
     }
 }
@@ -284,6 +315,8 @@ impl Run {
             Message::SetMode(mode) => self.engine.set_mode(mode),
             Message::Drain(true) => self.engine.drain(),
             Message::Drain(false) => self.engine.keep_dirty(),
+            Message::SetWords(words) => self.engine.set_words(words),
+            Message::Dirty(first, blocks, answer) => answer(self.engine.dirty_runs(first, blocks)),
             Message::Status(sender) => drop(sender.send(self.engine.status())),
             Message::ShutDown => {
                 self.ended = true;

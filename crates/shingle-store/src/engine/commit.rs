@@ -113,6 +113,7 @@ impl Engine {
             || open >= OPEN_MAX
             || commits.oldest.is_some_and(old)
             || self.checkpoint_due()
+            || self.journal.is_reworded()
             || self.stopping.wants_commits()
     }
 
@@ -144,6 +145,9 @@ impl Engine {
                 Err(Full) => break true,
             }
         };
+        if self.journal.is_reworded() {
+            writes.extend(self.journal.write_superblock());
+        }
         if self.checkpoint_due() || full || self.stopping.wants_commits() {
             writes.extend((0..TABLE_PAGES).map_while(|_| self.journal.write_table()));
             writes.extend(self.journal.write_superblock());

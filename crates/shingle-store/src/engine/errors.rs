@@ -124,6 +124,29 @@ impl Engine {
         }
     }
 
+    /// Runs of `blocks` blocks from `first` on that are dirty, and that are not, with the length of
+    /// each. They may end early: looking takes time.
+    #[must_use]
+    pub fn dirty_runs(&self, first: Block, blocks: u64) -> Vec<(u64, bool)> {
+        const BLOCKS_MAX: u64 = 1 << 18;
+        let slots = self.cache.slots();
+        let mut runs: Vec<(u64, bool)> = Vec::new();
+        for at in 0..blocks.min(BLOCKS_MAX) {
+            let slot = self.cache.lookup(first.after(at));
+            let dirty = slot.is_some_and(|slot| slots.dirty(slot));
+            match runs.last_mut() {
+                Some((length, last)) if *last == dirty => *length += 1,
+                _ => runs.push((1, dirty)),
+            }
+        }
+        runs
+    }
+
+    /// Sets what the superblock says of policy and parameters.
+    pub fn set_words(&mut self, words: String) {
+        self.journal.say(words);
+    }
+
     /// What the engine says of itself.
     #[must_use]
     pub fn status(&self) -> Status {

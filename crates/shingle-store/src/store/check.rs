@@ -1,0 +1,123 @@
+//! `check`: everything that stands on an SSD is read and compared, and nothing changed.
+
+use shingle_core::units::Block;
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::fingerprint::{UNKNOWN, fingerprint};
+use super::settings::Settings;
+use crate::backend::{Device, FileError};
+use crate::format::superblock::Superblock;
+use crate::format::{PAGE_BYTES, Page, State};
+use crate::recover::{Pages, RecoverError, recover};
+
+/// What was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Findings {
+    /// Name of the cache.
+    pub uuid: Uuid,
+    /// What it was told.
+    pub settings: Option<Settings>,
+    /// It was shut down in order.
+    pub clean: bool,
+    /// Blocks it holds that the disk has, too.
+    pub clean_blocks: u64,
+    /// Blocks it holds that the disk does not have.
+    pub dirty_blocks: u64,
+    /// Pages of the journal that would be replayed.
+    pub replayed_pages: u64,
+    /// Places of metadata that are damaged and stand elsewhere, too: they are mended when the cache
+    /// is served.
+    pub mendable_pages: u64,
+    /// Blocks whose data cannot be read or does not fit its checksum, dirty ones.
+    pub lost: Vec<Block>,
+    /// Likewise, clean ones: the disk has them.
+    pub damaged_clean_blocks: u64,
+    /// The disk has another size than the cache was made for.
+    pub other_disk_bytes: Option<u64>,
+    /// The disk was written without its cache. `None` if that cannot be told: after a crash.
+    pub disk_changed: Option<bool>,
+}
+
+impl Findings {
+    /// Whether nothing is wrong that loses data.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.lost.is_empty() && self.other_disk_bytes.is_none() && self.disk_changed != Some(true)
+    }
+}
+
+/// Why nothing can be said.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// Metadata cannot be read, or is damaged beyond mending.
+    #[error(transparent)]
+    Recover(#[from] RecoverError<std::io::Error>),
+    /// The disk cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// Frames read at a time.
+const FRAMES_AT_ONCE: usize = 256;
+
+/// Reads everything. `done` is told how many blocks were looked at, and of how many.
+///
+/// # Errors
+/// If metadata is damaged beyond mending, or cannot be read.
+pub fn check(
+    ssd: &Device,
+    disk: Option<&Device>,
+    done: &mut dyn FnMut(u64, u64),
+) -> Result<Findings, CheckError> {
+    let mut pages = ssd;
+    let found = recover(&mut pages)?;
+    let superblock: &Superblock = found.journal.superblock();
+    let layout = superblock.layout;
+    let mut findings = Findings {
+        uuid: Uuid::from_bytes(superblock.uuid),
+        settings: Settings::of_words(&superblock.words).ok(),
+        clean: found.clean,
+        clean_blocks: found.live.len() as u64 - found.dirty_blocks(),
+        dirty_blocks: found.dirty_blocks(),
+        replayed_pages: found.replayed_pages,
+        mendable_pages: found.damaged_pages,
+        lost: Vec::new(),
+        damaged_clean_blocks: 0,
+        other_disk_bytes: None,
+        disk_changed: None,
+    };
+    if let Some(disk) = disk {
+        let other = disk.bytes() != superblock.disk_bytes;
+        findings.other_disk_bytes = other.then_some(disk.bytes());
+        if found.clean && !other && superblock.fingerprint != UNKNOWN {
+            let now = fingerprint(disk)?;
+            findings.disk_changed = Some(now != superblock.fingerprint);
+        }
+    }
+    let mut buffer: Vec<Page> = vec![[0; PAGE_BYTES]; FRAMES_AT_ONCE];
+    let mut looked = 0;
+    // Frames lie one behind the other: what is read together is what is next to one another.
+    let runs = found.live.chunk_by(|a, b| b.1.0 == a.1.0 + 1);
+    for run in runs.flat_map(|run| run.chunks(FRAMES_AT_ONCE)) {
+        let pages_read = &mut buffer[..run.len()];
+        let whole = pages.read(layout.frame_page(run[0].1), pages_read).is_ok();
+        for (&(block, frame), page) in run.iter().zip(pages_read) {
+            let entry = found.journal.table.entry(frame);
+            let one = std::slice::from_mut(page);
+            let read = whole || pages.read(layout.frame_page(frame), one).is_ok();
+            if read && crc32c::crc32c(&one[0]) == entry.crc {
+                continue;
+            }
+            match entry.state {
+                State::Dirty => findings.lost.push(block),
+                _ => findings.damaged_clean_blocks += 1,
+            }
+        }
+        looked += run.len() as u64;
+        done(looked, found.live.len() as u64);
+    }
+    findings.lost.sort_unstable();
+    Ok(findings)
+}

@@ -1,0 +1,203 @@
+//! The control socket: an operator asks, the process that serves a cache answers. Lines of JSON,
+//! one request a connection, and answers until one is the last.
+//!
+//! ```text
+//! {"do":"status"}                          {"status":{…}}
+//! {"do":"set","what":["mode=write-around"]}   {"done":null} or {"failed":"why"}
+//! {"do":"flush"}                           {"dirty_blocks":812} … {"done":null}
+//! ```
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use uuid::Uuid;
+
+/// A request is no longer.
+const REQUEST_BYTES_MAX: u64 = 64 << 10;
+
+/// Nobody holds up the process that serves by asking slowly.
+const REQUEST_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// What an operator wants.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+pub enum Request {
+    /// How things are.
+    Status,
+    /// Sets policy, mode or parameters: texts as `mode=write-around`.
+    Set {
+        /// What.
+        what: Vec<String>,
+    },
+    /// Everything dirty goes to the disk, while clients are served.
+    Flush,
+    /// As `Flush`; then the cache is ended and the process leaves.
+    Detach,
+    /// The process leaves; what is dirty stays in the cache.
+    Stop,
+}
+
+/// What the process that serves says.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// How things are.
+    Status(Box<super::status::Status>),
+    /// So many are left; more answers follow.
+    DirtyBlocks(u64),
+    /// It is done.
+    Done(()),
+    /// It cannot be done, and why.
+    Failed(String),
+}
+
+impl Answer {
+    /// Whether more answers follow.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        matches!(self, Answer::DirtyBlocks(_))
+    }
+}
+
+/// Why nobody answers.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// Nobody serves the cache.
+    #[error("nobody serves cache {uuid}; `shingle store serve` does ({path} is not there)")]
+    Nobody {
+        /// The cache.
+        uuid: Uuid,
+        /// Where its socket would be.
+        path: PathBuf,
+    },
+    /// The socket fails.
+    #[error("{path}: {error}")]
+    Io {
+        /// The socket.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Who answers is of another version.
+    #[error("{path}: the answer makes no sense to this version: {error}")]
+    Nonsense {
+        /// The socket.
+        path: PathBuf,
+        /// Why.
+        error: serde_json::Error,
+    },
+}
+
+/// Where the process that serves a cache is asked.
+#[must_use]
+pub fn socket(uuid: Uuid) -> PathBuf {
+    let folder = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
+    let folder = folder.map_or_else(|| PathBuf::from("/run"), PathBuf::from);
+    folder.join("shingle").join(format!("{uuid}.sock"))
+}
+
+/// Makes the folder of a socket, for the user alone.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn make_folder(socket: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    let Some(folder) = socket.parent() else { return Ok(()) };
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Asks whoever serves the cache. `each` gets all answers; the last one is given back.
+///
+/// # Errors
+/// If nobody serves it, or the connection fails.
+pub fn ask(
+    uuid: Uuid,
+    request: &Request,
+    each: &mut dyn FnMut(&Answer),
+) -> Result<Answer, ControlError> {
+    let path = socket(uuid);
+    let io = |error| ControlError::Io { path: path.clone(), error };
+    let mut stream = UnixStream::connect(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+            ControlError::Nobody { uuid, path: path.clone() }
+        }
+        _ => io(error),
+    })?;
+    let mut line = serde_json::to_vec(request).expect("it has no maps with odd keys");
+    line.push(b'\n');
+    stream.write_all(&line).map_err(io)?;
+    for line in BufReader::new(stream).lines() {
+        let line = line.map_err(io)?;
+        let answer: Answer = serde_json::from_str(&line)
+            .map_err(|error| ControlError::Nonsense { path: path.clone(), error })?;
+        each(&answer);
+        if !answer.goes_on() {
+            return Ok(answer);
+        }
+    }
+    Err(io(io::Error::new(io::ErrorKind::UnexpectedEof, "the process that serves has gone")))
+}
+
+/// Reads the request of a connection and carries it out with `handle`, which may answer many times.
+///
+/// # Errors
+/// If the connection fails; a bad request is answered.
+pub fn serve(
+    stream: &UnixStream,
+    handle: impl FnOnce(Request, &mut dyn FnMut(&Answer) -> io::Result<()>) -> io::Result<()>,
+) -> io::Result<()> {
+    stream.set_read_timeout(Some(REQUEST_TIME_MAX))?;
+    stream.set_write_timeout(Some(REQUEST_TIME_MAX))?;
+    let mut line = Vec::new();
+    BufReader::new(stream.take(REQUEST_BYTES_MAX)).read_until(b'\n', &mut line)?;
+    let mut answer = |answer: &Answer| {
+        let mut line = serde_json::to_vec(answer)?;
+        line.push(b'\n');
+        (&*stream).write_all(&line)
+    };
+    match serde_json::from_slice(&line) {
+        Ok(request) => handle(request, &mut answer),
+        Err(error) => answer(&Answer::Failed(format!("the request makes no sense: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a server that answers with a few lines makes of `bytes`.
+    fn answers(bytes: &[u8]) -> Vec<Answer> {
+        let (mut client, server) = UnixStream::pair().expect("a pair");
+        client.write_all(bytes).expect("sent");
+        client.shutdown(std::net::Shutdown::Write).expect("shut");
+        serve(&server, |request, answer| {
+            if request == Request::Flush {
+                answer(&Answer::DirtyBlocks(3))?;
+            }
+            answer(&Answer::Done(()))
+        })
+        .expect("served");
+        drop(server);
+        let lines = BufReader::new(client).lines();
+        lines.map(|line| serde_json::from_str(&line.expect("read")).expect("JSON")).collect()
+    }
+
+    #[test]
+    fn requests_are_lines_of_json() {
+        assert_eq!(answers(b"{\"do\":\"stop\"}\n"), [Answer::Done(())]);
+        let flush = [Answer::DirtyBlocks(3), Answer::Done(())];
+        assert_eq!(answers(b"{\"do\":\"flush\"}\n"), flush);
+        let set = b"{\"do\":\"set\",\"what\":[\"mode=write-back\"]}\n";
+        assert_eq!(answers(set), [Answer::Done(())]);
+        for bad in [&b""[..], b"\n", b"{\"do\":\"dance\"}\n", &[0xff; 100_000]] {
+            let answers = answers(&bad[..bad.len().min(60_000)]);
+            assert!(matches!(answers[..], [Answer::Failed(_)]), "{answers:?}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! A store as an export of NBD.
+
+use shingle_core::units::{BLOCK_BYTES, Block};
+use shingle_nbd::export::{Answer, Command, Completion, DIRTY, Export, Extent, Failure};
+use shingle_nbd::replies::ErrorCode;
+
+use crate::backend::Handle;
+use crate::engine::{self, CommandOp, Errno};
+
+/// What a client is told to be read soon is read at most up to here.
+const PREFETCH_BYTES_MAX: u64 = 8 << 20;
+
+/// A store, seen by clients.
+pub(super) struct Served(pub(super) Handle);
+
+impl Export for Served {
+    fn size_bytes(&self) -> u64 {
+        self.0.disk_bytes()
+    }
+
+    fn submit(&self, command: Command, done: Completion) {
+        let plain = |op, offset, bytes, fua| engine::Command {
+            id: 0,
+            op,
+            offset,
+            bytes,
+            fua,
+            data: Vec::new(),
+        };
+        let (command, reads) = match command {
+            Command::Read { offset, length } => {
+                (plain(CommandOp::Read, offset, length.into(), false), true)
+            }
+            Command::Write { offset, data, fua } => {
+                let bytes = data.len() as u64;
+                (engine::Command { data, ..plain(CommandOp::Write, offset, bytes, fua) }, false)
+            }
+            Command::Flush => (plain(CommandOp::Flush, 0, 0, false), false),
+            Command::Trim { offset, length, fua } => {
+                (plain(CommandOp::Trim, offset, length.into(), fua), false)
+            }
+            Command::WriteZeroes { fast: true, .. } => {
+                let message = "zeroes are written like other data, no faster";
+                return done.done(Err(Failure::new(ErrorCode::NotSup, message)));
+            }
+            Command::WriteZeroes { offset, length, fua, .. } => {
+                (plain(CommandOp::WriteZeroes, offset, length.into(), fua), false)
+            }
+            Command::Cache { offset, length } => {
+                let bytes = u64::from(length).min(PREFETCH_BYTES_MAX);
+                (plain(CommandOp::Read, offset, bytes, false), false)
+            }
+            Command::BlockStatus { offset, length, contexts, .. } => {
+                return self.block_status(offset, length, contexts.dirty, done);
+            }
+        };
+        self.0.send(
+            command,
+            Box::new(move |result| {
+                done.done(match result {
+                    Ok(data) if reads => Ok(Answer::Data(data)),
+                    Ok(_) => Ok(Answer::Done),
+                    Err(errno) => Err(failure(errno)),
+                });
+            }),
+        );
+    }
+
+    fn kick(&self) {
+        self.0.ring();
+    }
+}
+
+impl Served {
+    /// The disk tells nothing of holes, so all of it counts as allocated.
+    fn block_status(&self, offset: u64, length: u32, dirty: bool, done: Completion) {
+        let all = vec![Extent { length_bytes: length.into(), flags: 0 }];
+        if !dirty {
+            return done.done(Ok(Answer::Status { allocation: all, dirty: Vec::new() }));
+        }
+        let first = Block(offset / BLOCK_BYTES);
+        let blocks = (offset + u64::from(length)).div_ceil(BLOCK_BYTES) - first.0;
+        let skipped = offset - first.bytes();
+        self.0.dirty(first, blocks, move |runs| {
+            let mut dirty: Vec<Extent> = runs
+                .into_iter()
+                .map(|(blocks, dirty)| Extent {
+                    length_bytes: blocks * BLOCK_BYTES,
+                    flags: if dirty { DIRTY } else { 0 },
+                })
+                .collect();
+            if let Some(extent) = dirty.first_mut() {
+                extent.length_bytes -= skipped;
+            }
+            done.done(Ok(Answer::Status { allocation: all, dirty }));
+        });
+    }
+}
+
+fn failure(errno: Errno) -> Failure {
+    match errno {
+        Errno::INVALID => Failure::new(ErrorCode::Inval, "not within the disk"),
+        Errno::SHUT_DOWN => Failure::new(ErrorCode::Shutdown, "the store is being shut down"),
+        Errno::TIMED_OUT => {
+            Failure::new(ErrorCode::Io, "the cache is full of dirty data and the disk takes none")
+        }
+        _ => Failure::new(ErrorCode::Io, "a device failed, or what it holds is damaged"),
+    }
+}

@@ -1,0 +1,60 @@
+//! A fingerprint of a disk: that it was written without its cache is noticed before it is too late.
+//!
+//! Sampled are the first blocks, where file systems keep what every mount changes, the last one, and
+//! others spread evenly. It is no proof: somebody who writes elsewhere is not noticed.
+
+use shingle_core::units::Block;
+
+use crate::backend::{Device, FileError};
+use crate::format::PAGE_BYTES;
+
+/// Boot sectors, superblocks and the roots of most file systems.
+const FIRST_BLOCKS: u64 = 64;
+
+const SPREAD_BLOCKS: u64 = 192;
+
+/// A fingerprint.
+pub type Fingerprint = [u8; 32];
+
+/// Stands in the superblock while a cache is served, and after a crash: the disk is what it is.
+pub const UNKNOWN: Fingerprint = [0; 32];
+
+/// The fingerprint of a disk as it is.
+///
+/// # Errors
+/// If the disk cannot be read.
+pub fn fingerprint(disk: &Device) -> Result<Fingerprint, FileError> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&disk.bytes().to_le_bytes());
+    let mut page = [0; PAGE_BYTES];
+    for block in sampled(disk.blocks()) {
+        disk.read_block(Block(block), &mut page)?;
+        hasher.update(&page);
+    }
+    Ok(*hasher.finalize().as_bytes())
+}
+
+/// Blocks of a disk of so many, in order, each once.
+fn sampled(blocks: u64) -> impl Iterator<Item = u64> {
+    let first = FIRST_BLOCKS.min(blocks);
+    let rest = blocks - first;
+    let count = SPREAD_BLOCKS.min(rest);
+    // The last of them is the last of the disk.
+    let place = move |n: u64| (u128::from(rest) * u128::from(n + 1) / u128::from(count)) as u64 - 1;
+    (0..first).chain((0..count).map(move |n| first + place(n)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_in_order_and_on_the_disk() {
+        for blocks in [1, 2, 63, 64, 65, 100, 256, 257, 1 << 20, 1 << 44] {
+            let all: Vec<u64> = sampled(blocks).collect();
+            assert!(all.is_sorted_by(|a, b| a < b), "{blocks}");
+            assert_eq!((all[0], *all.last().expect("one")), (0, blocks - 1));
+            assert_eq!(all.len() as u64, blocks.min(256));
+        }
+    }
+}

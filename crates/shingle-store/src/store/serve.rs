@@ -1,0 +1,388 @@
+//! A cache served: to clients over NBD, to operators over its control socket, until it is stopped.
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use shingle_core::registry::Registry;
+use shingle_nbd::listen::{Address, ListenError, Listener};
+use shingle_nbd::server::{Event, Limits, Server};
+use shingle_nbd::stream::Stream;
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::control::{self, Answer, Request};
+use super::create::{EndError, end};
+use super::export::Served;
+use super::fingerprint::{UNKNOWN, fingerprint};
+use super::settings::{Settings, SettingsError};
+use super::status::{SCHEMA, Status};
+use crate::backend::{Device, FileError, Handle, Ready, Store, StoreError, write_superblock};
+use crate::engine::{Config, Mode};
+use crate::recover::recover;
+
+/// What is served, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The SSD with the cache.
+    pub ssd: PathBuf,
+    /// Its disk.
+    pub disk: PathBuf,
+    /// Where clients connect.
+    pub addresses: Vec<Address>,
+    /// What offsets and lengths of clients have to be multiples of, in bytes.
+    pub minimum_block: u32,
+    /// The disk may have been written without its cache: what is cached counts nevertheless.
+    pub trust_disk: bool,
+}
+
+/// Why a cache is not served.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file or device.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// What the superblock says of policy and parameters.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The sockets.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The end of the cache.
+    #[error(transparent)]
+    End(#[from] EndError),
+    /// The disk is not what it was.
+    #[error(
+        "{}: was written without its cache since that was shut down, so what is cached may be \
+         stale{}; make a new cache with `create --destroy {uuid}`, or serve it nevertheless with \
+         --trust-disk", disk.display(), match dirty { 0 => String::new(), n => format!(" (and {n} blocks are dirty)") }
+    )]
+    Changed {
+        /// The disk.
+        disk: PathBuf,
+        /// The cache.
+        uuid: Uuid,
+        /// Blocks that the disk does not have.
+        dirty: u64,
+    },
+    /// The system.
+    #[error("cannot serve: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Somebody wants the process to leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Leave {
+    Stop,
+    /// After the cache was ended.
+    Detach,
+}
+
+/// Tells a process that serves to leave.
+#[derive(Clone, Debug)]
+pub struct Stopper(Sender<Leave>);
+
+impl Stopper {
+    /// Shut down in order.
+    pub fn stop(&self) {
+        // If nobody listens it is leaving already.
+        let _ = self.0.send(Leave::Stop);
+    }
+}
+
+/// A cache that is served.
+pub struct Serving {
+    store: Store,
+    control: Arc<Listener>,
+    shared: Arc<Shared>,
+    leave: (Sender<Leave>, Receiver<Leave>),
+    options: Options,
+}
+
+/// What answers to operators are made of.
+struct Shared {
+    handle: Handle,
+    /// Gone when the process leaves.
+    server: Mutex<Option<Server>>,
+    settings: Mutex<Settings>,
+    /// What does not change.
+    status: Status,
+    uuid: Uuid,
+    slots: u64,
+    disk_blocks: u64,
+}
+
+/// How long requests of clients may take when the process leaves.
+const GRACE: Duration = Duration::from_secs(30);
+
+impl Serving {
+    /// Opens the cache and begins to serve. `tell` gets a line for the operator now and then.
+    ///
+    /// # Errors
+    /// If places do not fit together, the disk was changed, or an address is taken.
+    pub fn start(
+        options: Options,
+        registry: &Registry,
+        tell: impl Fn(Event) + Send + Sync + 'static,
+    ) -> Result<Serving, ServeError> {
+        let ready = Ready::open(&options.ssd, &options.disk)?;
+        let superblock = ready.superblock().clone();
+        let uuid = Uuid::from_bytes(superblock.uuid);
+        let known = superblock.fingerprint != UNKNOWN && ready.found().clean;
+        if known && !options.trust_disk && fingerprint(ready.disk())? != superblock.fingerprint {
+            let dirty = ready.found().dirty_blocks();
+            return Err(ServeError::Changed { disk: options.disk, uuid, dirty });
+        }
+        let settings = Settings::of_words(&superblock.words)?;
+        let (slots, disk_blocks) = (superblock.layout.slots, ready.disk().blocks());
+        let cache = settings.cache(registry, slots as u32, disk_blocks)?;
+        // An address that is taken is found before anything is changed.
+        control::make_folder(&control::socket(uuid))?;
+        let control = Arc::new(Listener::bind(&Address::Unix(control::socket(uuid)))?);
+        let config = Config { mode: settings.mode, ..Config::for_slots(slots) };
+        let store = ready.start(cache, config)?;
+        let handle = store.handle().clone();
+        let served = shingle_nbd::server::Served {
+            name: String::new(),
+            description: format!("shingle {uuid}"),
+            minimum_block: options.minimum_block,
+            export: Arc::new(Served(handle.clone())),
+        };
+        let server = Server::start(&options.addresses, vec![served], Limits::default(), tell)?;
+        let server = Mutex::new(Some(server));
+        let status = Status {
+            schema: SCHEMA.to_owned(),
+            uuid: uuid.to_string(),
+            ssd: options.ssd.display().to_string(),
+            disk: options.disk.display().to_string(),
+            slots,
+            ..Status::default()
+        };
+        let settings = Mutex::new(settings);
+        let shared = Shared { handle, server, settings, status, uuid, slots, disk_blocks };
+        let serving =
+            Serving { store, control, shared: Arc::new(shared), leave: channel(), options };
+        serving.listen()?;
+        Ok(serving)
+    }
+
+    /// Name of the cache.
+    #[must_use]
+    pub fn uuid(&self) -> Uuid {
+        self.shared.uuid
+    }
+
+    /// Where clients connect: a port 0 has become a real one.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<Address> {
+        self.shared.server(Server::addresses).unwrap_or_default()
+    }
+
+    /// To stop it, from a thread that waits for signals.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.leave.0.clone())
+    }
+
+    /// A thread that answers operators, one at a time, but for those who wait for a flush.
+    fn listen(&self) -> io::Result<()> {
+        let (control, shared) = (self.control.clone(), self.shared.clone());
+        let leave = self.leave.0.clone();
+        let thread = thread::Builder::new().name("shingle-control".to_owned());
+        thread.spawn(move || {
+            while let Ok(stream) = control.accept() {
+                let Stream::Unix(stream) = stream else { continue };
+                let (shared, leave) = (shared.clone(), leave.clone());
+                let thread = thread::Builder::new().name("shingle-operator".to_owned());
+                // Without a thread the connection is closed: the operator sees that.
+                let _ = thread.spawn(move || shared.answer(&stream, &leave));
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Serves until it is stopped, and shuts down in order: clients first, then the store, then what
+    /// the superblock says of the disk.
+    ///
+    /// # Errors
+    /// If the store fails, or the last word cannot be written.
+    pub fn wait(self) -> Result<(), ServeError> {
+        let leave = self.leave.1.recv().unwrap_or(Leave::Stop);
+        let server = self.shared.server.lock().unwrap_or_else(PoisonError::into_inner).take();
+        server.map(|server| server.stop(GRACE));
+        self.control.close();
+        self.store.shut_down()?;
+        let (ssd, disk) = Device::pair(&self.options.ssd, &self.options.disk)?;
+        match leave {
+            Leave::Stop => say_fingerprint(&ssd, &disk),
+            Leave::Detach => Ok(end(&ssd)?),
+        }
+    }
+}
+
+/// Writes down what the disk is like, of a cache that was shut down in order.
+fn say_fingerprint(ssd: &Device, disk: &Device) -> Result<(), ServeError> {
+    let found = recover(&mut { ssd })
+        .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
+    if found.clean {
+        let mut superblock = found.journal.superblock().clone();
+        superblock.edition += 1;
+        superblock.fingerprint = fingerprint(disk)?;
+        write_superblock(ssd, &superblock)?;
+    }
+    Ok(())
+}
+
+/// Destages everything, without serving.
+///
+/// # Errors
+/// As [`Serving::start`], or if the disk does not take something.
+pub fn export(
+    ssd: &Path,
+    disk: &Path,
+    registry: &Registry,
+    left: &mut dyn FnMut(u64),
+) -> Result<(), ServeError> {
+    let ready = Ready::open(ssd, disk)?;
+    let superblock = ready.superblock().clone();
+    let settings = Settings::of_words(&superblock.words)?;
+    let slots = superblock.layout.slots;
+    let cache = settings.cache(registry, slots as u32, ready.disk().blocks())?;
+    let config = Config { mode: Mode::PassThrough, ..Config::for_slots(slots) };
+    let store = ready.start(cache, config)?;
+    let outcome = drain(store.handle(), &mut |blocks| {
+        left(blocks);
+        Ok(())
+    });
+    store.shut_down()?;
+    let (ssd, disk) = Device::pair(ssd, disk)?;
+    say_fingerprint(&ssd, &disk)?;
+    outcome?;
+    Ok(())
+}
+
+/// Waits until nothing is dirty. Blocks whose data is lost do not count: they never will be clean.
+fn drain(handle: &Handle, left: &mut dyn FnMut(u64) -> io::Result<()>) -> io::Result<()> {
+    /// Without a block destaged for so long there is something wrong with the disk.
+    const PATIENCE: Duration = Duration::from_secs(120);
+    const STEP: Duration = Duration::from_millis(50);
+    handle.drain(true);
+    let (mut least, mut idle) = (u64::MAX, Duration::ZERO);
+    let outcome = loop {
+        let Some(status) = handle.status() else {
+            break Err(io::Error::other("the store has ended"));
+        };
+        let lost = status.lost.len() as u64;
+        let dirty = status.dirty_blocks.saturating_sub(lost);
+        if dirty == 0 && lost > 0 {
+            break Err(io::Error::other(format!("the data of {lost} dirty blocks is lost")));
+        }
+        if dirty == 0 {
+            break Ok(());
+        }
+        if dirty < least {
+            (least, idle) = (dirty, Duration::ZERO);
+        }
+        if idle > PATIENCE || status.ssd_failed {
+            let told = format!("the disk takes nothing; {dirty} blocks stay dirty");
+            break Err(io::Error::other(told));
+        }
+        if let Err(error) = left(dirty) {
+            break Err(error);
+        }
+        thread::sleep(STEP);
+        idle += STEP;
+    };
+    handle.drain(false);
+    outcome
+}
+
+impl Shared {
+    fn answer(&self, stream: &UnixStream, leave: &Sender<Leave>) {
+        // An operator who has gone needs no answer.
+        let _ = control::serve(stream, |request, answer| match request {
+            Request::Status => answer(&match self.status() {
+                Some(status) => Answer::Status(Box::new(status)),
+                None => Answer::Failed("the store has ended".to_owned()),
+            }),
+            Request::Set { what } => answer(&match self.set(&what) {
+                Ok(()) => Answer::Done(()),
+                Err(error) => Answer::Failed(error.to_string()),
+            }),
+            Request::Flush => {
+                let outcome = drain(&self.handle, &mut |left| answer(&Answer::DirtyBlocks(left)));
+                answer(&done(outcome))
+            }
+            Request::Detach => {
+                // Nothing becomes dirty again while the last of it goes.
+                self.handle.set_mode(Mode::PassThrough);
+                let outcome = drain(&self.handle, &mut |left| answer(&Answer::DirtyBlocks(left)));
+                if outcome.is_ok() {
+                    let _ = leave.send(Leave::Detach);
+                } else {
+                    self.handle.set_mode(self.settings().mode);
+                }
+                answer(&done(outcome))
+            }
+            Request::Stop => {
+                let _ = leave.send(Leave::Stop);
+                answer(&Answer::Done(()))
+            }
+        });
+    }
+
+    /// What the server says, if it is there still.
+    fn server<T>(&self, ask: impl FnOnce(&Server) -> T) -> Option<T> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ask)
+    }
+
+    fn settings(&self) -> Settings {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn status(&self) -> Option<Status> {
+        let said = self.handle.status()?;
+        let settings = self.settings();
+        let mut status = Status {
+            addresses: self
+                .server(Server::addresses)
+                .iter()
+                .flatten()
+                .map(ToString::to_string)
+                .collect(),
+            connections: self.server(Server::connections).unwrap_or(0) as u64,
+            policy: settings.policy,
+            mode: settings.mode.name().to_owned(),
+            ..self.status.clone()
+        };
+        status.take(&said);
+        Some(status)
+    }
+
+    /// The mode counts at once; a policy and its parameters from the next start on.
+    fn set(&self, what: &[String]) -> Result<(), SettingsError> {
+        let mut held = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut settings = held.clone();
+        what.iter().try_for_each(|text| settings.set(text))?;
+        settings.cache(&Registry::default(), self.slots as u32, self.disk_blocks)?;
+        self.handle.set_words(settings.to_words()?);
+        self.handle.set_mode(settings.mode);
+        *held = settings;
+        Ok(())
+    }
+}
+
+fn done(outcome: io::Result<()>) -> Answer {
+    match outcome {
+        Ok(()) => Answer::Done(()),
+        Err(error) => Answer::Failed(error.to_string()),
+    }
+}

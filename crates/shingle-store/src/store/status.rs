@@ -1,0 +1,123 @@
+//! What a process that serves a cache says of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine;
+
+/// The name of the schema of `status --json`.
+pub const SCHEMA: &str = "shingle.store-status/1";
+
+/// How things are.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Status {
+    /// [`SCHEMA`]
+    pub schema: String,
+    /// Name of the cache.
+    pub uuid: String,
+    /// Paths.
+    pub ssd: String,
+    /// Likewise.
+    pub disk: String,
+    /// Where clients connect.
+    pub addresses: Vec<String>,
+    /// Clients connected.
+    pub connections: u64,
+    /// Name of the policy.
+    pub policy: String,
+    /// Name of the mode.
+    pub mode: String,
+    /// Blocks (4 KiB) that fit.
+    pub slots: u64,
+    /// Blocks cached that the disk does not have.
+    pub dirty_blocks: u64,
+    /// Blocks cached that it has, too.
+    pub clean_blocks: u64,
+    /// Accesses of blocks by reads that found them cached.
+    pub read_hits: u64,
+    /// And those that did not.
+    pub read_misses: u64,
+    /// Accesses by writes to blocks that were cached.
+    pub write_hits: u64,
+    /// And to others.
+    pub write_misses: u64,
+    /// Blocks that entered from the disk.
+    pub fills: u64,
+    /// Blocks written round the cache.
+    pub bypassed_blocks: u64,
+    /// Blocks destaged.
+    pub destaged_blocks: u64,
+    /// What went wrong.
+    pub errors: Errors,
+}
+
+/// What went wrong, counted since the process began.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Errors {
+    /// Reads of the SSD that failed.
+    pub ssd_reads: u64,
+    /// Cached blocks whose checksum did not fit.
+    pub checksums: u64,
+    /// Writes that the SSD did not take.
+    pub ssd_writes: u64,
+    /// Reads that the disk did not serve.
+    pub disk_reads: u64,
+    /// Writes that the disk did not take; they are tried again.
+    pub disk_writes: u64,
+    /// Flushes of the disk that failed.
+    pub disk_flushes: u64,
+    /// The SSD takes no more writes: nothing new is cached.
+    pub ssd_failed: bool,
+    /// Bytes of the disk whose newest data is lost, as `[first, length]`: they read as errors until
+    /// they are written anew or trimmed.
+    pub lost_ranges: Vec<(u64, u64)>,
+}
+
+impl Status {
+    /// Fills in what the engine says.
+    pub fn take(&mut self, said: &engine::Status) {
+        self.dirty_blocks = said.dirty_blocks;
+        self.clean_blocks = said.clean_blocks;
+        self.read_hits = said.read_hits;
+        self.read_misses = said.read_misses;
+        self.write_hits = said.write_hits;
+        self.write_misses = said.write_misses;
+        self.fills = said.fills;
+        self.bypassed_blocks = said.bypassed_blocks;
+        self.destaged_blocks = said.destaged_blocks;
+        self.errors = Errors {
+            ssd_reads: said.ssd_read_errors,
+            checksums: said.checksum_errors,
+            ssd_writes: said.ssd_write_errors,
+            disk_reads: said.disk_read_errors,
+            disk_writes: said.disk_write_errors,
+            disk_flushes: said.disk_flush_errors,
+            ssd_failed: said.ssd_failed,
+            lost_ranges: ranges(said.lost.iter().map(|block| block.bytes())),
+        };
+    }
+}
+
+/// Runs of neighbouring blocks, of their first bytes in order.
+fn ranges(blocks: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+    const BLOCK: u64 = shingle_core::units::BLOCK_BYTES;
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for first in blocks {
+        match ranges.last_mut() {
+            Some((begin, length)) if *begin + *length == first => *length += BLOCK,
+            _ => ranges.push((first, BLOCK)),
+        }
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_one_range() {
+        let blocks = [0_u64, 4096, 8192, 40_960, 81_920, 86_016];
+        assert_eq!(ranges(blocks.into_iter()), [(0, 12_288), (40_960, 4096), (81_920, 8192)]);
+        assert_eq!(ranges(std::iter::empty()), []);
+    }
+}

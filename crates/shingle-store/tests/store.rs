@@ -1,0 +1,123 @@
+//! Caches made, looked at and ended on real files.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use shingle_store::backend::{Device, FileError};
+use shingle_store::format::layout::Copy;
+use shingle_store::format::superblock::Superblock;
+use shingle_store::recover::recover;
+use shingle_store::store::check::check;
+use shingle_store::store::create::{CreateError, create, end, occupant};
+use shingle_store::store::settings::Settings;
+use uuid::Uuid;
+
+struct Files {
+    folder: tempfile::TempDir,
+}
+
+impl Files {
+    fn new(ssd_bytes: u64, disk_bytes: u64) -> Files {
+        let files = Files { folder: tempfile::tempdir().expect("a folder") };
+        files.make("ssd", ssd_bytes);
+        files.make("disk", disk_bytes);
+        files
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn make(&self, name: &str, bytes: u64) {
+        File::create(self.path(name)).and_then(|file| file.set_len(bytes)).expect("made");
+    }
+
+    fn pair(&self) -> (Device, Device) {
+        Device::pair(&self.path("ssd"), &self.path("disk")).expect("opened")
+    }
+}
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn a_new_cache_is_empty_and_sound() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    let raw = File::options().read(true).write(true).open(files.path("disk")).expect("there");
+    raw.write_all_at(b"data from before", 0).expect("written");
+    let made = create(&ssd, &disk, &Settings::new("sac"), None).expect("made");
+    let found = recover(&mut &ssd).expect("sound");
+    assert!(found.clean && found.live.is_empty());
+    assert_eq!(*found.journal.superblock(), made);
+    let mut frames = 0;
+    let findings = check(&ssd, Some(&disk), &mut |done, _| frames = done).expect("sound");
+    assert!(findings.is_sound() && findings.clean && findings.disk_changed == Some(false));
+    assert_eq!(findings.settings, Some(Settings::new("sac")));
+    assert_eq!((frames, findings.mendable_pages), (0, 0));
+    let mut kept = [0; 16];
+    raw.read_exact_at(&mut kept, 0).expect("read");
+    assert_eq!(&kept, b"data from before", "the disk is adopted as it is");
+    raw.write_all_at(b"x", 70 * 4096).expect("written");
+    raw.write_all_at(b"x", 4096).expect("written");
+    let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("sound");
+    assert!(findings.disk_changed == Some(true) && !findings.is_sound());
+    // One superblock is enough.
+    ssd.write(Copy::One.superblock_page(), &[7; 4096]).expect("written");
+    assert_eq!(check(&ssd, None, &mut |_, _| {}).expect("sound").mendable_pages, 1);
+    end(&ssd).expect("nothing is dirty");
+    assert_eq!(occupant(&ssd).expect("read"), None);
+}
+
+#[test]
+fn what_is_wrong_with_places_is_told() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let open = |ssd: &str, disk: &str| {
+        Device::pair(&files.path(ssd), &files.path(disk)).map(drop).map_err(|e| e.to_string())
+    };
+    assert!(open("none", "disk").expect_err("none").contains("cannot open"));
+    assert!(open("ssd", "ssd").expect_err("same").contains("cache and disk at once"));
+    std::fs::create_dir(files.path("folder")).expect("made");
+    assert!(open("folder", "disk").is_err());
+    let held = files.pair();
+    assert!(matches!(Device::open(&files.path("ssd")), Err(FileError::Busy(_))));
+    drop(held);
+    assert_eq!(open("ssd", "disk"), Ok(()));
+}
+
+#[test]
+fn a_cache_is_not_made_over_another_by_mistake() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    let make = |destroy| create(&ssd, &disk, &Settings::new("lru"), destroy);
+    let first = make(None).expect("made");
+    let uuid = Uuid::from_bytes(first.uuid);
+    let second = make(None).expect("the first is empty");
+    assert_ne!(first.uuid, second.uuid);
+    assert!(matches!(make(Some(uuid)), Err(CreateError::Another { .. })), "it is gone");
+    // Who knows what a cache holds that cannot be read?
+    let mut table = [9; 4096];
+    for copy in Copy::BOTH {
+        ssd.write(second.layout.table_page(0, copy), &table).expect("written");
+    }
+    let error = make(None).expect_err("damaged").to_string();
+    assert!(error.contains("is damaged and may hold data"), "{error}");
+    assert!(error.contains(&format!("--destroy {}", Uuid::from_bytes(second.uuid))), "{error}");
+    make(Some(Uuid::from_bytes(second.uuid))).expect("typed");
+    table.fill(0);
+    assert!(recover(&mut &ssd).expect("sound").live.is_empty());
+    files.make("small", 4 * MIB);
+    let small = Device::open(&files.path("small")).expect("opened");
+    let error = create(&small, &disk, &Settings::new("lru"), None).expect_err("too small");
+    assert!(matches!(error, CreateError::File(FileError::TooSmall { .. })), "{error}");
+    for bytes in [0, 10_000] {
+        files.make("odd", bytes);
+        let odd = Device::open(&files.path("odd")).expect("opened");
+        let error = create(&ssd, &odd, &Settings::new("lru"), None).expect_err("odd");
+        assert!(matches!(error, CreateError::File(FileError::Uneven { .. })), "{error}");
+    }
+    let error = create(&ssd, &disk, &Settings::new("belady"), None).expect_err("the future");
+    assert!(error.to_string().contains("future"), "{error}");
+    let there = recover(&mut &ssd).expect("nothing was changed");
+    assert!(Superblock::decode(&there.journal.superblock().encode()).is_ok());
+}
