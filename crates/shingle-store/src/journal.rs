@@ -69,8 +69,8 @@ pub struct Journal {
     coming: Option<Superblock>,
     /// It was told other words than the SSD has.
     reworded: bool,
-    /// Its copies are not alike: a crash came between them, or one is damaged.
-    uneven: bool,
+    /// Its copies are not alike: a crash came between them, or one is damaged; this is the worse one.
+    uneven: Option<Copy>,
     /// Pages from before a crash were believed, and the SSD does not say yet that they count. The first
     /// page does, and before it is committed no frame may be used again.
     unsaid: bool,
@@ -91,6 +91,8 @@ struct Sealed {
 struct Twice {
     what: What,
     bytes: Page,
+    /// The other copy is safe.
+    second: bool,
     /// Written and not yet flushed.
     written: bool,
     /// A flush that covers it is under way.
@@ -109,7 +111,7 @@ impl Journal {
     #[must_use]
     pub fn new(
         superblock: Superblock,
-        uneven: bool,
+        uneven: Option<Copy>,
         table: Table,
         last: u64,
         next: u64,
@@ -239,8 +241,8 @@ impl Journal {
 
     /// The table page that was changed longest ago, as far as it is committed.
     pub fn write_table(&mut self) -> Option<Write> {
-        let (place, bytes) = self.table.leave(self.superblock.owner())?;
-        Some(self.begin(What::Table(place, Copy::One), bytes))
+        let (place, copy, bytes) = self.table.leave(self.superblock.owner())?;
+        Some(self.begin(What::Table(place, copy), bytes, false))
     }
 
     /// What of the table is out of date only in how late frames were used is to be written, too.
@@ -253,7 +255,8 @@ impl Journal {
     pub fn write_superblock(&mut self) -> Option<Write> {
         let needed = self.table.needs_from().unwrap_or(self.durable + 1);
         let from = needed.min(self.durable + 1);
-        let due = self.uneven || self.reworded || from > self.superblock.journal_from;
+        let due =
+            self.uneven.is_some() || self.reworded || from > self.superblock.journal_from;
         due.then(|| self.supersede(from, false)).flatten()
     }
 
@@ -275,11 +278,12 @@ impl Journal {
         let bytes = superblock.encode();
         self.coming = Some(superblock);
         self.reworded = false;
-        Some(self.begin(What::Superblock(Copy::One), bytes))
+        let first = self.uneven.unwrap_or(Copy::One);
+        Some(self.begin(What::Superblock(first), bytes, false))
     }
 
-    fn begin(&mut self, what: What, bytes: Page) -> Write {
-        self.twice.push(Twice { what, bytes, written: false, covered: false });
+    fn begin(&mut self, what: What, bytes: Page, second: bool) -> Write {
+        self.twice.push(Twice { what, bytes, second, written: false, covered: false });
         Write { what, page: self.page_of(what), bytes }
     }
 
@@ -329,16 +333,16 @@ impl Journal {
         for page in std::mem::take(&mut self.twice) {
             match page.what {
                 _ if !page.covered => self.twice.push(page),
-                What::Table(place, Copy::One) => {
-                    next.push(self.begin(What::Table(place, Copy::Two), page.bytes));
+                What::Table(place, copy) if !page.second => {
+                    next.push(self.begin(What::Table(place, copy.other()), page.bytes, true));
                 }
-                What::Superblock(Copy::One) => {
-                    next.push(self.begin(What::Superblock(Copy::Two), page.bytes));
+                What::Superblock(copy) if !page.second => {
+                    next.push(self.begin(What::Superblock(copy.other()), page.bytes, true));
                 }
-                What::Table(place, Copy::Two) => self.table.left(place),
-                What::Superblock(Copy::Two) => {
+                What::Table(place, _) => self.table.left(place),
+                What::Superblock(_) => {
                     self.superblock = self.coming.take().expect("it was on its way");
-                    self.uneven = false;
+                    self.uneven = None;
                 }
                 What::Journal(..) => unreachable!("pages of the journal are written at once"),
             }

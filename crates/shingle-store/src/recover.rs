@@ -106,7 +106,9 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     let superblock = Superblock::newer(&copies).map_err(RecoverError::Superblock)?;
     let bad = |page: &&Page| Superblock::decode(page).is_err();
     let mut damaged_pages = copies.iter().filter(bad).count() as u64;
-    let uneven = copies[0] != copies[1];
+    // The better copy stays until the other one is good.
+    let worse = if copies[0] == superblock.encode() { Copy::Two } else { Copy::One };
+    let uneven = (copies[0] != copies[1]).then_some(worse);
     let Found { mut entries, editions, uneven: pages_uneven } =
         table(ssd, &superblock, &mut damaged_pages)?;
     let (pages, newest) = journal(ssd, &superblock, &mut damaged_pages)?;
@@ -137,7 +139,10 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     let corrections = corrected(&corrections, &entries);
     let live = live(&entries);
     let mut table = Table::new(&layout, Some((entries, editions)));
-    pages_uneven.iter().for_each(|&place| table.touch_page(place, superblock.journal_from));
+    for &(place, worse) in &pages_uneven {
+        table.touch_page(place, superblock.journal_from);
+        table.write_first(place, worse);
+    }
     touched.iter().for_each(|&(frame, number)| table.touch(frame, number));
     let last = pages.last().map_or(superblock.journal_from - 1, |page| page.number);
     let clean = superblock.clean && pages.is_empty();
@@ -211,9 +216,9 @@ struct Found {
     entries: Vec<Entry>,
     /// By page.
     editions: Vec<u64>,
-    /// Pages whose copies are not alike: they are written anew before the journal lets go of what
-    /// made them so.
-    uneven: Vec<u32>,
+    /// Pages whose copies are not alike, and the worse copy: they are written anew before the journal
+    /// lets go of what made them so.
+    uneven: Vec<(u32, Copy)>,
 }
 
 fn table<P: Pages>(
@@ -224,7 +229,7 @@ fn table<P: Pages>(
     let layout = superblock.layout;
     let mut entries = Vec::with_capacity(layout.frames as usize);
     let (mut editions, mut uneven) = (Vec::new(), Vec::new());
-    let mut copies = [(); 2].map(|()| vec![[0; PAGE_BYTES]; PAGES_AT_ONCE]);
+    let mut copies = two_buffers(layout.table_pages);
     let total = layout.table_pages as u32;
     for first in (0..total).step_by(PAGES_AT_ONCE) {
         let count = (total - first).min(PAGES_AT_ONCE as u32) as usize;
@@ -232,20 +237,20 @@ fn table<P: Pages>(
             read(ssd, layout.table_page(first, copy), &mut pages[..count])?;
         }
         for ((one, two), place) in copies[0].iter().zip(&copies[1]).take(count).zip(first..) {
-            let found =
-                [one, two].map(|page| TablePage::decode(page, superblock.owner(), place));
-            if one != two {
-                uneven.push(place);
-            }
+            let found = [one, two].map(|page| TablePage::decode(page, superblock.owner(), place));
             *damaged_pages += found.iter().filter(|page| page.is_err()).count() as u64;
             let frames = (layout.frames as usize - place as usize * ENTRIES).min(ENTRIES);
-            let (edition, page) = match found {
-                [Ok(one), Ok(two)] if one.edition > two.edition => (one.edition, one.entries),
-                [_, Ok(page)] | [Ok(page), _] => (page.edition, page.entries),
+            let (page, worse) = match found {
+                [Ok(one), Ok(two)] if one.edition > two.edition => (one, Copy::Two),
+                [_, Ok(two)] => (two, Copy::One),
+                [Ok(one), _] => (one, Copy::Two),
                 [Err(why), Err(_)] => return Err(RecoverError::Table { place, why, frames }),
             };
-            editions.push(edition);
-            entries.extend_from_slice(&page[..frames]);
+            if one != two {
+                uneven.push((place, worse));
+            }
+            editions.push(page.edition);
+            entries.extend_from_slice(&page.entries[..frames]);
         }
     }
     Ok(Found { entries, editions, uneven })
@@ -260,7 +265,7 @@ fn journal<P: Pages>(
     let layout = superblock.layout;
     let mut by_previous = HashMap::new();
     let (mut newest, mut durable) = (superblock.journal_from - 1, 0);
-    let mut copies = [(); 2].map(|()| vec![[0; PAGE_BYTES]; PAGES_AT_ONCE]);
+    let mut copies = two_buffers(layout.journal_pages);
     for first in (1..=layout.journal_pages).step_by(PAGES_AT_ONCE) {
         let count = (layout.journal_pages - first + 1).min(PAGES_AT_ONCE as u64) as usize;
         for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
@@ -300,6 +305,11 @@ fn journal<P: Pages>(
         return Err(RecoverError::Journal { number: last + 1 });
     }
     Ok((pages, newest))
+}
+
+/// For parts of both copies of `pages`.
+fn two_buffers(pages: u64) -> [Vec<Page>; 2] {
+    [(); 2].map(|()| vec![[0; PAGE_BYTES]; pages.min(PAGES_AT_ONCE as u64) as usize])
 }
 
 fn read<P: Pages>(ssd: &mut P, first: u64, out: &mut [Page]) -> Result<(), RecoverError<P::Error>> {

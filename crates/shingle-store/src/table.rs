@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::format::journal::{Record, sequence};
-use crate::format::layout::Layout;
+use crate::format::layout::{Copy, Layout};
 use crate::format::table::{ENTRIES, Entry, TablePage};
 use crate::format::{Frame, Owner, Page, State};
 
@@ -28,6 +28,8 @@ struct TableState {
     leaving: bool,
     /// Hints changed since it was written.
     hinted: bool,
+    /// The second copy is the worse one: it is written first.
+    two_first: bool,
 }
 
 impl Table {
@@ -99,8 +101,14 @@ impl Table {
         self.leaving.iter().chain(changed).map(|&(since, _)| since).min()
     }
 
-    /// The page that was changed longest ago, as it is now, to be written twice.
-    pub fn leave(&mut self, owner: Owner) -> Option<(u32, Page)> {
+    /// Of the copies of this page `worse` may be damaged: the other one is left alone until it is not.
+    pub(crate) fn write_first(&mut self, place: u32, worse: Copy) {
+        self.pages[place as usize].two_first = worse == Copy::Two;
+    }
+
+    /// The page that was changed longest ago, as it is now, to be written twice, to
+    /// this copy first.
+    pub fn leave(&mut self, owner: Owner) -> Option<(u32, Copy, Page)> {
         let ready = |&(_, place): &(u64, u32)| !self.pages[place as usize].leaving;
         let at = self.changed.iter().position(ready)?;
         let (since, place) = self.changed.remove(at).expect("found");
@@ -108,10 +116,11 @@ impl Table {
         let state = &mut self.pages[place as usize];
         (state.changed, state.leaving, state.hinted) = (false, true, false);
         state.edition += 1;
+        let copy = if state.two_first { Copy::Two } else { Copy::One };
         let first = place as usize * ENTRIES;
         let mut entries = self.entries[first..(first + ENTRIES).min(self.entries.len())].to_vec();
         entries.resize(ENTRIES, Entry::UNUSED);
-        Some((place, TablePage { place, edition: state.edition, entries }.encode(owner)))
+        Some((place, copy, TablePage { place, edition: state.edition, entries }.encode(owner)))
     }
 
     /// Both copies of a page that [`Table::leave`] gave are safe.

@@ -9,7 +9,7 @@ use shingle_store::engine::Bug;
 use simulated::world::{Theme, World};
 
 /// Runs of each theme after which a bug counts as not found.
-const SEEDS_MAX: u64 = 3_000;
+const SEEDS_MAX: u64 = 20_000;
 
 /// Which run finds it, and how.
 fn found(bug: Bug) -> Option<(u64, Theme)> {

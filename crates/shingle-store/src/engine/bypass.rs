@@ -28,9 +28,8 @@ impl Engine {
     /// Its data waits; once the SSD has nothing of the block it goes to the disk.
     pub(super) fn bypass_write(&mut self, key: OpKey) {
         let block = self.ops[key].block;
-        if let Some(number) = self.frames.unsaid(block)
-            && !self.bug(Bug::BypassBeforeGivenUp)
-        {
+        let number = self.frames.unsaid(block);
+        if number > self.commits.committed() && !self.bug(Bug::BypassBeforeGivenUp) {
             if self.commits.is_dead() {
                 return self.fail(key, Errno::IO);
             }
@@ -47,7 +46,7 @@ impl Engine {
         let block = self.ops[key].block;
         self.disk.wrote(block);
         if result.is_err() {
-            self.errors.disk_write_failed(block);
+            self.errors.disk_write_failed();
             return self.fail(key, Errno::IO);
         }
         self.errors.status.bypassed_blocks += 1;

@@ -267,7 +267,8 @@ impl Engine {
         let flush = running.command.op == CommandOp::Flush;
         let fua = running.command.fua && running.command.op != CommandOp::Read;
         if running.error.is_none() && (flush || fua && !self.bug(Bug::FuaIgnored)) {
-            let disk = if self.bug(Bug::FlushWithoutDisk) { 0 } else { self.disk.wanted_by_clients() };
+            let disk =
+                if self.bug(Bug::FlushWithoutDisk) { 0 } else { self.disk.wanted_by_clients() };
             let committed = if self.bug(Bug::FlushBeforeCommit) { 0 } else { self.commits.added() };
             self.commits.want(committed);
             self.commands.running[key].needs = Some((committed, disk));

@@ -13,6 +13,9 @@ use crate::format::Frame;
 use crate::format::journal::{RECORDS_MAX, Record};
 use crate::journal::{Covered, Full, What, Write};
 
+/// Stands for all records that were found at the start: they are committed when the SSD was flushed.
+pub(super) const FOUND: u64 = 1;
+
 /// All commits.
 #[derive(Default)]
 pub(super) struct Commits {
@@ -52,9 +55,8 @@ const TABLE_PAGES: usize = 256;
 const OPEN_MAX: usize = 8 * RECORDS_MAX;
 
 impl Commits {
-    /// The first number stands for what was found.
     pub(super) fn new() -> Commits {
-        Commits { added: 1, ..Commits::default() }
+        Commits { added: FOUND, ..Commits::default() }
     }
 
     pub(super) fn withhold(&mut self, free: Vec<Frame>) {
@@ -233,6 +235,13 @@ impl Engine {
         let round = self.commits.round.take().expect("a round");
         let covered = round.covered.expect("its flush has begun");
         self.commits.committed = round.upto;
+        for (number, op) in std::mem::take(&mut self.commits.waiting) {
+            if number <= round.upto {
+                self.ready.push_back(op);
+            } else {
+                self.commits.waiting.push((number, op));
+            }
+        }
         if !std::mem::replace(&mut self.commits.settled, true) {
             return;
         }
@@ -243,13 +252,6 @@ impl Engine {
             self.frames.freed(&mut withheld);
         }
         self.frames.said(round.upto);
-        for (number, op) in std::mem::take(&mut self.commits.waiting) {
-            if number <= round.upto {
-                self.ready.push_back(op);
-            } else {
-                self.commits.waiting.push((number, op));
-            }
-        }
     }
 
     /// Metadata cannot be written: nothing can be committed any more. What was cached is still read

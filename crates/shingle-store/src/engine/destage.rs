@@ -251,7 +251,7 @@ impl Engine {
         self.leave_run(key);
         self.end_job(key);
         let damage = if result.is_err() { Damage::Unreadable } else { Damage::Checksum };
-        self.errors.damaged(block, true, damage);
+        self.errors.damaged(damage);
         self.cache.destage_failed(slot);
         self.lose(block, slot);
         self.wake_through(slot, false);
@@ -286,7 +286,7 @@ impl Engine {
         let job = self.end_job(key);
         let slot = job.slot;
         if result.is_err() {
-            self.errors.disk_write_failed(job.block);
+            self.errors.disk_write_failed();
             return self.sulk(slot);
         }
         let held = self.frames.held(slot);

@@ -60,8 +60,6 @@ pub struct Status {
 pub(super) struct Errors {
     pub(super) status: Status,
     lost: BTreeMap<Block, Slot>,
-    /// A block that was lost and is being written anew.
-    found: Option<Block>,
 }
 
 impl Errors {
@@ -69,27 +67,22 @@ impl Errors {
         !self.lost.is_empty() && self.lost.contains_key(&block)
     }
 
-    /// Whether a block that is being written was lost before.
-    pub(super) fn was_lost(&self, block: Block) -> bool {
-        self.found == Some(block)
-    }
-
-    pub(super) fn damaged(&mut self, _block: Block, _dirty: bool, damage: Damage) {
+    pub(super) fn damaged(&mut self, damage: Damage) {
         match damage {
             Damage::Unreadable => self.status.ssd_read_errors += 1,
             Damage::Checksum => self.status.checksum_errors += 1,
         }
     }
 
-    pub(super) fn ssd_write_failed(&mut self, _block: Block) {
+    pub(super) fn ssd_write_failed(&mut self) {
         self.status.ssd_write_errors += 1;
     }
 
-    pub(super) fn disk_read_failed(&mut self, _block: Block) {
+    pub(super) fn disk_read_failed(&mut self) {
         self.status.disk_read_errors += 1;
     }
 
-    pub(super) fn disk_write_failed(&mut self, _block: Block) {
+    pub(super) fn disk_write_failed(&mut self) {
         self.status.disk_write_errors += 1;
     }
 

@@ -37,7 +37,7 @@ impl Engine {
         let (block, write) = (op.block, op.write);
         // A write has made the slot dirty, and what stands in the frame is as it was before.
         let dirty = if write { op.was_dirty } else { self.cache.slots().dirty(slot) };
-        self.errors.damaged(block, dirty, damage);
+        self.errors.damaged(damage);
         if dirty && !self.bug(Bug::DirtyErrorReadsDisk) {
             self.lose(block, slot);
             return self.fail(key, Errno::IO);
@@ -54,7 +54,7 @@ impl Engine {
         let (write, slot, block) = (op.write, op.slot, op.block);
         if result.is_err() {
             self.pool.give(buffer);
-            self.errors.disk_read_failed(block);
+            self.errors.disk_read_failed();
             match slot {
                 // A hit of which the frame is damaged and the disk is, too.
                 Some(slot) if self.frames.held(slot).frame.is_some() => {

@@ -10,6 +10,7 @@ use shingle_core::units::{Block, Slot};
 
 use super::Engine;
 use super::bugs::Bug;
+use super::commit::FOUND;
 use crate::format::journal::Record;
 use crate::format::{Frame, State};
 
@@ -55,7 +56,8 @@ impl Frames {
 
     /// What was found on the SSD.
     pub(super) fn restore(&mut self, slot: Slot, block: Block, frame: Frame, crc: u32) {
-        self.held[slot.index()] = Held { block, frame: Some(frame), crc, version: 0, number: 0 };
+        self.held[slot.index()] =
+            Held { block, frame: Some(frame), crc, version: 0, number: FOUND };
     }
 
     pub(super) fn take(&mut self) -> Option<Frame> {
@@ -76,9 +78,10 @@ impl Frames {
         self.free.len()
     }
 
-    /// The record that has to be committed before the disk may get something newer of `block`.
-    pub(super) fn unsaid(&self, block: Block) -> Option<u64> {
-        self.unsaid.get(&block).copied()
+    /// The record that has to be committed before the disk may get something newer of `block`, which
+    /// is not cached.
+    pub(super) fn unsaid(&self, block: Block) -> u64 {
+        self.unsaid.get(&block).copied().unwrap_or(FOUND)
     }
 
     /// Records up to this one are committed.

@@ -62,8 +62,7 @@ pub struct Config {
     pub mode: Mode,
     /// Commands carried out at a time; as many more wait.
     pub depth: usize,
-    /// Runs of requests longer than this go round the cache, in [`streams`] of their own; `None` if
-    /// none do.
+    /// Sequential runs of requests go round the cache from this length on; `None` if none do.
     pub sequential_bytes: Option<u64>,
     /// Slots kept free, so that a write need not wait for the disk; 0 leaves it to the policy.
     pub room_slots: u32,

@@ -83,7 +83,7 @@ impl Engine {
         let op = &self.ops[key];
         if result.is_err() {
             // The frame is not used again until the next start.
-            self.errors.ssd_write_failed(op.block);
+            self.errors.ssd_write_failed();
             self.ops[key].buffer = Some(buffer);
             return self.not_written(key);
         }
@@ -105,12 +105,8 @@ impl Engine {
     /// The SSD did not take a block: the disk serves the request, unless it has not got the block.
     fn not_written(&mut self, key: OpKey) {
         let op = &self.ops[key];
-        let slot = op.slot.expect("a write into the cache has one");
         if op.was_dirty {
             // What the frame holds is what the block was; the slot is dirty, as it was.
-            if self.errors.was_lost(op.block) {
-                self.lose(op.block, slot);
-            }
             return self.fail(key, Errno::IO);
         }
         let write = op.write;

@@ -41,15 +41,25 @@ pub const SUPERBLOCKS: u64 = 2;
 /// All metadata stands there twice, so that damage to one place loses nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Copy {
-    /// Written first.
+    /// As a rule written first.
     One,
-    /// Written when the first is safe, but for pages of the journal, which are written together.
+    /// Written when the first is safe, but for pages of the journal, which are written together. If
+    /// the first is the only good one, it is the other way round.
     Two,
 }
 
 impl Copy {
     /// Both.
     pub const BOTH: [Copy; 2] = [Copy::One, Copy::Two];
+
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Copy {
+        match self {
+            Copy::One => Copy::Two,
+            Copy::Two => Copy::One,
+        }
+    }
 
     /// How far behind the first it begins, for copies of so many pages.
     fn of(self, pages: u64) -> u64 {

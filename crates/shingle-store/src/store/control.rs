@@ -69,13 +69,8 @@ impl Answer {
 #[non_exhaustive]
 pub enum ControlError {
     /// Nobody serves the cache.
-    #[error("nobody serves cache {uuid}; `shingle store serve` does ({path} is not there)")]
-    Nobody {
-        /// The cache.
-        uuid: Uuid,
-        /// Where its socket would be.
-        path: PathBuf,
-    },
+    #[error("nobody serves this cache (nobody listens at {0}); `shingle store serve` does")]
+    Nobody(PathBuf),
     /// The socket fails.
     #[error("{path}: {error}")]
     Io {
@@ -112,20 +107,19 @@ pub fn make_folder(socket: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Asks whoever serves the cache. `each` gets all answers; the last one is given back.
+/// Asks who listens at `path`. `each` gets all answers; the last one is given back.
 ///
 /// # Errors
 /// If nobody serves it, or the connection fails.
 pub fn ask(
-    uuid: Uuid,
-    request: &Request,
+    path: &Path,
     each: &mut dyn FnMut(&Answer),
+    request: &Request,
 ) -> Result<Answer, ControlError> {
-    let path = socket(uuid);
-    let io = |error| ControlError::Io { path: path.clone(), error };
-    let mut stream = UnixStream::connect(&path).map_err(|error| match error.kind() {
+    let io = |error| ControlError::Io { path: path.to_owned(), error };
+    let mut stream = UnixStream::connect(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-            ControlError::Nobody { uuid, path: path.clone() }
+            ControlError::Nobody(path.to_owned())
         }
         _ => io(error),
     })?;
@@ -135,7 +129,7 @@ pub fn ask(
     for line in BufReader::new(stream).lines() {
         let line = line.map_err(io)?;
         let answer: Answer = serde_json::from_str(&line)
-            .map_err(|error| ControlError::Nonsense { path: path.clone(), error })?;
+            .map_err(|error| ControlError::Nonsense { path: path.to_owned(), error })?;
         each(&answer);
         if !answer.goes_on() {
             return Ok(answer);

@@ -38,6 +38,8 @@ pub struct Options {
     pub minimum_block: u32,
     /// The disk may have been written without its cache: what is cached counts nevertheless.
     pub trust_disk: bool,
+    /// Where operators ask, if not at [`control::socket`].
+    pub control: Option<PathBuf>,
 }
 
 /// Why a cache is not served.
@@ -145,8 +147,9 @@ impl Serving {
         let (slots, disk_blocks) = (superblock.layout.slots, ready.disk().blocks());
         let cache = settings.cache(registry, slots as u32, disk_blocks)?;
         // An address that is taken is found before anything is changed.
-        control::make_folder(&control::socket(uuid))?;
-        let control = Arc::new(Listener::bind(&Address::Unix(control::socket(uuid)))?);
+        let control = options.control.clone().unwrap_or_else(|| control::socket(uuid));
+        control::make_folder(&control)?;
+        let control = Arc::new(Listener::bind(&Address::Unix(control))?);
         let config = Config { mode: settings.mode, ..Config::for_slots(slots) };
         let store = ready.start(cache, config)?;
         let handle = store.handle().clone();

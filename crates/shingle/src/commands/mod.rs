@@ -8,6 +8,7 @@ pub(crate) mod man;
 mod reproduce;
 mod run;
 mod setup;
+pub(crate) mod store;
 pub(crate) mod sweep;
 pub(crate) mod trace;
 
@@ -24,6 +25,7 @@ pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Res
         Command::Reproduce(args) => reproduce::execute(args, arguments, registry),
         Command::List(args) => list::execute(args, arguments, registry),
         Command::Trace(args) => trace::execute(args, arguments),
+        Command::Store(args) => store::execute(args, arguments, registry),
         Command::Completions(args) => completions::execute(args),
         Command::Man(args) => man::execute(args, arguments),
     }

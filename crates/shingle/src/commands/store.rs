@@ -193,6 +193,7 @@ fn serve(args: &Serve, global: &Arguments, registry: &Registry) -> anyhow::Resul
         addresses,
         minimum_block: args.minimum_block,
         trust_disk: args.trust_disk,
+        control: None,
     };
     let quiet = global.quiet;
     let serving = Serving::start(options, registry, move |event| note(&event.to_string(), quiet))?;
@@ -224,13 +225,18 @@ fn name(ssd: &Path) -> anyhow::Result<Uuid> {
 fn ask(ssd: &Path, request: &Request, global: &Arguments) -> anyhow::Result<()> {
     let mut progress = None;
     let mut most = 0;
-    let last = control::ask(name(ssd)?, request, &mut |answer| {
-        if let Answer::DirtyBlocks(left) = answer {
-            most = most.max(*left);
-            let bar = progress.get_or_insert_with(|| Progress::new("writing", most, global.quiet));
-            bar.set(most - left, most);
-        }
-    })?;
+    let last = control::ask(
+        &control::socket(name(ssd)?),
+        &mut |answer| {
+            if let Answer::DirtyBlocks(left) = answer {
+                most = most.max(*left);
+                let bar =
+                    progress.get_or_insert_with(|| Progress::new("writing", most, global.quiet));
+                bar.set(most - left, most);
+            }
+        },
+        request,
+    )?;
     match last {
         Answer::Failed(why) => bail!(why),
         _ => Ok(()),
@@ -239,9 +245,9 @@ fn ask(ssd: &Path, request: &Request, global: &Arguments) -> anyhow::Result<()> 
 
 fn status(args: &AskStatus) -> anyhow::Result<()> {
     const STEP: Duration = Duration::from_secs(1);
-    let uuid = name(&args.ask.cache)?;
+    let socket = control::socket(name(&args.ask.cache)?);
     loop {
-        let status = match control::ask(uuid, &Request::Status, &mut |_| {})? {
+        let status = match control::ask(&socket, &mut |_| {}, &Request::Status)? {
             Answer::Status(status) => status,
             Answer::Failed(why) => bail!(why),
             other => bail!("an odd answer: {other:?}"),
@@ -314,7 +320,7 @@ fn detach(args: &Detach, global: &Arguments, registry: &Registry) -> anyhow::Res
     let ssd = &args.ask.cache;
     let outcome = ask(ssd, &Request::Detach, global);
     let Err(error) = &outcome else { return outcome };
-    let alone = matches!(error.downcast_ref(), Some(control::ControlError::Nobody { .. }));
+    let alone = matches!(error.downcast_ref(), Some(control::ControlError::Nobody(_)));
     let (true, Some(disk)) = (alone, &args.disk) else { return outcome };
     export(ssd, disk, global, registry)?;
     Ok(create::end(&Device::open(ssd)?)?)
