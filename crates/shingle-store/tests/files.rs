@@ -184,7 +184,7 @@ fn what_does_not_fit_is_refused() {
     sparse(&other, DISK_BYTES - 4096);
     assert!(refused(&beds, &beds.ssd, &other).contains("is it the right one?"));
     assert!(refused(&beds, &beds.disk, &other).contains("no superblock"));
-    assert!(refused(&beds, &beds.ssd, &beds.ssd).contains("in use"));
+    assert!(refused(&beds, &beds.ssd, &beds.ssd).contains("cache and disk at once"));
     let none = beds.disk.with_file_name("none");
     assert!(refused(&beds, &none, &beds.disk).contains("cannot open"));
     // A file that was cut.
