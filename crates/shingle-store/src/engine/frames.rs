@@ -64,6 +64,12 @@ impl Frames {
         self.free.pop()
     }
 
+    /// The SSD did not take a write to `frame`: it is tried again when no other is free, as a cache
+    /// without free frames could take no write any more.
+    pub(super) fn put_back_last(&mut self, frame: Frame) {
+        self.free.insert(0, frame);
+    }
+
     /// Frames are free again. Those that lie together leave together.
     pub(super) fn freed(&mut self, freed: &mut Vec<Frame>) {
         freed.sort_unstable_by(|a, b| b.cmp(a));

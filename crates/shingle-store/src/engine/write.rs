@@ -82,8 +82,10 @@ impl Engine {
     pub(super) fn frame_written(&mut self, key: OpKey, result: Result<(), Failed>, buffer: Buffer) {
         let op = &self.ops[key];
         if result.is_err() {
-            // The frame is not used again until the next start.
             self.errors.ssd_write_failed();
+            if let Some(frame) = op.frame.filter(|_| !self.bug(Bug::RecordBeforeData)) {
+                self.frames.put_back_last(frame);
+            }
             self.ops[key].buffer = Some(buffer);
             return self.not_written(key);
         }
