@@ -255,8 +255,7 @@ impl Journal {
     pub fn write_superblock(&mut self) -> Option<Write> {
         let needed = self.table.needs_from().unwrap_or(self.durable + 1);
         let from = needed.min(self.durable + 1);
-        let due =
-            self.uneven.is_some() || self.reworded || from > self.superblock.journal_from;
+        let due = self.uneven.is_some() || self.reworded || from > self.superblock.journal_from;
         due.then(|| self.supersede(from, false)).flatten()
     }
 

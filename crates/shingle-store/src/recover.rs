@@ -86,9 +86,8 @@ impl Recovered {
     /// Blocks that the disk does not have.
     #[must_use]
     pub fn dirty_blocks(&self) -> u64 {
-        let dirty = |&&(_, frame): &&(Block, Frame)| {
-            self.journal.table.entry(frame).state == State::Dirty
-        };
+        let dirty =
+            |&&(_, frame): &&(Block, Frame)| self.journal.table.entry(frame).state == State::Dirty;
         self.live.iter().filter(dirty).count() as u64
     }
 }

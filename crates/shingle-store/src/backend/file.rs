@@ -214,7 +214,10 @@ pub struct Create {
 pub fn create(ssd: &Device, disk: &Device, new: &Create) -> Result<Superblock, FileError> {
     let (path, found) = (ssd.path.clone(), ssd.bytes);
     let layout = Layout::for_ssd(ssd.bytes).ok_or(FileError::TooSmall { path, found })?;
-    if disk.bytes == 0 || disk.bytes % BLOCK_BYTES != 0 || disk.bytes / BLOCK_BYTES > BLOCKS_MAX {
+    if disk.bytes == 0
+        || !disk.bytes.is_multiple_of(BLOCK_BYTES)
+        || disk.bytes / BLOCK_BYTES > BLOCKS_MAX
+    {
         return Err(FileError::Uneven { path: disk.path.clone(), found: disk.bytes });
     }
     if new.words.len() > WORDS_BYTES_MAX {

@@ -51,12 +51,15 @@ pub enum StoreError {
 /// What becomes of a command: its data, or an error.
 pub type Answer = Box<dyn FnOnce(Result<Vec<u8>, Errno>) + Send>;
 
+/// What becomes of a question which blocks are dirty.
+type Runs = Box<dyn FnOnce(Vec<(u64, bool)>) + Send>;
+
 enum Message {
     Command(Command, Answer),
     SetMode(Mode),
     Drain(bool),
     SetWords(String),
-    Dirty(Block, u64, Box<dyn FnOnce(Vec<(u64, bool)>) + Send>),
+    Dirty(Block, u64, Runs),
     Status(SyncSender<Status>),
     ShutDown,
 }
