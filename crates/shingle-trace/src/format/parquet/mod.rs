@@ -7,13 +7,15 @@
 
 mod column;
 mod fence;
+mod pages;
 mod stored;
 
-use ::parquet::column::reader::ColumnReader;
+use ::parquet::column::reader::{ColumnReader, get_column_reader};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use column::{Column, Value};
 use fence::fenced;
+use pages::Pages;
 use shingle_core::units::Op;
 use stored::Stored;
 
@@ -100,9 +102,13 @@ impl Parquet {
             let begun = fenced(|| {
                 let group = self.reader.get_row_group(self.group)?;
                 let rows = u64::try_from(group.metadata().num_rows()).unwrap_or(0);
-                let columns = self.columns.iter();
-                let readers = columns.map(|(column, _)| group.get_column_reader(column.index));
-                Ok((rows, readers.collect::<Result<_, _>>()?))
+                let schema = group.metadata().schema_descr();
+                let reader = |(column, _): &(Column, _)| {
+                    let pages = Box::new(Pages(group.get_column_page_reader(column.index)?));
+                    Ok(get_column_reader(schema.column(column.index), pages))
+                };
+                let readers = self.columns.iter().map(reader);
+                Ok((rows, readers.collect::<Result<_, ParquetError>>()?))
             });
             (self.rows_left, self.readers) = begun.map_err(|e| damaged(&e))?;
             self.group += 1;
