@@ -1,8 +1,8 @@
 //! Counts a trace, request by request.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use hashbrown::HashMap as Map;
+use hashbrown::HashMap;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 
 use super::Description;
@@ -24,7 +24,7 @@ pub struct Fit {
     accesses: u64,
     requests: u64,
     left_out: u64,
-    grounds: Map<u64, Ground>,
+    grounds: HashMap<u64, Ground>,
     slices: Vec<Slice>,
     begun: Nanos,
     /// Of the slice that is counted now: cells by zone and operation, and runs.
@@ -62,7 +62,7 @@ impl Fit {
             accesses: 0,
             requests: 0,
             left_out: 0,
-            grounds: Map::new(),
+            grounds: HashMap::new(),
             slices: Vec::new(),
             begun: Nanos(0),
             cells: BTreeMap::new(),
@@ -128,7 +128,7 @@ impl Fit {
             self.runs[run].cell == key && self.requests - self.runs[run].last <= STREAM_REQUESTS
         });
         // A run that goes on in the middle of a block has been there.
-        let first = at / BLOCK_BYTES + u64::from(run.is_some() && at % BLOCK_BYTES > 0);
+        let first = at / BLOCK_BYTES + u64::from(run.is_some() && !at.is_multiple_of(BLOCK_BYTES));
         let run = run.unwrap_or_else(|| {
             cell.runs += 1;
             let run = Run { cell: key, begin: at, end: at, sizes: Vec::new(), last: 0 };
@@ -146,11 +146,13 @@ impl Fit {
         for block in first..=(end - 1) / BLOCK_BYTES {
             let within = (block % ZONE_BLOCKS) as usize;
             let stamp = ground.at(within);
-            if stamp == Stamp::FRESH && self.runs[run].begin == at && block == first {
-                if let Some(end) = ground.last_end() {
-                    let gap = signed_class(within as i64 - end as i64);
-                    self.tables.count(Of::Gaps, side(op), gap);
-                }
+            if stamp == Stamp::FRESH
+                && self.runs[run].begin == at
+                && block == first
+                && let Some(end) = ground.last_end()
+            {
+                let gap = signed_class(within as i64 - end as i64);
+                self.tables.count(Of::Gaps, side(op), gap);
             }
             match cell.sources.iter_mut().find(|(source, _)| *source == stamp) {
                 Some((_, count)) => *count += 1,

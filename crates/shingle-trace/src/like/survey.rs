@@ -17,6 +17,9 @@ const SLICE_ACCESSES_MIN: u64 = 512;
 /// How finely it is cut at first.
 const GRAINS: u64 = 8 * SLICES_MAX as u64;
 
+/// Grains grow when they have more cells together, so that memory has a bound but for the zones.
+const GRAIN_CELLS_MAX: usize = 1 << 22;
+
 /// How long slices have to be.
 #[derive(Default)]
 pub struct Survey {
@@ -39,7 +42,11 @@ impl Survey {
         }
         self.requests += 1;
         self.accesses += blocks(request);
-        while self.accesses >> self.shift >= GRAINS {
+        let too_fine = |survey: &Survey| {
+            let grains = survey.accesses >> survey.shift;
+            grains >= GRAINS || grains > 0 && survey.cells.len() > GRAIN_CELLS_MAX
+        };
+        while too_fine(self) {
             self.shift += 1;
             self.cells = joined(&self.cells, 2);
         }
