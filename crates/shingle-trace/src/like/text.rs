@@ -58,7 +58,7 @@ impl Description {
         };
         let mut text = String::new();
         let file = std::fs::File::open(path).map_err(|error| unread(&error))?;
-        let read = file.take(FILE_BYTES_MAX).read_to_string(&mut text);
+        let read = file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text);
         read.map_err(|error| unread(&error))?;
         Description::parse(&text).map_err(|problem| problem.at(path, Place::Whole))
     }
@@ -72,6 +72,9 @@ impl Description {
     }
 
     pub(crate) fn parse(text: &str) -> Result<Description, Problem> {
+        if text.len() as u64 > FILE_BYTES_MAX {
+            return Err(wrong("it has more than 16 MiB"));
+        }
         let file: File = toml::from_str(text).map_err(|error| {
             let what = error.message().lines().next().unwrap_or("no TOML").to_owned();
             let line = error

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use anyhow::Context;
 use clap::Args;
 use shingle_core::units::Request;
-use shingle_trace::like::{Fit, Survey};
+use shingle_trace::like::{Description, Fit, Survey};
 use shingle_trace::synth::{DEFAULT, PREFIX};
 
 use super::output::{OutArgs, save, save_source};
@@ -67,7 +68,11 @@ fn describe(args: &TraceArgs, out: &OutArgs, global: &Arguments) -> anyhow::Resu
     }
     let described = fit.finish();
     let described = described.ok_or_else(|| anyhow::anyhow!("there is nothing to describe"))?;
-    text(described.to_text().trim_end(), Path::new(&out.out))
+    let description = described.to_text();
+    // A trace of very many zones makes one that is refused: better now than when it was sent.
+    Description::from_text(&out.out, &description)
+        .context("the trace is too large to be described; take a part of it (trace cut)")?;
+    text(description.trim_end(), Path::new(&out.out))
 }
 
 /// Does something with each request of a trace, which is held or read once more.
