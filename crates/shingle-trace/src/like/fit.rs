@@ -3,20 +3,18 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
+use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request, SECTOR_BYTES};
 
 use super::Description;
 use super::buckets::class;
 use super::description::{Cell, DONE, PARTS, SLICES_MAX, Slice};
 use super::ground::{Ground, Stamp};
-use super::survey::{Survey, blocks};
+use super::survey::Survey;
 use super::tables::{EXACT_SECTORS, Of, Tables, by_blocks, pause, side, signed_class};
 use crate::zones::{ZONE_BLOCKS, ZONE_BYTES};
 
 /// A stream goes on within so many requests, or not at all.
 const STREAM_REQUESTS: u64 = 256;
-
-const SECTOR_BYTES: u64 = 512;
 
 /// Fits a description. Memory goes with the zones touched, and with the requests of a slice.
 pub struct Fit {
@@ -104,7 +102,7 @@ impl Fit {
             self.part(at, here, request.op);
             at = here;
         }
-        self.accesses += blocks(request);
+        self.accesses += request.blocks();
         self.requests += 1;
     }
 

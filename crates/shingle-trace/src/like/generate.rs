@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use shingle_core::units::{BLOCK_BYTES, Op};
+use shingle_core::units::{Op, SECTOR_BYTES};
 
 use self::progress::{BLOCK_SECTORS, Progress, Run};
 use super::Description;
@@ -20,8 +20,6 @@ use crate::source::DISK_BYTES_MAX;
 use crate::synth::rng::{Rng, Seed};
 use crate::synth::{Access, Pattern};
 use crate::zones::ZONE_BYTES;
-
-const SECTOR_BYTES: u64 = BLOCK_BYTES / BLOCK_SECTORS;
 
 /// If there are so many requests too many or too few, one more length is drawn, up to so many.
 const AHEAD_REQUESTS: u64 = 32;

@@ -1,7 +1,7 @@
 //! A first pass over a trace: how finely it can be cut.
 
 use hashbrown::HashSet;
-use shingle_core::units::{BLOCK_BYTES, Op, Request};
+use shingle_core::units::{Op, Request};
 
 use super::description::SLICES_MAX;
 use crate::zones::ZONE_BYTES;
@@ -41,7 +41,7 @@ impl Survey {
             self.cells.insert((self.accesses >> self.shift, zone, request.op == Op::Write));
         }
         self.requests += 1;
-        self.accesses += blocks(request);
+        self.accesses += request.blocks();
         let too_fine = |survey: &Survey| {
             let grains = survey.accesses >> survey.shift;
             grains >= GRAINS || grains > 0 && survey.cells.len() > GRAIN_CELLS_MAX
@@ -63,11 +63,6 @@ impl Survey {
         }
         each << self.shift
     }
-}
-
-/// Block accesses of a request.
-pub(super) fn blocks(request: &Request) -> u64 {
-    (request.offset + request.bytes - 1) / BLOCK_BYTES - request.offset / BLOCK_BYTES + 1
 }
 
 #[allow(clippy::iter_over_hash_type, reason = "a set of the same is made, in whichever order")]

@@ -1,5 +1,7 @@
 //! How far a cell is, and which blocks its next run has.
 
+use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES};
+
 use super::super::buckets::{signed_within, within};
 use super::super::description::{Cell, DONE};
 use super::super::ground::{Ground, Stamp};
@@ -7,7 +9,7 @@ use super::super::tables::{Of, Tables, by_blocks, side};
 use crate::synth::rng::Rng;
 use crate::zones::ZONE_BLOCKS;
 
-pub(super) const BLOCK_SECTORS: u64 = 8;
+pub(super) const BLOCK_SECTORS: u64 = BLOCK_BYTES / SECTOR_BYTES;
 const BLOCKS: usize = ZONE_BLOCKS as usize;
 
 /// A cell of the slice that is made now.
