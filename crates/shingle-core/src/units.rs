@@ -5,6 +5,12 @@ use core::fmt;
 /// Bytes in a [`Block`], the unit of caching and mapping.
 pub const BLOCK_BYTES: u64 = 4096;
 
+/// Bytes of a sector, the unit of addresses in most traces and commands.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// Nanoseconds of a second.
+pub const NS_PER_S: u64 = 1_000_000_000;
+
 /// A 4 KiB block of the disk, counted from the start of the disk.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Block(pub u64);

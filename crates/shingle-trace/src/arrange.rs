@@ -3,10 +3,11 @@
 
 use shingle_core::units::{Nanos, Op, Request};
 
-use crate::error::{Kind, Place, TraceError};
+use crate::error::{Kind, Place, Problem, TraceError};
 use crate::reorder::Reorder;
 use crate::source::{BATCH_REQUESTS, DISK_BYTES_MAX, Raw, Source, TRACE_NANOS_MAX, ready};
-use crate::zones::ZONE_BYTES;
+use crate::volume::Volumes;
+use crate::zones::{ZONE_BYTES, side_by_side};
 
 /// Requests as they stand in a file, each let through by a [`crate::source::Gate`].
 pub(crate) trait Records: Send {
@@ -36,9 +37,14 @@ pub(crate) trait Records: Send {
         Vec::new()
     }
 
-    /// Names of the volumes met, by number; none if the format knows no volumes.
-    fn volumes(&self) -> &[Vec<u8>] {
-        &[]
+    /// The volumes met, if the format knows some.
+    fn volumes(&self) -> Option<&Volumes> {
+        None
+    }
+
+    /// Why there was not a single request.
+    fn nothing(&self) -> Problem {
+        Problem::new(Kind::Empty, "holds no request")
     }
 }
 
@@ -109,6 +115,7 @@ impl Arranged {
             self.batch.clear();
             if !self.records.fill(&mut self.batch)? {
                 self.read_all = true;
+                self.all_came()?;
                 if matches!(self.layout, Layout::Open) {
                     self.layout = Layout::Known(self.side_by_side()?);
                 }
@@ -117,6 +124,16 @@ impl Arranged {
             self.release();
         }
         Ok(())
+    }
+
+    /// The end: there must have been a request, and one of each volume that was asked for.
+    fn all_came(&self) -> Result<(), TraceError> {
+        let missing = self.records.volumes().and_then(Volumes::missing);
+        let empty = self.passed == 0 && self.waiting.is_empty();
+        match missing.or_else(|| empty.then(|| self.records.nothing())) {
+            Some(problem) => Err(problem.at(self.records.name(), Place::Whole)),
+            None => Ok(()),
+        }
     }
 
     /// Moves what waits to the front, once that is less than what has gone: so each request moves
@@ -181,26 +198,24 @@ impl Arranged {
 
     /// Where each volume begins: at a border of zones behind the one before.
     fn side_by_side(&self) -> Result<Vec<u64>, TraceError> {
-        let mut ends = vec![0_u64; self.records.volumes().len().max(1)];
+        let mut ends = vec![0_u64; self.names().len().max(1)];
         for raw in &self.waiting {
             let end = &mut ends[raw.volume as usize];
             *end = (*end).max(raw.offset + raw.bytes);
         }
-        let mut begins = Vec::with_capacity(ends.len());
-        let mut next = 0_u64;
-        for end in ends {
-            begins.push(next);
-            // At most 2³² volumes of 2⁵⁶ bytes: only their sum can be too much.
-            next = next.saturating_add(end.div_ceil(ZONE_BYTES) * ZONE_BYTES);
-        }
-        if next > DISK_BYTES_MAX {
+        let (starts, zones) = side_by_side(ends.iter().map(|end| end.div_ceil(ZONE_BYTES)));
+        if zones > DISK_BYTES_MAX / ZONE_BYTES {
             let message = format!(
                 "{} volumes side by side go past 64 PiB, the largest disk; name fewer with --volume",
-                begins.len()
+                starts.len()
             );
             return Err(TraceError::new(Kind::Volume, self.records.name(), Place::Whole, message));
         }
-        Ok(begins)
+        Ok(starts.into_iter().map(|zone| zone * ZONE_BYTES).collect())
+    }
+
+    fn names(&self) -> &[Vec<u8>] {
+        self.records.volumes().map_or(&[], Volumes::names)
     }
 
     #[inline]
@@ -252,7 +267,7 @@ impl Arranged {
     fn told_layout(&self) -> Option<String> {
         const NAMED_MAX: usize = 8;
         let Layout::Known(begins) = &self.layout else { return None };
-        let named = begins.iter().zip(self.records.volumes()).take(NAMED_MAX);
+        let named = begins.iter().zip(self.names()).take(NAMED_MAX);
         let mut places: Vec<String> = named
             .map(|(begin, name)| format!("{} from byte {begin}", String::from_utf8_lossy(name)))
             .collect();
@@ -305,11 +320,12 @@ mod tests {
 
     use super::*;
     use crate::source::{Gate, read_all};
+    use crate::volume::Choice;
 
     struct Listed {
         records: std::vec::IntoIter<Raw>,
         gate: Gate,
-        names: Vec<Vec<u8>>,
+        volumes: Option<Volumes>,
     }
 
     impl Records for Listed {
@@ -325,8 +341,8 @@ mod tests {
             "list"
         }
 
-        fn volumes(&self) -> &[Vec<u8>] {
-            &self.names
+        fn volumes(&self) -> Option<&Volumes> {
+            self.volumes.as_ref()
         }
     }
 
@@ -340,8 +356,13 @@ mod tests {
             volume,
         };
         let records: Vec<Raw> = list.iter().map(raw).collect();
-        let names = (0..volumes).map(|n| format!("v{n}").into_bytes()).collect();
-        let listed = Listed { records: records.into_iter(), gate: Gate::new(reorder), names };
+        let mut all = Volumes::new(&Choice::All);
+        for number in 0..volumes {
+            all.takes(format!("v{number}").as_bytes()).expect("few");
+        }
+        let volumes_met = (volumes > 0).then_some(all);
+        let listed =
+            Listed { records: records.into_iter(), gate: Gate::new(reorder), volumes: volumes_met };
         Arranged::new(Box::new(listed), reorder, volumes > 0)
     }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use shingle_core::units::{Nanos, Op, Request};
 
 use crate::error::{Kind, Place, TraceError};
+use crate::shape::end_of;
 use crate::shuffle::Shuffle;
 use crate::source::{DISK_BYTES_MAX, Source, TRACE_NANOS_MAX, ready};
 use crate::synth::rng::Seed;
@@ -159,11 +160,6 @@ impl Mixing {
 
 fn usage(message: String) -> TraceError {
     TraceError::new(Kind::Usage, "", Place::Whole, message)
-}
-
-/// One past the highest byte that any request touches.
-fn end_of(requests: &[Request]) -> u64 {
-    requests.iter().map(|request| request.offset + request.bytes).max().unwrap_or(0)
 }
 
 impl Mixed {

@@ -139,7 +139,7 @@ fn usage(message: String) -> TraceError {
 }
 
 /// One past the highest byte that any request touches.
-fn end_of(requests: &[Request]) -> u64 {
+pub(crate) fn end_of(requests: &[Request]) -> u64 {
     requests.iter().map(|request| request.offset + request.bytes).max().unwrap_or(0)
 }
 

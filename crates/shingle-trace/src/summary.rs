@@ -91,28 +91,49 @@ pub struct Summary {
     pub sizes: Sizes,
 }
 
+/// What adds up while requests pass by, none of which is kept.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) requests: PerOp,
+    pub(crate) bytes: PerOp,
+    pub(crate) read_blocks: u64,
+    pub(crate) write_blocks: u64,
+    pub(crate) end_bytes: u64,
+    pub(crate) last: Nanos,
+    pub(crate) touched: Touched,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, request: &Request) {
+        self.requests.add(request.op, 1);
+        self.bytes.add(request.op, request.bytes);
+        self.end_bytes = self.end_bytes.max(request.offset + request.bytes);
+        self.last = request.at;
+        match request.op {
+            Op::Read => self.read_blocks += request.blocks(),
+            Op::Write => self.write_blocks += request.blocks(),
+            Op::Trim | Op::Flush => return,
+        }
+        self.touched.access(request.first().0, request.blocks(), request.op == Op::Write);
+    }
+}
+
 impl Summary {
     /// Counts `requests`.
     #[must_use]
     pub fn of(requests: &[Request]) -> Summary {
-        let mut summary = Summary::default();
-        let mut touched = Touched::default();
+        let first = requests.first().map_or(Nanos::ZERO, |request| request.at);
+        let mut tally = Tally { last: first, ..Tally::default() };
+        let (mut longest_idle, mut unaligned_requests) = (Nanos::ZERO, 0);
         let (mut large, mut last_large) = (HashSet::new(), u64::MAX);
         let mut sizes = Vec::new();
-        summary.first = requests.first().map_or(Nanos::ZERO, |request| request.at);
-        summary.last = summary.first;
         for request in requests {
-            summary.longest_idle = summary.longest_idle.max(request.at.since(summary.last));
-            summary.last = request.at;
-            summary.requests.add(request.op, 1);
-            summary.bytes.add(request.op, request.bytes);
-            let end = request.offset + request.bytes;
-            summary.end_bytes = summary.end_bytes.max(end);
-            match request.op {
-                Op::Read => summary.read_blocks += request.blocks(),
-                Op::Write => summary.write_blocks += request.blocks(),
-                Op::Trim | Op::Flush => continue,
+            longest_idle = longest_idle.max(request.at.since(tally.last));
+            tally.add(request);
+            if matches!(request.op, Op::Trim | Op::Flush) {
+                continue;
             }
+            let end = request.offset + request.bytes;
             if request.op == Op::Write && request.bytes > 0 {
                 let (first, last) =
                     (request.offset / LARGE_ZONE_BYTES, (end - 1) / LARGE_ZONE_BYTES);
@@ -122,18 +143,26 @@ impl Summary {
                 }
             }
             sizes.push(request.bytes);
-            if (request.offset | end) % BLOCK_BYTES != 0 {
-                summary.unaligned_requests += 1;
-            }
-            touched.access(request.first().0, request.blocks(), request.op == Op::Write);
+            unaligned_requests += u64::from((request.offset | end) % BLOCK_BYTES != 0);
         }
-        summary.distinct_blocks = touched.blocks();
-        summary.distinct_written_blocks = touched.written_blocks();
-        summary.accessed_zones = touched.zones();
-        summary.written_zones = touched.written_zones();
-        summary.written_large_zones = large.len() as u64;
-        summary.sizes = quantiles(&mut sizes);
-        summary
+        let Tally { requests, bytes, read_blocks, write_blocks, end_bytes, last, touched } = tally;
+        Summary {
+            requests,
+            bytes,
+            read_blocks,
+            write_blocks,
+            distinct_blocks: touched.blocks(),
+            distinct_written_blocks: touched.written_blocks(),
+            accessed_zones: touched.zones(),
+            written_zones: touched.written_zones(),
+            written_large_zones: large.len() as u64,
+            end_bytes,
+            first,
+            last,
+            longest_idle,
+            unaligned_requests,
+            sizes: quantiles(&mut sizes),
+        }
     }
 
     /// Accesses: of reads and of writes.

@@ -129,7 +129,7 @@ fn blktrace_is_read_in_both_byte_orders() {
 fn devices_of_a_stream_are_volumes() {
     let bytes = [events(false, SDA), events(false, SDB)].concat();
     let options = |volume: &str| OpenOptions::of(None, Some(volume));
-    assert!(refusal(&bytes, &OpenOptions::default()).contains("--volume 8,0"));
+    assert!(refusal(&bytes, &OpenOptions::default()).contains("--volume 8:0"));
     // A comma stands between names too.
     assert_eq!(read(&bytes, &options("*")).expect("both").1.len(), 12);
 }

@@ -9,7 +9,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use shingle_core::units::{Nanos, Op, Request};
-use shingle_trace::{OpenOptions, open, read_all};
+use shingle_trace::input::Input;
+use shingle_trace::{OpenOptions, format, open, read_all};
 
 /// Values of a column, those that are there.
 enum Values {
@@ -76,6 +77,29 @@ fn rows(volumes: [i32; 3], length: i32) -> Vec<Values> {
         Values::Int32(vec![Some(length), Some(512), None]),
         Values::Int64(vec![None; 3]),
     ]
+}
+
+/// Any byte may be wrong: an error or other requests, and no panic.
+#[test]
+fn damaged_files_are_errors_or_other_requests() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.parquet");
+    make(&path, SCHEMA, &[rows([3; 3], 4096), rows([3; 3], 8192)]);
+    let good = std::fs::read(&path).expect("written");
+    let expected = read(&path, None).expect("valid");
+    let mut same = 0;
+    for place in 4..good.len() {
+        for change in [0x01, 0x80, 0xff] {
+            let mut bytes = good.clone();
+            bytes[place] ^= change;
+            let input = Input::from_bytes("damaged", bytes).expect("not empty");
+            let options = OpenOptions::of(Some("parquet"), None);
+            let requests = format::open(input, &options)
+                .and_then(|(_, mut source)| read_all(&mut *source, &mut |_| {}));
+            same += usize::from(requests.is_ok_and(|requests| requests == expected));
+        }
+    }
+    assert!(same < 2 * good.len(), "most bytes matter, and were read: {same} changes did not");
 }
 
 #[test]

@@ -95,7 +95,7 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The paper: sac, pore, roco or mcm.
+    /// The paper: sac, pore, roco, amphisbaena or mcm.
     pub(crate) paper: String,
     /// Only these figures and tables: 14, table-5. [default: all]
     #[arg(long = "figure", value_delimiter = ',', value_name = "ID,…")]

@@ -141,13 +141,12 @@ pub(crate) fn plain(value: &Value) -> String {
     }
 }
 
-/// Writes `values` as CSV: a line each, a column for each figure. What is null or missing is empty.
-pub(crate) fn csv(values: &[impl Serialize], path: &Path) -> anyhow::Result<()> {
-    let lines = lines(values)?;
-    let columns = columns(&lines);
+/// Writes CSV: a column for each figure. What is null or missing is empty.
+pub(crate) fn csv(lines: &[Line], path: &Path) -> anyhow::Result<()> {
+    let columns = columns(lines);
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(&columns)?;
-    for line in &lines {
+    for line in lines {
         writer.write_record(columns.iter().map(|column| plain(value(line, column))))?;
     }
     text(&String::from_utf8(writer.into_inner()?)?, path)

@@ -145,7 +145,8 @@ fn pictures_stand_alone() {
     let read = |path: &Path| std::fs::read_to_string(path).expect("written");
     let page = read(&folder.path().join("page.html"));
     assert!(page.starts_with("<!DOCTYPE html>") && page.matches("<svg").count() == 7, "{page}");
-    assert!(page.contains("shingle trace info synth:mixed?requests=2k"), "names the command");
+    let command = "shingle trace info 'synth:mixed?requests=2k' --html page.html --svg pictures";
+    assert!(page.contains(command), "names the command as a shell takes it");
     // An icon of nothing keeps browsers from asking for one.
     let asks = page.replace("href=\"data:,\"", "");
     for asked in ["src=", "href=", "url(", "<script", "@import", "NaN"] {

@@ -1,11 +1,8 @@
 //! How long requests are, and whether they begin and end where blocks do.
 
-use shingle_core::units::{BLOCK_BYTES, Op, Request};
+use shingle_core::units::{BLOCK_BYTES, Op, Request, SECTOR_BYTES};
 
 use super::histogram::Histogram;
-
-/// Bytes of a sector, the unit in which disks are addressed.
-const SECTOR_BYTES: u64 = 512;
 
 /// Lengths of reads and writes, and where they begin and end.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

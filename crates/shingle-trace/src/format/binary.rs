@@ -34,12 +34,11 @@ pub(super) struct Fixed<D> {
     record_bytes: usize,
     decoder: D,
     gate: Gate,
-    requests: u64,
 }
 
 impl<D: Decode> Fixed<D> {
     pub(super) fn new(input: Input, record_bytes: usize, decoder: D, reorder: Reorder) -> Self {
-        Fixed { input, record_bytes, decoder, gate: Gate::new(reorder), requests: 0 }
+        Fixed { input, record_bytes, decoder, gate: Gate::new(reorder) }
     }
 
     /// `None` at the end.
@@ -67,13 +66,6 @@ impl<D: Decode> Fixed<D> {
             };
         }
     }
-
-    #[cold]
-    fn empty(&self) -> TraceError {
-        let missing = self.decoder.volumes().and_then(Volumes::missing);
-        let problem = missing.unwrap_or_else(|| self.decoder.nothing());
-        problem.at(self.input.name(), Place::Whole)
-    }
 }
 
 impl<D: Decode> Records for Fixed<D> {
@@ -85,12 +77,7 @@ impl<D: Decode> Records for Fixed<D> {
                 None => break,
             }
         }
-        let added = out.len() - before;
-        self.requests += added as u64;
-        if self.requests == 0 {
-            return Err(self.empty());
-        }
-        Ok(added > 0)
+        Ok(out.len() > before)
     }
 
     fn name(&self) -> &str {
@@ -109,8 +96,12 @@ impl<D: Decode> Records for Fixed<D> {
         self.decoder.warning().into_iter().collect()
     }
 
-    fn volumes(&self) -> &[Vec<u8>] {
-        self.decoder.volumes().map_or(&[], Volumes::names)
+    fn volumes(&self) -> Option<&Volumes> {
+        self.decoder.volumes()
+    }
+
+    fn nothing(&self) -> Problem {
+        self.decoder.nothing()
     }
 }
 

@@ -16,7 +16,7 @@
 //! Lines of other steps, messages and the summary at the end are passed over; so are commands
 //! without data. A volume is `MAJOR:MINOR`.
 
-use shingle_core::units::Op;
+use shingle_core::units::{NS_PER_S, Op};
 
 use super::text::{self, Decode, TextSource};
 use super::{Decoded, Format, Match, Options, fields, number};
@@ -117,7 +117,7 @@ impl Decode for Blkparse {
             return Ok(None);
         }
         let Some(volume) = self.volumes.takes(event.major, event.minor)? else { return Ok(None) };
-        let ns = text::time(event.time, text::NS_PER_S, "time (column 4)")?;
+        let ns = text::time(event.time, NS_PER_S, "time (column 4)")?;
         let data = data(&event)?.map(|(op, offset, bytes)| Raw { ns, offset, bytes, op, volume });
         if event.rwbs.starts_with(b"F") {
             self.owed = data;
@@ -135,15 +135,15 @@ impl Decode for Blkparse {
         Some(self.volumes.all())
     }
 
-    fn nothing(&self) -> Option<Problem> {
-        Some(Problem::new(
+    fn nothing(&self) -> Problem {
+        Problem::new(
             Kind::Empty,
             format!(
                 "holds no request with the action {}; read another step with --format blkparse:Q, \
                  blkparse:D or blkparse:C",
                 self.action
             ),
-        ))
+        )
     }
 
     fn warning(&self) -> Option<String> {

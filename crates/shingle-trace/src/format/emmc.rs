@@ -13,7 +13,7 @@
 //! was made: the two differ by what it waited. The driver counts a sector too many for some
 //! requests (17 where 16 of data are meant); sizes are taken as they stand.
 
-use shingle_core::units::Op;
+use shingle_core::units::{NS_PER_S, Op};
 
 use super::text::{self, Decode, TextSource};
 use super::{Decoded, Format, Match, Options, fields, number};
@@ -55,7 +55,7 @@ impl Decode for Emmc {
         };
         let op = if text::whole(kind, "type (column 4)")? & 1 == 1 { Op::Write } else { Op::Read };
         Ok(Some(Raw {
-            ns: text::time(made, text::NS_PER_S, "time (column 5)")?,
+            ns: text::time(made, NS_PER_S, "time (column 5)")?,
             offset: text::sectors(sector, "address (column 1)")?,
             bytes: text::whole(bytes, "size (column 3)")?,
             op,

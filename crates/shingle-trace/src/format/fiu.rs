@@ -10,7 +10,7 @@
 //! be missing. A time with a point is in seconds, as some copies have it. The name of a process may
 //! hold blanks. A volume is `MAJOR:MINOR`.
 
-use shingle_core::units::Op;
+use shingle_core::units::{NS_PER_S, Op};
 
 use super::text::{self, Decode, TextSource};
 use super::{Decoded, Format, Match, Options, fields, number};
@@ -91,7 +91,7 @@ impl Decode for Fiu {
         let Some(volume) = self.volumes.takes(major, minor)? else { return Ok(None) };
         let ns = match number::whole(time) {
             Some(ns) => ns,
-            None => text::time(time, text::NS_PER_S, "time (column 1)")?,
+            None => text::time(time, NS_PER_S, "time (column 1)")?,
         };
         let offset = text::of_sectors(sector)?;
         let bytes = text::of_sectors(sectors)?;

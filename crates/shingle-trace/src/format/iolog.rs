@@ -131,8 +131,8 @@ impl Decode for Iolog {
         Some(&self.volumes)
     }
 
-    fn nothing(&self) -> Option<Problem> {
-        Some(Problem::new(Kind::Empty, "holds no request: no line reads, writes, trims or syncs"))
+    fn nothing(&self) -> Problem {
+        Problem::new(Kind::Empty, "holds no request: no line reads, writes, trims or syncs")
     }
 
     fn warning(&self) -> Option<String> {

@@ -6,8 +6,8 @@ use super::{Decoded, Format, Match, Options};
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::Input;
 use crate::native::block::{self, Decoder};
-use crate::native::header::{self, ENTRY_BYTES, FIXED_BYTES, Layout, Recorded, UNCHECKED_BYTES};
-use crate::native::{BLOCK_REQUESTS, MAGIC, u64_at};
+use crate::native::header::{self, Layout, Recorded, cut_short};
+use crate::native::{BLOCK_REQUESTS, MAGIC};
 use crate::source::{Source, ready};
 use crate::summary::PerOp;
 
@@ -25,12 +25,16 @@ fn sniff(head: &[u8]) -> Match {
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
     options.without_volume(FORMAT.name, &input)?;
-    let (recorded, layout, base_ns) = header(&mut input)?;
+    // The index is checked and not kept: it is for those who seek.
+    let mut base_ns = None;
+    let (recorded, layout) = header::read(&mut input, |first_ns, _| {
+        base_ns.get_or_insert(first_ns);
+    })?;
     Ok(Decoded::Source(Box::new(Native {
         input,
         recorded,
         layout,
-        base_ns,
+        base_ns: base_ns.unwrap_or(0),
         decoder: Decoder::default(),
         blocks: 0,
         last: Nanos::ZERO,
@@ -38,52 +42,6 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
         waiting: Vec::new(),
         passed: 0,
     })))
-}
-
-/// Reads up to the first block. The index is checked and not kept: it is for those who seek.
-fn header(input: &mut Input) -> Result<(Recorded, Layout, u64), TraceError> {
-    let name = input.name().to_owned();
-    let fail = |problem: Problem| problem.at(&name, Place::Byte(0));
-    let short = |there: usize, from: u64| {
-        let place = Place::Byte(from + there as u64);
-        cut_short("in the header").at(&name, place)
-    };
-    let fixed = input.next_record(FIXED_BYTES)?.to_vec();
-    if fixed.len() < FIXED_BYTES {
-        return Err(short(fixed.len(), 0));
-    }
-    let (mut recorded, layout) = header::decode(&fixed).map_err(fail)?;
-    let mut checksum = crc32fast::Hasher::new();
-    checksum.update(&fixed[UNCHECKED_BYTES..]);
-    let from = input.byte();
-    let names = input.next_record(layout.names_bytes)?;
-    if names.len() < layout.names_bytes {
-        return Err(short(names.len(), from));
-    }
-    checksum.update(names);
-    header::decode_names(&mut recorded, &fixed, names);
-    let (mut base_ns, mut last_ns, mut last_place) = (None, 0, layout.header_bytes);
-    for number in 0..layout.blocks {
-        let from = input.byte();
-        let entry = input.next_record(ENTRY_BYTES)?;
-        if entry.len() < ENTRY_BYTES {
-            return Err(short(entry.len(), from));
-        }
-        checksum.update(entry);
-        let (first_ns, place) = (u64_at(entry, 0), u64_at(entry, 8));
-        // A hostile index must not be longer than the blocks it is of.
-        let least = if number == 0 { 0 } else { block::HEAD_BYTES as u64 };
-        if first_ns < last_ns || place.checked_sub(last_place).is_none_or(|gap| gap < least) {
-            let problem = header::damaged("has an index that is not in order");
-            return Err(problem.at(&name, Place::Byte(from)));
-        }
-        base_ns.get_or_insert(first_ns);
-        (last_ns, last_place) = (first_ns, place);
-    }
-    if checksum.finalize() != layout.checksum {
-        return Err(fail(header::damaged("does not have the checksum it says")));
-    }
-    Ok((recorded, layout, base_ns.unwrap_or(0)))
 }
 
 struct Native {
@@ -176,12 +134,6 @@ impl From<Problem> for Fault {
     fn from(problem: Problem) -> Fault {
         Fault::Bad(problem)
     }
-}
-
-#[cold]
-fn cut_short(place: &str) -> Problem {
-    let message = format!("the file ends {place}: it is cut short; copy it again");
-    Problem::new(Kind::Truncated, message)
 }
 
 impl Source for Native {

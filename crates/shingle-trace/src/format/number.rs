@@ -1,5 +1,7 @@
 //! Numbers in text, strictly: digits, and for time a fraction.
 
+use shingle_core::units::NS_PER_S;
+
 /// A whole number of at most 64 bits; nothing else is taken for one.
 #[inline]
 pub(super) fn whole(field: &[u8]) -> Option<u64> {
@@ -61,9 +63,8 @@ const TEN_TO: [u64; FRACTION_DIGITS_MAX + 1] =
 
 /// [`scaled`] for units of any size.
 pub(crate) fn scaled_wide(field: &[u8], unit: u64) -> Option<u64> {
-    const NANOS: u64 = 1_000_000_000;
-    let parts = u128::from(scaled(field, NANOS)?) * u128::from(unit);
-    u64::try_from(parts / u128::from(NANOS)).ok()
+    let parts = u128::from(scaled(field, NS_PER_S)?) * u128::from(unit);
+    u64::try_from(parts / u128::from(NS_PER_S)).ok()
 }
 
 #[cfg(test)]

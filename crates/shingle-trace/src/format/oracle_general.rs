@@ -17,7 +17,7 @@
 //! An object has one size, so a request is as long as the first one for its address was: in that
 //! sample 12 % of the requests have another length than they had.
 
-use shingle_core::units::Op;
+use shingle_core::units::{NS_PER_S, Op, SECTOR_BYTES};
 
 use super::binary::{Decode, Fixed, part};
 use super::text::is_binary;
@@ -35,11 +35,6 @@ pub(super) const FORMAT: Format = Format {
 };
 
 pub(super) const RECORD_BYTES: usize = 24;
-
-/// Ids are addresses in this unit if nothing else is said.
-const UNIT_BYTES: u64 = 512;
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// There is no magic number, but the next request for an object comes later than this one, and
 /// times do not go back. Lines of text can look so by chance; a record's times and sizes hardly
@@ -84,7 +79,7 @@ pub(super) fn assumed_op(options: &Options<'_>) -> Result<Op, Problem> {
 
 /// The unit of ids as addresses: what follows the colon after the name of the format.
 pub(super) fn unit(format: &str, options: &Options<'_>) -> Result<u64, Problem> {
-    let Some(name) = options.map else { return Ok(UNIT_BYTES) };
+    let Some(name) = options.map else { return Ok(SECTOR_BYTES) };
     csv::size_unit(name).ok_or_else(|| {
         Problem::usage(format!(
             "--format {format}:{} names no unit; ids are addresses in bytes, sectors (512 B) or \
@@ -109,7 +104,7 @@ pub(super) fn request(
              another unit (--format NAME:bytes|sectors|blocks)"
         ))
     })?;
-    Ok(Raw { ns: u64::from(seconds) * SECOND_NS, offset, bytes, op, volume: 0 })
+    Ok(Raw { ns: u64::from(seconds) * NS_PER_S, offset, bytes, op, volume: 0 })
 }
 
 struct OracleGeneral {

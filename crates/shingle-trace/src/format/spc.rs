@@ -10,6 +10,8 @@
 //! with addresses from 0; the UMass traces hold up to 24 of them, which tools that drop the column
 //! lay on top of each other.
 
+use shingle_core::units::NS_PER_S;
+
 use super::text::{self, Decode, TextSource};
 use super::{Decoded, Format, Match, Options, fields, number};
 use crate::error::{Problem, TraceError};
@@ -54,7 +56,7 @@ impl Decode for Spc {
         let Some(volume) = self.volumes.takes(text::bare(asu))? else { return Ok(None) };
         let op = text::op_of(op).ok_or_else(|| text::unknown_op(op, "here it is r or w"))?;
         Ok(Some(Raw {
-            ns: text::time(time, text::NS_PER_S, "time (column 5)")?,
+            ns: text::time(time, NS_PER_S, "time (column 5)")?,
             offset: text::sectors(sector, "address (column 2)")?,
             bytes: text::whole(bytes, "size (column 3)")?,
             op,

@@ -11,7 +11,7 @@
 //! stand in the order of completion. Nine digits of a second are written, and six of them mean
 //! something.
 
-use shingle_core::units::Op;
+use shingle_core::units::{NS_PER_S, Op};
 
 use super::text::{self, Decode, TextSource};
 use super::{Decoded, Format, Match, Options, fields};
@@ -68,7 +68,7 @@ impl Decode for Systor {
             _ => text::op_of(op).ok_or_else(|| text::unknown_op(op, "here it is R or W"))?,
         };
         Ok(Some(Raw {
-            ns: text::time(time, text::NS_PER_S, "time (column 1)")?,
+            ns: text::time(time, NS_PER_S, "time (column 1)")?,
             offset: text::whole(offset, "offset (column 5)")?,
             bytes: text::whole(size, "size (column 6)")?,
             op,

@@ -9,7 +9,7 @@
 //! happened within one arrives at once; requests of a second keep the order of the file. Lines go
 //! back and forth by a second. A file holds thousands of volumes.
 
-use shingle_core::units::Op;
+use shingle_core::units::{NS_PER_S, Op};
 
 use super::text::{self, Decode, TextSource};
 use super::{Decoded, Format, Match, Options, fields, number};
@@ -69,7 +69,7 @@ impl Decode for Tencent {
         let op =
             op_of(op).ok_or_else(|| text::unknown_op(op, "here it is 0, a read, or 1, a write"))?;
         Ok(Some(Raw {
-            ns: text::time(time, text::NS_PER_S, "time (column 1)")?,
+            ns: text::time(time, NS_PER_S, "time (column 1)")?,
             offset: text::sectors(offset, "offset (column 2)")?,
             bytes: text::sectors(size, "size (column 3)")?,
             op,

@@ -1,6 +1,6 @@
 //! What all text formats share: lines in, checked requests out.
 
-use shingle_core::units::Op;
+use shingle_core::units::{Op, SECTOR_BYTES};
 
 use super::number;
 use crate::arrange::Records;
@@ -25,9 +25,9 @@ pub(super) trait Decode: Send {
         None
     }
 
-    /// Why there was not a single request, if the format knows.
-    fn nothing(&self) -> Option<Problem> {
-        None
+    /// Why there was not a single request.
+    fn nothing(&self) -> Problem {
+        Problem::new(Kind::Empty, "holds no request: only blank lines, comments or a header")
     }
 
     /// What the user should know.
@@ -41,20 +41,11 @@ pub(super) struct TextSource<D> {
     input: Input,
     decoder: D,
     gate: Gate,
-    requests: u64,
 }
 
 impl<D: Decode> TextSource<D> {
     pub(super) fn new(input: Input, decoder: D, reorder: Reorder) -> Self {
-        TextSource { input, decoder, gate: Gate::new(reorder), requests: 0 }
-    }
-
-    fn empty(&self) -> TraceError {
-        let missing = self.decoder.volumes().and_then(Volumes::missing);
-        let problem = missing.or_else(|| self.decoder.nothing()).unwrap_or_else(|| {
-            Problem::new(Kind::Empty, "holds no request: only blank lines, comments or a header")
-        });
-        problem.at(self.input.name(), Place::Whole)
+        TextSource { input, decoder, gate: Gate::new(reorder) }
     }
 }
 
@@ -82,14 +73,7 @@ impl<D: Decode> Records for TextSource<D> {
                 }
             }
         }
-        let added = out.len() - before;
-        self.requests += added as u64;
-        if self.requests == 0 {
-            return Err(self.empty());
-        }
-        // The end: each volume that was asked for must have come.
-        let missing = self.decoder.volumes().filter(|_| added == 0).and_then(Volumes::missing);
-        missing.map_or(Ok(added > 0), |problem| Err(problem.at(self.input.name(), Place::Whole)))
+        Ok(out.len() > before)
     }
 
     fn name(&self) -> &str {
@@ -104,8 +88,12 @@ impl<D: Decode> Records for TextSource<D> {
         self.decoder.warning().into_iter().collect()
     }
 
-    fn volumes(&self) -> &[Vec<u8>] {
-        self.decoder.volumes().map_or(&[], Volumes::names)
+    fn volumes(&self) -> Option<&Volumes> {
+        self.decoder.volumes()
+    }
+
+    fn nothing(&self) -> Problem {
+        self.decoder.nothing()
     }
 }
 
@@ -209,8 +197,6 @@ pub(super) fn whole(field: &[u8], what: &str) -> Result<u64, Problem> {
     number::whole(bare(field)).ok_or_else(|| not_a_number(field, what))
 }
 
-pub(super) const NS_PER_S: u64 = 1_000_000_000;
-
 /// A time in units of `unit_ns` nanoseconds, or an error that names the column.
 #[inline]
 pub(super) fn time(field: &[u8], unit_ns: u64, what: &str) -> Result<u64, Problem> {
@@ -233,8 +219,6 @@ pub(super) fn of_sectors(sectors: u64) -> Result<u64, Problem> {
         Problem::range(format!("{sectors} sectors of 512 bytes go past 64 PiB, the largest disk"))
     })
 }
-
-const SECTOR_BYTES: u64 = 512;
 
 /// A read or a write in words: `R`, `read`, `W`, `write`, in any case.
 #[inline]

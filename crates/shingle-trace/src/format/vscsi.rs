@@ -16,7 +16,7 @@
 //! the record does not hold the extents they cover; a warning counts them. Any other command is an
 //! error, because leaving out requests silently would falsify the trace.
 
-use shingle_core::units::Op;
+use shingle_core::units::{Op, SECTOR_BYTES};
 
 use super::binary::{Decode, Fixed, part};
 use super::{Decoded, Format, Match, Options};
@@ -26,8 +26,6 @@ use crate::source::Raw;
 
 pub(super) const FORMAT: Format =
     Format { name: "vscsi", about: "VMware vSCSI, binary records of version 1 or 2", sniff, open };
-
-const SECTOR_BYTES: u64 = 512;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Version {

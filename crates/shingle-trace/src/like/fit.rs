@@ -1,64 +1,77 @@
 //! Counts a trace, request by request.
 
+use std::collections::BTreeMap;
+
 use hashbrown::HashMap;
-use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
+use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request, SECTOR_BYTES};
 
 use super::Description;
 use super::buckets::class;
-use super::history::{CLASSES_MAX, History, Target, Which, sector};
-use super::long::{self, Long};
-use super::moves::{MOVES, Move, Size, side};
-use super::statistics::{
-    EXACT_SECTORS, Layout, Of, Phase, SAME, Whole, beginning, by_class, far, pause, signed_class,
-};
-use super::zones::Survey;
+use super::description::{Cell, DONE, PARTS, SLICES_MAX, Slice};
+use super::ground::{Ground, Stamp};
+use super::survey::Survey;
+use super::tables::{EXACT_SECTORS, Of, Tables, by_blocks, pause, side, signed_class};
 use crate::zones::{ZONE_BLOCKS, ZONE_BYTES};
 
-/// Phases at the end are between half as many and these.
-const PHASES_MAX: usize = 16;
-/// Requests of a phase, at least.
-const PHASE_REQUESTS: u64 = 256;
+/// A stream goes on within so many requests, or not at all.
+const STREAM_REQUESTS: u64 = 256;
 
-/// Fits a description. Memory goes with the different blocks, and with 20 bytes a request.
+/// Fits a description. Memory goes with the zones touched, and with the requests of a slice.
 pub struct Fit {
-    history: History,
-    phases: Vec<Phase>,
-    phase_requests: u64,
-    /// Zones in the order of first touches, and whether a jump went there.
-    zones: Vec<(u64, bool)>,
-    layout: Layout,
-    last: Option<Nanos>,
-    wait_ns: u64,
+    slice_accesses: u64,
+    accesses: u64,
+    requests: u64,
     left_out: u64,
-    run_ends: std::vec::IntoIter<u64>,
-    long_from: u64,
-    long: Vec<Long>,
-    /// By where the next request begins.
-    long_ends: HashMap<(u64, bool), usize>,
-    /// Beginnings and lengths.
-    long_places: Vec<(u64, u64)>,
+    grounds: HashMap<u64, Ground>,
+    slices: Vec<Slice>,
+    begun: Nanos,
+    /// Of the slice that is counted now: cells by zone and operation, and runs.
+    cells: BTreeMap<(u64, usize), Cell>,
+    /// Blocks of each cell by part of the slice.
+    parts: BTreeMap<(u64, usize), Vec<(u8, u64)>>,
+    runs: Vec<Run>,
+    /// Runs by where the next request would begin.
+    ends: HashMap<(u64, usize), usize>,
+    last: Option<Nanos>,
+    /// Nanoseconds since the request before, of each of the slice; and the last before it.
+    waits: Vec<u64>,
+    wait_ns: u64,
+    /// Zones of all cells, in order of cells.
+    zones: Vec<u64>,
+    tables: Tables,
+}
+
+/// Requests one behind the other, in one cell.
+struct Run {
+    cell: (u64, usize),
+    begin: u64,
+    end: u64,
+    /// Sectors of each.
+    sizes: Vec<u32>,
+    last: u64,
 }
 
 impl Fit {
     /// Begins the second pass over a trace.
     #[must_use]
-    pub fn new(mut survey: Survey) -> Fit {
-        let run_ends = survey.run_ends();
-        let long_from = survey.long_from(&run_ends);
+    pub fn new(survey: Survey) -> Fit {
         Fit {
-            long_from,
-            long: Vec::new(),
-            long_ends: HashMap::new(),
-            long_places: Vec::new(),
-            run_ends: run_ends.into_iter(),
-            history: History::new(survey.classes()),
-            phases: vec![Phase::new()],
-            phase_requests: PHASE_REQUESTS,
-            zones: Vec::new(),
-            layout: Layout::new(),
-            last: None,
-            wait_ns: 0,
+            slice_accesses: survey.slice_accesses(),
+            accesses: 0,
+            requests: 0,
             left_out: 0,
+            grounds: HashMap::new(),
+            slices: Vec::new(),
+            begun: Nanos(0),
+            cells: BTreeMap::new(),
+            parts: BTreeMap::new(),
+            runs: Vec::new(),
+            ends: HashMap::new(),
+            last: None,
+            waits: Vec::new(),
+            wait_ns: 0,
+            zones: Vec::new(),
+            tables: Tables::new(),
         }
     }
 
@@ -74,231 +87,160 @@ impl Fit {
             self.left_out += 1;
             return;
         }
-        if self.phases.last().is_some_and(|phase| phase.requests == self.phase_requests) {
-            self.next_phase();
+        if self.accesses / self.slice_accesses > self.slices.len() as u64 {
+            self.end_slice();
+            self.begun = self.last.unwrap_or(request.at);
         }
-        let end = request.offset + request.bytes;
-        let left = self.run_ends.next().map_or(0, |run_end| run_end - end);
-        let at = self.phases.iter().map(|phase| phase.requests).sum();
-        let phase = self.phases.last_mut().expect("there is always a phase");
-        phase.requests += 1;
         if let Some(last) = self.last {
             let wait_ns = request.at.0 - last.0;
-            phase.count(Of::Waits, pause(self.wait_ns), class(wait_ns));
-            self.wait_ns = wait_ns;
+            self.waits.push(wait_ns);
         }
         self.last = Some(request.at);
-        if self.is_long(request, left, at) {
-            return;
+        let (mut at, end) = (request.offset, request.offset + request.bytes);
+        while at < end {
+            let here = end.min((at / ZONE_BYTES + 1) * ZONE_BYTES);
+            self.part(at, here, request.op);
+            at = here;
         }
-        let situation = self.history.situation();
-        let (kind, target) = self.history.locate(request.offset, request.bytes, request.op);
-        let done = Move { kind, op: request.op };
-        let expected = expected(&self.history, done, request.offset);
-        let (number, op) = (done.number(), side(request.op));
-        self.note_zones(request, target == Target::New);
-        let phase = self.phases.last_mut().expect("there is always a phase");
-        phase.count(Of::Moves, situation.number(), number as u32);
-        if !kind.continues() {
-            let touched = self.history.touched(request.offset / BLOCK_BYTES);
-            let place = self.history.at(request.offset);
-            let before = place.map_or(0, |place| place.run);
-            let size = place.map_or(Size::of(request.bytes), |place| place.size());
-            let situation = beginning(request.op, request.bytes, size, touched);
-            let run = request.bytes + left;
-            let fresh = self.history.fresh(request.offset, run);
-            let grows = touched && fresh > 0;
-            if touched {
-                phase.count(Of::Grows, situation, class(fresh));
-            }
-            if before > 0 {
-                phase.count(Of::Again, situation, u32::from(before == run));
-            }
-            if before != run {
-                let situation = 2 * situation + usize::from(grows);
-                let sectors = if left == 0 { 0 } else { size_class(run) };
-                phase.count(Of::Runs, situation, sectors);
-            }
-        }
-        match target {
-            Target::Continue | Target::Follow | Target::New => {}
-            Target::Resume { rank } | Target::Precede { rank } => {
-                phase.count(Of::Ranks, number, rank.min(255) as u32);
-            }
-            Target::Back { zone, .. } | Target::Inside { zone, .. } | Target::Near { zone, .. } => {
-                let of = self.history.class(request.offset / ZONE_BYTES);
-                match zone {
-                    Which::Same => phase.count(Of::Classes, number, SAME),
-                    Which::Of { class: of, rank } => {
-                        phase.count(Of::Classes, number, of as u32);
-                        self.layout.count(Whole::Zones, by_class(number, of), class(rank));
-                    }
-                }
-                match target {
-                    Target::Near { blocks, .. } => {
-                        self.layout.count(Whole::Gaps, by_class(number, of), signed_class(blocks));
-                    }
-                    Target::Back { place, .. } | Target::Inside { place, .. } => {
-                        self.layout.count(Whole::Places, far(number, of, zone), class(place));
-                    }
-                    _ => unreachable!("those are the ones with a zone"),
-                }
-            }
-        }
-        if target == Target::New {
-            let of = self.history.class(request.offset / ZONE_BYTES);
-            phase.count(Of::Classes, number, of as u32);
-        }
-        if let Target::Inside { blocks, .. } = target {
-            phase.count(Of::Inside, op, class(blocks));
-        }
-        if matches!(target, Target::Inside { .. } | Target::Near { .. } | Target::New) {
-            phase.count(Of::Sectors, op, sector(request.offset));
-        }
-        let expected_situation = same_situation(&self.history, done, request.offset);
-        if let Some(bytes) = expected {
-            phase.count(Of::Same, expected_situation, u32::from(bytes == request.bytes));
-        }
-        if expected != Some(request.bytes) {
-            let situation = size_situation(&self.history, done, request.offset);
-            phase.count(Of::Sizes, situation, size_class(request.bytes));
-        }
-        self.history.record(request.offset, request.bytes, done, left);
+        self.accesses += request.blocks();
+        self.requests += 1;
     }
 
-    /// Whether a request belongs to a long run. If so, it is listed.
-    fn is_long(&mut self, request: &Request, left: u64, at: u64) -> bool {
-        let begin = (request.offset, request.op == Op::Write);
-        let bytes = request.bytes + left;
-        let number = if let Some(number) = self.long_ends.remove(&begin) {
-            number
-        } else if bytes >= self.long_from && self.history.stream_at(begin.0, request.op).is_none() {
-            let class = self.history.class(request.offset / ZONE_BYTES);
-            let start = long::start(request.offset, class, &self.long_places);
-            self.long.push(Long { at, until: at, op: request.op, each: 0, bytes, start });
-            self.long_places.push((request.offset, bytes));
-            self.long.len() - 1
-        } else {
-            return false;
-        };
-        let long = &mut self.long[number];
-        long.until = at;
-        long.each = long.each.max(request.bytes);
-        if left > 0 {
-            self.long_ends.insert((begin.0 + request.bytes, begin.1), number);
+    /// Counts what a request does to one zone.
+    fn part(&mut self, at: u64, end: u64, op: Op) {
+        let (zone, slice) = (at / ZONE_BYTES, self.slices.len());
+        let key = (zone, side(op));
+        let part =
+            (self.accesses % self.slice_accesses * u64::from(PARTS) / self.slice_accesses) as u8;
+        let cell = self.cells.entry(key).or_insert_with(|| Cell {
+            zone: 0,
+            op,
+            times: [0; DONE.len()],
+            low: PARTS,
+            high: 0,
+            runs: 0,
+            sources: Vec::new(),
+        });
+        let run = self.ends.remove(&(at, side(op)));
+        let run = run.filter(|&run| {
+            self.runs[run].cell == key && self.requests - self.runs[run].last <= STREAM_REQUESTS
+        });
+        // A run that goes on in the middle of a block has been there.
+        let first = at / BLOCK_BYTES + u64::from(run.is_some() && !at.is_multiple_of(BLOCK_BYTES));
+        let run = run.unwrap_or_else(|| {
+            cell.runs += 1;
+            let run = Run { cell: key, begin: at, end: at, sizes: Vec::new(), last: 0 };
+            self.runs.push(run);
+            self.runs.len() - 1
+        });
+        let place = |at: u64| (at % ZONE_BYTES * u64::from(PARTS) / ZONE_BYTES) as u8;
+        (cell.low, cell.high) = (cell.low.min(place(at)), cell.high.max(place(end - 1)));
+        let parts = self.parts.entry(key).or_default();
+        if parts.last().is_none_or(|&(last, _)| last != part) {
+            parts.push((part, 0));
         }
-        let run = long.bytes;
-        self.note_zones(request, false);
-        self.history.record_long(request.offset, request.bytes, request.op, run);
-        true
+        parts.last_mut().expect("it was just put there").1 += (end - 1) / BLOCK_BYTES + 1 - first;
+        let ground = self.grounds.entry(zone).or_insert_with(Ground::new);
+        for block in first..=(end - 1) / BLOCK_BYTES {
+            let within = (block % ZONE_BLOCKS) as usize;
+            let stamp = ground.at(within);
+            if stamp == Stamp::FRESH
+                && self.runs[run].begin == at
+                && block == first
+                && let Some(end) = ground.last_end()
+            {
+                let gap = signed_class(within as i64 - end as i64);
+                self.tables.count(Of::Gaps, side(op), gap);
+            }
+            match cell.sources.iter_mut().find(|(source, _)| *source == stamp) {
+                Some((_, count)) => *count += 1,
+                None => cell.sources.push((stamp, 1)),
+            }
+            ground.touch(within, Stamp::of(slice, op));
+        }
+        ground.ended(((end - 1) / BLOCK_BYTES % ZONE_BLOCKS) as usize + 1);
+        let sectors = u32::try_from((end - at).div_ceil(SECTOR_BYTES)).unwrap_or(u32::MAX);
+        let entry = &mut self.runs[run];
+        (entry.end, entry.last) = (end, self.requests);
+        entry.sizes.push(sectors);
+        self.ends.insert((end, side(op)), run);
     }
 
-    fn note_zones(&mut self, request: &Request, jumped: bool) {
-        let zone = request.offset / ZONE_BYTES;
-        if jumped {
-            let within = request.offset / BLOCK_BYTES % ZONE_BLOCKS;
-            let of = self.history.class(zone);
-            self.layout.count(Whole::Sixteenths, of, (within * 16 / ZONE_BLOCKS) as u32);
-            self.zones.push((zone, true));
-        }
-        let first = if jumped { zone + 1 } else { zone };
-        for next in first..=(request.offset + request.bytes - 1) / ZONE_BYTES {
-            if !self.history.knows_zone(next) {
-                self.zones.push((next, false));
+    fn end_slice(&mut self) {
+        assert!(self.slices.len() < SLICES_MAX, "the survey was of another trace");
+        let mut before: BTreeMap<(u64, usize), u64> = BTreeMap::new();
+        for run in self.runs.drain(..) {
+            let cell = &self.cells[&run.cell];
+            let (op, mean) = (cell.op, cell.blocks() / cell.runs);
+            let (first, last) = (run.begin / BLOCK_BYTES, (run.end - 1) / BLOCK_BYTES);
+            let blocks = last - first + 1;
+            let situation = by_blocks(op, blocks);
+            self.tables.count(Of::Lengths, by_blocks(op, mean), class(blocks));
+            let skipped = run.begin % BLOCK_BYTES / SECTOR_BYTES;
+            let had = (run.end - 1) % BLOCK_BYTES / SECTOR_BYTES;
+            self.tables.count(Of::Edges, situation, (8 * skipped + had) as u32);
+            for pair in run.sizes.windows(2) {
+                self.tables.count(Of::Same, situation, u32::from(pair[0] == pair[1]));
+            }
+            let differ = |&at: &usize| at == 0 || run.sizes[at] != run.sizes[at - 1];
+            for at in (0..run.sizes.len()).filter(differ) {
+                let sectors = run.sizes[at];
+                let exact = sectors < EXACT_SECTORS;
+                let size = if exact { sectors } else { EXACT_SECTORS + class(sectors.into()) };
+                self.tables.count(Of::Sizes, situation, size);
+            }
+            if let Some(before) = before.insert(run.cell, run.begin) {
+                self.tables.count(Of::Rises, side(op), u32::from(run.begin > before));
             }
         }
-    }
-
-    /// When there are too many phases, two become one.
-    fn next_phase(&mut self) {
-        if self.phases.len() == PHASES_MAX {
-            let pairs = self.phases.chunks(2).map(|pair| {
-                let mut phase = pair[0].clone();
-                pair[1..].iter().for_each(|next| phase.append(next));
-                phase
-            });
-            self.phases = pairs.collect();
-            self.phase_requests *= 2;
+        self.ends.clear();
+        let nanos = self.last.map_or(0, |last| last.0 - self.begun.0);
+        let mut cells = Vec::new();
+        let parts = std::mem::take(&mut self.parts).into_values();
+        for (((zone, _), mut cell), parts) in std::mem::take(&mut self.cells).into_iter().zip(parts)
+        {
+            cell.times = times(&parts);
+            cell.sources.sort_unstable();
+            self.zones.push(zone);
+            cells.push(cell);
         }
-        self.phases.push(Phase::new());
+        let requests = self.requests - self.slices.iter().map(|slice| slice.requests).sum::<u64>();
+        let slice = Slice { requests, nanos, cells };
+        for wait_ns in self.waits.drain(..) {
+            let situation = pause(self.wait_ns, slice.mean_wait_ns());
+            self.tables.count(Of::Waits, situation, class(wait_ns));
+            self.wait_ns = wait_ns;
+        }
+        self.slices.push(slice);
     }
 
     /// The description of what was counted; `None` if nothing was.
     #[must_use]
     pub fn finish(mut self) -> Option<Description> {
         self.last?;
-        let mut sorted: Vec<(u64, usize)> = Vec::new();
-        sorted.extend(self.zones.iter().map(|&(zone, _)| (zone, self.history.class(zone))));
+        self.end_slice();
+        let mut sorted = self.zones.clone();
         sorted.sort_unstable();
-        let mut before: Option<(u64, usize)> = None;
-        for &(zone, of) in &sorted {
-            let mut situation = 0;
-            if let Some((last, class_before)) = before {
-                situation = class_before + 1;
-                if zone > last + 1 {
-                    self.layout.count(Whole::Rows, situation, SAME);
-                    self.layout.count(Whole::Between, 0, class(zone - last - 1));
-                    situation = 0;
-                }
-            }
-            self.layout.count(Whole::Rows, situation, of as u32);
-            before = Some((zone, of));
+        sorted.dedup();
+        let cells = self.slices.iter_mut().flat_map(|slice| &mut slice.cells);
+        for (cell, zone) in cells.zip(&self.zones) {
+            cell.zone = sorted.binary_search(zone).expect("it is one of them") as u32;
         }
-        if let Some((_, of)) = before {
-            self.layout.count(Whole::Rows, of + 1, SAME);
-        }
-        // Steps are counted in zones of the class that is gone to.
-        let mut members: Vec<Vec<u64>> = vec![Vec::new(); CLASSES_MAX];
-        for &(zone, of) in &sorted {
-            members[of].push(zone);
-        }
-        for pair in self.zones.windows(2).filter(|pair| pair[1].1) {
-            let of = self.history.class(pair[1].0);
-            let index = |zone| members[of].partition_point(|&other| other < zone) as i64;
-            let step = index(pair[1].0) - index(pair[0].0);
-            self.layout.count(Whole::Steps, of, signed_class(step));
-        }
-        self.layout.zones = sorted.len() as u64;
-        Some(Description { phases: self.phases, layout: self.layout, long: self.long })
+        let gap = |at: usize| if at == 0 { 0 } else { class(sorted[at] - sorted[at - 1]) };
+        let zones = (0..sorted.len()).map(gap).collect();
+        Some(Description { zones, tables: self.tables, slices: self.slices })
     }
 }
 
-/// How long a request may be expected to be: as the one before in its stream, or as the last one from
-/// there.
-pub(super) fn expected(history: &History, done: Move, offset: u64) -> Option<u64> {
-    if done.kind.continues() {
-        return Some(history.stream_at(offset, done.op)?.bytes);
-    }
-    Some(history.at(offset)?.bytes)
-}
-
-/// The situation of [`Of::Sizes`].
-pub(super) fn size_situation(history: &History, done: Move, offset: u64) -> usize {
-    match next(history, done, offset) {
-        Some(next) => 4 + next,
-        None => new_size(done.op, history.touched(offset / BLOCK_BYTES)),
-    }
-}
-
-/// That of a run that begins.
-pub(super) fn new_size(op: Op, touched: bool) -> usize {
-    2 * side(op) + usize::from(touched)
-}
-
-/// The situation of [`Of::Same`].
-pub(super) fn same_situation(history: &History, done: Move, offset: u64) -> usize {
-    next(history, done, offset).map_or(done.number(), |next| MOVES + next)
-}
-
-fn next(history: &History, done: Move, offset: u64) -> Option<usize> {
-    let stream = history.stream_at(offset, done.op).filter(|_| done.kind.continues());
-    stream.map(|stream| stream.next())
-}
-
-fn size_class(bytes: u64) -> u32 {
-    let sectors = bytes.div_ceil(512);
-    match u32::try_from(sectors) {
-        Ok(sectors) if sectors < EXACT_SECTORS => sectors,
-        _ => EXACT_SECTORS + class(sectors),
-    }
+/// In which part so many blocks are done, as [`DONE`] says.
+fn times(parts: &[(u8, u64)]) -> [u8; DONE.len()] {
+    let all: u64 = parts.iter().map(|(_, blocks)| blocks).sum();
+    DONE.map(|tenths| {
+        let mut done = 0;
+        let part = parts.iter().find(|(_, blocks)| {
+            done += blocks;
+            done * 10 >= all * tenths
+        });
+        part.or(parts.last()).map_or(0, |&(part, _)| part)
+    })
 }

@@ -2,27 +2,29 @@
 //!
 //! ```text
 //! trace ──▶ Survey ──▶ Fit ──▶ Description ──▶ Like ──▶ requests
-//!           (zones)    (moves)  (a file)
+//!         (slices)  (cells)     (a file)
 //! ```
 //!
-//! A trace is told as a sequence of moves (`moves.rs`), each relative to what was before (`history.rs`), and
-//! how often each move was made in which situation is counted (`statistics.rs`, `buckets.rs`). Zones keep
-//! their character (`zones.rs`), and long runs are listed one by one (`long.rs`). No policy or drive has a
-//! part in it, so nothing that a policy makes of such a workload was put into it.
+//! A trace is cut into slices of time, and a slice into cells: what reads, or writes, do to one
+//! zone. A cell says how many runs and blocks it has, and of the blocks how many are new and how
+//! many were last read or written in which slice before (`description.rs`). So a description tells
+//! how blocks flow from slice to slice, and what follows from it is kept: which zones are in use
+//! together, how much of each is dirty, how long ago it was used. Which blocks of a zone they are,
+//! and in which order within a slice, is drawn (`generate.rs`). No policy or drive has a part in
+//! it, so nothing that a policy makes of such a workload was put into it.
 
 mod buckets;
 mod description;
 mod fit;
 mod generate;
-mod history;
-mod long;
-mod moves;
-mod statistics;
+mod ground;
+mod survey;
+mod tables;
 #[cfg(test)]
 mod tests;
-mod zones;
+mod text;
 
 pub use description::Description;
 pub use fit::Fit;
 pub(crate) use generate::Like;
-pub use zones::Survey;
+pub use survey::Survey;

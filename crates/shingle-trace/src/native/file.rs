@@ -6,11 +6,10 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use shingle_core::units::{Nanos, Request};
 
 use super::block::{self, Decoder};
-use super::header::{self, ENTRY_BYTES, FIXED_BYTES, Recorded, UNCHECKED_BYTES};
+use super::header::{self, Recorded};
 use super::{BLOCK_REQUESTS, u64_at};
 use crate::error::{Kind, Place, Problem, TraceError};
-use crate::input::plain;
-use crate::source::TRACE_NANOS_MAX;
+use crate::input::{Input, plain};
 
 /// A native trace that is not packed, with its index in memory.
 pub struct Indexed {
@@ -30,14 +29,17 @@ impl Indexed {
     /// # Errors
     /// If the file cannot be read, or is no native trace or a damaged one.
     pub fn open(path: &str) -> Result<Indexed, TraceError> {
-        let fail = |problem: Problem| problem.at(path, Place::Byte(0));
-        let file = File::open(path).map_err(|error| fail(io_problem(&error)))?;
+        let mut input = Input::open(path)?;
+        let mut index = Vec::new();
+        let (recorded, layout) =
+            header::read(&mut input, |first_ns, place| index.push((first_ns, place)))?;
+        let fail = |problem: Problem| problem.at(path, Place::Whole);
+        let file = input.reopened().ok_or_else(|| {
+            let message = "blocks of what is packed or comes from a pipe cannot be sought";
+            fail(Problem::new(Kind::Io, message))
+        })?;
+        let file = file.map_err(|error| fail(io_problem(&error)))?;
         let bytes = file.metadata().map_err(|error| fail(io_problem(&error)))?.len();
-        let mut file = BufReader::new(file);
-        let mut header = vec![0; FIXED_BYTES];
-        file.read_exact(&mut header).map_err(|error| fail(io_problem(&error)))?;
-        let (mut recorded, layout) = header::decode(&header).map_err(fail)?;
-        // The index is as long as the file can make it at most.
         if bytes != layout.file_bytes {
             let place = Place::Byte(bytes.min(layout.file_bytes));
             let message = format!(
@@ -47,31 +49,9 @@ impl Indexed {
             );
             return Err(TraceError::new(Kind::Truncated, path, place, message));
         }
-        header.resize(layout.header_bytes as usize, 0);
-        let rest = &mut header[FIXED_BYTES..];
-        file.read_exact(rest).map_err(|error| fail(io_problem(&error)))?;
-        if crc32fast::hash(&header[UNCHECKED_BYTES..]) != layout.checksum {
-            return Err(fail(header::damaged("does not have the checksum it says")));
-        }
-        let (names, entries) = header[FIXED_BYTES..].split_at(layout.names_bytes);
-        header::decode_names(&mut recorded, &header[..FIXED_BYTES], names);
-        let index: Vec<(u64, u64)> = entries
-            .chunks_exact(ENTRY_BYTES)
-            .map(|entry| (u64_at(entry, 0), u64_at(entry, 8)))
-            .collect();
-        let apart = |pair: &[(u64, u64)]| {
-            pair[0].0 <= pair[1].0
-                && pair[0].1.checked_add(block::HEAD_BYTES as u64).is_some_and(|b| b <= pair[1].1)
-        };
-        let sound = index[0].1 == layout.header_bytes
-            && index.windows(2).all(apart)
-            && index[index.len() - 1].0.saturating_sub(index[0].0) < TRACE_NANOS_MAX;
-        if !sound {
-            return Err(fail(header::damaged("has an index that is not in order")));
-        }
         Ok(Indexed {
             name: path.to_owned(),
-            file,
+            file: BufReader::new(file),
             recorded,
             index,
             file_bytes: layout.file_bytes,

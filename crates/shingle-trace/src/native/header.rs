@@ -3,18 +3,20 @@
 //! `docs/format-native.md` has the layout. The summary stands in front so that a tool can show it
 //! without reading on, and the index so that it can be used with no more than the header read.
 
-use super::{BLOCK_REQUESTS, MAGIC, VERSION, pad, u32_at, u64_at};
-use crate::error::{Kind, Problem};
-use crate::summary::{PerOp, Summary};
+use super::{BLOCK_REQUESTS, MAGIC, VERSION, block, pad, u32_at, u64_at};
+use crate::error::{Kind, Place, Problem, TraceError};
+use crate::input::Input;
+use crate::source::TRACE_NANOS_MAX;
+use crate::summary::{PerOp, Summary, Tally};
 
 /// Up to the names.
-pub(crate) const FIXED_BYTES: usize = 192;
+const FIXED_BYTES: usize = 192;
 
 /// One block in the index: its first arrival and its first byte.
-pub(crate) const ENTRY_BYTES: usize = 16;
+const ENTRY_BYTES: usize = 16;
 
 /// What the checksum leaves out: magic, version and itself.
-pub(crate) const UNCHECKED_BYTES: usize = 16;
+const UNCHECKED_BYTES: usize = 16;
 
 /// Of each name.
 const NAME_BYTES_MAX: usize = 4096;
@@ -49,6 +51,23 @@ pub struct Recorded {
 }
 
 impl Recorded {
+    pub(crate) fn of(tally: &Tally, source: String, tool: String) -> Recorded {
+        Recorded {
+            requests: tally.requests,
+            bytes: tally.bytes,
+            read_blocks: tally.read_blocks,
+            write_blocks: tally.write_blocks,
+            distinct_blocks: tally.touched.blocks(),
+            distinct_written_blocks: tally.touched.written_blocks(),
+            accessed_zones: tally.touched.zones(),
+            written_zones: tally.touched.written_zones(),
+            end_bytes: tally.end_bytes,
+            last_ns: tally.last.0,
+            source,
+            tool,
+        }
+    }
+
     /// Whether the counts are those of `summary`.
     #[must_use]
     pub fn agrees(&self, summary: &Summary) -> bool {
@@ -72,6 +91,65 @@ pub(crate) struct Layout {
     pub(crate) blocks: u64,
     pub(crate) names_bytes: usize,
     pub(crate) checksum: u32,
+}
+
+/// Reads up to the first block; `entry` is given first arrival and first byte of each.
+pub(crate) fn read(
+    input: &mut Input,
+    mut entry: impl FnMut(u64, u64),
+) -> Result<(Recorded, Layout), TraceError> {
+    let name = input.name().to_owned();
+    let fail = |problem: Problem| problem.at(&name, Place::Byte(0));
+    let short = |there: usize, from: u64| {
+        let place = Place::Byte(from + there as u64);
+        cut_short("in the header").at(&name, place)
+    };
+    let fixed = input.next_record(FIXED_BYTES)?.to_vec();
+    if fixed.len() < FIXED_BYTES {
+        return Err(short(fixed.len(), 0));
+    }
+    let (mut recorded, layout) = decode(&fixed).map_err(fail)?;
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&fixed[UNCHECKED_BYTES..]);
+    let from = input.byte();
+    let names = input.next_record(layout.names_bytes)?;
+    if names.len() < layout.names_bytes {
+        return Err(short(names.len(), from));
+    }
+    checksum.update(names);
+    decode_names(&mut recorded, &fixed, names);
+    let (mut first_ns, mut last_ns, mut last_place) = (0, 0, layout.header_bytes);
+    for number in 0..layout.blocks {
+        let from = input.byte();
+        let bytes = input.next_record(ENTRY_BYTES)?;
+        if bytes.len() < ENTRY_BYTES {
+            return Err(short(bytes.len(), from));
+        }
+        checksum.update(bytes);
+        let (begin_ns, place) = (u64_at(bytes, 0), u64_at(bytes, 8));
+        if number == 0 {
+            first_ns = begin_ns;
+        }
+        // A hostile index must not be longer than the blocks it is of.
+        let least = if number == 0 { 0 } else { block::HEAD_BYTES as u64 };
+        let apart = place.checked_sub(last_place).is_some_and(|gap| gap >= least);
+        if begin_ns < last_ns || begin_ns - first_ns >= TRACE_NANOS_MAX || !apart {
+            let problem = damaged("has an index that is not in order");
+            return Err(problem.at(&name, Place::Byte(from)));
+        }
+        entry(begin_ns, place);
+        (last_ns, last_place) = (begin_ns, place);
+    }
+    if checksum.finalize() != layout.checksum {
+        return Err(fail(damaged("does not have the checksum it says")));
+    }
+    Ok((recorded, layout))
+}
+
+#[cold]
+pub(crate) fn cut_short(place: &str) -> Problem {
+    let message = format!("the file ends {place}: it is cut short; copy it again");
+    Problem::new(Kind::Truncated, message)
 }
 
 /// The beginning of a file, up to its first block. `index` holds the first arrival of each block

@@ -3,7 +3,7 @@
 //! Trims and flushes are left out, as the format has none. Times have six digits behind the point,
 //! and nine where they need them.
 
-use shingle_core::units::{Op, Request};
+use shingle_core::units::{NS_PER_S, Op, Request};
 
 use super::lost::Lost;
 use super::text::Text;
@@ -16,8 +16,6 @@ pub(super) const WRITER: Writer = Writer {
     extensions: &["spc"],
     create,
 };
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 fn create(out: Out) -> Result<Box<dyn Sink>, TraceError> {
     Ok(Box::new(Spc { text: Text::new(out), lost: Lost::default() }))
@@ -36,7 +34,7 @@ impl Sink for Spc {
             }
             let sector = self.lost.sector(request);
             let op = if request.op == Op::Write { ",w," } else { ",r," };
-            let (seconds, ns) = (request.at.0 / SECOND_NS, request.at.0 % SECOND_NS);
+            let (seconds, ns) = (request.at.0 / NS_PER_S, request.at.0 % NS_PER_S);
             let line = self.text.text("0,").number(sector).text(",").number(request.bytes);
             let line = line.text(op).number(seconds).text(".");
             let line =

@@ -13,7 +13,7 @@ use shingle_trace::{Choice, Mode, OpenOptions, Opened, Reorder, Shape, Source, S
 
 use crate::Usage;
 use crate::cli::{self, SetupArgs, TraceArgs};
-use crate::output::{self, note};
+use crate::output::{self, Line, note};
 use crate::parquet;
 use crate::progress::Progress;
 use crate::report::{page, pictures};
@@ -21,12 +21,18 @@ use crate::report::{page, pictures};
 /// What is run when no trace is named.
 pub(crate) const DEFAULT_TRACE: &str = "synth:mixed";
 
-/// Reads and shapes the trace.
+/// Reads and shapes the trace, and counts what it holds.
 pub(crate) fn read_trace(args: &TraceArgs, quiet: bool) -> anyhow::Result<Trace> {
+    let (name, requests) = read(args, quiet)?;
+    let summary = Summary::of(&requests);
+    Ok(Trace { name, requests, summary })
+}
+
+/// Reads and shapes the trace: its name and its requests.
+pub(crate) fn read(args: &TraceArgs, quiet: bool) -> anyhow::Result<(String, Vec<Request>)> {
     let mut opened = open_trace(args)?;
     let requests = read_requests(&shape(args)?, &opened.name, opened.source.as_mut(), quiet)?;
-    let summary = Summary::of(&requests);
-    Ok(Trace { name: opened.name, requests, summary })
+    Ok((opened.name, requests))
 }
 
 /// Opens the trace.
@@ -208,10 +214,10 @@ pub(crate) fn save(report: &Report, args: &SetupArgs) -> anyhow::Result<bool> {
         output::json(report, path)?;
     }
     if let Some(path) = &args.csv {
-        csv(report, path)?;
+        output::csv(&lines(report)?, path)?;
     }
     if let Some(path) = &args.parquet {
-        output::bytes(&parquet::parquet(&output::lines(&report.runs)?)?, path)?;
+        output::bytes(&parquet::parquet(&lines(report)?)?, path)?;
     }
     if draws(args) {
         draw(report, args)?;
@@ -219,9 +225,9 @@ pub(crate) fn save(report: &Report, args: &SetupArgs) -> anyhow::Result<bool> {
     Ok([&args.json, &args.csv].into_iter().flatten().any(|path| path == Path::new("-")))
 }
 
-/// Writes a line a run. Those of a sweep begin with their place in the grid.
-pub(crate) fn csv(report: &Report, path: &Path) -> anyhow::Result<()> {
-    let Some(sweep) = &report.sweep else { return output::csv(&report.runs, path) };
+/// A line a run. Those of a sweep begin with their place in the grid.
+pub(crate) fn lines(report: &Report) -> anyhow::Result<Vec<Line>> {
+    let Some(sweep) = &report.sweep else { return output::lines(&report.runs) };
     let place = |place: &Place| {
         let axes = sweep.axes.iter().map(|axis| axis.name.as_str());
         let at = axes.map(|axis| (axis.to_owned(), place.at.get(axis).cloned().into()));
@@ -238,5 +244,5 @@ pub(crate) fn csv(report: &Report, path: &Path) -> anyhow::Result<()> {
     };
     let lines: Vec<Value> =
         sweep.cells.iter().zip(&report.runs).map(line).collect::<anyhow::Result<_>>()?;
-    output::csv(&lines, path)
+    output::lines(&lines)
 }

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use shingle_core::registry::Registry;
+use shingle_sim::experiment::Options;
 use shingle_sim::result::Report;
 use shingle_sweep::{Order, Plan, Shard, merge};
 
 use super::compare::DEFAULT_POLICIES;
-use super::setup::{DEFAULT_TRACE, check_files, csv, options, pool, read_trace, save};
+use super::setup::{DEFAULT_TRACE, check_files, lines, options, pool, read_trace, save};
 use crate::Usage;
 use crate::cli::{Arguments, SetupArgs, TraceArgs};
 use crate::config::Config;
-use crate::output::{note, print};
+use crate::output::{self, note, print};
 use crate::progress::Progress;
 use crate::table;
 
@@ -101,7 +102,8 @@ pub(crate) fn execute(args: &Sweep, global: &Arguments, registry: &Registry) -> 
         ));
     }
     check_files(&setup)?;
-    let options = options(&setup, policies, None, 0);
+    // Courses and heat maps of all cells would fill the folder, and pages of sweeps draw none.
+    let options = Options { points: 0, heat_rows: 0, ..options(&setup, policies, None, 0) };
     let order = Order {
         options: &options,
         trace: setup.trace.trace.as_deref().unwrap_or(DEFAULT_TRACE),
@@ -151,7 +153,7 @@ fn put_together(args: &Merge, global: &Arguments) -> anyhow::Result<()> {
 
 /// Writes the files and prints the table.
 fn show(report: &Report, out: &Path, setup: &SetupArgs, global: &Arguments) -> anyhow::Result<()> {
-    csv(report, &out.join("results.csv"))?;
+    output::csv(&lines(report)?, &out.join("results.csv"))?;
     if !save(report, setup)? {
         print(&table::sweep(report, global.color))?;
     }

@@ -194,7 +194,8 @@ tbody tr:hover{background:var(--soft)}tbody th{font-weight:normal}\
 input{font:inherit;color:inherit;background:var(--soft);border:1px solid var(--line);\
 border-radius:3px;padding:.2em .5em}td{overflow-wrap:anywhere}\
 @media print{.runs{max-height:none;overflow:visible}.control{display:none}\
-figure{break-inside:avoid}section{break-inside:auto}table{font-size:.72em}}";
+figure{break-inside:avoid}section{break-inside:auto}table{font-size:.72em}\
+#runs{font-size:.62em}#runs th,#runs td{padding:.2em .3em}}";
 
 /// Sorts and filters the table of runs.
 const SCRIPT: &str = "\

@@ -3,7 +3,7 @@
 //! The files of a trace are merged by time (`files.rs`); a single stream, as from `blktrace -o -`,
 //! is read as it is. Queued requests are taken unless the format says otherwise: `blktrace:D` for
 //! those issued to the driver, `blktrace:C` for completed ones. Devices are volumes, as
-//! `major,minor`. Of a write that is to be preceded by a flush come both. Messages, events of other
+//! `major:minor`. Of a write that is to be preceded by a flush come both. Messages, events of other
 //! actions and SCSI commands that pass through are left out.
 
 mod event;
@@ -11,7 +11,7 @@ mod files;
 
 use event::{Action, DISCARD, Event, Events, FLUSH, FUA, WRITE};
 pub(crate) use files::first_file;
-use shingle_core::units::Op;
+use shingle_core::units::{Op, SECTOR_BYTES};
 
 use super::{Decoded, Format, Match, Options};
 use crate::arrange::Records;
@@ -26,8 +26,6 @@ pub(super) const FORMAT: Format = Format {
     sniff,
     open,
 };
-
-const SECTOR_BYTES: u64 = 512;
 
 fn sniff(head: &[u8]) -> Match {
     if head.len() >= event::RECORD_BYTES && event::order_of(head).is_some() {
@@ -65,7 +63,6 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
         volumes: Volumes::new(options.volume),
         device: None,
         behind: None,
-        requests: 0,
         fua: 0,
         no_bytes: 0,
     })
@@ -88,7 +85,6 @@ struct Blktrace {
     device: Option<(u32, Option<u32>)>,
     /// The write that follows the flush which was given last.
     behind: Option<Raw>,
-    requests: u64,
     fua: u64,
     no_bytes: u64,
 }
@@ -167,26 +163,10 @@ impl Blktrace {
         {
             return Ok(number);
         }
-        let name = format!("{},{}", device >> 20, device & 0xf_ffff);
+        let name = format!("{}:{}", device >> 20, device & 0xf_ffff);
         let number = self.volumes.takes(name.as_bytes())?;
         self.device = Some((device, number));
         Ok(number)
-    }
-
-    #[cold]
-    fn empty(&self) -> TraceError {
-        let records: u64 = self.cpus.iter().map(|cpu| cpu.events.records).sum();
-        let problem = self.volumes.missing().unwrap_or_else(|| {
-            Problem::new(
-                Kind::Empty,
-                format!(
-                    "holds no request: none of {records} events is {}; other events are read with \
-                     --format blktrace:Q, :D or :C",
-                    self.action.letter()
-                ),
-            )
-        });
-        problem.at(&self.name, Place::Whole)
     }
 }
 
@@ -197,12 +177,7 @@ impl Records for Blktrace {
             let Some(raw) = self.next()? else { break };
             out.push(raw);
         }
-        let added = out.len() - before;
-        self.requests += added as u64;
-        if self.requests == 0 {
-            return Err(self.empty());
-        }
-        Ok(added > 0)
+        Ok(out.len() > before)
     }
 
     fn name(&self) -> &str {
@@ -233,7 +208,19 @@ impl Records for Blktrace {
         told
     }
 
-    fn volumes(&self) -> &[Vec<u8>] {
-        self.volumes.names()
+    fn volumes(&self) -> Option<&Volumes> {
+        Some(&self.volumes)
+    }
+
+    fn nothing(&self) -> Problem {
+        let records: u64 = self.cpus.iter().map(|cpu| cpu.events.records).sum();
+        Problem::new(
+            Kind::Empty,
+            format!(
+                "holds no request: none of {records} events is {}; other events are read with \
+                 --format blktrace:Q, :D or :C",
+                self.action.letter()
+            ),
+        )
     }
 }

@@ -2,7 +2,7 @@
 
 use shingle_core::params::nearest;
 use shingle_core::size;
-use shingle_core::units::{BLOCK_BYTES, Op};
+use shingle_core::units::{BLOCK_BYTES, NS_PER_S, Op};
 
 use crate::error::{Problem, shown};
 use crate::format::{FORMATS, text};
@@ -292,8 +292,6 @@ impl Map {
         )))
     }
 }
-
-const NS_PER_S: u64 = 1_000_000_000;
 
 /// The nanoseconds of a unit of time.
 pub(super) fn time_unit(name: &str) -> Option<u64> {

@@ -311,8 +311,8 @@ impl Decode for Csv {
         self.plan.volumes.as_ref()
     }
 
-    fn nothing(&self) -> Option<Problem> {
-        Some(Problem::new(Kind::Empty, "holds no request below the header"))
+    fn nothing(&self) -> Problem {
+        Problem::new(Kind::Empty, "holds no request below the header")
     }
 
     fn warning(&self) -> Option<String> {

@@ -6,12 +6,16 @@
 //! thousand rows at a time, so memory holds a page of each column.
 
 mod column;
+mod fence;
+mod pages;
 mod stored;
 
-use ::parquet::column::reader::ColumnReader;
+use ::parquet::column::reader::{ColumnReader, get_column_reader};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use column::{Column, Value};
+use fence::fenced;
+use pages::Pages;
 use shingle_core::units::Op;
 use stored::Stored;
 
@@ -40,19 +44,11 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     options.without_map(FORMAT.name, &input)?;
     let name = input.name().to_owned();
     let fail = |problem: Problem| problem.at(&name, Place::Whole);
+    let stored = Stored::of(input)?;
     let reader =
-        SerializedFileReader::new(Stored::of(input)?).map_err(|error| fail(damaged(&error)))?;
+        fenced(|| SerializedFileReader::new(stored)).map_err(|error| fail(damaged(&error)))?;
     let metadata = reader.metadata().file_metadata();
     let mut columns = column::found(metadata.schema_descr()).map_err(fail)?;
-    // The crate asserts these.
-    let chunks = reader.metadata().row_groups().iter().flat_map(|group| group.columns());
-    for chunk in chunks {
-        let places = [chunk.data_page_offset(), chunk.dictionary_page_offset().unwrap_or(0)];
-        if chunk.compressed_size() < 0 || places.into_iter().any(|place| place < 0) {
-            let message = "cannot be read as Parquet: a column lies in front of the file";
-            return Err(fail(Problem::new(Kind::Corrupt, message)));
-        }
-    }
     let volumes = match (columns.iter().any(|c| c.role == Role::Device), options.volume) {
         (true, choice) => Some(Volumes::new(choice)),
         (false, Choice::Only) => None,
@@ -75,7 +71,6 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
         words: with_default_words(Vec::new()),
         volumes,
         gate: Gate::new(options.reorder),
-        requests: 0,
     })
 }
 
@@ -95,7 +90,6 @@ struct Parquet {
     words: Vec<(Vec<u8>, Op)>,
     volumes: Option<Volumes>,
     gate: Gate,
-    requests: u64,
 }
 
 impl Parquet {
@@ -105,16 +99,24 @@ impl Parquet {
             if self.group == self.reader.num_row_groups() {
                 return Ok(0);
             }
-            let group = self.reader.get_row_group(self.group).map_err(|e| damaged(&e))?;
-            self.rows_left = u64::try_from(group.metadata().num_rows()).unwrap_or(0);
-            let readers =
-                self.columns.iter().map(|(column, _)| group.get_column_reader(column.index));
-            self.readers = readers.collect::<Result<_, _>>().map_err(|e| damaged(&e))?;
+            let begun = fenced(|| {
+                let group = self.reader.get_row_group(self.group)?;
+                let rows = u64::try_from(group.metadata().num_rows()).unwrap_or(0);
+                let schema = group.metadata().schema_descr();
+                let reader = |(column, _): &(Column, _)| {
+                    let pages = Box::new(Pages(group.get_column_page_reader(column.index)?));
+                    Ok(get_column_reader(schema.column(column.index), pages))
+                };
+                let readers = self.columns.iter().map(reader);
+                Ok((rows, readers.collect::<Result<_, ParquetError>>()?))
+            });
+            (self.rows_left, self.readers) = begun.map_err(|e| damaged(&e))?;
             self.group += 1;
         }
         let count = self.rows_left.min(most as u64) as usize;
         for ((column, values), reader) in self.columns.iter_mut().zip(&mut self.readers) {
-            column::read(column, reader, count, values).map_err(|e| damaged(&e))?;
+            let read = fenced(|| column::read(column, reader, count, values));
+            read.map_err(|e| damaged(&e))?;
             if values.len() != count {
                 return Err(Problem::new(
                     Kind::Truncated,
@@ -225,14 +227,7 @@ impl Records for Parquet {
                 }
             }
         }
-        let added = out.len() - before;
-        self.requests += added as u64;
-        if self.requests == 0 {
-            let missing = self.volumes.as_ref().and_then(Volumes::missing);
-            let empty = || Problem::new(Kind::Empty, "holds no request: there are no rows");
-            return Err(missing.unwrap_or_else(empty).at(&self.name, Place::Whole));
-        }
-        Ok(added > 0)
+        Ok(out.len() > before)
     }
 
     fn name(&self) -> &str {
@@ -248,7 +243,11 @@ impl Records for Parquet {
         Some((self.row.min(self.rows), self.rows))
     }
 
-    fn volumes(&self) -> &[Vec<u8>] {
-        self.volumes.as_ref().map_or(&[], Volumes::names)
+    fn volumes(&self) -> Option<&Volumes> {
+        self.volumes.as_ref()
+    }
+
+    fn nothing(&self) -> Problem {
+        Problem::new(Kind::Empty, "holds no request: there are no rows")
     }
 }

@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use super::output::{OutArgs, save_of};
+use super::output::{OutArgs, save};
 use crate::cli::{Arguments, TraceArgs};
-use crate::commands::setup::read_trace;
+use crate::commands::setup::read;
 
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
@@ -15,6 +15,6 @@ pub(crate) struct Convert {
 }
 
 pub(crate) fn execute(args: &Convert, global: &Arguments) -> anyhow::Result<()> {
-    let trace = read_trace(&args.trace, global.quiet)?;
-    save_of(&trace.name, &trace.requests, &args.out, global.quiet)
+    let (name, requests) = read(&args.trace, global.quiet)?;
+    save(&name, &requests, &args.out, global.quiet)
 }

@@ -71,7 +71,7 @@ pub(crate) fn execute(args: &Cut, global: &Arguments) -> anyhow::Result<()> {
     let opened = open_trace(&args.trace)?;
     let mut cut = cut::Cut::new(opened.source, part);
     let requests = read_requests(&shape, &opened.name, &mut cut, global.quiet)?;
-    save(&requests, &args.out, global.quiet)
+    save(&opened.name, &requests, &args.out, global.quiet)
 }
 
 #[cfg(test)]

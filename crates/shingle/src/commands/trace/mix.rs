@@ -7,7 +7,7 @@ use shingle_trace::mix::{Mixing, Order};
 use super::output::{OutArgs, save_source};
 use crate::Usage;
 use crate::cli::{Arguments, AssumedOp, Mode, TraceArgs, bytes, factor, number};
-use crate::commands::setup::read_trace;
+use crate::commands::setup::read;
 use crate::output::note;
 
 #[derive(Debug, Args)]
@@ -89,7 +89,7 @@ pub(crate) fn execute(args: &Mix, global: &Arguments) -> anyhow::Result<()> {
     };
     let mut traces = Vec::new();
     for trace in &args.traces {
-        traces.push(read_trace(&args.one(trace), global.quiet)?.requests);
+        traces.push(read(&args.one(trace), global.quiet)?.1);
     }
     let mut mixed = mixing.of(traces)?;
     for (trace, start) in args.traces.iter().zip(mixed.starts()) {

@@ -2,7 +2,8 @@
 
 use clap::Args;
 use shingle_core::units::Request;
-use shingle_trace::{Source, write};
+use shingle_trace::Source;
+use shingle_trace::write::{self, Sink};
 
 use crate::output::note;
 use crate::progress::Progress;
@@ -17,13 +18,8 @@ pub(crate) struct OutArgs {
     pub(crate) to: Option<String>,
 }
 
-/// Writes `requests`, and says what the format could not carry.
-pub(crate) fn save(requests: &[Request], args: &OutArgs, quiet: bool) -> anyhow::Result<()> {
-    save_of("", requests, args, quiet)
-}
-
-/// [`save`], of the trace `source`: formats that record where they come from say so.
-pub(crate) fn save_of(
+/// Writes `requests`, which come from the trace `source`.
+pub(crate) fn save(
     source: &str,
     requests: &[Request],
     args: &OutArgs,
@@ -32,13 +28,10 @@ pub(crate) fn save_of(
     let mut sink = write::create(&args.out, args.to.as_deref())?;
     sink.name_source(source);
     sink.put(requests)?;
-    for told in sink.finish()? {
-        note(&format!("{}: {told}", args.out), quiet);
-    }
-    Ok(())
+    finish(sink, args, quiet)
 }
 
-/// Writes the requests of a source as they come, and says what the format could not carry.
+/// Writes the requests of a source as they come.
 pub(crate) fn save_source(
     source: &mut dyn Source,
     args: &OutArgs,
@@ -53,6 +46,11 @@ pub(crate) fn save_source(
         progress.add(batch.len() as u64);
     }
     drop(progress);
+    finish(sink, args, quiet)
+}
+
+/// Ends the file, and says what the format could not carry.
+fn finish(sink: Box<dyn Sink>, args: &OutArgs, quiet: bool) -> anyhow::Result<()> {
     for told in sink.finish()? {
         note(&format!("{}: {told}", args.out), quiet);
     }

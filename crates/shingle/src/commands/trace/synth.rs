@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
+use anyhow::Context;
 use clap::Args;
 use shingle_core::units::Request;
-use shingle_trace::like::{Fit, Survey};
+use shingle_trace::like::{Description, Fit, Survey};
 use shingle_trace::synth::{DEFAULT, PREFIX};
 
 use super::output::{OutArgs, save, save_source};
 use crate::Usage;
 use crate::cli::{Arguments, TraceArgs};
-use crate::commands::setup::{open_trace, read_trace};
+use crate::commands::setup::{open_trace, read};
 use crate::output::{note, text};
 
 #[derive(Debug, Args)]
@@ -39,8 +40,8 @@ pub(crate) fn execute(args: &Synth, global: &Arguments) -> anyhow::Result<()> {
         return Err(Usage(message).into());
     }
     if is_shaped(&args.trace) {
-        let trace = read_trace(&args.trace, global.quiet)?;
-        return save(&trace.requests, &args.out, global.quiet);
+        let (name, requests) = read(&args.trace, global.quiet)?;
+        return save(&name, &requests, &args.out, global.quiet);
     }
     let mut opened = open_trace(&args.trace)?;
     save_source(opened.source.as_mut(), &args.out, global.quiet)
@@ -55,7 +56,7 @@ fn is_shaped(args: &TraceArgs) -> bool {
 fn describe(args: &TraceArgs, out: &OutArgs, global: &Arguments) -> anyhow::Result<()> {
     // What is shaped, or can be read only once, is held in memory.
     let held = is_shaped(args) || args.trace.as_deref() == Some("-");
-    let held = if held { Some(read_trace(args, global.quiet)?.requests) } else { None };
+    let held = if held { Some(read(args, global.quiet)?.1) } else { None };
     let mut survey = Survey::default();
     each(args, held.as_deref(), |request| survey.add(request))?;
     let mut fit = Fit::new(survey);
@@ -67,7 +68,11 @@ fn describe(args: &TraceArgs, out: &OutArgs, global: &Arguments) -> anyhow::Resu
     }
     let described = fit.finish();
     let described = described.ok_or_else(|| anyhow::anyhow!("there is nothing to describe"))?;
-    text(described.to_text().trim_end(), Path::new(&out.out))
+    let description = described.to_text();
+    // A trace of very many zones makes one that is refused: better now than when it was sent.
+    Description::from_text(&out.out, &description)
+        .context("the trace is too large to be described; take a part of it (trace cut)")?;
+    text(description.trim_end(), Path::new(&out.out))
 }
 
 /// Does something with each request of a trace, which is held or read once more.

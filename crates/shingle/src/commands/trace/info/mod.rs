@@ -7,7 +7,6 @@ mod text;
 use std::path::PathBuf;
 
 use clap::Args;
-use shingle_report::page::Making;
 use shingle_trace::Summary;
 use shingle_trace::analysis::Analysis;
 
@@ -67,8 +66,7 @@ pub(crate) fn execute(args: &Info, global: &Arguments) -> anyhow::Result<()> {
     drop(progress);
     let about = About { name: &trace.name, summary: &trace.summary, analysis: &analysis };
     if let Some(path) = &args.html {
-        let making = Making { command: command(), version: env!("CARGO_PKG_VERSION") };
-        output::text(&pictures::page(&about, &making)?, path)?;
+        output::text(&pictures::page(&about, &output::making())?, path)?;
     }
     if let Some(folder) = &args.svg {
         pictures::save(&about, folder)?;
@@ -77,10 +75,4 @@ pub(crate) fn execute(args: &Info, global: &Arguments) -> anyhow::Result<()> {
         return print(&serde_json::to_string_pretty(&json::value(&about))?);
     }
     print(&text::table(&about, global.color))
-}
-
-/// The command as it was given.
-fn command() -> String {
-    let given = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
-    format!("shingle {given}")
 }

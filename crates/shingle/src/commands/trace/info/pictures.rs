@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use anyhow::Context;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_report::chart::{Kind, Picture, Value, escaped};
@@ -132,10 +131,9 @@ pub(super) fn page(about: &About, making: &Making) -> anyhow::Result<String> {
 
 /// Each picture as a file of its own.
 pub(super) fn save(about: &About, folder: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("{}: cannot make the folder for pictures", folder.display()))?;
+    output::folder(folder)?;
     for (name, picture) in pictures(about) {
-        output::text(&picture.svg()?, &folder.join(format!("{name}.svg")))?;
+        output::picture(&picture.svg()?, folder, name, false)?;
     }
     Ok(())
 }

@@ -1,0 +1,191 @@
+//! How far a cell is, and which blocks its next run has.
+
+use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES};
+
+use super::super::buckets::{signed_within, within};
+use super::super::description::{Cell, DONE};
+use super::super::ground::{Ground, Stamp};
+use super::super::tables::{Of, Tables, by_blocks, side};
+use crate::synth::rng::Rng;
+use crate::zones::ZONE_BLOCKS;
+
+pub(super) const BLOCK_SECTORS: u64 = BLOCK_BYTES / SECTOR_BYTES;
+const BLOCKS: usize = ZONE_BLOCKS as usize;
+
+/// A cell of the slice that is made now.
+pub(super) struct Progress {
+    /// Blocks left, by source.
+    left: Vec<(Stamp, u64)>,
+    left_blocks: u64,
+    left_runs: u64,
+    /// Blocks of all runs.
+    blocks: u64,
+    /// Where the last run ended.
+    cursor: usize,
+    /// Runs of this cell go up.
+    rises: bool,
+    pub(super) run: Option<Run>,
+}
+
+/// A run that goes on, in sectors from the beginning of the zone.
+#[derive(Clone, Copy)]
+pub(super) struct Run {
+    pub(super) at: u64,
+    pub(super) end: u64,
+    pub(super) blocks: u64,
+    /// Of its last request, or 0.
+    pub(super) sectors: u64,
+}
+
+impl Run {
+    /// Blocks that are not done yet.
+    pub(super) fn rest(&self) -> u64 {
+        (self.end - self.at).div_ceil(BLOCK_SECTORS)
+    }
+}
+
+impl Progress {
+    pub(super) fn new(cell: &Cell, tables: &Tables, rng: &mut Rng) -> Progress {
+        let blocks = cell.blocks();
+        Progress {
+            left: cell.sources.clone(),
+            left_blocks: blocks,
+            left_runs: cell.runs,
+            blocks,
+            cursor: cell.span().0,
+            rises: tables.table(Of::Rises).draw(side(cell.op), rng) == Some(1),
+            run: None,
+        }
+    }
+
+    pub(super) fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// When the next request is due, in parts of the slice with 32 bits behind the point; `None`
+    /// if there is none.
+    ///
+    /// It is rounded to an eighth of a part: cells take turns, and not after each request.
+    pub(super) fn due(&self, cell: &Cell) -> Option<u64> {
+        let rest = self.run.map_or(0, |run| run.rest());
+        if self.left_blocks == 0 && rest == 0 {
+            return None;
+        }
+        let all = u128::from(self.blocks);
+        let done = all - u128::from(self.left_blocks) - u128::from(rest);
+        let begun = |step: usize| u128::from(DONE[step]) * all;
+        let steps = 1..DONE.len();
+        let step = steps.clone().find(|&step| done * 10 < begun(step)).unwrap_or(steps.end - 1);
+        // A time is the middle of its part, but for the first and the last.
+        let time = |step: usize| {
+            let half = if step == 0 { 0 } else { 1 + u128::from(step == DONE.len() - 1) };
+            (2 * u128::from(cell.times[step]) + half) << 31
+        };
+        let (from, to) = (time(step - 1), time(step));
+        let passed = (to - from) * (done * 10 - begun(step - 1)) / (begun(step) - begun(step - 1));
+        Some(((from + passed) >> 29 << 29) as u64)
+    }
+
+    /// Chooses the blocks of the next run, which are touched `now`, in a slice with this first
+    /// stamp.
+    pub(super) fn begin(
+        &mut self,
+        cell: &Cell,
+        (first_now, now): (Stamp, Stamp),
+        ground: &mut Ground,
+        tables: &Tables,
+        rng: &mut Rng,
+    ) -> Run {
+        let wanted = match self.left_runs {
+            0 | 1 => self.left_blocks,
+            runs => {
+                let situation = by_blocks(cell.op, self.left_blocks / runs);
+                let length = tables.table(Of::Lengths).draw(situation, rng);
+                within(length.unwrap_or(1), rng).clamp(1, self.left_blocks)
+            }
+        };
+        self.left_runs = self.left_runs.saturating_sub(1);
+        let first = self.start(cell, ground, tables, rng);
+        let mut end = first;
+        // Neighbours are mostly of one source.
+        let mut known = None;
+        while end < BLOCKS && ((end - first) as u64) < wanted {
+            let stamp = ground.at(end);
+            let source = match known.filter(|&(of, _)| of == stamp) {
+                Some((_, source)) => source,
+                None => match self.source(stamp, first_now) {
+                    Some(source) => source,
+                    // The first block is taken in any case.
+                    None if end == first => self.left.len() - 1,
+                    None => break,
+                },
+            };
+            known = Some((stamp, source));
+            self.left[source].1 -= 1;
+            if self.left[source].1 == 0 {
+                self.left.remove(source);
+                known = None;
+            }
+            ground.touch(end, now);
+            end += 1;
+        }
+        ground.ended(end);
+        self.cursor = end % BLOCKS;
+        let blocks = (end - first) as u64;
+        self.left_blocks -= blocks;
+        let edges = tables.table(Of::Edges).draw(by_blocks(cell.op, blocks), rng);
+        // Nothing is counted if no run had so many blocks: then it has the first and the last whole.
+        let edges = u64::from(edges.unwrap_or(7));
+        let at = first as u64 * BLOCK_SECTORS + edges / 8;
+        let end = (end as u64 - 1) * BLOCK_SECTORS + edges % 8 + 1;
+        Run { at, end: end.max(at + 1), blocks, sectors: 0 }
+    }
+
+    /// Of which source a block of this stamp is, by its number.
+    ///
+    /// Blocks of slices before stand in for one another, and so do those of this slice: where chance
+    /// chose other blocks before, runs would else be cut to pieces.
+    fn source(&self, stamp: Stamp, first_now: Stamp) -> Option<usize> {
+        let sort = |stamp: Stamp| (stamp != Stamp::FRESH, stamp >= first_now);
+        let wanted = sort(stamp);
+        let alike = self.left.iter().enumerate().filter(|(_, (source, _))| sort(*source) == wanted);
+        alike.min_by_key(|(_, (source, _))| source.0.abs_diff(stamp.0)).map(|(at, _)| at)
+    }
+
+    /// Where a run begins: at a block of some source, drawn by how many are left of it.
+    fn start(&self, cell: &Cell, ground: &Ground, tables: &Tables, rng: &mut Rng) -> usize {
+        let mut drawn = rng.below(self.left_blocks);
+        let source = self.left.iter().position(|&(_, blocks)| {
+            let here = drawn < blocks;
+            drawn = drawn.saturating_sub(blocks);
+            here
+        });
+        let source = source.expect("the drawn block is one of those left");
+        let span = cell.span();
+        let from = if self.rises { self.cursor } else { some(span, rng) };
+        for &(stamp, _) in self.left[source..].iter().chain(&self.left[..source]) {
+            let fresh = stamp == Stamp::FRESH;
+            let from = if fresh { new_start(cell, ground, tables, rng) } else { from };
+            // Where chance chose other blocks before, there may be none in the cell's part of the zone.
+            let anywhere = || ground.find(stamp, from, (0, BLOCKS));
+            if let Some(found) = ground.find(stamp, from, span).or_else(anywhere) {
+                return if fresh { found } else { ground.begin(found) };
+            }
+        }
+        from
+    }
+}
+
+/// Where a run of new blocks begins, or behind.
+fn new_start(cell: &Cell, ground: &Ground, tables: &Tables, rng: &mut Rng) -> usize {
+    let (begin, end) = cell.span();
+    let Some(last) = ground.last_end() else { return begin };
+    let gap = tables.table(Of::Gaps).draw(side(cell.op), rng);
+    let drawn = last as i64 + gap.map_or(0, |gap| signed_within(gap, rng));
+    let drawn = usize::try_from(drawn).ok().filter(|block| (begin..end).contains(block));
+    drawn.unwrap_or_else(|| some((begin, end), rng))
+}
+
+fn some((begin, end): (usize, usize), rng: &mut Rng) -> usize {
+    begin + rng.below((end - begin) as u64) as usize
+}

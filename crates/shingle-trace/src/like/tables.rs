@@ -1,0 +1,98 @@
+//! What all cells have in common, counted over the whole trace.
+
+use shingle_core::units::Op;
+
+use super::buckets::{Table, class};
+
+/// One of the tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Of {
+    /// Blocks of a run, by blocks of its cell for each run.
+    Lengths,
+    /// Sectors of the first block before a run, and of the last one that it has; by its blocks.
+    Edges,
+    /// Sectors of a request, by blocks of its run.
+    Sizes,
+    /// 1 if a request of a run is as long as the one before, by blocks of its run.
+    Same,
+    /// Blocks from the end of the last run in the zone to one that begins with a new block.
+    Gaps,
+    /// 1 if a run begins above the one before in its cell.
+    Rises,
+    /// Nanoseconds since the request before, by how long it was before that one and how busy the
+    /// slice is ([`pause`]).
+    Waits,
+}
+
+/// Classes of blocks in a zone; larger numbers count as the largest.
+pub(super) const BLOCK_CLASSES: usize = 48;
+
+/// Classes of numbers below 2⁶².
+const CLASSES_62: u32 = 8 + 4 * 59;
+
+/// Requests up to 1 MiB are told apart sector by sector.
+pub(super) const EXACT_SECTORS: u32 = 2048;
+
+impl Of {
+    /// All, with their names in a description, in how many situations they count, and the first
+    /// number that is no value of theirs.
+    pub(super) const ALL: [(Of, &str, usize, u32); 7] = [
+        (Of::Lengths, "lengths", 2 * BLOCK_CLASSES, BLOCK_CLASSES as u32),
+        (Of::Edges, "edges", 2 * BLOCK_CLASSES, 64),
+        (Of::Sizes, "sizes", 2 * BLOCK_CLASSES, EXACT_SECTORS + CLASSES_62),
+        (Of::Same, "same", 2 * BLOCK_CLASSES, 2),
+        (Of::Gaps, "gaps", 2, 2 * BLOCK_CLASSES as u32),
+        (Of::Rises, "rises", 2, 2),
+        (Of::Waits, "waits", 3 * LOADS, CLASSES_62),
+    ];
+}
+
+/// All tables.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Tables(Vec<Table>);
+
+impl Tables {
+    pub(super) fn new() -> Tables {
+        Tables(Of::ALL.iter().map(|&(_, _, situations, _)| Table::new(situations)).collect())
+    }
+
+    pub(super) fn table(&self, of: Of) -> &Table {
+        &self.0[of as usize]
+    }
+
+    pub(super) fn count(&mut self, of: Of, situation: usize, value: u32) {
+        self.add(of, situation, value, 1);
+    }
+
+    pub(super) fn add(&mut self, of: Of, situation: usize, value: u32, count: u64) {
+        self.0[of as usize].add(situation, value, count);
+    }
+}
+
+/// The situation of the tables by operation and blocks.
+pub(super) fn by_blocks(op: Op, blocks: u64) -> usize {
+    side(op) * BLOCK_CLASSES + (class(blocks) as usize).min(BLOCK_CLASSES - 1)
+}
+
+/// So many classes of a slice's mean wait are told apart, each four times as long.
+const LOADS: usize = 20;
+
+/// The situation of [`Of::Waits`]: at once, soon, later, in a slice of this mean wait.
+pub(super) fn pause(wait_ns: u64, mean_ns: u64) -> usize {
+    let pause = match wait_ns {
+        0..100_000 => 0,
+        100_000..10_000_000 => 1,
+        _ => 2,
+    };
+    3 * ((mean_ns.max(1).ilog2() / 2) as usize).min(LOADS - 1) + pause
+}
+
+/// A number with a sign as one without: 0, -1, 1, -2, …
+pub(super) fn signed_class(number: i64) -> u32 {
+    2 * class(number.unsigned_abs()) + u32::from(number < 0)
+}
+
+/// 0 for reads, 1 for writes.
+pub(super) fn side(op: Op) -> usize {
+    usize::from(op == Op::Write)
+}
