@@ -176,12 +176,16 @@ pub fn end(ssd: &Device) -> Result<(), EndError> {
     let found = recover(&mut { ssd })
         .map_err(|error| EndError::Recover { path: ssd.path().to_owned(), error })?;
     match found.dirty_blocks() {
-        0 => Ok(forget(ssd)?),
+        0 => Ok(destroy(ssd)?),
         blocks => Err(EndError::Dirty(blocks)),
     }
 }
 
-fn forget(ssd: &Device) -> Result<(), FileError> {
+/// Ends a cache with everything that it holds.
+///
+/// # Errors
+/// If the SSD cannot be written.
+pub fn destroy(ssd: &Device) -> Result<(), FileError> {
     for copy in Copy::BOTH {
         ssd.write(copy.superblock_page(), &[0; PAGE_BYTES])?;
     }

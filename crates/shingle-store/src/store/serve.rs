@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use shingle_core::registry::Registry;
+use shingle_core::witness::Shared as Witness;
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Event, Limits, Server};
 use shingle_nbd::stream::Stream;
@@ -100,6 +101,10 @@ impl Stopper {
     }
 }
 
+/// Makes who is told of everything that happens, of a cache with these settings, so many slots and a
+/// disk of so many blocks.
+pub type Record<'a> = &'a dyn Fn(&Settings, u32, u64) -> io::Result<Witness>;
+
 /// A cache that is served.
 pub struct Serving {
     store: Store,
@@ -135,6 +140,19 @@ impl Serving {
         registry: &Registry,
         tell: impl Fn(Event) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
+        Serving::start_recorded(options, registry, None, tell)
+    }
+
+    /// As [`Serving::start`], and somebody looks on.
+    ///
+    /// # Errors
+    /// As there, or if `record` fails.
+    pub fn start_recorded(
+        options: Options,
+        registry: &Registry,
+        record: Option<Record<'_>>,
+        tell: impl Fn(Event) + Send + Sync + 'static,
+    ) -> Result<Serving, ServeError> {
         let ready = Ready::open(&options.ssd, &options.disk)?;
         let superblock = ready.superblock().clone();
         let uuid = Uuid::from_bytes(superblock.uuid);
@@ -151,7 +169,8 @@ impl Serving {
         control::make_folder(&control)?;
         let control = Arc::new(Listener::bind(&Address::Unix(control))?);
         let config = Config { mode: settings.mode, ..Config::for_slots(slots) };
-        let store = ready.start(cache, config)?;
+        let witness = record.map(|record| record(&settings, slots as u32, disk_blocks));
+        let store = ready.start_watched(cache, config, witness.transpose()?)?;
         let handle = store.handle().clone();
         let served = shingle_nbd::server::Served {
             name: String::new(),
@@ -272,8 +291,12 @@ pub fn export(
     Ok(())
 }
 
-/// Waits until nothing is dirty. Blocks whose data is lost do not count: they never will be clean.
-fn drain(handle: &Handle, left: &mut dyn FnMut(u64) -> io::Result<()>) -> io::Result<()> {
+/// Waits until nothing is dirty, and tells now and then how many blocks are. Blocks whose data is lost
+/// do not count: they never will be clean.
+///
+/// # Errors
+/// If data is lost, the disk takes nothing, or `left` fails.
+pub fn drain(handle: &Handle, left: &mut dyn FnMut(u64) -> io::Result<()>) -> io::Result<()> {
     /// Without a block destaged for so long there is something wrong with the disk.
     const PATIENCE: Duration = Duration::from_secs(120);
     const STEP: Duration = Duration::from_millis(50);
