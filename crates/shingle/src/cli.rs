@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::completions::Completions;
+use crate::commands::follow::Follow;
 use crate::commands::man::Man;
+use crate::commands::replay::Replay;
 use crate::commands::store::Store;
 use crate::commands::sweep::Sweep;
 use crate::commands::trace::Trace;
@@ -48,6 +50,14 @@ pub(crate) enum Command {
     /// Look at traces, and make others of them.
     #[command(subcommand)]
     Trace(Trace),
+    /// A trace through a real cache, on files or devices: what `run` counts, measured.
+    #[command(
+        after_help = "Example: shingle replay trace.csv.gz --cache ssd.img --disk hdd.img -p sac --record live.shingle"
+    )]
+    Replay(Box<Replay>),
+    /// A recording of a real cache, followed by the simulator: whether it decides the same.
+    #[command(after_help = "Example: shingle follow live.shingle")]
+    Follow(Follow),
     /// A real cache: an SSD before a disk, served as a block device.
     #[command(subcommand)]
     Store(Store),

@@ -9,7 +9,7 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::drive::Translating;
 use shingle_papers::result::Reproduction;
 use shingle_sim::flash::{Erases, Flash};
-use shingle_sim::result::{Counts, Point, Report, RunResult};
+use shingle_sim::result::{Counts, Measured, Point, Report, RunResult};
 use shingle_sim::verdict::{self, count};
 
 use crate::cli::Color;
@@ -326,8 +326,12 @@ fn one_run(run: &RunResult, color: Color) -> String {
             .map_or(String::new(), |set| format!("  translation: {}\n", settings(set))),
     );
     let (zones, flash) = (has_zones(&run.all), run.all.wa_flash.is_some());
+    let modelled = run.measured.as_ref().is_none_or(|measured| measured.emulated);
     let shown = |c: &Counts| {
         let mut lines = counters(c);
+        if !modelled {
+            lines.retain(|(name, _)| !WITHIN_THE_DISK.contains(name));
+        }
         lines.extend(if zones { of_zones(c) } else { Vec::new() });
         lines.extend(if flash { of_flash(c) } else { Vec::new() });
         lines
@@ -343,13 +347,18 @@ fn one_run(run: &RunResult, color: Color) -> String {
         })
         .collect();
     text += &rows(["counter", "all", "since the cache was full"], &filled, color);
-    text += &format!(
+    if !modelled {
+        let left = count(run.left.dirty_blocks);
+        text += &format!("\n\nleft undone: {left} dirty blocks in the cache\n");
+    } else {
+        text += &format!(
         "\n\nleft undone: {} dirty blocks in the cache, {} blocks of {} bands in the buffer; {}\n",
         count(run.left.dirty_blocks),
         count(run.left.buffer_blocks),
         count(run.left.buffer_bands),
         seconds(run.left.seconds),
     );
+    }
     if let Some(bytes) = run.memory.bytes_per_slot {
         text += &format!(
             "memory: {bytes:.0} bytes a slot, {} for zones\n",
@@ -365,6 +374,9 @@ fn one_run(run: &RunResult, color: Color) -> String {
         micros(l.p999_us),
         micros(l.max_us),
     );
+    if let Some(measured) = &run.measured {
+        text += &measured_in(run, measured);
+    }
     if let Some(queue) = run.queue {
         text += &format!(
             "disk busy {:.1} %, SSD busy {:.1} %, longest queue {}{}\n",
@@ -383,7 +395,37 @@ fn one_run(run: &RunResult, color: Color) -> String {
     if let Some(reads) = run.checked_reads {
         text += &format!("{} blocks read were checked: each was the last written\n", count(reads));
     }
-    text + "\n" + &histogram(run, color) + "\n\n" + &series(run, color) + "\n"
+    text += &format!("\n{}\n", histogram(run, color));
+    if run.series.is_empty() { text } else { text + "\n" + &series(run, color) + "\n" }
+}
+
+/// Counters that only a model of the disk has.
+const WITHIN_THE_DISK: &[&str] = &[
+    "RMWs; cleanings without reading",
+    "of these, truncated",
+    "cleaning: read, written to bands",
+    "written in place; to the buffer",
+    "buffer: blocks read, written",
+    "buffer: rewritten, evicted",
+    "wa_band, wa_drive, wa_host",
+    "by cause: buffer, in place",
+    "by cause: cleaning; in idle time",
+];
+
+/// What only a real run has.
+fn measured_in(run: &RunResult, measured: &Measured) -> String {
+    let mut text = format!("measured: {} in all", seconds(run.wall.seconds));
+    if let Some(depth) = measured.depth {
+        text += &format!(", {depth} requests under way at a time");
+    }
+    if let Some(checked) = run.checked_reads {
+        text += &format!(", {} blocks read and checked", count(checked));
+    }
+    if measured.failed_requests + measured.failed_ios > 0 {
+        let (requests, ios) = (count(measured.failed_requests), count(measured.failed_ios));
+        text += &format!("; {requests} requests and {ios} I/Os failed");
+    }
+    text + "\n"
 }
 
 /// What the flash inside the disk did, and how worn it is.

@@ -3,8 +3,10 @@
 mod anchors;
 mod compare;
 pub(crate) mod completions;
+pub(crate) mod follow;
 mod list;
 pub(crate) mod man;
+pub(crate) mod replay;
 mod reproduce;
 mod run;
 mod setup;
@@ -25,6 +27,8 @@ pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Res
         Command::Reproduce(args) => reproduce::execute(args, arguments, registry),
         Command::List(args) => list::execute(args, arguments, registry),
         Command::Trace(args) => trace::execute(args, arguments),
+        Command::Replay(args) => replay::execute(args, arguments, registry),
+        Command::Follow(args) => follow::execute(args, registry),
         Command::Store(args) => store::execute(args, arguments, registry),
         Command::Completions(args) => completions::execute(args),
         Command::Man(args) => man::execute(args, arguments),

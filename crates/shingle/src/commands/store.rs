@@ -1,5 +1,7 @@
 //! `shingle store`: a real cache, made, served, asked and ended.
 
+use std::cell::RefCell;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,14 +11,17 @@ use serde_json::json;
 use shingle_core::registry::Registry;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_core::witness::Shared;
 use shingle_nbd::listen::Address;
+use shingle_nbd::server::Event;
 use shingle_store::backend::Device;
 use shingle_store::store::check::{Findings, check};
 use shingle_store::store::control::{self, Answer, Request};
 use shingle_store::store::create::{self, create};
-use shingle_store::store::serve::{self, Options, Serving};
+use shingle_store::store::serve::{self, Options, Record, Serving};
 use shingle_store::store::settings::Settings;
 use shingle_store::store::status::Status;
+use shingle_trace::record::{About, Recording};
 use uuid::Uuid;
 
 use crate::Usage;
@@ -98,6 +103,11 @@ pub(crate) struct Serve {
     /// Serve although the disk was written without its cache.
     #[arg(long)]
     trust_disk: bool,
+    /// Record requests, their times, and all that the cache is told and decides, as a trace that
+    /// `shingle run` reads and `shingle follow` repeats. The file is whole when the server has ended
+    /// in order.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -196,7 +206,19 @@ fn serve(args: &Serve, global: &Arguments, registry: &Registry) -> anyhow::Resul
         control: None,
     };
     let quiet = global.quiet;
-    let serving = Serving::start(options, registry, move |event| note(&event.to_string(), quiet))?;
+    let recording = RefCell::new(None);
+    let path = args.record.as_ref().map(|path| path.display().to_string());
+    let record = |settings: &Settings, slots, disk_blocks| {
+        let words = settings.to_words().map_err(io::Error::other)?;
+        let about = About { slots, disk_blocks, words };
+        let begun = Recording::begin(path.as_deref().unwrap_or_default(), &about);
+        let (recorder, handle) = begun.map_err(io::Error::other)?;
+        recording.replace(Some(handle));
+        Ok(Shared::new(recorder))
+    };
+    let record = path.as_ref().map(|_| &record as Record<'_>);
+    let tell = move |event: Event| note(&event.to_string(), quiet);
+    let serving = Serving::start_recorded(options, registry, record, tell)?;
     // From now on a signal ends it in order.
     let mut signals = signal_hook::iterator::Signals::new([
         signal_hook::consts::SIGINT,
@@ -210,7 +232,11 @@ fn serve(args: &Serve, global: &Arguments, registry: &Registry) -> anyhow::Resul
     for address in serving.addresses() {
         note(&format!("{}: served at {address}", serving.uuid()), quiet);
     }
-    Ok(serving.wait()?)
+    let served = serving.wait();
+    if let Some(recording) = recording.take() {
+        recording.finish()?.iter().for_each(|text| note(text, quiet));
+    }
+    Ok(served?)
 }
 
 /// The name of the cache on an SSD.

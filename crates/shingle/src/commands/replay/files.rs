@@ -1,0 +1,125 @@
+//! The files or devices of a replay: made if they are not there, and never taken silently.
+
+use std::fs::{File, OpenOptions};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_store::format::layout::Layout;
+
+use crate::Usage;
+
+/// How long a file or device is; `None` if it is not there or empty.
+fn length(path: &Path) -> anyhow::Result<Option<u64>> {
+    use std::io::{Seek, SeekFrom};
+    match File::open(path) {
+        Ok(mut file) => {
+            let bytes = file.seek(SeekFrom::End(0)).with_context(|| path.display().to_string())?;
+            Ok(Some(bytes).filter(|&bytes| bytes > 0))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| path.display().to_string()),
+    }
+}
+
+fn set_length(path: &Path, bytes: u64) -> anyhow::Result<()> {
+    let file = OpenOptions::new().create(true).write(true).truncate(false).open(path);
+    file.and_then(|file| file.set_len(bytes)).with_context(|| path.display().to_string())
+}
+
+/// A file or device as it has to be.
+pub(super) struct Wanted<'a> {
+    path: &'a Path,
+    /// As it is.
+    pub(super) before: u64,
+    /// It has to be made as long as this.
+    bytes: Option<u64>,
+}
+
+impl Wanted<'_> {
+    pub(super) fn make(&self) -> anyhow::Result<()> {
+        self.bytes.map_or(Ok(()), |bytes| set_length(self.path, bytes))
+    }
+
+    /// Whether it is there.
+    pub(super) fn is_there(&self) -> bool {
+        self.before > 0
+    }
+}
+
+/// The disk must hold `bytes`.
+pub(super) fn disk(path: &Path, bytes: u64, overwrite: bool) -> anyhow::Result<Wanted<'_>> {
+    let there = length(path)?;
+    if let Some(there) = there {
+        if !overwrite {
+            bail!(Usage(format!(
+                "{}: holds {}, and a replay writes over it; name a file that is not there, or say \
+                 --overwrite",
+                path.display(),
+                show_bytes(there)
+            )));
+        }
+        if there >= bytes {
+            return Ok(Wanted { path, before: there, bytes: None });
+        }
+    }
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        bail!("{}: has {} bytes, and {bytes} are needed", path.display(), there.unwrap_or(0));
+    }
+    Ok(Wanted { path, before: there.unwrap_or(0), bytes: Some(bytes) })
+}
+
+/// The SSD must hold a cache of so many blocks, if any number was asked for.
+pub(super) fn ssd(
+    path: &Path,
+    slots: Option<u64>,
+    default_slots: u64,
+) -> anyhow::Result<Wanted<'_>> {
+    match (length(path)?, slots) {
+        (None, slots) => {
+            let bytes = Some(bytes_for(slots.unwrap_or(default_slots)));
+            Ok(Wanted { path, before: 0, bytes })
+        }
+        (Some(before), None) => Ok(Wanted { path, before, bytes: None }),
+        (Some(there), Some(slots)) => {
+            let found = Layout::for_ssd(there).map_or(0, |layout| layout.slots);
+            if found != slots {
+                bail!(Usage(format!(
+                    "{}: has room for {found} blocks, not {slots}; leave out --cache-size, or name a \
+                     file that is not there",
+                    path.display()
+                )));
+            }
+            Ok(Wanted { path, before: there, bytes: None })
+        }
+    }
+}
+
+/// The smallest SSD with so many slots.
+fn bytes_for(slots: u64) -> u64 {
+    let (mut least, mut most) = (16 << 20, (slots * 2 * BLOCK_BYTES).max(16 << 20));
+    while least < most {
+        let middle = (least + most) / 2 / BLOCK_BYTES * BLOCK_BYTES;
+        if Layout::for_ssd(middle).is_some_and(|layout| layout.slots >= slots) {
+            most = middle;
+        } else {
+            least = middle + BLOCK_BYTES;
+        }
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ssd_has_the_slots_that_were_asked_for() {
+        for slots in [4_000, 10_000, 65_536, 1_000_000] {
+            let layout = Layout::for_ssd(bytes_for(slots)).expect("large enough");
+            assert_eq!(layout.slots, slots);
+        }
+        assert_eq!(bytes_for(5), 16 << 20, "the smallest there is");
+    }
+}

@@ -1,0 +1,157 @@
+//! Replays of traces through the store, on sparse files: what is read is what was written, what cannot
+//! be measured is null, an emulated drive does what its model does, and nothing is overwritten silently.
+
+use std::path::Path;
+use std::process::Output;
+
+use assert_cmd::Command;
+use serde_json::Value;
+use shingle_core::units::{Block, Nanos, Op};
+use shingle_core::witness::Event;
+use shingle_drive::drive::Io;
+use shingle_drive::registry::{Buffer, Settings, make};
+use shingle_trace::record::Events;
+
+const TRACE: &str = "synth:mixed?requests=3000&range=400MB";
+
+fn run(folder: &Path, words: &str) -> Output {
+    let mut command = Command::cargo_bin("shingle").expect("the program is built");
+    command.args(words.split_whitespace()).current_dir(folder).output().expect("it runs")
+}
+
+fn done(folder: &Path, words: &str) -> Output {
+    let output = run(folder, words);
+    assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn refused(folder: &Path, words: &str, told: &str) {
+    let output = run(folder, words);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && error.contains(told), "{words}: {error}");
+    assert_eq!(error.trim().lines().count(), 1, "{error}");
+}
+
+fn json(folder: &Path, words: &str) -> Value {
+    let output = done(folder, &format!("{words} --json - --quiet"));
+    let result: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let schema = serde_json::to_value(shingle_sim::result::schema()).expect("it is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("it is a schema");
+    let errors: Vec<String> = validator.iter_errors(&result).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{words}: {errors:?}");
+    result["runs"][0].clone()
+}
+
+/// Beside the build: a file system with direct I/O, if there is one.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder")
+}
+
+fn count(run: &Value, path: &str) -> u64 {
+    run.pointer(path).and_then(Value::as_u64).unwrap_or_else(|| panic!("{path} in {run}"))
+}
+
+#[test]
+fn a_replay_reads_what_it_wrote_and_says_null_where_nothing_is_measured() {
+    let folder = folder();
+    let places = "--cache ssd.img --disk hdd.img";
+    let words = format!("replay {TRACE} {places} -p lru --depth 8 --verify --record live.shingle");
+    let result = json(folder.path(), &words);
+    assert!(count(&result, "/checked_reads") > 1_000, "{result}");
+    assert_eq!(count(&result, "/measured/failed_requests"), 0);
+    assert_eq!(count(&result, "/measured/depth"), 8);
+    for path in ["/all/drive_io/rmw", "/all/wa_host", "/all/pb/read_blocks", "/left/seconds"] {
+        assert_eq!(result.pointer(path), Some(&Value::Null), "{path}");
+    }
+    // Every block is a hit, entered, or went round the cache.
+    let all = |of: &str| {
+        count(&result, &format!("/all/{of}/read_blocks"))
+            + count(&result, &format!("/all/{of}/write_blocks"))
+    };
+    assert!(all("bypass") + all("hits") < all("accesses") && all("hits") > 0);
+    assert!(count(&result, "/all/drive_io/read_blocks") > 0);
+    assert!(count(&result, "/all/ssd/written_blocks") > 0);
+    let seconds = |path: &str| result.pointer(path).and_then(Value::as_f64).expect("a number");
+    assert!(seconds("/latency/p99_us") >= seconds("/latency/p50_us"));
+    assert!(seconds("/all/seconds/by_call/ssd_write") > 0.0 && seconds("/wall/seconds") > 0.0);
+
+    // The recording is a trace, and the simulator decides as it says.
+    let followed = done(folder.path(), "follow live.shingle");
+    let text = String::from_utf8_lossy(&followed.stdout).into_owned();
+    assert!(text.contains("all as recorded") && text.contains("3000"), "{text}");
+    let traced = done(folder.path(), "trace info live.shingle --json");
+    let info: Value = serde_json::from_slice(&traced.stdout).expect("it is JSON");
+    assert!(info.to_string().contains("3000"), "{info}");
+    let simulated = json(folder.path(), "run live.shingle -p lru -c 3000b -d cmr7200");
+    assert_eq!(
+        count(&simulated, "/all/accesses/write_blocks"),
+        count(&result, "/all/accesses/write_blocks")
+    );
+    // Without events it is no recording.
+    done(folder.path(), "trace convert live.shingle -o plain.shingle");
+    refused(folder.path(), "follow plain.shingle", "holds no events");
+}
+
+#[test]
+fn nothing_is_overwritten_unless_it_is_said() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("hdd.img"), vec![7; 1 << 20]).expect("written");
+    let words = format!("replay {TRACE} --cache ssd.img --disk hdd.img");
+    refused(folder.path(), &words, "--overwrite");
+    assert_eq!(std::fs::read(path("hdd.img")).expect("there"), vec![7; 1 << 20]);
+    assert!(!path("ssd.img").exists());
+    // A cache that somebody has.
+    std::fs::File::create(path("other.img")).expect("a file").set_len(32 << 20).expect("long");
+    std::fs::File::create(path("cache.img")).expect("a file").set_len(16 << 20).expect("long");
+    done(folder.path(), "store create --cache cache.img --disk other.img");
+    let before = std::fs::read(path("cache.img")).expect("there");
+    let words = format!("replay {TRACE} --cache cache.img --disk hdd.img --overwrite");
+    refused(folder.path(), &words, "--destroy");
+    assert!(std::fs::read(path("cache.img")).expect("there") == before);
+    refused(folder.path(), &format!("{words} -c 1G"), "--cache-size");
+    let words = format!("replay {TRACE} --cache new.img --disk new-disk.img");
+    refused(folder.path(), &format!("{words} --emulate cmr7200"), "does not tell its steps");
+    refused(folder.path(), &format!("{words} --depth 0"), "--depth 0");
+    refused(folder.path(), &format!("{words} -p belady"), "belady");
+    assert!(!path("new.img").exists() && !path("new-disk.img").exists());
+}
+
+#[test]
+fn an_emulated_drive_does_what_its_model_does_and_leaves_the_disk_whole() {
+    // Few blocks fit its buffer, so that it cleans a lot.
+    const SLOTS: u64 = 400;
+    for (name, depth) in [("st8000as0002", 1), ("sac-emulator", 8), ("pore-emulator", 1)] {
+        let folder = folder();
+        let words = format!(
+            "replay synth:mixed?requests=1500&range=400MB --cache ssd.img --disk smr.img -p lru \
+             -c 3900b --emulate {name} --set drive.pb={SLOTS}b --depth {depth} --drain --verify \
+             --record live.shingle"
+        );
+        // (--verify with --drain compares the file itself with what was written.)
+        let result = json(folder.path(), &words);
+        assert!(count(&result, "/checked_reads") > 1_000, "{name}: {result}");
+        assert_eq!(count(&result, "/measured/failed_ios"), 0);
+        let rmws = count(&result, "/all/drive_io/rmw");
+        assert!(rmws > 5, "{name}: {rmws} RMWs");
+        let cleaning = result.pointer("/all/seconds/by_cause/clean").and_then(Value::as_f64);
+        assert!(cleaning.is_some_and(|seconds| seconds > 0.0), "{name}: {cleaning:?}");
+        // The model by itself, given the I/O that the disk got.
+        let settings = Settings { buffer: Buffer::Bytes(SLOTS * 4096), ..Settings::default() };
+        let mut drive = make(name, &settings).expect("it is there");
+        let path = folder.path().join("live.shingle").display().to_string();
+        let mut events = Events::open(&path).expect("a recording");
+        let mut now = Nanos::ZERO;
+        while let Some(event) = events.next().expect("whole") {
+            if let Event::Io { ssd: false, op, first, blocks, .. } = event {
+                let block = if op == Op::Flush { Block(0) } else { first };
+                now = drive.serve(now, &Io { op, block, count: blocks }, &mut []).done;
+            }
+        }
+        drive.drain(now);
+        let counters = drive.counters();
+        assert_eq!(counters.rmw, rmws, "{name}");
+        assert_eq!(counters.written_blocks, count(&result, "/all/drive_io/written_blocks"));
+        assert_eq!(counters.log_bytes_written, count(&result, "/all/drive_io/log_bytes_written"));
+    }
+}
