@@ -347,18 +347,15 @@ fn one_run(run: &RunResult, color: Color) -> String {
         })
         .collect();
     text += &rows(["counter", "all", "since the cache was full"], &filled, color);
-    if !modelled {
-        let left = count(run.left.dirty_blocks);
-        text += &format!("\n\nleft undone: {left} dirty blocks in the cache\n");
-    } else {
-        text += &format!(
-        "\n\nleft undone: {} dirty blocks in the cache, {} blocks of {} bands in the buffer; {}\n",
-        count(run.left.dirty_blocks),
-        count(run.left.buffer_blocks),
-        count(run.left.buffer_bands),
-        seconds(run.left.seconds),
-    );
+    text += &format!("\n\nleft undone: {} dirty blocks in the cache", count(run.left.dirty_blocks));
+    if modelled {
+        let (blocks, bands) = (count(run.left.buffer_blocks), count(run.left.buffer_bands));
+        text += &format!(", {blocks} blocks of {bands} bands in the buffer");
     }
+    if run.measured.is_none() || run.left.seconds > 0.0 {
+        text += &format!("; {}", seconds(run.left.seconds));
+    }
+    text.push('\n');
     if let Some(bytes) = run.memory.bytes_per_slot {
         text += &format!(
             "memory: {bytes:.0} bytes a slot, {} for zones\n",
@@ -417,9 +414,6 @@ fn measured_in(run: &RunResult, measured: &Measured) -> String {
     let mut text = format!("measured: {} in all", seconds(run.wall.seconds));
     if let Some(depth) = measured.depth {
         text += &format!(", {depth} requests under way at a time");
-    }
-    if let Some(checked) = run.checked_reads {
-        text += &format!(", {} blocks read and checked", count(checked));
     }
     if measured.failed_requests + measured.failed_ios > 0 {
         let (requests, ios) = (count(measured.failed_requests), count(measured.failed_ios));

@@ -117,6 +117,19 @@ fn nothing_is_overwritten_unless_it_is_said() {
     assert!(!path("new.img").exists() && !path("new-disk.img").exists());
 }
 
+/// Without --drain, what is in the cache at the end is read after a restart, from the disk as the
+/// emulation has left it.
+#[test]
+fn an_emulated_drive_can_be_left_with_a_dirty_cache() {
+    let folder = folder();
+    let words = format!(
+        "replay synth:mixed?requests=5000&range=400MB --cache ssd.img --disk smr.img -p sac \
+         --depth 8 --verify --emulate st8000as0002 --set drive.pb=800b"
+    );
+    let result = json(folder.path(), &words);
+    assert!(count(&result, "/left/dirty_blocks") > 0 && count(&result, "/all/drive_io/rmw") > 0);
+}
+
 #[test]
 fn an_emulated_drive_does_what_its_model_does_and_leaves_the_disk_whole() {
     // Few blocks fit its buffer, so that it cleans a lot.
@@ -136,6 +149,8 @@ fn an_emulated_drive_does_what_its_model_does_and_leaves_the_disk_whole() {
         assert!(rmws > 5, "{name}: {rmws} RMWs");
         let cleaning = result.pointer("/all/seconds/by_cause/clean").and_then(Value::as_f64);
         assert!(cleaning.is_some_and(|seconds| seconds > 0.0), "{name}: {cleaning:?}");
+        let whole = std::fs::metadata(folder.path().join("smr.img")).expect("there").len();
+        assert!(whole < 500 << 20, "{name}: cut to the disk, {whole} bytes are left");
         // The model by itself, given the I/O that the disk got.
         let settings = Settings { buffer: Buffer::Bytes(SLOTS * 4096), ..Settings::default() };
         let mut drive = make(name, &settings).expect("it is there");

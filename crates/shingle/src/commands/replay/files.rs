@@ -31,8 +31,8 @@ fn set_length(path: &Path, bytes: u64) -> anyhow::Result<()> {
 /// A file or device as it has to be.
 pub(super) struct Wanted<'a> {
     path: &'a Path,
-    /// As it is.
-    pub(super) before: u64,
+    /// How long it is.
+    before: u64,
     /// It has to be made as long as this.
     bytes: Option<u64>,
 }

@@ -128,11 +128,6 @@ pub(crate) fn execute(
     // Its data is of no use to anybody.
     destroy(&Device::open(&args.cache)?)?;
     let result = done?;
-    if args.emulate.is_some() && args.disk.metadata().is_ok_and(|found| found.is_file()) {
-        // What of the emulated drive lay behind the disk.
-        let file = std::fs::OpenOptions::new().write(true).open(&args.disk)?;
-        file.set_len(disk.before.max(needed))?;
-    }
     let report = report(&trace, &args.trace, vec![result]);
     match &args.json {
         Some(path) => {
@@ -309,6 +304,11 @@ impl Run<'_> {
             counted = Some(result(&client, 0.0));
         }
         store.shut_down()?;
+        if args.emulate.is_some() && args.disk.metadata().is_ok_and(|found| found.is_file()) {
+            // What of the emulated drive lay behind the disk.
+            let file = std::fs::OpenOptions::new().write(true).open(&args.disk)?;
+            file.set_len(disk_blocks * BLOCK_BYTES)?;
+        }
         if let Some(recording) = recording {
             recording.finish()?.iter().for_each(|text| note(text, global.quiet));
         }
