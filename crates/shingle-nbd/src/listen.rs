@@ -55,7 +55,7 @@ pub enum ListenError {
     LongPath(PathBuf),
     /// The system refuses.
     #[error("{0}: cannot listen: {1}")]
-    Io(Address, #[source] io::Error),
+    Io(Address, io::Error),
 }
 
 impl FromStr for Address {

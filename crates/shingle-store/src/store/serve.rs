@@ -15,7 +15,7 @@ use shingle_nbd::stream::Stream;
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::control::{self, Answer, Request};
+use super::control::{self, Answer, ControlError, Request};
 use super::create::{EndError, end};
 use super::export::Served;
 use super::fingerprint::{UNKNOWN, fingerprint};
@@ -75,17 +75,21 @@ pub enum ServeError {
         /// Blocks that the disk does not have.
         dirty: u64,
     },
+    /// The control socket.
+    #[error(transparent)]
+    Control(#[from] ControlError),
     /// The system.
     #[error("cannot serve: {0}")]
     System(#[from] io::Error),
 }
 
 /// Somebody wants the process to leave.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Leave {
-    Stop,
+#[derive(Debug)]
+struct Leave {
     /// After the cache was ended.
-    Detach,
+    detach: bool,
+    /// Who wants it: gets the answer when it is done.
+    asker: Option<UnixStream>,
 }
 
 /// Tells a process that serves to leave.
@@ -96,7 +100,7 @@ impl Stopper {
     /// Shut down in order.
     pub fn stop(&self) {
         // If nobody listens it is leaving already.
-        let _ = self.0.send(Leave::Stop);
+        let _ = self.0.send(Leave { detach: false, asker: None });
     }
 }
 
@@ -218,15 +222,28 @@ impl Serving {
     /// # Errors
     /// If the store fails, or the last word cannot be written.
     pub fn wait(self) -> Result<(), ServeError> {
-        let leave = self.leave.1.recv().unwrap_or(Leave::Stop);
+        let leave = self.leave.1.recv().unwrap_or(Leave { detach: false, asker: None });
+        let outcome = self.leave(leave.detach);
+        if let Some(asker) = leave.asker {
+            let answer = match &outcome {
+                Ok(()) => Answer::Done(()),
+                Err(error) => Answer::Failed(error.to_string()),
+            };
+            // One who has gone needs no answer.
+            let _ = control::say(&asker, &answer);
+        }
+        outcome
+    }
+
+    fn leave(self, detach: bool) -> Result<(), ServeError> {
         let server = self.shared.server.lock().unwrap_or_else(PoisonError::into_inner).take();
         server.map(|server| server.stop(GRACE));
         self.control.close();
         self.store.shut_down()?;
         let (ssd, disk) = Device::pair(&self.options.ssd, &self.options.disk)?;
-        match leave {
-            Leave::Stop => say_fingerprint(&ssd, &disk),
-            Leave::Detach => Ok(end(&ssd)?),
+        match detach {
+            false => say_fingerprint(&ssd, &disk),
+            true => Ok(end(&ssd)?),
         }
     }
 }
@@ -328,16 +345,16 @@ impl Shared {
                 // Nothing becomes dirty again while the last of it goes.
                 self.handle.set_mode(Mode::PassThrough);
                 let outcome = drain(&self.handle, &mut |left| answer(&Answer::DirtyBlocks(left)));
-                if outcome.is_ok() {
-                    let _ = leave.send(Leave::Detach);
-                } else {
+                if outcome.is_err() {
                     self.handle.set_mode(self.settings().mode);
+                    return answer(&done(outcome));
                 }
-                answer(&done(outcome))
+                let _ = leave.send(Leave { detach: true, asker: Some(stream.try_clone()?) });
+                Ok(())
             }
             Request::Stop => {
-                let _ = leave.send(Leave::Stop);
-                answer(&Answer::Done(()))
+                let _ = leave.send(Leave { detach: false, asker: Some(stream.try_clone()?) });
+                Ok(())
             }
         });
     }
