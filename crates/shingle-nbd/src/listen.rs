@@ -56,6 +56,9 @@ pub enum ListenError {
     /// The system refuses.
     #[error("{0}: cannot listen: {1}")]
     Io(Address, io::Error),
+    /// Nobody to accept clients.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
 }
 
 impl FromStr for Address {

@@ -90,9 +90,7 @@ fn what_is_wrong_with_places_is_told() {
 fn a_cache_is_not_made_over_another_by_mistake() {
     let files = Files::new(32 * MIB, 100 * MIB);
     let (ssd, disk) = files.pair();
-    let make = |destroy| {
-        create(&ssd, &disk, &Settings::new("lru"), Consent { destroy, ..NO })
-    };
+    let make = |destroy| create(&ssd, &disk, &Settings::new("lru"), Consent { destroy, ..NO });
     let first = make(None).expect("made");
     let uuid = Uuid::from_bytes(first.uuid);
     let second = make(None).expect("the first is empty");
@@ -150,7 +148,11 @@ fn a_truncated_cache_is_told() {
     let (ssd, disk) = files.pair();
     create(&ssd, &disk, &Settings::new("lru"), NO).expect("made");
     drop((ssd, disk));
-    File::options().write(true).open(files.path("ssd")).and_then(|f| f.set_len(31 * MIB)).expect("cut");
+    File::options()
+        .write(true)
+        .open(files.path("ssd"))
+        .and_then(|f| f.set_len(31 * MIB))
+        .expect("cut");
     let (ssd, _disk) = files.pair();
     let error = check(&ssd, None, &mut |_, _| {}).expect_err("cut").to_string();
     assert!(error.contains("has 32505856 bytes, but 33554432 when the cache was made"), "{error}");

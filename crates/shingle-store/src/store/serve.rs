@@ -154,6 +154,7 @@ impl Serving {
         let control = options.control.clone().unwrap_or_else(|| control::socket(uuid));
         control::make_folder(&control)?;
         let control = Arc::new(Listener::bind(&Address::Unix(control))?);
+        let listeners = options.addresses.iter().map(Listener::bind).collect::<Result<_, _>>()?;
         let config = Config { mode: settings.mode, ..Config::for_slots(slots) };
         let store = ready.start(cache, config)?;
         let handle = store.handle().clone();
@@ -163,7 +164,7 @@ impl Serving {
             minimum_block: options.minimum_block,
             export: Arc::new(Served(handle.clone())),
         };
-        let server = Server::start(&options.addresses, vec![served], Limits::default(), tell)?;
+        let server = Server::start_at(listeners, vec![served], Limits::default(), tell)?;
         let server = Mutex::new(Some(server));
         let status = Status {
             schema: SCHEMA.to_owned(),
