@@ -10,6 +10,8 @@
 //!
 //! Nothing here does I/O: whoever owns a journal carries out its [`Write`]s and tells what is done.
 
+mod write_off;
+
 use std::collections::VecDeque;
 
 use crate::format::journal::{JournalPage, RECORDS_MAX, Record};

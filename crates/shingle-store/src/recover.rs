@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use shingle_core::units::Block;
 use thiserror::Error;
 
-use crate::format::journal::{JournalPage, Record, sequence};
+use crate::format::journal::{JournalPage, Record, page_of, sequence};
 use crate::format::layout::{Copy, Layout, SUPERBLOCKS};
 use crate::format::superblock::Superblock;
 use crate::format::table::{ENTRIES, Entry, TablePage};
@@ -135,6 +135,7 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
         }
     }
     one_frame_a_block(&corrections, &mut entries);
+    without_what_was_written_off(&superblock, &mut entries);
     let corrections = corrected(&corrections, &entries);
     let live = live(&entries);
     let mut table = Table::new(&layout, Some((entries, editions)));
@@ -146,7 +147,9 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     let last = pages.last().map_or(superblock.journal_from - 1, |page| page.number);
     let clean = superblock.clean && pages.is_empty();
     let replayed_pages = pages.len() as u64;
-    let journal = Journal::new(superblock, uneven, table, last, newest.max(last) + 1)
+    // What was written off ends before the page that comes next.
+    let next = (newest.max(last) + 1).max(superblock.clean_from).max(superblock.dirty_from);
+    let journal = Journal::new(superblock, uneven, table, last, next)
         .with_unsaid(last > durable && !pages.is_empty());
     Ok(Recovered { journal, clean, live, corrections, replayed_pages, damaged_pages })
 }
@@ -188,6 +191,20 @@ fn one_frame_a_block(void: &[Record], entries: &mut [Entry]) {
     }
     for entry in entries.iter_mut().filter(|entry| entry.state != State::Free) {
         if newest.get(&entry.block).is_some_and(|&newest| entry.sequence < newest) {
+            entry.state = State::Free;
+        }
+    }
+}
+
+/// Blocks that were written round an SSD that failed are not here any more.
+fn without_what_was_written_off(superblock: &Superblock, entries: &mut [Entry]) {
+    for entry in entries {
+        let from = match entry.state {
+            State::Clean => superblock.clean_from,
+            State::Dirty => superblock.dirty_from,
+            State::Free | State::Superseded => continue,
+        };
+        if page_of(entry.sequence) < from {
             entry.state = State::Free;
         }
     }

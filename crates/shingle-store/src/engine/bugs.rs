@@ -35,6 +35,9 @@ pub enum Bug {
     UnlockedBeforeFill,
     DestageBeforeCommit,
     NoSsdFlushAtStart,
+    RoundWithoutWord,
+    RoundDirty,
+    GoneUntold,
 }
 
 impl Bug {
@@ -69,6 +72,9 @@ impl Bug {
         Bug::UnlockedBeforeFill,
         Bug::DestageBeforeCommit,
         Bug::NoSsdFlushAtStart,
+        Bug::RoundWithoutWord,
+        Bug::RoundDirty,
+        Bug::GoneUntold,
     ];
 }
 

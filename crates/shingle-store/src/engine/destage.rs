@@ -163,12 +163,19 @@ impl Engine {
             let length = jobs.len();
             let number = jobs.iter().map(|&key| self.destager.jobs[key].number).max().unwrap_or(0);
             if number > self.commits.committed() && !self.bug(Bug::DestageBeforeCommit) {
-                if self.commits.is_dead() {
-                    self.drop_run();
-                    continue;
+                let mut blocks = jobs.iter().map(|&key| self.destager.jobs[key].block);
+                match &self.gone {
+                    None => {
+                        self.commits.want(number);
+                        break;
+                    }
+                    Some(gone) if blocks.all(|block| gone.may_destage(block)) => {}
+                    Some(gone) if gone.is_telling() => break,
+                    Some(_) => {
+                        self.drop_run();
+                        continue;
+                    }
                 }
-                self.commits.want(number);
-                break;
             }
             if self.destager.writing > 0 && self.destager.writing + length > WRITING_MAX {
                 break;

@@ -1,11 +1,13 @@
 //! What went wrong: fenced to the blocks it concerns, counted, and remembered for those who ask.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use shingle_core::cache::Outcome;
 use shingle_core::units::{Block, Slot};
 
 use super::Engine;
+use super::gone::Gone;
 
 /// What is wrong with a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,8 +51,12 @@ pub struct Status {
     pub disk_write_errors: u64,
     /// Flushes of the disk that failed.
     pub disk_flush_errors: u64,
-    /// The journal cannot be written: nothing new is durable in the cache.
+    /// The SSD has failed for good: the disk serves what it can.
     pub ssd_failed: bool,
+    /// And it was told that what it holds as clean does not count any more.
+    pub ssd_written_off: bool,
+    /// Blocks whose writes are refused because an SSD that failed holds them as dirty, in order.
+    pub refused: Arc<Vec<Block>>,
     /// Dirty blocks whose data is lost: they read as errors until they are written anew or trimmed.
     pub lost: Vec<Block>,
 }
@@ -148,6 +154,8 @@ impl Engine {
             dirty_blocks: u64::from(slots.dirty_blocks()),
             clean_blocks: u64::from(slots.clean_blocks()),
             free_frames: self.frames.free_count() as u64,
+            ssd_written_off: self.gone.as_ref().is_some_and(Gone::is_written_off),
+            refused: self.gone.as_ref().map(Gone::claims).unwrap_or_default(),
             lost: self.errors.lost.keys().copied().collect(),
             ..self.errors.status.clone()
         }

@@ -27,6 +27,7 @@ mod disk;
 mod errors;
 mod fill;
 mod frames;
+mod gone;
 mod hints;
 mod io;
 mod locks;
@@ -128,6 +129,8 @@ pub struct Engine {
     commits: commit::Commits,
     stopping: stop::Stopping,
     errors: errors::Errors,
+    /// The SSD has failed.
+    gone: Option<gone::Gone>,
 }
 
 /// What has to be done outside.
@@ -174,6 +177,7 @@ impl Engine {
         self.answer_durable();
         self.maybe_flush_disk();
         self.maybe_commit();
+        self.maybe_write_all_off();
         self.maybe_stop();
         self.ios.issue(self.now);
     }

@@ -65,8 +65,14 @@ pub struct Errors {
     pub disk_writes: u64,
     /// Flushes of the disk that failed.
     pub disk_flushes: u64,
-    /// The SSD takes no more writes: nothing new is cached.
+    /// The SSD takes no more writes: the disk serves what it can.
     pub ssd_failed: bool,
+    /// And it was told that what it holds as clean does not count any more, so that clean blocks are
+    /// written on the disk. Otherwise writes of those are refused, too.
+    pub ssd_written_off: bool,
+    /// Bytes of the disk, as `[first, length]`, whose writes are refused because the SSD that failed
+    /// holds newer data for them.
+    pub refused_ranges: Vec<(u64, u64)>,
     /// Bytes of the disk whose newest data is lost, as `[first, length]`: they read as errors until
     /// they are written anew or trimmed.
     pub lost_ranges: Vec<(u64, u64)>,
@@ -92,6 +98,8 @@ impl Status {
             disk_writes: said.disk_write_errors,
             disk_flushes: said.disk_flush_errors,
             ssd_failed: said.ssd_failed,
+            ssd_written_off: said.ssd_written_off,
+            refused_ranges: ranges(said.refused.iter().map(|block| block.bytes())),
             lost_ranges: ranges(said.lost.iter().map(|block| block.bytes())),
         };
     }

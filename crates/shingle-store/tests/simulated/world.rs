@@ -13,7 +13,7 @@ use shingle_store::format::{Frame, PAGE_BYTES, Page, State};
 use shingle_store::recover::{Recovered, recover};
 
 use super::Rng;
-use super::device::{Faults, Pending, Simulated};
+use super::device::{Faults, Gone, Pending, Simulated};
 use super::oracle::{Oracle, name, stamp};
 
 /// What a run is about.
@@ -49,6 +49,8 @@ pub(crate) struct World {
     /// Of a hundred actions, how many are completions.
     diligence: u64,
     hot: u64,
+    /// One in so many steps is the end of the SSD.
+    goes: u64,
 }
 
 fn policies() -> Vec<Entry> {
@@ -97,6 +99,8 @@ impl World {
             fingerprint: [0; 32],
             layout,
             journal_from: 1,
+            clean_from: 0,
+            dirty_from: 0,
             clean: true,
             words: String::new(),
         };
@@ -117,7 +121,7 @@ impl World {
                 flushes: *rng.pick(&[0, often, often * 5]),
             };
             (ssd.faults, disk.faults) = (faults(0), faults(10));
-            // A flush of the SSD that fails is the end of the cache.
+            // A flush of the SSD that fails is the end of the SSD.
             ssd.faults.flushes = *rng.pick(&[0, 0, 0, 200]);
         }
         let config = Config {
@@ -135,6 +139,7 @@ impl World {
             depth: rng.range(1, 24),
             diligence: rng.range(20, 95),
             hot: rng.range(2, disk_blocks),
+            goes: if theme == Theme::Faults { *rng.pick(&[0, 0, 300]) } else { 0 },
             rng,
             seed,
             tells: std::env::var("SHINGLE_SEED").is_ok(),
@@ -178,6 +183,9 @@ impl World {
     }
 
     fn step(&mut self) {
+        if self.rng.one_in(self.goes) {
+            self.lose_ssd();
+        }
         match self.rng.below(100) {
             n if n < self.diligence && !self.pending.is_empty() => self.complete(),
             n if n < 97 => {
@@ -225,7 +233,8 @@ impl World {
                     reply.result.as_ref().map(|data| name(data))
                 );
             }
-            self.oracle.answered(reply);
+            self.oracle
+                .answered(reply, self.theme == Theme::Faults && self.engine.status().ssd_failed);
         }
     }
 
@@ -274,6 +283,20 @@ impl World {
         self.engine.submit(command);
     }
 
+    /// The SSD fails for good, one way or another.
+    fn lose_ssd(&mut self) {
+        let journal = self.layout.journal_page(1, Copy::One);
+        let table = journal + 2 * self.layout.journal_pages;
+        let ways = [
+            Gone::Silent,
+            Gone::ReadOnly,
+            Gone::Unflushed,
+            Gone::Part(journal, table),
+            Gone::Part(journal, self.layout.pages()),
+        ];
+        self.ssd.gone = Some(*self.rng.pick(&ways));
+    }
+
     /// A bit of a frame flips.
     fn flip(&mut self) {
         let frame = Frame(self.rng.below(self.layout.frames) as u32);
@@ -295,6 +318,9 @@ impl World {
             self.disk.kill(&disk, &mut self.rng);
         }
         self.pending.clear();
+        if self.rng.one_in(2) {
+            self.ssd.gone = None;
+        }
         if self.tells {
             println!("crash, power {power}, {}", self.says());
         }
@@ -333,8 +359,10 @@ impl World {
         let faults = (self.ssd.faults, self.disk.faults);
         (self.ssd.faults, self.disk.faults) = (Faults::default(), Faults::default());
         if self.engine.status().ssd_failed {
-            return;
+            // It may be there again when the store is.
+            return self.crash();
         }
+        self.ssd.gone = None;
         // Everything is read once more, through the front door.
         for block in 0..self.disk_blocks {
             self.commands += 1;
