@@ -38,6 +38,7 @@ pub enum Bug {
     RoundWithoutWord,
     RoundDirty,
     GoneUntold,
+    SwapForgetsDestages,
 }
 
 impl Bug {
@@ -75,6 +76,7 @@ impl Bug {
         Bug::RoundWithoutWord,
         Bug::RoundDirty,
         Bug::GoneUntold,
+        Bug::SwapForgetsDestages,
     ];
 }
 

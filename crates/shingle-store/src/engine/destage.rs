@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use shingle_core::cache::CacheCore;
 use shingle_core::plan::{Destage, Manner, WriteOrder};
 use shingle_core::units::{Block, Nanos, Slot};
 use slab::Slab;
@@ -33,6 +34,8 @@ struct Job {
     buffer: Option<Buffer>,
     /// The request that waits for it.
     through: Option<OpKey>,
+    /// It was planned under another policy: the cache knows only that its slot is in use.
+    moved: bool,
 }
 
 /// Neighbours.
@@ -85,6 +88,21 @@ impl Destager {
         self.leaving
     }
 
+    /// Slots have other numbers, in another cache.
+    pub(super) fn move_slots(&mut self, new_of: impl Fn(&mut Slot), cache: &mut dyn CacheCore) {
+        for (_, job) in &mut self.jobs {
+            new_of(&mut job.slot);
+            cache.pin(job.slot);
+            (job.moved, job.leaves) = (true, false);
+        }
+        self.leaving = 0;
+        for (_, slot) in &mut self.sulking {
+            new_of(slot);
+            cache.pin(*slot);
+        }
+        self.through_waiting.iter_mut().for_each(|(slot, _)| new_of(slot));
+    }
+
     fn run(&mut self, number: u64) -> &mut Run {
         &mut self.runs[(number - self.first_run) as usize]
     }
@@ -112,7 +130,8 @@ impl Engine {
             let run = destager.first_run + destager.runs.len() as u64 - 1;
             let version = self.frames.held(slot).version;
             let (buffer, through) = (None, None);
-            let job = Job { slot, block, version, run, number: 0, leaves, buffer, through };
+            let (number, moved) = (0, false);
+            let job = Job { slot, block, version, run, number, leaves, buffer, through, moved };
             let key = destager.jobs.insert(job);
             destager.leaving += u32::from(leaves);
             destager.queued.push_back(key);
@@ -135,6 +154,7 @@ impl Engine {
             leaves: false,
             buffer: None,
             through: Some(op),
+            moved: false,
         });
         self.destager.in_memory += 1;
         self.destager.writing += 1;
@@ -199,19 +219,40 @@ impl Engine {
         for key in run.jobs {
             let job = self.end_job(key);
             self.destager.in_memory -= 1;
+            self.sulk(&job);
             self.pool.give(job.buffer.expect("it was read"));
-            self.sulk(job.slot);
         }
     }
 
     /// The block stays dirty, and no policy may name it for a while, or it would be tried again at
     /// once and for ever.
-    fn sulk(&mut self, slot: Slot) {
-        self.cache.destage_failed(slot);
+    fn sulk(&mut self, job: &Job) {
+        let slot = job.slot;
+        self.not_destaged(job);
         self.pin(slot);
         let until = self.now + self.config.retry_after;
         self.destager.sulking.push_back((until, slot));
         self.wake_through(slot, false);
+    }
+
+    /// The cache hears that the disk did not take what it was to.
+    fn not_destaged(&mut self, job: &Job) {
+        if job.moved {
+            self.unpin(job.slot);
+        } else {
+            self.cache.destage_failed(job.slot);
+        }
+    }
+
+    /// And that it did. Returns whether the block left.
+    fn destaged(&mut self, job: &Job) -> bool {
+        if !job.moved {
+            return self.cache.destaged(job.slot);
+        }
+        self.unpin(job.slot);
+        let current = self.frames.held(job.slot).version == job.version;
+        // (A request may be at work on it: then it stays dirty.)
+        current && self.cache.begin_destage(job.slot) && self.cache.destaged(job.slot)
     }
 
     /// It takes no part in its run.
@@ -226,7 +267,7 @@ impl Engine {
     fn out_of_date(&mut self, key: JobKey) {
         self.leave_run(key);
         let job = self.end_job(key);
-        self.cache.destaged(job.slot);
+        self.destaged(&job);
         self.wake_through(job.slot, true);
     }
 
@@ -256,10 +297,10 @@ impl Engine {
             return self.out_of_date(key);
         }
         self.leave_run(key);
-        self.end_job(key);
+        let job = self.end_job(key);
         let damage = if result.is_err() { Damage::Unreadable } else { Damage::Checksum };
         self.errors.damaged(damage);
-        self.cache.destage_failed(slot);
+        self.not_destaged(&job);
         self.lose(block, slot);
         self.wake_through(slot, false);
     }
@@ -294,14 +335,14 @@ impl Engine {
         let slot = job.slot;
         if result.is_err() {
             self.errors.disk_write_failed();
-            return self.sulk(slot);
+            return self.sulk(&job);
         }
         let held = self.frames.held(slot);
         if held.version == job.version {
             // Should the frame have turned out damaged meanwhile: the disk has its data.
             self.found_again(job.block);
         }
-        if self.cache.destaged(slot) {
+        if self.destaged(&job) {
             self.give_up(slot);
         } else if let Some(frame) = held.frame
             && (!self.cache.slots().dirty(slot) || self.bug(Bug::CleanThoughRewritten))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use shingle_core::cache::Outcome;
+use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::units::{Block, Slot};
 
 use super::Engine;
@@ -71,6 +71,14 @@ pub(super) struct Errors {
 impl Errors {
     pub(super) fn is_lost(&self, block: Block) -> bool {
         !self.lost.is_empty() && self.lost.contains_key(&block)
+    }
+
+    /// Slots have other numbers, in another cache.
+    pub(super) fn move_slots(&mut self, new_of: impl Fn(&mut Slot), cache: &mut dyn CacheCore) {
+        for slot in self.lost.values_mut() {
+            new_of(slot);
+            cache.pin(*slot);
+        }
     }
 
     pub(super) fn damaged(&mut self, damage: Damage) {

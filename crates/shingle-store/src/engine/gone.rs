@@ -108,9 +108,10 @@ impl Gone {
         matches!(self.told, Told::Clean | Told::TellingAll | Told::All)
     }
 
-    /// Whether a client has to be told, and now is.
+    /// Whether a flush has to say that writes may be lost: once; but each one if not even what was found
+    /// at the start is known to be safe.
     pub(super) fn take_untold(&mut self) -> bool {
-        std::mem::take(&mut self.untold)
+        self.told == Told::NothingKnown || std::mem::take(&mut self.untold)
     }
 }
 

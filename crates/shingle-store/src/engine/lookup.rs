@@ -26,7 +26,7 @@ pub(super) struct BlockOp {
     /// Whether the block was cached and dirty before this.
     pub(super) was_dirty: bool,
     /// The policy has been asked.
-    asked: bool,
+    pub(super) asked: bool,
     /// The client has its answer; what is left is the cache's affair.
     pub(super) answered: bool,
     /// Where the data goes, and its checksum.
@@ -199,7 +199,8 @@ impl Engine {
         }
     }
 
-    /// Those that wait for a slot try again, in order.
+    /// Those that wait for a slot try again, in order, unless as many slots as they need are on their way
+    /// already: the policy would name more and more victims.
     pub(super) fn serve_those_without_room(&mut self) {
         while let Some(key) = self.no_room.pop_front() {
             let (outcome, was_dirty) = self.ask(key);

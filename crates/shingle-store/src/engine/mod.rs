@@ -37,6 +37,7 @@ mod start;
 mod stop;
 mod streams;
 mod trim;
+mod swap;
 mod write;
 
 use std::collections::VecDeque;

@@ -81,6 +81,14 @@ pub(super) struct Draining {
     not_before: Nanos,
 }
 
+impl Draining {
+    /// What it knows of slots does not hold any more.
+    pub(super) fn forget(&mut self) {
+        self.left.clear();
+        self.not_before = Nanos::ZERO;
+    }
+}
+
 impl Engine {
     /// The mode.
     #[must_use]

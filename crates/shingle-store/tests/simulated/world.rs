@@ -77,7 +77,17 @@ fn cache(entry: &Entry, slots: u64, disk_blocks: u64) -> Option<Box<dyn CacheCor
 }
 
 impl World {
+    /// Whether a store can run this policy over a disk of which it knows only the size.
+    pub(crate) fn can_run(policy: &Entry) -> bool {
+        policies().iter().any(|entry| entry.name == policy.name) && cache(policy, 16, 64).is_some()
+    }
+
     pub(crate) fn new(seed: u64, theme: Theme, bug: Option<Bug>) -> World {
+        World::with(seed, theme, bug, None)
+    }
+
+    /// Under this policy, to begin with; or under any.
+    pub(crate) fn with(seed: u64, theme: Theme, bug: Option<Bug>, policy: Option<&Entry>) -> World {
         let mut rng = Rng::new(seed);
         let disk_blocks = rng.range(24, 96);
         let slots = rng.range(4, 40);
@@ -85,7 +95,8 @@ impl World {
         let layout = Layout { journal_pages: rng.range(6, 24), table_pages: 1, frames, slots };
         let policies = policies();
         let policy = loop {
-            let entry = *rng.pick(&policies);
+            let any = *rng.pick(&policies);
+            let entry = policy.copied().unwrap_or(any);
             if cache(&entry, slots, disk_blocks).is_some() {
                 break entry;
             }
@@ -203,9 +214,22 @@ impl World {
                 self.config.mode = mode;
                 self.engine.set_mode(mode);
             }
+            98 if self.rng.one_in(10) => self.swap(),
             _ => self.tick(),
         }
         self.effects();
+    }
+
+    /// Another policy, while all goes on.
+    fn swap(&mut self) {
+        let policy = *self.rng.pick(&policies());
+        if let Some(cache) = cache(&policy, self.layout.slots, self.disk_blocks) {
+            if self.tells {
+                println!("policy {}", policy.name);
+            }
+            self.policy = policy;
+            self.engine.set_cache(cache).expect("it is as large");
+        }
     }
 
     fn tick(&mut self) {

@@ -41,7 +41,7 @@ pub(crate) enum Store {
     /// Write everything that is dirty to the disk, while clients are served.
     #[command(after_help = "Example: shingle store flush --cache cache.img")]
     Flush(Ask),
-    /// Set mode, policy or parameters. A mode counts at once, the rest from the next start on.
+    /// Set mode, policy or parameters. All of it counts at once.
     #[command(after_help = "Example: shingle store set --cache cache.img mode=write-around")]
     Set(Set),
     /// Stop serving. What is dirty stays in the cache.
