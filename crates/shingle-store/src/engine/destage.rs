@@ -14,6 +14,7 @@ use super::bugs::Bug;
 use super::command::Errno;
 use super::errors::Damage;
 use super::io::{Device, Failed, IO_PAGES_MAX, Kind, Then};
+use super::pace::Pace;
 use super::{Engine, OpKey};
 use crate::buffer::Buffer;
 use crate::format::State;
@@ -61,6 +62,7 @@ pub(super) struct Destager {
     first_run: u64,
     in_memory: usize,
     writing: usize,
+    pace: Pace,
     leaving: u32,
     /// What the disk did not take, until when it is left alone.
     sulking: VecDeque<(Nanos, Slot)>,
@@ -197,10 +199,14 @@ impl Engine {
                     }
                 }
             }
-            if self.destager.writing > 0 && self.destager.writing + length > WRITING_MAX {
+            let many = self.destager.writing > 0 && self.destager.writing + length > WRITING_MAX;
+            if many || !self.destager.pace.allows() {
                 break;
             }
             let run = self.destager.runs.pop_front().expect("there is one");
+            if length > 0 {
+                self.destager.pace.begin(self.destager.first_run, length, self.now);
+            }
             self.destager.first_run += 1;
             for key in run.jobs {
                 let job = &mut self.destager.jobs[key];
@@ -315,7 +321,10 @@ impl Engine {
         self.pool.give(buffer);
         self.destager.in_memory -= 1;
         self.destager.writing -= 1;
-        let through = self.destager.jobs[key].through.take();
+        let (run, through) = (self.destager.jobs[key].run, self.destager.jobs[key].through.take());
+        if through.is_none() {
+            self.destager.pace.block_done(run, self.now);
+        }
         if result.is_err() && !self.bug(Bug::DestageErrorIgnored) {
             if let Some(op) = through {
                 self.fail(op, Errno::IO);
@@ -323,7 +332,7 @@ impl Engine {
             return self.destage_kept(key, result);
         }
         self.errors.status.destaged_blocks += 1;
-        self.disk.destaged(key, through.is_some());
+        self.disk.destaged(key, through.is_some(), self.now);
         if let Some(op) = through {
             self.finish(op);
         }

@@ -202,7 +202,8 @@ impl Engine {
     /// Those that wait for a slot try again, in order, unless as many slots as they need are on their way
     /// already: the policy would name more and more victims.
     pub(super) fn serve_those_without_room(&mut self) {
-        while let Some(key) = self.no_room.pop_front() {
+        while self.free_slots() > 0 || (self.destager.leaving() as usize) < self.no_room.len() {
+            let Some(key) = self.no_room.pop_front() else { return };
             let (outcome, was_dirty) = self.ask(key);
             if outcome == Outcome::NoRoom {
                 self.carry_out();

@@ -33,11 +33,12 @@ mod io;
 mod locks;
 mod lookup;
 mod modes;
+mod pace;
 mod start;
 mod stop;
 mod streams;
-mod trim;
 mod swap;
+mod trim;
 mod write;
 
 use std::collections::VecDeque;
