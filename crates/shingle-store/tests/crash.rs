@@ -3,6 +3,7 @@
 //!
 //! `SHINGLE_SEEDS=N` says how many runs of each theme; `SHINGLE_SEED=n` replays one.
 
+#[allow(dead_code)]
 mod simulated;
 
 use shingle_core::registry::{Entry, Registry};

@@ -26,6 +26,8 @@ pub(super) struct Commits {
     /// When the oldest record was given in that is in no page.
     oldest: Option<Nanos>,
     round: Option<Round>,
+    /// When the last one ended.
+    ended: Nanos,
     /// Second copies, for the next round.
     next: Vec<Write>,
     /// Operations that wait until a record is committed.
@@ -117,8 +119,16 @@ impl Engine {
             || open >= OPEN_MAX
             || commits.oldest.is_some_and(old)
             || self.checkpoint_due()
+            || self.confirmation_due()
             || self.journal.is_reworded()
             || self.stopping.wants_commits()
+    }
+
+    /// Nothing was committed for a while, and the SSD does not say of the last records that they were
+    /// flushed: the next page would, and none comes.
+    fn confirmation_due(&self) -> bool {
+        let quiet = self.now.since(self.commits.ended) >= self.config.commit_after;
+        quiet && self.journal.is_unconfirmed()
     }
 
     /// The journal is a quarter full.
@@ -140,6 +150,9 @@ impl Engine {
         }
         if !self.commit_due() {
             return;
+        }
+        if self.confirmation_due() {
+            self.journal.confirm();
         }
         let mut writes = std::mem::take(&mut self.commits.next);
         let full = loop {
@@ -241,6 +254,7 @@ impl Engine {
         let round = self.commits.round.take().expect("a round");
         let covered = round.covered.expect("its flush has begun");
         self.commits.committed = round.upto;
+        self.commits.ended = self.now;
         for (number, op) in std::mem::take(&mut self.commits.waiting) {
             if number <= round.upto {
                 self.ready.push_back(op);

@@ -8,6 +8,7 @@ use shingle_core::units::{Block, Slot};
 
 use super::Engine;
 use super::gone::Gone;
+use crate::recover::Findings;
 
 /// What is wrong with a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +52,8 @@ pub struct Status {
     pub disk_write_errors: u64,
     /// Flushes of the disk that failed.
     pub disk_flush_errors: u64,
+    /// What recovery met at the start.
+    pub found: Findings,
     /// The SSD has failed for good: the disk serves what it can.
     pub ssd_failed: bool,
     /// And it was told that what it holds as clean does not count any more.

@@ -53,6 +53,11 @@ pub struct Status {
 /// What went wrong, counted since the process began.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Errors {
+    /// Pages of metadata that were damaged at the start, and stood elsewhere, too.
+    pub damaged_pages: u64,
+    /// Blocks that at the start were as they had been before, as what was written last did not fit its
+    /// checksum: it was not flushed when the power went, or is damaged.
+    pub void_records: u64,
     /// Reads of the SSD that failed.
     pub ssd_reads: u64,
     /// Cached blocks whose checksum did not fit.
@@ -91,6 +96,8 @@ impl Status {
         self.bypassed_blocks = said.bypassed_blocks;
         self.destaged_blocks = said.destaged_blocks;
         self.errors = Errors {
+            damaged_pages: said.found.damaged_pages,
+            void_records: said.found.void_records,
             ssd_reads: said.ssd_read_errors,
             checksums: said.checksum_errors,
             ssd_writes: said.ssd_write_errors,

@@ -9,6 +9,7 @@ use shingle_store::engine::{Command, CommandOp, Reply};
 use shingle_store::format::{PAGE_BYTES, Page};
 
 /// What became of a block.
+#[derive(Clone)]
 struct History {
     /// All contents it ever had, in order.
     contents: Vec<Rc<Page>>,
@@ -24,6 +25,7 @@ struct History {
 }
 
 /// A command under way.
+#[derive(Clone)]
 struct Asked {
     command: Command,
     /// Blocks and versions written.
@@ -33,6 +35,7 @@ struct Asked {
 }
 
 /// Knows.
+#[derive(Clone)]
 pub(crate) struct Oracle {
     blocks: Vec<History>,
     asked: HashMap<u64, Asked>,

@@ -29,28 +29,28 @@ pub(crate) enum Theme {
 
 /// Everything.
 pub(crate) struct World {
-    rng: Rng,
-    seed: u64,
+    pub(super) rng: Rng,
+    pub(super) seed: u64,
     /// Every step is printed: one seed is replayed.
-    tells: bool,
-    theme: Theme,
-    ssd: Simulated,
-    disk: Simulated,
-    layout: Layout,
-    disk_blocks: u64,
-    policy: Entry,
-    config: Config,
-    engine: Engine,
-    pending: Vec<Pending>,
-    oracle: Oracle,
-    now: Nanos,
-    commands: u64,
-    depth: u64,
+    pub(super) tells: bool,
+    pub(super) theme: Theme,
+    pub(super) ssd: Simulated,
+    pub(super) disk: Simulated,
+    pub(super) layout: Layout,
+    pub(super) disk_blocks: u64,
+    pub(super) policy: Entry,
+    pub(super) config: Config,
+    pub(super) engine: Engine,
+    pub(super) pending: Vec<Pending>,
+    pub(super) oracle: Oracle,
+    pub(super) now: Nanos,
+    pub(super) commands: u64,
+    pub(super) depth: u64,
     /// Of a hundred actions, how many are completions.
-    diligence: u64,
-    hot: u64,
+    pub(super) diligence: u64,
+    pub(super) hot: u64,
     /// One in so many steps is the end of the SSD.
-    goes: u64,
+    pub(super) goes: u64,
 }
 
 fn policies() -> Vec<Entry> {
@@ -193,7 +193,7 @@ impl World {
         self
     }
 
-    fn step(&mut self) {
+    pub(super) fn step(&mut self) {
         if self.rng.one_in(self.goes) {
             self.lose_ssd();
         }
@@ -239,7 +239,7 @@ impl World {
     }
 
     /// What the engine wants from outside.
-    fn effects(&mut self) {
+    pub(super) fn effects(&mut self) {
         let effects = self.engine.take();
         for io in effects.ios {
             if self.tells {
@@ -331,17 +331,7 @@ impl World {
     /// The power goes, or the process is killed, and the store starts again.
     fn crash(&mut self) {
         let power = !self.rng.one_in(4);
-        let of = |device| self.pending.iter().map(|p| &p.io).filter(move |io| io.device == device);
-        let ssd: Vec<_> = of(Device::Ssd).collect();
-        let disk: Vec<_> = of(Device::Disk).collect();
-        if power {
-            self.ssd.cut(&ssd, &mut self.rng);
-            self.disk.cut(&disk, &mut self.rng);
-        } else {
-            self.ssd.kill(&ssd, &mut self.rng);
-            self.disk.kill(&disk, &mut self.rng);
-        }
-        self.pending.clear();
+        self.stop_now(power);
         if self.rng.one_in(2) {
             self.ssd.gone = None;
         }
@@ -356,8 +346,27 @@ impl World {
         self.effects();
     }
 
+    /// The power goes, and nothing starts again.
+    pub(super) fn power_goes(&mut self) {
+        self.stop_now(true);
+    }
+
+    fn stop_now(&mut self, power: bool) {
+        let of = |device| self.pending.iter().map(|p| &p.io).filter(move |io| io.device == device);
+        let ssd: Vec<_> = of(Device::Ssd).collect();
+        let disk: Vec<_> = of(Device::Disk).collect();
+        if power {
+            self.ssd.cut(&ssd, &mut self.rng);
+            self.disk.cut(&disk, &mut self.rng);
+        } else {
+            self.ssd.kill(&ssd, &mut self.rng);
+            self.disk.kill(&disk, &mut self.rng);
+        }
+        self.pending.clear();
+    }
+
     /// What each block is, as found after a crash, must be allowed; what is clean, the disk has.
-    fn look_at(&mut self, found: &Recovered, power: bool) {
+    pub(super) fn look_at(&mut self, found: &Recovered, power: bool) {
         let page_of = |block| page_of(found, &self.ssd, &self.disk, block);
         for &(block, frame) in &found.live {
             let entry = found.journal.table.entry(frame);
@@ -378,7 +387,7 @@ impl World {
     }
 
     /// Everything comes to an end, in order.
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.until(|engine| engine.is_idle(), "commands");
         let faults = (self.ssd.faults, self.disk.faults);
         (self.ssd.faults, self.disk.faults) = (Faults::default(), Faults::default());
@@ -471,13 +480,24 @@ impl World {
     }
 }
 
-fn open(found: Recovered, policy: &Entry, slots: u64, disk_blocks: u64, config: &Config) -> Engine {
+pub(super) fn open(
+    found: Recovered,
+    policy: &Entry,
+    slots: u64,
+    disk_blocks: u64,
+    config: &Config,
+) -> Engine {
     let cache = cache(policy, slots, disk_blocks).expect("it was made before");
     Engine::open(found, cache, disk_blocks, config.clone()).expect("what was found makes sense")
 }
 
 /// What a block is; `None` if it is known to be damaged.
-fn page_of(found: &Recovered, ssd: &Simulated, disk: &Simulated, block: u64) -> Option<Page> {
+pub(super) fn page_of(
+    found: &Recovered,
+    ssd: &Simulated,
+    disk: &Simulated,
+    block: u64,
+) -> Option<Page> {
     let live = found.live.iter().filter(|(cached, _)| cached.0 == block).collect::<Vec<_>>();
     assert!(live.len() <= 1, "block {block} is in two frames");
     let Some((_, frame)) = live.first() else { return Some(*disk.page(block)) };
