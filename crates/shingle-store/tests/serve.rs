@@ -148,6 +148,10 @@ fn what_clients_write_survives_restarts_and_reaches_the_disk() {
     bed.stop(serving);
 }
 
+/// Why policy `none` is none for a store.
+const NONE: &str = "policy `none` caches nothing, and what is cached would never leave; set \
+                    mode=pass-through instead";
+
 #[test]
 fn settings_are_set_while_it_runs_and_kept() {
     let bed = Bed::new();
@@ -158,7 +162,16 @@ fn settings_are_set_while_it_runs_and_kept() {
     write(&mut client, 0, b"through");
     client.flush().expect("connected").expect("flushed");
     assert_eq!(bed.disk(0, 7), b"through");
+    // Another policy takes over what is cached, at once.
+    let before = bed.status();
     assert_eq!(set("policy=most"), Answer::Done(()));
+    assert_eq!(set("policy=none"), Answer::Failed(NONE.to_owned()));
+    let after = bed.status();
+    assert_eq!((before.policy.as_str(), after.policy.as_str()), ("sac", "most"));
+    let cached = |status: &Status| status.clean_blocks + status.dirty_blocks;
+    assert_eq!((cached(&before), cached(&after)), (1, 1));
+    assert_eq!(&read(&mut client, 0, 7), b"through");
+    assert_eq!(bed.status().read_hits, before.read_hits + 1);
     for (text, told) in
         [("mode=fast", "no mode"), ("policy=sacc", "no policy"), ("x", "NAME=VALUE")]
     {

@@ -238,6 +238,8 @@ pub fn create(ssd: &Device, disk: &Device, new: &Create) -> Result<Superblock, F
         fingerprint: new.fingerprint,
         layout,
         journal_from: 1,
+        clean_from: 0,
+        dirty_from: 0,
         clean: true,
         words: new.words.clone(),
     };

@@ -388,13 +388,16 @@ impl Shared {
         Some(status)
     }
 
-    /// The mode counts at once; a policy and its parameters from the next start on.
+    /// All of it counts at once, and at the next start.
     fn set(&self, what: &[String]) -> Result<(), SettingsError> {
         let mut held = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
         let mut settings = held.clone();
         what.iter().try_for_each(|text| settings.set(text))?;
-        settings.cache(&Registry::default(), self.slots as u32, self.disk_blocks)?;
+        let cache = settings.cache(&Registry::default(), self.slots as u32, self.disk_blocks)?;
         self.handle.set_words(settings.to_words()?);
+        if (&settings.policy, &settings.sets) != (&held.policy, &held.sets) {
+            self.handle.set_cache(cache);
+        }
         self.handle.set_mode(settings.mode);
         *held = settings;
         Ok(())

@@ -41,7 +41,7 @@ pub(crate) enum Store {
     /// Write everything that is dirty to the disk, while clients are served.
     #[command(after_help = "Example: shingle store flush --cache cache.img")]
     Flush(Ask),
-    /// Set mode, policy or parameters. A mode counts at once, the rest from the next start on.
+    /// Set mode, policy or parameters. All of it counts at once.
     #[command(after_help = "Example: shingle store set --cache cache.img mode=write-around")]
     Set(Set),
     /// Stop serving. What is dirty stays in the cache.
@@ -366,6 +366,8 @@ fn json(findings: &Findings) -> serde_json::Value {
         "dirty_blocks": findings.dirty_blocks,
         "replayed_pages": findings.replayed_pages,
         "mendable_pages": findings.mendable_pages,
+        "torn_pages": findings.torn_pages,
+        "void_records": findings.void_records,
         "damaged_clean_blocks": findings.damaged_clean_blocks,
         "lost_blocks": findings.lost.iter().map(|block| block.0).collect::<Vec<_>>(),
         "other_disk_bytes": findings.other_disk_bytes,
@@ -388,6 +390,13 @@ fn told(findings: &Findings) -> String {
         lines.push(format!(
             "{} pages of metadata are damaged and stand elsewhere too: serving mends them",
             findings.mendable_pages
+        ));
+    }
+    if findings.void_records > 0 {
+        lines.push(format!(
+            "{} blocks that were written shortly before the crash are as they were before: their data \
+             was not flushed, or is damaged",
+            findings.void_records
         ));
     }
     if findings.damaged_clean_blocks > 0 {
