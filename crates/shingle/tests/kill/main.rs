@@ -22,7 +22,7 @@ use oracle::{BLOCK, Oracle, Rng};
 use shingle_store::engine::Mode;
 
 const POLICIES: [&str; 8] =
-    ["sac", "lru", "most", "sac-plus", "s3-fifo", "zfifo", "most+cdc", "pore"];
+    ["sac", "lru", "most", "sac-plus", "s3-fifo", "arc", "most+cdc", "pore"];
 /// Connections: a flush of one covers what the others were answered.
 const CONNECTIONS: u64 = 3;
 
