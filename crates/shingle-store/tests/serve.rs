@@ -36,7 +36,9 @@ impl Bed {
             File::create(bed.path(name)).and_then(|file| file.set_len(bytes)).expect("made");
         }
         let (ssd, disk) = bed.devices();
-        let made = create(&ssd, &disk, &Settings::new("sac"), Consent::default()).expect("made");
+        let made =
+            create(&ssd, &disk, &Settings::new("sac"), &Registry::default(), Consent::default())
+                .expect("made");
         bed.uuid = Uuid::from_bytes(made.uuid);
         bed
     }

@@ -90,6 +90,7 @@ impl Engine {
             stopping: Default::default(),
             errors: Default::default(),
             gone: None,
+            witness: None,
             journal: found.journal,
             config,
         };

@@ -113,11 +113,12 @@ pub fn create(
     ssd: &Device,
     disk: &Device,
     settings: &Settings,
+    registry: &Registry,
     consent: Consent,
 ) -> Result<Superblock, CreateError> {
     let path = ssd.path().to_owned();
     if let Some(layout) = Layout::for_ssd(ssd.bytes()) {
-        settings.cache(&Registry::default(), layout.slots as u32, disk.blocks())?;
+        settings.cache(registry, layout.slots as u32, disk.blocks())?;
     }
     let words = settings.to_words()?;
     let unread = |path: &Path| {
@@ -217,12 +218,16 @@ pub fn end(ssd: &Device) -> Result<(), EndError> {
     let found = recover(&mut { ssd })
         .map_err(|error| EndError::Recover { path: ssd.path().to_owned(), error })?;
     match found.dirty_blocks() {
-        0 => Ok(forget(ssd)?),
+        0 => Ok(destroy(ssd)?),
         blocks => Err(EndError::Dirty(blocks)),
     }
 }
 
-fn forget(ssd: &Device) -> Result<(), FileError> {
+/// Ends a cache with everything that it holds.
+///
+/// # Errors
+/// If the SSD cannot be written.
+pub fn destroy(ssd: &Device) -> Result<(), FileError> {
     for copy in Copy::BOTH {
         ssd.write(copy.superblock_page(), &[0; PAGE_BYTES])?;
     }

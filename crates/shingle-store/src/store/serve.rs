@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use shingle_core::registry::Registry;
+use shingle_core::witness::Shared as Witness;
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Event, Limits, Server};
 use shingle_nbd::stream::Stream;
@@ -104,6 +105,10 @@ impl Stopper {
     }
 }
 
+/// Makes who is told of everything that happens, of a cache with these settings, so many slots and a
+/// disk of so many blocks.
+pub type Record<'a> = &'a dyn Fn(&Settings, u32, u64) -> io::Result<Witness>;
+
 /// A cache that is served.
 pub struct Serving {
     store: Store,
@@ -119,6 +124,9 @@ struct Shared {
     /// Gone when the process leaves.
     server: Mutex<Option<Server>>,
     settings: Mutex<Settings>,
+    registry: Registry,
+    /// A recording has one policy.
+    recorded: bool,
     /// What does not change.
     status: Status,
     uuid: Uuid,
@@ -139,6 +147,19 @@ impl Serving {
         registry: &Registry,
         tell: impl Fn(Event) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
+        Serving::start_recorded(options, registry, None, tell)
+    }
+
+    /// As [`Serving::start`], and somebody looks on.
+    ///
+    /// # Errors
+    /// As there, or if `record` fails.
+    pub fn start_recorded(
+        options: Options,
+        registry: &Registry,
+        record: Option<Record<'_>>,
+        tell: impl Fn(Event) + Send + Sync + 'static,
+    ) -> Result<Serving, ServeError> {
         let ready = Ready::open(&options.ssd, &options.disk)?;
         let superblock = ready.superblock().clone();
         let uuid = Uuid::from_bytes(superblock.uuid);
@@ -156,7 +177,9 @@ impl Serving {
         let control = Arc::new(Listener::bind(&Address::Unix(control))?);
         let listeners = options.addresses.iter().map(Listener::bind).collect::<Result<_, _>>()?;
         let config = Config { mode: settings.mode, ..Config::for_slots(slots) };
-        let store = ready.start(cache, config)?;
+        let witness = record.map(|record| record(&settings, slots as u32, disk_blocks));
+        let (witness, recorded) = (witness.transpose()?, record.is_some());
+        let store = ready.start_watched(cache, config, witness)?;
         let handle = store.handle().clone();
         let served = shingle_nbd::server::Served {
             name: String::new(),
@@ -174,10 +197,18 @@ impl Serving {
             slots,
             ..Status::default()
         };
-        let settings = Mutex::new(settings);
-        let shared = Shared { handle, server, settings, status, uuid, slots, disk_blocks };
-        let serving =
-            Serving { store, control, shared: Arc::new(shared), leave: channel(), options };
+        let shared = Arc::new(Shared {
+            handle,
+            server,
+            settings: Mutex::new(settings),
+            registry: registry.clone(),
+            recorded,
+            status,
+            uuid,
+            slots,
+            disk_blocks,
+        });
+        let serving = Serving { store, control, shared, leave: channel(), options };
         serving.listen()?;
         Ok(serving)
     }
@@ -290,8 +321,12 @@ pub fn export(
     Ok(())
 }
 
-/// Waits until nothing is dirty. Blocks whose data is lost do not count: they never will be clean.
-fn drain(handle: &Handle, left: &mut dyn FnMut(u64) -> io::Result<()>) -> io::Result<()> {
+/// Waits until nothing is dirty, and tells now and then how many blocks are. Blocks whose data is lost
+/// do not count: they never will be clean.
+///
+/// # Errors
+/// If data is lost, the disk takes nothing, or `left` fails.
+pub fn drain(handle: &Handle, left: &mut dyn FnMut(u64) -> io::Result<()>) -> io::Result<()> {
     /// Without a block destaged for so long there is something wrong with the disk.
     const PATIENCE: Duration = Duration::from_secs(120);
     const STEP: Duration = Duration::from_millis(50);
@@ -393,11 +428,15 @@ impl Shared {
         let mut held = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
         let mut settings = held.clone();
         what.iter().try_for_each(|text| settings.set(text))?;
-        let cache = settings.cache(&Registry::default(), self.slots as u32, self.disk_blocks)?;
-        self.handle.set_words(settings.to_words()?);
+        let cache = settings.cache(&self.registry, self.slots as u32, self.disk_blocks)?;
+        let words = settings.to_words()?;
         if (&settings.policy, &settings.sets) != (&held.policy, &held.sets) {
+            if self.recorded {
+                return Err(SettingsError::recorded());
+            }
             self.handle.set_cache(cache);
         }
+        self.handle.set_words(words);
         self.handle.set_mode(settings.mode);
         *held = settings;
         Ok(())

@@ -158,7 +158,7 @@ pub(crate) fn execute(
     registry: &Registry,
 ) -> anyhow::Result<()> {
     match command {
-        Store::Create(args) => make(args, global),
+        Store::Create(args) => make(args, global, registry),
         Store::Serve(args) => serve(args, global, registry),
         Store::Status(args) => status(args),
         Store::Flush(args) => ask(&args.cache, &Request::Flush, global),
@@ -170,12 +170,12 @@ pub(crate) fn execute(
     }
 }
 
-fn make(args: &Create, global: &Arguments) -> anyhow::Result<()> {
+fn make(args: &Create, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
     let mut settings = Settings::new(&args.policy);
     args.set.iter().try_for_each(|text| settings.set(text)).map_err(|e| Usage(e.to_string()))?;
     let (ssd, disk) = Device::pair(&args.places.cache, &args.places.disk)?;
     let consent = Consent { destroy: args.destroy, overwrite: args.overwrite };
-    let made = create(&ssd, &disk, &settings, consent).map_err(|error| match error {
+    let made = create(&ssd, &disk, &settings, registry, consent).map_err(|error| match error {
         CreateError::Settings(_) => anyhow!(Usage(error.to_string())),
         _ => anyhow!(error),
     })?;
