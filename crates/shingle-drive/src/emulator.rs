@@ -206,7 +206,8 @@ impl Emulator {
                 }
             }
             if let Some(stamp) = data.get_mut(at) {
-                self.contents.read_from(slot.map_or(steps::Place::Native, steps::Place::Slot), block);
+                self.contents
+                    .read_from(slot.map_or(steps::Place::Native, steps::Place::Slot), block);
                 *stamp =
                     slot.map_or_else(|| self.contents.native(block), |s| self.contents.slot(s));
             }

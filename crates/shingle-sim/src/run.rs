@@ -15,9 +15,7 @@ use crate::flash::Flash;
 use crate::future::next_uses;
 use crate::requests::{Requests, all};
 use crate::response::ResponseTimes;
-use crate::result::{
-    Counts, DriveLatency, Left, Memory, Point, Queue, RunResult, Wall,
-};
+use crate::result::{Counts, DriveLatency, Left, Memory, Point, Queue, RunResult, Wall};
 use crate::system::{Pacing, System};
 use crate::watch::{Heating, Parts, Rows};
 

@@ -10,6 +10,8 @@
 //!
 //! Nothing here does I/O: whoever owns a journal carries out its [`Write`]s and tells what is done.
 
+mod write_off;
+
 use std::collections::VecDeque;
 
 use crate::format::journal::{JournalPage, RECORDS_MAX, Record};
@@ -74,6 +76,10 @@ pub struct Journal {
     /// Pages from before a crash were believed, and the SSD does not say yet that they count. The first
     /// page does, and before it is committed no frame may be used again.
     unsaid: bool,
+    /// The last page that has records.
+    spoke: u64,
+    /// The SSD is told that all pages up to this one were flushed.
+    confirmed: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -131,6 +137,8 @@ impl Journal {
             reworded: false,
             uneven,
             unsaid: false,
+            spoke: last,
+            confirmed: last,
         }
     }
 
@@ -206,6 +214,18 @@ impl Journal {
         self.given_up.len()
     }
 
+    /// Whether the SSD has records, and does not say that they were flushed: should a bit of their data
+    /// flip, recovery would take it for data that never arrived.
+    #[must_use]
+    pub fn is_unconfirmed(&self) -> bool {
+        self.is_committed() && self.spoke > self.confirmed
+    }
+
+    /// The next page, though it may have no records, says what was flushed.
+    pub fn confirm(&mut self) {
+        self.unsaid = true;
+    }
+
     /// A page of the records given in longest ago, to be written to both its places, or one without
     /// records if that frees frames; nothing if it would do neither.
     ///
@@ -231,6 +251,10 @@ impl Journal {
             written: 0,
         });
         (self.last, self.next) = (number, number + 1);
+        self.confirmed = page.durable;
+        if self.sealed.back().is_some_and(|page| !page.records.is_empty()) {
+            self.spoke = number;
+        }
         self.unsaid = false;
         Ok(Some(Copy::BOTH.map(|copy| Write {
             what: What::Journal(number, copy),

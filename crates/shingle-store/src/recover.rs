@@ -4,12 +4,12 @@
 //! what they speak of was flushed. What follows may speak of data that never arrived, so each such
 //! frame is read and its checksum compared; where it does not fit, the block is what it was before.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use shingle_core::units::Block;
 use thiserror::Error;
 
-use crate::format::journal::{JournalPage, Record, sequence};
+use crate::format::journal::{JournalPage, Record, page_of, sequence};
 use crate::format::layout::{Copy, Layout, SUPERBLOCKS};
 use crate::format::superblock::Superblock;
 use crate::format::table::{ENTRIES, Entry, TablePage};
@@ -42,7 +42,10 @@ pub enum RecoverError<E: std::error::Error + 'static> {
         error: E,
     },
     /// Neither superblock is good.
-    #[error("no superblock: {0}")]
+    #[error("{}", match .0 {
+        Unusable::Foreign => "it holds no cache; `shingle store create` makes one".to_owned(),
+        why => format!("neither superblock can be used: {why}"),
+    })]
     Superblock(Unusable),
     /// Both copies of a page of the journal are bad that was flushed.
     #[error("page {number} of the journal is damaged (both copies): what changed since is lost")]
@@ -78,8 +81,21 @@ pub struct Recovered {
     pub corrections: Vec<Record>,
     /// Pages of the journal that counted.
     pub replayed_pages: u64,
-    /// Places of metadata that were damaged and stood elsewhere, too.
+    /// What was damaged, and did no harm.
+    pub findings: Findings,
+}
+
+/// Damage that recovery met. All of it was made good, or taken back.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Findings {
+    /// Pages of metadata that were damaged and stood elsewhere, too.
     pub damaged_pages: u64,
+    /// Pages at the end of the journal, of which it is not known that they were flushed, with one good
+    /// copy of two: after a crash nothing unusual.
+    pub torn_pages: u64,
+    /// Records there whose data does not fit: their blocks are what they were before. After a power cut
+    /// nothing unusual; after anything else, damage.
+    pub void_records: u64,
 }
 
 impl Recovered {
@@ -101,16 +117,20 @@ const PAGES_AT_ONCE: usize = 256;
 /// If the SSD cannot be read, or what must be there is damaged.
 pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error>> {
     let mut copies = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
-    read(ssd, Copy::One.superblock_page(), &mut copies)?;
+    let superblocks = read_what_can_be(ssd, Copy::One.superblock_page(), &mut copies);
+    if let Some(error) = superblocks.filter(|_| copies == [UNREADABLE; 2]) {
+        return Err(RecoverError::Read { page: Copy::One.superblock_page(), error });
+    }
     let superblock = Superblock::newer(&copies).map_err(RecoverError::Superblock)?;
     let bad = |page: &&Page| Superblock::decode(page).is_err();
-    let mut damaged_pages = copies.iter().filter(bad).count() as u64;
+    let mut findings = Findings::default();
+    findings.damaged_pages += copies.iter().filter(bad).count() as u64;
     // The better copy stays until the other one is good.
     let worse = if copies[0] == superblock.encode() { Copy::Two } else { Copy::One };
     let uneven = (copies[0] != copies[1]).then_some(worse);
     let Found { mut entries, editions, uneven: pages_uneven } =
-        table(ssd, &superblock, &mut damaged_pages)?;
-    let (pages, newest) = journal(ssd, &superblock, &mut damaged_pages)?;
+        table(ssd, &superblock, &mut findings)?;
+    let (pages, newest) = journal(ssd, &superblock, &mut findings)?;
     let durable = pages.iter().map(|page| page.durable).max().unwrap_or(0);
     let layout = superblock.layout;
     let mut touched = Vec::new();
@@ -123,7 +143,9 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
                 return Err(RecoverError::Superblock(Unusable::Nonsense));
             }
             let sequence = sequence(page.number, place);
-            if page.number > durable && !counts(ssd, &layout, record, &mut taken_back)? {
+            if page.number > durable && !counts(ssd, &layout, record, &mut taken_back) {
+                findings.void_records +=
+                    u64::from(matches!(record.state, State::Clean | State::Dirty));
                 corrections.push(*record);
                 continue;
             }
@@ -135,6 +157,7 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
         }
     }
     one_frame_a_block(&corrections, &mut entries);
+    without_what_was_written_off(&superblock, &mut entries);
     let corrections = corrected(&corrections, &entries);
     let live = live(&entries);
     let mut table = Table::new(&layout, Some((entries, editions)));
@@ -146,9 +169,11 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     let last = pages.last().map_or(superblock.journal_from - 1, |page| page.number);
     let clean = superblock.clean && pages.is_empty();
     let replayed_pages = pages.len() as u64;
-    let journal = Journal::new(superblock, uneven, table, last, newest.max(last) + 1)
+    // What was written off ends before the page that comes next.
+    let next = (newest.max(last) + 1).max(superblock.clean_from).max(superblock.dirty_from);
+    let journal = Journal::new(superblock, uneven, table, last, next)
         .with_unsaid(last > durable && !pages.is_empty());
-    Ok(Recovered { journal, clean, live, corrections, replayed_pages, damaged_pages })
+    Ok(Recovered { journal, clean, live, corrections, replayed_pages, findings })
 }
 
 /// Whether a record counts of which it is not known that it was flushed.
@@ -157,20 +182,20 @@ fn counts<P: Pages>(
     layout: &Layout,
     record: &Record,
     taken_back: &mut HashMap<Block, bool>,
-) -> Result<bool, RecoverError<P::Error>> {
+) -> bool {
     let counts = match record.state {
         State::Free => true,
         State::Superseded => !taken_back.get(&record.block).copied().unwrap_or(false),
         State::Clean | State::Dirty => {
             let mut data = [[0; PAGE_BYTES]];
-            read(ssd, layout.frame_page(record.frame), &mut data)?;
-            crc32c::crc32c(&data[0]) == record.crc
+            let read = ssd.read(layout.frame_page(record.frame), &mut data);
+            read.is_ok() && crc32c::crc32c(&data[0]) == record.crc
         }
     };
     if matches!(record.state, State::Clean | State::Dirty) {
         taken_back.insert(record.block, !counts);
     }
-    Ok(counts)
+    counts
 }
 
 /// A block that moved twice, of which only the second move counts, is no longer where it was before
@@ -188,6 +213,20 @@ fn one_frame_a_block(void: &[Record], entries: &mut [Entry]) {
     }
     for entry in entries.iter_mut().filter(|entry| entry.state != State::Free) {
         if newest.get(&entry.block).is_some_and(|&newest| entry.sequence < newest) {
+            entry.state = State::Free;
+        }
+    }
+}
+
+/// Blocks that were written round an SSD that failed are not here any more.
+fn without_what_was_written_off(superblock: &Superblock, entries: &mut [Entry]) {
+    for entry in entries {
+        let from = match entry.state {
+            State::Clean => superblock.clean_from,
+            State::Dirty => superblock.dirty_from,
+            State::Free | State::Superseded => continue,
+        };
+        if page_of(entry.sequence) < from {
             entry.state = State::Free;
         }
     }
@@ -223,7 +262,7 @@ struct Found {
 fn table<P: Pages>(
     ssd: &mut P,
     superblock: &Superblock,
-    damaged_pages: &mut u64,
+    findings: &mut Findings,
 ) -> Result<Found, RecoverError<P::Error>> {
     let layout = superblock.layout;
     let mut entries = Vec::with_capacity(layout.frames as usize);
@@ -233,12 +272,19 @@ fn table<P: Pages>(
     for first in (0..total).step_by(PAGES_AT_ONCE) {
         let count = (total - first).min(PAGES_AT_ONCE as u32) as usize;
         for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
-            read(ssd, layout.table_page(first, copy), &mut pages[..count])?;
+            read_what_can_be(ssd, layout.table_page(first, copy), &mut pages[..count]);
         }
         for ((one, two), place) in copies[0].iter().zip(&copies[1]).take(count).zip(first..) {
-            let found = [one, two].map(|page| TablePage::decode(page, superblock.owner(), place));
-            *damaged_pages += found.iter().filter(|page| page.is_err()).count() as u64;
+            let decode = |page| TablePage::decode(page, superblock.owner(), place);
             let frames = (layout.frames as usize - place as usize * ENTRIES).min(ENTRIES);
+            // As a rule they are alike.
+            if let Some(Ok(page)) = (one == two).then(|| decode(one)) {
+                editions.push(page.edition);
+                entries.extend_from_slice(&page.entries[..frames]);
+                continue;
+            }
+            let found = [one, two].map(decode);
+            findings.damaged_pages += found.iter().filter(|page| page.is_err()).count() as u64;
             let (page, worse) = match found {
                 [Ok(one), Ok(two)] if one.edition > two.edition => (one, Copy::Two),
                 [_, Ok(two)] => (two, Copy::One),
@@ -259,32 +305,30 @@ fn table<P: Pages>(
 fn journal<P: Pages>(
     ssd: &mut P,
     superblock: &Superblock,
-    damaged_pages: &mut u64,
+    findings: &mut Findings,
 ) -> Result<(Vec<JournalPage>, u64), RecoverError<P::Error>> {
     let layout = superblock.layout;
     let mut by_previous = HashMap::new();
+    // Pages with one good copy.
+    let mut halves = HashSet::new();
     let (mut newest, mut durable) = (superblock.journal_from - 1, 0);
     let mut copies = two_buffers(layout.journal_pages);
     for first in (1..=layout.journal_pages).step_by(PAGES_AT_ONCE) {
         let count = (layout.journal_pages - first + 1).min(PAGES_AT_ONCE as u64) as usize;
         for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
-            read(ssd, layout.journal_page(first, copy), &mut pages[..count])?;
+            read_what_can_be(ssd, layout.journal_page(first, copy), &mut pages[..count]);
         }
         for (one, two) in copies[0].iter().zip(&copies[1]).take(count) {
+            let mut half = |page: JournalPage| {
+                halves.insert(page.number);
+                page
+            };
             let found = [one, two].map(|page| JournalPage::decode(page, superblock.owner()));
             let page = match found {
+                [Ok(one), Ok(two)] if one.number == two.number => one,
                 // A newer page was on its way to one of them.
-                [Ok(one), Ok(two)] => {
-                    if one.number > two.number {
-                        one
-                    } else {
-                        two
-                    }
-                }
-                [Ok(page), Err(why)] | [Err(why), Ok(page)] => {
-                    *damaged_pages += u64::from(why == Unusable::Damaged);
-                    page
-                }
+                [Ok(one), Ok(two)] => half(if one.number > two.number { one } else { two }),
+                [Ok(page), Err(_)] | [Err(_), Ok(page)] => half(page),
                 [Err(_), Err(_)] => continue,
             };
             durable = durable.max(page.durable);
@@ -303,6 +347,10 @@ fn journal<P: Pages>(
     if durable > last {
         return Err(RecoverError::Journal { number: last + 1 });
     }
+    let halves = pages.iter().filter(|page| halves.contains(&page.number));
+    let (flushed, torn): (Vec<_>, Vec<_>) = halves.partition(|page| page.number <= durable);
+    findings.damaged_pages += flushed.len() as u64;
+    findings.torn_pages += torn.len() as u64;
     Ok((pages, newest))
 }
 
@@ -311,6 +359,17 @@ fn two_buffers(pages: u64) -> [Vec<Page>; 2] {
     [(); 2].map(|()| vec![[0; PAGE_BYTES]; pages.min(PAGES_AT_ONCE as u64) as usize])
 }
 
-fn read<P: Pages>(ssd: &mut P, first: u64, out: &mut [Page]) -> Result<(), RecoverError<P::Error>> {
-    ssd.read(first, out).map_err(|error| RecoverError::Read { page: first, error })
+/// What a page is taken for that the SSD does not give: no page of metadata, so its copy counts.
+const UNREADABLE: Page = [0xFF; PAGE_BYTES];
+
+/// Reads these pages, or, if the SSD does not give all of them, each that it gives. Returns why not, if
+/// there are others.
+fn read_what_can_be<P: Pages>(ssd: &mut P, first: u64, out: &mut [Page]) -> Option<P::Error> {
+    let mut error = ssd.read(first, out).err()?;
+    for (page, at) in out.iter_mut().zip(first..) {
+        if let Err(why) = ssd.read(at, std::slice::from_mut(page)) {
+            (*page, error) = (UNREADABLE, why);
+        }
+    }
+    Some(error)
 }

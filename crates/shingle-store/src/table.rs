@@ -51,6 +51,11 @@ impl Table {
         &self.entries[frame.0 as usize]
     }
 
+    /// What all frames are, by number.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
     /// How late a frame was used; the SSD is told when its page is written for another reason, or at
     /// the end.
     pub fn hint(&mut self, frame: Frame, hint: u16) {

@@ -3,8 +3,11 @@
 //!
 //! `SHINGLE_SEEDS=N` says how many runs of each theme; `SHINGLE_SEED=n` replays one.
 
+#[allow(dead_code)]
 mod simulated;
 
+use shingle_core::registry::{Entry, Registry};
+use shingle_store::store::settings::Settings;
 use simulated::world::{Theme, World};
 
 fn seeds(default: u64) -> std::ops::Range<u64> {
@@ -48,4 +51,29 @@ fn errors_stay_with_the_blocks_they_concern() {
 #[test]
 fn flipped_bits_are_never_served_and_never_destaged() {
     run(Theme::Flips, 400);
+}
+
+/// Each policy that can do with a disk of which nothing is known but its size. Without being told of zones
+/// a store refuses some, and some always.
+#[test]
+fn every_policy_keeps_the_promises() {
+    let registry = Registry::default();
+    let refuses =
+        |entry: &&Entry| Settings::new(entry.name).cache(&registry, 4096, 1 << 20).is_err();
+    let refused: Vec<_> =
+        registry.entries().iter().filter(refuses).map(|entry| entry.name).collect();
+    assert_eq!(refused, ["none", "lru-band", "zfifo", "reorder-zfifo", "roco", "belady"]);
+    let mut left_out = Vec::new();
+    for entry in registry.entries() {
+        if !World::can_run(entry) {
+            left_out.push(entry.name);
+            continue;
+        }
+        for seed in 0..25 {
+            for theme in [Theme::Crashes, Theme::Faults] {
+                World::with(seed, theme, None, Some(entry)).live();
+            }
+        }
+    }
+    assert_eq!(left_out, ["none", "lru-band", "roco", "belady"]);
 }

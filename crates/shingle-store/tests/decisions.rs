@@ -13,7 +13,7 @@ use shingle_core::witness::{Event, Shared};
 use shingle_sim::recorded::{FollowError, Followed, Follower};
 use shingle_store::backend::{Device, Ready};
 use shingle_store::engine::{Command, CommandOp, Config, Errno};
-use shingle_store::store::create::create;
+use shingle_store::store::create::{Consent, create};
 use shingle_store::store::settings::Settings;
 use shingle_trace::record::{About, Events, Recording};
 
@@ -51,7 +51,8 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
             std::fs::File::create(path).expect("a file").set_len(bytes).expect("its size");
         }
         let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
-        create(&ssd, &disk, settings, None).expect("a new cache");
+        create(&ssd, &disk, settings, &Registry::default(), Consent::default())
+            .expect("a new cache");
     }
     let path = folder.join("live.shingle").display().to_string();
     let ready = Ready::open(&ssd, &disk).expect("they fit");

@@ -101,6 +101,8 @@ fn new_superblock() -> Superblock {
         fingerprint: [0; 32],
         layout: Layout::for_ssd(ssd_bytes).expect("large enough"),
         journal_from: 1,
+        clean_from: 0,
+        dirty_from: 0,
         clean: true,
         words: String::new(),
     }

@@ -14,7 +14,7 @@ use shingle_nbd::wire::command;
 use shingle_store::backend::Device;
 use shingle_store::store::check::check;
 use shingle_store::store::control::{Answer, ControlError, Request, ask};
-use shingle_store::store::create::{create, name};
+use shingle_store::store::create::{Consent, create, name};
 use shingle_store::store::serve::{Options, ServeError, Serving, export};
 use shingle_store::store::settings::Settings;
 use shingle_store::store::status::Status;
@@ -36,7 +36,9 @@ impl Bed {
             File::create(bed.path(name)).and_then(|file| file.set_len(bytes)).expect("made");
         }
         let (ssd, disk) = bed.devices();
-        let made = create(&ssd, &disk, &Settings::new("sac"), None).expect("made");
+        let made =
+            create(&ssd, &disk, &Settings::new("sac"), &Registry::default(), Consent::default())
+                .expect("made");
         bed.uuid = Uuid::from_bytes(made.uuid);
         bed
     }
@@ -148,6 +150,10 @@ fn what_clients_write_survives_restarts_and_reaches_the_disk() {
     bed.stop(serving);
 }
 
+/// Why policy `none` is none for a store.
+const NONE: &str = "policy `none` caches nothing, and what is cached would never leave; set \
+                    mode=pass-through instead";
+
 #[test]
 fn settings_are_set_while_it_runs_and_kept() {
     let bed = Bed::new();
@@ -158,7 +164,16 @@ fn settings_are_set_while_it_runs_and_kept() {
     write(&mut client, 0, b"through");
     client.flush().expect("connected").expect("flushed");
     assert_eq!(bed.disk(0, 7), b"through");
+    // Another policy takes over what is cached, at once.
+    let before = bed.status();
     assert_eq!(set("policy=most"), Answer::Done(()));
+    assert_eq!(set("policy=none"), Answer::Failed(NONE.to_owned()));
+    let after = bed.status();
+    assert_eq!((before.policy.as_str(), after.policy.as_str()), ("sac", "most"));
+    let cached = |status: &Status| status.clean_blocks + status.dirty_blocks;
+    assert_eq!((cached(&before), cached(&after)), (1, 1));
+    assert_eq!(&read(&mut client, 0, 7), b"through");
+    assert_eq!(bed.status().read_hits, before.read_hits + 1);
     for (text, told) in
         [("mode=fast", "no mode"), ("policy=sacc", "no policy"), ("x", "NAME=VALUE")]
     {

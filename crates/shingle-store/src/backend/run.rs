@@ -59,6 +59,7 @@ type Runs = Box<dyn FnOnce(Vec<(u64, bool)>) + Send>;
 enum Message {
     Command(Command, Answer),
     SetMode(Mode),
+    SetCache(Box<dyn CacheCore>),
     Drain(bool),
     SetWords(String),
     Dirty(Block, u64, Runs),
@@ -237,12 +238,18 @@ impl Handle {
         self.tell(Message::SetMode(mode));
     }
 
+    /// From now on this cache decides, which is empty and of the same size. What is cached goes over to
+    /// it. One that does not fit changes nothing.
+    pub fn set_cache(&self, cache: Box<dyn CacheCore>) {
+        self.tell(Message::SetCache(cache));
+    }
+
     /// Destages everything that is dirty, now and from now on; or no longer.
     pub fn drain(&self, on: bool) {
         self.tell(Message::Drain(on));
     }
 
-    /// Sets what the superblock says of policy and parameters: it counts from the next start on.
+    /// Sets what the superblock says of policy and parameters, for the next start.
     pub fn set_words(&self, words: String) {
         self.tell(Message::SetWords(words));
     }
@@ -369,6 +376,8 @@ impl Run {
                 self.engine.submit(command);
             }
             Message::SetMode(mode) => self.engine.set_mode(mode),
+            // (Who sends one has made it for this store.)
+            Message::SetCache(cache) => drop(self.engine.set_cache(cache)),
             Message::Drain(true) => self.engine.drain(),
             Message::Drain(false) => self.engine.keep_dirty(),
             Message::SetWords(words) => self.engine.set_words(words),

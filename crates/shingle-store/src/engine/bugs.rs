@@ -35,6 +35,10 @@ pub enum Bug {
     UnlockedBeforeFill,
     DestageBeforeCommit,
     NoSsdFlushAtStart,
+    RoundWithoutWord,
+    RoundDirty,
+    GoneUntold,
+    SwapForgetsDestages,
 }
 
 impl Bug {
@@ -69,6 +73,10 @@ impl Bug {
         Bug::UnlockedBeforeFill,
         Bug::DestageBeforeCommit,
         Bug::NoSsdFlushAtStart,
+        Bug::RoundWithoutWord,
+        Bug::RoundDirty,
+        Bug::GoneUntold,
+        Bug::SwapForgetsDestages,
     ];
 }
 

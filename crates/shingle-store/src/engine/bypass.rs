@@ -28,11 +28,14 @@ impl Engine {
     /// Its data waits; once the SSD has nothing of the block it goes to the disk.
     pub(super) fn bypass_write(&mut self, key: OpKey) {
         let block = self.ops[key].block;
-        let number = self.frames.unsaid(block);
-        if number > self.commits.committed() && !self.bug(Bug::BypassBeforeGivenUp) {
-            if self.commits.is_dead() {
-                return self.fail(key, Errno::IO);
+        if self.gone.is_some() {
+            if !self.may_go_round(key) {
+                return;
             }
+        } else if let number = self.frames.unsaid(block)
+            && number > self.commits.committed()
+            && !self.bug(Bug::BypassBeforeGivenUp)
+        {
             return self.commits.wait(number, key);
         }
         let buffer = self.ops[key].buffer.take().expect("it waits with its data");

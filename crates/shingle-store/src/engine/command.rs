@@ -8,6 +8,7 @@ use shingle_core::witness::Event;
 use slab::Slab;
 
 use super::bugs::Bug;
+use super::gone::Gone;
 use super::lookup::BlockOp;
 use super::{Engine, OpKey};
 use crate::buffer::Buffer;
@@ -80,6 +81,8 @@ pub(super) struct Running {
     end: u64,
     outstanding: u32,
     pub(super) error: Option<Errno>,
+    /// Some of what it writes is in the cache, and in no committed record when it got there.
+    pub(super) in_cache: bool,
     /// Part of a long sequential run.
     pub(super) sequential: bool,
     /// What must be committed, and what the disk must have flushed, before it is answered.
@@ -106,6 +109,11 @@ impl Commands {
 
     pub(super) fn get(&mut self, key: usize) -> &mut Running {
         &mut self.running[key]
+    }
+
+    /// All that are under way.
+    pub(super) fn all(&mut self) -> impl Iterator<Item = &mut Running> {
+        self.running.iter_mut().map(|(_, running)| running)
     }
 
     pub(super) fn of(&self, key: usize) -> &Running {
@@ -195,6 +203,7 @@ impl Engine {
             end,
             outstanding: 0,
             error: None,
+            in_cache: false,
             sequential,
             needs: None,
         };
@@ -269,9 +278,21 @@ impl Engine {
         let flush = running.command.op == CommandOp::Flush;
         let fua = running.command.fua && running.command.op != CommandOp::Read;
         if running.error.is_none() && (flush || fua && !self.bug(Bug::FuaIgnored)) {
+            if flush
+                && self.gone.as_mut().is_some_and(Gone::take_untold)
+                && !self.bug(Bug::GoneUntold)
+            {
+                self.commands.running[key].error = Some(Errno::IO);
+                return self.answer(key);
+            }
             let disk =
                 if self.bug(Bug::FlushWithoutDisk) { 0 } else { self.disk.wanted_by_clients() };
-            let committed = if self.bug(Bug::FlushBeforeCommit) { 0 } else { self.commits.added() };
+            let committed = match self.gone {
+                // Whose writes were not kept has been told.
+                Some(_) => 0,
+                None if self.bug(Bug::FlushBeforeCommit) => 0,
+                None => self.commits.added(),
+            };
             self.commits.want(committed);
             self.commands.running[key].needs = Some((committed, disk));
             self.commands.durable.push(key);
@@ -294,13 +315,9 @@ impl Engine {
             return;
         }
         let (committed, flushed) = (self.commits.committed(), self.disk.flushed());
-        let dead = self.commits.is_dead();
         for key in std::mem::take(&mut self.commands.durable) {
             let running = &mut self.commands.running[key];
             let (commit, disk) = running.needs.expect("it waits");
-            if dead && commit > committed {
-                running.error = Some(Errno::IO);
-            }
             if running.error.is_some() || commit <= committed && disk <= flushed {
                 if self.disk.take_lost() {
                     self.commands.running[key].error = Some(Errno::IO);

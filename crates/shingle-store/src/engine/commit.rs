@@ -26,6 +26,8 @@ pub(super) struct Commits {
     /// When the oldest record was given in that is in no page.
     oldest: Option<Nanos>,
     round: Option<Round>,
+    /// When the last one ended.
+    ended: Nanos,
     /// Second copies, for the next round.
     next: Vec<Write>,
     /// Operations that wait until a record is committed.
@@ -44,6 +46,8 @@ struct Round {
     upto: u64,
     writing: usize,
     tries: u32,
+    /// A page could not be written.
+    failed: bool,
     covered: Option<Covered>,
 }
 
@@ -115,8 +119,16 @@ impl Engine {
             || open >= OPEN_MAX
             || commits.oldest.is_some_and(old)
             || self.checkpoint_due()
+            || self.confirmation_due()
             || self.journal.is_reworded()
             || self.stopping.wants_commits()
+    }
+
+    /// Nothing was committed for a while, and the SSD does not say of the last records that they were
+    /// flushed: the next page would, and none comes.
+    fn confirmation_due(&self) -> bool {
+        let quiet = self.now.since(self.commits.ended) >= self.config.commit_after;
+        quiet && self.journal.is_unconfirmed()
     }
 
     /// The journal is a quarter full.
@@ -138,6 +150,9 @@ impl Engine {
         }
         if !self.commit_due() {
             return;
+        }
+        if self.confirmation_due() {
+            self.journal.confirm();
         }
         let mut writes = std::mem::take(&mut self.commits.next);
         let full = loop {
@@ -167,7 +182,7 @@ impl Engine {
         self.commits.oldest = (open > 0).then_some(self.now);
         // (The first round has no pages, and commits what was found.)
         let upto = self.commits.added - open;
-        let round = Round { upto, writing: writes.len(), tries: 0, covered: None };
+        let round = Round { upto, writing: writes.len(), tries: 0, failed: false, covered: None };
         self.commits.round = Some(round);
         for write in writes {
             let mut buffer = self.pool.take();
@@ -191,22 +206,25 @@ impl Engine {
         };
         if result.is_err() {
             round.tries += 1;
-            if round.tries > TRIES {
-                self.pool.give(buffer);
-                return self.ssd_is_dead();
+            if round.tries <= TRIES {
+                let page = self.journal.page_of(what);
+                return self.ios.push(Device::Ssd, Kind::Write, page, buffer, Then::Meta(what));
             }
-            let page = self.journal.page_of(what);
-            return self.ios.push(Device::Ssd, Kind::Write, page, buffer, Then::Meta(what));
+            round.failed = true;
         }
         self.pool.give(buffer);
         round.writing -= 1;
         if told {
             return;
         }
-        let last = round.writing == 0;
-        self.journal.written(what);
-        if last {
-            self.flush_ssd();
+        let (last, failed) = (round.writing == 0, round.failed);
+        if result.is_ok() {
+            self.journal.written(what);
+        }
+        match (last, failed) {
+            (true, true) => self.ssd_is_dead(),
+            (true, false) => self.flush_ssd(),
+            (false, _) => {}
         }
     }
 
@@ -226,6 +244,7 @@ impl Engine {
     /// The SSD was flushed, or not: then nobody knows what it holds.
     pub(super) fn ssd_flushed(&mut self, result: Result<(), Failed>) {
         match result {
+            _ if self.commits.dead => self.written_off_flushed(result),
             Ok(()) => self.round_done(),
             Err(Failed) => self.ssd_is_dead(),
         }
@@ -235,6 +254,7 @@ impl Engine {
         let round = self.commits.round.take().expect("a round");
         let covered = round.covered.expect("its flush has begun");
         self.commits.committed = round.upto;
+        self.commits.ended = self.now;
         for (number, op) in std::mem::take(&mut self.commits.waiting) {
             if number <= round.upto {
                 self.ready.push_back(op);
@@ -254,14 +274,11 @@ impl Engine {
         self.frames.said(round.upto);
     }
 
-    /// Metadata cannot be written: nothing can be committed any more. What was cached is still read
-    /// from the SSD as far as it goes; what was not is served by the disk.
+    /// Metadata cannot be written: nothing can be committed any more.
     fn ssd_is_dead(&mut self) {
         self.commits.dead = true;
         self.commits.round = None;
-        self.errors.status.ssd_failed = true;
-        for (_, op) in std::mem::take(&mut self.commits.waiting) {
-            self.ready.push_back(op); // they fail there
-        }
+        let waiting = std::mem::take(&mut self.commits.waiting);
+        self.ssd_is_gone(self.commits.settled, waiting.into_iter().map(|(_, op)| op).collect());
     }
 }

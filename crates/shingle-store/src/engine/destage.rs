@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use shingle_core::cache::CacheCore;
 use shingle_core::plan::{Destage, Manner, WriteOrder};
 use shingle_core::units::{Block, Nanos, Slot};
 use shingle_core::witness::Event;
@@ -14,6 +15,7 @@ use super::bugs::Bug;
 use super::command::Errno;
 use super::errors::Damage;
 use super::io::{Device, Failed, IO_PAGES_MAX, Kind, Then};
+use super::pace::Pace;
 use super::{Engine, OpKey};
 use crate::buffer::Buffer;
 use crate::format::State;
@@ -34,6 +36,8 @@ struct Job {
     buffer: Option<Buffer>,
     /// The request that waits for it.
     through: Option<OpKey>,
+    /// It was planned under another policy: the cache knows only that its slot is in use.
+    moved: bool,
 }
 
 /// Neighbours.
@@ -59,6 +63,7 @@ pub(super) struct Destager {
     first_run: u64,
     in_memory: usize,
     writing: usize,
+    pace: Pace,
     leaving: u32,
     /// What the disk did not take, until when it is left alone.
     sulking: VecDeque<(Nanos, Slot)>,
@@ -84,6 +89,21 @@ impl Destager {
     /// Slots that will be free.
     pub(super) fn leaving(&self) -> u32 {
         self.leaving
+    }
+
+    /// Slots have other numbers, in another cache.
+    pub(super) fn move_slots(&mut self, new_of: impl Fn(&mut Slot), cache: &mut dyn CacheCore) {
+        for (_, job) in &mut self.jobs {
+            new_of(&mut job.slot);
+            cache.pin(job.slot);
+            (job.moved, job.leaves) = (true, false);
+        }
+        self.leaving = 0;
+        for (_, slot) in &mut self.sulking {
+            new_of(slot);
+            cache.pin(*slot);
+        }
+        self.through_waiting.iter_mut().for_each(|(slot, _)| new_of(slot));
     }
 
     fn run(&mut self, number: u64) -> &mut Run {
@@ -113,7 +133,8 @@ impl Engine {
             let run = destager.first_run + destager.runs.len() as u64 - 1;
             let version = self.frames.held(slot).version;
             let (buffer, through) = (None, None);
-            let job = Job { slot, block, version, run, number: 0, leaves, buffer, through };
+            let (number, moved) = (0, false);
+            let job = Job { slot, block, version, run, number, leaves, buffer, through, moved };
             let key = destager.jobs.insert(job);
             destager.leaving += u32::from(leaves);
             destager.queued.push_back(key);
@@ -136,6 +157,7 @@ impl Engine {
             leaves: false,
             buffer: None,
             through: Some(op),
+            moved: false,
         });
         self.destager.in_memory += 1;
         self.destager.writing += 1;
@@ -164,17 +186,28 @@ impl Engine {
             let length = jobs.len();
             let number = jobs.iter().map(|&key| self.destager.jobs[key].number).max().unwrap_or(0);
             if number > self.commits.committed() && !self.bug(Bug::DestageBeforeCommit) {
-                if self.commits.is_dead() {
-                    self.drop_run();
-                    continue;
+                let mut blocks = jobs.iter().map(|&key| self.destager.jobs[key].block);
+                match &self.gone {
+                    None => {
+                        self.commits.want(number);
+                        break;
+                    }
+                    Some(gone) if blocks.all(|block| gone.may_destage(block)) => {}
+                    Some(gone) if gone.is_telling() => break,
+                    Some(_) => {
+                        self.drop_run();
+                        continue;
+                    }
                 }
-                self.commits.want(number);
-                break;
             }
-            if self.destager.writing > 0 && self.destager.writing + length > WRITING_MAX {
+            let many = self.destager.writing > 0 && self.destager.writing + length > WRITING_MAX;
+            if many || !self.destager.pace.allows() {
                 break;
             }
             let run = self.destager.runs.pop_front().expect("there is one");
+            if length > 0 {
+                self.destager.pace.begin(self.destager.first_run, length, self.now);
+            }
             self.destager.first_run += 1;
             for key in run.jobs {
                 let job = &mut self.destager.jobs[key];
@@ -193,19 +226,40 @@ impl Engine {
         for key in run.jobs {
             let job = self.end_job(key);
             self.destager.in_memory -= 1;
+            self.sulk(&job);
             self.pool.give(job.buffer.expect("it was read"));
-            self.sulk(job.slot);
         }
     }
 
     /// The block stays dirty, and no policy may name it for a while, or it would be tried again at
     /// once and for ever.
-    fn sulk(&mut self, slot: Slot) {
-        self.cache.destage_failed(slot);
+    fn sulk(&mut self, job: &Job) {
+        let slot = job.slot;
+        self.not_destaged(job);
         self.pin(slot);
         let until = self.now + self.config.retry_after;
         self.destager.sulking.push_back((until, slot));
         self.wake_through(slot, false);
+    }
+
+    /// The cache hears that the disk did not take what it was to.
+    fn not_destaged(&mut self, job: &Job) {
+        if job.moved {
+            self.unpin(job.slot);
+        } else {
+            self.cache.destage_failed(job.slot);
+        }
+    }
+
+    /// And that it did. Returns whether the block left.
+    fn destaged(&mut self, job: &Job) -> bool {
+        if !job.moved {
+            return self.cache.destaged(job.slot);
+        }
+        self.unpin(job.slot);
+        let current = self.frames.held(job.slot).version == job.version;
+        // (A request may be at work on it: then it stays dirty.)
+        current && self.cache.begin_destage(job.slot) && self.cache.destaged(job.slot)
     }
 
     /// It takes no part in its run.
@@ -220,7 +274,7 @@ impl Engine {
     fn out_of_date(&mut self, key: JobKey) {
         self.leave_run(key);
         let job = self.end_job(key);
-        self.cache.destaged(job.slot);
+        self.destaged(&job);
         self.wake_through(job.slot, true);
     }
 
@@ -250,10 +304,10 @@ impl Engine {
             return self.out_of_date(key);
         }
         self.leave_run(key);
-        self.end_job(key);
+        let job = self.end_job(key);
         let damage = if result.is_err() { Damage::Unreadable } else { Damage::Checksum };
         self.errors.damaged(damage);
-        self.cache.destage_failed(slot);
+        self.not_destaged(&job);
         self.lose(block, slot);
         self.wake_through(slot, false);
     }
@@ -268,7 +322,10 @@ impl Engine {
         self.pool.give(buffer);
         self.destager.in_memory -= 1;
         self.destager.writing -= 1;
-        let through = self.destager.jobs[key].through.take();
+        let (run, through) = (self.destager.jobs[key].run, self.destager.jobs[key].through.take());
+        if through.is_none() {
+            self.destager.pace.block_done(run, self.now);
+        }
         if result.is_err() && !self.bug(Bug::DestageErrorIgnored) {
             if let Some(op) = through {
                 self.fail(op, Errno::IO);
@@ -276,7 +333,7 @@ impl Engine {
             return self.destage_kept(key, result);
         }
         self.errors.status.destaged_blocks += 1;
-        self.disk.destaged(key, through.is_some());
+        self.disk.destaged(key, through.is_some(), self.now);
         if let Some(op) = through {
             self.finish(op);
         }
@@ -288,14 +345,14 @@ impl Engine {
         let slot = job.slot;
         if result.is_err() {
             self.errors.disk_write_failed();
-            return self.sulk(slot);
+            return self.sulk(&job);
         }
         let held = self.frames.held(slot);
         if held.version == job.version {
             // Should the frame have turned out damaged meanwhile: the disk has its data.
             self.found_again(job.block);
         }
-        if self.cache.destaged(slot) {
+        if self.destaged(&job) {
             self.give_up(slot);
         } else if let Some(frame) = held.frame
             && (!self.cache.slots().dirty(slot) || self.bug(Bug::CleanThoughRewritten))

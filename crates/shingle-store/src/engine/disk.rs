@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use hashbrown::HashMap;
-use shingle_core::units::Block;
+use shingle_core::units::{Block, Nanos};
 
 use super::Engine;
 use super::bugs::Bug;
@@ -28,6 +28,8 @@ pub(super) struct Disk {
     unflushed_order: VecDeque<(u64, Block)>,
     /// Destaged blocks, by the number of their write.
     destaged: VecDeque<(u64, JobKey)>,
+    /// Since when the first of them waits.
+    destaged_since: Nanos,
     /// It was not flushed since the start: what was written before the start may be lost yet.
     fresh: bool,
     /// A flush failed that a client relied upon, and no client was told.
@@ -38,6 +40,8 @@ pub(super) struct Disk {
 
 /// Destaged blocks wait for a flush at most in such numbers.
 const DESTAGED_MAX: usize = 1024;
+/// When requests wait for room, destaged blocks wait no longer than this for the flush that gives it.
+const ROOM_WITHIN: Nanos = Nanos::from_millis(100);
 /// Likewise blocks that clients wrote.
 const UNFLUSHED_MAX: usize = 16 << 10;
 /// At the end a flush is tried so often.
@@ -88,7 +92,10 @@ impl Disk {
     }
 
     /// A destaged block is there; `through` if a client waits for it.
-    pub(super) fn destaged(&mut self, job: JobKey, through: bool) {
+    pub(super) fn destaged(&mut self, job: JobKey, through: bool, now: Nanos) {
+        if self.destaged.is_empty() {
+            self.destaged_since = now;
+        }
         self.written += 1;
         if through {
             self.for_clients = self.written;
@@ -120,8 +127,12 @@ impl Engine {
         let disk = &self.disk;
         let batch = disk.destaged.len() >= DESTAGED_MAX
             || !disk.destaged.is_empty() && !self.destager.is_busy();
+        let room = !self.no_room.is_empty()
+            && !disk.destaged.is_empty()
+            && self.now.since(disk.destaged_since) >= ROOM_WITHIN;
         let due = disk.wanted > disk.flushed
             || batch
+            || room
             || disk.unflushed_order.len() >= UNFLUSHED_MAX
             || self.stopping.begun() && !disk.is_clean();
         if disk.fresh && self.bug(Bug::NoFlushAtStart) {
@@ -155,6 +166,8 @@ impl Engine {
             self.disk.destaged.pop_front();
             self.destage_kept(job, result);
         }
+        // (What is left was written while the flush was under way.)
+        self.disk.destaged_since = self.now;
     }
 
     /// Who waited for it is told; if nobody did, the next one who asks is. It is tried again when

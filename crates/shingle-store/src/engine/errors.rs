@@ -1,11 +1,14 @@
 //! What went wrong: fenced to the blocks it concerns, counted, and remembered for those who ask.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use shingle_core::cache::Outcome;
+use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::units::{Block, Slot};
 
 use super::Engine;
+use super::gone::Gone;
+use crate::recover::Findings;
 
 /// What is wrong with a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,8 +52,14 @@ pub struct Status {
     pub disk_write_errors: u64,
     /// Flushes of the disk that failed.
     pub disk_flush_errors: u64,
-    /// The journal cannot be written: nothing new is durable in the cache.
+    /// What recovery met at the start.
+    pub found: Findings,
+    /// The SSD has failed for good: the disk serves what it can.
     pub ssd_failed: bool,
+    /// And it was told that what it holds as clean does not count any more.
+    pub ssd_written_off: bool,
+    /// Blocks whose writes are refused because an SSD that failed holds them as dirty, in order.
+    pub refused: Arc<Vec<Block>>,
     /// Dirty blocks whose data is lost: they read as errors until they are written anew or trimmed.
     pub lost: Vec<Block>,
 }
@@ -65,6 +74,14 @@ pub(super) struct Errors {
 impl Errors {
     pub(super) fn is_lost(&self, block: Block) -> bool {
         !self.lost.is_empty() && self.lost.contains_key(&block)
+    }
+
+    /// Slots have other numbers, in another cache.
+    pub(super) fn move_slots(&mut self, new_of: impl Fn(&mut Slot), cache: &mut dyn CacheCore) {
+        for slot in self.lost.values_mut() {
+            new_of(slot);
+            cache.pin(*slot);
+        }
     }
 
     pub(super) fn damaged(&mut self, damage: Damage) {
@@ -148,6 +165,8 @@ impl Engine {
             dirty_blocks: u64::from(slots.dirty_blocks()),
             clean_blocks: u64::from(slots.clean_blocks()),
             free_frames: self.frames.free_count() as u64,
+            ssd_written_off: self.gone.as_ref().is_some_and(Gone::is_written_off),
+            refused: self.gone.as_ref().map(Gone::claims).unwrap_or_default(),
             lost: self.errors.lost.keys().copied().collect(),
             ..self.errors.status.clone()
         }

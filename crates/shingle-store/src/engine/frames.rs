@@ -44,14 +44,25 @@ pub(super) struct Frames {
     early: Vec<Frame>,
 }
 
+const NONE: Held = Held { block: Block(0), frame: None, crc: 0, version: 0, number: 0 };
+
 impl Frames {
     pub(super) fn new(slots: usize, frames: usize) -> Frames {
-        let none = Held { block: Block(0), frame: None, crc: 0, version: 0, number: 0 };
-        Frames { held: vec![none; slots], low: (frames - slots) / 2, ..Frames::default() }
+        Frames { held: vec![NONE; slots], low: (frames - slots) / 2, ..Frames::default() }
     }
 
     pub(super) fn held(&self, slot: Slot) -> Held {
         self.held[slot.index()]
+    }
+
+    /// As many slots, all without data, to be filled and set.
+    pub(super) fn none_held(&self) -> Vec<Held> {
+        vec![NONE; self.held.len()]
+    }
+
+    /// Slots have other numbers from now on.
+    pub(super) fn set_held(&mut self, held: Vec<Held>) {
+        self.held = held;
     }
 
     /// What was found on the SSD.

@@ -32,6 +32,12 @@ impl Hints {
 }
 
 impl Engine {
+    /// How late the block of `slot` was used; one whose data is on its way is used now.
+    pub(super) fn hint_of(&self, slot: Slot) -> u16 {
+        let frame = self.frames.held(slot).frame;
+        frame.map_or(u16::MAX, |frame| self.journal.table.entry(frame).hint)
+    }
+
     /// The block of `slot` was used.
     pub(super) fn remember_use(&mut self, slot: Slot) {
         if let Some(frame) = self.frames.held(slot).frame {

@@ -76,6 +76,8 @@ pub(super) enum Then {
     Meta(What),
     /// The SSD was flushed.
     SsdFlushed,
+    /// A copy of the superblock is written that says what does not count any more.
+    WrittenOff,
     /// The disk was flushed.
     DiskFlushed,
 }
@@ -216,6 +218,7 @@ impl Engine {
                 Then::DestageRead(job) => self.destage_read(job, result, buffer),
                 Then::Destaged(job) => self.destage_written(job, result, buffer),
                 Then::Meta(what) => self.meta_written(what, result, buffer),
+                Then::WrittenOff => self.written_off(result, buffer),
                 Then::SsdFlushed | Then::DiskFlushed => unreachable!("they have no pages"),
             }
         }

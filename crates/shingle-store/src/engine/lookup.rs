@@ -26,7 +26,7 @@ pub(super) struct BlockOp {
     /// Whether the block was cached and dirty before this.
     pub(super) was_dirty: bool,
     /// The policy has been asked.
-    asked: bool,
+    pub(super) asked: bool,
     /// The client has its answer; what is left is the cache's affair.
     pub(super) answered: bool,
     /// Where the data goes, and its checksum.
@@ -94,15 +94,15 @@ impl Engine {
     fn look_up(&mut self, key: OpKey) {
         let op = &self.ops[key];
         let (block, write, whole) = (op.block, op.write, !op.partial());
+        if self.gone.is_some() {
+            return self.look_up_without_ssd(key);
+        }
         let cached = self.cache.lookup(block);
         if self.errors.is_lost(block) {
             if !(write && whole) {
                 return self.fail(key, Errno::IO);
             }
             self.found_again(block);
-        }
-        if cached.is_some() && write && self.commits.is_dead() {
-            return self.fail(key, Errno::IO);
         }
         let bypass = self.bypasses(key);
         if bypass && (cached.is_none() || write && self.bug(Bug::BypassOfCached)) {
@@ -112,6 +112,11 @@ impl Engine {
             // Others have waited longer: the policy is asked when its turn comes.
             return self.no_room.push_back(key);
         }
+        self.look_up_cached(key);
+    }
+
+    /// It is the cache's turn.
+    pub(super) fn look_up_cached(&mut self, key: OpKey) {
         let (outcome, was_dirty) = self.ask(key);
         self.go_on(key, outcome, was_dirty);
     }
@@ -133,7 +138,6 @@ impl Engine {
         let op = &self.ops[key];
         let unflushed = !op.write && self.disk.is_unflushed(op.block);
         self.mode.bypasses(op.write)
-            || self.commits.is_dead()
             || self.commands.of(op.command).sequential
             // It would be written down as clean, and the disk may yet lose it.
             || unflushed && !self.bug(Bug::FillFromUnflushed)
@@ -195,9 +199,11 @@ impl Engine {
         }
     }
 
-    /// Those that wait for a slot try again, in order.
+    /// Those that wait for a slot try again, in order, unless as many slots as they need are on their way
+    /// already: the policy would name more and more victims.
     pub(super) fn serve_those_without_room(&mut self) {
-        while let Some(key) = self.no_room.pop_front() {
+        while self.free_slots() > 0 || (self.destager.leaving() as usize) < self.no_room.len() {
+            let Some(key) = self.no_room.pop_front() else { return };
             let (outcome, was_dirty) = self.ask(key);
             if outcome == Outcome::NoRoom {
                 self.carry_out();

@@ -27,14 +27,17 @@ mod disk;
 mod errors;
 mod fill;
 mod frames;
+mod gone;
 mod hints;
 mod io;
 mod locks;
 mod lookup;
 mod modes;
+mod pace;
 mod start;
 mod stop;
 mod streams;
+mod swap;
 mod trim;
 mod write;
 
@@ -129,6 +132,8 @@ pub struct Engine {
     commits: commit::Commits,
     stopping: stop::Stopping,
     errors: errors::Errors,
+    /// The SSD has failed.
+    gone: Option<gone::Gone>,
     witness: Option<Shared>,
 }
 
@@ -188,6 +193,7 @@ impl Engine {
         self.answer_durable();
         self.maybe_flush_disk();
         self.maybe_commit();
+        self.maybe_write_all_off();
         self.maybe_stop();
         self.ios.issue(self.now);
     }

@@ -4,6 +4,7 @@ use shingle_core::plan::Destage;
 use shingle_core::units::{Nanos, Slot};
 
 use super::Engine;
+use super::gone::Gone;
 
 /// What the cache takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,6 +81,14 @@ pub(super) struct Draining {
     not_before: Nanos,
 }
 
+impl Draining {
+    /// What it knows of slots does not hold any more.
+    pub(super) fn forget(&mut self) {
+        self.left.clear();
+        self.not_before = Nanos::ZERO;
+    }
+}
+
 impl Engine {
     /// The mode.
     #[must_use]
@@ -110,8 +119,9 @@ impl Engine {
     /// Plans some more destages, if everything has to go.
     pub(super) fn drain_some(&mut self) {
         let draining = &self.stopping.draining;
-        let wanted = draining.wanted || self.mode.writes_through();
-        if !wanted || self.commits.is_dead() || self.stopping.begun() {
+        let gone = self.gone.as_ref();
+        let wanted = draining.wanted || self.mode.writes_through() || gone.is_some();
+        if !wanted || gone.is_some_and(Gone::is_telling) || self.stopping.begun() {
             return;
         }
         if draining.left.is_empty() {
@@ -141,7 +151,10 @@ impl Engine {
         let slots = self.cache.slots();
         let dirty = (0..slots.capacity())
             .map(Slot)
-            .filter(|&slot| slots.dirty(slot) && slots.evictable(slot));
+            .filter(|&slot| slots.dirty(slot) && slots.evictable(slot))
+            .filter(|&slot| {
+                self.gone.as_ref().is_none_or(|gone| gone.may_destage(slots.block(slot)))
+            });
         let mut left: Vec<Destage> =
             dirty.map(|slot| Destage { slot, block: slots.block(slot) }).collect();
         left.sort_unstable_by_key(|destage| destage.block);

@@ -89,6 +89,7 @@ impl Engine {
             commits: super::commit::Commits::new(),
             stopping: Default::default(),
             errors: Default::default(),
+            gone: None,
             witness: None,
             journal: found.journal,
             config,

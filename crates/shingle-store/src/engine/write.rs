@@ -89,6 +89,11 @@ impl Engine {
             self.ops[key].buffer = Some(buffer);
             return self.not_written(key);
         }
+        if self.gone.is_some() {
+            // What it holds is of no use: nothing will say that it is there.
+            self.ops[key].buffer = Some(buffer);
+            return self.not_written(key);
+        }
         let write = op.write;
         let block = op.block;
         if !self.bug(Bug::RecordBeforeData) {
@@ -96,6 +101,10 @@ impl Engine {
         }
         // It may have been found damaged while it was written anew.
         self.found_again(block);
+        if write {
+            let command = self.ops[key].command;
+            self.commands.get(command).in_cache = true;
+        }
         if write && self.mode.writes_through() {
             self.ops[key].buffer = Some(buffer);
             return self.write_through(key);

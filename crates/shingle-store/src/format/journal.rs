@@ -81,6 +81,12 @@ pub fn sequence(number: u64, place: usize) -> u64 {
     number << 8 | place as u64
 }
 
+/// The page on which a record of this sequence stands.
+#[must_use]
+pub fn page_of(sequence: u64) -> u64 {
+    sequence >> 8
+}
+
 impl JournalPage {
     /// As it stands on the SSD.
     #[must_use]

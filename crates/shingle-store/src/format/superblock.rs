@@ -11,10 +11,12 @@
 //!  56  fingerprint  32 bytes of sampled sectors of the disk
 //!  88  journal pages, table pages, frames, slots   u64 each
 //! 120  journal from u64      number of the first page that counts
-//! 128  clean        u8       1: shut down in order, nothing behind `journal from`
-//! 129  zero         u8
-//! 130  words        u16      bytes of what follows
-//! 132  words        UTF-8    policy and parameters, a line each
+//! 128  clean from   u64      clean blocks of records before this page of the journal do not count
+//! 136  dirty from   u64      nor do dirty ones before this page
+//! 144  clean        u8       1: shut down in order, nothing behind `journal from`
+//! 145  zero         u8
+//! 146  words        u16      bytes of what follows
+//! 148  words        UTF-8    policy and parameters, a line each
 //! ```
 
 use zerocopy::little_endian::{U16, U32, U64};
@@ -45,6 +47,8 @@ struct Raw {
     frames: U64,
     slots: U64,
     journal_from: U64,
+    clean_from: U64,
+    dirty_from: U64,
     clean: u8,
     zero: u8,
     words: U16,
@@ -72,6 +76,11 @@ pub struct Superblock {
     pub layout: Layout,
     /// Number of the first page of the journal that counts.
     pub journal_from: u64,
+    /// Clean blocks count only if a record on this page or a later one says so; 0: all count. Written
+    /// by a process that has to write round an SSD that fails.
+    pub clean_from: u64,
+    /// Likewise dirty ones.
+    pub dirty_from: u64,
     /// Shut down in order: the table says all.
     pub clean: bool,
     /// Policy and parameters, a line each.
@@ -106,6 +115,8 @@ impl Superblock {
             frames: self.layout.frames.into(),
             slots: self.layout.slots.into(),
             journal_from: self.journal_from.into(),
+            clean_from: self.clean_from.into(),
+            dirty_from: self.dirty_from.into(),
             clean: self.clean.into(),
             zero: 0,
             words: (self.words.len() as u16).into(),
@@ -154,6 +165,8 @@ impl Superblock {
             fingerprint: raw.fingerprint,
             layout,
             journal_from: raw.journal_from.get(),
+            clean_from: raw.clean_from.get(),
+            dirty_from: raw.dirty_from.get(),
             clean: raw.clean == 1,
             words: words.to_owned(),
         })
@@ -189,6 +202,8 @@ mod tests {
             fingerprint: [7; 32],
             layout: Layout::for_ssd(ssd_bytes).expect("large enough"),
             journal_from: 9,
+            clean_from: 7,
+            dirty_from: 5,
             clean: edition.is_multiple_of(2),
             words: "policy sac\nsac.rule4=exact\n".into(),
         }
@@ -196,13 +211,15 @@ mod tests {
 
     #[test]
     fn a_superblock_is_laid_out_as_documented() {
-        assert_eq!(RAW_BYTES, 132);
+        assert_eq!(RAW_BYTES, 148);
         let page = superblock(2).encode();
         assert_eq!(&page[..8], b"SHINGLE\0");
         assert_eq!(page[8..12], 1_u32.to_le_bytes());
         assert_eq!(page[32..40], 2_u64.to_le_bytes());
         assert_eq!(page[120..128], 9_u64.to_le_bytes());
-        assert_eq!((page[128], &page[132..142]), (1, &b"policy sac"[..]));
+        assert_eq!(page[128..136], 7_u64.to_le_bytes());
+        assert_eq!(page[136..144], 5_u64.to_le_bytes());
+        assert_eq!((page[144], &page[148..158]), (1, &b"policy sac"[..]));
     }
 
     #[test]

@@ -29,6 +29,11 @@ pub struct Findings {
     /// Places of metadata that are damaged and stand elsewhere, too: they are mended when the cache
     /// is served.
     pub mendable_pages: u64,
+    /// Pages at the end of the journal with one good copy: the crash came while they were written.
+    pub torn_pages: u64,
+    /// Records there whose data does not fit: it was not flushed when the power went, or is damaged, and
+    /// their blocks are what they were before.
+    pub void_records: u64,
     /// Blocks whose data cannot be read or does not fit its checksum, dirty ones.
     pub lost: Vec<Block>,
     /// Likewise, clean ones: the disk has them.
@@ -54,7 +59,7 @@ pub enum CheckError {
     /// Metadata cannot be read, or is damaged beyond mending.
     #[error(transparent)]
     Recover(#[from] RecoverError<std::io::Error>),
-    /// The disk cannot be read.
+    /// The SSD is of another size than when the cache was made, or the disk cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
 }
@@ -74,6 +79,7 @@ pub fn check(
     let mut pages = ssd;
     let found = recover(&mut pages)?;
     let superblock: &Superblock = found.journal.superblock();
+    ssd.must_have(superblock.ssd_bytes)?;
     let layout = superblock.layout;
     let mut findings = Findings {
         uuid: Uuid::from_bytes(superblock.uuid),
@@ -82,7 +88,9 @@ pub fn check(
         clean_blocks: found.live.len() as u64 - found.dirty_blocks(),
         dirty_blocks: found.dirty_blocks(),
         replayed_pages: found.replayed_pages,
-        mendable_pages: found.damaged_pages,
+        mendable_pages: found.findings.damaged_pages,
+        torn_pages: found.findings.torn_pages,
+        void_records: found.findings.void_records,
         lost: Vec::new(),
         damaged_clean_blocks: 0,
         other_disk_bytes: None,

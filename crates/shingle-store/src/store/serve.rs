@@ -16,7 +16,7 @@ use shingle_nbd::stream::Stream;
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::control::{self, Answer, Request};
+use super::control::{self, Answer, ControlError, Request};
 use super::create::{EndError, end};
 use super::export::Served;
 use super::fingerprint::{UNKNOWN, fingerprint};
@@ -76,17 +76,21 @@ pub enum ServeError {
         /// Blocks that the disk does not have.
         dirty: u64,
     },
+    /// The control socket.
+    #[error(transparent)]
+    Control(#[from] ControlError),
     /// The system.
     #[error("cannot serve: {0}")]
     System(#[from] io::Error),
 }
 
 /// Somebody wants the process to leave.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Leave {
-    Stop,
+#[derive(Debug)]
+struct Leave {
     /// After the cache was ended.
-    Detach,
+    detach: bool,
+    /// Who wants it: gets the answer when it is done.
+    asker: Option<UnixStream>,
 }
 
 /// Tells a process that serves to leave.
@@ -97,7 +101,7 @@ impl Stopper {
     /// Shut down in order.
     pub fn stop(&self) {
         // If nobody listens it is leaving already.
-        let _ = self.0.send(Leave::Stop);
+        let _ = self.0.send(Leave { detach: false, asker: None });
     }
 }
 
@@ -120,6 +124,9 @@ struct Shared {
     /// Gone when the process leaves.
     server: Mutex<Option<Server>>,
     settings: Mutex<Settings>,
+    registry: Registry,
+    /// A recording has one policy.
+    recorded: bool,
     /// What does not change.
     status: Status,
     uuid: Uuid,
@@ -168,9 +175,11 @@ impl Serving {
         let control = options.control.clone().unwrap_or_else(|| control::socket(uuid));
         control::make_folder(&control)?;
         let control = Arc::new(Listener::bind(&Address::Unix(control))?);
+        let listeners = options.addresses.iter().map(Listener::bind).collect::<Result<_, _>>()?;
         let config = Config { mode: settings.mode, ..Config::for_slots(slots) };
         let witness = record.map(|record| record(&settings, slots as u32, disk_blocks));
-        let store = ready.start_watched(cache, config, witness.transpose()?)?;
+        let (witness, recorded) = (witness.transpose()?, record.is_some());
+        let store = ready.start_watched(cache, config, witness)?;
         let handle = store.handle().clone();
         let served = shingle_nbd::server::Served {
             name: String::new(),
@@ -178,7 +187,7 @@ impl Serving {
             minimum_block: options.minimum_block,
             export: Arc::new(Served(handle.clone())),
         };
-        let server = Server::start(&options.addresses, vec![served], Limits::default(), tell)?;
+        let server = Server::start_at(listeners, vec![served], Limits::default(), tell)?;
         let server = Mutex::new(Some(server));
         let status = Status {
             schema: SCHEMA.to_owned(),
@@ -188,10 +197,18 @@ impl Serving {
             slots,
             ..Status::default()
         };
-        let settings = Mutex::new(settings);
-        let shared = Shared { handle, server, settings, status, uuid, slots, disk_blocks };
-        let serving =
-            Serving { store, control, shared: Arc::new(shared), leave: channel(), options };
+        let shared = Arc::new(Shared {
+            handle,
+            server,
+            settings: Mutex::new(settings),
+            registry: registry.clone(),
+            recorded,
+            status,
+            uuid,
+            slots,
+            disk_blocks,
+        });
+        let serving = Serving { store, control, shared, leave: channel(), options };
         serving.listen()?;
         Ok(serving)
     }
@@ -237,15 +254,28 @@ impl Serving {
     /// # Errors
     /// If the store fails, or the last word cannot be written.
     pub fn wait(self) -> Result<(), ServeError> {
-        let leave = self.leave.1.recv().unwrap_or(Leave::Stop);
+        let leave = self.leave.1.recv().unwrap_or(Leave { detach: false, asker: None });
+        let outcome = self.leave(leave.detach);
+        if let Some(asker) = leave.asker {
+            let answer = match &outcome {
+                Ok(()) => Answer::Done(()),
+                Err(error) => Answer::Failed(error.to_string()),
+            };
+            // One who has gone needs no answer.
+            let _ = control::say(&asker, &answer);
+        }
+        outcome
+    }
+
+    fn leave(self, detach: bool) -> Result<(), ServeError> {
         let server = self.shared.server.lock().unwrap_or_else(PoisonError::into_inner).take();
         server.map(|server| server.stop(GRACE));
         self.control.close();
         self.store.shut_down()?;
         let (ssd, disk) = Device::pair(&self.options.ssd, &self.options.disk)?;
-        match leave {
-            Leave::Stop => say_fingerprint(&ssd, &disk),
-            Leave::Detach => Ok(end(&ssd)?),
+        match detach {
+            false => say_fingerprint(&ssd, &disk),
+            true => Ok(end(&ssd)?),
         }
     }
 }
@@ -351,16 +381,16 @@ impl Shared {
                 // Nothing becomes dirty again while the last of it goes.
                 self.handle.set_mode(Mode::PassThrough);
                 let outcome = drain(&self.handle, &mut |left| answer(&Answer::DirtyBlocks(left)));
-                if outcome.is_ok() {
-                    let _ = leave.send(Leave::Detach);
-                } else {
+                if outcome.is_err() {
                     self.handle.set_mode(self.settings().mode);
+                    return answer(&done(outcome));
                 }
-                answer(&done(outcome))
+                let _ = leave.send(Leave { detach: true, asker: Some(stream.try_clone()?) });
+                Ok(())
             }
             Request::Stop => {
-                let _ = leave.send(Leave::Stop);
-                answer(&Answer::Done(()))
+                let _ = leave.send(Leave { detach: false, asker: Some(stream.try_clone()?) });
+                Ok(())
             }
         });
     }
@@ -393,13 +423,20 @@ impl Shared {
         Some(status)
     }
 
-    /// The mode counts at once; a policy and its parameters from the next start on.
+    /// All of it counts at once, and at the next start.
     fn set(&self, what: &[String]) -> Result<(), SettingsError> {
         let mut held = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
         let mut settings = held.clone();
         what.iter().try_for_each(|text| settings.set(text))?;
-        settings.cache(&Registry::default(), self.slots as u32, self.disk_blocks)?;
-        self.handle.set_words(settings.to_words()?);
+        let cache = settings.cache(&self.registry, self.slots as u32, self.disk_blocks)?;
+        let words = settings.to_words()?;
+        if (&settings.policy, &settings.sets) != (&held.policy, &held.sets) {
+            if self.recorded {
+                return Err(SettingsError::recorded());
+            }
+            self.handle.set_cache(cache);
+        }
+        self.handle.set_words(words);
         self.handle.set_mode(settings.mode);
         *held = settings;
         Ok(())

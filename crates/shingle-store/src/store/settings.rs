@@ -12,6 +12,8 @@ use std::fmt::Write as _;
 
 use shingle_core::cache::CacheCore;
 use shingle_core::params::Params;
+use shingle_core::policies::none::NoCache;
+use shingle_core::policy::Policy;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::slots::Costs;
 use thiserror::Error;
@@ -37,6 +39,14 @@ pub struct SettingsError(String);
 
 fn error(text: impl ToString) -> SettingsError {
     SettingsError(text.to_string())
+}
+
+impl SettingsError {
+    pub(super) fn recorded() -> SettingsError {
+        error(
+            "it is being recorded, and a recording has one policy: stop it, and serve it without --record",
+        )
+    }
 }
 
 impl Settings {
@@ -112,6 +122,11 @@ impl Settings {
         disk_blocks: u64,
     ) -> Result<Box<dyn CacheCore>, SettingsError> {
         let entry = registry.get(&self.policy).map_err(error)?;
+        if entry.name == NoCache::NAME {
+            return Err(error(
+                "policy `none` caches nothing, and what is cached would never leave; set mode=pass-through instead",
+            ));
+        }
         let (mut own, mut cache) = (Params::new(entry.params), Params::new(CACHE_PARAMS));
         for (name, value) in &self.sets {
             let (owner, param) = name.split_once('.').unwrap_or((name, ""));
@@ -178,6 +193,7 @@ mod tests {
         for (texts, told) in [
             (["policy=sacc", "cache.batch=1"], "there is no policy `sacc`"),
             (["policy=belady", "cache.batch=1"], "the future"),
+            (["policy=none", "cache.batch=1"], "mode=pass-through"),
             (["sac.zoom=1", "cache.batch=1"], "sac.zoom=1: no parameter `zoom`"),
             (["nobody.zone=1", "cache.batch=1"], "no policy `nobody`"),
             (["mode=fast", "cache.batch=1"], "no mode `fast`"),

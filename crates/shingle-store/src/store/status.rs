@@ -53,6 +53,11 @@ pub struct Status {
 /// What went wrong, counted since the process began.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Errors {
+    /// Pages of metadata that were damaged at the start, and stood elsewhere, too.
+    pub damaged_pages: u64,
+    /// Blocks that at the start were as they had been before, as what was written last did not fit its
+    /// checksum: it was not flushed when the power went, or is damaged.
+    pub void_records: u64,
     /// Reads of the SSD that failed.
     pub ssd_reads: u64,
     /// Cached blocks whose checksum did not fit.
@@ -65,8 +70,14 @@ pub struct Errors {
     pub disk_writes: u64,
     /// Flushes of the disk that failed.
     pub disk_flushes: u64,
-    /// The SSD takes no more writes: nothing new is cached.
+    /// The SSD takes no more writes: the disk serves what it can.
     pub ssd_failed: bool,
+    /// And it was told that what it holds as clean does not count any more, so that clean blocks are
+    /// written on the disk. Otherwise writes of those are refused, too.
+    pub ssd_written_off: bool,
+    /// Bytes of the disk, as `[first, length]`, whose writes are refused because the SSD that failed
+    /// holds newer data for them.
+    pub refused_ranges: Vec<(u64, u64)>,
     /// Bytes of the disk whose newest data is lost, as `[first, length]`: they read as errors until
     /// they are written anew or trimmed.
     pub lost_ranges: Vec<(u64, u64)>,
@@ -85,6 +96,8 @@ impl Status {
         self.bypassed_blocks = said.bypassed_blocks;
         self.destaged_blocks = said.destaged_blocks;
         self.errors = Errors {
+            damaged_pages: said.found.damaged_pages,
+            void_records: said.found.void_records,
             ssd_reads: said.ssd_read_errors,
             checksums: said.checksum_errors,
             ssd_writes: said.ssd_write_errors,
@@ -92,6 +105,8 @@ impl Status {
             disk_writes: said.disk_write_errors,
             disk_flushes: said.disk_flush_errors,
             ssd_failed: said.ssd_failed,
+            ssd_written_off: said.ssd_written_off,
+            refused_ranges: ranges(said.refused.iter().map(|block| block.bytes())),
             lost_ranges: ranges(said.lost.iter().map(|block| block.bytes())),
         };
     }

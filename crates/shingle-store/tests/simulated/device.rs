@@ -22,6 +22,33 @@ pub(crate) struct Simulated {
     atom_bytes: usize,
     /// One in so many I/Os fails; 0: none.
     pub(crate) faults: Faults,
+    /// It has failed, in this way, until it is healed.
+    pub(crate) gone: Option<Gone>,
+}
+
+/// How a device fails for good.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gone {
+    /// It does nothing any more.
+    Silent,
+    /// It is read, and takes no write.
+    ReadOnly,
+    /// It is read and takes no write on these pages.
+    Part(u64, u64),
+    /// It takes writes and does not flush them.
+    Unflushed,
+}
+
+impl Gone {
+    fn refuses(self, io: &Io) -> bool {
+        match (self, io.kind) {
+            (Gone::Silent, _) | (Gone::ReadOnly, Kind::Write) | (Gone::Unflushed, Kind::Flush) => {
+                true
+            }
+            (Gone::Part(from, to), Kind::Write) => (from..to).contains(&io.page),
+            _ => false,
+        }
+    }
 }
 
 /// How often something fails: one in so many, 0 for never.
@@ -42,7 +69,14 @@ pub(crate) struct Pending {
 impl Simulated {
     pub(crate) fn new(pages: Vec<Page>, atom_bytes: usize) -> Simulated {
         let (safe, now) = (pages.clone(), pages);
-        Simulated { safe, now, volatile: Vec::new(), atom_bytes, faults: Faults::default() }
+        Simulated {
+            safe,
+            now,
+            volatile: Vec::new(),
+            atom_bytes,
+            faults: Faults::default(),
+            gone: None,
+        }
     }
 
     pub(crate) fn page(&self, at: u64) -> &Page {
@@ -69,6 +103,9 @@ impl Simulated {
     ) -> Result<(), Failed> {
         let io = &mut pending.io;
         let at = io.page as usize;
+        if self.gone.is_some_and(|gone| gone.refuses(io)) {
+            return Err(Failed);
+        }
         match io.kind {
             Kind::Read => {
                 if rng.one_in(self.faults.reads) {

@@ -3,6 +3,7 @@
 
 pub(crate) mod device;
 pub(crate) mod oracle;
+pub(crate) mod rest;
 pub(crate) mod world;
 
 use rand_xoshiro::Xoshiro256PlusPlus;

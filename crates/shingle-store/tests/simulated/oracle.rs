@@ -9,6 +9,7 @@ use shingle_store::engine::{Command, CommandOp, Reply};
 use shingle_store::format::{PAGE_BYTES, Page};
 
 /// What became of a block.
+#[derive(Clone)]
 struct History {
     /// All contents it ever had, in order.
     contents: Vec<Rc<Page>>,
@@ -18,9 +19,13 @@ struct History {
     acked: usize,
     /// Of contents before this one nothing is known: the block was trimmed, or lost.
     wild_below: usize,
+    /// Of contents up to this one a client was told that they may be lost: a flush failed, as the SSD is
+    /// gone.
+    unkept: usize,
 }
 
 /// A command under way.
+#[derive(Clone)]
 struct Asked {
     command: Command,
     /// Blocks and versions written.
@@ -30,6 +35,7 @@ struct Asked {
 }
 
 /// Knows.
+#[derive(Clone)]
 pub(crate) struct Oracle {
     blocks: Vec<History>,
     asked: HashMap<u64, Asked>,
@@ -59,6 +65,7 @@ impl Oracle {
             floor: 0,
             acked: 0,
             wild_below: 0,
+            unkept: 0,
         };
         Oracle {
             blocks: (0..blocks).map(history).collect(),
@@ -89,7 +96,7 @@ impl Oracle {
                 let first = command.offset.div_ceil(BLOCK_BYTES);
                 for block in first..(command.offset + command.bytes) / BLOCK_BYTES {
                     let history = &mut self.blocks[block as usize];
-                    (history.floor, history.acked) = (0, 0);
+                    (history.floor, history.acked, history.unkept) = (0, 0, 0);
                     history.wild_below = history.contents.len();
                 }
             }
@@ -123,10 +130,13 @@ impl Oracle {
     }
 
     /// The client is answered.
-    pub(crate) fn answered(&mut self, reply: &Reply) {
+    pub(crate) fn answered(&mut self, reply: &Reply, ssd_gone: bool) {
         let asked = self.asked.remove(&reply.id).expect("a command is answered once");
         let Ok(data) = &reply.result else {
             assert!(self.may_fail, "{:?} failed: {:?}", asked.command, reply.result);
+            if asked.command.op == CommandOp::Flush && ssd_gone {
+                self.blocks.iter_mut().for_each(|history| history.unkept = history.acked);
+            }
             return;
         };
         for &(block, version) in &asked.versions {
@@ -140,7 +150,10 @@ impl Oracle {
             CommandOp::Flush => {
                 for (history, &acked) in self.blocks.iter_mut().zip(&asked.acked) {
                     // (A trim since then has lowered it.)
-                    history.floor = history.floor.max(acked.min(history.acked));
+                    let acked = acked.min(history.acked);
+                    if acked > history.unkept {
+                        history.floor = history.floor.max(acked);
+                    }
                 }
             }
             CommandOp::Read => {
@@ -199,6 +212,7 @@ impl Oracle {
                 // What it is now it stays, until it is written again.
                 history.contents = vec![Rc::new(page)];
                 (history.floor, history.acked, history.wild_below) = (0, 0, 0);
+                history.unkept = 0;
             } else {
                 // It stays so until the power goes.
                 history.contents.push(Rc::new(page));

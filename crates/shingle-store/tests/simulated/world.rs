@@ -13,7 +13,7 @@ use shingle_store::format::{Frame, PAGE_BYTES, Page, State};
 use shingle_store::recover::{Recovered, recover};
 
 use super::Rng;
-use super::device::{Faults, Pending, Simulated};
+use super::device::{Faults, Gone, Pending, Simulated};
 use super::oracle::{Oracle, name, stamp};
 
 /// What a run is about.
@@ -29,26 +29,28 @@ pub(crate) enum Theme {
 
 /// Everything.
 pub(crate) struct World {
-    rng: Rng,
-    seed: u64,
+    pub(super) rng: Rng,
+    pub(super) seed: u64,
     /// Every step is printed: one seed is replayed.
-    tells: bool,
-    theme: Theme,
-    ssd: Simulated,
-    disk: Simulated,
-    layout: Layout,
-    disk_blocks: u64,
-    policy: Entry,
-    config: Config,
-    engine: Engine,
-    pending: Vec<Pending>,
-    oracle: Oracle,
-    now: Nanos,
-    commands: u64,
-    depth: u64,
+    pub(super) tells: bool,
+    pub(super) theme: Theme,
+    pub(super) ssd: Simulated,
+    pub(super) disk: Simulated,
+    pub(super) layout: Layout,
+    pub(super) disk_blocks: u64,
+    pub(super) policy: Entry,
+    pub(super) config: Config,
+    pub(super) engine: Engine,
+    pub(super) pending: Vec<Pending>,
+    pub(super) oracle: Oracle,
+    pub(super) now: Nanos,
+    pub(super) commands: u64,
+    pub(super) depth: u64,
     /// Of a hundred actions, how many are completions.
-    diligence: u64,
-    hot: u64,
+    pub(super) diligence: u64,
+    pub(super) hot: u64,
+    /// One in so many steps is the end of the SSD.
+    pub(super) goes: u64,
 }
 
 fn policies() -> Vec<Entry> {
@@ -75,7 +77,17 @@ fn cache(entry: &Entry, slots: u64, disk_blocks: u64) -> Option<Box<dyn CacheCor
 }
 
 impl World {
+    /// Whether a store can run this policy over a disk of which it knows only the size.
+    pub(crate) fn can_run(policy: &Entry) -> bool {
+        policies().iter().any(|entry| entry.name == policy.name) && cache(policy, 16, 64).is_some()
+    }
+
     pub(crate) fn new(seed: u64, theme: Theme, bug: Option<Bug>) -> World {
+        World::with(seed, theme, bug, None)
+    }
+
+    /// Under this policy, to begin with; or under any.
+    pub(crate) fn with(seed: u64, theme: Theme, bug: Option<Bug>, policy: Option<&Entry>) -> World {
         let mut rng = Rng::new(seed);
         let disk_blocks = rng.range(24, 96);
         let slots = rng.range(4, 40);
@@ -83,7 +95,8 @@ impl World {
         let layout = Layout { journal_pages: rng.range(6, 24), table_pages: 1, frames, slots };
         let policies = policies();
         let policy = loop {
-            let entry = *rng.pick(&policies);
+            let any = *rng.pick(&policies);
+            let entry = policy.copied().unwrap_or(any);
             if cache(&entry, slots, disk_blocks).is_some() {
                 break entry;
             }
@@ -97,6 +110,8 @@ impl World {
             fingerprint: [0; 32],
             layout,
             journal_from: 1,
+            clean_from: 0,
+            dirty_from: 0,
             clean: true,
             words: String::new(),
         };
@@ -117,7 +132,7 @@ impl World {
                 flushes: *rng.pick(&[0, often, often * 5]),
             };
             (ssd.faults, disk.faults) = (faults(0), faults(10));
-            // A flush of the SSD that fails is the end of the cache.
+            // A flush of the SSD that fails is the end of the SSD.
             ssd.faults.flushes = *rng.pick(&[0, 0, 0, 200]);
         }
         let config = Config {
@@ -135,6 +150,7 @@ impl World {
             depth: rng.range(1, 24),
             diligence: rng.range(20, 95),
             hot: rng.range(2, disk_blocks),
+            goes: if theme == Theme::Faults { *rng.pick(&[0, 0, 300]) } else { 0 },
             rng,
             seed,
             tells: std::env::var("SHINGLE_SEED").is_ok(),
@@ -177,7 +193,10 @@ impl World {
         self
     }
 
-    fn step(&mut self) {
+    pub(super) fn step(&mut self) {
+        if self.rng.one_in(self.goes) {
+            self.lose_ssd();
+        }
         match self.rng.below(100) {
             n if n < self.diligence && !self.pending.is_empty() => self.complete(),
             n if n < 97 => {
@@ -195,9 +214,22 @@ impl World {
                 self.config.mode = mode;
                 self.engine.set_mode(mode);
             }
+            98 if self.rng.one_in(10) => self.swap(),
             _ => self.tick(),
         }
         self.effects();
+    }
+
+    /// Another policy, while all goes on.
+    fn swap(&mut self) {
+        let policy = *self.rng.pick(&policies());
+        if let Some(cache) = cache(&policy, self.layout.slots, self.disk_blocks) {
+            if self.tells {
+                println!("policy {}", policy.name);
+            }
+            self.policy = policy;
+            self.engine.set_cache(cache).expect("it is as large");
+        }
     }
 
     fn tick(&mut self) {
@@ -207,7 +239,7 @@ impl World {
     }
 
     /// What the engine wants from outside.
-    fn effects(&mut self) {
+    pub(super) fn effects(&mut self) {
         let effects = self.engine.take();
         for io in effects.ios {
             if self.tells {
@@ -225,7 +257,8 @@ impl World {
                     reply.result.as_ref().map(|data| name(data))
                 );
             }
-            self.oracle.answered(reply);
+            self.oracle
+                .answered(reply, self.theme == Theme::Faults && self.engine.status().ssd_failed);
         }
     }
 
@@ -274,6 +307,20 @@ impl World {
         self.engine.submit(command);
     }
 
+    /// The SSD fails for good, one way or another.
+    fn lose_ssd(&mut self) {
+        let journal = self.layout.journal_page(1, Copy::One);
+        let table = journal + 2 * self.layout.journal_pages;
+        let ways = [
+            Gone::Silent,
+            Gone::ReadOnly,
+            Gone::Unflushed,
+            Gone::Part(journal, table),
+            Gone::Part(journal, self.layout.pages()),
+        ];
+        self.ssd.gone = Some(*self.rng.pick(&ways));
+    }
+
     /// A bit of a frame flips.
     fn flip(&mut self) {
         let frame = Frame(self.rng.below(self.layout.frames) as u32);
@@ -284,17 +331,10 @@ impl World {
     /// The power goes, or the process is killed, and the store starts again.
     fn crash(&mut self) {
         let power = !self.rng.one_in(4);
-        let of = |device| self.pending.iter().map(|p| &p.io).filter(move |io| io.device == device);
-        let ssd: Vec<_> = of(Device::Ssd).collect();
-        let disk: Vec<_> = of(Device::Disk).collect();
-        if power {
-            self.ssd.cut(&ssd, &mut self.rng);
-            self.disk.cut(&disk, &mut self.rng);
-        } else {
-            self.ssd.kill(&ssd, &mut self.rng);
-            self.disk.kill(&disk, &mut self.rng);
+        self.stop_now(power);
+        if self.rng.one_in(2) {
+            self.ssd.gone = None;
         }
-        self.pending.clear();
         if self.tells {
             println!("crash, power {power}, {}", self.says());
         }
@@ -306,8 +346,27 @@ impl World {
         self.effects();
     }
 
+    /// The power goes, and nothing starts again.
+    pub(super) fn power_goes(&mut self) {
+        self.stop_now(true);
+    }
+
+    fn stop_now(&mut self, power: bool) {
+        let of = |device| self.pending.iter().map(|p| &p.io).filter(move |io| io.device == device);
+        let ssd: Vec<_> = of(Device::Ssd).collect();
+        let disk: Vec<_> = of(Device::Disk).collect();
+        if power {
+            self.ssd.cut(&ssd, &mut self.rng);
+            self.disk.cut(&disk, &mut self.rng);
+        } else {
+            self.ssd.kill(&ssd, &mut self.rng);
+            self.disk.kill(&disk, &mut self.rng);
+        }
+        self.pending.clear();
+    }
+
     /// What each block is, as found after a crash, must be allowed; what is clean, the disk has.
-    fn look_at(&mut self, found: &Recovered, power: bool) {
+    pub(super) fn look_at(&mut self, found: &Recovered, power: bool) {
         let page_of = |block| page_of(found, &self.ssd, &self.disk, block);
         for &(block, frame) in &found.live {
             let entry = found.journal.table.entry(frame);
@@ -328,13 +387,15 @@ impl World {
     }
 
     /// Everything comes to an end, in order.
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.until(|engine| engine.is_idle(), "commands");
         let faults = (self.ssd.faults, self.disk.faults);
         (self.ssd.faults, self.disk.faults) = (Faults::default(), Faults::default());
         if self.engine.status().ssd_failed {
-            return;
+            // It may be there again when the store is.
+            return self.crash();
         }
+        self.ssd.gone = None;
         // Everything is read once more, through the front door.
         for block in 0..self.disk_blocks {
             self.commands += 1;
@@ -419,13 +480,24 @@ impl World {
     }
 }
 
-fn open(found: Recovered, policy: &Entry, slots: u64, disk_blocks: u64, config: &Config) -> Engine {
+pub(super) fn open(
+    found: Recovered,
+    policy: &Entry,
+    slots: u64,
+    disk_blocks: u64,
+    config: &Config,
+) -> Engine {
     let cache = cache(policy, slots, disk_blocks).expect("it was made before");
     Engine::open(found, cache, disk_blocks, config.clone()).expect("what was found makes sense")
 }
 
 /// What a block is; `None` if it is known to be damaged.
-fn page_of(found: &Recovered, ssd: &Simulated, disk: &Simulated, block: u64) -> Option<Page> {
+pub(super) fn page_of(
+    found: &Recovered,
+    ssd: &Simulated,
+    disk: &Simulated,
+    block: u64,
+) -> Option<Page> {
     let live = found.live.iter().filter(|(cached, _)| cached.0 == block).collect::<Vec<_>>();
     assert!(live.len() <= 1, "block {block} is in two frames");
     let Some((_, frame)) = live.first() else { return Some(*disk.page(block)) };

@@ -3,9 +3,7 @@
 //! `docs/format-native.md` has the layout. The summary stands in front so that a tool can show it
 //! without reading on, and the index so that it can be used with no more than the header read.
 
-use super::{
-    BLOCK_REQUESTS, MAGIC, VERSION, VERSION_WITH_EVENTS, block, pad, u32_at, u64_at,
-};
+use super::{BLOCK_REQUESTS, MAGIC, VERSION, VERSION_WITH_EVENTS, block, pad, u32_at, u64_at};
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::Input;
 use crate::source::TRACE_NANOS_MAX;

@@ -7,9 +7,9 @@ use shingle_core::units::Request;
 
 use super::{Out, Sink, Writer};
 use crate::error::TraceError;
-use crate::native::{BLOCK_REQUESTS, TOOL};
 use crate::native::block::Encoder;
 use crate::native::header::{self, Recorded};
+use crate::native::{BLOCK_REQUESTS, TOOL};
 use crate::summary::Tally;
 
 pub(super) const WRITER: Writer = Writer {

@@ -17,7 +17,7 @@ use shingle_nbd::server::Event;
 use shingle_store::backend::Device;
 use shingle_store::store::check::{Findings, check};
 use shingle_store::store::control::{self, Answer, Request};
-use shingle_store::store::create::{self, create};
+use shingle_store::store::create::{self, Consent, CreateError, create};
 use shingle_store::store::serve::{self, Options, Record, Serving};
 use shingle_store::store::settings::Settings;
 use shingle_store::store::status::Status;
@@ -46,22 +46,22 @@ pub(crate) enum Store {
     /// Write everything that is dirty to the disk, while clients are served.
     #[command(after_help = "Example: shingle store flush --cache cache.img")]
     Flush(Ask),
-    /// Set mode, policy or parameters. A mode counts at once, the rest from the next start on.
+    /// Set mode, policy or parameters. All of it counts at once.
     #[command(after_help = "Example: shingle store set --cache cache.img mode=write-around")]
     Set(Set),
     /// Stop serving. What is dirty stays in the cache.
     #[command(after_help = "Example: shingle store stop --cache cache.img")]
     Stop(Ask),
-    /// Write everything that is dirty to the disk, and end the cache. The disk is then whole by
-    /// itself.
-    #[command(after_help = "Example: shingle store detach --cache cache.img --disk disk.img")]
-    Detach(Detach),
     /// Read all of a cache that is not served, and compare it with its checksums. Changes nothing.
     #[command(after_help = "Example: shingle store check --cache cache.img --disk disk.img")]
     Check(Check),
     /// Write everything that is dirty to the disk, without serving.
     #[command(after_help = "Example: shingle store export --cache cache.img --disk disk.img")]
     Export(Places),
+    /// Write everything that is dirty to the disk, and end the cache. The disk is then whole by
+    /// itself.
+    #[command(after_help = "Example: shingle store detach --cache cache.img --disk disk.img")]
+    Detach(Detach),
 }
 
 #[derive(Debug, Args)]
@@ -87,6 +87,9 @@ pub(crate) struct Create {
     /// Destroy the cache of this name that is on the SSD, with all dirty data that it may hold.
     #[arg(long, value_name = "UUID")]
     destroy: Option<Uuid>,
+    /// Destroy a file system, partition table or the like that is on the SSD.
+    #[arg(long)]
+    overwrite: bool,
 }
 
 #[derive(Debug, Args)]
@@ -165,7 +168,7 @@ pub(crate) fn execute(
     registry: &Registry,
 ) -> anyhow::Result<()> {
     match command {
-        Store::Create(args) => make(args, global),
+        Store::Create(args) => make(args, global, registry),
         Store::Serve(args) => serve(args, global, registry),
         Store::Status(args) => status(args),
         Store::Flush(args) => ask(&args.cache, &Request::Flush, global),
@@ -177,11 +180,15 @@ pub(crate) fn execute(
     }
 }
 
-fn make(args: &Create, global: &Arguments) -> anyhow::Result<()> {
+fn make(args: &Create, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
     let mut settings = Settings::new(&args.policy);
     args.set.iter().try_for_each(|text| settings.set(text)).map_err(|e| Usage(e.to_string()))?;
     let (ssd, disk) = Device::pair(&args.places.cache, &args.places.disk)?;
-    let made = create(&ssd, &disk, &settings, args.destroy)?;
+    let consent = Consent { destroy: args.destroy, overwrite: args.overwrite };
+    let made = create(&ssd, &disk, &settings, registry, consent).map_err(|error| match error {
+        CreateError::Settings(_) => anyhow!(Usage(error.to_string())),
+        _ => anyhow!(error),
+    })?;
     let uuid = Uuid::from_bytes(made.uuid);
     print(&uuid.to_string())?;
     let slots = made.layout.slots;
@@ -385,6 +392,8 @@ fn json(findings: &Findings) -> serde_json::Value {
         "dirty_blocks": findings.dirty_blocks,
         "replayed_pages": findings.replayed_pages,
         "mendable_pages": findings.mendable_pages,
+        "torn_pages": findings.torn_pages,
+        "void_records": findings.void_records,
         "damaged_clean_blocks": findings.damaged_clean_blocks,
         "lost_blocks": findings.lost.iter().map(|block| block.0).collect::<Vec<_>>(),
         "other_disk_bytes": findings.other_disk_bytes,
@@ -407,6 +416,13 @@ fn told(findings: &Findings) -> String {
         lines.push(format!(
             "{} pages of metadata are damaged and stand elsewhere too: serving mends them",
             findings.mendable_pages
+        ));
+    }
+    if findings.void_records > 0 {
+        lines.push(format!(
+            "{} blocks that were written shortly before the crash are as they were before: their data \
+             was not flushed, or is damaged",
+            findings.void_records
         ));
     }
     if findings.damaged_clean_blocks > 0 {

@@ -25,7 +25,7 @@ use shingle_sim::run::Labels;
 use shingle_sim::system::Pacing;
 use shingle_store::backend::{Device, Medium, Ready};
 use shingle_store::engine::Config;
-use shingle_store::store::create::{create, destroy, occupant};
+use shingle_store::store::create::{Consent, create, destroy, occupant};
 use shingle_store::store::serve::drain;
 use shingle_store::store::settings::Settings;
 use shingle_trace::Mode;
@@ -80,7 +80,7 @@ pub(crate) struct Replay {
     /// Destage everything at the end (and empty the buffer of an emulated drive), and count that in.
     #[arg(long)]
     drain: bool,
-    /// Write over a disk that is not empty.
+    /// Write over a disk that is not empty, and an SSD with a file system.
     #[arg(long)]
     overwrite: bool,
     /// Destroy the cache of this name that is on the SSD, with all dirty data that it may hold.
@@ -122,7 +122,7 @@ pub(crate) fn execute(
     }
     disk.make()?;
     ssd.make()?;
-    make(args, &settings)?;
+    make(args, &settings, registry)?;
     let run = Run { args, settings, trace: &trace, labels, plan: plan.map(|(plan, _)| plan) };
     let done = run.go(global, registry);
     // Its data is of no use to anybody.
@@ -216,9 +216,10 @@ fn is_free(args: &Replay) -> anyhow::Result<()> {
 }
 
 /// Makes the cache.
-fn make(args: &Replay, settings: &Settings) -> anyhow::Result<()> {
+fn make(args: &Replay, settings: &Settings, registry: &Registry) -> anyhow::Result<()> {
     let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
-    create(&ssd, &disk, settings, args.destroy)?;
+    let consent = Consent { destroy: args.destroy, overwrite: args.overwrite };
+    create(&ssd, &disk, settings, registry, consent)?;
     Ok(())
 }
 
