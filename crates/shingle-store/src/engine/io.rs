@@ -167,11 +167,10 @@ impl Engine {
     pub fn done(&mut self, id: IoId, result: Result<(), Failed>, buffers: Vec<Buffer>) {
         let io = self.ios.under_way.remove(id.0 as usize);
         if io.kind == Kind::Flush {
-            match io.device {
+            return match io.device {
                 Device::Ssd => self.ssd_flushed(result),
                 Device::Disk => self.disk_flushed(result),
-            }
-            return self.pump();
+            };
         }
         assert_eq!(io.then.len(), buffers.len(), "all buffers come back");
         if result.is_err() && io.then.len() > 1 {
@@ -199,6 +198,5 @@ impl Engine {
                 Then::SsdFlushed | Then::DiskFlushed => unreachable!("they have no pages"),
             }
         }
-        self.pump();
     }
 }
