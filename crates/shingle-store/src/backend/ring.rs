@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 
 use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
@@ -45,13 +46,46 @@ pub(super) struct Done {
     pub(super) buffers: Vec<Buffer>,
 }
 
+/// A file, and how it is asked.
+struct Asked {
+    file: File,
+    /// It lies in memory: the ring would give each I/O to a thread of the kernel, which takes longer than
+    /// to do it here.
+    at_once: bool,
+}
+
+impl Asked {
+    fn new(file: File) -> io::Result<Asked> {
+        const TMPFS: rustix::fs::FsWord = 0x0102_1994;
+        let kind = rustix::fs::fstatfs(&file)?.f_type;
+        Ok(Asked { file, at_once: kind == TMPFS })
+    }
+
+    /// Does an I/O here and now.
+    fn carry_out(&self, kind: Kind, page: u64, buffers: &mut [Buffer]) -> io::Result<()> {
+        if kind == Kind::Flush {
+            return self.file.sync_data();
+        }
+        for (page, buffer) in (page..).zip(buffers) {
+            let offset = page * PAGE_BYTES as u64;
+            match kind {
+                Kind::Read => self.file.read_exact_at(&mut buffer.0, offset)?,
+                _ => self.file.write_all_at(&buffer.0, offset)?,
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A ring over two devices and a bell.
 pub(super) struct Ring {
     ring: IoUring,
     under_way: Slab<UnderWay>,
     waiting: VecDeque<squeue::Entry>,
-    ssd: File,
-    disk: File,
+    /// Was done at once.
+    finished: Vec<Done>,
+    ssd: Asked,
+    disk: Asked,
     bell: File,
     /// What was read from the bell; it does not move.
     rung: Box<[u8; 8]>,
@@ -64,8 +98,9 @@ impl Ring {
             ring: IoUring::new(ENTRIES)?,
             under_way: Slab::new(),
             waiting: VecDeque::new(),
-            ssd,
-            disk,
+            finished: Vec::new(),
+            ssd: Asked::new(ssd)?,
+            disk: Asked::new(disk)?,
             bell,
             rung: Box::new([0; 8]),
             listening: false,
@@ -75,11 +110,15 @@ impl Ring {
     /// Begins an I/O of the engine.
     pub(super) fn begin(&mut self, io: Io) {
         let Io { id, device, kind, page, mut buffers } = io;
-        let file = match device {
+        let asked = match device {
             crate::engine::Device::Ssd => &self.ssd,
             crate::engine::Device::Disk => &self.disk,
         };
-        let fd = Fd(file.as_raw_fd());
+        if asked.at_once {
+            let result = asked.carry_out(kind, page, &mut buffers).map_err(|_| Failed);
+            return self.finished.push(Done { id, result, buffers });
+        }
+        let fd = Fd(asked.file.as_raw_fd());
         let part =
             |buffer: &mut Buffer| Part { start: buffer.0.as_mut_ptr() as usize, bytes: PAGE_BYTES };
         let parts: Vec<Part> = buffers.iter_mut().map(part).collect();
@@ -105,11 +144,14 @@ impl Ring {
             self.waiting.push_front(entry);
             self.listening = true;
         }
+        if !self.finished.is_empty() && self.waiting.is_empty() {
+            return Ok(());
+        }
         self.hand_over();
         let timespec = Timespec::from(timeout);
         let args = SubmitArgs::new().timespec(&timespec);
         // What is left behind is handed over at once, without waiting.
-        let want = usize::from(self.waiting.is_empty());
+        let want = usize::from(self.waiting.is_empty() && self.finished.is_empty());
         match self.ring.submitter().submit_with_args(want, &args) {
             Ok(_) => Ok(()),
             Err(error) if is_no_error(&error) => Ok(()),
@@ -132,6 +174,7 @@ impl Ring {
 
     /// What is done.
     pub(super) fn done(&mut self, done: &mut Vec<Done>) {
+        done.append(&mut self.finished);
         for completion in self.ring.completion() {
             if completion.user_data() == WOKEN {
                 self.listening = false;

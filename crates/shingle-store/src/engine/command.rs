@@ -140,7 +140,6 @@ impl Engine {
             Some(errno) => self.replies.push(Reply { id: command.id, result: Err(errno) }),
             None => self.commands.waiting.push_back(command),
         }
-        self.pump();
     }
 
     fn is_valid(&self, command: &Command) -> bool {

@@ -189,11 +189,10 @@ impl Engine {
         let io = self.ios.under_way.remove(id.0 as usize);
         self.tell(|| io.event(result, self.now));
         if io.kind == Kind::Flush {
-            match io.device {
+            return match io.device {
                 Device::Ssd => self.ssd_flushed(result),
                 Device::Disk => self.disk_flushed(result),
-            }
-            return self.pump();
+            };
         }
         assert_eq!(io.then.len(), buffers.len(), "all buffers come back");
         if result.is_err() && io.then.len() > 1 {
@@ -222,6 +221,5 @@ impl Engine {
                 Then::SsdFlushed | Then::DiskFlushed => unreachable!("they have no pages"),
             }
         }
-        self.pump();
     }
 }

@@ -147,8 +147,10 @@ pub struct Effects {
 }
 
 impl Engine {
-    /// What is to be done outside since the last call. Call it after every event.
+    /// What is to be done outside since the last call. Call it after events: what follows from several
+    /// at once is done once, and their I/O to neighbouring pages goes together.
     pub fn take(&mut self) -> Effects {
+        self.pump();
         Effects { ios: self.ios.take_issued(), replies: std::mem::take(&mut self.replies) }
     }
 
