@@ -181,7 +181,8 @@ pub fn end(ssd: &Device) -> Result<(), EndError> {
     }
 }
 
-fn forget(ssd: &Device) -> Result<(), FileError> {
+/// The SSD is no cache any more, whatever it holds.
+pub(super) fn forget(ssd: &Device) -> Result<(), FileError> {
     for copy in Copy::BOTH {
         ssd.write(copy.superblock_page(), &[0; PAGE_BYTES])?;
     }

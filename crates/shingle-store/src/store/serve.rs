@@ -16,7 +16,7 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::control::{self, Answer, Request};
-use super::create::{EndError, end};
+use super::create::{EndError, forget};
 use super::export::Served;
 use super::fingerprint::{UNKNOWN, fingerprint};
 use super::settings::{Settings, SettingsError};
@@ -222,12 +222,16 @@ impl Serving {
         let server = self.shared.server.lock().unwrap_or_else(PoisonError::into_inner).take();
         server.map(|server| server.stop(GRACE));
         self.control.close();
-        self.store.shut_down()?;
-        let (ssd, disk) = Device::pair(&self.options.ssd, &self.options.disk)?;
-        match leave {
-            Leave::Stop => say_fingerprint(&ssd, &disk),
-            Leave::Detach => Ok(end(&ssd)?),
+        let (ssd, disk) = (&self.options.ssd, &self.options.disk);
+        if leave == Leave::Detach {
+            return match self.store.shut_down_for_good()? {
+                0 => Ok(forget(&Device::open(ssd)?)?),
+                dirty => Err(EndError::Dirty(dirty).into()),
+            };
         }
+        self.store.shut_down()?;
+        let (ssd, disk) = Device::pair(ssd, disk)?;
+        say_fingerprint(&ssd, &disk)
     }
 }
 
