@@ -76,9 +76,8 @@ impl Engine {
         let quiet = self.commits.is_idle() && self.commands.is_empty() && self.ops.is_empty();
         match self.stopping.stage {
             Stage::Finishing if self.is_finished() && self.stopping.forgets => {
-                if self.commits.is_idle() && self.ios.is_idle() {
-                    self.stopping.stage = Stage::Stopped;
-                }
+                let idle = self.commits.is_idle() && self.ios.is_idle();
+                self.stopping.stage = if idle { Stage::Stopped } else { Stage::Finishing };
             }
             Stage::Finishing if self.is_finished() => {
                 self.stopping.stage = Stage::Emptying;
