@@ -29,4 +29,5 @@ pub mod sketch;
 pub mod slots;
 pub mod tournament;
 pub mod units;
+pub mod witness;
 pub mod zones;

@@ -7,6 +7,8 @@ pub use shingle_core::slots::Costs;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 use shingle_core::zones::ZoneMap;
 
+use crate::steps::Step;
+
 /// Identifies one written version of a block. Checking runs hand a stamp a block to every write and
 /// compare what reads return; a block never written reads as 0.
 pub type Stamp = u64;
@@ -255,6 +257,17 @@ pub trait Drive: Send {
     /// back; what the I/O waited for is [`Served::wait`].
     fn queues(&self) -> bool {
         false
+    }
+
+    /// Has the drive remember its steps from now on; every I/O has to carry stamps then. Returns whether
+    /// it can.
+    fn tell_steps(&mut self) -> bool {
+        false
+    }
+
+    /// Moves the steps since the last call into `steps`.
+    fn take_steps(&mut self, steps: &mut Vec<Step>) {
+        let _ = steps;
     }
 
     /// What the drive has done so far.

@@ -18,6 +18,7 @@ use crate::medium::{self, Medium, Place};
 use crate::ring::{BLOCKS_MAX, Ring, SLOTS_MAX};
 use crate::runs::Runs;
 use crate::settings::{Buffer, Recipe, Timing};
+use crate::steps::{self, Step};
 use crate::turnover::Turnover;
 use serde::Deserialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
@@ -165,6 +166,7 @@ impl Emulator {
         let extent = self.bands.unit(band as u64);
         let mut served = Served { done: now, ..Served::default() };
         self.medium.read_band(&mut served, extent);
+        self.contents.rewrite(extent.0, extent.1, true);
         let mut collected = 0;
         while let Some(slot) = self.ring.first_of(band) {
             self.contents.slot_to_native(slot, self.ring.block(slot));
@@ -173,6 +175,7 @@ impl Emulator {
             collected += 1;
         }
         self.medium.write_band(&mut served, extent, collected);
+        self.contents.written();
         let before = self.counters.buffer_evicted_blocks;
         let again = self.turnover.cleaned(band, before, before + collected);
         let bytes = extent.1 * BLOCK_BYTES;
@@ -203,6 +206,8 @@ impl Emulator {
                 }
             }
             if let Some(stamp) = data.get_mut(at) {
+                self.contents
+                    .read_from(slot.map_or(steps::Place::Native, steps::Place::Slot), block);
                 *stamp =
                     slot.map_or_else(|| self.contents.native(block), |s| self.contents.slot(s));
             }
@@ -284,6 +289,15 @@ impl Drive for Emulator {
         }
         self.counters.clean_time += done.since(now);
         done
+    }
+
+    fn tell_steps(&mut self) -> bool {
+        self.contents.tell_steps();
+        true
+    }
+
+    fn take_steps(&mut self, steps: &mut Vec<Step>) {
+        self.contents.take_steps(steps);
     }
 
     fn counters(&self) -> &Counters {

@@ -55,6 +55,7 @@ mod seek;
 mod settings;
 mod sheet;
 mod ssd;
+pub mod steps;
 mod translating;
 pub mod turnover;
 mod wear;

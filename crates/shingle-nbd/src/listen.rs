@@ -55,7 +55,10 @@ pub enum ListenError {
     LongPath(PathBuf),
     /// The system refuses.
     #[error("{0}: cannot listen: {1}")]
-    Io(Address, #[source] io::Error),
+    Io(Address, io::Error),
+    /// Nobody to accept clients.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
 }
 
 impl FromStr for Address {

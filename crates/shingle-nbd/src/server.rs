@@ -142,8 +142,22 @@ impl Server {
         limits: Limits,
         tell: impl Fn(Event) + Send + Sync + 'static,
     ) -> Result<Self, ListenError> {
-        let listeners = addresses.iter().map(|address| Listener::bind(address).map(Arc::new));
-        let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
+        let listeners = addresses.iter().map(Listener::bind).collect::<Result<_, _>>()?;
+        Self::start_at(listeners, exports, limits, tell)
+    }
+
+    /// As [`Server::start`], with addresses that were taken before: for exports that are not to be
+    /// touched while it is not certain that somebody can reach them.
+    ///
+    /// # Panics
+    /// As [`Server::start`].
+    pub fn start_at(
+        listeners: Vec<Listener>,
+        exports: Vec<Served>,
+        limits: Limits,
+        tell: impl Fn(Event) + Send + Sync + 'static,
+    ) -> Result<Self, ListenError> {
+        let listeners: Vec<_> = listeners.into_iter().map(Arc::new).collect();
         let shared = Arc::new(Shared {
             infos: exports.iter().map(Served::info).collect(),
             exports,
@@ -155,13 +169,12 @@ impl Server {
         });
         assert!(!shared.exports.is_empty(), "a server without exports");
         let mut server = Self { shared, listeners, accepting: Vec::new() };
-        for (listener, address) in server.listeners.iter().zip(addresses) {
-            let (shared, listener) = (Arc::clone(&server.shared), Arc::clone(listener));
+        for listener in &server.listeners {
+            let (shared, accepted) = (Arc::clone(&server.shared), Arc::clone(listener));
             let accepting = thread::Builder::new()
                 .name("nbd-accept".to_owned())
-                .spawn(move || shared.accept(&listener))
-                .map_err(|error| ListenError::Io(address.clone(), error))?;
-            server.accepting.push(accepting);
+                .spawn(move || shared.accept(&accepted));
+            server.accepting.push(accepting.map_err(ListenError::Thread)?);
         }
         Ok(server)
     }

@@ -14,7 +14,7 @@ use shingle_core::policy::Zoning;
 use shingle_core::registry::{Entry, Registry, Setup};
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Request};
-use shingle_drive::drive::Description;
+use shingle_drive::drive::{Description, Drive};
 use shingle_drive::registry::{Timing, make_ssd};
 use shingle_trace::{Mode, Summary};
 use thiserror::Error;
@@ -271,6 +271,14 @@ impl Job {
         self.cache_blocks
     }
 
+    /// A fresh disk.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn disk(&self) -> Result<Box<dyn Drive>, ExperimentError> {
+        make_drive(&self.drive)
+    }
+
     /// A fresh system.
     ///
     /// # Errors
@@ -353,19 +361,18 @@ fn percent_of(percent: &str, bytes: u64) -> Option<u64> {
     Some((u128::from(bytes) * u128::from(thousandths) / 100_000) as u64)
 }
 
-fn cache_blocks(
-    text: &str,
-    drive: &DriveChoice,
-    ssd: &DriveChoice,
-    trace: &Trace,
-) -> Result<u32, ExperimentError> {
+/// Blocks of a cache of the size `text`, as in `-c`, for a trace.
+///
+/// # Errors
+/// If it is no size.
+pub fn share(text: &str, summary: &Summary) -> Result<u64, ExperimentError> {
     let wrong = |why: String| usage(format!("-c {text}: {why}"));
     let blocks = match text.split_once('%') {
         Some((percent, of)) => {
             let bytes = match of {
-                "" | "accessed" => trace.summary.accessed_zone_bytes(),
-                "written" => trace.summary.written_zone_bytes(),
-                "footprint" => trace.summary.distinct_blocks * BLOCK_BYTES,
+                "" | "accessed" => summary.accessed_zone_bytes(),
+                "written" => summary.written_zone_bytes(),
+                "footprint" => summary.distinct_blocks * BLOCK_BYTES,
                 _ => {
                     let known = ["accessed", "written", "footprint"].into_iter();
                     let names = nearest(of, known).join(", ");
@@ -379,6 +386,17 @@ fn cache_blocks(
         None => size::parse_blocks(text)
             .map_err(|error| wrong(format!("{error}, or a share such as 5%")))?,
     };
+    Ok(blocks)
+}
+
+fn cache_blocks(
+    text: &str,
+    drive: &DriveChoice,
+    ssd: &DriveChoice,
+    trace: &Trace,
+) -> Result<u32, ExperimentError> {
+    let wrong = |why: String| usage(format!("-c {text}: {why}"));
+    let blocks = share(text, &trace.summary)?;
     let disk_blocks = drive.description.disk_blocks;
     if blocks == 0 {
         return Err(wrong("the cache is empty; use the policy `none` to run without one".into()));

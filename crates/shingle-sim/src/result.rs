@@ -148,8 +148,26 @@ pub struct RunResult {
     pub histogram: Vec<Bar>,
     /// Reads whose data was checked, in a checked run.
     pub checked_reads: Option<u64>,
-    /// How long the simulation took.
+    /// The run was a real one, of `replay`: what is said of devices was measured, and what cannot be
+    /// measured is null.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measured>,
+    /// How long the simulation took, or the real run.
     pub wall: Wall,
+}
+
+/// What only a real run has.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Measured {
+    /// Requests under way at a time, at most; null if they came at the trace's own times.
+    pub depth: Option<u64>,
+    /// Requests that were answered with an error.
+    pub failed_requests: u64,
+    /// I/Os of SSD and disk that failed.
+    pub failed_ios: u64,
+    /// The disk was emulated: the counters within it are those of the model, and its steps were
+    /// carried out as real I/O.
+    pub emulated: bool,
 }
 
 /// Memory that cache and policy take.
@@ -240,10 +258,13 @@ pub struct Ssd {
     /// Blocks the cache wrote.
     pub written_blocks: u64,
     /// Flash pages programmed, for the cache and by garbage collection.
+    #[schemars(with = "Option<u64>")]
     pub programmed_blocks: u64,
     /// Of these, those that garbage collection copied.
+    #[schemars(with = "Option<u64>")]
     pub copied_blocks: u64,
     /// Flash blocks erased.
+    #[schemars(with = "Option<u64>")]
     pub erases: u64,
 }
 
@@ -255,26 +276,37 @@ pub struct DriveIo {
     /// Blocks written to the disk.
     pub written_blocks: u64,
     /// Bands cleaned after their native data had been read.
+    #[schemars(with = "Option<u64>")]
     pub rmw: u64,
     /// Bands cleaned without that.
+    #[schemars(with = "Option<u64>")]
     pub rmw_free: u64,
     /// Native bytes read by cleaning.
+    #[schemars(with = "Option<u64>")]
     pub rmw_read_bytes: u64,
     /// Bytes written to bands by cleaning.
+    #[schemars(with = "Option<u64>")]
     pub band_bytes_written: u64,
     /// Cleanings of a band cleaned less than one buffer of evicted blocks before.
+    #[schemars(with = "Option<u64>")]
     pub truncated: u64,
     /// Bytes written straight to their native place.
+    #[schemars(with = "Option<u64>")]
     pub native_bytes_written: u64,
     /// Bytes written to the buffer, headers, padding and staging included.
+    #[schemars(with = "Option<u64>")]
     pub log_bytes_written: u64,
     /// Blocks that cleaning made up to fill gaps below a new write pointer.
+    #[schemars(with = "Option<u64>")]
     pub synthesized_blocks: u64,
     /// Blocks read at or beyond a write pointer that nobody had written.
+    #[schemars(with = "Option<u64>")]
     pub beyond_pointer_blocks: u64,
     /// Zones the host reset.
+    #[schemars(with = "Option<u64>")]
     pub zone_resets: u64,
     /// Open zones the drive closed to open others.
+    #[schemars(with = "Option<u64>")]
     pub zone_closes: u64,
 }
 
@@ -293,16 +325,22 @@ pub struct HostRmw {
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Buffer {
     /// Host reads served from it.
+    #[schemars(with = "Option<u64>")]
     pub read_blocks: u64,
     /// Host writes that went into it.
+    #[schemars(with = "Option<u64>")]
     pub written_blocks: u64,
     /// Host reads served from the native place.
+    #[schemars(with = "Option<u64>")]
     pub native_read_blocks: u64,
     /// Writes of blocks it held already.
+    #[schemars(with = "Option<u64>")]
     pub write_hits: u64,
     /// Live blocks that cleaning moved out.
+    #[schemars(with = "Option<u64>")]
     pub evicted_blocks: u64,
     /// Live blocks that its own garbage collection moved within it.
+    #[schemars(with = "Option<u64>")]
     pub moved_blocks: u64,
 }
 
@@ -335,12 +373,15 @@ pub struct ByCause {
     /// Reading from the disk.
     pub read: f64,
     /// Writing to the buffer.
+    #[schemars(with = "Option<f64>")]
     pub log: f64,
     /// Writing to the native place: conventional disks, sequential bands.
     pub write: f64,
     /// Cleaning that made I/O wait.
+    #[schemars(with = "Option<f64>")]
     pub clean: f64,
     /// Cleaning in idle time; not part of the total.
+    #[schemars(with = "Option<f64>")]
     pub idle_clean: f64,
 }
 
@@ -350,10 +391,13 @@ pub struct Left {
     /// Dirty blocks in the cache.
     pub dirty_blocks: u64,
     /// Live blocks in the disk's buffer.
+    #[schemars(with = "Option<u64>")]
     pub buffer_blocks: u64,
     /// Bands they belong to.
+    #[schemars(with = "Option<u64>")]
     pub buffer_bands: u64,
     /// Disk time to destage and clean all of it.
+    #[schemars(with = "Option<f64>")]
     pub seconds: f64,
 }
 

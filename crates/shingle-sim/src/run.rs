@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 use std::time::Instant;
 
-use hdrhistogram::Histogram;
 use serde::Serialize;
 use shingle_core::units::{Nanos, Request};
 use thiserror::Error;
@@ -15,9 +14,8 @@ use crate::counters::Snapshot;
 use crate::flash::Flash;
 use crate::future::next_uses;
 use crate::requests::{Requests, all};
-use crate::result::{
-    Bar, Counts, DriveLatency, Latency, Left, Memory, Point, Queue, RunResult, Wall,
-};
+use crate::response::ResponseTimes;
+use crate::result::{Counts, DriveLatency, Left, Memory, Point, Queue, RunResult, Wall};
 use crate::system::{Pacing, System};
 use crate::watch::{Heating, Parts, Rows};
 
@@ -165,15 +163,16 @@ pub fn run(
         warm: Counts::between(warm.map_or(&end, |(_, before)| before), &end),
         warm_from: warm.map(|(request, _)| request),
         left,
-        latency: times.latency(),
+        latency: times.responses.latency(),
         drive_latency,
         flash: system.disk().wear().map(|wear| Flash::new(&wear, &end.disk)),
         translation_counters: system.disk().translating(),
         queue,
         series: series.points,
         heat: system.watched().and_then(|watch| watch.heating.as_ref()).map(Heating::heat),
-        histogram: if course.points > 0 { times.bars() } else { Vec::new() },
+        histogram: if course.points > 0 { times.responses.bars() } else { Vec::new() },
         checked_reads: system.checked().map(|(reads, _)| reads),
+        measured: None,
         wall: Wall {
             seconds: wall,
             blocks_per_second: (end.host.read_blocks + end.host.write_blocks) as f64 / wall,
@@ -275,9 +274,7 @@ impl Series {
 
 /// Response times, and in open loop the state of the queue.
 struct Times {
-    histogram: Histogram<u64>,
-    sum: u128,
-    max: Nanos,
+    responses: ResponseTimes,
     open: bool,
     /// Completions of requests not yet done.
     waiting: BinaryHeap<Reverse<Nanos>>,
@@ -293,12 +290,8 @@ const BACKLOG_POINTS: usize = 512;
 
 impl Times {
     fn new(pacing: Pacing) -> Times {
-        // Two digits, up to 11 days; the maximum and the mean are kept exactly.
-        let histogram = Histogram::new_with_bounds(1, 1_000_000_000_000_000, 2);
         Times {
-            histogram: histogram.expect("bounds and digits are in range"),
-            sum: 0,
-            max: Nanos::ZERO,
+            responses: ResponseTimes::default(),
             open: pacing == Pacing::Open,
             waiting: BinaryHeap::new(),
             longest: 0,
@@ -310,10 +303,7 @@ impl Times {
 
     #[inline]
     fn record(&mut self, start: Nanos, done: Nanos, system: &System) {
-        let took = done.since(start);
-        self.histogram.saturating_record(took.0);
-        self.sum += u128::from(took.0);
-        self.max = self.max.max(took);
+        self.responses.record(done.since(start));
         if self.open {
             self.enqueue(start, done, system);
         }
@@ -337,33 +327,6 @@ impl Times {
             }
         }
         self.arrivals += 1;
-    }
-
-    #[allow(clippy::cast_precision_loss)]
-    fn latency(&self) -> Latency {
-        let us = |ns: u64| ns as f64 / 1000.0;
-        let count = self.histogram.len();
-        let quantile = |q| us(self.histogram.value_at_quantile(q).min(self.max.0));
-        Latency {
-            mean_us: if count == 0 { 0.0 } else { self.sum as f64 / count as f64 / 1000.0 },
-            p50_us: quantile(0.5),
-            p99_us: quantile(0.99),
-            p999_us: quantile(0.999),
-            max_us: us(self.max.0),
-        }
-    }
-
-    /// One bar for each doubling of the response time.
-    #[allow(clippy::cast_precision_loss)]
-    fn bars(&self) -> Vec<Bar> {
-        let doublings = self.histogram.iter_log(1_000, 2.0);
-        doublings
-            .map(|bar| Bar {
-                up_to_us: bar.value_iterated_to() as f64 / 1000.0,
-                requests: bar.count_since_last_iteration(),
-            })
-            .filter(|bar| bar.requests > 0)
-            .collect()
     }
 
     #[allow(clippy::cast_precision_loss)]

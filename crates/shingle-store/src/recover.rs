@@ -42,7 +42,10 @@ pub enum RecoverError<E: std::error::Error + 'static> {
         error: E,
     },
     /// Neither superblock is good.
-    #[error("no superblock: {0}")]
+    #[error("{}", match .0 {
+        Unusable::Foreign => "it holds no cache; `shingle store create` makes one".to_owned(),
+        why => format!("neither superblock can be used: {why}"),
+    })]
     Superblock(Unusable),
     /// Both copies of a page of the journal are bad that was flushed.
     #[error("page {number} of the journal is damaged (both copies): what changed since is lost")]

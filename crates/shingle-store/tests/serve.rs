@@ -14,7 +14,7 @@ use shingle_nbd::wire::command;
 use shingle_store::backend::Device;
 use shingle_store::store::check::check;
 use shingle_store::store::control::{Answer, ControlError, Request, ask};
-use shingle_store::store::create::{create, name};
+use shingle_store::store::create::{Consent, create, name};
 use shingle_store::store::serve::{Options, ServeError, Serving, export};
 use shingle_store::store::settings::Settings;
 use shingle_store::store::status::Status;
@@ -36,7 +36,9 @@ impl Bed {
             File::create(bed.path(name)).and_then(|file| file.set_len(bytes)).expect("made");
         }
         let (ssd, disk) = bed.devices();
-        let made = create(&ssd, &disk, &Settings::new("sac"), None).expect("made");
+        let made =
+            create(&ssd, &disk, &Settings::new("sac"), &Registry::default(), Consent::default())
+                .expect("made");
         bed.uuid = Uuid::from_bytes(made.uuid);
         bed
     }

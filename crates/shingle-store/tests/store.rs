@@ -4,12 +4,13 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
+use shingle_core::registry::Registry;
 use shingle_store::backend::{Device, FileError};
 use shingle_store::format::layout::Copy;
 use shingle_store::format::superblock::Superblock;
 use shingle_store::recover::recover;
 use shingle_store::store::check::check;
-use shingle_store::store::create::{CreateError, create, end, occupant};
+use shingle_store::store::create::{Consent, CreateError, create, end, occupant};
 use shingle_store::store::settings::Settings;
 use uuid::Uuid;
 
@@ -39,6 +40,7 @@ impl Files {
 }
 
 const MIB: u64 = 1 << 20;
+const NO: Consent = Consent { destroy: None, overwrite: false };
 
 #[test]
 fn a_new_cache_is_empty_and_sound() {
@@ -46,7 +48,7 @@ fn a_new_cache_is_empty_and_sound() {
     let (ssd, disk) = files.pair();
     let raw = File::options().read(true).write(true).open(files.path("disk")).expect("there");
     raw.write_all_at(b"data from before", 0).expect("written");
-    let made = create(&ssd, &disk, &Settings::new("sac"), None).expect("made");
+    let made = create(&ssd, &disk, &Settings::new("sac"), &Registry::default(), NO).expect("made");
     let found = recover(&mut &ssd).expect("sound");
     assert!(found.clean && found.live.is_empty());
     assert_eq!(*found.journal.superblock(), made);
@@ -89,7 +91,9 @@ fn what_is_wrong_with_places_is_told() {
 fn a_cache_is_not_made_over_another_by_mistake() {
     let files = Files::new(32 * MIB, 100 * MIB);
     let (ssd, disk) = files.pair();
-    let make = |destroy| create(&ssd, &disk, &Settings::new("lru"), destroy);
+    let make = |destroy| {
+        create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), Consent { destroy, ..NO })
+    };
     let first = make(None).expect("made");
     let uuid = Uuid::from_bytes(first.uuid);
     let second = make(None).expect("the first is empty");
@@ -108,16 +112,56 @@ fn a_cache_is_not_made_over_another_by_mistake() {
     assert!(recover(&mut &ssd).expect("sound").live.is_empty());
     files.make("small", 4 * MIB);
     let small = Device::open(&files.path("small")).expect("opened");
-    let error = create(&small, &disk, &Settings::new("lru"), None).expect_err("too small");
+    let error = create(&small, &disk, &Settings::new("lru"), &Registry::default(), NO)
+        .expect_err("too small");
     assert!(matches!(error, CreateError::File(FileError::TooSmall { .. })), "{error}");
     for bytes in [0, 10_000] {
         files.make("odd", bytes);
         let odd = Device::open(&files.path("odd")).expect("opened");
-        let error = create(&ssd, &odd, &Settings::new("lru"), None).expect_err("odd");
+        let error =
+            create(&ssd, &odd, &Settings::new("lru"), &Registry::default(), NO).expect_err("odd");
         assert!(matches!(error, CreateError::File(FileError::Uneven { .. })), "{error}");
     }
-    let error = create(&ssd, &disk, &Settings::new("belady"), None).expect_err("the future");
+    let error = create(&ssd, &disk, &Settings::new("belady"), &Registry::default(), NO)
+        .expect_err("the future");
     assert!(error.to_string().contains("future"), "{error}");
     let there = recover(&mut &ssd).expect("nothing was changed");
     assert!(Superblock::decode(&there.journal.superblock().encode()).is_ok());
+}
+
+#[test]
+fn what_somebody_would_miss_is_not_overwritten() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    let make = |consent| create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), consent);
+    let raw = File::options().read(true).write(true).open(files.path("ssd")).expect("there");
+    raw.write_all_at(&[0x53, 0xef], 0x438).expect("written");
+    let error = make(NO).expect_err("a file system").to_string();
+    assert!(error.contains("there is an ext2, ext3 or ext4 file system"), "{error}");
+    let mut page = [1; 4096];
+    raw.read_exact_at(&mut page, 0).expect("read");
+    assert!(page[..0x438].iter().all(|byte| *byte == 0), "nothing was written");
+    make(Consent { overwrite: true, ..NO }).expect("it may be");
+    // Cache and disk swapped: the disk of the new cache would be the SSD of this one.
+    let error = create(&disk, &ssd, &Settings::new("lru"), &Registry::default(), NO)
+        .expect_err("swapped")
+        .to_string();
+    assert!(error.contains("are --cache and --disk swapped?"), "{error}");
+    assert!(occupant(&disk).expect("read").is_none());
+}
+
+#[test]
+fn a_truncated_cache_is_told() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), NO).expect("made");
+    drop((ssd, disk));
+    File::options()
+        .write(true)
+        .open(files.path("ssd"))
+        .and_then(|f| f.set_len(31 * MIB))
+        .expect("cut");
+    let (ssd, _disk) = files.pair();
+    let error = check(&ssd, None, &mut |_, _| {}).expect_err("cut").to_string();
+    assert!(error.contains("has 32505856 bytes, but 33554432 when the cache was made"), "{error}");
 }

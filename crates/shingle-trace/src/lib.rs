@@ -21,6 +21,7 @@ pub mod like;
 pub mod mix;
 pub mod native;
 pub mod papers;
+pub mod record;
 pub mod reorder;
 pub mod sample;
 pub mod shape;

@@ -3,9 +3,13 @@
 //!
 //! What is not run is in [`NOT_RUN`], with the reason. A command that is neither run nor there fails.
 
-use std::io::Write;
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -18,6 +22,10 @@ const NOT_RUN: &[(&str, &str)] = &[
         "takes minutes to hours; .ci/run reproduces a figure of each paper, scaled",
     ),
 ];
+
+/// Programs of others that documents show. Where they are not installed the line is left out, which is
+/// printed; the steps of CI with real clients need them.
+const OTHERS: &[&str] = &["truncate", "nbdinfo", "nbdcopy", "qemu-io", "cmp"];
 
 /// Commands that replay a trace are run over the beginning of it.
 const SHORTENED: &[&[&str]] = &[&["compare"], &["run"], &["sweep"], &["trace", "info"]];
@@ -121,12 +129,27 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// A folder with a trace under each name that is used.
-struct Folder(TempDir);
+/// A folder with a trace under each name that is used, and with an SSD and a disk; and what runs in the
+/// background there.
+struct Folder(TempDir, RefCell<Vec<Child>>);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        for child in self.1.get_mut() {
+            // Mostly it was stopped by a command that was shown, too.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
 
 impl Folder {
     fn new() -> Folder {
-        let folder = Folder(tempfile::tempdir().expect("a folder"));
+        let folder = Folder(tempfile::tempdir().expect("a folder"), RefCell::default());
+        for (name, bytes) in [("cache.img", 64 << 20), ("disk.img", 256 << 20)] {
+            let file = File::create(folder.path(name)).expect("made");
+            file.set_len(bytes).expect("as long");
+        }
         let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
         let vscsi = std::fs::read(seeds.join("trace_vscsi/v1.bin")).expect("a small trace");
         folder.write("trace.vscsi", &vscsi);
@@ -168,7 +191,7 @@ impl Folder {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
-        command.current_dir(self.0.path()).args(args);
+        command.current_dir(self.0.path()).env("XDG_RUNTIME_DIR", self.0.path()).args(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -190,8 +213,16 @@ impl Folder {
             }
         };
         let line = line.replacen("cargo run --release --", "shingle", 1);
-        let words = words(&line);
+        let (background, line) = match line.strip_suffix(" &") {
+            Some(line) => (true, line),
+            // It is shown alone, as the last thing one types.
+            None => (line.starts_with("shingle store serve"), line.as_str()),
+        };
+        let words = words(line);
         let (program, args) = words.split_first().expect("a command");
+        if OTHERS.contains(&program.as_str()) {
+            return self.run_other(program, args, place);
+        }
         assert_eq!(program, "shingle", "{place}: `{line}` is neither run nor in NOT_RUN");
         let mut args: Vec<&str> = args.iter().map(String::as_str).collect();
         let replays = SHORTENED.iter().any(|begin| args.starts_with(begin));
@@ -199,10 +230,40 @@ impl Folder {
             args.extend(BEGINNING);
         }
         let mut child = self.command(&args).spawn().expect("started");
+        if background {
+            self.1.borrow_mut().push(child);
+            return self.wait_for_socket(&args);
+        }
         child.stdin.take().expect("a pipe").write_all(&input).expect("read");
         let output = child.wait_with_output().expect("ended");
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{place}: `{line}` fails: {told}");
+    }
+}
+
+impl Folder {
+    fn run_other(&self, program: &str, args: &[String], place: &str) {
+        let mut command = Command::new(program);
+        let output = match command.current_dir(self.0.path()).args(args).output() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return println!("{place}: {program} is not installed: not run");
+            }
+            other => other.expect("started"),
+        };
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{place}: {program} {args:?} fails: {told}");
+    }
+
+    /// Until whoever serves `unix:PATH` of `args` may be asked.
+    fn wait_for_socket(&self, args: &[&str]) {
+        let paths = args.iter().filter_map(|arg| arg.strip_prefix("unix:"));
+        for path in paths.map(|path| self.path(path)) {
+            let begun = Instant::now();
+            while UnixStream::connect(&path).is_err() {
+                assert!(begun.elapsed() < Duration::from_secs(60), "{args:?}: nobody listens");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
     }
 }
 

@@ -168,6 +168,7 @@ impl DriveManaged {
         let blocks = job.phase_blocks.min(job.end - first);
         let bytes = blocks * BLOCK_BYTES;
         self.counters.band_bytes_written += bytes;
+        self.contents.rewrite(first, blocks, !job.free);
         if !job.free {
             self.counters.rmw_read_bytes += bytes;
             self.counters.log_bytes_written += bytes;
@@ -202,6 +203,7 @@ impl DriveManaged {
             self.ring.remove(slot, job.band);
             moved += 1;
         }
+        self.contents.written();
         self.release_packets();
         let evicted = self.counters.buffer_evicted_blocks;
         let again = self.turnover.cleaned(job.band, evicted, evicted + moved);

@@ -32,6 +32,7 @@ use crate::mech::{Mech, MechValues};
 use crate::ring::Ring;
 use crate::runs::Runs;
 use crate::settings::{Recipe, Timing};
+use crate::steps::{Place, Step};
 use crate::turnover::Turnover;
 use clean::{Job, Share};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
@@ -345,6 +346,7 @@ impl DriveManaged {
             }
             let end = index(done + count).min(data.len());
             for (block, stamp) in (first..).zip(&mut data[index(done).min(end)..end]) {
+                self.contents.read_from(source.place(block - first), block);
                 *stamp = match source {
                     Source::Memory => self.contents.held(block),
                     Source::Slot(slot) => self.contents.slot(slot + narrow(block - first)),
@@ -429,6 +431,17 @@ enum Source {
     Native,
 }
 
+impl Source {
+    /// Where the block is that lies so many behind the first.
+    fn place(self, behind: u64) -> Place {
+        match self {
+            Source::Memory => Place::Memory,
+            Source::Slot(slot) => Place::Slot(slot + narrow(behind)),
+            Source::Native => Place::Native,
+        }
+    }
+}
+
 impl Drive for DriveManaged {
     fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
         self.contents.see(data);
@@ -491,6 +504,15 @@ impl Drive for DriveManaged {
             self.counters.clean_time += step;
         }
         served.done
+    }
+
+    fn tell_steps(&mut self) -> bool {
+        self.contents.tell_steps();
+        true
+    }
+
+    fn take_steps(&mut self, steps: &mut Vec<Step>) {
+        self.contents.take_steps(steps);
     }
 
     fn counters(&self) -> &Counters {

@@ -35,7 +35,7 @@ pub enum FileError {
     #[error("{0} cannot be cache and disk at once")]
     Same(PathBuf),
     /// Another process has it open.
-    #[error("{0} is in use by another process")]
+    #[error("{0} is in use by another process, or mounted")]
     Busy(PathBuf),
     /// It is of another size than when the cache was made.
     #[error("{path} has {found} bytes, but {needed} when the cache was made; is it the right one?")]
@@ -117,7 +117,14 @@ impl Device {
         if !metadata.is_file() && !metadata.file_type().is_block_device() {
             return Err(FileError::Kind(path.to_owned()));
         }
-        let mut plain = options().open(path).map_err(system("open"))?;
+        // The system lets nobody have a block device for himself that is mounted.
+        let alone = if metadata.is_file() { OFlags::empty() } else { OFlags::EXCL };
+        let mut plain = match options().custom_flags(alone.bits() as i32).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                return Err(FileError::Busy(path.to_owned()));
+            }
+            other => other.map_err(system("open"))?,
+        };
         let direct = options().custom_flags(OFlags::DIRECT.bits() as i32).open(path);
         let direct = match direct {
             // A file system without direct I/O.
@@ -132,7 +139,7 @@ impl Device {
     }
 
     /// It must be as large as it was.
-    pub(super) fn must_have(&self, needed: u64) -> Result<(), FileError> {
+    pub(crate) fn must_have(&self, needed: u64) -> Result<(), FileError> {
         if self.bytes == needed {
             return Ok(());
         }

@@ -11,9 +11,11 @@ use hashbrown::HashMap;
 use rustix::event::{EventfdFlags, eventfd};
 use shingle_core::cache::CacheCore;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos};
+use shingle_core::witness::{Shared, Watched};
 use thiserror::Error;
 
 use super::file::{Device, FileError};
+use super::medium::{Direct, Medium, Served};
 use super::ring::Ring;
 use crate::engine::{Command, Config, Engine, Errno, Mode, OpenError, Status};
 use crate::format::superblock::Superblock;
@@ -116,10 +118,52 @@ impl Ready {
     /// # Errors
     /// If the cache does not fit, or the system has no io_uring.
     pub fn start(self, cache: Box<dyn CacheCore>, config: Config) -> Result<Store, StoreError> {
+        self.start_with(cache, config, None, None)
+    }
+
+    /// As [`Ready::start`]; `witness` is told of everything that happens, on the store's thread.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn start_watched(
+        self,
+        cache: Box<dyn CacheCore>,
+        config: Config,
+        witness: Option<Shared>,
+    ) -> Result<Store, StoreError> {
+        self.start_with(cache, config, witness, None)
+    }
+
+    /// Direct I/O on the disk, for a [`Medium`] that takes its place.
+    ///
+    /// # Errors
+    /// If the system gives no more files.
+    pub fn direct_disk(&self) -> io::Result<Direct> {
+        Ok(Direct(self.disk.direct.try_clone()?))
+    }
+
+    /// As [`Ready::start_watched`]; I/O on the disk goes to `medium`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn start_with(
+        self,
+        cache: Box<dyn CacheCore>,
+        config: Config,
+        witness: Option<Shared>,
+        medium: Option<Box<dyn Medium>>,
+    ) -> Result<Store, StoreError> {
+        let cache = match &witness {
+            Some(witness) => Box::new(Watched::new(cache, witness.clone())),
+            None => cache,
+        };
         let disk_blocks = self.disk.blocks();
         let mut found = self.found;
         found.journal.forget_fingerprint();
-        let engine = Engine::open(found, cache, disk_blocks, config)?;
+        let mut engine = Engine::open(found, cache, disk_blocks, config)?;
+        if let Some(witness) = witness {
+            engine.watch(witness);
+        }
         let bell =
             eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| StoreError::Start(error.into()))?;
         let bell = std::fs::File::from(bell);
@@ -129,10 +173,14 @@ impl Ready {
         let (ssd_file, disk_file) = files.map_err(StoreError::Start)?;
         let ring = Ring::new(ssd_file, disk_file, ring_bell).map_err(StoreError::Ring)?;
         let (sender, receiver) = sync_channel(MESSAGES_MAX);
-        let handle = Handle { sender, bell: Arc::new(bell), disk_blocks };
+        let bell = Arc::new(bell);
+        let medium = medium.map(|medium| Served::start(medium, bell.clone())).transpose();
+        let medium = medium.map_err(StoreError::Start)?;
+        let handle = Handle { sender, bell, disk_blocks };
         let run = Run {
             engine,
             ring,
+            medium,
             receiver,
             answers: HashMap::new(),
             numbers: 0,
@@ -286,6 +334,7 @@ impl Drop for Store {
 struct Run {
     engine: Engine,
     ring: Ring,
+    medium: Option<Served>,
     receiver: Receiver<Message>,
     answers: HashMap<u64, Answer>,
     numbers: u64,
@@ -300,14 +349,19 @@ impl Run {
         let start = Instant::now();
         let mut done = Vec::new();
         loop {
-            self.engine.tick(Nanos(start.elapsed().as_nanos() as u64));
             self.listen();
             self.carry_out();
             if self.ended && (self.engine.is_stopped() || self.engine.can_do_no_more()) {
-                return Ok(self.engine.status().dirty_blocks);
+                let dirty = self.engine.status().dirty_blocks;
+                return self.medium.map_or(Ok(()), Served::end).map(|()| dirty);
             }
             self.ring.wait(TICK)?;
+            // Before completions are reported: what they took is counted to now.
+            self.engine.tick(Nanos(start.elapsed().as_nanos() as u64));
             self.ring.done(&mut done);
+            if let Some(medium) = &self.medium {
+                done.extend(medium.done());
+            }
             for io in done.drain(..) {
                 self.engine.done(io.id, io.result, io.buffers);
             }
@@ -353,7 +407,12 @@ impl Run {
 
     fn carry_out(&mut self) {
         let effects = self.engine.take();
-        effects.ios.into_iter().for_each(|io| self.ring.begin(io));
+        for io in effects.ios {
+            match &self.medium {
+                Some(medium) if io.device == crate::engine::Device::Disk => medium.begin(io),
+                _ => self.ring.begin(io),
+            }
+        }
         for reply in effects.replies {
             if let Some(answer) = self.answers.remove(&reply.id) {
                 answer(reply.result);

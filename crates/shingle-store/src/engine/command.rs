@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
+use shingle_core::witness::Event;
 use slab::Slab;
 
 use super::bugs::Bug;
@@ -176,6 +177,7 @@ impl Engine {
         }
         let Command { offset, bytes, .. } = command;
         let request = Request { at: self.now, offset, bytes, op };
+        self.tell(|| Event::Request(request));
         let (mut next, mut end) = (request.first().0, request.first().0 + request.blocks());
         let mut sequential = false;
         match op {
@@ -300,7 +302,8 @@ impl Engine {
     }
 
     pub(super) fn answer(&mut self, key: usize) {
-        let Running { command, error, .. } = self.commands.running.remove(key);
+        let Running { command, error, number, .. } = self.commands.running.remove(key);
+        self.tell(|| Event::Answered { number, at: self.now, done: error.is_none() });
         let data = if command.op == CommandOp::Read { command.data } else { Vec::new() };
         let result = error.map_or(Ok(data), Err);
         self.replies.push(Reply { id: command.id, result });

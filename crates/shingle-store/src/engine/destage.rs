@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use shingle_core::cache::CacheCore;
 use shingle_core::plan::{Destage, Manner, WriteOrder};
 use shingle_core::units::{Block, Nanos, Slot};
+use shingle_core::witness::Event;
 use slab::Slab;
 
 use super::bugs::Bug;
@@ -404,6 +405,7 @@ impl Engine {
         let idle = self.now.since(self.commands.last_at) >= self.config.idle_after;
         let may = !self.commits.is_dead() && !self.stopping.begun();
         if idle && self.destager.is_empty() && may {
+            self.tell(|| Event::Time(self.now));
             let mut plan = std::mem::take(&mut self.plan);
             self.cache.idle(AT_A_TIME, &mut plan);
             for (group, manner) in plan.groups() {

@@ -2,7 +2,8 @@
 //! pages that fails is tried again page by page, so that an error stays with the page it concerns.
 
 use shingle_core::policy::Cost;
-use shingle_core::units::{Nanos, Op};
+use shingle_core::units::{Block, Nanos, Op};
+use shingle_core::witness::Event;
 use slab::Slab;
 
 use super::bugs::Bug;
@@ -161,6 +162,24 @@ impl Ios {
     }
 }
 
+impl UnderWay {
+    fn event(&self, result: Result<(), Failed>, now: Nanos) -> Event {
+        Event::Io {
+            ssd: self.device == Device::Ssd,
+            op: match self.kind {
+                Kind::Read => Op::Read,
+                Kind::Write => Op::Write,
+                Kind::Flush => Op::Flush,
+            },
+            first: Block(self.page),
+            blocks: if self.kind == Kind::Flush { 0 } else { self.then.len() as u64 },
+            at: self.since,
+            took: now.since(self.since),
+            done: result.is_ok(),
+        }
+    }
+}
+
 impl Engine {
     /// An I/O is done; its buffers come back.
     ///
@@ -168,6 +187,7 @@ impl Engine {
     /// If no such I/O is under way, or buffers are missing.
     pub fn done(&mut self, id: IoId, result: Result<(), Failed>, buffers: Vec<Buffer>) {
         let io = self.ios.under_way.remove(id.0 as usize);
+        self.tell(|| io.event(result, self.now));
         if io.kind == Kind::Flush {
             match io.device {
                 Device::Ssd => self.ssd_flushed(result),

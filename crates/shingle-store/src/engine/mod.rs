@@ -46,6 +46,7 @@ use std::collections::VecDeque;
 use shingle_core::cache::CacheCore;
 use shingle_core::plan::Plan;
 use shingle_core::units::{Nanos, Slot};
+use shingle_core::witness::{Event, Shared};
 use slab::Slab;
 
 pub use bugs::Bug;
@@ -133,6 +134,7 @@ pub struct Engine {
     errors: errors::Errors,
     /// The SSD has failed.
     gone: Option<gone::Gone>,
+    witness: Option<Shared>,
 }
 
 /// What has to be done outside.
@@ -158,6 +160,18 @@ impl Engine {
         self.use_idle_time();
         self.disk.want_first();
         self.pump();
+    }
+
+    /// `witness` is told of requests and I/O. Of what passes between engine and cache it is told by a
+    /// cache that it watches itself ([`shingle_core::witness::Watched`]).
+    pub fn watch(&mut self, witness: Shared) {
+        self.witness = Some(witness);
+    }
+
+    fn tell(&self, event: impl FnOnce() -> Event) {
+        if let Some(witness) = &self.witness {
+            witness.see(&event());
+        }
     }
 
     /// Does all that can be done now.

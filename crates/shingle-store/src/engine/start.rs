@@ -93,6 +93,7 @@ impl Engine {
             stopping: Default::default(),
             errors,
             gone: None,
+            witness: None,
             journal: found.journal,
             config,
         };

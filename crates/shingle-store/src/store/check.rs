@@ -59,7 +59,7 @@ pub enum CheckError {
     /// Metadata cannot be read, or is damaged beyond mending.
     #[error(transparent)]
     Recover(#[from] RecoverError<std::io::Error>),
-    /// The disk cannot be read.
+    /// The SSD is of another size than when the cache was made, or the disk cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
 }
@@ -79,6 +79,7 @@ pub fn check(
     let mut pages = ssd;
     let found = recover(&mut pages)?;
     let superblock: &Superblock = found.journal.superblock();
+    ssd.must_have(superblock.ssd_bytes)?;
     let layout = superblock.layout;
     let mut findings = Findings {
         uuid: Uuid::from_bytes(superblock.uuid),

@@ -9,6 +9,7 @@
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -71,6 +72,9 @@ pub enum ControlError {
     /// Nobody serves the cache.
     #[error("nobody serves this cache (nobody listens at {0}); `shingle store serve` does")]
     Nobody(PathBuf),
+    /// Somebody else's folder.
+    #[error("{0} is another user's; set XDG_RUNTIME_DIR to a folder of your own")]
+    Another(PathBuf),
     /// The socket fails.
     #[error("{path}: {error}")]
     Io {
@@ -89,22 +93,33 @@ pub enum ControlError {
     },
 }
 
-/// Where the process that serves a cache is asked.
+/// Where the process that serves a cache is asked: in `$XDG_RUNTIME_DIR/shingle`; without that in
+/// `/run/shingle` for root, and in `/tmp/shingle-UID` for others.
 #[must_use]
 pub fn socket(uuid: Uuid) -> PathBuf {
     let folder = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
-    let folder = folder.map_or_else(|| PathBuf::from("/run"), PathBuf::from);
-    folder.join("shingle").join(format!("{uuid}.sock"))
+    let user = rustix::process::geteuid();
+    let folder = match folder {
+        Some(folder) => Path::new(&folder).join("shingle"),
+        None if user.is_root() => PathBuf::from("/run/shingle"),
+        None => PathBuf::from(format!("/tmp/shingle-{}", user.as_raw())),
+    };
+    folder.join(format!("{uuid}.sock"))
 }
 
 /// Makes the folder of a socket, for the user alone.
 ///
 /// # Errors
-/// If it cannot be made.
-pub fn make_folder(socket: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
+/// If it cannot be made, or is another user's.
+pub fn make_folder(socket: &Path) -> Result<(), ControlError> {
     let Some(folder) = socket.parent() else { return Ok(()) };
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    let io = |error| ControlError::Io { path: folder.to_owned(), error };
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(io)?;
+    // Everybody may have made one in /tmp.
+    if fs::metadata(folder).map_err(io)?.uid() != rustix::process::geteuid().as_raw() {
+        return Err(ControlError::Another(folder.to_owned()));
+    }
+    Ok(())
 }
 
 /// Asks who listens at `path`. `each` gets all answers; the last one is given back.
@@ -138,6 +153,16 @@ pub fn ask(
     Err(io(io::Error::new(io::ErrorKind::UnexpectedEof, "the process that serves has gone")))
 }
 
+/// Answers who asked over `stream`.
+///
+/// # Errors
+/// If the connection fails.
+pub fn say(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}
+
 /// Reads the request of a connection and carries it out with `handle`, which may answer many times.
 ///
 /// # Errors
@@ -150,11 +175,7 @@ pub fn serve(
     stream.set_write_timeout(Some(REQUEST_TIME_MAX))?;
     let mut line = Vec::new();
     BufReader::new(stream.take(REQUEST_BYTES_MAX)).read_until(b'\n', &mut line)?;
-    let mut answer = |answer: &Answer| {
-        let mut line = serde_json::to_vec(answer)?;
-        line.push(b'\n');
-        (&*stream).write_all(&line)
-    };
+    let mut answer = |answer: &Answer| say(stream, answer);
     match serde_json::from_slice(&line) {
         Ok(request) => handle(request, &mut answer),
         Err(error) => answer(&Answer::Failed(format!("the request makes no sense: {error}"))),

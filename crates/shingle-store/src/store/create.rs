@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::fingerprint::fingerprint;
 use super::settings::{Settings, SettingsError};
+use super::signature;
 use crate::backend::{self, Create, Device, FileError};
 use crate::format::layout::{Copy, Layout, SUPERBLOCKS};
 use crate::format::superblock::Superblock;
@@ -37,6 +38,25 @@ pub enum CreateError {
         path: PathBuf,
         /// What was typed.
         typed: Uuid,
+    },
+    /// Somebody's data.
+    #[error(
+        "{}: there is {found}; to destroy it, clear it with `wipefs -a` or say --overwrite",
+        path.display()
+    )]
+    Foreign {
+        /// The SSD.
+        path: PathBuf,
+        /// What is there.
+        found: &'static str,
+    },
+    /// The disk is the SSD of a cache.
+    #[error("{}: {found}, so it is no disk; are --cache and --disk swapped?", path.display())]
+    Swapped {
+        /// The disk.
+        path: PathBuf,
+        /// What is there.
+        found: Occupant,
     },
     /// The settings do not hold together.
     #[error(transparent)]
@@ -75,8 +95,17 @@ impl fmt::Display for Occupant {
     }
 }
 
-/// Makes a cache on `ssd` for `disk`. A cache that is there already and holds what its disk has not
-/// is overwritten only if its name is `destroy`.
+/// What `create` may destroy on the SSD.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Consent {
+    /// The cache of this name, with what its disk does not have.
+    pub destroy: Option<Uuid>,
+    /// A file system, a partition table or the like.
+    pub overwrite: bool,
+}
+
+/// Makes a cache on `ssd` for `disk`. What is there already and would be missed is overwritten only
+/// with `consent`.
 ///
 /// # Errors
 /// If there is no room, a cache is in the way, settings are wrong, or a place fails.
@@ -84,15 +113,28 @@ pub fn create(
     ssd: &Device,
     disk: &Device,
     settings: &Settings,
-    destroy: Option<Uuid>,
+    registry: &Registry,
+    consent: Consent,
 ) -> Result<Superblock, CreateError> {
     let path = ssd.path().to_owned();
     if let Some(layout) = Layout::for_ssd(ssd.bytes()) {
-        settings.cache(&Registry::default(), layout.slots as u32, disk.blocks())?;
+        settings.cache(registry, layout.slots as u32, disk.blocks())?;
     }
     let words = settings.to_words()?;
-    let there = occupant(ssd).map_err(|error| CreateError::Read { path: path.clone(), error })?;
-    match (there, destroy) {
+    let unread = |path: &Path| {
+        let path = path.to_owned();
+        move |error| CreateError::Read { path, error }
+    };
+    if let Some(found) = occupant(disk).map_err(unread(disk.path()))? {
+        return Err(CreateError::Swapped { path: disk.path().to_owned(), found });
+    }
+    if !consent.overwrite
+        && let Some(found) = signature::of(ssd).map_err(unread(&path))?
+    {
+        return Err(CreateError::Foreign { path, found });
+    }
+    let there = occupant(ssd).map_err(unread(&path))?;
+    match (there, consent.destroy) {
         (Some(found), Some(typed)) if found.uuid != typed => {
             return Err(CreateError::Another { path, typed });
         }
@@ -176,13 +218,16 @@ pub fn end(ssd: &Device) -> Result<(), EndError> {
     let found = recover(&mut { ssd })
         .map_err(|error| EndError::Recover { path: ssd.path().to_owned(), error })?;
     match found.dirty_blocks() {
-        0 => Ok(forget(ssd)?),
+        0 => Ok(destroy(ssd)?),
         blocks => Err(EndError::Dirty(blocks)),
     }
 }
 
-/// The SSD is no cache any more, whatever it holds.
-pub(super) fn forget(ssd: &Device) -> Result<(), FileError> {
+/// Ends a cache with everything that it holds.
+///
+/// # Errors
+/// If the SSD cannot be written.
+pub fn destroy(ssd: &Device) -> Result<(), FileError> {
     for copy in Copy::BOTH {
         ssd.write(copy.superblock_page(), &[0; PAGE_BYTES])?;
     }

@@ -7,4 +7,5 @@ mod export;
 pub mod fingerprint;
 pub mod serve;
 pub mod settings;
+pub mod signature;
 pub mod status;

@@ -9,14 +9,15 @@ use std::thread;
 use std::time::Duration;
 
 use shingle_core::registry::Registry;
+use shingle_core::witness::Shared as Witness;
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Event, Limits, Server};
 use shingle_nbd::stream::Stream;
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::control::{self, Answer, Request};
-use super::create::{EndError, forget};
+use super::control::{self, Answer, ControlError, Request};
+use super::create::{EndError, destroy};
 use super::export::Served;
 use super::fingerprint::{UNKNOWN, fingerprint};
 use super::settings::{Settings, SettingsError};
@@ -75,17 +76,21 @@ pub enum ServeError {
         /// Blocks that the disk does not have.
         dirty: u64,
     },
+    /// The control socket.
+    #[error(transparent)]
+    Control(#[from] ControlError),
     /// The system.
     #[error("cannot serve: {0}")]
     System(#[from] io::Error),
 }
 
 /// Somebody wants the process to leave.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Leave {
-    Stop,
+#[derive(Debug)]
+struct Leave {
     /// After the cache was ended.
-    Detach,
+    detach: bool,
+    /// Who wants it: gets the answer when it is done.
+    asker: Option<UnixStream>,
 }
 
 /// Tells a process that serves to leave.
@@ -96,9 +101,13 @@ impl Stopper {
     /// Shut down in order.
     pub fn stop(&self) {
         // If nobody listens it is leaving already.
-        let _ = self.0.send(Leave::Stop);
+        let _ = self.0.send(Leave { detach: false, asker: None });
     }
 }
+
+/// Makes who is told of everything that happens, of a cache with these settings, so many slots and a
+/// disk of so many blocks.
+pub type Record<'a> = &'a dyn Fn(&Settings, u32, u64) -> io::Result<Witness>;
 
 /// A cache that is served.
 pub struct Serving {
@@ -115,6 +124,9 @@ struct Shared {
     /// Gone when the process leaves.
     server: Mutex<Option<Server>>,
     settings: Mutex<Settings>,
+    registry: Registry,
+    /// A recording has one policy.
+    recorded: bool,
     /// What does not change.
     status: Status,
     uuid: Uuid,
@@ -135,6 +147,19 @@ impl Serving {
         registry: &Registry,
         tell: impl Fn(Event) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
+        Serving::start_recorded(options, registry, None, tell)
+    }
+
+    /// As [`Serving::start`], and somebody looks on.
+    ///
+    /// # Errors
+    /// As there, or if `record` fails.
+    pub fn start_recorded(
+        options: Options,
+        registry: &Registry,
+        record: Option<Record<'_>>,
+        tell: impl Fn(Event) + Send + Sync + 'static,
+    ) -> Result<Serving, ServeError> {
         let ready = Ready::open(&options.ssd, &options.disk)?;
         let superblock = ready.superblock().clone();
         let uuid = Uuid::from_bytes(superblock.uuid);
@@ -150,8 +175,11 @@ impl Serving {
         let control = options.control.clone().unwrap_or_else(|| control::socket(uuid));
         control::make_folder(&control)?;
         let control = Arc::new(Listener::bind(&Address::Unix(control))?);
+        let listeners = options.addresses.iter().map(Listener::bind).collect::<Result<_, _>>()?;
         let config = Config { mode: settings.mode, ..Config::for_slots(slots) };
-        let store = ready.start(cache, config)?;
+        let witness = record.map(|record| record(&settings, slots as u32, disk_blocks));
+        let (witness, recorded) = (witness.transpose()?, record.is_some());
+        let store = ready.start_watched(cache, config, witness)?;
         let handle = store.handle().clone();
         let served = shingle_nbd::server::Served {
             name: String::new(),
@@ -159,7 +187,7 @@ impl Serving {
             minimum_block: options.minimum_block,
             export: Arc::new(Served(handle.clone())),
         };
-        let server = Server::start(&options.addresses, vec![served], Limits::default(), tell)?;
+        let server = Server::start_at(listeners, vec![served], Limits::default(), tell)?;
         let server = Mutex::new(Some(server));
         let status = Status {
             schema: SCHEMA.to_owned(),
@@ -169,10 +197,18 @@ impl Serving {
             slots,
             ..Status::default()
         };
-        let settings = Mutex::new(settings);
-        let shared = Shared { handle, server, settings, status, uuid, slots, disk_blocks };
-        let serving =
-            Serving { store, control, shared: Arc::new(shared), leave: channel(), options };
+        let shared = Arc::new(Shared {
+            handle,
+            server,
+            settings: Mutex::new(settings),
+            registry: registry.clone(),
+            recorded,
+            status,
+            uuid,
+            slots,
+            disk_blocks,
+        });
+        let serving = Serving { store, control, shared, leave: channel(), options };
         serving.listen()?;
         Ok(serving)
     }
@@ -218,14 +254,27 @@ impl Serving {
     /// # Errors
     /// If the store fails, or the last word cannot be written.
     pub fn wait(self) -> Result<(), ServeError> {
-        let leave = self.leave.1.recv().unwrap_or(Leave::Stop);
+        let leave = self.leave.1.recv().unwrap_or(Leave { detach: false, asker: None });
+        let outcome = self.leave(leave.detach);
+        if let Some(asker) = leave.asker {
+            let answer = match &outcome {
+                Ok(()) => Answer::Done(()),
+                Err(error) => Answer::Failed(error.to_string()),
+            };
+            // One who has gone needs no answer.
+            let _ = control::say(&asker, &answer);
+        }
+        outcome
+    }
+
+    fn leave(self, detach: bool) -> Result<(), ServeError> {
         let server = self.shared.server.lock().unwrap_or_else(PoisonError::into_inner).take();
         server.map(|server| server.stop(GRACE));
         self.control.close();
         let (ssd, disk) = (&self.options.ssd, &self.options.disk);
-        if leave == Leave::Detach {
+        if detach {
             return match self.store.shut_down_for_good()? {
-                0 => Ok(forget(&Device::open(ssd)?)?),
+                0 => Ok(destroy(&Device::open(ssd)?)?),
                 dirty => Err(EndError::Dirty(dirty).into()),
             };
         }
@@ -276,8 +325,12 @@ pub fn export(
     Ok(())
 }
 
-/// Waits until nothing is dirty. Blocks whose data is lost do not count: they never will be clean.
-fn drain(handle: &Handle, left: &mut dyn FnMut(u64) -> io::Result<()>) -> io::Result<()> {
+/// Waits until nothing is dirty, and tells now and then how many blocks are. Blocks whose data is lost
+/// do not count: they never will be clean.
+///
+/// # Errors
+/// If data is lost, the disk takes nothing, or `left` fails.
+pub fn drain(handle: &Handle, left: &mut dyn FnMut(u64) -> io::Result<()>) -> io::Result<()> {
     /// Without a block destaged for so long there is something wrong with the disk.
     const PATIENCE: Duration = Duration::from_secs(120);
     const STEP: Duration = Duration::from_millis(50);
@@ -332,16 +385,16 @@ impl Shared {
                 // Nothing becomes dirty again while the last of it goes.
                 self.handle.set_mode(Mode::PassThrough);
                 let outcome = drain(&self.handle, &mut |left| answer(&Answer::DirtyBlocks(left)));
-                if outcome.is_ok() {
-                    let _ = leave.send(Leave::Detach);
-                } else {
+                if outcome.is_err() {
                     self.handle.set_mode(self.settings().mode);
+                    return answer(&done(outcome));
                 }
-                answer(&done(outcome))
+                let _ = leave.send(Leave { detach: true, asker: Some(stream.try_clone()?) });
+                Ok(())
             }
             Request::Stop => {
-                let _ = leave.send(Leave::Stop);
-                answer(&Answer::Done(()))
+                let _ = leave.send(Leave { detach: false, asker: Some(stream.try_clone()?) });
+                Ok(())
             }
         });
     }
@@ -379,11 +432,15 @@ impl Shared {
         let mut held = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
         let mut settings = held.clone();
         what.iter().try_for_each(|text| settings.set(text))?;
-        let cache = settings.cache(&Registry::default(), self.slots as u32, self.disk_blocks)?;
-        self.handle.set_words(settings.to_words()?);
+        let cache = settings.cache(&self.registry, self.slots as u32, self.disk_blocks)?;
+        let words = settings.to_words()?;
         if (&settings.policy, &settings.sets) != (&held.policy, &held.sets) {
+            if self.recorded {
+                return Err(SettingsError::recorded());
+            }
             self.handle.set_cache(cache);
         }
+        self.handle.set_words(words);
         self.handle.set_mode(settings.mode);
         *held = settings;
         Ok(())

@@ -41,6 +41,14 @@ fn error(text: impl ToString) -> SettingsError {
     SettingsError(text.to_string())
 }
 
+impl SettingsError {
+    pub(super) fn recorded() -> SettingsError {
+        error(
+            "it is being recorded, and a recording has one policy: stop it, and serve it without --record",
+        )
+    }
+}
+
 impl Settings {
     /// A policy with its defaults, as a write-back cache.
     #[must_use]

@@ -64,7 +64,8 @@ impl Native {
     fn block(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
         let byte = self.input.byte();
         if self.blocks == self.layout.blocks {
-            return self.end(byte).map(|()| false);
+            crate::record::skip(&mut self.input, self.layout.events_bytes)?;
+            return self.end(self.input.byte()).map(|()| false);
         }
         let from = out.len();
         match self.decode(out) {

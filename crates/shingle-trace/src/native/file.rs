@@ -18,7 +18,8 @@ pub struct Indexed {
     recorded: Recorded,
     /// First arrival and first byte of each block.
     index: Vec<(u64, u64)>,
-    file_bytes: u64,
+    /// Where the last block ends.
+    blocks_end: u64,
     decoder: Decoder,
     block: Vec<u8>,
 }
@@ -54,7 +55,7 @@ impl Indexed {
             file: BufReader::new(file),
             recorded,
             index,
-            file_bytes: layout.file_bytes,
+            blocks_end: layout.file_bytes - layout.events_bytes,
             decoder: Decoder::default(),
             block: Vec::new(),
         })
@@ -95,7 +96,7 @@ impl Indexed {
     /// If there is no such block.
     pub fn read(&mut self, number: usize, out: &mut Vec<Request>) -> Result<(), TraceError> {
         let (first_ns, from) = self.index[number];
-        let to = self.index.get(number + 1).map_or(self.file_bytes, |&(_, place)| place);
+        let to = self.index.get(number + 1).map_or(self.blocks_end, |&(_, place)| place);
         let base_ns = self.index[0].0;
         let mut read = || {
             let bytes = usize::try_from(to - from).ok().filter(|&bytes| bytes <= block::BYTES_MAX);

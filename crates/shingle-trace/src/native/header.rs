@@ -3,7 +3,7 @@
 //! `docs/format-native.md` has the layout. The summary stands in front so that a tool can show it
 //! without reading on, and the index so that it can be used with no more than the header read.
 
-use super::{BLOCK_REQUESTS, MAGIC, VERSION, block, pad, u32_at, u64_at};
+use super::{BLOCK_REQUESTS, MAGIC, VERSION, VERSION_WITH_EVENTS, block, pad, u32_at, u64_at};
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::Input;
 use crate::source::TRACE_NANOS_MAX;
@@ -88,6 +88,8 @@ pub(crate) struct Layout {
     /// Of the header: names and index too. The first block begins here.
     pub(crate) header_bytes: u64,
     pub(crate) file_bytes: u64,
+    /// Of the events at its end.
+    pub(crate) events_bytes: u64,
     pub(crate) blocks: u64,
     pub(crate) names_bytes: usize,
     pub(crate) checksum: u32,
@@ -153,8 +155,13 @@ pub(crate) fn cut_short(place: &str) -> Problem {
 }
 
 /// The beginning of a file, up to its first block. `index` holds the first arrival of each block
-/// and its place from the first block on.
-pub(crate) fn encode(recorded: &Recorded, index: &[(u64, u64)], blocks_bytes: u64) -> Vec<u8> {
+/// and its place from the first block on. Without events the file is one of version 1.
+pub(crate) fn encode(
+    recorded: &Recorded,
+    index: &[(u64, u64)],
+    blocks_bytes: u64,
+    events_bytes: u64,
+) -> Vec<u8> {
     let source = cut(&recorded.source);
     let tool = cut(&recorded.tool);
     let names_bytes = (source.len() + tool.len()).next_multiple_of(8);
@@ -162,11 +169,12 @@ pub(crate) fn encode(recorded: &Recorded, index: &[(u64, u64)], blocks_bytes: u6
     let Recorded { requests, bytes, .. } = recorded;
     let mut out = Vec::with_capacity(header_bytes as usize);
     out.extend_from_slice(&MAGIC);
-    out.extend_from_slice(&VERSION.to_le_bytes());
+    let version = if events_bytes == 0 { VERSION } else { VERSION_WITH_EVENTS };
+    out.extend_from_slice(&version.to_le_bytes());
     out.extend_from_slice(&[0; 4]);
     for number in [
         header_bytes,
-        header_bytes + blocks_bytes,
+        header_bytes + blocks_bytes + events_bytes,
         BLOCK_REQUESTS as u64,
         index.len() as u64,
         requests.read,
@@ -189,6 +197,7 @@ pub(crate) fn encode(recorded: &Recorded, index: &[(u64, u64)], blocks_bytes: u6
     }
     out.extend_from_slice(&(source.len() as u32).to_le_bytes());
     out.extend_from_slice(&(tool.len() as u32).to_le_bytes());
+    out.extend_from_slice(&events_bytes.to_le_bytes());
     out.resize(FIXED_BYTES, 0);
     out.extend_from_slice(source.as_bytes());
     out.extend_from_slice(tool.as_bytes());
@@ -218,12 +227,12 @@ pub(crate) fn decode(fixed: &[u8]) -> Result<(Recorded, Layout), Problem> {
         return Err(damaged("does not begin as a shingle trace does"));
     }
     let version = u32_at(fixed, 8);
-    if version != VERSION {
+    if ![VERSION, VERSION_WITH_EVENTS].contains(&version) {
         return Err(Problem::new(
             Kind::Format,
             format!(
-                "is a shingle trace of version {version}, and version {VERSION} is known: use the \
-                 shingle that wrote it to convert it"
+                "is a shingle trace of version {version}, and those up to \
+                 {VERSION_WITH_EVENTS} are known: use the shingle that wrote it to convert it"
             ),
         ));
     }
@@ -256,6 +265,7 @@ pub(crate) fn decode(fixed: &[u8]) -> Result<(Recorded, Layout), Problem> {
     let (header_bytes, file_bytes, blocks) = (number(0), number(1), number(3));
     let requests = [4, 5, 6, 7].into_iter().try_fold(0, |sum: u64, n| sum.checked_add(number(n)));
     let expected = requests.map(|requests| requests.div_ceil(BLOCK_REQUESTS as u64));
+    let events_bytes = number(20);
     let index_bytes = blocks.checked_mul(ENTRY_BYTES as u64);
     let header =
         index_bytes.and_then(|bytes| bytes.checked_add((FIXED_BYTES + names_bytes) as u64));
@@ -266,13 +276,14 @@ pub(crate) fn decode(fixed: &[u8]) -> Result<(Recorded, Layout), Problem> {
         && blocks > 0
         && expected == Some(blocks)
         && header == Some(header_bytes)
-        && file_bytes > header_bytes
-        && fixed[176..].iter().all(|&byte| byte == 0);
+        && header_bytes.checked_add(events_bytes).is_some_and(|end| file_bytes > end)
+        && (events_bytes > 0) == (version == VERSION_WITH_EVENTS)
+        && fixed[184..].iter().all(|&byte| byte == 0);
     if !sound {
         return Err(damaged("has sizes that contradict each other"));
     }
     let checksum = u32_at(fixed, 12);
-    Ok((recorded, Layout { header_bytes, file_bytes, blocks, names_bytes, checksum }))
+    Ok((recorded, Layout { header_bytes, file_bytes, events_bytes, blocks, names_bytes, checksum }))
 }
 
 /// The names, by the lengths that the fixed part says.

@@ -15,8 +15,14 @@ pub use header::Recorded;
 /// What a file begins with. The first byte is no ASCII, so that nobody takes it for text.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89shingle";
 
-/// The version that is written, and the only one there is.
+/// Of a trace.
 pub(crate) const VERSION: u32 = 1;
+
+/// Of a trace with events behind it.
+pub(crate) const VERSION_WITH_EVENTS: u32 = 2;
+
+/// What the header names as the program that wrote the file.
+pub(crate) const TOOL: &str = concat!("shingle ", env!("CARGO_PKG_VERSION"));
 
 /// Requests in every block but the last.
 pub(crate) const BLOCK_REQUESTS: usize = 4096;

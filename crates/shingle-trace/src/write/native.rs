@@ -7,9 +7,9 @@ use shingle_core::units::Request;
 
 use super::{Out, Sink, Writer};
 use crate::error::TraceError;
-use crate::native::BLOCK_REQUESTS;
 use crate::native::block::Encoder;
 use crate::native::header::{self, Recorded};
+use crate::native::{BLOCK_REQUESTS, TOOL};
 use crate::summary::Tally;
 
 pub(super) const WRITER: Writer = Writer {
@@ -18,8 +18,6 @@ pub(super) const WRITER: Writer = Writer {
     extensions: &["shingle"],
     create,
 };
-
-const TOOL: &str = concat!("shingle ", env!("CARGO_PKG_VERSION"));
 
 fn create(out: Out) -> Result<Box<dyn Sink>, TraceError> {
     Ok(Box::new(Native {
@@ -74,7 +72,7 @@ impl Sink for Native {
     fn finish(mut self: Box<Self>) -> Result<Vec<String>, TraceError> {
         self.end_block();
         let recorded = Recorded::of(&self.tally, self.source, TOOL.to_owned());
-        let header = header::encode(&recorded, &self.index, self.blocks.len() as u64);
+        let header = header::encode(&recorded, &self.index, self.blocks.len() as u64, 0);
         self.out.put(&header)?;
         self.out.put(&self.blocks)?;
         self.out.finish()?;

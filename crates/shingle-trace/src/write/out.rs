@@ -30,7 +30,7 @@ pub(super) fn without_packing(path: &str) -> &str {
 }
 
 impl Out {
-    pub(super) fn create(path: &str) -> Result<Out, TraceError> {
+    pub(crate) fn create(path: &str) -> Result<Out, TraceError> {
         let failed = |error: io::Error| failed(path, &error);
         let (raw, beside): (Box<dyn Write + Send>, _) = if path == "-" {
             (Box::new(io::stdout()), None)

@@ -13,7 +13,7 @@ use shingle_nbd::listen::Address;
 use shingle_store::backend::Device;
 use shingle_store::store::check::{Findings, check};
 use shingle_store::store::control::{self, Answer, Request};
-use shingle_store::store::create::{self, create};
+use shingle_store::store::create::{self, Consent, CreateError, create};
 use shingle_store::store::serve::{self, Options, Serving};
 use shingle_store::store::settings::Settings;
 use shingle_store::store::status::Status;
@@ -47,16 +47,16 @@ pub(crate) enum Store {
     /// Stop serving. What is dirty stays in the cache.
     #[command(after_help = "Example: shingle store stop --cache cache.img")]
     Stop(Ask),
-    /// Write everything that is dirty to the disk, and end the cache. The disk is then whole by
-    /// itself.
-    #[command(after_help = "Example: shingle store detach --cache cache.img --disk disk.img")]
-    Detach(Detach),
     /// Read all of a cache that is not served, and compare it with its checksums. Changes nothing.
     #[command(after_help = "Example: shingle store check --cache cache.img --disk disk.img")]
     Check(Check),
     /// Write everything that is dirty to the disk, without serving.
     #[command(after_help = "Example: shingle store export --cache cache.img --disk disk.img")]
     Export(Places),
+    /// Write everything that is dirty to the disk, and end the cache. The disk is then whole by
+    /// itself.
+    #[command(after_help = "Example: shingle store detach --cache cache.img --disk disk.img")]
+    Detach(Detach),
 }
 
 #[derive(Debug, Args)]
@@ -82,6 +82,9 @@ pub(crate) struct Create {
     /// Destroy the cache of this name that is on the SSD, with all dirty data that it may hold.
     #[arg(long, value_name = "UUID")]
     destroy: Option<Uuid>,
+    /// Destroy a file system, partition table or the like that is on the SSD.
+    #[arg(long)]
+    overwrite: bool,
 }
 
 #[derive(Debug, Args)]
@@ -155,7 +158,7 @@ pub(crate) fn execute(
     registry: &Registry,
 ) -> anyhow::Result<()> {
     match command {
-        Store::Create(args) => make(args, global),
+        Store::Create(args) => make(args, global, registry),
         Store::Serve(args) => serve(args, global, registry),
         Store::Status(args) => status(args),
         Store::Flush(args) => ask(&args.cache, &Request::Flush, global),
@@ -167,11 +170,15 @@ pub(crate) fn execute(
     }
 }
 
-fn make(args: &Create, global: &Arguments) -> anyhow::Result<()> {
+fn make(args: &Create, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
     let mut settings = Settings::new(&args.policy);
     args.set.iter().try_for_each(|text| settings.set(text)).map_err(|e| Usage(e.to_string()))?;
     let (ssd, disk) = Device::pair(&args.places.cache, &args.places.disk)?;
-    let made = create(&ssd, &disk, &settings, args.destroy)?;
+    let consent = Consent { destroy: args.destroy, overwrite: args.overwrite };
+    let made = create(&ssd, &disk, &settings, registry, consent).map_err(|error| match error {
+        CreateError::Settings(_) => anyhow!(Usage(error.to_string())),
+        _ => anyhow!(error),
+    })?;
     let uuid = Uuid::from_bytes(made.uuid);
     print(&uuid.to_string())?;
     let slots = made.layout.slots;

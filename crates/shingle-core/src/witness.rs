@@ -1,0 +1,322 @@
+//! What passes between an executor and a cache, for somebody who looks on: every call that has an
+//! effect and every decision that it leads to, in the order in which they happen.
+//!
+//! A cache is a pure state machine, so whoever makes the same calls on an equal cache gets the same
+//! decisions. A recorded store can be followed so, event by event.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::cache::{CacheCore, Outcome};
+use crate::plan::Plan;
+use crate::policy::{Access, Cost, Memory};
+use crate::slots::Slots;
+use crate::units::{Block, Nanos, Op, Request, Slot, Zone};
+
+/// Why a cache is asked for victims.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asked {
+    /// For an access, for the first time.
+    Access,
+    /// For an access that found no room before.
+    Retry,
+}
+
+/// Something that happened. Numbers of requests count from 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A request was taken up; its blocks are asked for from now on.
+    Request(Request),
+    /// A request was answered.
+    Answered {
+        /// Which.
+        number: u64,
+        /// When.
+        at: Nanos,
+        /// Whether it was done.
+        done: bool,
+    },
+    /// An I/O on a device was done.
+    Io {
+        /// The cache device; otherwise the disk.
+        ssd: bool,
+        /// What it was.
+        op: Op,
+        /// The first block on that device.
+        first: Block,
+        /// How many; 0 for a flush.
+        blocks: u64,
+        /// When it was handed over.
+        at: Nanos,
+        /// How long it took from then on.
+        took: Nanos,
+        /// Whether it was done.
+        done: bool,
+    },
+    /// What follows happens at this time.
+    Time(Nanos),
+    /// A block was found in the cache at the start.
+    Restored {
+        /// It.
+        block: Block,
+        /// The disk does not have it.
+        dirty: bool,
+    },
+    /// A block of a request was asked for.
+    Access {
+        /// First, or again.
+        asked: Asked,
+        /// Of the request.
+        number: u64,
+        /// The block.
+        block: Block,
+        /// Decision: what became of it.
+        outcome: Outcome,
+    },
+    /// Decision: a clean block left.
+    Dropped(Block),
+    /// Decision: a dirty block is to be written to the disk and leaves, in the order in which the
+    /// policy named them.
+    Leaves(Block),
+    /// Decision: likewise, and it stays.
+    Stays(Block),
+    /// The executor wants so many victims ahead of need.
+    Room(u32),
+    /// The executor offers to write so many blocks that stay.
+    Idle(u32),
+    /// The executor itself destages a slot; whether it may.
+    Begun(Slot, bool),
+    /// The disk has what was destaged; decision: whether the slot is free now.
+    Destaged(Slot, bool),
+    /// The disk did not take it.
+    Kept(Slot),
+    /// Blocks are no longer needed; how many were cached.
+    Trimmed {
+        /// The first.
+        first: Block,
+        /// How many.
+        count: u64,
+        /// Of these, cached and dropped.
+        dropped: u64,
+    },
+    /// I/O on a slot begins.
+    Pinned(Slot),
+    /// It has ended.
+    Unpinned(Slot),
+    /// What an I/O of the disk cost, as the policy was told.
+    Observed(Cost),
+}
+
+/// Looks on.
+pub trait Witness: Send {
+    /// Something happened.
+    fn see(&mut self, event: &Event);
+}
+
+/// A witness that several parts of one executor tell.
+#[derive(Clone)]
+pub struct Shared(Arc<Mutex<dyn Witness>>);
+
+impl Shared {
+    /// To be shared.
+    pub fn new(witness: impl Witness + 'static) -> Shared {
+        Shared(Arc::new(Mutex::new(witness)))
+    }
+
+    /// Tells it. All who tell it are on one thread: nobody waits.
+    pub fn see(&self, event: &Event) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).see(event);
+    }
+}
+
+/// One that can be asked afterwards.
+impl<W: Witness> Witness for Arc<Mutex<W>> {
+    fn see(&mut self, event: &Event) {
+        self.lock().unwrap_or_else(PoisonError::into_inner).see(event);
+    }
+}
+
+impl<W: Witness> Witness for Option<W> {
+    fn see(&mut self, event: &Event) {
+        if let Some(witness) = self {
+            witness.see(event);
+        }
+    }
+}
+
+/// Both are told.
+impl<V: Witness, W: Witness> Witness for (V, W) {
+    fn see(&mut self, event: &Event) {
+        self.0.see(event);
+        self.1.see(event);
+    }
+}
+
+impl core::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Shared")
+    }
+}
+
+/// A cache that is looked on at. It decides as it would by itself.
+pub struct Watched {
+    cache: Box<dyn CacheCore>,
+    witness: Shared,
+}
+
+impl Watched {
+    /// `cache`, and `witness` is told.
+    #[must_use]
+    pub fn new(cache: Box<dyn CacheCore>, witness: Shared) -> Watched {
+        Watched { cache, witness }
+    }
+
+    /// Tells what a call has added to the plan.
+    fn planned(&self, before: (usize, usize), stay: bool, plan: &Plan) {
+        for dropped in &plan.dropped()[before.0..] {
+            self.witness.see(&Event::Dropped(dropped.block));
+        }
+        for destage in &plan.destages()[before.1..] {
+            let block = destage.block;
+            self.witness.see(&if stay { Event::Stays(block) } else { Event::Leaves(block) });
+        }
+    }
+
+    fn asked(
+        &mut self,
+        asked: Asked,
+        access: &mut Access,
+        plan: &mut Plan,
+        ask: impl FnOnce(&mut dyn CacheCore, &mut Access, &mut Plan) -> Outcome,
+    ) -> Outcome {
+        let before = length(plan);
+        let outcome = ask(self.cache.as_mut(), access, plan);
+        let (number, block) = (access.number, access.block);
+        self.witness.see(&Event::Access { asked, number, block, outcome });
+        self.planned(before, false, plan);
+        outcome
+    }
+}
+
+/// How long the lists of a plan are.
+fn length(plan: &Plan) -> (usize, usize) {
+    (plan.dropped().len(), plan.destages().len())
+}
+
+impl CacheCore for Watched {
+    fn access(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome {
+        self.asked(Asked::Access, access, plan, |cache, access, plan| cache.access(access, plan))
+    }
+
+    fn retry(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome {
+        self.asked(Asked::Retry, access, plan, |cache, access, plan| cache.retry(access, plan))
+    }
+
+    fn destaged(&mut self, slot: Slot) -> bool {
+        let freed = self.cache.destaged(slot);
+        self.witness.see(&Event::Destaged(slot, freed));
+        freed
+    }
+
+    fn destage_failed(&mut self, slot: Slot) {
+        self.witness.see(&Event::Kept(slot));
+        self.cache.destage_failed(slot);
+    }
+
+    fn idle(&mut self, want: u32, plan: &mut Plan) {
+        let before = length(plan);
+        self.cache.idle(want, plan);
+        self.witness.see(&Event::Idle(want));
+        self.planned(before, true, plan);
+    }
+
+    fn evict(&mut self, want: u32, plan: &mut Plan) {
+        let before = length(plan);
+        self.cache.evict(want, plan);
+        self.witness.see(&Event::Room(want));
+        self.planned(before, false, plan);
+    }
+
+    fn begin_destage(&mut self, slot: Slot) -> bool {
+        let may = self.cache.begin_destage(slot);
+        self.witness.see(&Event::Begun(slot, may));
+        may
+    }
+
+    fn restore(&mut self, block: Block, dirty: bool) -> Option<Slot> {
+        let slot = self.cache.restore(block, dirty);
+        if slot.is_some() {
+            self.witness.see(&Event::Restored { block, dirty });
+        }
+        slot
+    }
+
+    fn trim(&mut self, first: Block, count: u64) -> u64 {
+        let dropped = self.cache.trim(first, count);
+        self.witness.see(&Event::Trimmed { first, count, dropped });
+        dropped
+    }
+
+    fn pin(&mut self, slot: Slot) {
+        self.witness.see(&Event::Pinned(slot));
+        self.cache.pin(slot);
+    }
+
+    fn unpin(&mut self, slot: Slot) {
+        self.witness.see(&Event::Unpinned(slot));
+        self.cache.unpin(slot);
+    }
+
+    fn expect(&self, requests: &[Request]) {
+        self.cache.expect(requests);
+    }
+
+    fn lookup(&self, block: Block) -> Option<Slot> {
+        self.cache.lookup(block)
+    }
+
+    fn observe(&mut self, cost: &Cost) {
+        self.witness.see(&Event::Observed(*cost));
+        self.cache.observe(cost);
+    }
+
+    fn wants_horizon(&self) -> bool {
+        self.cache.wants_horizon()
+    }
+
+    fn wants_future(&self) -> bool {
+        self.cache.wants_future()
+    }
+
+    fn set_horizon(&mut self, horizon: u64) {
+        self.cache.set_horizon(horizon);
+    }
+
+    fn wants_write_pointers(&self) -> bool {
+        self.cache.wants_write_pointers()
+    }
+
+    fn set_write_pointer(&mut self, zone: Zone, to: u64) {
+        self.cache.set_write_pointer(zone, to);
+    }
+
+    fn slots(&self) -> &Slots {
+        self.cache.slots()
+    }
+
+    fn full(&self) -> bool {
+        self.cache.full()
+    }
+
+    /// The copy is nobody's business.
+    fn copy(&self) -> Box<dyn CacheCore> {
+        self.cache.copy()
+    }
+
+    fn memory(&self) -> Memory {
+        self.cache.memory()
+    }
+
+    fn check(&self) {
+        self.cache.check();
+    }
+}

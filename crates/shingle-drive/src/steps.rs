@@ -1,0 +1,57 @@
+//! What a drive does inside while it serves an I/O, for whoever carries it out on a real disk: which
+//! data goes where, and what cleaning reads and writes.
+
+use shingle_core::units::Block;
+
+use crate::drive::Stamp;
+
+/// A place on the medium, or in the drive's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// A slot of the buffer.
+    Slot(u32),
+    /// The block's own place.
+    Native,
+    /// The drive's memory.
+    Memory,
+}
+
+/// One step. Those of one I/O come in their order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// The host gets a block.
+    Read {
+        /// Where its newest data is.
+        from: Place,
+        /// The block.
+        block: Block,
+    },
+    /// The data with a stamp is put somewhere: it is the host's, or in memory.
+    Put {
+        /// The stamp it was written with.
+        stamp: Stamp,
+        /// Where.
+        to: Place,
+        /// The block, for its own place and for memory.
+        block: Block,
+    },
+    /// A run of blocks will be read (unless all of it is at hand), merged with what was collected, and
+    /// written back.
+    Rewrite {
+        /// The first.
+        first: Block,
+        /// How many.
+        blocks: u64,
+        /// Whether it is read, and what is merged staged elsewhere first.
+        read: bool,
+    },
+    /// The data of a slot belongs to its block's own place: it is merged into what is rewritten.
+    Collect {
+        /// The slot.
+        slot: u32,
+        /// The block.
+        block: Block,
+    },
+    /// What was rewritten and collected since the last such step is written now.
+    Written,
+}

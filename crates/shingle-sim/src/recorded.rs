@@ -1,0 +1,219 @@
+//! A recorded store, followed: the same cache is asked the same, in the order in which the store
+//! asked, and each of its decisions is compared with the recorded one.
+//!
+//! What the simulator takes from the recording is what it cannot know: which request came when, what
+//! was done when, what an I/O of the disk cost, and when the store was idle or wanted room. What it
+//! finds out by itself is whether a block is cached, whether and where it enters, who leaves, and in
+//! which order.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use shingle_core::cache::{CacheCore, Outcome};
+use shingle_core::plan::Plan;
+use shingle_core::policy::Access;
+use shingle_core::units::{Block, Op, Request};
+use shingle_core::witness::{Asked, Event};
+use thiserror::Error;
+
+/// What was followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Followed {
+    /// Requests.
+    pub requests: u64,
+    /// Blocks that the cache was asked for.
+    pub accesses: u64,
+    /// Of these, those that were cached.
+    pub hits: u64,
+    /// Of these, those that entered.
+    pub entered: u64,
+    /// Blocks that were dropped, clean.
+    pub dropped: u64,
+    /// Blocks that were destaged, those that stayed included.
+    pub destaged: u64,
+    /// Decisions compared: all of the above, those to bypass or to wait, and whether a slot became
+    /// free.
+    pub decisions: u64,
+}
+
+/// Why a recording cannot be followed to its end.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum FollowError {
+    /// The cache decides otherwise.
+    #[error("event {event}: recorded was {recorded}, and here it is {here}")]
+    Differs {
+        /// Number of the event, from 0.
+        event: u64,
+        /// What was recorded.
+        recorded: String,
+        /// What came instead.
+        here: String,
+    },
+    /// An event that no store can have recorded.
+    #[error("event {event}: {what}: the recording makes no sense")]
+    Senseless {
+        /// Number of the event, from 0.
+        event: u64,
+        /// Why.
+        what: &'static str,
+    },
+}
+
+/// Follows a recording.
+pub struct Follower<'a> {
+    cache: &'a mut dyn CacheCore,
+    plan: Plan,
+    /// Requests that are not answered.
+    open: BTreeMap<u64, Request>,
+    /// Decisions made here that the recording has to come to next.
+    due: VecDeque<Event>,
+    events: u64,
+    followed: Followed,
+}
+
+impl<'a> Follower<'a> {
+    /// With a cache made as the recorded one was: empty, of the same size, with the same parameters.
+    #[must_use]
+    pub fn new(cache: &'a mut dyn CacheCore) -> Follower<'a> {
+        Follower {
+            cache,
+            plan: Plan::naming_dropped(),
+            open: BTreeMap::new(),
+            due: VecDeque::new(),
+            events: 0,
+            followed: Followed::default(),
+        }
+    }
+
+    /// The next event of the recording.
+    ///
+    /// # Errors
+    /// If the cache decides otherwise; nothing can be followed then any more.
+    pub fn follow(&mut self, event: &Event) -> Result<(), FollowError> {
+        let outcome = self.take(event);
+        self.events += 1;
+        outcome
+    }
+
+    /// The recording is at its end.
+    ///
+    /// # Errors
+    /// If something is missing.
+    pub fn end(self) -> Result<Followed, FollowError> {
+        match self.due.front() {
+            None => Ok(self.followed),
+            Some(due) => Err(FollowError::Differs {
+                event: self.events,
+                recorded: "the end".to_owned(),
+                here: format!("{due:?}"),
+            }),
+        }
+    }
+
+    fn take(&mut self, event: &Event) -> Result<(), FollowError> {
+        if let Event::Dropped(_) | Event::Leaves(_) | Event::Stays(_) = event {
+            let due = self.due.pop_front();
+            self.followed.dropped += u64::from(matches!(event, Event::Dropped(_)));
+            self.followed.destaged += u64::from(!matches!(event, Event::Dropped(_)));
+            return self.same(event, due);
+        }
+        if let Some(due) = self.due.pop_front() {
+            return self.same(event, Some(due));
+        }
+        match *event {
+            Event::Request(request) => {
+                self.open.insert(self.followed.requests, request);
+                self.followed.requests += 1;
+            }
+            Event::Answered { number, .. } => drop(self.open.remove(&number)),
+            Event::Time(_) | Event::Io { .. } => {}
+            Event::Restored { block, dirty } => {
+                let may = self.cache.lookup(block).is_none();
+                if !may || self.cache.restore(block, dirty).is_none() {
+                    return Err(self.senseless("a block is restored for which there is no slot"));
+                }
+            }
+            Event::Access { asked, number, block, .. } => {
+                let here = self.access(asked, number, block)?;
+                self.same(event, Some(here))?;
+                self.plan(false);
+            }
+            Event::Room(want) => {
+                self.cache.evict(want, &mut self.plan);
+                self.plan(false);
+            }
+            Event::Idle(want) => {
+                self.cache.idle(want, &mut self.plan);
+                self.plan(true);
+            }
+            Event::Begun(slot, _) => {
+                let may = self.cache.begin_destage(slot);
+                self.same(event, Some(Event::Begun(slot, may)))?;
+            }
+            Event::Destaged(slot, _) => {
+                let freed = self.cache.destaged(slot);
+                self.same(event, Some(Event::Destaged(slot, freed)))?;
+            }
+            Event::Kept(slot) => self.cache.destage_failed(slot),
+            Event::Trimmed { first, count, .. } => {
+                let dropped = self.cache.trim(first, count);
+                self.same(event, Some(Event::Trimmed { first, count, dropped }))?;
+            }
+            Event::Pinned(slot) => self.cache.pin(slot),
+            Event::Unpinned(slot) => self.cache.unpin(slot),
+            Event::Observed(cost) => self.cache.observe(&cost),
+            Event::Dropped(_) | Event::Leaves(_) | Event::Stays(_) => unreachable!("seen above"),
+        }
+        Ok(())
+    }
+
+    /// Asks for a block of a request.
+    fn access(&mut self, asked: Asked, number: u64, block: Block) -> Result<Event, FollowError> {
+        let Some(&request) = self.open.get(&number) else {
+            return Err(self.senseless("a block of a request that is not under way"));
+        };
+        let place = block.0.checked_sub(request.first().0).filter(|&at| at < request.blocks());
+        let accesses = matches!(request.op, Op::Read | Op::Write);
+        let Some(place) = place.filter(|_| accesses) else {
+            return Err(self.senseless("a block that its request does not have"));
+        };
+        let mut access = Access::whole(number, block, request.op);
+        access.request = request;
+        access.place = place as u32;
+        access.partial = request.partial(block);
+        let outcome = match asked {
+            Asked::Access => {
+                self.followed.accesses += 1;
+                self.cache.access(&mut access, &mut self.plan)
+            }
+            Asked::Retry => self.cache.retry(&mut access, &mut self.plan),
+        };
+        self.followed.hits += u64::from(matches!(outcome, Outcome::Hit(_)));
+        self.followed.entered += u64::from(matches!(outcome, Outcome::Miss(_)));
+        Ok(Event::Access { asked, number, block, outcome })
+    }
+
+    /// What was planned has to be recorded next.
+    fn plan(&mut self, stay: bool) {
+        self.due.extend(self.plan.dropped().iter().map(|dropped| Event::Dropped(dropped.block)));
+        let named = self.plan.destages().iter().map(|destage| destage.block);
+        self.due.extend(named.map(if stay { Event::Stays } else { Event::Leaves }));
+        self.plan.clear();
+    }
+
+    fn same(&mut self, recorded: &Event, here: Option<Event>) -> Result<(), FollowError> {
+        self.followed.decisions += 1;
+        match here {
+            Some(here) if here == *recorded => Ok(()),
+            here => Err(FollowError::Differs {
+                event: self.events,
+                recorded: format!("{recorded:?}"),
+                here: here.map_or_else(|| "nothing".to_owned(), |here| format!("{here:?}")),
+            }),
+        }
+    }
+
+    fn senseless(&self, what: &'static str) -> FollowError {
+        FollowError::Senseless { event: self.events, what }
+    }
+}

@@ -1,0 +1,62 @@
+//! How long requests took.
+
+use hdrhistogram::Histogram;
+use shingle_core::units::Nanos;
+
+use crate::result::{Bar, Latency};
+
+/// Response times: their distribution to two digits, their mean and the longest exactly.
+pub struct ResponseTimes {
+    histogram: Histogram<u64>,
+    sum: u128,
+    max: Nanos,
+}
+
+impl Default for ResponseTimes {
+    fn default() -> ResponseTimes {
+        // Up to 11 days.
+        let histogram = Histogram::new_with_bounds(1, 1_000_000_000_000_000, 2);
+        let histogram = histogram.expect("bounds and digits are in range");
+        ResponseTimes { histogram, sum: 0, max: Nanos::ZERO }
+    }
+}
+
+impl ResponseTimes {
+    /// A request took so long.
+    #[inline]
+    pub fn record(&mut self, took: Nanos) {
+        self.histogram.saturating_record(took.0);
+        self.sum += u128::from(took.0);
+        self.max = self.max.max(took);
+    }
+
+    #[allow(clippy::cast_precision_loss)]
+    /// Mean and quantiles.
+    #[must_use]
+    pub fn latency(&self) -> Latency {
+        let us = |ns: u64| ns as f64 / 1000.0;
+        let count = self.histogram.len();
+        let quantile = |q| us(self.histogram.value_at_quantile(q).min(self.max.0));
+        Latency {
+            mean_us: if count == 0 { 0.0 } else { self.sum as f64 / count as f64 / 1000.0 },
+            p50_us: quantile(0.5),
+            p99_us: quantile(0.99),
+            p999_us: quantile(0.999),
+            max_us: us(self.max.0),
+        }
+    }
+
+    /// One bar for each doubling of the response time.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn bars(&self) -> Vec<Bar> {
+        let doublings = self.histogram.iter_log(1_000, 2.0);
+        doublings
+            .map(|bar| Bar {
+                up_to_us: bar.value_iterated_to() as f64 / 1000.0,
+                requests: bar.count_since_last_iteration(),
+            })
+            .filter(|bar| bar.requests > 0)
+            .collect()
+    }
+}

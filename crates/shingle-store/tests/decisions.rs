@@ -1,0 +1,177 @@
+//! What a live store decides, the simulator decides, too: stores over real files are recorded, and
+//! the recordings followed event by event.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
+use shingle_core::registry::Registry;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_core::witness::{Event, Shared};
+use shingle_sim::recorded::{FollowError, Followed, Follower};
+use shingle_store::backend::{Device, Ready};
+use shingle_store::engine::{Command, CommandOp, Config, Errno};
+use shingle_store::store::create::{Consent, create};
+use shingle_store::store::settings::Settings;
+use shingle_trace::record::{About, Events, Recording};
+
+const SSD_BYTES: u64 = 16 << 20;
+const DISK_BLOCKS: u64 = 16_384;
+
+fn below(rng: &mut Xoshiro256PlusPlus, bound: u64) -> u64 {
+    rng.next_u64() % bound
+}
+
+/// Requests of all kinds, four fifths of them where a fifth of the disk is.
+fn command(rng: &mut Xoshiro256PlusPlus) -> Command {
+    let op = match below(rng, 100) {
+        0..45 => CommandOp::Read,
+        45..95 => CommandOp::Write,
+        95..97 => CommandOp::WriteZeroes,
+        97..99 => CommandOp::Trim,
+        _ => CommandOp::Flush,
+    };
+    let hot = below(rng, 5) > 0;
+    let first = below(rng, if hot { DISK_BLOCKS / 5 } else { DISK_BLOCKS - 16 });
+    let (mut offset, mut bytes) = (first * BLOCK_BYTES, (1 + below(rng, 12)) * BLOCK_BYTES);
+    if below(rng, 10) == 0 {
+        (offset, bytes) = (offset + 512, bytes - 1024);
+    }
+    let data = if op == CommandOp::Write { vec![7; bytes as usize] } else { Vec::new() };
+    Command { id: 0, op, offset, bytes, fua: below(rng, 50) == 0, data }
+}
+
+/// Serves `commands` at `depth`, in a folder that may hold a cache already, and records that.
+fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed: u64) -> String {
+    let (ssd, disk) = (folder.join("ssd"), folder.join("disk"));
+    if !ssd.exists() {
+        for (path, bytes) in [(&ssd, SSD_BYTES), (&disk, DISK_BLOCKS * BLOCK_BYTES)] {
+            std::fs::File::create(path).expect("a file").set_len(bytes).expect("its size");
+        }
+        let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
+        create(&ssd, &disk, settings, &Registry::default(), Consent::default())
+            .expect("a new cache");
+    }
+    let path = folder.join("live.shingle").display().to_string();
+    let ready = Ready::open(&ssd, &disk).expect("they fit");
+    let slots = ready.superblock().layout.slots;
+    let words = settings.to_words().expect("short");
+    let about = About { slots: slots as u32, disk_blocks: DISK_BLOCKS, words };
+    let (recorder, recording) = Recording::begin(&path, &about).expect("a file");
+    let cache = settings.cache(&Registry::default(), slots as u32, DISK_BLOCKS).expect("it fits");
+    let witness = Shared::new(recorder);
+    // Idle often, so that idle destaging is recorded, too.
+    let idle_after = shingle_core::units::Nanos::from_millis(2);
+    let config = Config { idle_after, ..Config::for_slots(slots) };
+    let store = ready.start_watched(cache, config, Some(witness)).expect("it starts");
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut waiting: VecDeque<Receiver<Result<Vec<u8>, Errno>>> = VecDeque::new();
+    for number in 0..commands {
+        if waiting.len() == depth {
+            let answer = waiting.pop_front().expect("there is one").recv().expect("an answer");
+            answer.expect("no error");
+        }
+        if number % 500 == 499 {
+            std::thread::sleep(std::time::Duration::from_millis(60));
+        }
+        let (sender, receiver) = channel();
+        let answer = Box::new(move |result| drop(sender.send(result)));
+        store.handle().submit(command(&mut rng), answer);
+        waiting.push_back(receiver);
+    }
+    waiting.into_iter().for_each(|answer| drop(answer.recv().expect("an answer")));
+    store.shut_down().expect("in order");
+    assert_eq!(recording.finish().expect("written"), Vec::<String>::new());
+    path
+}
+
+/// Follows a recording with a cache made from what it says of itself, changed by `change`.
+fn follow(path: &str, change: impl Fn(&mut Event)) -> Result<Followed, FollowError> {
+    let mut events = Events::open(path).expect("a recording");
+    let About { slots, disk_blocks, ref words } = *events.about();
+    let settings = Settings::of_words(words).expect("as written");
+    let mut cache = settings.cache(&Registry::default(), slots, disk_blocks).expect("it fits");
+    let mut follower = Follower::new(cache.as_mut());
+    while let Some(mut event) = events.next().expect("whole") {
+        change(&mut event);
+        follower.follow(&event)?;
+    }
+    let followed = follower.end()?;
+    cache.check();
+    Ok(followed)
+}
+
+/// All policies that a store takes.
+fn all_policies() -> Vec<Settings> {
+    let registry = Registry::default();
+    let settings = registry.entries().iter().map(|entry| Settings::new(entry.name));
+    settings.filter(|settings| settings.cache(&registry, 1000, DISK_BLOCKS).is_ok()).collect()
+}
+
+/// In the build folder: a file system with direct I/O, if there is one.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder")
+}
+
+fn every_policy(depth: usize, commands: u64) {
+    let policies = all_policies();
+    assert!(policies.len() > 15, "the registry has more");
+    for settings in policies {
+        let folder = folder();
+        let name = &settings.policy;
+        // The second time with what is in the cache then.
+        for seed in [1, 2] {
+            let path = record(folder.path(), &settings, depth, commands, seed);
+            let followed = follow(&path, |_| {}).unwrap_or_else(|error| panic!("{name}: {error}"));
+            println!("{name} at depth {depth}: {followed:?}");
+            assert_eq!(followed.requests, commands, "{name}");
+            assert!(followed.accesses > commands * 4, "{name}: {followed:?}");
+            if seed == 2 && name != "none" {
+                assert!(followed.hits > 0 && followed.destaged > 0, "{name}: {followed:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_simulator_decides_as_a_live_store_request_by_request() {
+    every_policy(1, 1_200);
+}
+
+#[test]
+fn the_simulator_decides_as_a_live_store_with_32_requests_under_way() {
+    every_policy(32, 2_000);
+}
+
+/// The comparison bites.
+#[test]
+fn another_decision_is_noticed() {
+    let folder = folder();
+    let path = record(folder.path(), &Settings::new("lru"), 4, 1_500, 3);
+    for nth in [0, 10, 100] {
+        let count = std::cell::Cell::new(0);
+        let other = follow(&path, |event| {
+            if let Event::Leaves(block) | Event::Dropped(block) = event {
+                block.0 += u64::from(count.get() == nth);
+                count.set(count.get() + 1);
+            }
+        });
+        assert!(matches!(other, Err(FollowError::Differs { .. })), "{other:?}");
+    }
+    // Another policy.
+    let mut events = Events::open(&path).expect("a recording");
+    let About { slots, disk_blocks, .. } = *events.about();
+    let settings = Settings::new("sieve");
+    let mut cache = settings.cache(&Registry::default(), slots, disk_blocks).expect("it fits");
+    let mut follower = Follower::new(cache.as_mut());
+    let mut differs = None;
+    while let Some(event) = events.next().expect("whole") {
+        if let Err(error) = follower.follow(&event) {
+            differs = Some(error);
+            break;
+        }
+    }
+    assert!(matches!(differs, Some(FollowError::Differs { .. })), "{differs:?}");
+}

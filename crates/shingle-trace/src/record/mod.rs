@@ -1,0 +1,187 @@
+//! Recordings: a native trace of the requests that a cache was asked for, and behind it the events
+//! that went with them (`docs/format-native.md`, version 2).
+//!
+//! Whoever reads the file as a trace sees the requests; [`read::Events`] sees all of it.
+
+mod code;
+mod read;
+mod write;
+
+pub use read::Events;
+pub(crate) use read::skip;
+pub use write::{Recorder, Recording};
+
+/// What was recorded.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct About {
+    /// Slots of the cache.
+    pub slots: u32,
+    /// Size of the disk.
+    pub disk_blocks: u64,
+    /// Policy and parameters, a line `NAME=VALUE` each.
+    pub words: String,
+}
+
+impl About {
+    fn to_text(&self) -> String {
+        format!("slots={}\ndisk_blocks={}\n{}", self.slots, self.disk_blocks, self.words)
+    }
+
+    fn of_text(text: &str) -> Option<About> {
+        let (slots, rest) = text.strip_prefix("slots=")?.split_once('\n')?;
+        let (disk_blocks, words) = rest.strip_prefix("disk_blocks=")?.split_once('\n')?;
+        let (slots, disk_blocks) = (slots.parse().ok()?, disk_blocks.parse().ok()?);
+        Some(About { slots, disk_blocks, words: words.to_owned() })
+    }
+}
+
+/// The head of a chunk of events: checksum of what follows it, bytes behind the head, events in it.
+pub(crate) const CHUNK_HEAD_BYTES: usize = 12;
+
+/// No chunk has more bytes behind its head.
+pub(crate) const CHUNK_BYTES_MAX: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use shingle_core::cache::Outcome;
+    use shingle_core::policy::Cost;
+    use shingle_core::units::{Block, Nanos, Op, Request, Slot};
+    use shingle_core::witness::{Asked, Event, Witness};
+
+    use super::*;
+
+    fn events() -> Vec<Event> {
+        let request =
+            |at, op, offset, bytes| Event::Request(Request { at: Nanos(at), offset, bytes, op });
+        let block = Block(77);
+        let access = |asked, outcome| Event::Access { asked, number: 1, block, outcome };
+        let io = |ssd, op, blocks| Event::Io {
+            ssd,
+            op,
+            first: Block(1 << 40),
+            blocks,
+            at: Nanos(17),
+            took: Nanos(3),
+            done: blocks != 4,
+        };
+        vec![
+            Event::Restored { block, dirty: true },
+            Event::Restored { block: Block(3), dirty: false },
+            request(5, Op::Write, 4096, 8192),
+            request(9, Op::Read, 0, 0), // no trace holds it
+            request(9, Op::Flush, 0, 0),
+            access(Asked::Access, Outcome::NoRoom),
+            access(Asked::Retry, Outcome::Miss(Slot(3))),
+            access(Asked::Access, Outcome::Hit(Slot(0))),
+            access(Asked::Access, Outcome::Bypass),
+            Event::Dropped(Block(9)),
+            Event::Leaves(Block(8)),
+            Event::Stays(Block(7)),
+            Event::Room(12),
+            Event::Idle(128),
+            Event::Time(Nanos(1_000)),
+            Event::Begun(Slot(5), true),
+            Event::Begun(Slot(6), false),
+            Event::Destaged(Slot(7), true),
+            Event::Destaged(Slot(8), false),
+            Event::Kept(Slot(9)),
+            Event::Trimmed { first: block, count: 1 << 33, dropped: 2 },
+            Event::Pinned(Slot(1)),
+            Event::Unpinned(Slot(1)),
+            Event::Observed(Cost { op: Op::Write, blocks: 128, took: Nanos(40_000_000) }),
+            io(true, Op::Write, 4),
+            io(false, Op::Flush, 0),
+            Event::Answered { number: 0, at: Nanos(999), done: true },
+            Event::Answered { number: 2, at: Nanos(2_000), done: false },
+            request(2_500, Op::Trim, 0, 1 << 40),
+        ]
+    }
+
+    fn requests(path: &str) -> Result<Vec<Request>, crate::TraceError> {
+        let mut opened = crate::open(path, &crate::OpenOptions::default())?;
+        crate::read_all(opened.source.as_mut(), &mut |_| {})
+    }
+
+    #[test]
+    fn what_is_recorded_is_read_as_a_trace_and_event_by_event() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("live.shingle").display().to_string();
+        let words = "policy=sac\nmode=write-back\n".to_owned();
+        let about = About { slots: 9, disk_blocks: 1 << 41, words };
+        // Enough for many chunks and blocks.
+        let all: Vec<Event> = (0..5_000)
+            .flat_map(|turn| {
+                events().into_iter().map(move |event| match event {
+                    Event::Request(request) => {
+                        Event::Request(Request { at: request.at + Nanos(turn * 3_000), ..request })
+                    }
+                    event => event,
+                })
+            })
+            .collect();
+        let (mut recorder, recording) = Recording::begin(&path, &about).expect("a file");
+        all.iter().for_each(|event| recorder.see(event));
+        drop(recorder);
+        assert_eq!(recording.finish().expect("written"), Vec::<String>::new());
+        assert_eq!(std::fs::read_dir(folder.path()).expect("there").count(), 1);
+
+        let mut read = Events::open(&path).expect("it is a recording");
+        assert_eq!(read.about(), &about);
+        for (number, event) in all.iter().enumerate() {
+            assert_eq!(read.next().expect("whole").as_ref(), Some(event), "event {number}");
+        }
+        assert_eq!(read.next().expect("whole"), None);
+
+        let requests = requests(&path).expect("a trace, and whole");
+        let in_trace = |event: &&Event| matches!(event, Event::Request(request) if request.bytes > 0 || request.op == Op::Flush);
+        assert_eq!(requests.len(), all.iter().filter(in_trace).count());
+        assert_eq!((requests[0].at, requests[0].bytes), (Nanos(0), 8192));
+        assert_eq!(requests[1].op, Op::Flush);
+        let indexed = crate::native::Indexed::open(&path);
+        let mut indexed = indexed.expect("it has an index");
+        let mut by_index = Vec::new();
+        for block in 0..indexed.blocks() {
+            indexed.read(block, &mut by_index).expect("whole");
+        }
+        assert_eq!(by_index, requests);
+    }
+
+    #[test]
+    fn damage_is_noticed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("live.shingle").display().to_string();
+        let (mut recorder, recording) = Recording::begin(&path, &About::default()).expect("a file");
+        events().iter().for_each(|event| recorder.see(event));
+        drop(recorder);
+        recording.finish().expect("written");
+        let good = std::fs::read(&path).expect("there");
+        let all = |path: &str| {
+            let mut events = Events::open(path)?;
+            while events.next()?.is_some() {}
+            requests(path)
+        };
+        assert!(all(&path).is_ok());
+        for byte in 0..good.len() {
+            let mut bad = good.clone();
+            bad[byte] ^= 4;
+            std::fs::write(&path, &bad).expect("written");
+            assert!(all(&path).is_err(), "byte {byte} of {}", good.len());
+        }
+        for length in 0..good.len() {
+            std::fs::write(&path, &good[..length]).expect("written");
+            assert!(all(&path).is_err(), "cut to {length}");
+        }
+    }
+
+    #[test]
+    fn a_trace_without_events_is_no_recording() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("plain.shingle").display().to_string();
+        let mut sink = crate::write::create(&path, None).expect("a file");
+        let request = Request { at: Nanos(0), offset: 0, bytes: 1, op: Op::Read };
+        sink.put(&[request]).expect("written");
+        sink.finish().expect("written");
+        let error = Events::open(&path).err().expect("refused").to_string();
+        assert!(error.contains("holds no events"), "{error}");
+    }
+}

@@ -1,0 +1,173 @@
+//! A recording is read, event by event; the requests among them come from its trace.
+
+use shingle_core::units::{Nanos, Request};
+use shingle_core::witness::Event;
+
+use super::code::{Bytes, Decoded, Last};
+use super::{About, CHUNK_BYTES_MAX, CHUNK_HEAD_BYTES};
+use crate::error::{Kind, Place, Problem, TraceError};
+use crate::input::Input;
+use crate::native::header::{self, cut_short};
+use crate::native::{MAGIC, u32_at};
+use crate::source::Source;
+
+/// The events of a recording. Times count from the start of what was recorded.
+pub struct Events {
+    input: Input,
+    about: About,
+    /// Bytes of events not read yet.
+    left: u64,
+    chunk: Vec<u8>,
+    /// What of the chunk has been read.
+    read: usize,
+    /// Events of the chunk not read yet.
+    in_chunk: u32,
+    last: Last,
+    source: Box<dyn Source>,
+    requests: std::vec::IntoIter<Request>,
+    /// Arrival of the first request.
+    base: Nanos,
+}
+
+impl Events {
+    /// Opens a recording, packed or not.
+    ///
+    /// # Errors
+    /// If it cannot be read, is damaged, or is a trace without events.
+    pub fn open(path: &str) -> Result<Events, TraceError> {
+        let mut input = Input::open(path)?;
+        let fail = |problem: Problem| problem.at(path, Place::Whole);
+        let none = || {
+            let message = "holds no events: it is a trace and no recording";
+            fail(Problem::new(Kind::Format, message))
+        };
+        if !input.peek(MAGIC.len())?.starts_with(&MAGIC) {
+            return Err(none());
+        }
+        let mut base = None;
+        let (_, layout) = header::read(&mut input, |first, _| {
+            base.get_or_insert(Nanos(first));
+        })?;
+        if layout.events_bytes == 0 {
+            return Err(none());
+        }
+        let mut blocks = layout.file_bytes - layout.header_bytes - layout.events_bytes;
+        while blocks > 0 {
+            let part = blocks.min(CHUNK_BYTES_MAX as u64);
+            if (input.next_record(part as usize)?.len() as u64) < part {
+                return Err(fail(cut_short("in its requests")));
+            }
+            blocks -= part;
+        }
+        let source = crate::open(path, &crate::OpenOptions::default())?.source;
+        let mut events = Events {
+            input,
+            about: About::default(),
+            left: layout.events_bytes,
+            chunk: Vec::new(),
+            read: 0,
+            in_chunk: 0,
+            last: Last::default(),
+            source,
+            requests: Vec::new().into_iter(),
+            base: base.unwrap_or(Nanos::ZERO),
+        };
+        events.next_chunk()?;
+        let text = std::str::from_utf8(&events.chunk).ok().filter(|_| events.in_chunk == 0);
+        events.about = text.and_then(About::of_text).ok_or_else(|| events.damaged())?;
+        events.read = events.chunk.len();
+        Ok(events)
+    }
+
+    /// What was recorded.
+    #[must_use]
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// The next event; `None` at the end.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is damaged.
+    #[allow(clippy::should_implement_trait)] // it can fail
+    pub fn next(&mut self) -> Result<Option<Event>, TraceError> {
+        while self.in_chunk == 0 {
+            if self.read < self.chunk.len() {
+                return Err(self.damaged());
+            }
+            if self.left == 0 {
+                return Ok(None);
+            }
+            self.next_chunk()?;
+        }
+        self.in_chunk -= 1;
+        let mut bytes = Bytes(&self.chunk[self.read..]);
+        let event = bytes.event(&mut self.last);
+        self.read = self.chunk.len() - bytes.0.len();
+        match event {
+            Some(Decoded::Event(event)) => Ok(Some(event)),
+            Some(Decoded::Request) => self.request().map(|request| Some(Event::Request(request))),
+            None => Err(self.damaged()),
+        }
+    }
+
+    fn request(&mut self) -> Result<Request, TraceError> {
+        if self.requests.len() == 0 {
+            let mut batch = Vec::with_capacity(4096);
+            self.source.fill(&mut batch)?;
+            self.requests = batch.into_iter();
+        }
+        let request = self.requests.next().ok_or_else(|| self.damaged())?;
+        Ok(Request { at: request.at + self.base, ..request })
+    }
+
+    fn next_chunk(&mut self) -> Result<(), TraceError> {
+        (self.chunk, self.read, self.in_chunk) = chunk(&mut self.input, &mut self.left)?;
+        self.last = Last::default();
+        Ok(())
+    }
+
+    fn damaged(&self) -> TraceError {
+        damaged(&self.input)
+    }
+}
+
+/// The next chunk: its bytes, a 0, and how many events it has.
+fn chunk(input: &mut Input, left: &mut u64) -> Result<(Vec<u8>, usize, u32), TraceError> {
+    let cut =
+        |input: &Input| cut_short("in its events").at(input.name(), Place::Byte(input.byte()));
+    let head = input.next_record(CHUNK_HEAD_BYTES)?.to_vec();
+    if head.len() < CHUNK_HEAD_BYTES {
+        return Err(cut(input));
+    }
+    let bytes = u32_at(&head, 4) as usize;
+    let whole = (CHUNK_HEAD_BYTES + bytes) as u64;
+    if bytes > CHUNK_BYTES_MAX || whole > *left {
+        return Err(damaged(input));
+    }
+    let body = input.next_record(bytes)?.to_vec();
+    if body.len() < bytes {
+        return Err(cut(input));
+    }
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&head[4..]);
+    checksum.update(&body);
+    if checksum.finalize() != u32_at(&head, 0) {
+        return Err(damaged(input));
+    }
+    *left -= whole;
+    Ok((body, 0, u32_at(&head, 8)))
+}
+
+/// Passes over the events behind the requests of a trace; all of them must be there.
+pub(crate) fn skip(input: &mut Input, mut bytes: u64) -> Result<(), TraceError> {
+    while bytes > 0 {
+        chunk(input, &mut bytes)?;
+    }
+    Ok(())
+}
+
+fn damaged(input: &Input) -> TraceError {
+    let message = "the events make no sense: the file is damaged; copy it again";
+    Problem::new(Kind::Corrupt, message).at(input.name(), Place::Byte(input.byte()))
+}

@@ -1,0 +1,274 @@
+//! A recording is written: a thread packs what it is told and puts it into files without a name;
+//! at the end they become one file with one.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use shingle_core::units::{Op, Request};
+use shingle_core::witness::{Event, Witness};
+
+use super::code::{Last, encode};
+use super::{About, CHUNK_BYTES_MAX};
+use crate::error::{Kind, Place, TraceError};
+use crate::input::plain;
+use crate::native::block::Encoder;
+use crate::native::header::{self, Recorded};
+use crate::native::{BLOCK_REQUESTS, TOOL};
+use crate::source::{DISK_BYTES_MAX, REQUEST_BYTES_MAX, TRIM_BYTES_MAX};
+use crate::summary::Tally;
+use crate::write::Out;
+
+/// Events handed to the thread at a time.
+const BATCH_EVENTS: usize = 4096;
+/// Batches that wait for it at most: some 300 MB.
+const BATCHES_MAX: usize = 1024;
+/// No event takes more bytes.
+const EVENT_BYTES_MAX: usize = 64;
+
+/// Is told of events, on the thread of the executor. Dropped, it ends the recording.
+pub struct Recorder {
+    batch: Vec<Event>,
+    to: SyncSender<Vec<Event>>,
+    /// The executor serves: it must not wait any more.
+    serves: bool,
+    /// The thread could not follow: the recording ends here.
+    cut: bool,
+}
+
+/// A recording under way.
+pub struct Recording {
+    thread: JoinHandle<Result<Vec<String>, TraceError>>,
+}
+
+impl Recording {
+    /// Begins to record into a file, which has its name when the recording is whole.
+    ///
+    /// # Errors
+    /// If the file cannot be made.
+    pub fn begin(path: &str, about: &About) -> Result<(Recorder, Recording), TraceError> {
+        let mut file = Writer::create(path, about)?;
+        let (to, from) = sync_channel(BATCHES_MAX);
+        let thread = thread::Builder::new().name("shingle-record".to_owned());
+        let thread = thread.spawn(move || file.write(&from).and_then(|()| file.finish()));
+        let thread = thread.map_err(|error| failed(path, &error))?;
+        let batch = Vec::with_capacity(BATCH_EVENTS);
+        Ok((Recorder { batch, to, serves: false, cut: false }, Recording { thread }))
+    }
+
+    /// Waits until the file is whole, after the [`Recorder`] was dropped. Returns sentences about what
+    /// could not be recorded.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish(self) -> Result<Vec<String>, TraceError> {
+        self.thread.join().unwrap_or_else(|_| {
+            let error = io::Error::other("the thread that writes it has panicked");
+            Err(failed("recording", &error))
+        })
+    }
+}
+
+impl Recorder {
+    fn hand_over(&mut self) {
+        let next = Vec::with_capacity(BATCH_EVENTS);
+        let batch = std::mem::replace(&mut self.batch, next);
+        // Who restores a cache may wait; who serves clients must not.
+        self.cut |= if self.serves {
+            self.to.try_send(batch).is_err()
+        } else {
+            self.to.send(batch).is_err()
+        };
+    }
+}
+
+impl Witness for Recorder {
+    fn see(&mut self, event: &Event) {
+        if self.cut {
+            return;
+        }
+        self.serves |= matches!(event, Event::Request(_));
+        self.batch.push(*event);
+        if self.batch.len() == BATCH_EVENTS {
+            self.hand_over();
+        }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.serves = false;
+        if !self.cut {
+            self.hand_over();
+        }
+        // An empty batch tells that it ends too early.
+        let _ = self.cut && self.to.send(Vec::new()).is_err();
+    }
+}
+
+/// A file without a name, written from front to end and read once.
+struct Spool {
+    file: BufWriter<File>,
+    bytes: u64,
+}
+
+impl Spool {
+    fn beside(path: &str, what: &str) -> io::Result<Spool> {
+        let path = format!("{path}.{what}.partial");
+        let file =
+            File::options().read(true).write(true).create(true).truncate(true).open(&path)?;
+        // It is gone whatever happens to us.
+        std::fs::remove_file(&path)?;
+        Ok(Spool { file: BufWriter::with_capacity(256 << 10, file), bytes: 0 })
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes += bytes.len() as u64;
+        self.file.write_all(bytes)
+    }
+
+    fn copy_to(mut self, out: &mut Out) -> io::Result<()> {
+        self.file.flush()?;
+        let mut file = self.file.get_ref();
+        file.seek(SeekFrom::Start(0))?;
+        io::copy(&mut file.take(self.bytes), out).map(drop)
+    }
+}
+
+struct Writer {
+    path: String,
+    out: Option<Out>,
+    encoder: Encoder,
+    /// Requests of the block that is not full.
+    waiting: Vec<Request>,
+    packed: Vec<u8>,
+    requests: Spool,
+    index: Vec<(u64, u64)>,
+    tally: Tally,
+    events: Spool,
+    chunk: Vec<u8>,
+    in_chunk: u32,
+    last: Last,
+    cut: bool,
+}
+
+impl Writer {
+    fn create(path: &str, about: &About) -> Result<Writer, TraceError> {
+        let out = Out::create(path)?;
+        let told = |error: io::Error| failed(path, &error);
+        let mut writer = Writer {
+            out: Some(out),
+            encoder: Encoder::default(),
+            waiting: Vec::with_capacity(BLOCK_REQUESTS),
+            packed: Vec::new(),
+            requests: Spool::beside(path, "requests").map_err(told)?,
+            index: Vec::new(),
+            tally: Tally::default(),
+            events: Spool::beside(path, "events").map_err(told)?,
+            chunk: about.to_text().into_bytes(),
+            in_chunk: 0,
+            last: Last::default(),
+            cut: false,
+            path: path.to_owned(),
+        };
+        writer.end_chunk().map_err(told)?;
+        Ok(writer)
+    }
+
+    fn write(&mut self, from: &Receiver<Vec<Event>>) -> Result<(), TraceError> {
+        for batch in from {
+            self.cut |= batch.is_empty();
+            batch
+                .iter()
+                .try_for_each(|event| self.event(event))
+                .map_err(|error| failed(&self.path, &error))?;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        let mut in_trace = false;
+        if let Event::Request(request) = event {
+            in_trace = is_in_trace(request);
+            if in_trace {
+                self.tally.add(request);
+                self.waiting.push(*request);
+                if self.waiting.len() == BLOCK_REQUESTS {
+                    self.end_block()?;
+                }
+            }
+        }
+        encode(&mut self.chunk, &mut self.last, event, in_trace);
+        self.in_chunk += 1;
+        if self.chunk.len() > CHUNK_BYTES_MAX - EVENT_BYTES_MAX {
+            self.end_chunk()?;
+        }
+        Ok(())
+    }
+
+    fn end_block(&mut self) -> io::Result<()> {
+        if let Some(first) = self.waiting.first() {
+            self.index.push((first.at.0, self.requests.bytes));
+            self.packed.clear();
+            self.encoder.encode(&self.waiting, &mut self.packed);
+            self.waiting.clear();
+            self.requests.put(&self.packed)?;
+        }
+        Ok(())
+    }
+
+    fn end_chunk(&mut self) -> io::Result<()> {
+        let mut head = [0; super::CHUNK_HEAD_BYTES];
+        head[4..8].copy_from_slice(&(self.chunk.len() as u32).to_le_bytes());
+        head[8..12].copy_from_slice(&self.in_chunk.to_le_bytes());
+        let mut checksum = crc32fast::Hasher::new();
+        checksum.update(&head[4..]);
+        checksum.update(&self.chunk);
+        head[..4].copy_from_slice(&checksum.finalize().to_le_bytes());
+        self.events.put(&head)?;
+        self.events.put(&self.chunk)?;
+        self.chunk.clear();
+        (self.in_chunk, self.last) = (0, Last::default());
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<String>, TraceError> {
+        let path = std::mem::take(&mut self.path);
+        let told = |error: io::Error| failed(&path, &error);
+        self.end_block().and_then(|()| self.end_chunk()).map_err(told)?;
+        let requests = self.tally.requests.total();
+        if requests == 0 {
+            return Ok(vec![format!("{path}: not written, as there was no request")]);
+        }
+        let recorded = Recorded::of(&self.tally, String::new(), TOOL.to_owned());
+        let (blocks, events) = (self.requests.bytes, self.events.bytes);
+        let header = header::encode(&recorded, &self.index, blocks, events);
+        let mut out = self.out.take().expect("finished once");
+        out.put(&header)?;
+        self.requests.copy_to(&mut out).map_err(told)?;
+        self.events.copy_to(&mut out).map_err(told)?;
+        out.finish()?;
+        let cut = format!(
+            "{path}: ends after {requests} requests, as it could not be written as fast as they came"
+        );
+        Ok(if self.cut { vec![cut] } else { Vec::new() })
+    }
+}
+
+/// Whether readers of traces take it.
+fn is_in_trace(request: &Request) -> bool {
+    let most = match request.op {
+        Op::Read | Op::Write => REQUEST_BYTES_MAX,
+        Op::Trim => TRIM_BYTES_MAX,
+        Op::Flush => return true,
+    };
+    let end = request.offset.checked_add(request.bytes);
+    (1..=most).contains(&request.bytes) && end.is_some_and(|end| end <= DISK_BYTES_MAX)
+}
+
+#[cold]
+fn failed(path: &str, error: &io::Error) -> TraceError {
+    let message = format!("cannot be written: {}", plain(error));
+    TraceError::new(Kind::Io, path, Place::Whole, message)
+}

@@ -1,0 +1,165 @@
+//! The real process under a client that verifies, killed with SIGKILL at any moment, also while it
+//! recovers; and, where root can mount, on a file system that is shut down under it, so that what was
+//! not flushed is lost. After each restart each block must hold what was durable, or what was written
+//! since.
+//!
+//! `SHINGLE_KILLS=500 cargo test -p shingle --release --test kill -- --nocapture` kills so often;
+//! `SHINGLE_CUTS` is the number of power cuts.
+
+mod bed;
+mod load;
+mod oracle;
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bed::{Bed, DISK_BYTES};
+use load::Load;
+use oracle::{BLOCK, Oracle, Rng};
+use shingle_store::engine::Mode;
+
+const POLICIES: [&str; 8] =
+    ["sac", "lru", "most", "sac-plus", "s3-fifo", "arc", "most+cdc", "pore"];
+/// Connections: a flush of one covers what the others were answered.
+const CONNECTIONS: u64 = 3;
+
+fn count(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).map_or(default, |text| text.parse().expect("a number"))
+}
+
+fn wait(rng: &mut Rng, most_ms: u64) {
+    std::thread::sleep(Duration::from_millis(rng.below(most_ms)));
+}
+
+/// Reads all there is, in order or not, and has the oracle look at it.
+fn verify(bed: &mut Bed, oracle: &mut Oracle, rng: &mut Rng) {
+    let mut client = bed.client();
+    let step = [1, 3, 64][rng.below(3) as usize];
+    let mut places: Vec<u64> = (0..oracle.blocks()).step_by(step as usize).collect();
+    if rng.one_in(2) {
+        for i in 1..places.len() as u64 {
+            places.swap(i as usize, rng.below(i + 1) as usize);
+        }
+    }
+    for first in places {
+        let blocks = step.min(oracle.blocks() - first);
+        let data = client.read(first * BLOCK as u64, (blocks * BLOCK as u64) as u32);
+        let data = data.expect("connected").unwrap_or_else(|e| panic!("{e:?}\n{}", bed.said()));
+        for (block, data) in (first..).zip(data.chunks_exact(BLOCK)) {
+            oracle.found(block, data).unwrap_or_else(|wrong| panic!("{wrong}\n{}", bed.said()));
+        }
+    }
+    // From now on this is what has to be there.
+    client.flush().expect("connected").expect("flushed");
+    client.disconnect().expect("in order");
+}
+
+/// Load until the cut, which comes at any moment.
+fn load_and_cut(bed: &mut Bed, oracle: &Mutex<Oracle>, rng: &mut Rng) {
+    let share = DISK_BYTES / BLOCK as u64 / CONNECTIONS;
+    let is_cut = AtomicBool::new(false);
+    let clients: Vec<_> = (0..CONNECTIONS).map(|_| bed.client()).collect();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..)
+            .zip(clients)
+            .map(|(i, client)| {
+                let own = i * share..(i + 1) * share;
+                let load = Load::new(client, oracle, own, rng.next());
+                let is_cut = &is_cut;
+                scope.spawn(move || load.run(&|| is_cut.load(Ordering::SeqCst)))
+            })
+            .collect();
+        wait(rng, 150);
+        if rng.one_in(3) {
+            let mode = Mode::ALL[rng.below(5) as usize];
+            bed.set(format!("mode={}", mode.name()));
+            wait(rng, 100);
+        }
+        if rng.one_in(6) {
+            bed.set(format!("policy={}", POLICIES[rng.below(8) as usize]));
+        }
+        is_cut.store(true, Ordering::SeqCst);
+        bed.cut();
+        for thread in threads {
+            let outcome = thread.join().expect("no panic");
+            outcome.unwrap_or_else(|wrong| panic!("{wrong}\n{}", bed.said()));
+        }
+    });
+}
+
+/// Returns the bytes that were made durable, of which none was lost.
+fn survives(
+    cuts: u64,
+    policy: &str,
+    system: Option<&'static str>,
+    seed: u64,
+) -> Result<u64, String> {
+    let mut bed = Bed::new(policy, system)?;
+    let mut rng = Rng(seed);
+    let oracle = Mutex::new(Oracle::new(DISK_BYTES / BLOCK as u64));
+    let mut left = cuts;
+    loop {
+        bed.start();
+        if left > 0 && rng.one_in(4) {
+            // In the midst of the recovery, or shortly before or behind it.
+            std::thread::sleep(Duration::from_micros(rng.below(20_000)));
+            bed.cut();
+            left -= 1;
+            continue;
+        }
+        verify(&mut bed, &mut oracle.lock().expect("no panic"), &mut rng);
+        if left == 0 {
+            break;
+        }
+        load_and_cut(&mut bed, &oracle, &mut rng);
+        left -= 1;
+    }
+    let mut oracle = oracle.into_inner().expect("no panic");
+    bed.finish(|disk| {
+        let disk = File::open(disk).expect("there");
+        let mut data = vec![0; BLOCK];
+        for block in 0..oracle.blocks() {
+            disk.read_exact_at(&mut data, block * BLOCK as u64).expect("read");
+            oracle.found(block, &data).unwrap_or_else(|wrong| panic!("after the export, {wrong}"));
+        }
+    });
+    Ok(oracle.durable_blocks * BLOCK as u64)
+}
+
+#[test]
+fn no_kill_loses_what_was_durable() {
+    let kills = count("SHINGLE_KILLS", 8);
+    let (mut left, mut bytes, mut seed) = (kills, 0, 1);
+    while left > 0 {
+        let now = left.min(10);
+        let policy = POLICIES[seed as usize % POLICIES.len()];
+        bytes += survives(now, policy, None, seed).expect("a folder is all it needs");
+        (left, seed) = (left - now, seed + 1);
+    }
+    println!("{kills} kills: {bytes} bytes acknowledged and flushed, none lost");
+    assert!(bytes > 0, "nothing was made durable");
+}
+
+#[test]
+fn no_power_cut_loses_what_was_durable() {
+    let cuts = count("SHINGLE_CUTS", 2);
+    for (system, seed) in [("ext4", 100), ("xfs", 200)] {
+        let (mut left, mut bytes, mut seed) = (cuts, 0, seed);
+        while left > 0 {
+            let now = left.min(10);
+            let policy = POLICIES[seed as usize % POLICIES.len()];
+            match survives(now, policy, Some(system), seed) {
+                Ok(durable) => bytes += durable,
+                Err(why) => {
+                    println!("SKIPPED: power cuts on {system}: {why}");
+                    return;
+                }
+            }
+            (left, seed) = (left - now, seed + 1);
+        }
+        println!("{cuts} power cuts on {system}: {bytes} bytes flushed, none lost");
+    }
+}

@@ -1,0 +1,321 @@
+//! `shingle store` as an operator meets it: two files, one process that serves them, and what it says.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::os::unix::fs::{FileExt, symlink};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use shingle_nbd::client::{Client, Wishes};
+use tempfile::TempDir;
+
+const MIB: u64 = 1 << 20;
+/// Longer than anything here takes, on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder with an SSD of 24 MiB and a disk of 64, and where operators ask.
+struct Bed(TempDir);
+
+impl Bed {
+    fn new() -> Bed {
+        let bed = Bed(tempfile::tempdir().expect("a folder"));
+        bed.make("cache.img", 24 * MIB);
+        bed.make("disk.img", 64 * MIB);
+        bed
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn make(&self, name: &str, bytes: u64) {
+        File::create(self.path(name)).and_then(|file| file.set_len(bytes)).expect("made");
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
+        command.current_dir(self.0.path()).env("XDG_RUNTIME_DIR", self.0.path());
+        command.arg("store").args(line.split_whitespace());
+        command
+    }
+
+    fn output(&self, line: &str) -> Output {
+        self.command(line).output().expect("started")
+    }
+
+    /// Runs to success and returns stdout.
+    fn done(&self, line: &str) -> String {
+        let output = self.output(line);
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    fn json(&self, line: &str) -> Value {
+        serde_json::from_str(&self.done(line)).expect("JSON")
+    }
+
+    /// What all files hold.
+    fn content(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let entries = fs::read_dir(self.0.path()).expect("a folder");
+        let files = entries.map(|entry| entry.expect("an entry").path());
+        let mut files: Vec<PathBuf> = files.filter(|path| path.is_file()).collect();
+        files.sort();
+        files.into_iter().map(|path| (path.clone(), fs::read(path).expect("read"))).collect()
+    }
+
+    /// Is refused with `code` and one line that says `told`, and changes nothing.
+    fn refused(&self, code: i32, line: &str, told: &str) {
+        let before = self.content();
+        let output = self.output(line);
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{line}: {err}");
+        assert_eq!(err.lines().count(), 1, "{line}: {err}");
+        assert!(err.starts_with("shingle: ") && err.contains(told), "{line}: {err}");
+        assert!(self.content() == before, "{line}: something was changed");
+    }
+
+    fn create(&self, more: &str) -> String {
+        let made = self.done(&format!("create --cache cache.img --disk disk.img {more}"));
+        made.trim().to_owned()
+    }
+
+    /// Serves at `nbd.sock`, and waits until clients may come.
+    fn serve(&self, more: &str) -> Served {
+        let line = format!("serve --cache cache.img --disk disk.img --nbd unix:nbd.sock {more}");
+        let child = self.command(&line).stderr(Stdio::piped()).spawn().expect("started");
+        let mut served = Served(child);
+        let begun = Instant::now();
+        while UnixStream::connect(self.path("nbd.sock")).is_err() {
+            if served.0.try_wait().expect("asked").is_some() || begun.elapsed() > PATIENCE {
+                panic!("{line}: {}", served.end());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        served
+    }
+
+    fn client(&self) -> Client<UnixStream> {
+        let stream = UnixStream::connect(self.path("nbd.sock")).expect("connected");
+        let wishes = Wishes { export: "", structured: true, contexts: &[] };
+        Client::connect(stream, &wishes).expect("a handshake")
+    }
+
+    fn disk(&self, offset: u64, bytes: usize) -> Vec<u8> {
+        let mut out = vec![0; bytes];
+        let file = File::open(self.path("disk.img")).expect("there");
+        file.read_exact_at(&mut out, offset).expect("read");
+        out
+    }
+}
+
+/// A process that serves.
+struct Served(Child);
+
+impl Served {
+    /// Waits until it has ended, and returns what it said.
+    fn end(&mut self) -> String {
+        let mut said = String::new();
+        if let Some(mut stderr) = self.0.stderr.take() {
+            std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
+        }
+        self.0.wait().expect("ended");
+        said
+    }
+
+    /// As a power cut for the process, not for the machine.
+    fn kill(mut self) {
+        self.0.kill().expect("killed");
+        self.end();
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Gone already if the test went well.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+fn write(client: &mut Client<UnixStream>, offset: u64, data: &[u8]) {
+    client.write(offset, data, 0).expect("connected").expect("written");
+}
+
+#[test]
+fn a_cache_from_its_making_to_its_end() {
+    let bed = Bed::new();
+    fs::write(bed.path("old"), b"data from before").expect("written");
+    let raw = File::options().write(true).open(bed.path("disk.img")).expect("there");
+    raw.write_all_at(b"data from before", 3 * MIB).expect("written");
+    let uuid = bed.create("--policy lru --set mode=write-through");
+    let served = bed.serve("");
+    let mut client = bed.client();
+    assert_eq!(client.size_bytes(), 64 * MIB);
+    let adopted = client.read(3 * MIB, 16).expect("connected").expect("read");
+    assert_eq!(adopted, b"data from before");
+    bed.done("set --cache cache.img mode=write-back");
+    write(&mut client, MIB, &[7; 65_536]);
+    client.flush().expect("connected").expect("flushed");
+    let status = bed.json("status --cache cache.img --json");
+    assert_eq!(status["schema"], "shingle.store-status/1");
+    assert_eq!(status["uuid"], uuid.as_str());
+    assert_eq!((&status["dirty_blocks"], &status["connections"]), (&16.into(), &1.into()));
+    let told = bed.done("status --cache cache.img");
+    for told_of in [uuid.as_str(), "lru, write-back", "unix:nbd.sock", "64 KiB"] {
+        assert!(told.contains(told_of), "{told_of:?} is not in {told}");
+    }
+    assert_eq!(bed.disk(MIB, 8), [0; 8], "the disk does not have it yet");
+    bed.done("flush --cache cache.img");
+    assert_eq!(bed.disk(MIB, 65_536), [7; 65_536]);
+    write(&mut client, 2 * MIB, &[8; 4096]);
+    client.disconnect().expect("connected");
+    bed.done("stop --cache cache.img");
+    // Whoever was answered may use the files at once.
+    let checked = bed.json("check --cache cache.img --disk disk.img --json");
+    assert_eq!(checked["schema"], "shingle.store-check/1");
+    assert_eq!((&checked["dirty_blocks"], &checked["sound"]), (&1.into(), &true.into()));
+    drop(served);
+    bed.done("export --cache cache.img --disk disk.img");
+    assert_eq!(bed.disk(2 * MIB, 4096), [8; 4096]);
+    assert_eq!(bed.json("check --cache cache.img --json")["dirty_blocks"], 0);
+
+    let served = bed.serve("");
+    let mut client = bed.client();
+    let read = client.read(2 * MIB, 4096).expect("connected").expect("read");
+    assert_eq!(read, [8; 4096]);
+    write(&mut client, 4 * MIB, &[9; 4096]);
+    client.disconnect().expect("connected");
+    bed.done("detach --cache cache.img");
+    assert_eq!(bed.disk(4 * MIB, 4096), [9; 4096]);
+    bed.refused(1, "check --cache cache.img", "holds no cache");
+    drop(served);
+}
+
+#[test]
+fn a_killed_server_leaves_what_was_flushed_and_a_stale_socket() {
+    let bed = Bed::new();
+    bed.create("");
+    let served = bed.serve("");
+    let mut client = bed.client();
+    write(&mut client, 0, &[5; 8192]);
+    client.flush().expect("connected").expect("flushed");
+    served.kill();
+    assert!(bed.path("nbd.sock").exists(), "nobody took it away");
+    bed.refused(1, "status --cache cache.img", "nobody serves this cache");
+    let checked = bed.json("check --cache cache.img --json");
+    assert_eq!((&checked["clean_shutdown"], &checked["dirty_blocks"]), (&false.into(), &2.into()));
+    let mut served = bed.serve("");
+    let mut client = bed.client();
+    assert_eq!(client.read(0, 8192).expect("connected").expect("read"), [5; 8192]);
+    client.disconnect().expect("connected");
+    bed.done("stop --cache cache.img");
+    assert!(served.end().contains("served at unix:nbd.sock"));
+    assert!(!bed.path("nbd.sock").exists(), "it took it away");
+    bed.done("detach --cache cache.img --disk disk.img");
+    assert_eq!(bed.disk(0, 8192), [5; 8192]);
+}
+
+#[test]
+fn what_is_wrong_is_told_and_nothing_is_changed() {
+    let bed = Bed::new();
+    let create = "create --cache cache.img --disk disk.img";
+    bed.refused(1, "create --cache none --disk disk.img", "cannot open none");
+    bed.make("small", MIB);
+    bed.refused(1, "create --cache small --disk disk.img", "needs at least 16 MiB");
+    bed.make("odd", 10_000);
+    bed.refused(1, "create --cache cache.img --disk odd", "whole blocks of 4096 bytes");
+    bed.refused(1, "create --cache cache.img --disk cache.img", "cache and disk at once");
+    symlink("cache.img", bed.path("link")).expect("made");
+    bed.refused(1, "create --cache link --disk cache.img", "cache and disk at once");
+    bed.refused(1, "create --cache . --disk disk.img", "neither a file nor a block device");
+    bed.refused(1, "create --cache cache.img --disk /dev/null", "neither a file nor");
+    bed.refused(2, &format!("{create} --policy scan"), "no policy `scan`; there are sac,");
+    bed.refused(2, &format!("{create} --policy belady"), "future");
+    bed.refused(2, &format!("{create} --set sac.zne=1"), "no parameter `zne`; there are zone,");
+    bed.refused(2, &format!("{create} --set mode=back"), "no mode `back`; there are write-back,");
+    bed.refused(2, &format!("{create} --set speed=1"), "speed");
+
+    let uuid = bed.create("");
+    let serve = "serve --cache cache.img --disk disk.img --nbd";
+    bed.make("other", 32 * MIB);
+    bed.refused(1, "serve --cache cache.img --disk other --nbd unix:a", "is it the right one?");
+    bed.refused(1, "serve --cache disk.img --disk cache.img --nbd unix:a", "it holds no cache");
+    bed.refused(1, "create --cache disk.img --disk cache.img", "are --cache and --disk swapped?");
+    bed.refused(2, &format!("{serve} tcp:0.0.0.0:1"), "loopback addresses only");
+    bed.refused(2, &format!("{serve} disk"), "write unix:PATH or tcp:ADDR:PORT");
+    bed.refused(1, &format!("{serve} unix:none/a"), "none/a: cannot listen: No such file");
+    bed.refused(1, &format!("{serve} unix:disk.img"), "it is no socket");
+    bed.refused(2, &format!("{serve} unix:a --minimum-block 3"), "a power of two");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    bed.refused(1, &format!("{serve} tcp:{address}"), "the port is in use");
+    bed.refused(1, "status --cache cache.img", "nobody serves this cache");
+    bed.refused(1, "status --cache other", "holds no cache");
+    bed.refused(1, "detach --cache cache.img", "nobody serves this cache");
+
+    let served = bed.serve("");
+    bed.refused(1, &format!("{serve} unix:b"), "is in use by another process");
+    bed.refused(1, "check --cache cache.img", "is in use by another process");
+    bed.refused(1, create, "is in use by another process");
+    bed.refused(1, "set --cache cache.img mode=fast", "no mode `fast`");
+    bed.refused(1, "set --cache cache.img sac.zne=1", "no parameter `zne`");
+    let mut client = bed.client();
+    write(&mut client, 0, &[5; 4096]);
+    client.flush().expect("connected").expect("flushed");
+    bed.make("cache2", 24 * MIB);
+    bed.make("disk2", 64 * MIB);
+    bed.done("create --cache cache2 --disk disk2");
+    bed.refused(
+        1,
+        "serve --cache cache2 --disk disk2 --nbd unix:nbd.sock",
+        "another server listens",
+    );
+    served.kill();
+
+    bed.refused(1, create, &format!("to destroy it, say --destroy {uuid}"));
+    let typed = format!("{create} --destroy 6f1d7b81-7184-4930-94c8-04de79cd700a");
+    bed.refused(1, &typed, "is not the cache that is there");
+    fs::copy(bed.path("cache.img"), bed.path("cut")).expect("copied");
+    File::options()
+        .write(true)
+        .open(bed.path("cut"))
+        .and_then(|f| f.set_len(20 * MIB))
+        .expect("cut");
+    bed.refused(1, "serve --cache cut --disk disk.img --nbd unix:a", "is it the right one?");
+    bed.refused(1, "check --cache cut", "is it the right one?");
+    let lost = File::options().write(true).open(bed.path("cut")).expect("there");
+    lost.write_all_at(&[9; 65_536], 0).expect("written");
+    bed.refused(1, "serve --cache cut --disk disk.img --nbd unix:a", "it holds no cache");
+    // What else was written to the disk meanwhile is noticed.
+    bed.done("export --cache cache.img --disk disk.img");
+    let raw = File::options().write(true).open(bed.path("disk.img")).expect("there");
+    raw.write_all_at(b"written without its cache", 8192).expect("written");
+    bed.refused(1, &format!("{serve} unix:a"), "was written without its cache");
+    let mut trusting = bed.serve("--trust-disk");
+    bed.done("stop --cache cache.img");
+    trusting.end();
+}
+
+#[test]
+fn a_signal_ends_it_in_order() {
+    let bed = Bed::new();
+    bed.create("");
+    let mut served = bed.serve("");
+    let mut client = bed.client();
+    write(&mut client, 0, &[5; 4096]);
+    let process = served.0.id().to_string();
+    let status = Command::new("kill").args(["-TERM", &process]).status().expect("started");
+    assert!(status.success());
+    client.disconnect().ok();
+    served.end();
+    assert_eq!(served.0.wait().expect("ended").code(), Some(0));
+    let checked = bed.json("check --cache cache.img --disk disk.img --json");
+    assert_eq!((&checked["clean_shutdown"], &checked["dirty_blocks"]), (&true.into(), &1.into()));
+}
