@@ -65,6 +65,7 @@ enum Message {
     Dirty(Block, u64, Runs),
     Status(SyncSender<Status>),
     ShutDown,
+    ShutDownForGood,
 }
 
 /// Messages that wait at most; a sender waits longer.
@@ -289,7 +290,7 @@ impl Handle {
 /// A store at work. Dropped, it is shut down in order.
 pub struct Store {
     handle: Handle,
-    thread: Option<JoinHandle<io::Result<()>>>,
+    thread: Option<JoinHandle<io::Result<u64>>>,
 }
 
 impl Store {
@@ -304,19 +305,28 @@ impl Store {
     /// # Errors
     /// If the ring failed.
     pub fn shut_down(mut self) -> io::Result<()> {
-        self.end()
+        self.end(Message::ShutDown).map(drop)
     }
 
-    fn end(&mut self) -> io::Result<()> {
-        let Some(thread) = self.thread.take() else { return Ok(()) };
-        self.handle.tell(Message::ShutDown);
+    /// Shuts it down before its cache is ended: that takes no time however large it is. Returns how many
+    /// blocks are dirty; if there are any, the cache is as after a crash.
+    ///
+    /// # Errors
+    /// If the ring failed.
+    pub fn shut_down_for_good(mut self) -> io::Result<u64> {
+        self.end(Message::ShutDownForGood)
+    }
+
+    fn end(&mut self, how: Message) -> io::Result<u64> {
+        let Some(thread) = self.thread.take() else { return Ok(0) };
+        self.handle.tell(how);
         thread.join().unwrap_or_else(|_| Err(io::Error::other("the store's thread has panicked")))
     }
 }
 
 impl Drop for Store {
     fn drop(&mut self) {
-        let _ = self.end();
+        let _ = self.end(Message::ShutDown);
     }
 }
 
@@ -335,14 +345,15 @@ struct Run {
 }
 
 impl Run {
-    fn run(mut self) -> io::Result<()> {
+    fn run(mut self) -> io::Result<u64> {
         let start = Instant::now();
         let mut done = Vec::new();
         loop {
             self.listen();
             self.carry_out();
             if self.ended && (self.engine.is_stopped() || self.engine.can_do_no_more()) {
-                return self.medium.map_or(Ok(()), Served::end);
+                let dirty = self.engine.status().dirty_blocks;
+                return self.medium.map_or(Ok(()), Served::end).map(|()| dirty);
             }
             self.ring.wait(TICK)?;
             // Before completions are reported: what they took is counted to now.
@@ -386,6 +397,10 @@ impl Run {
             Message::ShutDown => {
                 self.ended = true;
                 self.engine.shut_down();
+            }
+            Message::ShutDownForGood => {
+                self.ended = true;
+                self.engine.shut_down_for_good();
             }
         }
     }

@@ -2,14 +2,16 @@
 
 use shingle_core::cache::CacheCore;
 use shingle_core::plan::Plan;
-use shingle_core::units::Nanos;
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 use slab::Slab;
 use thiserror::Error;
 
 use super::bugs::Bug;
 use super::{Config, Engine};
+use crate::format::table::Entry;
 use crate::format::{Frame, State};
 use crate::recover::Recovered;
+use crate::table::Table;
 
 /// Why an engine cannot begin.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -61,11 +63,12 @@ impl Engine {
         if cache.wants_future() {
             return Err(OpenError::Future);
         }
-        let mut live = found.live;
-        let hint = |frame| found.journal.table.entry(frame).hint;
-        live.sort_by_key(|&(_, frame)| hint(frame));
-        let latest = live.last().map_or(0, |&(_, frame)| hint(frame));
+        let table = &found.journal.table;
+        let order = coldest_first(table, &found.live);
+        let latest = order.last().map_or(0, |&frame| table.entry(frame).hint);
         let corrections = found.corrections;
+        let mut errors = super::errors::Errors::default();
+        errors.status.found = found.findings;
         let mut engine = Engine {
             mode: config.mode,
             now: Nanos::ZERO,
@@ -88,26 +91,15 @@ impl Engine {
             disk: super::disk::Disk::new(),
             commits: super::commit::Commits::new(),
             stopping: Default::default(),
-            errors: Default::default(),
+            errors,
             gone: None,
             witness: None,
             journal: found.journal,
             config,
         };
-        let mut used = vec![false; layout.frames as usize];
-        for &(block, frame) in &live {
-            if block.0 >= disk_blocks {
-                return Err(OpenError::Beyond { block: block.0, disk_blocks });
-            }
-            if engine.cache.lookup(block).is_some() {
-                return Err(OpenError::Twice(block.0));
-            }
-            let entry = *engine.journal.table.entry(frame);
-            let slot = engine.cache.restore(block, entry.state == State::Dirty);
-            let slot = slot.ok_or(OpenError::TooMany(live.len()))?;
-            engine.frames.restore(slot, block, frame, entry.crc);
-            used[frame.0 as usize] = true;
-        }
+        engine.restore(&order)?;
+        let holds = |entry: &Entry| entry.state != State::Free;
+        let mut used: Vec<bool> = engine.journal.table.entries().iter().map(holds).collect();
         for record in &corrections {
             // Those that a correction gives up come back when it is committed.
             used[record.frame.0 as usize] = true;
@@ -126,4 +118,54 @@ impl Engine {
         engine.pump();
         Ok(engine)
     }
+
+    /// Puts back what these frames hold.
+    fn restore(&mut self, order: &[Frame]) -> Result<(), OpenError> {
+        // Millions of blocks lie all over the memory: what the next ones will need is asked for together.
+        const AT_A_TIME: usize = 64;
+        let disk_blocks = self.disk_blocks;
+        let mut entries = Vec::with_capacity(AT_A_TIME);
+        let mut requests = Vec::with_capacity(AT_A_TIME);
+        for frames in order.chunks(AT_A_TIME) {
+            entries.clear();
+            entries.extend(frames.iter().map(|&frame| *self.journal.table.entry(frame)));
+            requests.clear();
+            requests.extend(entries.iter().map(|entry| request_for(entry.block)));
+            self.cache.expect(&requests);
+            for (entry, &frame) in entries.iter().zip(frames) {
+                let block = entry.block;
+                if block.0 >= disk_blocks {
+                    return Err(OpenError::Beyond { block: block.0, disk_blocks });
+                }
+                if self.cache.lookup(block).is_some() {
+                    return Err(OpenError::Twice(block.0));
+                }
+                let slot = self.cache.restore(block, entry.state == State::Dirty);
+                let slot = slot.ok_or(OpenError::TooMany(order.len()))?;
+                self.frames.restore(slot, block, frame, entry.crc);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// As it would come from a client.
+fn request_for(block: Block) -> Request {
+    Request { at: Nanos::ZERO, offset: block.bytes(), bytes: BLOCK_BYTES, op: Op::Read }
+}
+
+/// The frames that hold something, those first that were used longest ago.
+fn coldest_first(table: &Table, live: &[(Block, Frame)]) -> Vec<Frame> {
+    // Sorted by counting: there are few hints, and may be millions of frames.
+    let hint = |frame: Frame| usize::from(table.entry(frame).hint);
+    let mut begins = vec![0_u32; usize::from(u16::MAX) + 1];
+    live.iter().for_each(|&(_, frame)| begins[hint(frame)] += 1);
+    begins.iter_mut().fold(0, |before, count| before + std::mem::replace(count, before));
+    let mut order = vec![Frame(0); live.len()];
+    for &(_, frame) in live {
+        let next = &mut begins[hint(frame)];
+        order[*next as usize] = frame;
+        *next += 1;
+    }
+    order
 }

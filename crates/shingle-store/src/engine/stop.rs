@@ -22,6 +22,8 @@ enum Stage {
 #[derive(Default)]
 pub(super) struct Stopping {
     stage: Stage,
+    /// What is not committed does not matter: the cache is about to be ended.
+    forgets: bool,
     pub(super) draining: Draining,
 }
 
@@ -45,6 +47,13 @@ impl Engine {
         self.pump();
     }
 
+    /// As [`Engine::shut_down`], for a cache that is ended right after: the disk has everything, and nothing
+    /// more is written to the SSD.
+    pub fn shut_down_for_good(&mut self) {
+        self.stopping.forgets = true;
+        self.shut_down();
+    }
+
     /// Whether all is done, and the engine may be dropped. With a failed SSD it never says so.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
@@ -66,6 +75,10 @@ impl Engine {
     pub(super) fn maybe_stop(&mut self) {
         let quiet = self.commits.is_idle() && self.commands.is_empty() && self.ops.is_empty();
         match self.stopping.stage {
+            Stage::Finishing if self.is_finished() && self.stopping.forgets => {
+                let idle = self.commits.is_idle() && self.ios.is_idle();
+                self.stopping.stage = if idle { Stage::Stopped } else { Stage::Finishing };
+            }
             Stage::Finishing if self.is_finished() => {
                 self.stopping.stage = Stage::Emptying;
                 self.journal.touch_hinted();

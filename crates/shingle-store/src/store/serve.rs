@@ -17,7 +17,7 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::control::{self, Answer, ControlError, Request};
-use super::create::{EndError, end};
+use super::create::{EndError, destroy};
 use super::export::Served;
 use super::fingerprint::{UNKNOWN, fingerprint};
 use super::settings::{Settings, SettingsError};
@@ -271,12 +271,16 @@ impl Serving {
         let server = self.shared.server.lock().unwrap_or_else(PoisonError::into_inner).take();
         server.map(|server| server.stop(GRACE));
         self.control.close();
-        self.store.shut_down()?;
-        let (ssd, disk) = Device::pair(&self.options.ssd, &self.options.disk)?;
-        match detach {
-            false => say_fingerprint(&ssd, &disk),
-            true => Ok(end(&ssd)?),
+        let (ssd, disk) = (&self.options.ssd, &self.options.disk);
+        if detach {
+            return match self.store.shut_down_for_good()? {
+                0 => Ok(destroy(&Device::open(ssd)?)?),
+                dirty => Err(EndError::Dirty(dirty).into()),
+            };
         }
+        self.store.shut_down()?;
+        let (ssd, disk) = Device::pair(ssd, disk)?;
+        say_fingerprint(&ssd, &disk)
     }
 }
 
