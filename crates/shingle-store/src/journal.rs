@@ -10,6 +10,7 @@
 //!
 //! Nothing here does I/O: whoever owns a journal carries out its [`Write`]s and tells what is done.
 
+mod flushed;
 mod write_off;
 
 use std::collections::VecDeque;
@@ -17,7 +18,7 @@ use std::collections::VecDeque;
 use crate::format::journal::{JournalPage, RECORDS_MAX, Record};
 use crate::format::layout::{Copy, Layout};
 use crate::format::superblock::{Superblock, WORDS_BYTES_MAX};
-use crate::format::{Frame, Page, State};
+use crate::format::{Frame, Page};
 use crate::table::Table;
 
 /// A page to be written to the SSD.
@@ -317,58 +318,6 @@ impl Journal {
             What::Journal(number, copy) => self.layout().journal_page(number, copy),
             What::Table(place, copy) => self.layout().table_page(place, copy),
             What::Superblock(copy) => copy.superblock_page(),
-        }
-    }
-
-    /// A page is written.
-    pub fn written(&mut self, what: What) {
-        if let What::Journal(number, _) = what {
-            let page = self.sealed.iter_mut().find(|page| page.number == number);
-            page.expect("a page that was sealed").written += 1;
-        } else {
-            let page = self.twice.iter_mut().find(|page| page.what == what);
-            page.expect("a page that was begun").written = true;
-        }
-    }
-
-    /// What a flush that begins now will cover. One flush at a time.
-    pub fn covered(&mut self) -> Covered {
-        let written = self.sealed.iter().take_while(|page| page.written == 2);
-        let number = written.last().map_or(self.durable, |page| page.number);
-        self.twice.iter_mut().filter(|page| page.written).for_each(|page| page.covered = true);
-        Covered { number }
-    }
-
-    /// A flush is done. Appends frames that are free from now on, and second copies to be written.
-    pub fn flushed(&mut self, covered: Covered, freed: &mut Vec<Frame>, next: &mut Vec<Write>) {
-        while self.sealed.front().is_some_and(|page| page.number <= covered.number) {
-            let page = self.sealed.pop_front().expect("there is one");
-            for (place, record) in page.records.iter().enumerate() {
-                self.table.apply(record, page.number, place);
-                if matches!(record.state, State::Free | State::Superseded) {
-                    self.given_up.push_back((page.number, record.frame));
-                }
-            }
-            let said = self.given_up.partition_point(|&(number, _)| number <= page.durable);
-            freed.extend(self.given_up.drain(..said).map(|(_, frame)| frame));
-            self.durable = page.number;
-        }
-        for page in std::mem::take(&mut self.twice) {
-            match page.what {
-                _ if !page.covered => self.twice.push(page),
-                What::Table(place, copy) if !page.second => {
-                    next.push(self.begin(What::Table(place, copy.other()), page.bytes, true));
-                }
-                What::Superblock(copy) if !page.second => {
-                    next.push(self.begin(What::Superblock(copy.other()), page.bytes, true));
-                }
-                What::Table(place, _) => self.table.left(place),
-                What::Superblock(_) => {
-                    self.superblock = self.coming.take().expect("it was on its way");
-                    self.uneven = None;
-                }
-                What::Journal(..) => unreachable!("pages of the journal are written at once"),
-            }
         }
     }
 }

@@ -183,7 +183,7 @@ fn what_does_not_fit_is_refused() {
     let other = beds.disk.with_file_name("other");
     sparse(&other, DISK_BYTES - 4096);
     assert!(refused(&beds, &beds.ssd, &other).contains("is it the right one?"));
-    assert!(refused(&beds, &beds.disk, &other).contains("no superblock"));
+    assert!(refused(&beds, &beds.disk, &other).contains("it holds no cache"));
     assert!(refused(&beds, &beds.ssd, &beds.ssd).contains("cache and disk at once"));
     let none = beds.disk.with_file_name("none");
     assert!(refused(&beds, &none, &beds.disk).contains("cannot open"));

@@ -12,39 +12,36 @@ use shingle_core::witness::Event;
 use slab::Slab;
 
 use super::bugs::Bug;
-use super::command::Errno;
-use super::errors::Damage;
-use super::io::{Device, Failed, IO_PAGES_MAX, Kind, Then};
+use super::io::{Device, IO_PAGES_MAX, Kind, Then};
 use super::pace::Pace;
 use super::{Engine, OpKey};
 use crate::buffer::Buffer;
-use crate::format::State;
 
 /// Names a destage.
 pub(super) type JobKey = usize;
 
-struct Job {
-    slot: Slot,
-    block: Block,
+pub(super) struct Job {
+    pub(super) slot: Slot,
+    pub(super) block: Block,
     /// Of the slot, when the destage was planned.
-    version: u32,
-    run: u64,
+    pub(super) version: u32,
+    pub(super) run: u64,
     /// Of the record that has to be committed first.
-    number: u64,
+    pub(super) number: u64,
     /// It makes room.
-    leaves: bool,
-    buffer: Option<Buffer>,
+    pub(super) leaves: bool,
+    pub(super) buffer: Option<Buffer>,
     /// The request that waits for it.
-    through: Option<OpKey>,
+    pub(super) through: Option<OpKey>,
     /// It was planned under another policy: the cache knows only that its slot is in use.
-    moved: bool,
+    pub(super) moved: bool,
 }
 
 /// Neighbours.
-struct Run {
-    jobs: Vec<JobKey>,
+pub(super) struct Run {
+    pub(super) jobs: Vec<JobKey>,
     /// Not read yet.
-    left: usize,
+    pub(super) left: usize,
 }
 
 /// Blocks in memory at a time: 8 MiB.
@@ -55,18 +52,18 @@ const WRITING_MAX: usize = 512;
 /// All destages.
 #[derive(Default)]
 pub(super) struct Destager {
-    jobs: Slab<Job>,
+    pub(super) jobs: Slab<Job>,
     /// To be read.
-    queued: VecDeque<JobKey>,
-    runs: VecDeque<Run>,
+    pub(super) queued: VecDeque<JobKey>,
+    pub(super) runs: VecDeque<Run>,
     /// The number of the run in front.
-    first_run: u64,
-    in_memory: usize,
-    writing: usize,
-    pace: Pace,
-    leaving: u32,
+    pub(super) first_run: u64,
+    pub(super) in_memory: usize,
+    pub(super) writing: usize,
+    pub(super) pace: Pace,
+    pub(super) leaving: u32,
     /// What the disk did not take, until when it is left alone.
-    sulking: VecDeque<(Nanos, Slot)>,
+    pub(super) sulking: VecDeque<(Nanos, Slot)>,
     /// Requests that wait until a slot is no longer being destaged.
     pub(super) through_waiting: Vec<(Slot, OpKey)>,
 }
@@ -106,7 +103,7 @@ impl Destager {
         self.through_waiting.iter_mut().for_each(|(slot, _)| new_of(slot));
     }
 
-    fn run(&mut self, number: u64) -> &mut Run {
+    pub(super) fn run(&mut self, number: u64) -> &mut Run {
         &mut self.runs[(number - self.first_run) as usize]
     }
 }
@@ -228,164 +225,6 @@ impl Engine {
             self.destager.in_memory -= 1;
             self.sulk(&job);
             self.pool.give(job.buffer.expect("it was read"));
-        }
-    }
-
-    /// The block stays dirty, and no policy may name it for a while, or it would be tried again at
-    /// once and for ever.
-    fn sulk(&mut self, job: &Job) {
-        let slot = job.slot;
-        self.not_destaged(job);
-        self.pin(slot);
-        let until = self.now + self.config.retry_after;
-        self.destager.sulking.push_back((until, slot));
-        self.wake_through(slot, false);
-    }
-
-    /// The cache hears that the disk did not take what it was to.
-    fn not_destaged(&mut self, job: &Job) {
-        if job.moved {
-            self.unpin(job.slot);
-        } else {
-            self.cache.destage_failed(job.slot);
-        }
-    }
-
-    /// And that it did. Returns whether the block left.
-    fn destaged(&mut self, job: &Job) -> bool {
-        if !job.moved {
-            return self.cache.destaged(job.slot);
-        }
-        self.unpin(job.slot);
-        let current = self.frames.held(job.slot).version == job.version;
-        // (A request may be at work on it: then it stays dirty.)
-        current && self.cache.begin_destage(job.slot) && self.cache.destaged(job.slot)
-    }
-
-    /// It takes no part in its run.
-    fn leave_run(&mut self, key: JobKey) {
-        let run = self.destager.jobs[key].run;
-        let run = self.destager.run(run);
-        run.jobs.retain(|&job| job != key);
-        run.left -= 1;
-    }
-
-    /// The block was written again since: its destage is to be planned anew.
-    fn out_of_date(&mut self, key: JobKey) {
-        self.leave_run(key);
-        let job = self.end_job(key);
-        self.destaged(&job);
-        self.wake_through(job.slot, true);
-    }
-
-    fn end_job(&mut self, key: JobKey) -> Job {
-        let job = self.destager.jobs.remove(key);
-        self.destager.leaving -= u32::from(job.leaves);
-        job
-    }
-
-    /// A block that is to be destaged was read from its frame.
-    pub(super) fn destage_read(&mut self, key: JobKey, result: Result<(), Failed>, buffer: Buffer) {
-        let job = &self.destager.jobs[key];
-        let (slot, block) = (job.slot, job.block);
-        let held = self.frames.held(slot);
-        let current = held.version == job.version;
-        let fits = self.bug(Bug::DestageWithoutChecksum) || crc32c::crc32c(&buffer.0) == held.crc;
-        if current && result.is_ok() && fits {
-            let run = job.run;
-            self.destager.jobs[key].buffer = Some(buffer);
-            self.destager.run(run).left -= 1;
-            return;
-        }
-        self.destager.in_memory -= 1;
-        self.pool.give(buffer);
-        if !current {
-            // The frame may hold something else by now.
-            return self.out_of_date(key);
-        }
-        self.leave_run(key);
-        let job = self.end_job(key);
-        let damage = if result.is_err() { Damage::Unreadable } else { Damage::Checksum };
-        self.errors.damaged(damage);
-        self.not_destaged(&job);
-        self.lose(block, slot);
-        self.wake_through(slot, false);
-    }
-
-    /// A destaged block is on the disk, or not.
-    pub(super) fn destage_written(
-        &mut self,
-        key: JobKey,
-        result: Result<(), Failed>,
-        buffer: Buffer,
-    ) {
-        self.pool.give(buffer);
-        self.destager.in_memory -= 1;
-        self.destager.writing -= 1;
-        let (run, through) = (self.destager.jobs[key].run, self.destager.jobs[key].through.take());
-        if through.is_none() {
-            self.destager.pace.block_done(run, self.now);
-        }
-        if result.is_err() && !self.bug(Bug::DestageErrorIgnored) {
-            if let Some(op) = through {
-                self.fail(op, Errno::IO);
-            }
-            return self.destage_kept(key, result);
-        }
-        self.errors.status.destaged_blocks += 1;
-        self.disk.destaged(key, through.is_some(), self.now);
-        if let Some(op) = through {
-            self.finish(op);
-        }
-    }
-
-    /// The disk keeps the block, whatever happens; or it did not take it.
-    pub(super) fn destage_kept(&mut self, key: JobKey, result: Result<(), Failed>) {
-        let job = self.end_job(key);
-        let slot = job.slot;
-        if result.is_err() {
-            self.errors.disk_write_failed();
-            return self.sulk(&job);
-        }
-        let held = self.frames.held(slot);
-        if held.version == job.version {
-            // Should the frame have turned out damaged meanwhile: the disk has its data.
-            self.found_again(job.block);
-        }
-        if self.destaged(&job) {
-            self.give_up(slot);
-        } else if let Some(frame) = held.frame
-            && (!self.cache.slots().dirty(slot) || self.bug(Bug::CleanThoughRewritten))
-        {
-            self.hold(slot, job.block, frame, held.crc, State::Clean);
-        }
-        self.wake_through(slot, true);
-    }
-
-    /// Requests that waited until `slot` is not being destaged go on, or fail.
-    fn wake_through(&mut self, slot: Slot, goes_on: bool) {
-        for (waiting, key) in std::mem::take(&mut self.destager.through_waiting) {
-            if waiting != slot {
-                self.destager.through_waiting.push((waiting, key));
-            } else if goes_on {
-                self.ready.push_back(key);
-            } else {
-                self.fail(key, Errno::IO);
-            }
-        }
-    }
-
-    pub(super) fn is_sulking(&self, slot: Slot) -> bool {
-        self.destager.sulking.iter().any(|&(_, sulking)| sulking == slot)
-    }
-
-    /// What the disk did not take may be tried again.
-    pub(super) fn end_of_sulking(&mut self) {
-        while let Some(&(until, slot)) = self.destager.sulking.front()
-            && until <= self.now
-        {
-            self.destager.sulking.pop_front();
-            self.unpin(slot);
         }
     }
 

@@ -18,11 +18,13 @@
 //!   record given in that says clean, or that the block left;
 //! - the disk gets something newer than the SSD has only after the SSD says that it has nothing.
 
+mod answer;
 mod bugs;
 mod bypass;
 mod command;
 mod commit;
 mod destage;
+mod destaged;
 mod disk;
 mod errors;
 mod fill;

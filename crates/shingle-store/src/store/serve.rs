@@ -333,6 +333,8 @@ pub fn export(
 pub fn drain(handle: &Handle, left: &mut dyn FnMut(u64) -> io::Result<()>) -> io::Result<()> {
     /// Without a block destaged for so long there is something wrong with the disk.
     const PATIENCE: Duration = Duration::from_secs(120);
+    /// Or, if the SSD has failed, with what it still gives.
+    const PATIENCE_GONE: Duration = Duration::from_secs(10);
     const STEP: Duration = Duration::from_millis(50);
     handle.drain(true);
     let (mut least, mut idle) = (u64::MAX, Duration::ZERO);
@@ -351,8 +353,10 @@ pub fn drain(handle: &Handle, left: &mut dyn FnMut(u64) -> io::Result<()>) -> io
         if dirty < least {
             (least, idle) = (dirty, Duration::ZERO);
         }
-        if idle > PATIENCE || status.ssd_failed {
-            let told = format!("the disk takes nothing; {dirty} blocks stay dirty");
+        if idle > PATIENCE || status.ssd_failed && idle > PATIENCE_GONE {
+            let who =
+                if status.ssd_failed { "the SSD has failed" } else { "the disk takes nothing" };
+            let told = format!("{who}; {dirty} blocks stay dirty");
             break Err(io::Error::other(told));
         }
         if let Err(error) = left(dirty) {
