@@ -122,11 +122,9 @@ fn nothing_is_overwritten_unless_it_is_said() {
 #[test]
 fn an_emulated_drive_can_be_left_with_a_dirty_cache() {
     let folder = folder();
-    let words = format!(
-        "replay synth:mixed?requests=5000&range=400MB --cache ssd.img --disk smr.img -p sac \
-         --depth 8 --verify --emulate st8000as0002 --set drive.pb=800b"
-    );
-    let result = json(folder.path(), &words);
+    let words = "replay synth:mixed?requests=5000&range=400MB --cache ssd.img --disk smr.img -p sac \
+                 --depth 8 --verify --emulate st8000as0002 --set drive.pb=800b";
+    let result = json(folder.path(), words);
     assert!(count(&result, "/left/dirty_blocks") > 0 && count(&result, "/all/drive_io/rmw") > 0);
 }
 

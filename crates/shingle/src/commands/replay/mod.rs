@@ -141,10 +141,8 @@ pub(crate) fn execute(
 /// What the store is told; parameters of drives are not its affair.
 fn settings(args: &Replay) -> anyhow::Result<Settings> {
     let mut settings = Settings::new(&args.policy);
-    let own = args.set.iter().filter(|text| !text.starts_with("drive."));
-    own.map(|text| settings.set(text))
-        .collect::<Result<(), _>>()
-        .map_err(|error| Usage(error.to_string()))?;
+    let mut own = args.set.iter().filter(|text| !text.starts_with("drive."));
+    own.try_for_each(|text| settings.set(text)).map_err(|error| Usage(error.to_string()))?;
     Ok(settings)
 }
 
