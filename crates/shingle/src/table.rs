@@ -312,18 +312,21 @@ fn one_run(run: &RunResult, color: Color) -> String {
     let settings = |of: &std::collections::BTreeMap<String, String>| {
         of.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     };
+    // (A drive that is no model has none.)
+    let line = |of: &str, set| match settings(set) {
+        none if none.is_empty() => none,
+        some => format!("  {of}: {some}\n"),
+    };
     let mut text = format!(
-        "{} on {}, cache {} of {}, {} loop\n  {}\n  drive: {}\n{}\n",
+        "{} on {}, cache {} of {}, {} loop\n  {}\n{}{}\n",
         run.policy,
         title(run),
         show_bytes(run.cache_blocks * BLOCK_BYTES),
         run.ssd,
         if run.pacing == "closed" { "closed" } else { "open" },
         settings(&run.parameters),
-        settings(&run.drive_parameters),
-        run.translation_parameters
-            .as_ref()
-            .map_or(String::new(), |set| format!("  translation: {}\n", settings(set))),
+        line("drive", &run.drive_parameters),
+        run.translation_parameters.as_ref().map_or(String::new(), |set| line("translation", set)),
     );
     let (zones, flash) = (has_zones(&run.all), run.all.wa_flash.is_some());
     let modelled = run.measured.as_ref().is_none_or(|measured| measured.emulated);
