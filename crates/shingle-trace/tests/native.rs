@@ -147,8 +147,8 @@ fn what_is_wrong_with_a_file_is_told_with_its_byte() {
         "{told}"
     );
     let mut newer = bytes.clone();
-    newer[8] = 2;
-    assert!(error(&newer).contains("version 2, and version 1 is known"));
+    newer[8] = 3;
+    assert!(error(&newer).contains("version 3, and those up to 2 are known"));
     // Two blocks that change places are sound each.
     let second =
         header + u32::from_le_bytes(bytes[header + 4..header + 8].try_into().expect("4")) as usize;
