@@ -15,6 +15,7 @@
 //! | `map.rs`, `ring.rs` | what the slots of a log hold; the log of a buffer |
 //! | `runs.rs` | where bands and tracks lie |
 //! | `cost.rs` | the papers' costs, beside the mechanics |
+//! | `profile.rs` | what probing a disk found out, as a file |
 //! | `medium.rs` | what carries an emulated disk: costs, or a conventional disk |
 //! | `zoned.rs`, `zones.rs`, `queue.rs` | what hosts see of zones; write pointers and which zones are open |
 //! | `contents.rs` | stamps of checking runs: what lies where |
@@ -45,6 +46,7 @@ mod map;
 pub mod measure;
 mod mech;
 mod medium;
+pub mod profile;
 mod queue;
 pub mod registry;
 mod ring;
