@@ -1,0 +1,319 @@
+//! Where bands begin and end (SAC §5.2).
+//!
+//! The paper's four steps: take a range around an address; write blocks of it until the buffer is
+//! full; write elsewhere, so that the drive cleans some bands; read the range in order. Where reads are
+//! fast the band was cleaned, where they are slow the head goes back and forth between band and
+//! buffer.
+//!
+//! The paper writes the range in random order and takes what bands get cleaned. Here the order is
+//! chosen, so that just the band of the address is cleaned, and a buffer serves many addresses at once.
+//! First comes one block of each band that is to be cleaned (its *seed*), then one block each of other
+//! bands, far away (*guards*), then a block at the start of each reading step of each range (*marks*),
+//! then others until the buffer is full. A drive that cleans the oldest first (Skylight: first in, first
+//! out) cleans the seeds' bands, then those of guards; no neighbour of a seed's band. On a drive that
+//! does otherwise the ranges show other bands clean, or none, and the address is reported as not
+//! found out.
+
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+use shingle_drive::profile::BandFacts;
+
+use crate::change::real;
+use crate::error::ProbeError;
+use crate::ground::{Ground, LARGE_BLOCKS, write};
+use crate::permute::Permutation;
+use crate::split::split;
+use crate::target::{Block, Io, Op};
+
+/// A range that is marked and read: `steps` of `step_blocks` from `first` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) first: u64,
+    pub(crate) step_blocks: u64,
+    pub(crate) steps: u64,
+}
+
+impl Range {
+    fn marks(self) -> impl Iterator<Item = u64> {
+        (0..self.steps).map(move |step| self.first + step * self.step_blocks)
+    }
+
+    fn contains(&self, block: u64) -> bool {
+        (self.first..self.first + self.steps * self.step_blocks).contains(&block)
+    }
+}
+
+/// An address whose band is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Site {
+    /// A block of the band. If a range has it, it is one of its marks.
+    pub(crate) seed: u64,
+    pub(crate) ranges: Vec<Range>,
+}
+
+impl Site {
+    /// The widest range around `block`, on a disk of `disk_blocks`.
+    pub(crate) fn around(block: u64, half_blocks: u64, step_blocks: u64, disk_blocks: u64) -> Site {
+        let first = block.saturating_sub(half_blocks);
+        let end = (block + half_blocks).min(disk_blocks);
+        let range = Range { first, step_blocks, steps: (end - first) / step_blocks };
+        let seed = first + (block - first) / step_blocks * step_blocks;
+        let last = first + (range.steps - 1) * step_blocks;
+        Site { seed: seed.min(last), ranges: vec![range] }
+    }
+
+    /// Narrow ranges around the borders of a band that is known roughly. `None` if it is too small.
+    pub(crate) fn refined(band: &BandFacts, step_blocks: u64, disk_blocks: u64) -> Option<Site> {
+        // Both sides of a border, as far as it may be off, and some more.
+        let half = band.error_blocks + 4 * step_blocks;
+        let range = |border: u64| {
+            let first = border.saturating_sub(half);
+            let steps = ((border + half).min(disk_blocks) - first) / step_blocks;
+            Range { first, step_blocks, steps }
+        };
+        let ranges = vec![range(band.first_block), range(band.first_block + band.blocks)];
+        let seed = band.first_block + band.blocks / 2;
+        (!ranges.iter().any(|range| range.contains(seed))).then_some(Site { seed, ranges })
+    }
+
+    pub(crate) fn entries(&self) -> u64 {
+        1 + self.ranges.iter().map(|range| range.steps).sum::<u64>()
+    }
+
+    pub(crate) fn near(&self, block: u64, distance: u64) -> bool {
+        self.seed.abs_diff(block) < distance
+    }
+}
+
+/// The latency of reading each step of a range, in microseconds: the lesser of two passes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Strip {
+    /// First block.
+    pub first: u64,
+    /// Blocks of a step.
+    pub step_blocks: u64,
+    /// A latency each.
+    pub us: Vec<u64>,
+}
+
+/// What the ranges of a site showed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// A block of the band.
+    pub seed: u64,
+    /// Its ranges.
+    pub strips: Vec<Strip>,
+}
+
+/// What is known of the buffer when bands are to be cleaned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Full {
+    /// Writes of one block that it holds.
+    pub(crate) entries: u64,
+    /// It is bytes that limit these, so that larger writes fill it as well.
+    pub(crate) by_bytes: bool,
+    /// A write that takes so long has waited for cleaning.
+    pub(crate) stall_us: f64,
+}
+
+/// Has the bands of `sites` cleaned, and reads their ranges. `apart` is the distance, in blocks, beyond
+/// which two blocks are in different bands. The buffer must be empty, and is not afterwards.
+pub(crate) fn survey(
+    ground: &mut Ground,
+    sites: &[Site],
+    full: &Full,
+    apart: u64,
+    seed: u64,
+) -> Result<Vec<Seen>, ProbeError> {
+    let disk_blocks = ground.target.facts().blocks;
+    let clear = |block: u64| !sites.iter().any(|site| site.near(block, 2 * apart));
+    let guards: Vec<u64> = (1..)
+        .map(|nth| ground.region_blocks + nth * apart)
+        .take_while(|block| *block < disk_blocks)
+        .filter(|&block| clear(block))
+        .take(3 * sites.len() + 8)
+        .collect();
+    let seeds = sites.iter().map(|site| site.seed);
+    let marks = sites.iter().flat_map(|site| {
+        let marks = site.ranges.iter().flat_map(|range| range.marks());
+        marks.filter(|block| *block != site.seed)
+    });
+    let before: Vec<u64> = seeds.chain(guards).chain(marks).collect();
+    let continues = &mut |_| ControlFlow::Continue(());
+    ground.each(&mut before.iter().map(|&block| write(block)), continues)?;
+
+    let mut filler = Filler::new(ground.region_blocks, seed);
+    filler.avoid = sites
+        .iter()
+        .map(|site| (site.seed.saturating_sub(2 * apart), site.seed + 2 * apart))
+        .collect();
+    filler.nearly_fill(ground, full, before.len() as u64)?;
+    let mut stalls = 0;
+    ground.each(&mut filler.singles(), &mut |us| {
+        stalls += usize::from(real(us) >= full.stall_us);
+        // One at a time is enough for a drive that cleans one band at a time; guards are for others.
+        if stalls < sites.len().max(2) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+
+    let mut seen: Vec<Seen> = Vec::with_capacity(sites.len());
+    for pass in 0..2 {
+        forget(ground, seed + pass)?;
+        for (at, site) in sites.iter().enumerate() {
+            let strips = site
+                .ranges
+                .iter()
+                .map(|range| read(ground, *range))
+                .collect::<Result<Vec<Strip>, _>>()?;
+            match seen.get_mut(at) {
+                None => seen.push(Seen { seed: site.seed, strips }),
+                Some(seen) => {
+                    let pairs = seen.strips.iter_mut().flat_map(|strip| &mut strip.us);
+                    let again = strips.iter().flat_map(|strip| &strip.us);
+                    pairs.zip(again).for_each(|(us, again)| *us = (*us).min(*again));
+                }
+            }
+        }
+    }
+    Ok(seen)
+}
+
+/// Reads a range step by step.
+fn read(ground: &mut Ground, range: Range) -> Result<Strip, ProbeError> {
+    let mut us = Vec::with_capacity(range.steps as usize);
+    let step = |block| Io { op: Op::Read, block: Block(block), count: range.step_blocks };
+    ground.each(&mut range.marks().map(step), &mut |latency| {
+        us.push(latency);
+        ControlFlow::Continue(())
+    })?;
+    Ok(Strip { first: range.first, step_blocks: range.step_blocks, us })
+}
+
+/// Reads other things, so that what the drive keeps in its memory is not what is read next.
+fn forget(ground: &mut Ground, seed: u64) -> Result<(), ProbeError> {
+    const READS: u64 = 128;
+    let places = ground.target.facts().blocks / LARGE_BLOCKS;
+    let order = Permutation::new(places, seed ^ 0xf0e7);
+    let reads = (0..READS.min(places)).map(|nth| Io {
+        op: Op::Read,
+        block: Block(order.get(nth) * LARGE_BLOCKS),
+        count: LARGE_BLOCKS,
+    });
+    ground.each(&mut { reads }, &mut |_| ControlFlow::Continue(()))
+}
+
+/// Writes within the region that fill what room is left in the buffer.
+pub(crate) struct Filler {
+    /// Places of large writes, in the first seven eighths of the region, and of single blocks, in the
+    /// rest.
+    large: Permutation,
+    single: Permutation,
+    single_from: u64,
+    avoid: Vec<(u64, u64)>,
+}
+
+impl Filler {
+    pub(crate) fn new(region_blocks: u64, seed: u64) -> Filler {
+        let single_from = region_blocks / 8 * 7;
+        Filler {
+            large: Permutation::new((single_from / LARGE_BLOCKS).max(1), seed),
+            single: Permutation::new(region_blocks - single_from, seed),
+            single_from,
+            avoid: Vec::new(),
+        }
+    }
+
+    fn clear(&self, block: u64) -> bool {
+        !self.avoid.iter().any(|&(from, to)| (from..to).contains(&block))
+    }
+
+    /// Single blocks, each once. They end when all places were written.
+    pub(crate) fn singles(&self) -> impl Iterator<Item = Io> {
+        let places = (0..self.single.bound()).map(|nth| self.single_from + self.single.get(nth));
+        places.filter(|&block| self.clear(block)).map(write)
+    }
+
+    /// Where bytes limit the buffer: fills it, but for a twentieth, with large writes. `held` entries
+    /// of a block are in it.
+    pub(crate) fn nearly_fill(
+        &mut self,
+        ground: &mut Ground,
+        full: &Full,
+        held: u64,
+    ) -> Result<(), ProbeError> {
+        if !full.by_bytes {
+            return Ok(());
+        }
+        let room = (full.entries / 20 * 19).saturating_sub(held);
+        let places = (0..self.large.bound()).map(|nth| self.large.get(nth) * LARGE_BLOCKS);
+        let writes = places
+            .filter(|&block| self.clear(block))
+            .take((room / LARGE_BLOCKS) as usize)
+            .map(|block| Io { op: Op::Write, block: Block(block), count: LARGE_BLOCKS });
+        ground.each(&mut { writes }, &mut |_| ControlFlow::Continue(()))
+    }
+}
+
+/// The band of the seed, from what the ranges of its site showed; `None` if they do not tell: nothing
+/// was cleaned, or it goes on beyond them.
+#[must_use]
+pub fn band(seen: &Seen, disk_blocks: u64) -> Option<BandFacts> {
+    let (low, high) = match seen.strips.as_slice() {
+        [whole] => {
+            let clean = clean(whole)?;
+            let at = ((seen.seed.checked_sub(whole.first)?) / whole.step_blocks) as usize;
+            if !*clean.get(at)? {
+                return None;
+            }
+            let left = clean[..at].iter().rposition(|clean| !clean);
+            let right = clean[at..].iter().position(|clean| !clean).map(|right| at + right);
+            (first_block(whole, left)?, end_block(whole, right, disk_blocks)?)
+        }
+        // Dirty before the band, clean in it; and the other way round.
+        [left, right] => {
+            let (before, after) = (clean(left)?, clean(right)?);
+            let first = before.iter().position(|clean| *clean)?;
+            let last = after.iter().rposition(|clean| *clean)?;
+            let sorted = before[first..].iter().all(|clean| *clean)
+                && after[..=last].iter().all(|clean| *clean);
+            if !sorted || first == 0 || last + 1 == after.len() {
+                return None;
+            }
+            (first_block(left, Some(first - 1))?, end_block(right, Some(last + 1), disk_blocks)?)
+        }
+        _ => return None,
+    };
+    let first = u64::midpoint(low.0, low.1);
+    let end = u64::midpoint(high.0, high.1);
+    let error_blocks = (low.1 - low.0).max(high.1 - high.0).div_ceil(2);
+    Some(BandFacts { first_block: first, blocks: end.checked_sub(first)?, error_blocks })
+}
+
+/// Which steps of a strip are read without going to the buffer.
+fn clean(strip: &Strip) -> Option<Vec<bool>> {
+    let threshold = split(&strip.us)?;
+    Some(strip.us.iter().map(|&us| real(us) < threshold).collect())
+}
+
+/// Least and greatest first block of a band that begins behind the mark of step `dirty`, at most at the
+/// next. Without such a step it is the disk that begins there.
+fn first_block(strip: &Strip, dirty: Option<usize>) -> Option<(u64, u64)> {
+    let mark = |step: usize| strip.first + step as u64 * strip.step_blocks;
+    match dirty {
+        Some(dirty) => Some((mark(dirty) + 1, mark(dirty + 1))),
+        None => (strip.first == 0).then_some((0, 0)),
+    }
+}
+
+/// Least and greatest end of a band that ends behind the mark before that of step `dirty`, at most at
+/// this. Without such a step it is the disk that ends there.
+fn end_block(strip: &Strip, dirty: Option<usize>, disk_blocks: u64) -> Option<(u64, u64)> {
+    let mark = |step: usize| strip.first + step as u64 * strip.step_blocks;
+    match dirty {
+        Some(dirty) => Some((mark(dirty - 1) + 1, mark(dirty))),
+        None => {
+            let end = mark(strip.us.len());
+            (end + strip.step_blocks > disk_blocks).then_some((disk_blocks, disk_blocks))
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Where slow I/O begins: the change point of a sequence of fast and slow.
+//!
+//! An I/O is slow or not: one bit each. Before the change a bit is set with probability `p`, after it
+//! with a greater `q`. For each place `k` the likelihood of the best `p` and `q` is that of two
+//! binomial samples; the change lies where it is greatest (maximum likelihood; Hinkley and Hinkley,
+//! "Inference about the change-point in a sequence of binomial variables", Biometrika 57, 1970). The
+//! interval holds the places whose log-likelihood is less than 1.92 below that (95 %, by the
+//! likelihood ratio). There is a change only if the log-likelihood beats that of no change by
+//! [`EVIDENCE`], and the slow come [`RISE`] times as often as before.
+
+use serde::{Deserialize, Serialize};
+
+/// By how much a change must beat no change, in log-likelihood: 15 is odds of 3 million to one, so
+/// that the choice among a million places does not make one up.
+pub const EVIDENCE: f64 = 15.0;
+
+/// How much more often the slow come after a change. What is less is drift, not a cliff.
+pub const RISE: f64 = 5.0;
+
+/// A change point.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// I/O before the change.
+    pub at: u64,
+    /// Least place in the interval (95 %).
+    pub low: u64,
+    /// Greatest place in the interval.
+    pub high: u64,
+    /// By how much it beats no change, in log-likelihood.
+    pub evidence: f64,
+}
+
+/// The change point of `count` I/O, of which those with the numbers `slow` (rising) were slow.
+/// `None` if there is none.
+#[must_use]
+pub fn change(count: u64, slow: &[u64]) -> Option<Change> {
+    let none = part(slow.len() as u64, count);
+    // The likelihood has its peaks just before a slow one: only these are tried.
+    let at = |(before, &place): (usize, &u64)| {
+        let (before, all) = (before as u64, slow.len() as u64);
+        let rate = |slow: u64, count: u64| real(slow) / real(count.max(1));
+        let rises = rate(all - before, count - place) > RISE * rate(before, place);
+        let likelihood = part(before, place) + part(all - before, count - place);
+        rises.then_some((place, likelihood))
+    };
+    let places: Vec<(u64, f64)> = slow.iter().enumerate().filter_map(at).collect();
+    let best = places.iter().copied().max_by(|one, other| one.1.total_cmp(&other.1))?;
+    let evidence = best.1 - none;
+    let mut likely = places.iter().filter(|place| place.1 > best.1 - 1.92).map(|place| place.0);
+    let low = likely.next()?;
+    let high = likely.next_back().unwrap_or(low);
+    (evidence > EVIDENCE).then_some(Change { at: best.0, low, high, evidence })
+}
+
+/// Log-likelihood of `slow` of `count`, at the rate at which it is greatest.
+fn part(slow: u64, count: u64) -> f64 {
+    let term = |some: u64| {
+        if some == 0 { 0.0 } else { real(some) * libm::log(real(some) / real(count)) }
+    };
+    term(slow) + term(count - slow)
+}
+
+/// For statistics only.
+#[allow(clippy::cast_precision_loss)]
+pub(crate) fn real(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shingle_drive::rng::Rng;
+
+    #[test]
+    fn a_clean_cliff_is_found_to_the_write() {
+        // 1000 fast ones, then each second one is slow.
+        let slow: Vec<u64> = (1000..1100).step_by(2).collect();
+        let change = change(1100, &slow).expect("a cliff");
+        assert_eq!((change.at, change.low), (1000, 1000));
+        assert!(change.high <= 1006 && change.evidence > 100.0, "{change:?}");
+    }
+
+    #[test]
+    fn the_evidence_by_hand() {
+        // 10 of 20 slow, all of them last: 2 · 10 ln 2 more than no change.
+        let slow: Vec<u64> = (10..20).collect();
+        let none = part(10, 20);
+        assert!((none + 20.0 * libm::log(2.0)).abs() < 1e-12);
+        // 13.9 is not enough, 27.7 is.
+        assert_eq!(change(20, &slow), None);
+        let slow: Vec<u64> = (20..40).collect();
+        let found = change(40, &slow).expect("a cliff");
+        assert!((found.evidence - 40.0 * libm::log(2.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn stray_slow_ones_neither_make_a_cliff_nor_hide_one() {
+        let mut rng = Rng::new(3);
+        let stray: Vec<u64> = (0..200_000).filter(|_| rng.below(500) == 0).collect();
+        assert_eq!(change(200_000, &stray), None);
+        assert_eq!(change(200_000, &[]), None);
+        let cliff = (200_000..204_000).filter(|_| rng.below(50) == 0);
+        let slow: Vec<u64> = stray.iter().copied().chain(cliff).collect();
+        let change = change(204_000, &slow).expect("a cliff");
+        assert!(change.at.abs_diff(200_000) < 200, "{change:?}");
+        assert!((change.low..=change.high).contains(&change.at));
+    }
+}

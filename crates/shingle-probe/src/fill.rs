@@ -1,0 +1,273 @@
+//! Random writes until the buffer is full, and what their latencies show (SAC §5.1, step 2).
+
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::change::{Change, change, real};
+use crate::error::ProbeError;
+use crate::permute::Permutation;
+use crate::target::{Block, Done, Io, Nanos, Op, Target};
+
+/// Writes that tell the usual latency.
+const FIRST: usize = 100;
+/// A write is kept in the record if it takes so many times the usual latency.
+const SLOW: u64 = 5;
+/// The run ends when the mean latency of the last writes is so many times the usual one, most of it
+/// in stalls...
+const CLIFF: f64 = 5.0;
+/// ... and so many slow ones came since.
+const SLOW_ENOUGH: usize = 40;
+/// A stall takes as long as so many random reads: cleaning a band takes dozens of seeks and rotations.
+pub(crate) const STALL_READS: f64 = 4.0;
+/// Writes after which a disk without stalls is taken for one that seeks for each.
+const SEEKS_ENOUGH: u64 = 5000;
+/// Bars of the course at most.
+const BARS: usize = 1000;
+
+/// What is written, and when to give up.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// Positions are multiples of the size of a write, below here.
+    pub region_blocks: u64,
+    /// Blocks of each write.
+    pub write_blocks: u64,
+    /// Writes under way at once.
+    pub depth: usize,
+    /// The mean time of a random read: a disk whose writes take a good part of it seeks for each.
+    pub read: Nanos,
+    /// Order of the positions.
+    pub seed: u64,
+}
+
+/// A write that took long.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slow(
+    /// Its number.
+    pub u64,
+    /// When it was submitted, in microseconds since the first.
+    pub u64,
+    /// How long it took, in microseconds.
+    pub u64,
+);
+
+/// Why it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum End {
+    /// Writes became slow for good.
+    Cliff,
+    /// All positions were written.
+    Exhausted,
+    /// Each write takes as long as a seek, and none as long as cleaning.
+    SeekBound,
+    /// From the first on writes take as long as cleaning: the buffer was full.
+    Full,
+}
+
+/// What it showed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fill {
+    /// Blocks of each write.
+    pub write_blocks: u64,
+    /// Writes under way at once.
+    pub depth: usize,
+    /// Writes done.
+    pub writes: u64,
+    /// Time they took, in microseconds.
+    pub us: u64,
+    /// Median latency of the first writes.
+    pub usual_us: f64,
+    /// Why it ended.
+    pub end: End,
+    /// Writes that took long.
+    pub slow: Vec<Slow>,
+    /// Width of a bar of the course, in microseconds.
+    pub bar_us: u64,
+    /// Writes done in each bar.
+    pub course: Vec<u32>,
+}
+
+impl Fill {
+    /// Where writes become slow for good, and what is slow. `None` if they do not.
+    #[must_use]
+    pub fn cliff(&self) -> Option<(Change, f64)> {
+        let threshold = self.threshold_us()?;
+        let slow = self.slow.iter().filter(|slow| real(slow.2) >= threshold);
+        let slow: Vec<u64> = slow.map(|slow| slow.0).collect();
+        change(self.writes, &slow).map(|change| (change, threshold))
+    }
+
+    /// What tells the slow from the usual: the geometric mean of the usual latency and that of the
+    /// tenth longest.
+    fn threshold_us(&self) -> Option<f64> {
+        let mut longest: Vec<u64> = self.slow.iter().map(|slow| slow.2).collect();
+        longest.sort_unstable_by(|one, other| other.cmp(one));
+        let tail = longest.get(9.min(longest.len().checked_sub(1)?))?;
+        Some(libm::sqrt(self.usual_us * real(*tail)))
+    }
+
+    /// Writes a second before the write with number `at`, and from it on.
+    #[must_use]
+    pub fn rates(&self, at: u64) -> (f64, f64) {
+        let whole = real(self.us.max(1));
+        let here = self.slow.iter().find(|slow| slow.0 >= at);
+        let Some(&Slow(number, begun, _)) = here else {
+            return (real(self.writes) * 1e6 / whole, 0.0);
+        };
+        // With several under way those before it are not all done when it is submitted.
+        let before = (number + 1).saturating_sub(self.depth as u64);
+        let rate = |writes: u64, us: f64| real(writes) * 1e6 / us.max(1.0);
+        (rate(before, real(begun)), rate(self.writes - before, whole - real(begun)))
+    }
+
+    /// Mean latency of the slow from the cliff on, in microseconds.
+    #[must_use]
+    pub fn stall_us(&self) -> Option<f64> {
+        let (change, threshold) = self.cliff()?;
+        let stalls =
+            self.slow.iter().filter(|slow| slow.0 >= change.at && real(slow.2) >= threshold);
+        let (count, sum) = stalls.fold((0, 0), |(count, sum), slow| (count + 1, sum + slow.2));
+        (count > 0).then(|| real(sum) / real(count))
+    }
+
+    /// Mean time of a write, in microseconds.
+    #[must_use]
+    pub fn mean_us(&self) -> f64 {
+        real(self.us) / real(self.writes.max(1))
+    }
+}
+
+/// Runs `workload`.
+///
+/// # Errors
+/// As [`Target::run`].
+pub fn fill(target: &mut dyn Target, workload: &Workload) -> Result<Fill, ProbeError> {
+    let positions = workload.region_blocks / workload.write_blocks;
+    let order = Permutation::new(positions.max(1), workload.seed);
+    let mut submitted = 0;
+    let mut watch = Watch::new(target.now(), workload);
+    target.run(
+        workload.depth,
+        &mut || {
+            let block = Block(
+                order.get((submitted < positions).then_some(submitted)?) * workload.write_blocks,
+            );
+            submitted += 1;
+            Some(Io { op: Op::Write, block, count: workload.write_blocks })
+        },
+        &mut |done| watch.see(done),
+    )?;
+    Ok(watch.into_fill(workload, target.now()))
+}
+
+/// Decides when enough has been seen.
+struct Watch {
+    start: Nanos,
+    /// A write that takes longer has waited for more than a few seeks.
+    stall: f64,
+    seek_bound: f64,
+    first: Vec<Nanos>,
+    usual: Nanos,
+    /// Means over about the last twentieth of all writes, in nanoseconds: of latencies, and of those
+    /// of stalls.
+    mean: f64,
+    stalled: f64,
+    writes: u64,
+    slow: Vec<Slow>,
+    /// How many were slow when the mean became high; `None` while it is not.
+    high_since: Option<usize>,
+    end: End,
+    bar: Nanos,
+    course: Vec<u32>,
+}
+
+impl Watch {
+    fn new(start: Nanos, workload: &Workload) -> Watch {
+        let read = real(workload.read.0) * real(workload.depth as u64);
+        Watch {
+            start,
+            stall: STALL_READS * read,
+            seek_bound: read / 4.0,
+            first: Vec::with_capacity(FIRST),
+            usual: Nanos::NEVER,
+            mean: 0.0,
+            stalled: 0.0,
+            writes: 0,
+            slow: Vec::new(),
+            high_since: None,
+            end: End::Exhausted,
+            bar: Nanos::from_millis(10),
+            course: Vec::with_capacity(BARS),
+        }
+    }
+
+    fn see(&mut self, done: Done) -> ControlFlow<()> {
+        let latency = done.latency();
+        self.draw(done.done);
+        self.writes += 1;
+        if self.first.len() < FIRST {
+            self.first.push(latency);
+            self.first.sort_unstable();
+            self.usual = self.first[self.first.len() / 2];
+        }
+        if self.writes > 8 && latency.0 > SLOW * self.usual.0 {
+            let us = |time: Nanos| time.0 / 1000;
+            self.slow.push(Slow(done.number, us(done.begun.since(self.start)), us(latency)));
+        }
+        let weight = real((self.writes / 20).clamp(64, 4096));
+        let time = real(latency.0);
+        self.mean += (time - self.mean) / weight;
+        self.stalled += (if time >= self.stall { time } else { 0.0 } - self.stalled) / weight;
+        if self.writes < FIRST as u64 { ControlFlow::Continue(()) } else { self.judge() }
+    }
+
+    fn judge(&mut self) -> ControlFlow<()> {
+        if real(self.usual.0) >= self.stall {
+            self.end = End::Full;
+            return ControlFlow::Break(());
+        }
+        let stalls = self.stalled > self.mean / 2.0;
+        if self.writes >= SEEKS_ENOUGH && !stalls && self.mean >= self.seek_bound {
+            self.end = End::SeekBound;
+            return ControlFlow::Break(());
+        }
+        if !stalls || self.mean < CLIFF * real(self.usual.0) {
+            self.high_since = None;
+            return ControlFlow::Continue(());
+        }
+        let since = *self.high_since.get_or_insert(self.slow.len());
+        if self.slow.len() - since < SLOW_ENOUGH {
+            return ControlFlow::Continue(());
+        }
+        self.end = End::Cliff;
+        ControlFlow::Break(())
+    }
+
+    /// Counts a write in its bar of the course. When there are too many bars, each two become one.
+    fn draw(&mut self, done: Nanos) {
+        let at = |bar: Nanos| (done.since(self.start).0 / bar.0) as usize;
+        while at(self.bar) >= BARS {
+            self.bar = Nanos(self.bar.0 * 2);
+            self.course = self.course.chunks(2).map(|pair| pair.iter().sum()).collect();
+        }
+        let at = at(self.bar);
+        if self.course.len() <= at {
+            self.course.resize(at + 1, 0);
+        }
+        self.course[at] += 1;
+    }
+
+    fn into_fill(self, workload: &Workload, now: Nanos) -> Fill {
+        Fill {
+            write_blocks: workload.write_blocks,
+            depth: workload.depth,
+            writes: self.writes,
+            us: now.since(self.start).0 / 1000,
+            usual_us: real(self.usual.0) / 1e3,
+            end: self.end,
+            slow: self.slow,
+            bar_us: self.bar.0 / 1000,
+            course: self.course,
+        }
+    }
+}

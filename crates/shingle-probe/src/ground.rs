@@ -1,0 +1,90 @@
+//! The part of the disk that the probe writes to, and how it gets the buffer empty.
+//!
+//! SAC §5.1, step 1: write a range in random order, so that what else is in the buffer is squeezed
+//! out, then in sequential order, so that the buffer drops what it holds of the range. The first half
+//! is done by writing a small range over and over in large random writes, until as many bytes have
+//! gone into the log as it can hold: in a log all that is older is behind them then, and has been
+//! cleaned. (The paper writes the whole range once, which makes the drive clean each of its bands.)
+//!
+//! A sequential pass that ends within a band leaves the beginning of that band in the buffer. So the
+//! region ends where a band does, as soon as one border has been found.
+
+use std::ops::ControlFlow;
+
+use crate::error::ProbeError;
+use crate::permute::Permutation;
+use crate::target::{Block, Io, Op, Target};
+
+/// Blocks of the writes that squeeze and sweep: the most that a drive takes as one (Skylight; the
+/// Northeastern model).
+pub(crate) const LARGE_BLOCKS: u64 = 128;
+/// The range that is written over and over.
+const SQUEEZE_BLOCKS: u64 = 1 << 16;
+
+/// See the module.
+pub(crate) struct Ground<'a> {
+    pub(crate) target: &'a mut dyn Target,
+    /// The region goes from block 0 to here.
+    pub(crate) region_blocks: u64,
+    /// What the log holds at most, as far as is known.
+    pub(crate) log_blocks: u64,
+}
+
+impl Ground<'_> {
+    /// Empties the buffer, whatever is in it.
+    pub(crate) fn empty(&mut self) -> Result<(), ProbeError> {
+        let places = SQUEEZE_BLOCKS.min(self.region_blocks) / LARGE_BLOCKS;
+        let writes = self.log_blocks.div_ceil(LARGE_BLOCKS) + places;
+        let order = Permutation::new(places, 0x5eed);
+        let mut written = 0;
+        self.target.run(
+            1,
+            &mut || {
+                let block = Block(
+                    order.get((written < writes).then_some(written % places)?) * LARGE_BLOCKS,
+                );
+                written += 1;
+                Some(Io { op: Op::Write, block, count: LARGE_BLOCKS })
+            },
+            &mut |_| ControlFlow::Continue(()),
+        )?;
+        self.sweep()
+    }
+
+    /// Empties the buffer of what it holds of the region.
+    pub(crate) fn sweep(&mut self) -> Result<(), ProbeError> {
+        let end = self.region_blocks;
+        let mut block = 0;
+        let mut flushed = false;
+        self.target.run(
+            1,
+            &mut || {
+                if block == end {
+                    let flush = Io { op: Op::Flush, block: Block(0), count: 0 };
+                    return (!std::mem::replace(&mut flushed, true)).then_some(flush);
+                }
+                let count = LARGE_BLOCKS.min(end - block);
+                block += count;
+                Some(Io { op: Op::Write, block: Block(block - count), count })
+            },
+            &mut |_| ControlFlow::Continue(()),
+        )?;
+        Ok(())
+    }
+
+    /// Carries out `ios` one after another; `seen` gets the latency of each in microseconds.
+    pub(crate) fn each(
+        &mut self,
+        ios: &mut dyn Iterator<Item = Io>,
+        seen: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<(), ProbeError> {
+        let mut next = || ios.next();
+        self.target.run(1, &mut next, &mut |done| seen(done.latency().0 / 1000))?;
+        Ok(())
+    }
+}
+
+/// A write of one block.
+pub(crate) fn write(block: u64) -> Io {
+    Io { op: Op::Write, block: Block(block), count: 1 }
+}

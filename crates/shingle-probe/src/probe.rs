@@ -1,0 +1,507 @@
+//! The probe, step by step.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_drive::profile::{BandFacts, Kind};
+
+use crate::bands::{Full, Seen, Site, band, survey};
+use crate::change::{Change, real};
+use crate::cost::{Coverage, Fit, Timed, fit, time};
+use crate::error::ProbeError;
+use crate::fill::{End, Fill, Workload, fill};
+use crate::ground::Ground;
+use crate::idle::{Trials, idle};
+use crate::options::{Options, Writes};
+use crate::reads::{ReadTimes, reads};
+use crate::session::Session;
+use crate::target::{Facts, Nanos, Target, Zones};
+
+/// The least that can be probed.
+pub const DISK_BYTES_MIN: u64 = 256 << 20;
+
+/// All that was found out.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// The disk.
+    pub facts: Facts,
+    /// What it is.
+    pub kind: Kind,
+    /// How it reads.
+    pub reads: ReadTimes,
+    /// The first look: random writes, whatever was in the buffer.
+    pub look: Option<Fill>,
+    /// What each kind of writes showed.
+    pub capacities: Vec<Capacity>,
+    /// Bands that were looked for, and what was seen; by address.
+    pub bands: Vec<(Seen, Option<BandFacts>)>,
+    /// Cleaning that was timed.
+    pub timed: Vec<Timed>,
+    /// Pauses that were tried.
+    pub idle: Option<Trials>,
+    /// What could not be told, and why.
+    pub notes: Vec<String>,
+}
+
+/// Capacity of the buffer for one kind of writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Capacity {
+    /// What was written.
+    pub writes: Writes,
+    /// What it showed.
+    pub fill: Fill,
+    /// Where the cliff is, if there is one.
+    pub cliff: Option<Change>,
+}
+
+/// What the buffer holds, as far as the probe knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Holds {
+    Anything,
+    Region,
+}
+
+/// Told the name of each measurement before it is made or taken from the record.
+pub type Observer<'a> = &'a mut dyn FnMut(&str, Nanos);
+
+struct Probe<'a, 'b> {
+    session: &'a mut Session,
+    ground: Option<Ground<'a>>,
+    holds: Holds,
+    facts: Facts,
+    options: &'a Options,
+    observer: Observer<'b>,
+    notes: Vec<String>,
+}
+
+/// Probes `target`. Without one, all measurements must be in the session's record, and `facts` say of
+/// which disk it is.
+///
+/// # Errors
+/// If the disk fails, is too small, or the record lacks something.
+pub fn probe(
+    target: Option<&mut dyn Target>,
+    facts: Facts,
+    session: &mut Session,
+    options: &Options,
+    observer: Observer,
+) -> Result<Findings, ProbeError> {
+    let bytes = facts.blocks * BLOCK_BYTES;
+    if bytes < DISK_BYTES_MIN {
+        return Err(ProbeError::TooSmall { name: facts.name, bytes, needed: DISK_BYTES_MIN });
+    }
+    let region_blocks = region(facts.blocks, options);
+    let log_blocks = region_blocks;
+    let ground = target.map(|target| Ground { target, region_blocks, log_blocks });
+    let (holds, notes) = (Holds::Anything, Vec::new());
+    Probe { session, ground, holds, facts, options, observer, notes }.all()
+}
+
+/// What is written to, to begin with: as much as the largest buffer holds, at most a quarter of the disk.
+fn region(blocks: u64, options: &Options) -> u64 {
+    (options.buffer_max_bytes / BLOCK_BYTES).min(blocks / 4)
+}
+
+impl Probe<'_, '_> {
+    fn all(mut self) -> Result<Findings, ProbeError> {
+        let exposed =
+            self.facts.zones.map(|zones| (zones.required, zones.zone_blocks, zones.count));
+        let exposed = self.session.measure("zones", || Ok(exposed))?;
+        self.facts.zones =
+            exposed.map(|(required, zone_blocks, count)| Zones { required, zone_blocks, count });
+        let seed = self.options.seed;
+        let reads = self.measure("reads", false, Holds::Anything, |ground| reads(ground, seed))?;
+        let mut found = Findings {
+            facts: self.facts.clone(),
+            kind: Kind::Hidden,
+            reads,
+            look: None,
+            capacities: Vec::new(),
+            bands: Vec::new(),
+            timed: Vec::new(),
+            idle: None,
+            notes: Vec::new(),
+        };
+        if let Some(zones) = self.facts.zones {
+            found.kind = if zones.required { Kind::HostManaged } else { Kind::HostAware };
+            return Ok(found);
+        }
+        let look = self.look(&found.reads)?;
+        found.kind = kind(&look, &found.reads);
+        found.look = Some(look);
+        if found.kind == Kind::DriveManaged {
+            self.shingled(&mut found)?;
+        }
+        found.notes = self.notes;
+        Ok(found)
+    }
+
+    /// What a drive with a buffer is asked.
+    fn shingled(&mut self, found: &mut Findings) -> Result<(), ProbeError> {
+        let read = Nanos::from_micros(found.reads.random() as u64);
+        let Some(rough) = self.rough(read)? else {
+            found.kind = Kind::Hidden;
+            self.notes.push(
+                "writes are slow at times, but no cliff repeats: nothing is known of a buffer"
+                    .into(),
+            );
+            return Ok(());
+        };
+        self.border(&rough)?;
+        for writes in self.options.writes.clone() {
+            let capacity = self.capacity(writes, read)?;
+            if capacity.cliff.is_none() {
+                self.notes.push(format!(
+                    "no cliff for writes of {} bytes at depth {}: the region was written before the buffer was full",
+                    writes.blocks * BLOCK_BYTES, writes.depth
+                ));
+            }
+            found.capacities.push(capacity);
+        }
+        let full = full(&found.capacities).unwrap_or(rough);
+        if let (Some(limit), Some(ground)) = (limits(&found.capacities).log_bytes, &mut self.ground)
+        {
+            ground.log_blocks = limit / BLOCK_BYTES * 11 / 10;
+        }
+        self.bands(&full, found)?;
+        self.costs(&full, found)?;
+        let (longest, seed) = (self.options.idle_max().0 / 1000, self.options.seed);
+        let trials =
+            self.measure("idle", true, Holds::Region, |ground| idle(ground, longest, seed))?;
+        found.idle = Some(trials);
+        Ok(())
+    }
+
+    /// A measurement. `empty`: the buffer has to be. `leaves`: what it holds afterwards.
+    fn measure<T: Serialize + DeserializeOwned>(
+        &mut self,
+        name: &str,
+        empty: bool,
+        leaves: Holds,
+        make: impl FnOnce(&mut Ground) -> Result<T, ProbeError>,
+    ) -> Result<T, ProbeError> {
+        let Probe { session, ground, holds, observer, .. } = self;
+        observer(name, ground.as_ref().map_or(Nanos::ZERO, |ground| ground.target.now()));
+        session.measure(name, || {
+            let ground = ground.as_mut().ok_or(ProbeError::NotMeasured)?;
+            let held = std::mem::replace(holds, Holds::Anything);
+            match held {
+                Holds::Anything if empty => ground.empty()?,
+                Holds::Region if empty => ground.sweep()?,
+                _ => {}
+            }
+            let made = make(ground)?;
+            *holds = leaves;
+            Ok(made)
+        })
+    }
+
+    /// Random writes of a block, with whatever is in the buffer.
+    fn look(&mut self, reads: &ReadTimes) -> Result<Fill, ProbeError> {
+        let workload = Workload {
+            region_blocks: region(self.facts.blocks, self.options),
+            write_blocks: 1,
+            depth: 1,
+            read: Nanos::from_micros(reads.random() as u64),
+            seed: self.options.seed,
+        };
+        self.measure("look", false, Holds::Anything, |ground| fill(ground.target, &workload))
+    }
+
+    /// Roughly how many writes of a block the buffer holds. A sweep leaves the beginning of a band in it,
+    /// which counts where the buffer is small: then several ends of the region are tried, and the most
+    /// is taken.
+    fn rough(&mut self, read: Nanos) -> Result<Option<Full>, ProbeError> {
+        const TRIES: u64 = 4;
+        let end = region(self.facts.blocks, self.options);
+        let shift = self.options.band_max_bytes / BLOCK_BYTES / TRIES;
+        let mut best: Option<Full> = None;
+        for nth in 0..TRIES {
+            let region_blocks = end.saturating_sub((TRIES - 1 - nth) * shift).max(end / 2);
+            self.to(region_blocks);
+            let seed = self.options.seed + nth;
+            let workload = Workload { region_blocks, write_blocks: 1, depth: 1, read, seed };
+            let name = format!("rough capacity, try {nth}");
+            let shown =
+                self.measure(&name, true, Holds::Region, |ground| fill(ground.target, &workload))?;
+            if let Some((cliff, stall_us)) = shown.cliff()
+                && best.is_none_or(|best| best.entries < cliff.at)
+            {
+                best = Some(Full { entries: cliff.at, by_bytes: false, stall_us });
+            }
+            // Less than 1 % of the buffer is left of a band.
+            if best
+                .is_none_or(|best| best.entries > 100 * self.options.band_max_bytes / BLOCK_BYTES)
+            {
+                break;
+            }
+        }
+        Ok(best)
+    }
+
+    fn to(&mut self, region_blocks: u64) {
+        if let Some(ground) = &mut self.ground {
+            ground.region_blocks = region_blocks;
+        }
+    }
+
+    /// Has the region end where a band does.
+    fn border(&mut self, full: &Full) -> Result<(), ProbeError> {
+        let end = region(self.facts.blocks, self.options);
+        self.to(end);
+        let site = Site::around(
+            end,
+            self.options.half_blocks(),
+            self.options.step_blocks(),
+            self.facts.blocks,
+        );
+        let rough = self
+            .survey("border, roughly", vec![site], full)?
+            .pop()
+            .and_then(|seen| self.found(&seen));
+        let refined = rough.and_then(|rough| Site::refined(&rough, 2, self.facts.blocks));
+        let Some(refined) = refined else {
+            self.notes.push("no border was found at the end of the region: capacities may be too small by a band".into());
+            return Ok(());
+        };
+        let exact =
+            self.survey("border", vec![refined], full)?.pop().and_then(|seen| self.found(&seen));
+        let Some(band) = exact.or(rough) else { return Ok(()) };
+        // Rather a few blocks of the next band than all of this but a few.
+        self.to(band.first_block + band.error_blocks);
+        self.holds = Holds::Anything;
+        Ok(())
+    }
+
+    fn found(&self, seen: &Seen) -> Option<BandFacts> {
+        band(seen, self.facts.blocks)
+    }
+
+    fn survey(
+        &mut self,
+        name: &str,
+        sites: Vec<Site>,
+        full: &Full,
+    ) -> Result<Vec<Seen>, ProbeError> {
+        let (apart, seed) = (self.options.half_blocks(), self.options.seed);
+        self.measure(name, true, Holds::Anything, |ground| {
+            survey(ground, &sites, full, apart, seed)
+        })
+    }
+
+    /// How much the buffer holds of one kind of writes. Repeated while the interval is wider than 2 %.
+    fn capacity(&mut self, writes: Writes, read: Nanos) -> Result<Capacity, ProbeError> {
+        const TRIES: u64 = 3;
+        let mut best: Option<Capacity> = None;
+        for nth in 0..TRIES {
+            let (write_blocks, depth) = (writes.blocks, writes.depth as usize);
+            let seed = self.options.seed + 10 + nth;
+            let name =
+                format!("capacity, {} bytes, depth {depth}, try {nth}", write_blocks * BLOCK_BYTES);
+            let fill = self.measure(&name, true, Holds::Region, |ground| {
+                let region_blocks = ground.region_blocks;
+                fill(ground.target, &Workload { region_blocks, write_blocks, depth, read, seed })
+            })?;
+            let cliff = fill.cliff().map(|(change, _)| change);
+            let width = |cliff: &Option<Change>| {
+                cliff.map_or(f64::INFINITY, |c| real(c.high - c.low) / real(c.at.max(1)))
+            };
+            let narrow = width(&cliff) <= 0.02;
+            if best.as_ref().is_none_or(|best| width(&cliff) < width(&best.cliff)) {
+                best = Some(Capacity { writes, fill, cliff });
+            }
+            if narrow {
+                break;
+            }
+        }
+        Ok(best.expect("there is a first try"))
+    }
+
+    /// Bands all over the disk, as many at once as the buffer has room to mark.
+    fn bands(&mut self, full: &Full, found: &mut Findings) -> Result<(), ProbeError> {
+        let (half, step, blocks) =
+            (self.options.half_blocks(), self.options.step_blocks(), self.facts.blocks);
+        let places = self.options.places(blocks);
+        let mut wanted: Vec<Site> =
+            places.iter().map(|place| Site::around(place.0, half, step, blocks)).collect();
+        let mut done: Vec<(Seen, Option<BandFacts>)> = Vec::new();
+        for attempt in 0..2 {
+            let mut missed = Vec::new();
+            let room = full.entries / 2;
+            for (nth, sites) in rounds(wanted, room).into_iter().enumerate() {
+                let seen = self.survey(
+                    &format!("bands, round {nth}, attempt {attempt}"),
+                    sites.clone(),
+                    full,
+                )?;
+                for (site, seen) in sites.into_iter().zip(seen) {
+                    let band = self.found(&seen);
+                    if band.is_none() && attempt == 0 {
+                        missed.push(site);
+                    } else {
+                        done.push((seen, band));
+                    }
+                }
+            }
+            wanted = missed;
+        }
+        self.refine(full, &mut done)?;
+        done.sort_by_key(|(seen, _)| seen.seed);
+        let missing = done.iter().filter(|(_, band)| band.is_none()).count();
+        if missing > 0 {
+            self.notes
+                .push(format!("at {missing} of {} places the band could not be told", done.len()));
+        }
+        found.bands = done;
+        Ok(())
+    }
+
+    /// Looks more closely where a reading step is more than half a percent of the band.
+    fn refine(
+        &mut self,
+        full: &Full,
+        done: &mut [(Seen, Option<BandFacts>)],
+    ) -> Result<(), ProbeError> {
+        let coarse = |band: &BandFacts| band.error_blocks * 200 > band.blocks;
+        let (places, sites): (Vec<usize>, Vec<Site>) = done
+            .iter()
+            .enumerate()
+            .filter_map(|(at, (_, band))| {
+                let band = band.as_ref().filter(|band| coarse(band))?;
+                Some((at, Site::refined(band, 2, self.facts.blocks)?))
+            })
+            .unzip();
+        let mut places = places.into_iter();
+        for (nth, sites) in rounds(sites, full.entries / 2).into_iter().enumerate() {
+            for (seen, at) in self
+                .survey(&format!("bands more closely, round {nth}"), sites, full)?
+                .iter()
+                .zip(&mut places)
+            {
+                if let Some(finer) = self.found(seen) {
+                    done[at].1 = Some(finer);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `R(x)`.
+    fn costs(&mut self, full: &Full, found: &mut Findings) -> Result<(), ProbeError> {
+        const ROUNDS: u64 = 8;
+        let zone_blocks = self.options.zone_blocks;
+        for blocks in self.options.coverages.clone() {
+            let room = (full.entries / 5 * 4 / blocks).min(self.options.zones);
+            if room == 0 || blocks > zone_blocks {
+                self.notes.push(format!("R({blocks}) was not measured: the buffer holds less"));
+                continue;
+            }
+            for nth in 0..self.options.zones.div_ceil(room).min(ROUNDS) {
+                let seed = self.options.seed + 100 * blocks + nth;
+                let coverage = Coverage { zone_blocks, blocks, zones: room, seed };
+                let name = format!("R({blocks}), round {nth}");
+                let timed = self
+                    .measure(&name, true, Holds::Region, |ground| time(ground, &coverage, full))?;
+                found.timed.push(timed);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Groups of sites that need no more than `room` entries.
+fn rounds(sites: Vec<Site>, room: u64) -> Vec<Vec<Site>> {
+    let mut rounds: Vec<Vec<Site>> = Vec::new();
+    let mut left = 0;
+    for site in sites {
+        let entries = site.entries() + 4;
+        match rounds.last_mut().filter(|_| entries <= left) {
+            Some(round) => round.push(site),
+            None => {
+                rounds.push(vec![site]);
+                left = room;
+            }
+        }
+        left = left.saturating_sub(entries);
+    }
+    rounds
+}
+
+/// What a disk is, by its random writes and reads.
+fn kind(look: &Fill, reads: &ReadTimes) -> Kind {
+    /// No arm moves as fast.
+    const SOLID_US: f64 = 1000.0;
+    match look.end {
+        End::Cliff | End::Full => Kind::DriveManaged,
+        End::SeekBound if reads.random() >= SOLID_US => Kind::Conventional,
+        _ if reads.random() < SOLID_US => Kind::SolidState,
+        _ if look.mean_us() >= reads.random() / 4.0 => Kind::Conventional,
+        _ => Kind::Hidden,
+    }
+}
+
+/// What the buffer is limited by, as far as writes of several sizes tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Map entries.
+    pub extents: Option<u64>,
+    /// Bytes of log.
+    pub log_bytes: Option<u64>,
+}
+
+/// Compares the capacities of all sizes of writes, one at a time: as many writes of two sizes tell of
+/// a limit in entries, as many bytes of one in bytes. What only one size shows is not told, but where
+/// a larger size fits more bytes in fewer writes: then the least is limited by entries and the largest
+/// by bytes.
+#[must_use]
+pub fn limits(capacities: &[Capacity]) -> Limits {
+    /// Two counts are one if they differ by less.
+    const ALIKE: f64 = 0.97;
+    let rows: Vec<(u64, u64)> = capacities
+        .iter()
+        .filter(|row| row.writes.depth == 1)
+        .filter_map(|row| Some((row.cliff?.at, row.cliff?.at * row.writes.blocks * BLOCK_BYTES)))
+        .collect();
+    let most = |pick: fn(&(u64, u64)) -> u64| rows.iter().map(pick).max().unwrap_or(0);
+    let (entries, bytes) = (most(|row| row.0), most(|row| row.1));
+    let like = |one: u64, most: u64| real(one) >= ALIKE * real(most);
+    let by_entries = rows.iter().any(|row| like(row.0, entries) && !like(row.1, bytes));
+    let by_bytes = rows.iter().any(|row| like(row.1, bytes) && !like(row.0, entries));
+    Limits { extents: by_entries.then_some(entries), log_bytes: by_bytes.then_some(bytes) }
+}
+
+/// What single blocks need to know of the buffer.
+fn full(capacities: &[Capacity]) -> Option<Full> {
+    let row = capacities.iter().find(|row| row.writes == Writes { blocks: 1, depth: 1 })?;
+    let (cliff, stall_us) = row.fill.cliff()?;
+    let limits = limits(capacities);
+    Some(Full {
+        entries: cliff.at,
+        by_bytes: limits.extents.is_none() && limits.log_bytes.is_some(),
+        stall_us,
+    })
+}
+
+impl Findings {
+    /// Points of `R(x)`: blocks written of a zone, and microseconds.
+    #[must_use]
+    pub fn costs(&self) -> Vec<(f64, f64)> {
+        /// A part has enough zones that where it is cut is of no matter.
+        const PART: u64 = 12;
+        let points = |timed: &Timed| {
+            let parts = (timed.zones / PART).max(1);
+            timed
+                .zone_us(parts)
+                .into_iter()
+                .map(|us| (real(timed.coverage), us))
+                .collect::<Vec<_>>()
+        };
+        self.timed.iter().flat_map(points).collect()
+    }
+
+    /// The line of `R(x)`.
+    #[must_use]
+    pub fn cost_line(&self) -> Option<Fit> {
+        fit(&self.costs())
+    }
+}

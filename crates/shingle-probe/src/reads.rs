@@ -1,0 +1,66 @@
+//! How the disk reads: `L_read`, and in order at both ends.
+
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::change::real;
+use crate::error::ProbeError;
+use crate::ground::{Ground, LARGE_BLOCKS};
+use crate::permute::Permutation;
+use crate::target::{Block, Io, Op};
+
+const RANDOM: u64 = 2000;
+const IN_ORDER: u64 = 256;
+
+/// Latencies in microseconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadTimes {
+    /// Of random reads of a block, over the whole disk.
+    pub random_us: Vec<u64>,
+    /// Of reads in order of 512 KiB each, from the first block on.
+    pub first_us: Vec<u64>,
+    /// The same, to the end of the disk.
+    pub last_us: Vec<u64>,
+}
+
+impl ReadTimes {
+    /// `L_read`: the mean of random reads.
+    #[must_use]
+    pub fn random(&self) -> f64 {
+        mean(&self.random_us)
+    }
+
+    /// A block of reads in order, at the start and at the end: the mean without the first tenth, in which
+    /// the head comes there.
+    #[must_use]
+    pub fn in_order(&self) -> (f64, f64) {
+        let block = |us: &[u64]| mean(&us[us.len() / 10..]) / real(LARGE_BLOCKS);
+        (block(&self.first_us), block(&self.last_us))
+    }
+}
+
+fn mean(us: &[u64]) -> f64 {
+    real(us.iter().sum()) / real(us.len().max(1) as u64)
+}
+
+/// Reads here and there, and in order.
+pub(crate) fn reads(ground: &mut Ground, seed: u64) -> Result<ReadTimes, ProbeError> {
+    let blocks = ground.target.facts().blocks;
+    let order = Permutation::new(blocks, seed);
+    let large = IN_ORDER.min(blocks / LARGE_BLOCKS / 2);
+    let mut timed = |ios: &mut dyn Iterator<Item = Io>| {
+        let mut latencies = Vec::new();
+        ground.each(ios, &mut |us| {
+            latencies.push(us);
+            ControlFlow::Continue(())
+        })?;
+        Ok::<_, ProbeError>(latencies)
+    };
+    let read = |block, count| Io { op: Op::Read, block: Block(block), count };
+    let random_us = timed(&mut (0..RANDOM.min(blocks)).map(|nth| read(order.get(nth), 1)))?;
+    let first_us = timed(&mut (0..large).map(|nth| read(nth * LARGE_BLOCKS, LARGE_BLOCKS)))?;
+    let from = blocks - large * LARGE_BLOCKS;
+    let last_us = timed(&mut (0..large).map(|nth| read(from + nth * LARGE_BLOCKS, LARGE_BLOCKS)))?;
+    Ok(ReadTimes { random_us, first_us, last_us })
+}

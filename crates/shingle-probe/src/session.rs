@@ -1,0 +1,216 @@
+//! Measurements that outlive the process: each is kept as a line of JSON when it is done.
+//!
+//! The analysis is a program over measurements by name. Where one is on record it is taken from there,
+//! else it is made: so a probe that was interrupted goes on where it was (and repeats what was not
+//! finished), and a record is analysed again without a disk (`--fit-only`).
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::error::ProbeError;
+
+/// What the first line of a record says.
+const FORMAT: &str = "shingle.probe/1";
+
+/// Of which disk a record is, and what was asked: a record of something else is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    format: String,
+    /// Name of the disk.
+    pub name: String,
+    /// Its serial.
+    pub serial: String,
+    /// Its size.
+    pub blocks: u64,
+    /// Options that change what is measured.
+    pub options: String,
+}
+
+impl Subject {
+    /// The subject of a new record.
+    #[must_use]
+    pub fn new(name: &str, serial: &str, blocks: u64, options: &str) -> Subject {
+        let own = str::to_owned;
+        Subject {
+            format: own(FORMAT),
+            name: own(name),
+            serial: own(serial),
+            blocks,
+            options: own(options),
+        }
+    }
+}
+
+/// A line: the name of a measurement and what it showed.
+#[derive(Serialize)]
+struct Line<'a, T> {
+    name: &'a str,
+    shown: &'a T,
+}
+
+#[derive(Deserialize)]
+struct Read {
+    name: String,
+    shown: Box<RawValue>,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Session {
+    path: Option<PathBuf>,
+    file: Option<File>,
+    kept: BTreeMap<String, Box<RawValue>>,
+}
+
+impl Session {
+    /// Measurements that are kept in memory only.
+    #[must_use]
+    pub fn in_memory() -> Session {
+        Session::default()
+    }
+
+    /// Measurements kept in the file at `path`; those of an earlier session of the same subject are
+    /// there already. A last line that a kill cut off is dropped.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written, is no record, or is one of another subject.
+    pub fn resume(path: &Path, subject: &Subject) -> Result<Session, ProbeError> {
+        let mut session = Session { path: Some(path.to_owned()), ..Session::default() };
+        let system = |error| ProbeError::Record(path.to_owned(), error);
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(system(error)),
+        };
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        if whole > 0 && session.parse(path, &text[..whole])? != *subject {
+            return Err(ProbeError::OtherSubject(path.to_owned()));
+        }
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path)
+            .map_err(system)?;
+        file.set_len(whole as u64).map_err(system)?;
+        io::Seek::seek(&mut file, io::SeekFrom::End(0)).map_err(system)?;
+        if whole == 0 {
+            serde_json::to_writer(&mut file, subject).map_err(|error| system(error.into()))?;
+            file.write_all(b"\n").map_err(system)?;
+        }
+        session.file = Some(file);
+        Ok(session)
+    }
+
+    /// A record to be analysed again, and its subject.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no record.
+    pub fn open(path: &Path) -> Result<(Session, Subject), ProbeError> {
+        let mut session = Session { path: Some(path.to_owned()), ..Session::default() };
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ProbeError::Record(path.to_owned(), error))?;
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let subject = session.parse(path, &text[..whole])?;
+        Ok((session, subject))
+    }
+
+    fn parse(&mut self, path: &Path, text: &str) -> Result<Subject, ProbeError> {
+        let bad = |line: usize, why: &dyn std::fmt::Display| {
+            ProbeError::BadRecord(path.to_owned(), line, why.to_string())
+        };
+        let mut lines = text.lines().zip(1..);
+        let (first, _) = lines.next().ok_or_else(|| bad(1, &"it is empty"))?;
+        let subject: Subject = serde_json::from_str(first).map_err(|error| bad(1, &error))?;
+        if subject.format != FORMAT {
+            return Err(bad(1, &format!("its format is `{}`, not {FORMAT}", subject.format)));
+        }
+        for (line, number) in lines {
+            let read: Read = serde_json::from_str(line).map_err(|error| bad(number, &error))?;
+            self.kept.insert(read.name, read.shown);
+        }
+        Ok(subject)
+    }
+
+    /// Whether a measurement is on record.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.kept.contains_key(name)
+    }
+
+    /// The measurement `name`: from the record, or else made.
+    ///
+    /// # Errors
+    /// If it cannot be made, read or kept.
+    pub fn measure<T: Serialize + DeserializeOwned>(
+        &mut self,
+        name: &str,
+        make: impl FnOnce() -> Result<T, ProbeError>,
+    ) -> Result<T, ProbeError> {
+        let path = self.path.clone().unwrap_or_default();
+        if let Some(shown) = self.kept.get(name) {
+            return serde_json::from_str(shown.get())
+                .map_err(|error| ProbeError::BadMeasurement(path, name.to_owned(), error));
+        }
+        let shown = make()?;
+        if let Some(file) = &mut self.file {
+            let mut line = serde_json::to_vec(&Line { name, shown: &shown })
+                .map_err(|error| ProbeError::Record(path.clone(), error.into()))?;
+            line.push(b'\n');
+            file.write_all(&line).map_err(|error| ProbeError::Record(path, error))?;
+        }
+        Ok(shown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_measured_is_not_measured_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("record");
+        let subject = Subject::new("disk", "S1", 100, "");
+        let mut session = Session::resume(&path, &subject).expect("new");
+        let two = session.measure("two", || Ok((2u64, 0.1f64))).expect("made");
+        assert_eq!(two, (2, 0.1));
+        assert!(session.measure::<u64>("three", || Err(ProbeError::NotMeasured)).is_err());
+        drop(session);
+        // A kill in the middle of a line.
+        let mut text = std::fs::read(&path).expect("there");
+        text.extend(b"{\"name\":\"four\",\"sho");
+        std::fs::write(&path, text).expect("written");
+        let mut session = Session::resume(&path, &subject).expect("resumed");
+        assert!(session.has("two") && !session.has("three") && !session.has("four"));
+        let again = session.measure("two", || Err(ProbeError::NotMeasured)).expect("kept");
+        assert_eq!((2u64, 0.1f64), again);
+        session.measure("four", || Ok(4u64)).expect("made");
+        let (mut record, found) = Session::open(&path).expect("whole");
+        assert_eq!(found, subject);
+        assert_eq!(
+            record.measure::<u64>("four", || Err(ProbeError::NotMeasured)).expect("kept"),
+            4
+        );
+    }
+
+    #[test]
+    fn a_record_of_something_else_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("record");
+        drop(Session::resume(&path, &Subject::new("disk", "S1", 100, "")).expect("new"));
+        let told = |result: Result<Session, ProbeError>| result.expect_err("refused").to_string();
+        let other = told(Session::resume(&path, &Subject::new("disk", "S2", 100, "")));
+        assert!(other.contains("another"), "{other}");
+        std::fs::write(&path, "a,b,c\n1,2,3\n").expect("written");
+        let bad = told(Session::resume(&path, &Subject::new("disk", "S1", 100, "")));
+        assert!(bad.contains("line 1"), "{bad}");
+        assert_eq!(std::fs::read(&path).expect("there"), b"a,b,c\n1,2,3\n");
+    }
+}
