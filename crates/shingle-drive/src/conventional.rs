@@ -67,6 +67,7 @@ impl Conventional {
             costs: measured.plan(costs.plan(), timing),
             uniform: false,
             channels: 1,
+            queued_command: Nanos::ZERO,
         };
         let entries = if values.write_cache { values.write_cache_entries } else { 0 };
         let queue_max = usize::try_from(entries).unwrap_or(usize::MAX);

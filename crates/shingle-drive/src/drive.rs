@@ -198,6 +198,10 @@ pub struct Description {
     /// How many I/Os the drive can work at side by side, if it queues by itself
     /// ([`Drive::queues`]). 1 for every disk.
     pub channels: u32,
+    /// Time that the drive takes more for a write that was queued with others (SAC Table 3 against
+    /// one at a time). [`Drive::serve`] does not know of it: an executor that keeps several I/Os
+    /// under way adds it. Zero for drives of which it is not known.
+    pub queued_command: Nanos,
 }
 
 /// Serves one I/O at a time, in virtual time, and tells how long it took and why.

@@ -108,6 +108,7 @@ impl Emulator {
             costs: costs.plan(),
             uniform: false,
             channels: 1,
+            queued_command: Nanos::ZERO,
         };
         Ok(Box::new(Emulator {
             rewrite,

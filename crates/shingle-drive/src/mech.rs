@@ -147,6 +147,12 @@ impl Mech {
         self.tracks.place(place).unit
     }
 
+    /// Blocks of the track `place` lies on.
+    #[inline]
+    pub(crate) fn track_blocks(&self, place: u64) -> u64 {
+        self.tracks.run(self.tracks.place(place).run).unit_blocks
+    }
+
     /// Where the head is.
     pub(crate) fn head(&self) -> u64 {
         self.head

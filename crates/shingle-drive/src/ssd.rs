@@ -43,6 +43,7 @@ impl Ssd {
             costs,
             uniform: true,
             channels: values.channels,
+            queued_command: Nanos::ZERO,
         };
         let channels = Schedule::new(values.channels);
         let (counters, contents) = (Counters::default(), Contents::default());

@@ -8,10 +8,11 @@ use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, make, make_ss
 use std::collections::HashMap;
 
 /// The drives under test: all of the registry, some in more than one setting.
-const KINDS: [&str; 31] = [
+const KINDS: [&str; 32] = [
     "st8000as0002",
     "st8000as0002, cost timing",
     "st8000as0002, few extents",
+    "st8000as0002, bands drawn",
     "st5000as0011, no write cache",
     "st5000as0011, idle cleaning",
     "st5000as0011+fc",
@@ -112,6 +113,11 @@ fn tiny(kind: &str) -> Box<dyn Drive> {
     }
     if kind.ends_with("few extents") {
         buffer = Buffer::Limits { log_bytes: 24 * BLOCK, extents: 3 };
+    }
+    if kind.ends_with("bands drawn") {
+        // 21 tracks of 8, 6 and 4 blocks, 7 of each: bands of 1 to 3 of them.
+        overrides.set("tracks_per_band", "3");
+        overrides.set("tracks_per_band_min", "1");
     }
     if kind.ends_with("no write cache") {
         overrides.set("write_cache", "off");

@@ -126,6 +126,7 @@ impl Translated {
             costs: beneath.costs,
             uniform: false,
             channels: 1,
+            queued_command: beneath.queued_command,
         }
     }
 

@@ -85,7 +85,7 @@ impl DriveManaged {
     pub(super) fn job_of(&self, band: usize, before: u64, lowest: u64, collected: u64) -> Job {
         let place = self.bands.place(lowest);
         let (band_first, band_blocks) = self.bands.unit(place.unit);
-        let track_blocks = self.bands.run(place.run).unit_blocks / self.values.tracks_per_band;
+        let track_blocks = self.mech.track_blocks(self.native + lowest);
         let first = lowest - (lowest - band_first) % track_blocks;
         let end = band_first + band_blocks;
         let tracks = (end - first).div_ceil(track_blocks);

@@ -21,6 +21,7 @@
 
 mod clean;
 mod inside;
+mod layout;
 mod stream;
 mod values;
 
@@ -118,19 +119,8 @@ impl DriveManaged {
         let (costs, settings): (CostValues, _) = (recipe.sheet.values(), recipe.settings);
         let limits = values.limits(recipe)?;
         let disk_blocks = mech_values.capacity_bytes / BLOCK_BYTES;
-        // No band lies across two rate zones.
-        let tracks = values.tracks_per_band;
-        mech_values.zone_tracks = (mech_values.zone_tracks / tracks).max(1) * tracks;
-        let pairs: Vec<(u64, u64)> = mech_values
-            .tracks(0)
-            .iter()
-            .map(|&(blocks, in_zone)| (blocks * tracks, in_zone / tracks))
-            .collect();
-        let bands = Runs::new(&pairs, disk_blocks);
-        let count = usize::try_from(bands.units()).ok().filter(|&count| count <= 1 << 28);
-        let Some(count) = count else {
-            return Err(recipe.refuse("at most 2^28 bands; take more tracks a band"));
-        };
+        let bands = layout::bands(recipe, &values, &mut mech_values)?;
+        let count = index(bands.units());
         let reserved = values.reserved_tracks(&mech_values, &limits);
         let native = reserved * (mech_values.track_od_bytes / BLOCK_BYTES);
         let mech = Mech::new(&mech_values, reserved, native + disk_blocks);
@@ -147,8 +137,10 @@ impl DriveManaged {
             costs: measured.plan(costs.plan(), timing),
             uniform: false,
             channels: 1,
+            queued_command: Nanos::from_micros(values.queued_command_us),
         };
-        let largest = pairs.iter().map(|&(blocks, _)| blocks * BLOCK_BYTES).max().unwrap_or(0);
+        let largest =
+            bands.all().iter().map(|run| run.unit_blocks * BLOCK_BYTES).max().unwrap_or(0);
         let phases = usize::try_from(largest.div_ceil(values.merge_bytes)).unwrap_or(0) + 1;
         Ok(DriveManaged {
             timing,

@@ -11,6 +11,8 @@ use shingle_core::units::BLOCK_BYTES;
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Values {
     pub(super) tracks_per_band: u64,
+    pub(super) tracks_per_band_min: u64,
+    pub(super) band_seed: u64,
     pub(super) write_cache: bool,
     packets_max: u64,
     packets_trigger: u64,
@@ -18,6 +20,7 @@ pub(super) struct Values {
     log_bytes: u64,
     pub(super) extent_max_bytes: u64,
     pub(super) log_write_fixed_us: u64,
+    pub(super) queued_command_us: u64,
     pub(super) log_write_rotations: f64,
     pub(super) log_write_command_us: u64,
     pub(super) log_packet_tracks: f64,

@@ -79,6 +79,7 @@ impl FlashSsd {
             costs,
             uniform: false,
             channels: units,
+            queued_command: Nanos::ZERO,
         };
         let (schedule, counters) = (Schedule::new(units), Counters::default());
         Ok(Box::new(FlashSsd { ftl, schedule, times, description, counters, stamped: false }))

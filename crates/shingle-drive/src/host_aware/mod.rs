@@ -96,6 +96,7 @@ impl HostAware {
             costs: measured.plan(costs.plan(), timing),
             uniform: false,
             channels: 1,
+            queued_command: Nanos::ZERO,
         };
         let (conventional, open_max) = (layout.conventional as usize, layout.open_max as usize);
         Ok(Box::new(HostAware {
