@@ -8,8 +8,9 @@
 //! The paper writes the range in random order and takes what bands get cleaned. Here the order is
 //! chosen, so that just the band of the address is cleaned, and a buffer serves many addresses at once.
 //! First comes one block of each band that is to be cleaned (its *seed*), then one block each of other
-//! bands, far away (*guards*), then a block at the start of each reading step of each range (*marks*),
-//! then others until the buffer is full. A drive that cleans the oldest first (Skylight: first in, first
+//! bands, far away (*guards*), then some blocks of each reading step of each range (*marks*), the last
+//! first, so that reading ahead in the log does not find what will be read next, then others until the
+//! buffer is full. A drive that cleans the oldest first (Skylight: first in, first
 //! out) cleans the seeds' bands, then those of guards; no neighbour of a seed's band. On a drive that
 //! does otherwise the ranges show other bands clean, or none, and the address is reported as not
 //! found out.
@@ -26,7 +27,11 @@ use crate::permute::Permutation;
 use crate::split::split;
 use crate::target::{Block, Io, Op};
 
-/// A range that is marked and read: `steps` of `step_blocks` from `first` on.
+/// Marks in each reading step: a step of a band that was not cleaned takes as many trips to the buffer
+/// and back, so that it shows even where each read has to wait for the platter to come round.
+pub(crate) const MARKS: u64 = 8;
+
+/// A range that is marked and read: `steps` of `step_blocks`, a multiple of [`MARKS`], from `first` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) first: u64,
@@ -35,8 +40,13 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    fn marks(self) -> impl Iterator<Item = u64> {
+    fn starts(self) -> impl Iterator<Item = u64> {
         (0..self.steps).map(move |step| self.first + step * self.step_blocks)
+    }
+
+    fn marks(self) -> impl Iterator<Item = u64> {
+        let apart = self.step_blocks / MARKS;
+        (0..self.steps * MARKS).map(move |mark| self.first + mark * apart)
     }
 
     fn contains(&self, block: u64) -> bool {
@@ -47,7 +57,7 @@ impl Range {
 /// An address whose band is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Site {
-    /// A block of the band. If a range has it, it is one of its marks.
+    /// A block of the band, one of the marks of its range or in none.
     pub(crate) seed: u64,
     pub(crate) ranges: Vec<Range>,
 }
@@ -66,7 +76,7 @@ impl Site {
     /// Narrow ranges around the borders of a band that is known roughly. `None` if it is too small.
     pub(crate) fn refined(band: &BandFacts, step_blocks: u64, disk_blocks: u64) -> Option<Site> {
         // Both sides of a border, as far as it may be off, and some more.
-        let half = band.error_blocks + 4 * step_blocks;
+        let half = (band.error_blocks + 4 * step_blocks).next_multiple_of(step_blocks);
         let range = |border: u64| {
             let first = border.saturating_sub(half);
             let steps = ((border + half).min(disk_blocks) - first) / step_blocks;
@@ -77,8 +87,11 @@ impl Site {
         (!ranges.iter().any(|range| range.contains(seed))).then_some(Site { seed, ranges })
     }
 
+    /// Blocks that are written of it.
     pub(crate) fn entries(&self) -> u64 {
-        1 + self.ranges.iter().map(|range| range.steps).sum::<u64>()
+        let marks: u64 = self.ranges.iter().map(|range| range.steps * MARKS).sum();
+        // The seed is a mark, or comes on top.
+        marks + u64::from(!self.ranges.iter().any(|range| range.contains(self.seed)))
     }
 
     pub(crate) fn near(&self, block: u64, distance: u64) -> bool {
@@ -117,13 +130,31 @@ pub(crate) struct Full {
     pub(crate) stall_us: f64,
 }
 
+impl Full {
+    /// Whether a write that took `us` waited for cleaning, with `held` blocks written to what was an
+    /// empty buffer. While much of it is free it is something else that took long.
+    pub(crate) fn stalled(&self, us: u64, held: u64) -> bool {
+        real(us) >= self.stall_us && held >= self.entries / 4 * 3
+    }
+}
+
+/// In which order marks are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Order {
+    /// Range after range, the last mark first: a band's marks lie together in the log, so that a drive
+    /// which collects little at a time cleans the band at once.
+    Descending,
+    /// Any, within a site: for a drive that reads the log in both directions.
+    Random,
+}
+
 /// Has the bands of `sites` cleaned, and reads their ranges. `apart` is the distance, in blocks, beyond
 /// which two blocks are in different bands. The buffer must be empty, and is not afterwards.
 pub(crate) fn survey(
     ground: &mut Ground,
     sites: &[Site],
     full: &Full,
-    apart: u64,
+    (apart, order): (u64, Order),
     seed: u64,
 ) -> Result<Vec<Seen>, ProbeError> {
     let disk_blocks = ground.target.facts().blocks;
@@ -137,7 +168,13 @@ pub(crate) fn survey(
     let seeds = sites.iter().map(|site| site.seed);
     let marks = sites.iter().flat_map(|site| {
         let marks = site.ranges.iter().flat_map(|range| range.marks());
-        marks.filter(|block| *block != site.seed)
+        let marks: Vec<u64> = marks.filter(|block| *block != site.seed).collect();
+        let random = Permutation::new(marks.len() as u64, seed);
+        let place = move |nth: usize| match order {
+            Order::Descending => marks[marks.len() - 1 - nth],
+            Order::Random => marks[random.get(nth as u64) as usize],
+        };
+        (0..site.entries() as usize - 1).map(place)
     });
     let before: Vec<u64> = seeds.chain(guards).chain(marks).collect();
     let continues = &mut |_| ControlFlow::Continue(());
@@ -148,10 +185,12 @@ pub(crate) fn survey(
         .iter()
         .map(|site| (site.seed.saturating_sub(2 * apart), site.seed + 2 * apart))
         .collect();
-    filler.nearly_fill(ground, full, before.len() as u64)?;
+    let mut held = before.len() as u64;
+    held += filler.nearly_fill(ground, full, held)?;
     let mut stalls = 0;
     ground.each(&mut filler.singles(), &mut |us| {
-        stalls += usize::from(real(us) >= full.stall_us);
+        held += 1;
+        stalls += usize::from(full.stalled(us, held));
         // One at a time is enough for a drive that cleans one band at a time; guards are for others.
         if stalls < sites.len().max(2) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
@@ -182,7 +221,7 @@ pub(crate) fn survey(
 fn read(ground: &mut Ground, range: Range) -> Result<Strip, ProbeError> {
     let mut us = Vec::with_capacity(range.steps as usize);
     let step = |block| Io { op: Op::Read, block: Block(block), count: range.step_blocks };
-    ground.each(&mut range.marks().map(step), &mut |latency| {
+    ground.each(&mut range.starts().map(step), &mut |latency| {
         us.push(latency);
         ControlFlow::Continue(())
     })?;
@@ -234,23 +273,28 @@ impl Filler {
     }
 
     /// Where bytes limit the buffer: fills it, but for a twentieth, with large writes. `held` entries
-    /// of a block are in it.
+    /// of a block are in it. Returns how many blocks were written.
     pub(crate) fn nearly_fill(
-        &mut self,
+        &self,
         ground: &mut Ground,
         full: &Full,
         held: u64,
-    ) -> Result<(), ProbeError> {
+    ) -> Result<u64, ProbeError> {
         if !full.by_bytes {
-            return Ok(());
+            return Ok(0);
         }
         let room = (full.entries / 20 * 19).saturating_sub(held);
         let places = (0..self.large.bound()).map(|nth| self.large.get(nth) * LARGE_BLOCKS);
-        let writes = places
+        let mut written = 0;
+        let mut writes = places
             .filter(|&block| self.clear(block))
             .take((room / LARGE_BLOCKS) as usize)
             .map(|block| Io { op: Op::Write, block: Block(block), count: LARGE_BLOCKS });
-        ground.each(&mut { writes }, &mut |_| ControlFlow::Continue(()))
+        ground.each(&mut writes, &mut |_| {
+            written += LARGE_BLOCKS;
+            ControlFlow::Continue(())
+        })?;
+        Ok(written)
     }
 }
 
@@ -295,24 +339,25 @@ fn clean(strip: &Strip) -> Option<Vec<bool>> {
     Some(strip.us.iter().map(|&us| real(us) < threshold).collect())
 }
 
-/// Least and greatest first block of a band that begins behind the mark of step `dirty`, at most at the
-/// next. Without such a step it is the disk that begins there.
+/// Least and greatest first block of a band that begins in the step after `dirty`, the last that was
+/// slow, or in that: a step in which it begins may be either. Without such a step it is the disk that
+/// begins there.
 fn first_block(strip: &Strip, dirty: Option<usize>) -> Option<(u64, u64)> {
-    let mark = |step: usize| strip.first + step as u64 * strip.step_blocks;
+    let start = |step: usize| strip.first + step as u64 * strip.step_blocks;
     match dirty {
-        Some(dirty) => Some((mark(dirty) + 1, mark(dirty + 1))),
+        Some(dirty) => Some((start(dirty) + 1, start(dirty + 2) - strip.step_blocks / MARKS)),
         None => (strip.first == 0).then_some((0, 0)),
     }
 }
 
-/// Least and greatest end of a band that ends behind the mark before that of step `dirty`, at most at
-/// this. Without such a step it is the disk that ends there.
+/// Least and greatest end of a band that ends in the step before `dirty`, the first that was slow, or in
+/// that. Without such a step it is the disk that ends there.
 fn end_block(strip: &Strip, dirty: Option<usize>, disk_blocks: u64) -> Option<(u64, u64)> {
-    let mark = |step: usize| strip.first + step as u64 * strip.step_blocks;
+    let start = |step: usize| strip.first + step as u64 * strip.step_blocks;
     match dirty {
-        Some(dirty) => Some((mark(dirty - 1) + 1, mark(dirty))),
+        Some(dirty) => Some((start(dirty - 1) + 1, start(dirty + 1) - strip.step_blocks / MARKS)),
         None => {
-            let end = mark(strip.us.len());
+            let end = start(strip.us.len());
             (end + strip.step_blocks > disk_blocks).then_some((disk_blocks, disk_blocks))
         }
     }

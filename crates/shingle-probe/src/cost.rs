@@ -32,11 +32,34 @@ pub struct Timed {
 
 /// What is to be timed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Coverage {
+pub(crate) struct Coverage<'a> {
     pub(crate) zone_blocks: u64,
     pub(crate) blocks: u64,
-    pub(crate) zones: u64,
+    /// Numbers of the zones.
+    pub(crate) zones: &'a [u64],
     pub(crate) seed: u64,
+}
+
+/// `count` zones behind the region: multiples of the golden ratio, so that any run of them is spread
+/// evenly over the disk and, more evenly than chance would, over where a zone may lie to the borders of
+/// bands, on which its cost depends. The same for each coverage: what one zone costs more than another
+/// does not show in the slope then.
+pub(crate) fn zones(
+    region_blocks: u64,
+    disk_blocks: u64,
+    zone_blocks: u64,
+    count: u64,
+    seed: u64,
+) -> Vec<u64> {
+    /// 2^64 divided by the golden ratio.
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let first = region_blocks.div_ceil(zone_blocks) + 1;
+    let all = (disk_blocks / zone_blocks).saturating_sub(first);
+    let place = |nth: u64| {
+        let share = seed.wrapping_add(nth + 1).wrapping_mul(GOLDEN);
+        first + ((u128::from(share) * u128::from(all)) >> 64) as u64
+    };
+    (0..count.min(all / 4)).map(place).collect()
 }
 
 /// Times the cleaning of zones. The buffer must be empty; afterwards it holds blocks of the region, and
@@ -48,13 +71,10 @@ pub(crate) fn time(
 ) -> Result<Timed, ProbeError> {
     let &Coverage { zone_blocks, blocks, zones, seed } = coverage;
     let mut rng = Rng::new(seed);
-    let first_zone = ground.region_blocks.div_ceil(zone_blocks) + 1;
-    let all = ground.target.facts().blocks / zone_blocks - first_zone;
     let mut inside: Vec<u64> = (0..zone_blocks).collect();
-    let mut written = Vec::with_capacity((zones * blocks) as usize);
-    for nth in 0..zones {
-        // A part of the disk each, so that they are everywhere and no two are neighbours.
-        let zone = first_zone + all * nth / zones + rng.below((all / zones / 2).max(1));
+    let all = zones.len() as u64 * blocks;
+    let mut written = Vec::with_capacity(all as usize);
+    for zone in zones {
         for at in 0..blocks {
             let other = at + rng.below(zone_blocks - at);
             inside.swap(at as usize, other as usize);
@@ -63,13 +83,14 @@ pub(crate) fn time(
     }
     ground
         .each(&mut written.iter().map(|&block| write(block)), &mut |_| ControlFlow::Continue(()))?;
-    let mut filler = Filler::new(ground.region_blocks, seed);
-    filler.nearly_fill(ground, full, zones * blocks)?;
+    let filler = Filler::new(ground.region_blocks, seed);
+    let filled = filler.nearly_fill(ground, full, all)?;
 
     let mut stalls: Vec<(u64, u64)> = Vec::new();
-    let (mut since, mut clock, mut more) = (0, 0, 2);
+    let (mut taken, mut since, mut clock, mut more) = (0, 0, 0, 2);
     ground.each(&mut filler.singles(), &mut |us| {
-        let stalled = real(us) >= full.stall_us;
+        taken += 1;
+        let stalled = full.stalled(us, all + filled + taken);
         if stalled {
             stalls.push((since, clock));
         }
@@ -78,31 +99,32 @@ pub(crate) fn time(
             clock += us;
         }
         // The last zone is left over only in part.
-        more -= u64::from(stalled && since > zones * blocks);
+        more -= u64::from(stalled && since > all);
         if more == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    Ok(Timed { coverage: blocks, zones, stalls })
+    Ok(Timed { coverage: blocks, zones: zones.len() as u64, stalls })
 }
 
 impl Timed {
-    /// Drive time of a zone, in microseconds, for each of up to `parts` parts of the zones, which begin
-    /// and end where a write waited.
-    #[must_use]
-    pub fn zone_us(&self, parts: u64) -> Vec<f64> {
+    /// Writes, from the first that had to wait to the last that waited while zones were let go of, and the
+    /// microseconds they took.
+    fn span(&self) -> (u64, u64) {
         let all = self.zones * self.coverage;
-        let inside: Vec<(u64, u64)> =
-            self.stalls.iter().copied().filter(|&(since, _)| since <= all).collect();
-        let cut = |part: u64| {
-            let wanted = all * part / parts;
-            inside.iter().copied().min_by_key(|&(since, _)| since.abs_diff(wanted))
-        };
-        let cuts: Vec<(u64, u64)> = (0..=parts).filter_map(cut).collect();
-        let part = |pair: &[(u64, u64)]| {
-            let (writes, us) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
-            (writes > 0).then(|| real(us) / real(writes) * real(self.coverage))
-        };
-        cuts.windows(2).filter_map(part).collect()
+        self.stalls.iter().copied().filter(|&(since, _)| since <= all).max().unwrap_or((0, 0))
     }
+}
+
+/// A point of `R(x)` for each coverage: blocks, and microseconds of drive time of a zone.
+#[must_use]
+pub fn points(timed: &[Timed]) -> Vec<(f64, f64)> {
+    let rounds = timed.chunk_by(|one, other| one.coverage == other.coverage);
+    let point = |rounds: &[Timed]| {
+        let spans = rounds.iter().map(Timed::span);
+        let (writes, us) = spans.fold((0, 0), |sum, span| (sum.0 + span.0, sum.1 + span.1));
+        let coverage = real(rounds[0].coverage);
+        (writes > 0).then(|| (coverage, real(us) / real(writes) * coverage))
+    };
+    rounds.filter_map(point).collect()
 }
 
 /// The line through points, and the interval of its slope (95 %).
@@ -160,8 +182,12 @@ mod tests {
         // Two zones of 10 blocks: a write waits each 5 writes, 100 us; the others take 1 us.
         let stalls = (0..6).map(|nth| (nth * 5, nth * 104)).collect();
         let timed = Timed { coverage: 10, zones: 2, stalls };
-        assert_eq!(timed.zone_us(1), [208.0]);
-        assert_eq!(timed.zone_us(2), [208.0, 208.0]);
-        assert!(Timed { coverage: 10, zones: 2, stalls: vec![] }.zone_us(1).is_empty());
+        assert_eq!(points(std::slice::from_ref(&timed)), [(10.0, 208.0)]);
+        // Another round in which each stall takes twice as long.
+        let slow = (0..6).map(|nth| (nth * 5, nth * 204)).collect();
+        let slow = Timed { coverage: 10, zones: 2, stalls: slow };
+        let other = Timed { coverage: 4, zones: 1, stalls: vec![(0, 0), (4, 80), (9, 900)] };
+        assert_eq!(points(&[timed, slow, other]), [(10.0, 308.0), (4.0, 80.0)]);
+        assert!(points(&[Timed { coverage: 10, zones: 2, stalls: vec![] }]).is_empty());
     }
 }

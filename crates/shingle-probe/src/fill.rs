@@ -100,10 +100,14 @@ impl Fill {
     /// What tells the slow from the usual: the geometric mean of the usual latency and that of the
     /// tenth longest.
     fn threshold_us(&self) -> Option<f64> {
+        self.tail_us().map(|tail| libm::sqrt(self.usual_us * tail))
+    }
+
+    /// The tenth longest latency, or the shortest of fewer slow ones.
+    fn tail_us(&self) -> Option<f64> {
         let mut longest: Vec<u64> = self.slow.iter().map(|slow| slow.2).collect();
         longest.sort_unstable_by(|one, other| other.cmp(one));
-        let tail = longest.get(9.min(longest.len().checked_sub(1)?))?;
-        Some(libm::sqrt(self.usual_us * real(*tail)))
+        longest.get(9.min(longest.len().checked_sub(1)?)).map(|&tail| real(tail))
     }
 
     /// Writes a second before the write with number `at`, and from it on.
@@ -120,14 +124,18 @@ impl Fill {
         (rate(before, real(begun)), rate(self.writes - before, whole - real(begun)))
     }
 
-    /// Mean latency of the slow from the cliff on, in microseconds.
+    /// What tells a write that waited for cleaning from one that took long otherwise, at most
+    /// `otherwise_us`: the geometric mean of that and of half of what nine of ten of those took that were
+    /// slow from the cliff on.
     #[must_use]
-    pub fn stall_us(&self) -> Option<f64> {
+    pub fn stall_us(&self, otherwise_us: f64) -> Option<f64> {
         let (change, threshold) = self.cliff()?;
-        let stalls =
-            self.slow.iter().filter(|slow| slow.0 >= change.at && real(slow.2) >= threshold);
-        let (count, sum) = stalls.fold((0, 0), |(count, sum), slow| (count + 1, sum + slow.2));
-        (count > 0).then(|| real(sum) / real(count))
+        let stalls = self.slow.iter().filter(|slow| slow.0 >= change.at).map(|slow| slow.2);
+        let mut stalls: Vec<u64> =
+            stalls.filter(|&us| real(us) >= threshold.max(otherwise_us)).collect();
+        stalls.sort_unstable();
+        let tenth = stalls.get(stalls.len() / 10)?;
+        Some(libm::sqrt((real(*tenth) / 2.0).max(otherwise_us) * otherwise_us))
     }
 
     /// Mean time of a write, in microseconds.

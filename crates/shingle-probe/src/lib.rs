@@ -4,6 +4,7 @@
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // counts that lie in memory; microseconds
 
 pub mod bands;
+pub mod blind;
 pub mod change;
 pub mod cost;
 pub mod error;

@@ -57,7 +57,7 @@ impl Model {
         let start = self.now.max(self.busy);
         self.now = self.drive.serve(start, io, &mut []).done;
         if queued {
-            // TODO-QUEUED
+            self.now += self.drive.description().queued_command;
         }
         let every = self.noise.outlier_every;
         if every > 0 && self.rng.below(every) == 0 {

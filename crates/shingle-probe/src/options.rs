@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bands::MARKS;
 use crate::target::{Block, Nanos};
 use shingle_core::units::BLOCK_BYTES;
 
@@ -51,7 +52,7 @@ impl Default for Options {
             step_bytes: 256 << 10,
             zone_blocks: 5000,
             coverages: vec![500, 1000, 1500, 2000, 2500],
-            zones: 48,
+            zones: 120,
             idle_max: 30,
             seed: 1,
         }
@@ -66,7 +67,7 @@ impl Options {
 
     /// Blocks of a reading step.
     pub(crate) fn step_blocks(&self) -> u64 {
-        (self.step_bytes / BLOCK_BYTES).max(1)
+        (self.step_bytes / BLOCK_BYTES).next_multiple_of(MARKS).max(MARKS)
     }
 
     /// The longest idle time.

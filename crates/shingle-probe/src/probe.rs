@@ -5,11 +5,11 @@ use serde::de::DeserializeOwned;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::profile::{BandFacts, Kind};
 
-use crate::bands::{Full, Seen, Site, band, survey};
+use crate::bands::{Full, Order, Seen, Site, band, survey};
 use crate::change::{Change, real};
-use crate::cost::{Coverage, Fit, Timed, fit, time};
+use crate::cost::{Coverage, Fit, Timed, fit, points, time, zones};
 use crate::error::ProbeError;
-use crate::fill::{End, Fill, Workload, fill};
+use crate::fill::{End, Fill, STALL_READS, Workload, fill};
 use crate::ground::Ground;
 use crate::idle::{Trials, idle};
 use crate::options::{Options, Writes};
@@ -19,6 +19,9 @@ use crate::target::{Facts, Nanos, Target, Zones};
 
 /// The least that can be probed.
 pub const DISK_BYTES_MIN: u64 = 256 << 20;
+
+/// Blocks of the reading steps with which a border is looked at closely.
+const FINE_BLOCKS: u64 = 16;
 
 /// All that was found out.
 #[derive(Clone, Debug)]
@@ -158,7 +161,7 @@ impl Probe<'_, '_> {
             }
             found.capacities.push(capacity);
         }
-        let full = full(&found.capacities).unwrap_or(rough);
+        let full = full(&found.capacities, &rough);
         if let (Some(limit), Some(ground)) = (limits(&found.capacities).log_bytes, &mut self.ground)
         {
             ground.log_blocks = limit / BLOCK_BYTES * 11 / 10;
@@ -224,14 +227,14 @@ impl Probe<'_, '_> {
             let name = format!("rough capacity, try {nth}");
             let shown =
                 self.measure(&name, true, Holds::Region, |ground| fill(ground.target, &workload))?;
-            if let Some((cliff, stall_us)) = shown.cliff()
+            if let Some((cliff, usual_us)) = shown.cliff()
                 && best.is_none_or(|best| best.entries < cliff.at)
             {
+                let stall_us = shown.stall_us(STALL_READS * real(read.0) / 1e3).unwrap_or(usual_us);
                 best = Some(Full { entries: cliff.at, by_bytes: false, stall_us });
             }
-            // Less than 1 % of the buffer is left of a band.
-            if best
-                .is_none_or(|best| best.entries > 100 * self.options.band_max_bytes / BLOCK_BYTES)
+            // Less than 5 % of the buffer is left of a band.
+            if best.is_none_or(|best| best.entries > 20 * self.options.band_max_bytes / BLOCK_BYTES)
             {
                 break;
             }
@@ -256,16 +259,18 @@ impl Probe<'_, '_> {
             self.facts.blocks,
         );
         let rough = self
-            .survey("border, roughly", vec![site], full)?
+            .survey("border, roughly", vec![site], full, Order::Descending)?
             .pop()
             .and_then(|seen| self.found(&seen));
-        let refined = rough.and_then(|rough| Site::refined(&rough, 2, self.facts.blocks));
+        let refined = rough.and_then(|rough| Site::refined(&rough, FINE_BLOCKS, self.facts.blocks));
         let Some(refined) = refined else {
             self.notes.push("no border was found at the end of the region: capacities may be too small by a band".into());
             return Ok(());
         };
-        let exact =
-            self.survey("border", vec![refined], full)?.pop().and_then(|seen| self.found(&seen));
+        let exact = self
+            .survey("border", vec![refined], full, Order::Descending)?
+            .pop()
+            .and_then(|seen| self.found(&seen));
         let Some(band) = exact.or(rough) else { return Ok(()) };
         // Rather a few blocks of the next band than all of this but a few.
         self.to(band.first_block + band.error_blocks);
@@ -273,8 +278,10 @@ impl Probe<'_, '_> {
         Ok(())
     }
 
+    /// The band that was seen, if it can be one.
     fn found(&self, seen: &Seen) -> Option<BandFacts> {
-        band(seen, self.facts.blocks)
+        let largest = self.options.band_max_bytes / BLOCK_BYTES;
+        band(seen, self.facts.blocks).filter(|band| band.blocks <= largest + 2 * band.error_blocks)
     }
 
     fn survey(
@@ -282,8 +289,9 @@ impl Probe<'_, '_> {
         name: &str,
         sites: Vec<Site>,
         full: &Full,
+        order: Order,
     ) -> Result<Vec<Seen>, ProbeError> {
-        let (apart, seed) = (self.options.half_blocks(), self.options.seed);
+        let (apart, seed) = ((self.options.half_blocks(), order), self.options.seed);
         self.measure(name, true, Holds::Anything, |ground| {
             survey(ground, &sites, full, apart, seed)
         })
@@ -325,7 +333,7 @@ impl Probe<'_, '_> {
         let mut wanted: Vec<Site> =
             places.iter().map(|place| Site::around(place.0, half, step, blocks)).collect();
         let mut done: Vec<(Seen, Option<BandFacts>)> = Vec::new();
-        for attempt in 0..2 {
+        for (attempt, order) in [Order::Descending, Order::Random].into_iter().enumerate() {
             let mut missed = Vec::new();
             let room = full.entries / 2;
             for (nth, sites) in rounds(wanted, room).into_iter().enumerate() {
@@ -333,6 +341,7 @@ impl Probe<'_, '_> {
                     &format!("bands, round {nth}, attempt {attempt}"),
                     sites.clone(),
                     full,
+                    order,
                 )?;
                 for (site, seen) in sites.into_iter().zip(seen) {
                     let band = self.found(&seen);
@@ -368,13 +377,18 @@ impl Probe<'_, '_> {
             .enumerate()
             .filter_map(|(at, (_, band))| {
                 let band = band.as_ref().filter(|band| coarse(band))?;
-                Some((at, Site::refined(band, 2, self.facts.blocks)?))
+                Some((at, Site::refined(band, FINE_BLOCKS, self.facts.blocks)?))
             })
             .unzip();
         let mut places = places.into_iter();
         for (nth, sites) in rounds(sites, full.entries / 2).into_iter().enumerate() {
             for (seen, at) in self
-                .survey(&format!("bands more closely, round {nth}"), sites, full)?
+                .survey(
+                    &format!("bands more closely, round {nth}"),
+                    sites,
+                    full,
+                    Order::Descending,
+                )?
                 .iter()
                 .zip(&mut places)
             {
@@ -388,17 +402,20 @@ impl Probe<'_, '_> {
 
     /// `R(x)`.
     fn costs(&mut self, full: &Full, found: &mut Findings) -> Result<(), ProbeError> {
-        const ROUNDS: u64 = 8;
+        const ROUNDS: usize = 24;
         let zone_blocks = self.options.zone_blocks;
+        let region_blocks = region(self.facts.blocks, self.options);
+        let (wanted, seed) = (self.options.zones, self.options.seed);
+        let zones = zones(region_blocks, self.facts.blocks, zone_blocks, wanted, seed);
         for blocks in self.options.coverages.clone() {
-            let room = (full.entries / 5 * 4 / blocks).min(self.options.zones);
+            let room = (full.entries / 5 * 4 / blocks) as usize;
             if room == 0 || blocks > zone_blocks {
                 self.notes.push(format!("R({blocks}) was not measured: the buffer holds less"));
                 continue;
             }
-            for nth in 0..self.options.zones.div_ceil(room).min(ROUNDS) {
-                let seed = self.options.seed + 100 * blocks + nth;
-                let coverage = Coverage { zone_blocks, blocks, zones: room, seed };
+            for (nth, zones) in zones.chunks(room).take(ROUNDS).enumerate() {
+                let seed = seed + 100 * blocks + nth as u64;
+                let coverage = Coverage { zone_blocks, blocks, zones, seed };
                 let name = format!("R({blocks}), round {nth}");
                 let timed = self
                     .measure(&name, true, Holds::Region, |ground| time(ground, &coverage, full))?;
@@ -470,33 +487,20 @@ pub fn limits(capacities: &[Capacity]) -> Limits {
     Limits { extents: by_entries.then_some(entries), log_bytes: by_bytes.then_some(bytes) }
 }
 
-/// What single blocks need to know of the buffer.
-fn full(capacities: &[Capacity]) -> Option<Full> {
-    let row = capacities.iter().find(|row| row.writes == Writes { blocks: 1, depth: 1 })?;
-    let (cliff, stall_us) = row.fill.cliff()?;
+/// What single blocks need to know of the buffer, better than `rough`.
+fn full(capacities: &[Capacity], rough: &Full) -> Full {
+    let single = Writes { blocks: 1, depth: 1 };
+    let cliff = capacities.iter().find(|row| row.writes == single).and_then(|row| row.cliff);
     let limits = limits(capacities);
-    Some(Full {
-        entries: cliff.at,
-        by_bytes: limits.extents.is_none() && limits.log_bytes.is_some(),
-        stall_us,
-    })
+    let by_bytes = limits.extents.is_none() && limits.log_bytes.is_some();
+    Full { entries: cliff.map_or(rough.entries, |cliff| cliff.at), by_bytes, ..*rough }
 }
 
 impl Findings {
     /// Points of `R(x)`: blocks written of a zone, and microseconds.
     #[must_use]
     pub fn costs(&self) -> Vec<(f64, f64)> {
-        /// A part has enough zones that where it is cut is of no matter.
-        const PART: u64 = 12;
-        let points = |timed: &Timed| {
-            let parts = (timed.zones / PART).max(1);
-            timed
-                .zone_us(parts)
-                .into_iter()
-                .map(|us| (real(timed.coverage), us))
-                .collect::<Vec<_>>()
-        };
-        self.timed.iter().flat_map(points).collect()
+        points(&self.timed)
     }
 
     /// The line of `R(x)`.
