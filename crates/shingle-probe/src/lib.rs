@@ -6,14 +6,16 @@
 pub mod bands;
 pub mod blind;
 pub mod change;
+pub mod cliff;
 pub mod cost;
 pub mod error;
-pub mod fill;
+
 mod ground;
 pub mod idle;
 pub mod model;
 pub mod options;
 pub mod permute;
+pub mod plan;
 pub mod probe;
 pub mod profile;
 pub mod reads;

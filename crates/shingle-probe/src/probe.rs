@@ -7,9 +7,9 @@ use shingle_drive::profile::{BandFacts, Kind};
 
 use crate::bands::{Full, Order, Seen, Site, band, survey};
 use crate::change::{Change, real};
+use crate::cliff::{End, Fill, STALL_READS, Workload, fill};
 use crate::cost::{Coverage, Fit, Timed, fit, points, time, zones};
 use crate::error::ProbeError;
-use crate::fill::{End, Fill, STALL_READS, Workload, fill};
 use crate::ground::Ground;
 use crate::idle::{Trials, idle};
 use crate::options::{Options, Writes};
