@@ -1,5 +1,5 @@
-//! A small client that believes nothing: for tests of servers and stores. Whatever a server sends
-//! that the specification does not allow is an error.
+//! A small client that believes nothing: for tests of servers and stores, and for disks under probe.
+//! Whatever a server sends that the specification does not allow is an error.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -52,7 +52,8 @@ pub struct Reply {
 }
 
 /// What went wrong with a request.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{} (error {code} of NBD)", if message.is_empty() { "the server failed" } else { message })]
 pub struct Error {
     /// In the numbers of the protocol.
     pub code: u32,

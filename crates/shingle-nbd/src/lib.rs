@@ -8,8 +8,8 @@
 //! [`session`] the rules of it. [`server`] is the only part with sockets and threads: two for each
 //! connection, one that reads and one that writes. What is served is behind the trait
 //! [`export::Export`]: commands with owned buffers go in, completions are called from any thread,
-//! and replies leave in that order. [`client`] is a distrustful client for tests, [`memory`] an
-//! export for them.
+//! and replies leave in that order. [`client`] is a distrustful client, [`url`] how it is told
+//! where to connect, [`memory`] an export for tests.
 //!
 //! # What is served
 //!
@@ -71,4 +71,5 @@ pub mod requests;
 pub mod server;
 pub mod session;
 pub mod stream;
+pub mod url;
 pub mod wire;

@@ -15,6 +15,17 @@ pub enum Stream {
 }
 
 impl Stream {
+    /// The same connection once more, for another thread.
+    ///
+    /// # Errors
+    /// If the system gives no more descriptors.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Unix(s) => Self::Unix(s.try_clone()?),
+            Self::Tcp(s) => Self::Tcp(s.try_clone()?),
+        })
+    }
+
     /// How long a read or a write may take; None is for ever.
     pub(crate) fn set_timeouts(&self, limit: Option<Duration>) -> io::Result<()> {
         match self {
@@ -24,7 +35,7 @@ impl Stream {
     }
 
     /// Closes one direction or both, whoever is waiting there. That it is closed already is fine.
-    pub(crate) fn shutdown(&self, how: Shutdown) {
+    pub fn shutdown(&self, how: Shutdown) {
         let _ = match self {
             Self::Unix(s) => s.shutdown(how),
             Self::Tcp(s) => s.shutdown(how),
@@ -54,6 +65,22 @@ impl Write for &Stream {
             Stream::Unix(s) => (&*s).write_vectored(buffers),
             Stream::Tcp(s) => (&*s).write_vectored(buffers),
         }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&*self).read(buffer)
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        (&*self).write(buffer)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -164,6 +164,13 @@ impl Device {
         self.bytes / BLOCK_BYTES
     }
 
+    /// For I/O past the page cache where the file system can: places, lengths and memory are multiples
+    /// of 4096 bytes.
+    #[must_use]
+    pub fn direct(&self) -> &File {
+        &self.direct
+    }
+
     /// Reads a block.
     ///
     /// # Errors

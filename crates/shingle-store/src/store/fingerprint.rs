@@ -35,7 +35,7 @@ pub fn fingerprint(disk: &Device) -> Result<Fingerprint, FileError> {
 }
 
 /// Blocks of a disk of so many, in order, each once.
-fn sampled(blocks: u64) -> impl Iterator<Item = u64> {
+pub fn sampled(blocks: u64) -> impl Iterator<Item = u64> {
     let first = FIRST_BLOCKS.min(blocks);
     let rest = blocks - first;
     let count = SPREAD_BLOCKS.min(rest);

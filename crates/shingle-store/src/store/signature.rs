@@ -31,7 +31,7 @@ const MARKS: &[(&str, usize, &[u8])] = &[
 ];
 
 /// Marks stand within so many pages.
-const PAGES: usize = 17;
+pub const PAGES: usize = 17;
 
 /// What is on a device; `None` if no known mark is there. (That is no proof that it is empty.)
 ///
@@ -43,7 +43,9 @@ pub fn of(device: &Device) -> io::Result<Option<&'static str>> {
     Ok(known(pages.as_flattened()))
 }
 
-fn known(beginning: &[u8]) -> Option<&'static str> {
+/// What is told by the marks in the first [`PAGES`] of a device, or as many as it has.
+#[must_use]
+pub fn known(beginning: &[u8]) -> Option<&'static str> {
     let stands = |&&(_, place, mark): &&(&str, usize, &[u8])| {
         beginning.get(place..).is_some_and(|rest| rest.starts_with(mark))
     };

@@ -1,0 +1,47 @@
+//! The time of disks that are not models, and the user's wish to stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::target::{Nanos, TargetError};
+
+/// A clock that begins when a disk is opened.
+#[derive(Clone, Debug)]
+pub(crate) struct Clock {
+    begun: Instant,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Clock {
+    pub(crate) fn new(interrupted: Arc<AtomicBool>) -> Clock {
+        Clock { begun: Instant::now(), interrupted }
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        Nanos(u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// An error once the user wants it to stop.
+    pub(crate) fn go_on(&self) -> Result<(), TargetError> {
+        match self.interrupted.load(Ordering::Relaxed) {
+            true => Err(TargetError::Interrupted),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits, and looks up now and then.
+    pub(crate) fn sleep(&self, span: Nanos) -> Result<(), TargetError> {
+        const STEP: Nanos = Nanos::from_millis(50);
+        let end = self.now() + span;
+        loop {
+            self.go_on()?;
+            let left = end.since(self.now()).min(STEP);
+            if left == Nanos::ZERO {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_nanos(left.0));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What is written to a disk under probe: random bytes, different in each block that is written, so
+//! that no layer on the way can compress them, find zeros, or keep one copy of many. Each block
+//! begins with a mark, by which a later run knows that nobody would miss it.
+
+use shingle_core::units::BLOCK_BYTES;
+use shingle_drive::rng::Rng;
+
+const BLOCK: usize = BLOCK_BYTES as usize;
+
+/// How each block begins that was written by a probe.
+const MARK: &[u8; 16] = b"shingle probe\0\0\0";
+
+/// Whether a block is one that a probe has written.
+pub(crate) fn is_ours(block: &[u8]) -> bool {
+    block.starts_with(MARK)
+}
+
+/// Memory that begins at a multiple of the block size, as direct I/O wants it.
+#[derive(Debug, Default)]
+pub(crate) struct Aligned {
+    bytes: Vec<u8>,
+    start: usize,
+    length: usize,
+}
+
+impl Aligned {
+    /// At least so many bytes; what was there is kept only if they are there already.
+    pub(crate) fn room(&mut self, length: usize) -> &mut [u8] {
+        if self.length < length {
+            self.bytes = vec![0; length + BLOCK];
+            self.start = self.bytes.as_ptr().align_offset(BLOCK);
+            self.length = length;
+        }
+        &mut self.bytes[self.start..][..length]
+    }
+}
+
+/// Bytes to write.
+#[derive(Debug)]
+pub(crate) struct Fill {
+    rng: Rng,
+    bytes: Aligned,
+    /// Of the blocks made, so that no two are alike.
+    number: u64,
+}
+
+impl Fill {
+    pub(crate) fn new(seed: u64) -> Fill {
+        let mut rng = Rng::new(seed);
+        // Streams begin at numbers of their own, far from one another.
+        let number = rng.bits();
+        Fill { rng, bytes: Aligned::default(), number }
+    }
+
+    /// So many blocks to write.
+    pub(crate) fn blocks(&mut self, count: u64) -> &[u8] {
+        let length = usize::try_from(count * BLOCK_BYTES).expect("an I/O fits in memory");
+        if self.bytes.length < length {
+            for word in self.bytes.room(length).chunks_exact_mut(8) {
+                word.copy_from_slice(&self.rng.bits().to_le_bytes());
+            }
+        }
+        let bytes = self.bytes.room(length);
+        for block in bytes.chunks_exact_mut(BLOCK) {
+            self.number = self.number.wrapping_add(1);
+            block[..MARK.len()].copy_from_slice(MARK);
+            block[MARK.len()..][..8].copy_from_slice(&self.number.to_le_bytes());
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_blocks_are_alike_and_each_is_known() {
+        let mut seen = BTreeSet::new();
+        let (mut one, mut other) = (Fill::new(1), Fill::new(2));
+        for count in [1, 3, 2, 40, 1] {
+            for fill in [&mut one, &mut other] {
+                let bytes = fill.blocks(count);
+                assert_eq!(bytes.as_ptr().align_offset(BLOCK), 0);
+                assert_eq!(bytes.len() as u64, count * BLOCK_BYTES);
+                for block in bytes.chunks(BLOCK) {
+                    assert!(is_ours(block));
+                    // Random: about half of the bits are set.
+                    let ones: u32 = block[24..].iter().map(|byte| byte.count_ones()).sum();
+                    assert!((15_500..17_100).contains(&ones), "{ones}");
+                    assert!(seen.insert(block.to_vec()));
+                }
+            }
+        }
+        assert!(!is_ours(&[0; BLOCK]));
+        assert_eq!(Fill::new(7).blocks(5), Fill::new(7).blocks(5));
+    }
+}

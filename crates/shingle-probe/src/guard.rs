@@ -1,0 +1,214 @@
+//! May this disk be destroyed? A probe overwrites all of it, so whatever somebody would miss is
+//! refused, and nothing is written then.
+//!
+//! What is in use is refused whatever the user says. What holds something is refused unless its
+//! serial is given. A disk holds something if a file system, a partition table or a cache of
+//! `shingle store` has left its mark there, or if of blocks spread over it one is neither zero nor
+//! written by a probe. The disk *behind* a store has no mark of its own: while it is served it is in
+//! use, and at other times it is known by what it holds, as any disk is.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use shingle_core::units::BLOCK_BYTES;
+use shingle_store::backend::{Device, FileError};
+use shingle_store::format::layout::{Copy, SUPERBLOCKS};
+use shingle_store::format::superblock::Superblock;
+use shingle_store::format::{PAGE_BYTES, Page, Unusable};
+use shingle_store::recover::Pages;
+use shingle_store::store::{fingerprint, signature};
+use thiserror::Error;
+
+use crate::fill::is_ours;
+use crate::sysfs;
+use crate::target::Facts;
+
+/// A smaller disk has no room for a buffer and bands worth the name.
+pub const BYTES_MIN: u64 = 256 << 20;
+
+/// Why a disk may not be destroyed. Nothing has been written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It cannot be looked at.
+    #[error("{}: cannot be opened: {error}", path.display())]
+    Open {
+        /// The disk.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Neither a file nor a block device.
+    #[error("{}: neither a file nor a block device; name one of these", .0.display())]
+    Kind(PathBuf),
+    /// It cannot be written.
+    #[error("{}: it is read-only; a probe writes all over a disk", .0.display())]
+    ReadOnly(PathBuf),
+    /// Somebody uses it.
+    #[error("{}: in use: {by}; unmount or stop that first (--destroy does not help)", path.display())]
+    Busy {
+        /// The disk.
+        path: PathBuf,
+        /// Who uses it.
+        by: String,
+    },
+    /// Too small.
+    #[error(
+        "{name}: it has {bytes} bytes; probing needs {} MiB at least, so name a larger disk",
+        BYTES_MIN >> 20
+    )]
+    TooSmall {
+        /// The disk.
+        name: String,
+        /// Its size.
+        bytes: u64,
+    },
+    /// Another disk may be destroyed, not this one.
+    #[error(
+        "{name}: --destroy {typed} is not its serial, which is {serial}; is it the right disk?"
+    )]
+    Another {
+        /// The disk.
+        name: String,
+        /// What was typed.
+        typed: String,
+        /// What would have been right.
+        serial: String,
+    },
+    /// Somebody's data.
+    #[error("{name}: it holds {what}; to destroy that, say --destroy {serial}")]
+    Occupied {
+        /// The disk.
+        name: String,
+        /// What is there.
+        what: String,
+        /// Of the disk.
+        serial: String,
+    },
+    /// It cannot be read.
+    #[error("{name}: cannot be read: {error}; it may be failing")]
+    Read {
+        /// The disk.
+        name: String,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// A disk that may be destroyed, opened for nobody else.
+#[derive(Debug)]
+pub struct Allowed {
+    pub(crate) device: Device,
+    /// What it tells of itself.
+    pub facts: Facts,
+}
+
+/// Opens a file or block device that may be destroyed: there is nothing on it, or `destroy` is its
+/// serial.
+///
+/// # Errors
+/// If it may not.
+pub fn allow(path: &Path, destroy: Option<&str>) -> Result<Allowed, Refusal> {
+    let system = sysfs::system();
+    let open = |error| Refusal::Open { path: path.to_owned(), error };
+    let metadata = fs::metadata(path).map_err(open)?;
+    let is_device = metadata.file_type().is_block_device();
+    if !is_device && !metadata.is_file() {
+        return Err(Refusal::Kind(path.to_owned()));
+    }
+    let folder = is_device.then(|| system.folder(std::os::unix::fs::MetadataExt::rdev(&metadata)));
+    let folder = folder.transpose().map_err(open)?;
+    // An administrator could write to such a file all the same.
+    let read_only = match &folder {
+        Some(folder) => sysfs::is_read_only(folder),
+        None => metadata.permissions().readonly(),
+    };
+    if read_only {
+        return Err(Refusal::ReadOnly(path.to_owned()));
+    }
+    let busy = |by| Refusal::Busy { path: path.to_owned(), by };
+    if let Some(by) = system.user(&metadata).map_err(open)? {
+        return Err(busy(by));
+    }
+    let device = Device::open(path).map_err(|error| match error {
+        FileError::Busy(_) => busy("another process has it open, or it is mounted".into()),
+        FileError::System { error, .. } if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+            Refusal::ReadOnly(path.to_owned())
+        }
+        FileError::System { error, .. } => open(error),
+        other => open(io::Error::other(other)),
+    })?;
+    let facts = Facts {
+        name: path.display().to_string(),
+        serial: match &folder {
+            Some(folder) => sysfs::serial(folder),
+            None => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        },
+        blocks: device.blocks(),
+        zones: folder.as_deref().and_then(sysfs::zones),
+    };
+    may_go(&facts, &mut &device, destroy)?;
+    Ok(Allowed { device, facts })
+}
+
+/// Whether what is on a disk may go.
+///
+/// # Errors
+/// If it may not.
+pub(crate) fn may_go(
+    facts: &Facts,
+    pages: &mut impl Pages<Error = io::Error>,
+    destroy: Option<&str>,
+) -> Result<(), Refusal> {
+    let Facts { name, serial, blocks, .. } = facts;
+    let bytes = blocks * BLOCK_BYTES;
+    if bytes < BYTES_MIN {
+        return Err(Refusal::TooSmall { name: name.clone(), bytes });
+    }
+    match destroy {
+        Some(typed) if typed == serial => return Ok(()),
+        Some(typed) => {
+            let (name, serial) = (name.clone(), serial.clone());
+            return Err(Refusal::Another { name, typed: typed.to_owned(), serial });
+        }
+        None => {}
+    }
+    match held(*blocks, pages) {
+        Ok(None) => Ok(()),
+        Ok(Some(what)) => {
+            Err(Refusal::Occupied { name: name.clone(), what, serial: serial.clone() })
+        }
+        Err(error) => Err(Refusal::Read { name: name.clone(), error }),
+    }
+}
+
+/// What a disk of so many blocks holds that somebody would miss; `None` if nothing was found.
+fn held(blocks: u64, pages: &mut impl Pages<Error = io::Error>) -> io::Result<Option<String>> {
+    let mut first: Vec<Page> = vec![[0; PAGE_BYTES]; signature::PAGES];
+    pages.read(0, &mut first)?;
+    // Random bytes may look like a mark.
+    first.iter_mut().filter(|page| is_ours(&page[..])).for_each(|page| page.fill(0));
+    if let Some(what) = signature::known(first.as_flattened()) {
+        return Ok(Some(what.to_owned()));
+    }
+    let mut copies: [Page; 2] = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
+    pages.read(Copy::One.superblock_page(), &mut copies)?;
+    match Superblock::newer(&copies) {
+        Ok(found) => {
+            let name = uuid::Uuid::from_bytes(found.uuid);
+            return Ok(Some(format!("{name}, a cache of `shingle store`")));
+        }
+        Err(Unusable::Foreign) => {}
+        Err(_) => return Ok(Some("a damaged cache of `shingle store`".into())),
+    }
+    let mut page: [Page; 1] = [[0; PAGE_BYTES]];
+    for block in fingerprint::sampled(blocks) {
+        pages.read(block, &mut page)?;
+        if page[0] != [0; PAGE_BYTES] && !is_ours(&page[0]) {
+            return Ok(Some(format!("data, at byte {}", block * BLOCK_BYTES)));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,244 @@
+//! A disk that somebody serves over NBD, under probe: one connection, with as many requests under way
+//! as are wanted.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::net::Shutdown;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use shingle_core::units::BLOCK_BYTES;
+use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::requests::Request;
+use shingle_nbd::stream::Stream;
+use shingle_nbd::url::{Place, Url};
+use shingle_nbd::wire::{PAYLOAD_BYTES_MAX, command, transmission_flag};
+use shingle_store::format::Page;
+use shingle_store::recover::Pages;
+
+use crate::clock::Clock;
+use crate::device::failed;
+use crate::fill::Fill;
+use crate::guard::{Refusal, may_go};
+use crate::target::{Done, Facts, Io, Nanos, Op, Target, TargetError};
+
+/// An export of an NBD server.
+#[derive(Debug)]
+pub struct Nbd {
+    talk: Talk,
+    writer: Writer,
+}
+
+impl Nbd {
+    /// Connects to an export that may be destroyed, as [`crate::guard::allow`] has it; its serial is its
+    /// name, or that of the socket or host for an export without one. `seed` decides what is written;
+    /// I/O and waits end early once `interrupted` is set.
+    ///
+    /// # Errors
+    /// If nobody serves it, or it may not be destroyed.
+    pub fn open(
+        url: &Url,
+        destroy: Option<&str>,
+        seed: u64,
+        interrupted: Arc<AtomicBool>,
+    ) -> Result<Nbd, Refusal> {
+        let name = url.to_string();
+        let open = |error| Refusal::Open { path: name.clone().into(), error };
+        // Structured replies say why something failed, but not every server has them.
+        let connected = [true, false].into_iter().map(|structured| {
+            let wishes = Wishes { export: &url.export, structured, contexts: &[] };
+            Client::connect(url.connect()?, &wishes)
+        });
+        let mut result = Err(io::ErrorKind::NotConnected.into());
+        for client in connected {
+            let again =
+                client.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::ConnectionRefused);
+            result = client;
+            if !again {
+                break;
+            }
+        }
+        let mut client = result.map_err(open)?;
+        if client.flags() & transmission_flag::READ_ONLY != 0 {
+            return Err(Refusal::ReadOnly(name.into()));
+        }
+        let place = || match &url.place {
+            Place::Unix(path) => path.file_name().unwrap_or_default().to_string_lossy().into(),
+            Place::Tcp(host, port) => format!("{host}:{port}"),
+        };
+        let serial = if url.export.is_empty() { place() } else { url.export.clone() };
+        let blocks = client.size_bytes() / BLOCK_BYTES;
+        let facts = Facts { name: name.clone(), serial, blocks, zones: None };
+        may_go(&facts, &mut Read(&mut client), destroy)?;
+        let stream = client.stream().try_clone().map_err(open)?;
+        let writer = Writer { stream, fill: Fill::new(seed), message: Vec::new() };
+        let talk = Talk { client, facts, clock: Clock::new(interrupted), cookies: 0 };
+        Ok(Nbd { talk, writer })
+    }
+}
+
+/// Decides what is asked, and takes the replies.
+#[derive(Debug)]
+struct Talk {
+    client: Client<Stream>,
+    facts: Facts,
+    clock: Clock,
+    /// Numbers of the requests. Those of the client itself are over when the first of these is made.
+    cookies: u64,
+}
+
+impl Talk {
+    /// What the server is asked for an I/O.
+    fn request(&mut self, io: &Io) -> io::Result<Request> {
+        let kind = match io.op {
+            Op::Read => command::READ,
+            Op::Write => command::WRITE,
+            Op::Trim => command::TRIM,
+            Op::Flush => command::FLUSH,
+        };
+        let length = u32::try_from(io.count * BLOCK_BYTES).ok();
+        let length = length.filter(|&length| kind == command::TRIM || length <= PAYLOAD_BYTES_MAX);
+        let too_long = || io::Error::other("longer than NBD allows");
+        let offset = if io.op == Op::Flush { 0 } else { io.block.bytes() };
+        self.cookies += 1;
+        let cookie = self.cookies;
+        Ok(Request { flags: 0, kind, cookie, offset, length: length.ok_or_else(too_long)? })
+    }
+}
+
+/// Sends requests.
+#[derive(Debug)]
+struct Writer {
+    stream: Stream,
+    fill: Fill,
+    message: Vec<u8>,
+}
+
+impl Writer {
+    fn send(&mut self, request: &Request) -> io::Result<()> {
+        self.message.clear();
+        request.encode(&mut self.message);
+        let blocks = u64::from(request.payload_bytes()) / BLOCK_BYTES;
+        self.message.extend_from_slice(self.fill.blocks(blocks));
+        self.stream.write_all(&self.message)
+    }
+}
+
+/// I/O that has no reply yet.
+struct UnderWay {
+    number: u64,
+    begun: Nanos,
+    io: Io,
+}
+
+impl Target for Nbd {
+    fn facts(&self) -> &Facts {
+        &self.talk.facts
+    }
+
+    fn run(
+        &mut self,
+        depth: usize,
+        next: &mut dyn FnMut() -> Option<Io>,
+        seen: &mut dyn FnMut(Done) -> ControlFlow<()>,
+    ) -> Result<(), TargetError> {
+        let Nbd { talk, writer } = self;
+        thread::scope(|scope| {
+            // A server may wait for us to take its replies before it takes more requests: whoever
+            // writes must not be whoever reads.
+            let (to, requests) = channel::<Request>();
+            scope.spawn(move || {
+                for request in requests {
+                    if writer.send(&request).is_err() {
+                        // Whoever waits for a reply is told.
+                        return writer.stream.shutdown(Shutdown::Both);
+                    }
+                }
+            });
+            talk.converse(depth.max(1), &to, next, seen)
+        })
+    }
+
+    fn idle(&mut self, span: Nanos) -> Result<(), TargetError> {
+        self.talk.clock.sleep(span)
+    }
+
+    fn now(&self) -> Nanos {
+        self.talk.clock.now()
+    }
+}
+
+impl Talk {
+    fn converse(
+        &mut self,
+        depth: usize,
+        to: &Sender<Request>,
+        next: &mut dyn FnMut() -> Option<Io>,
+        seen: &mut dyn FnMut(Done) -> ControlFlow<()>,
+    ) -> Result<(), TargetError> {
+        let mut under_way = BTreeMap::new();
+        let mut numbers = 0..;
+        let mut result = Ok(());
+        let mut more = true;
+        loop {
+            while more && under_way.len() < depth {
+                if let Err(stop) = self.clock.go_on() {
+                    (result, more) = (Err(stop), false);
+                    break;
+                }
+                let (Some(io), Some(number)) = (next(), numbers.next()) else {
+                    more = false;
+                    break;
+                };
+                match self.request(&io) {
+                    Ok(request) => {
+                        self.client.expect(request);
+                        let begun = self.clock.now();
+                        under_way.insert(request.cookie, UnderWay { number, begun, io });
+                        // If the writer has given up, there is no reply either.
+                        let _ = to.send(request);
+                    }
+                    Err(error) => {
+                        (result, more) = (Err(failed(&self.facts, &io, error)), false);
+                    }
+                }
+            }
+            let Some(oldest) = under_way.values().next().map(|first: &UnderWay| first.io) else {
+                return result;
+            };
+            // Without its replies the connection is of no more use.
+            let reply = self.client.receive();
+            let reply = reply.map_err(|error| failed(&self.facts, &oldest, error))?;
+            let done = self.clock.now();
+            let UnderWay { number, begun, io } =
+                under_way.remove(&reply.cookie).expect("the client knows what was asked");
+            match reply.error {
+                None => more &= seen(Done { number, begun, done }).is_continue(),
+                Some(error) => {
+                    more = false;
+                    if !matches!(result, Err(TargetError::Io { .. })) {
+                        result = Err(failed(&self.facts, &io, io::Error::other(error)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Reads what an export holds.
+struct Read<'a>(&'a mut Client<Stream>);
+
+impl Pages for Read<'_> {
+    type Error = io::Error;
+
+    fn read(&mut self, first: u64, out: &mut [Page]) -> io::Result<()> {
+        let out = out.as_flattened_mut();
+        let length = u32::try_from(out.len()).map_err(io::Error::other)?;
+        let read = self.0.read(first * BLOCK_BYTES, length)?.map_err(io::Error::other)?;
+        out.copy_from_slice(&read);
+        Ok(())
+    }
+}

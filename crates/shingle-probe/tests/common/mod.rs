@@ -1,0 +1,25 @@
+//! Files with holes, read quickly.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
+
+/// All that a file holds but for its holes: places and bytes.
+pub(crate) fn content(path: &Path) -> Vec<(u64, Vec<u8>)> {
+    let file = File::open(path).expect("opened");
+    let mut parts = Vec::new();
+    let mut from = 0;
+    loop {
+        let place = match seek(&file, SeekFrom::Data(from)) {
+            Err(Errno::NXIO) => return parts,
+            place => place.expect("a place"),
+        };
+        from = seek(&file, SeekFrom::Hole(place)).expect("the end of the file is a hole");
+        let mut bytes = vec![0; usize::try_from(from - place).expect("small")];
+        file.read_exact_at(&mut bytes, place).expect("read");
+        parts.push((place, bytes));
+    }
+}
