@@ -132,9 +132,9 @@ pub(crate) struct Full {
 
 impl Full {
     /// Whether a write that took `us` waited for cleaning, with `held` blocks written to what was an
-    /// empty buffer. While much of it is free it is something else that took long.
+    /// empty buffer. While half of it is free it is something else that took long.
     pub(crate) fn stalled(&self, us: u64, held: u64) -> bool {
-        real(us) >= self.stall_us && held >= self.entries / 4 * 3
+        real(us) >= self.stall_us && held >= self.entries / 2
     }
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn survey(
     let continues = &mut |_| ControlFlow::Continue(());
     ground.each(&mut before.iter().map(|&block| write(block)), continues)?;
 
-    let mut filler = Filler::new(ground.region_blocks, seed);
+    let mut filler = Filler::new(ground.region_blocks, full, seed);
     filler.avoid = sites
         .iter()
         .map(|site| (site.seed.saturating_sub(2 * apart), site.seed + 2 * apart))
@@ -243,8 +243,8 @@ fn forget(ground: &mut Ground, seed: u64) -> Result<(), ProbeError> {
 
 /// Writes within the region that fill what room is left in the buffer.
 pub(crate) struct Filler {
-    /// Places of large writes, in the first seven eighths of the region, and of single blocks, in the
-    /// rest.
+    /// Places of large writes, if they are of use, in the first seven eighths of the region, and of single
+    /// blocks in the rest.
     large: Permutation,
     single: Permutation,
     single_from: u64,
@@ -252,8 +252,9 @@ pub(crate) struct Filler {
 }
 
 impl Filler {
-    pub(crate) fn new(region_blocks: u64, seed: u64) -> Filler {
-        let single_from = region_blocks / 8 * 7;
+    /// For a buffer that is as `full` says.
+    pub(crate) fn new(region_blocks: u64, full: &Full, seed: u64) -> Filler {
+        let single_from = if full.by_bytes { region_blocks / 8 * 7 } else { 0 };
         Filler {
             large: Permutation::new((single_from / LARGE_BLOCKS).max(1), seed),
             single: Permutation::new(region_blocks - single_from, seed),

@@ -47,7 +47,7 @@ pub struct Drawn {
     pub idle_delay_ms: Option<u64>,
     /// What the clock shows beside the drive.
     pub noise: Noise,
-    pub settings: Settings,
+    settings: Settings,
 }
 
 /// The drive that is made from.
@@ -112,6 +112,12 @@ impl Drawn {
         overrides.set("idle_cleaning", if idle_delay_ms.is_some() { "on" } else { "off" });
         let settings = Settings { overrides, ..Settings::default() };
         Drawn { seed, bands, extents, log_bytes, idle_delay_ms, noise, settings }
+    }
+
+    /// What limits writes of 4 KiB.
+    #[must_use]
+    pub fn limit(&self) -> &'static str {
+        if self.extents * BLOCK_BYTES <= self.log_bytes { "map" } else { "log" }
     }
 
     /// Bytes that the empty buffer takes of writes of so many blocks.
@@ -290,18 +296,15 @@ fn bands(profile: &Profile, truth: &Description) -> Vec<Beside> {
 /// The slope of `R(x)` as the model has it, in microseconds a block: measured without noise, knowing
 /// when its buffer is full.
 fn slope(drawn: &Drawn, options: &Options) -> Result<f64, DriveError> {
-    /// What a zone costs depends on where it lies: the mean of several draws.
-    const DRAWS: u64 = 6;
-    let slope = |seed| {
-        let fills = if drawn.buffer_bytes(1) > GIB / 2 { 1 } else { 3 };
-        let coverages = options.coverages.clone();
-        let plan =
-            Plan { zone_blocks: options.zone_blocks, coverages, fills, seed, ..Plan::default() };
-        Ok(rmw(BASE, &drawn.settings, &plan)?.line.slope * 1e3)
+    /// What a zone costs depends on where it lies: a thousand of them, at the greatest coverage.
+    const BLOCKS: u64 = 2_500_000;
+    let plan = Plan {
+        zone_blocks: options.zone_blocks,
+        coverages: options.coverages.clone(),
+        fills: BLOCKS.div_ceil(drawn.buffer_bytes(1) / BLOCK_BYTES),
+        ..Plan::default()
     };
-    let draws = if drawn.buffer_bytes(1) > 4 * GIB { 2 } else { DRAWS };
-    let sum: f64 = (1..=draws).map(slope).sum::<Result<f64, DriveError>>()?;
-    Ok(sum / real(draws))
+    Ok(rmw(BASE, &drawn.settings, &plan)?.line.slope * 1e3)
 }
 
 /// Whether the probe took it for what it is.

@@ -83,7 +83,7 @@ pub(crate) fn time(
     }
     ground
         .each(&mut written.iter().map(|&block| write(block)), &mut |_| ControlFlow::Continue(()))?;
-    let filler = Filler::new(ground.region_blocks, seed);
+    let filler = Filler::new(ground.region_blocks, full, seed);
     let filled = filler.nearly_fill(ground, full, all)?;
 
     let mut stalls: Vec<(u64, u64)> = Vec::new();
@@ -98,7 +98,7 @@ pub(crate) fn time(
             since += 1;
             clock += us;
         }
-        // The last zone is left over only in part.
+        // Nothing of the last zone is left over.
         more -= u64::from(stalled && since > all);
         if more == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
@@ -106,11 +106,12 @@ pub(crate) fn time(
 }
 
 impl Timed {
-    /// Writes, from the first that had to wait to the last that waited while zones were let go of, and the
-    /// microseconds they took.
+    /// Writes, from the first that had to wait to the first that waited when all zones had been let go of,
+    /// and the microseconds they took. (To stop before that would leave out the last zone, more often one
+    /// that goes at once than one that goes in many parts.)
     fn span(&self) -> (u64, u64) {
         let all = self.zones * self.coverage;
-        self.stalls.iter().copied().filter(|&(since, _)| since <= all).max().unwrap_or((0, 0))
+        self.stalls.iter().copied().filter(|&(since, _)| since >= all).min().unwrap_or((0, 0))
     }
 }
 
@@ -186,7 +187,8 @@ mod tests {
         // Another round in which each stall takes twice as long.
         let slow = (0..6).map(|nth| (nth * 5, nth * 204)).collect();
         let slow = Timed { coverage: 10, zones: 2, stalls: slow };
-        let other = Timed { coverage: 4, zones: 1, stalls: vec![(0, 0), (4, 80), (9, 900)] };
+        let other =
+            Timed { coverage: 4, zones: 1, stalls: vec![(0, 0), (3, 60), (5, 100), (9, 900)] };
         assert_eq!(points(&[timed, slow, other]), [(10.0, 308.0), (4.0, 80.0)]);
         assert!(points(&[Timed { coverage: 10, zones: 2, stalls: vec![] }]).is_empty());
     }

@@ -31,6 +31,9 @@ pub enum ProbeError {
     /// A record was to be analysed that lacks something.
     #[error("the record ends before the probe did; run it again without --fit-only to go on")]
     NotMeasured,
+    /// It exposes zones: its host decides what is cleaned.
+    #[error("{0} exposes zones; there is no hidden buffer to empty")]
+    Zoned(String),
     /// The disk has too little room for the method.
     #[error("{name} has {bytes} bytes: too small to be probed, which takes {needed} at least")]
     TooSmall {

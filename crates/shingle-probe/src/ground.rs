@@ -31,8 +31,8 @@ pub(crate) struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    /// Empties the buffer, whatever is in it.
-    pub(crate) fn empty(&mut self) -> Result<(), ProbeError> {
+    /// Empties the buffer, whatever is in it. Returns how many blocks were written.
+    pub(crate) fn empty(&mut self) -> Result<u64, ProbeError> {
         let places = SQUEEZE_BLOCKS.min(self.region_blocks) / LARGE_BLOCKS;
         let writes = self.log_blocks.div_ceil(LARGE_BLOCKS) + places;
         let order = Permutation::new(places, 0x5eed);
@@ -48,7 +48,8 @@ impl Ground<'_> {
             },
             &mut |_| ControlFlow::Continue(()),
         )?;
-        self.sweep()
+        self.sweep()?;
+        Ok(written * LARGE_BLOCKS + self.region_blocks)
     }
 
     /// Empties the buffer of what it holds of the region.

@@ -52,7 +52,7 @@ impl Default for Options {
             step_bytes: 256 << 10,
             zone_blocks: 5000,
             coverages: vec![500, 1000, 1500, 2000, 2500],
-            zones: 120,
+            zones: 240,
             idle_max: 30,
             seed: 1,
         }

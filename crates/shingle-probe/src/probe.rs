@@ -100,6 +100,24 @@ pub fn probe(
     Probe { session, ground, holds, facts, options, observer, notes }.all()
 }
 
+/// Empties the buffer of `target`. Returns how many bytes that took.
+///
+/// # Errors
+/// If the disk fails, is too small, or has to be written in order.
+pub fn force_clean(target: &mut dyn Target, options: &Options) -> Result<u64, ProbeError> {
+    let facts = target.facts().clone();
+    let bytes = facts.blocks * BLOCK_BYTES;
+    if bytes < DISK_BYTES_MIN {
+        return Err(ProbeError::TooSmall { name: facts.name, bytes, needed: DISK_BYTES_MIN });
+    }
+    if facts.zones.is_some() {
+        return Err(ProbeError::Zoned(facts.name));
+    }
+    let region_blocks = region(facts.blocks, options);
+    let mut ground = Ground { target, region_blocks, log_blocks: region_blocks };
+    Ok(ground.empty()? * BLOCK_BYTES)
+}
+
 /// What is written to, to begin with: as much as the largest buffer holds, at most a quarter of the disk.
 fn region(blocks: u64, options: &Options) -> u64 {
     (options.buffer_max_bytes / BLOCK_BYTES).min(blocks / 4)
@@ -142,7 +160,7 @@ impl Probe<'_, '_> {
     /// What a drive with a buffer is asked.
     fn shingled(&mut self, found: &mut Findings) -> Result<(), ProbeError> {
         let read = Nanos::from_micros(found.reads.random() as u64);
-        let Some(rough) = self.rough(read)? else {
+        let Some((rough, end)) = self.rough(read)? else {
             found.kind = Kind::Hidden;
             self.notes.push(
                 "writes are slow at times, but no cliff repeats: nothing is known of a buffer"
@@ -150,7 +168,7 @@ impl Probe<'_, '_> {
             );
             return Ok(());
         };
-        self.border(&rough)?;
+        self.border(&rough, end)?;
         for writes in self.options.writes.clone() {
             let capacity = self.capacity(writes, read)?;
             if capacity.cliff.is_none() {
@@ -189,7 +207,7 @@ impl Probe<'_, '_> {
             let ground = ground.as_mut().ok_or(ProbeError::NotMeasured)?;
             let held = std::mem::replace(holds, Holds::Anything);
             match held {
-                Holds::Anything if empty => ground.empty()?,
+                Holds::Anything if empty => drop(ground.empty()?),
                 Holds::Region if empty => ground.sweep()?,
                 _ => {}
             }
@@ -214,11 +232,13 @@ impl Probe<'_, '_> {
     /// Roughly how many writes of a block the buffer holds. A sweep leaves the beginning of a band in it,
     /// which counts where the buffer is small: then several ends of the region are tried, and the most
     /// is taken.
-    fn rough(&mut self, read: Nanos) -> Result<Option<Full>, ProbeError> {
+    /// The region keeps the end with which that was found.
+    fn rough(&mut self, read: Nanos) -> Result<Option<(Full, u64)>, ProbeError> {
         const TRIES: u64 = 4;
         let end = region(self.facts.blocks, self.options);
         let shift = self.options.band_max_bytes / BLOCK_BYTES / TRIES;
         let mut best: Option<Full> = None;
+        let mut best_end = end;
         for nth in 0..TRIES {
             let region_blocks = end.saturating_sub((TRIES - 1 - nth) * shift).max(end / 2);
             self.to(region_blocks);
@@ -232,6 +252,7 @@ impl Probe<'_, '_> {
             {
                 let stall_us = shown.stall_us(STALL_READS * real(read.0) / 1e3).unwrap_or(usual_us);
                 best = Some(Full { entries: cliff.at, by_bytes: false, stall_us });
+                best_end = region_blocks;
             }
             // Less than 5 % of the buffer is left of a band.
             if best.is_none_or(|best| best.entries > 20 * self.options.band_max_bytes / BLOCK_BYTES)
@@ -239,7 +260,9 @@ impl Probe<'_, '_> {
                 break;
             }
         }
-        Ok(best)
+        self.to(best_end);
+        self.holds = Holds::Anything;
+        Ok(best.map(|best| (best, best_end)))
     }
 
     fn to(&mut self, region_blocks: u64) {
@@ -248,10 +271,8 @@ impl Probe<'_, '_> {
         }
     }
 
-    /// Has the region end where a band does.
-    fn border(&mut self, full: &Full) -> Result<(), ProbeError> {
-        let end = region(self.facts.blocks, self.options);
-        self.to(end);
+    /// Has the region end where a band does, near `end`.
+    fn border(&mut self, full: &Full, end: u64) -> Result<(), ProbeError> {
         let site = Site::around(
             end,
             self.options.half_blocks(),

@@ -1,0 +1,328 @@
+//! `shingle probe`: what a disk hides, found out by writing all over it.
+
+mod blind;
+mod page;
+mod told;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_drive::profile::Profile;
+use shingle_nbd::url::Url;
+use shingle_probe::device::Disk;
+use shingle_probe::model::{Model, Noise};
+use shingle_probe::nbd::Nbd;
+use shingle_probe::options::{Options, Writes};
+use shingle_probe::plan::{Step, plan};
+use shingle_probe::probe::{Findings, force_clean, probe};
+use shingle_probe::session::{Session, Subject};
+use shingle_probe::target::{Facts, Target};
+use shingle_probe::{guard, options};
+
+use self::blind::Blind;
+use super::signals::Ending;
+use crate::Usage;
+use crate::cli::{self, Arguments};
+use crate::output::{self, note, print};
+use crate::progress::Progress;
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Probe {
+    #[command(subcommand)]
+    command: Option<Other>,
+    #[command(flatten)]
+    args: ProbeArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Other {
+    /// Empty a disk's persistent buffer, so that another experiment finds it so.
+    #[command(after_help = "Example: shingle probe force-clean --model st8000as0002")]
+    ForceClean(ForceClean),
+    /// Probe drives that are drawn by a seed, and show the answers beside the truth.
+    #[command(after_help = "Example: shingle probe blind --seed 1 --drives 30")]
+    Blind(Blind),
+}
+
+/// Which disk, and whether it may be destroyed.
+#[derive(Debug, Args)]
+struct Which {
+    /// A file, a block device, or the URL of an NBD export. All that is on it is lost.
+    #[arg(value_name = "FILE|DEV|URL", required_unless_present_any = ["model", "fit_only"])]
+    disk: Option<PathBuf>,
+    /// A drive model instead, in virtual time: a drive of `shingle list drives`.
+    #[arg(long, value_name = "NAME", conflicts_with = "disk")]
+    model: Option<String>,
+    /// Set a parameter of the model, as in drive.idle_cleaning=on.
+    #[arg(long, value_name = "drive.NAME=VALUE", value_parser = cli::assignment, requires = "model")]
+    set: Vec<(String, String)>,
+    /// Destroy what is on the disk with this serial.
+    #[arg(long, value_name = "SERIAL")]
+    destroy: Option<String>,
+    /// The most that the buffer may hold: the end of what is written, but for places where bands are
+    /// looked for.
+    #[arg(long, value_name = "SIZE", value_parser = cli::bytes, default_value = "40GiB")]
+    buffer_max: u64,
+    /// Order of everything, and what is written.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Debug, Args)]
+struct ForceClean {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Finds out what a disk is; of a drive-managed shingled one, how much its persistent buffer holds, where
+/// bands lie, what cleaning them costs, and whether it cleans in idle time. Writes a drive profile.
+/// Takes hours on a disk.
+#[derive(Debug, Args)]
+struct ProbeArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Writes whose capacity is wanted, as size:depth.
+    #[arg(long, value_name = "SIZE:DEPTH,…", value_delimiter = ',', value_parser = writes,
+        default_values = ["4KiB:1", "8KiB:1", "4KiB:32", "8KiB:32", "256KiB:1"])]
+    writes: Vec<Writes>,
+    /// Places where bands are looked for, from the start of the disk to its end.
+    #[arg(long, value_name = "N", default_value_t = 24)]
+    sites: u64,
+    /// The largest band that is looked for.
+    #[arg(long, value_name = "SIZE", value_parser = cli::bytes, default_value = "64MiB")]
+    band_max: u64,
+    /// How much is read at a time where a border is looked for; 64 KiB when it is looked at closely.
+    #[arg(long, value_name = "SIZE", value_parser = cli::bytes, default_value = "256KiB")]
+    step: u64,
+    /// Blocks of 4 KiB in the zones that R(x) is measured for.
+    #[arg(long, value_name = "BLOCKS", default_value_t = 5000)]
+    zone: u64,
+    /// How many blocks of a zone are written, a measurement each.
+    #[arg(long, value_name = "BLOCKS,…", value_delimiter = ',',
+        default_values_t = [500, 1000, 1500, 2000, 2500])]
+    coverages: Vec<u64>,
+    /// Zones written for each of them.
+    #[arg(long, value_name = "N", default_value_t = 240)]
+    zones: u64,
+    /// How long to wait for cleaning in idle time, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    idle_max: u64,
+    /// Noise of a model's clock: standard deviation of a latency in percent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, requires = "model")]
+    noise: f64,
+    /// Keep measurements in this file, and go on from what is there. [default: SERIAL.probe; none for
+    /// models]
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Measure nothing: analyse a record again.
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["disk", "model", "record", "dry_run"])]
+    fit_only: Option<PathBuf>,
+    /// Print what would be done, how many bytes it writes and how long it takes; write nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Write the drive profile here, for `-d profile:FILE` and `store create --profile FILE`.
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Write a page with pictures: the cliffs, what bands were seen, the line of R(x).
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// A kind of writes: `4KiB:1`.
+fn writes(text: &str) -> Result<Writes, String> {
+    let (size, depth) = text.split_once(':').unwrap_or((text, "1"));
+    let bytes = cli::bytes(size)?;
+    let depth = depth.parse().map_err(|_| format!("`{depth}` is no number of writes"))?;
+    if bytes == 0 || bytes % BLOCK_BYTES != 0 || bytes > 1 << 24 {
+        return Err("a write is of whole blocks of 4096 bytes, up to 16 MiB".into());
+    }
+    if !(1..=256).contains(&depth) {
+        return Err("1 to 256 writes are under way at once".into());
+    }
+    Ok(Writes { blocks: bytes / BLOCK_BYTES, depth })
+}
+
+impl ProbeArgs {
+    fn options(&self) -> anyhow::Result<Options> {
+        let usage = |text: &str| Err(Usage(text.into()).into());
+        if self.zone == 0 || self.coverages.iter().any(|blocks| !(1..=self.zone).contains(blocks)) {
+            return usage("--coverages are from one block to all of the zone");
+        }
+        if self.writes.first() != Some(&Writes { blocks: 1, depth: 1 }) {
+            return usage("--writes begins with 4KiB:1, on which the rest builds");
+        }
+        if self.sites == 0 || self.band_max < 1 << 20 || self.step < 1 << 15 {
+            return usage("take a site at least, bands of 1 MiB, steps of 32 KiB");
+        }
+        Ok(Options {
+            buffer_max_bytes: self.which.buffer_max,
+            band_max_bytes: self.band_max,
+            writes: self.writes.clone(),
+            sites: self.sites,
+            step_bytes: self.step,
+            zone_blocks: self.zone,
+            coverages: self.coverages.clone(),
+            zones: self.zones,
+            idle_max: self.idle_max,
+            seed: self.which.seed,
+        })
+    }
+}
+
+impl Which {
+    /// The disk, if it may be destroyed.
+    fn open(&self, noise: f64, interrupted: &Arc<AtomicBool>) -> anyhow::Result<Box<dyn Target>> {
+        if let Some(name) = &self.model {
+            let drive = super::model::drive(name, &self.set, None)?;
+            let noise = Noise { jitter: noise / 100.0, outlier_every: 0 };
+            return Ok(Box::new(Model::new(name, drive, noise, self.seed)));
+        }
+        let path = self.disk.as_deref().unwrap_or(Path::new(""));
+        let (destroy, flag) = (self.destroy.as_deref(), Arc::clone(interrupted));
+        match path.to_str().filter(|text| text.contains("://")) {
+            Some(text) => {
+                let url: Url = text.parse().map_err(|error| Usage(format!("{error}")))?;
+                Ok(Box::new(Nbd::open(&url, destroy, self.seed, flag)?))
+            }
+            None => Ok(Box::new(Disk::new(guard::allow(path, destroy)?, self.seed, flag))),
+        }
+    }
+
+    fn options(&self) -> options::Options {
+        Options { buffer_max_bytes: self.buffer_max, seed: self.seed, ..Options::default() }
+    }
+}
+
+pub(crate) fn execute(args: &Probe, global: &Arguments) -> anyhow::Result<()> {
+    match &args.command {
+        Some(Other::ForceClean(clean)) => empty(&clean.which, global),
+        Some(Other::Blind(args)) => blind::execute(args, global),
+        None => run(&args.args, global),
+    }
+}
+
+/// Set by a signal that would end the process.
+fn interrupted() -> anyhow::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let (mut ending, set) = (Ending::new()?, Arc::clone(&flag));
+    std::thread::Builder::new().name("shingle-signals".to_owned()).spawn(move || {
+        ending.wait();
+        set.store(true, Ordering::Relaxed);
+        // Whoever asks twice does not want to wait.
+        ending.wait();
+        std::process::exit(1);
+    })?;
+    Ok(flag)
+}
+
+fn empty(which: &Which, global: &Arguments) -> anyhow::Result<()> {
+    let mut target = which.open(0.0, &interrupted()?)?;
+    let begun = target.now();
+    let bytes = force_clean(target.as_mut(), &which.options())?;
+    let seconds = target.now().since(begun).as_secs_f64();
+    let told = format!("{} written in {seconds:.0} s", told::bytes(bytes));
+    note(&format!("{}: the buffer is empty; {told}", target.facts().name), global.quiet);
+    Ok(())
+}
+
+fn run(args: &ProbeArgs, global: &Arguments) -> anyhow::Result<()> {
+    for path in [&args.profile, &args.html].into_iter().flatten() {
+        output::check_writable(path)?;
+    }
+    if let Some(record) = &args.fit_only {
+        let (mut session, subject) = Session::open(record)?;
+        let options: Options = serde_json::from_str(&subject.options)
+            .with_context(|| format!("{}: its options cannot be read", record.display()))?;
+        let Subject { name, serial, blocks, .. } = subject;
+        let facts = Facts { name, serial, blocks, zones: None };
+        let findings = probe(None, facts, &mut session, &options, &mut |_, _| ())?;
+        return save(&findings, &options, args);
+    }
+    let options = args.options()?;
+    let mut target = args.which.open(args.noise, &interrupted()?)?;
+    let facts = target.facts().clone();
+    let steps = plan(&facts, &options);
+    if args.dry_run {
+        return print(&told::plan(&facts, &steps));
+    }
+    let record = args.record.clone().or_else(|| match args.which.model {
+        Some(_) => None,
+        None => Some(format!("{}.probe", facts.serial.replace(['/', ' '], "_")).into()),
+    });
+    let mut session = match &record {
+        Some(path) => {
+            let asked = serde_json::to_string(&options)?;
+            let subject = Subject::new(&facts.name, &facts.serial, facts.blocks, &asked);
+            note(&format!("measurements are kept in {}", path.display()), global.quiet);
+            Session::resume(path, &subject)?
+        }
+        None => Session::in_memory(),
+    };
+    let mut watch = Watch::new(&steps, global.quiet);
+    let result =
+        probe(Some(target.as_mut()), facts, &mut session, &options, &mut |name, _| watch.at(name));
+    drop(watch);
+    let findings = match (result, &record) {
+        (Err(error), Some(path)) => {
+            let text = format!("the same command goes on from {}", path.display());
+            return Err(error).context(text);
+        }
+        (result, _) => result?,
+    };
+    save(&findings, &options, args)
+}
+
+/// Prints what was found, and writes the files that were asked for.
+fn save(findings: &Findings, options: &Options, args: &ProbeArgs) -> anyhow::Result<()> {
+    let profile = findings.profile(options.zone_blocks);
+    if let Some(path) = &args.profile {
+        output::text(&toml(&profile)?, path)?;
+    }
+    if let Some(path) = &args.html {
+        let page = page::page(findings, &profile, &output::making())?;
+        output::text(&page, path)?;
+    }
+    if args.profile.as_deref() == Some(Path::new("-")) {
+        return Ok(());
+    }
+    print(&told::findings(findings, &profile))
+}
+
+fn toml(profile: &Profile) -> anyhow::Result<String> {
+    Ok(profile.to_toml())
+}
+
+/// How far the probe is, by the time that its steps are expected to take.
+struct Watch<'a> {
+    steps: &'a [Step],
+    seen: Vec<u64>,
+    progress: Progress,
+}
+
+impl Watch<'_> {
+    fn new(steps: &[Step], quiet: bool) -> Watch<'_> {
+        let total = steps.iter().map(|step| step.seconds as u64).sum();
+        let progress = Progress::new("probing", total, quiet);
+        Watch { steps, seen: vec![0; steps.len()], progress }
+    }
+
+    /// The measurement `name` begins.
+    fn at(&mut self, name: &str) {
+        let open = |(at, step): &(usize, &Step)| {
+            name.starts_with(step.prefix) && self.seen[*at] < step.count
+        };
+        if let Some((at, _)) = self.steps.iter().enumerate().find(open) {
+            self.seen[at] += 1;
+            let before: f64 = self.steps[..at].iter().map(|step| step.seconds).sum();
+            let step = &self.steps[at];
+            let inside = step.seconds * (self.seen[at] - 1) as f64 / step.count as f64;
+            let total: f64 = self.steps.iter().map(|step| step.seconds).sum();
+            self.progress.set((before + inside) as u64, total as u64);
+        }
+    }
+}

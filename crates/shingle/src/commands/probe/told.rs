@@ -1,0 +1,205 @@
+//! What a probe prints.
+
+use std::fmt::Write;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_drive::profile::{Kind, Profile};
+use shingle_probe::plan::Step;
+use shingle_probe::probe::Findings;
+use shingle_probe::target::Facts;
+use shingle_report::numbers::grouped;
+
+/// A size in powers of 1000, as disks are sold.
+pub(crate) fn bytes(bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = if unit == 0 || value >= 100.0 { 0 } else { 1 + usize::from(value < 10.0) };
+    format!("{value:.digits$} {}", units[unit])
+}
+
+fn time(seconds: f64) -> String {
+    match seconds {
+        s if s < 100.0 => format!("{s:.0} s"),
+        s if s < 6000.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+pub(super) fn table(head: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(NOTHING).set_header(head);
+    for (at, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if at > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+pub(super) fn lines(table: &Table) -> String {
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// What a probe will do.
+pub(crate) fn plan(facts: &Facts, steps: &[Step]) -> String {
+    let mut text = format!("{}, serial {}, {}\n\n", facts.name, facts.serial, size(facts));
+    let mut rows = table(&["step", "measurements", "writes", "reads", "time"]);
+    for step in steps {
+        rows.add_row([
+            step.what.to_owned(),
+            step.count.to_string(),
+            bytes(step.written_bytes),
+            bytes(step.read_bytes),
+            time(step.seconds),
+        ]);
+    }
+    let sum = |of: fn(&Step) -> u64| bytes(steps.iter().map(of).sum());
+    rows.add_row([
+        "all".to_owned(),
+        steps.iter().map(|step| step.count).sum::<u64>().to_string(),
+        sum(|step| step.written_bytes),
+        sum(|step| step.read_bytes),
+        time(steps.iter().map(|step| step.seconds).sum()),
+    ]);
+    text.push_str(&lines(&rows));
+    text.push_str(
+        "\nAs expected of a drive like the ST8000AS0002 that SAC measured; a disk that turns out to have \
+         no buffer is done after the first look. Nothing was written.\n",
+    );
+    text
+}
+
+fn size(facts: &Facts) -> String {
+    bytes(facts.blocks * BLOCK_BYTES)
+}
+
+/// What a disk is, in words.
+pub(crate) fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Conventional => "conventional: each write takes the time of a seek",
+        Kind::DriveManaged => {
+            "drive-managed shingled: writes go to a buffer, and wait when it is full"
+        }
+        Kind::HostAware => "host-aware shingled: exposes zones, and takes writes anywhere",
+        Kind::HostManaged => "host-managed shingled: exposes zones that are written in order",
+        Kind::SolidState => {
+            "solid-state, or a cache that holds all of it: nothing takes the time of a seek"
+        }
+        Kind::Hidden => "not found out: writes are faster than seeks, and no buffer got full",
+    }
+}
+
+/// What was found.
+pub(crate) fn findings(findings: &Findings, profile: &Profile) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<10}{value}");
+    };
+    line("disk", format!("{}, {}, serial {}", profile.name, size(&findings.facts), profile.serial));
+    line("is", kind(profile.kind).to_owned());
+    let rate = |us: f64| format!("{:.0} MB/s", BLOCK_BYTES as f64 / us.max(1e-3));
+    let read = &profile.read;
+    line(
+        "reads",
+        format!(
+            "4 KiB at random {:.2} ms; in order {} at the start, {} at the end",
+            read.random_us / 1e3,
+            rate(read.sequential_us_per_block_first),
+            rate(read.sequential_us_per_block_last)
+        ),
+    );
+    if let Some(zones) = profile.zones {
+        line(
+            "zones",
+            format!("{} of {}", grouped(zones.count as f64), show_bytes(zones.zone_bytes)),
+        );
+    }
+    if let Some(buffer) = &profile.buffer {
+        let entries = buffer.extents.map(|entries| format!("{} writes", grouped(entries as f64)));
+        let log = buffer.log_bytes.map(bytes);
+        line(
+            "buffer",
+            match (entries, log) {
+                (Some(entries), Some(log)) => format!("{entries} or {log}, whichever comes first"),
+                (Some(one), None) | (None, Some(one)) => one,
+                (None, None) => {
+                    "what limits it cannot be told from these sizes of writes".to_owned()
+                }
+            },
+        );
+    }
+    if !profile.bands.is_empty() {
+        line("bands", bands(profile, findings.bands.len()));
+    }
+    if let Some(rmw) = profile.rmw {
+        line(
+            "R(x)",
+            format!(
+                "{:.0} ms + {:.3} ms · x (± {:.3}, R² {:.4}) for zones of {} blocks",
+                rmw.base_us / 1e3,
+                rmw.us_per_block / 1e3,
+                (rmw.us_per_block_high - rmw.us_per_block) / 1e3,
+                rmw.r_squared,
+                grouped(rmw.zone_blocks as f64)
+            ),
+        );
+    }
+    if let Some(idle) = profile.idle {
+        line(
+            "idle",
+            if idle.cleaning {
+                format!(
+                    "cleans after {:.0} ms (or up to {:.0} less)",
+                    idle.delay_ms, idle.delay_ms_error
+                )
+            } else {
+                format!("does not clean within {:.1} s", idle.delay_ms / 1e3)
+            },
+        );
+    }
+    if let Some(buffer) = &profile.buffer {
+        let mut rows =
+            table(&["writes", "depth", "capacity", "95 % interval", "IOPS before", "after"]);
+        for row in &buffer.measured {
+            rows.add_row([
+                show_bytes(row.write_bytes),
+                row.depth.to_string(),
+                bytes(row.bytes),
+                format!("{} – {}", bytes(row.bytes_low), bytes(row.bytes_high)),
+                format!("{:.0}", row.iops_before),
+                format!("{:.0}", row.iops_after),
+            ]);
+        }
+        text.push('\n');
+        text.push_str(&lines(&rows));
+    }
+    for told in &findings.notes {
+        let _ = writeln!(text, "\nNote: {told}.");
+    }
+    text
+}
+
+fn bands(profile: &Profile, places: usize) -> String {
+    let sizes: Vec<u64> = profile.bands.iter().map(|band| band.blocks * BLOCK_BYTES).collect();
+    let (least, most) = (sizes.iter().min().copied(), sizes.iter().max().copied());
+    let (first, last) = (sizes[0], sizes[sizes.len() - 1]);
+    let (least, most) = (least.unwrap_or(0), most.unwrap_or(0));
+    let found = format!("at {} of {places} places", sizes.len());
+    let falls = sizes.windows(2).all(|pair| pair[1] <= pair[0] + pair[0] / 100);
+    if most - least <= most / 50 {
+        format!("{} each, {found}", bytes(most))
+    } else if falls {
+        format!("from {} at the start to {} at the end, {found}", bytes(first), bytes(last))
+    } else {
+        format!("{} to {}, {found}", bytes(least), bytes(most))
+    }
+}
