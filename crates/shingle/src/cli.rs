@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::commands::completions::Completions;
 use crate::commands::follow::Follow;
 use crate::commands::man::Man;
+use crate::commands::model::Model;
 use crate::commands::replay::Replay;
 use crate::commands::store::Store;
 use crate::commands::sweep::Sweep;
@@ -61,6 +62,9 @@ pub(crate) enum Command {
     /// A real cache: an SSD before a disk, served as a block device.
     #[command(subcommand)]
     Store(Store),
+    /// Drive models for others to test against.
+    #[command(subcommand)]
+    Model(Model),
     /// Completions of this command for a shell, on stdout.
     #[command(after_help = "Example: shingle completions bash")]
     Completions(Completions),
@@ -347,7 +351,16 @@ pub(crate) enum Color {
     Never,
 }
 
-fn assignment(text: &str) -> Result<(String, String), String> {
+impl From<DriveTiming> for shingle_drive::registry::Timing {
+    fn from(timing: DriveTiming) -> Self {
+        match timing {
+            DriveTiming::Mechanics => Self::Mechanics,
+            DriveTiming::Cost => Self::Cost,
+        }
+    }
+}
+
+pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write NAME=VALUE, as in sac.rule2=off")?;
     Ok((key.trim().into(), value.trim().into()))
 }

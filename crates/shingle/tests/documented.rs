@@ -216,7 +216,10 @@ impl Folder {
         let (background, line) = match line.strip_suffix(" &") {
             Some(line) => (true, line),
             // It is shown alone, as the last thing one types.
-            None => (line.starts_with("shingle store serve"), line.as_str()),
+            None => {
+                let serves = ["shingle store serve", "shingle model serve"];
+                (serves.iter().any(|beginning| line.starts_with(beginning)), line.as_str())
+            }
         };
         let words = words(line);
         let (program, args) = words.split_first().expect("a command");

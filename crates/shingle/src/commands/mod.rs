@@ -6,10 +6,12 @@ pub(crate) mod completions;
 pub(crate) mod follow;
 mod list;
 pub(crate) mod man;
+pub(crate) mod model;
 pub(crate) mod replay;
 mod reproduce;
 mod run;
 mod setup;
+mod signals;
 pub(crate) mod store;
 pub(crate) mod sweep;
 pub(crate) mod trace;
@@ -30,6 +32,7 @@ pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Res
         Command::Replay(args) => replay::execute(args, arguments, registry),
         Command::Follow(args) => follow::execute(args, registry),
         Command::Store(args) => store::execute(args, arguments, registry),
+        Command::Model(args) => model::execute(args, arguments),
         Command::Completions(args) => completions::execute(args),
         Command::Man(args) => man::execute(args, arguments),
     }

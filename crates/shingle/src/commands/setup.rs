@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 use shingle_core::units::{Op, Request};
-use shingle_drive::registry::Timing;
 use shingle_sim::experiment::{self, Job, Options, Trace};
 use shingle_sim::result::{Report, RunResult, SCHEMA, TraceInfo};
 use shingle_sim::swept::Place;
@@ -133,10 +132,7 @@ pub(crate) fn options(
         check: args.check,
         points: if draws(args) { PICTURE_POINTS } else { points },
         heat_rows: if draws(args) { HEAT_ROWS } else { 0 },
-        timing: args.drive_timing.map(|timing| match timing {
-            cli::DriveTiming::Mechanics => Timing::Mechanics,
-            cli::DriveTiming::Cost => Timing::Cost,
-        }),
+        timing: args.drive_timing.map(Into::into),
     }
 }
 

@@ -24,6 +24,7 @@ use shingle_store::store::status::Status;
 use shingle_trace::record::{About, Recording};
 use uuid::Uuid;
 
+use super::signals::Ending;
 use crate::Usage;
 use crate::cli::Arguments;
 use crate::output::{note, print};
@@ -227,15 +228,14 @@ fn serve(args: &Serve, global: &Arguments, registry: &Registry) -> anyhow::Resul
     let tell = move |event: Event| note(&event.to_string(), quiet);
     let serving = Serving::start_recorded(options, registry, record, tell)?;
     // From now on a signal ends it in order.
-    let mut signals = signal_hook::iterator::Signals::new([
-        signal_hook::consts::SIGINT,
-        signal_hook::consts::SIGTERM,
-        signal_hook::consts::SIGHUP,
-    ])?;
+    let mut ending = Ending::new()?;
     let stopper = serving.stopper();
-    std::thread::Builder::new()
-        .name("shingle-signals".to_owned())
-        .spawn(move || signals.forever().for_each(|_| stopper.stop()))?;
+    std::thread::Builder::new().name("shingle-signals".to_owned()).spawn(move || {
+        loop {
+            ending.wait();
+            stopper.stop();
+        }
+    })?;
     for address in serving.addresses() {
         note(&format!("{}: served at {address}", serving.uuid()), quiet);
     }

@@ -1,0 +1,164 @@
+//! `shingle model`: drive models for others to test against.
+
+mod contents;
+mod live;
+mod turns;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use shingle_core::size::{parse_bytes, show_bytes};
+use shingle_core::units::BLOCK_BYTES;
+use shingle_drive::drive::{Counters, Drive};
+use shingle_drive::registry::{self as drives, Buffer, DriveEntry, Settings};
+use shingle_nbd::listen::Address;
+use shingle_nbd::server::{Event, Limits, Served, Server};
+use shingle_nbd::url::Url;
+
+use self::contents::Contents;
+use self::live::{Live, Pace};
+use super::signals::Ending;
+use crate::Usage;
+use crate::cli::{self, Arguments, DriveTiming};
+use crate::output::{note, print};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Model {
+    /// Serve a drive model as a block device, over NBD, as slow as the drive.
+    #[command(
+        after_help = "Example: shingle model serve --model st8000as0002 --nbd unix:slow.sock"
+    )]
+    Serve(Box<Serve>),
+}
+
+/// A model takes one I/O at a time, in the order they come, and cleans while none is there, as far as
+/// the model does that. Its URL is printed when clients may come.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// The model: a drive or SSD of `shingle list`.
+    #[arg(long, value_name = "NAME")]
+    model: String,
+    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT with a loopback address. May come several
+    /// times.
+    #[arg(long, value_name = "ADDRESS", required = true)]
+    nbd: Vec<String>,
+    /// How many times faster than the drive. What this machine takes itself, some tens of
+    /// microseconds a request, is then as many times longer in the drive's time.
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = cli::factor)]
+    speed: u64,
+    /// Set a parameter of the drive, as in drive.pb=64MiB or drive.idle_cleaning=off.
+    #[arg(long, value_name = "drive.NAME=VALUE", value_parser = cli::assignment)]
+    set: Vec<(String, String)>,
+    /// How the drive is timed. [default: as it prefers]
+    #[arg(long, value_enum)]
+    drive_timing: Option<DriveTiming>,
+    /// Serve only the beginning of the drive.
+    #[arg(long, value_name = "SIZE", value_parser = cli::bytes)]
+    size: Option<u64>,
+    /// Keep nothing of what is written: all of it reads as zeroes. Otherwise it is kept in a file
+    /// without a name in the folder for temporary files (TMPDIR), which takes as much room as was
+    /// written.
+    #[arg(long)]
+    forget: bool,
+}
+
+pub(crate) fn execute(command: &Model, global: &Arguments) -> anyhow::Result<()> {
+    match command {
+        Model::Serve(args) => serve(args, global),
+    }
+}
+
+fn serve(args: &Serve, global: &Arguments) -> anyhow::Result<()> {
+    let addresses = args.nbd.iter().map(|text| text.parse::<Address>());
+    let addresses = addresses.collect::<Result<Vec<_>, _>>().map_err(|e| Usage(e.to_string()))?;
+    let drive = make(args)?;
+    let size = size(args, drive.description().disk_blocks * BLOCK_BYTES)?;
+    let contents = if args.forget { Contents::forgotten() } else { Contents::kept(size)? };
+    let mut ending = Ending::new()?;
+    let live = Arc::new(Live::start(drive, contents, size, Pace::new(args.speed))?);
+    let quiet = global.quiet;
+    let served = Served {
+        name: args.model.clone(),
+        description: format!("a model of {}, {}", args.model, show_bytes(size)),
+        minimum_block: BLOCK_BYTES as u32,
+        export: Arc::clone(&live) as _,
+    };
+    let tell = move |event: Event| note(&event.to_string(), quiet);
+    let server = Server::start(&addresses, vec![served], Limits::default(), tell)?;
+    for address in server.addresses() {
+        print(&Url::of(&address, &args.model).to_string())?;
+    }
+    ending.wait();
+    // What takes longer than this is of no interest to whoever ends a model.
+    const GRACE: Duration = Duration::from_secs(1);
+    server.stop(GRACE);
+    note(&told(&live.counters()), quiet);
+    Ok(())
+}
+
+/// The drive as it was asked for.
+fn make(args: &Serve) -> anyhow::Result<Box<dyn Drive>> {
+    let usage = |error: String| Usage(error);
+    let is_ssd = drives::ssds().iter().any(|entry| entry.name == args.model);
+    let idle = "idle_cleaning";
+    let can = |entry: &DriveEntry| entry.parameters().iter().any(|param| param.name == idle);
+    let mut settings =
+        Settings { timing: args.drive_timing.map(Into::into), ..Settings::default() };
+    // By the sheet's own word, disks do not clean in idle time: here there is such time.
+    if drives::entry(&args.model).is_ok_and(can) {
+        settings.idle_cleaning = Some(true);
+    }
+    let (mut log_bytes, mut extents) = (None, None);
+    for (key, value) in &args.set {
+        let told = |what: &str| usage(format!("--set {key}={value}: {what}"));
+        match key.strip_prefix("drive.") {
+            None => return Err(told("a model has parameters drive.NAME only").into()),
+            Some("pb") if value == "real" => log_bytes = None,
+            Some("pb") => {
+                let bytes = parse_bytes(value).map_err(|error| told(&error))?;
+                log_bytes = Some(bytes.max(BLOCK_BYTES));
+            }
+            Some("extents") => {
+                let number = value.parse().ok().filter(|&number: &u64| number > 0);
+                extents = Some(number.ok_or_else(|| told("give a number of map entries"))?);
+            }
+            Some(name) => {
+                if name == idle {
+                    settings.idle_cleaning = None;
+                }
+                settings.overrides.set(name, value);
+            }
+        }
+    }
+    settings.buffer = match (log_bytes, extents) {
+        (None, None) => Buffer::Real,
+        (Some(bytes), None) => Buffer::Bytes(bytes),
+        (bytes, Some(extents)) => {
+            Buffer::Limits { log_bytes: bytes.unwrap_or(u64::MAX / 4), extents }
+        }
+    };
+    let make = if is_ssd { drives::make_ssd } else { drives::make };
+    Ok(make(&args.model, &settings).map_err(|error| usage(error.to_string()))?)
+}
+
+/// What is served of a drive of so many bytes.
+fn size(args: &Serve, drive_bytes: u64) -> Result<u64, Usage> {
+    let asked = args.size.unwrap_or(drive_bytes);
+    if !(BLOCK_BYTES..=drive_bytes).contains(&asked) {
+        let (asked, has) = (show_bytes(asked), show_bytes(drive_bytes));
+        return Err(Usage(format!("--size {asked}: {} has {has}", args.model)));
+    }
+    Ok(asked - asked % BLOCK_BYTES)
+}
+
+fn told(counters: &Counters) -> String {
+    let blocks = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
+    format!(
+        "{} read, {} written; {} bands cleaned, {:.3} s of it in idle time",
+        blocks(counters.read_blocks),
+        blocks(counters.written_blocks),
+        counters.rmw + counters.rmw_free,
+        counters.idle_clean_time.as_secs_f64()
+    )
+}
