@@ -271,11 +271,13 @@ impl Probe<'_, '_> {
         }
     }
 
-    /// Has the region end where a band does, near `end`.
+    /// Has the region end where a band does, before `end`: far enough, so that what the sweep to there left
+    /// in the buffer is of another band.
     fn border(&mut self, full: &Full, end: u64) -> Result<(), ProbeError> {
+        let half = self.options.half_blocks();
         let site = Site::around(
-            end,
-            self.options.half_blocks(),
+            end.saturating_sub(2 * half).max(end / 2),
+            half,
             self.options.step_blocks(),
             self.facts.blocks,
         );
