@@ -10,7 +10,7 @@ use std::io;
 use std::num::NonZeroU64;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
 use shingle_drive::drive::{Counters, Drive, Io};
@@ -19,36 +19,8 @@ use shingle_nbd::replies::ErrorCode;
 use shingle_nbd::wire::PAYLOAD_BYTES_MAX;
 
 use super::contents::Contents;
+use super::pace::Pace;
 use super::turns::Turns;
-
-/// How the drive's time goes beside the clock's.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
-    begun: Instant,
-    /// Of the drive's time in a thousandth of the clock's.
-    speed_thousandths: u64,
-}
-
-impl Pace {
-    /// Begins now.
-    pub(super) fn new(speed_thousandths: u64) -> Pace {
-        Pace { begun: Instant::now(), speed_thousandths }
-    }
-
-    /// Now, in the drive's time.
-    fn now(&self) -> Nanos {
-        let elapsed = self.begun.elapsed().as_nanos();
-        let nanos = elapsed * u128::from(self.speed_thousandths) / 1000;
-        Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-    }
-
-    /// How long until the drive's time is `at`.
-    fn until(&self, at: Nanos) -> Duration {
-        let nanos = (u128::from(at.0) * 1000).div_ceil(u128::from(self.speed_thousandths));
-        let from_begin = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
-        from_begin.saturating_sub(self.begun.elapsed())
-    }
-}
 
 /// A model that is served.
 pub(super) struct Live {
@@ -273,6 +245,7 @@ fn no_room(error: &io::Error) -> Failure {
 mod tests {
     use super::*;
     use std::sync::mpsc::{Receiver, channel};
+    use std::time::Instant;
 
     use shingle_drive::registry::{Buffer, Settings, make};
 

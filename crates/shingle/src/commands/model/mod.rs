@@ -2,6 +2,7 @@
 
 mod contents;
 mod live;
+mod pace;
 mod turns;
 
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use shingle_nbd::server::{Event, Limits, Served, Server};
 use shingle_nbd::url::Url;
 
 use self::contents::Contents;
-use self::live::{Live, Pace};
+use self::live::Live;
+use self::pace::Pace;
 use super::signals::Ending;
 use crate::Usage;
 use crate::cli::{self, Arguments, DriveTiming};
