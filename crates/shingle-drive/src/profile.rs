@@ -1,5 +1,16 @@
 //! Drive profiles: what probing a disk found out, as a file. [`crate::registry::make`] builds a
-//! calibrated model of one (`profile:FILE`), a store takes from it what its policies plan with.
+//! calibrated model of one (`profile:FILE`), a store takes from it what its policies plan with. What
+//! each field is stands in `docs/profile.md` too.
+
+mod cleanings;
+mod layout;
+mod model;
+mod plan;
+mod text;
+
+pub(crate) use model::Model;
+pub use plan::Plan;
+pub use text::{ProfileError, parse, read};
 
 use serde::{Deserialize, Serialize};
 

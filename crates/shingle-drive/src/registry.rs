@@ -1,4 +1,4 @@
-//! Drives by name: one line each.
+//! Drives by name: one line each, and those that a profile describes (`profile:FILE`).
 
 use crate::conventional::Conventional;
 use crate::drive::Drive;
@@ -9,6 +9,7 @@ use crate::flash::FlashSsd;
 use crate::flash_inside::FlashInside;
 use crate::host_aware::HostAware;
 use crate::host_managed::HostManaged;
+use crate::profile::Model;
 use crate::settings::Recipe;
 pub use crate::settings::{Buffer, Settings, Timing};
 use crate::sheet::Sheet;
@@ -39,11 +40,6 @@ impl DriveEntry {
         self.sheet().parameters()
     }
 
-    /// Whether the sheet has a parameter of this name.
-    pub(crate) fn has(&self, parameter: &str) -> bool {
-        self.parameters().iter().any(|other| other.name == parameter)
-    }
-
     fn sheet(&self) -> Sheet {
         Sheet::join(self.sheets.iter().map(|text| Sheet::parse(text)))
     }
@@ -51,8 +47,44 @@ impl DriveEntry {
     fn build(&self, prefix: &str, settings: &Settings) -> Result<Box<dyn Drive>, DriveError> {
         let mut sheet = self.sheet();
         sheet.apply(prefix, &settings.overrides)?;
-        let underneath = |name: &str| make(name, &Settings::default());
-        (self.make)(&Recipe { name: self.name, sheet: &sheet, settings, underneath })
+        (self.make)(&Recipe { name: self.name, sheet: &sheet, settings, bands: None, underneath })
+    }
+}
+
+/// A drive with its defaults, for one that lies on it.
+fn underneath(name: &str) -> Result<Box<dyn Drive>, DriveError> {
+    make(name, &Settings::default())
+}
+
+/// How the name of a drive begins that a profile describes; the rest is the file.
+pub const PROFILE: &str = "profile:";
+
+/// What can be told of a drive or an SSD before it is made.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a line.
+    pub about: String,
+    /// See [`DriveEntry::shingled`].
+    pub shingled: bool,
+    /// Whether it cleans in idle time, where that was found out by probing; `None` leaves it to who
+    /// runs the drive.
+    pub idle_cleaning: Option<bool>,
+    parameters: Vec<Parameter>,
+}
+
+impl Known {
+    /// The parameters with their values.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<Parameter> {
+        self.parameters.clone()
+    }
+
+    /// Whether there is a parameter of this name.
+    #[must_use]
+    pub fn has(&self, parameter: &str) -> bool {
+        self.parameters.iter().any(|other| other.name == parameter)
     }
 }
 
@@ -139,12 +171,25 @@ pub fn ssds() -> &'static [DriveEntry] {
     SSDS
 }
 
-/// The drive called `name`.
+/// The drive called `name`, or that of a profile.
 ///
 /// # Errors
 /// If there is none, or it cannot be made with these settings.
 pub fn make(name: &str, settings: &Settings) -> Result<Box<dyn Drive>, DriveError> {
-    find(DRIVES, name)?.build("drive", settings)
+    match model(name)? {
+        None => find(DRIVES, name)?.build("drive", settings),
+        Some(model) => {
+            let like = find(DRIVES, model.like)?;
+            model.make(settings, like.make, underneath)
+        }
+    }
+}
+
+/// The model of a profile, if `name` names one.
+fn model(name: &str) -> Result<Option<Model>, DriveError> {
+    let Some(file) = name.strip_prefix(PROFILE) else { return Ok(None) };
+    let sheet = |like: &str| find(DRIVES, like).expect("a drive of the registry").sheet();
+    Model::read(name, file, sheet).map(Some)
 }
 
 /// The SSD called `name`.
@@ -155,12 +200,29 @@ pub fn make_ssd(name: &str, settings: &Settings) -> Result<Box<dyn Drive>, Drive
     find(SSDS, name)?.build("ssd", settings)
 }
 
-/// The entry called `name`, of a drive or an SSD.
+/// What is known of `name`, a drive, an SSD or a profile.
 ///
 /// # Errors
-/// If there is none.
-pub fn entry(name: &str) -> Result<&'static DriveEntry, DriveError> {
-    find(SSDS, name).or_else(|_| find(DRIVES, name))
+/// If there is no such thing.
+pub fn entry(name: &str) -> Result<Known, DriveError> {
+    if let Some(model) = model(name)? {
+        let like = find(DRIVES, model.like)?;
+        return Ok(Known {
+            name: name.to_owned(),
+            about: format!("a probed disk, after {}: {}", like.name, like.about),
+            shingled: like.shingled,
+            idle_cleaning: model.idle_cleaning,
+            parameters: model.parameters(),
+        });
+    }
+    let found = find(SSDS, name).or_else(|_| find(DRIVES, name))?;
+    Ok(Known {
+        name: found.name.to_owned(),
+        about: found.about.to_owned(),
+        shingled: found.shingled,
+        idle_cleaning: None,
+        parameters: found.parameters(),
+    })
 }
 
 fn find(entries: &'static [DriveEntry], name: &str) -> Result<&'static DriveEntry, DriveError> {
@@ -230,7 +292,7 @@ mod tests {
                     _ => format!("{extreme:.0}"),
                 };
                 let mut overrides = Overrides::new();
-                if entry.has("flash_bytes") {
+                if entry.parameters().iter().any(|p| p.name == "flash_bytes") {
                     overrides.set("flash_bytes", "268435456"); // filling and draining it is quick
                 }
                 overrides.set(&parameter.name, &value);

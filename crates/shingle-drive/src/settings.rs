@@ -49,9 +49,12 @@ pub struct Settings {
 
 /// What the maker of a drive gets.
 pub(crate) struct Recipe<'a> {
-    pub(crate) name: &'static str,
+    pub(crate) name: &'a str,
     pub(crate) sheet: &'a Sheet,
     pub(crate) settings: &'a Settings,
+    /// Bands that were measured on a disk, as pairs of blocks and count, in place of what the sheet
+    /// says of them. Hosts then plan with what was measured, whatever the timing.
+    pub(crate) bands: Option<&'a [(u64, u64)]>,
     /// Makes a drive that this one lies on.
     pub(crate) underneath: fn(&str) -> Result<Box<dyn Drive>, DriveError>,
 }

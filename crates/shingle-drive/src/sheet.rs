@@ -102,6 +102,11 @@ impl Overrides {
         self.0.push((name.trim().to_owned(), value.trim().to_owned()));
     }
 
+    /// The names, in the order given.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Adds one; for building in one expression.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Overrides {
@@ -152,6 +157,51 @@ impl Sheet {
         self.parameters
     }
 
+    /// Puts a value in that comes from elsewhere; it may be a decimal number where the sheet has a
+    /// whole one. Returns whether the parameter's range allows it.
+    ///
+    /// # Panics
+    /// If there is no such parameter: names of sheets are part of the program.
+    pub(crate) fn put(&mut self, name: &str, value: Value, source: &str) -> bool {
+        let parameter = self.parameters.iter_mut().find(|parameter| parameter.name == name);
+        let parameter = parameter.unwrap_or_else(|| panic!("no parameter {name}"));
+        let allowed = parameter.allows_value(&value);
+        parameter.value = value;
+        source.clone_into(&mut parameter.source);
+        allowed
+    }
+
+    /// Adds a parameter.
+    pub(crate) fn add(&mut self, parameter: Parameter) {
+        self.parameters.push(parameter);
+    }
+
+    /// Puts a value in that is the only one allowed: a fact.
+    ///
+    /// # Panics
+    /// As [`Sheet::put`].
+    #[allow(clippy::cast_precision_loss)] // facts are nowhere near 2^53
+    pub(crate) fn fix(&mut self, name: &str, value: Value, source: &str) {
+        self.put(name, value, source);
+        let parameter = self.parameters.iter_mut().find(|parameter| parameter.name == name);
+        let Some(parameter) = parameter else { return };
+        let only = match parameter.value {
+            Value::Count(count) => count as f64,
+            Value::Decimal(number) => number,
+            _ => return,
+        };
+        parameter.range = (only, only);
+    }
+
+    /// A parameter.
+    ///
+    /// # Panics
+    /// As [`Sheet::put`].
+    pub(crate) fn get(&self, name: &str) -> &Parameter {
+        let found = self.parameters.iter().find(|parameter| parameter.name == name);
+        found.unwrap_or_else(|| panic!("no parameter {name}"))
+    }
+
     /// Puts the user's values in. `prefix` is `drive` or `ssd`, for messages.
     pub(crate) fn apply(&mut self, prefix: &str, overrides: &Overrides) -> Result<(), DriveError> {
         for (name, text) in &overrides.0 {
@@ -197,14 +247,17 @@ impl Parameter {
             }
             Value::Points(_) => Value::Points(points(&plain)?),
         };
-        #[allow(clippy::cast_precision_loss)] // a border is nowhere near 2^53
-        let allowed = match &value {
+        self.allows_value(&value).then_some(value)
+    }
+
+    #[allow(clippy::cast_precision_loss)] // a border is nowhere near 2^53
+    fn allows_value(&self, value: &Value) -> bool {
+        match value {
             Value::Switch(_) => true,
             Value::Count(count) => self.allows(*count as f64),
             Value::Decimal(number) => self.allows(*number),
             Value::Points(points) => points.iter().all(|point| self.allows(point.1)),
-        };
-        allowed.then_some(value)
+        }
     }
 
     fn allows(&self, number: f64) -> bool {
@@ -228,7 +281,8 @@ impl Parameter {
         ))
     }
 
-    fn allowed(&self) -> String {
+    /// Its range, in words.
+    pub(crate) fn allowed(&self) -> String {
         match self.range {
             (min, max) if max.is_finite() => format!(" from {min} to {max}"),
             (min, _) if min > 0.0 => format!(" of at least {min}"),

@@ -341,7 +341,7 @@ const FLASH_BLOCKS_MIN: u64 = 64 * 256;
 const FLASH: &str = "flash_bytes";
 
 fn has_flash(drive: &str) -> bool {
-    drives::entry(drive).is_ok_and(|entry| entry.parameters().iter().any(|p| p.name == FLASH))
+    drives::entry(drive).is_ok_and(|entry| entry.has(FLASH))
 }
 
 fn check_buffer(grid: &Grid, scaled: &Scaled, key: &Key) -> Result<(), PaperError> {

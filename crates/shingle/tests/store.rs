@@ -198,6 +198,51 @@ fn a_cache_from_its_making_to_its_end() {
     drop(served);
 }
 
+/// What a probe found out is in the cache from then on, and a recording knows it.
+#[test]
+fn a_cache_plans_with_a_profile() {
+    let bed = Bed::new();
+    let page = include_str!("../../../docs/profile.md");
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    let example = example.expect("an example");
+    fs::write(bed.path("disk.toml"), example).expect("written");
+    fs::write(bed.path("bad.toml"), example.replace("16036.0", "-1.0")).expect("written");
+    let create = "create --cache cache.img --disk disk.img --policy sac";
+    bed.refused(1, &format!("{create} --profile no.toml"), "no.toml: there is no such file");
+    bed.refused(1, &format!("{create} --profile bad.toml"), "bad.toml: read.random_us is -1");
+    // Zones of 1,600 blocks, so that this disk has several.
+    let output = bed.output(&format!(
+        "{create} --profile disk.toml --set drive.zone_blocks=1600 --set cache.batch=8"
+    ));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let noted = text(&output.stderr);
+    assert!(noted.contains("the profile is of a disk of 7.3 TiB"), "{noted}");
+    fs::remove_file(bed.path("disk.toml")).expect("it is not needed any more");
+    let words = |told: &str| {
+        let ssd = fs::read(bed.path("cache.img")).expect("read");
+        ssd.windows(told.len()).any(|bytes| bytes == told.as_bytes())
+    };
+    for told in ["buffer_blocks=184000", "zone_blocks=1600", "read_us=16036", "rmw_base_us=613742"]
+    {
+        assert!(words(&format!("\ndrive.{told}\n")), "{told}");
+    }
+    let served = bed.serve("--record live.shingle");
+    let mut client = bed.client();
+    for turn in 0..4000_u64 {
+        write(&mut client, turn * 7919 % 16_384 * 4096, &[7; 4096]);
+    }
+    client.disconnect().expect("connected");
+    bed.done("stop --cache cache.img");
+    drop(served);
+    let mut follow = Command::new(env!("CARGO_BIN_EXE_shingle"));
+    let output = follow.current_dir(bed.0.path()).args(["follow", "live.shingle"]).output();
+    let output = output.expect("started");
+    let followed = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(followed.contains("all as recorded"), "{followed}");
+    assert!(!followed.contains("destaged            0\n"), "something left: {followed}");
+}
+
 #[test]
 fn a_killed_server_leaves_what_was_flushed_and_a_stale_socket() {
     let bed = Bed::new();

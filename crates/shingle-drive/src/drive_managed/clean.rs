@@ -114,14 +114,12 @@ impl DriveManaged {
     /// lowest block, and how many there are.
     fn collectable(&self, band: usize, oldest: u32) -> (u64, u64, u64) {
         let (mut reads, mut collected, mut lowest) = (0, 0, u64::MAX);
-        // The papers' R(x) is of a band's dirty blocks, all of them.
-        let limited = self.timing == Timing::Mechanics && self.values.collect_reads_max > 0;
         let mut expected = None;
         let mut next = Some(oldest);
         while let Some(slot) = next {
             if expected != Some(slot) {
                 reads += 1;
-                if limited && reads > self.values.collect_reads_max {
+                if self.in_parts && reads > self.values.collect_reads_max {
                     return (self.ring.number(slot), lowest, collected);
                 }
             }

@@ -15,13 +15,18 @@ use shingle_core::units::BLOCK_BYTES;
 /// Bands of a disk, at most.
 const BANDS_MAX: u64 = 1 << 28;
 
-/// The bands. No band lies across two rate zones, so `mech` gets zones that are whole bands.
+/// The bands. No band of the sheet lies across two rate zones, so `mech` gets zones that are whole
+/// bands.
 pub(super) fn bands(
     recipe: &Recipe,
     values: &Values,
     mech: &mut MechValues,
 ) -> Result<Runs, DriveError> {
     let disk_blocks = mech.capacity_bytes / BLOCK_BYTES;
+    if let Some(measured) = recipe.bands {
+        let bands = Runs::new(measured, disk_blocks);
+        return if bands.units() > BANDS_MAX { Err(too_many(recipe)) } else { Ok(bands) };
+    }
     let (least, most) = (values.tracks_per_band_min, values.tracks_per_band);
     if least > most {
         return Err(recipe.refuse("tracks_per_band_min is at most tracks_per_band"));

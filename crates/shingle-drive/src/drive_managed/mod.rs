@@ -70,6 +70,9 @@ pub(crate) struct DriveManaged {
     was_full: bool,
     idle_cleaning: bool,
     idle_delay: Nanos,
+    /// A cleaning collects no more than so many separate reads of the log. The papers' R(x) is of all
+    /// of a band's dirty blocks; that of a probed disk is not.
+    in_parts: bool,
     description: Description,
     counters: Counters,
     contents: Contents,
@@ -129,12 +132,16 @@ impl DriveManaged {
             if values.write_cache { per_write } else { per_write.min(limits.packets as u64) };
         let timing = settings.timing.unwrap_or(Timing::Mechanics);
         let measured: MeasuredValues = recipe.sheet.values();
+        let planned = match recipe.bands {
+            Some(_) => measured.over(costs.plan()),
+            None => measured.plan(costs.plan(), timing),
+        };
         let description = Description {
             disk_blocks,
             bands: Some(bands.zone_map()),
             buffer_blocks,
             exposed: None,
-            costs: measured.plan(costs.plan(), timing),
+            costs: planned,
             uniform: false,
             channels: 1,
             queued_command: Nanos::from_micros(values.queued_command_us),
@@ -162,6 +169,8 @@ impl DriveManaged {
             was_full: false,
             idle_cleaning: settings.idle_cleaning.unwrap_or(values.idle_cleaning),
             idle_delay: settings.idle_delay.unwrap_or(Nanos::from_millis(values.idle_delay_ms)),
+            in_parts: values.collect_reads_max > 0
+                && (timing == Timing::Mechanics || recipe.bands.is_some()),
             values,
             description,
             counters: Counters::default(),

@@ -71,8 +71,8 @@ pub(super) fn drive_choice(
             continue;
         }
         if !known.iter().any(|name| name == key) && options.drives.len() > 1 {
-            let others = options.drives.iter().filter_map(|name| drives::entry(name).ok());
-            if others.flat_map(drives::DriveEntry::parameters).any(|param| param.name == key) {
+            let mut others = options.drives.iter().filter_map(|name| drives::entry(name).ok());
+            if others.any(|other| other.has(key)) {
                 continue; // meant for another drive of the list
             }
         }
@@ -89,10 +89,12 @@ pub(super) fn drive_choice(
         shown.insert(key.to_owned(), value.to_owned());
     }
     // By the sheet's own word, disks do not clean in idle time: in open loop they do, unless the
-    // user decides. Emulators never do, and have no such parameter.
+    // user decides, or a probe found that this one does not. Emulators never do, and have no such
+    // parameter.
     let decided = last(options, IDLE_CLEANING).is_some();
     if !decided && known.iter().any(|name| name == IDLE_CLEANING) {
-        settings.idle_cleaning = Some(options.pacing == Pacing::Open);
+        let may = entry.idle_cleaning != Some(false);
+        settings.idle_cleaning = Some(may && options.pacing == Pacing::Open);
     }
     if let Some(timing) = options.timing {
         shown.insert("timing".into(), timing_name(timing).into());

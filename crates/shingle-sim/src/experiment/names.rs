@@ -3,7 +3,7 @@
 
 use shingle_core::params::nearest;
 use shingle_core::registry::Registry;
-use shingle_drive::registry::{self as drives, DriveEntry};
+use shingle_drive::registry::{self as drives, Known};
 
 use super::drives::DRIVE_EXTRAS;
 use super::policies::{cache_params, check_owners, chosen, settings};
@@ -19,7 +19,7 @@ pub fn check_names(options: &Options, registry: &Registry) -> Result<(), Experim
     translations::chosen(options)?;
     cache_params(options)?;
     check_owners(options, &policies, registry)?;
-    let named: Result<Vec<&DriveEntry>, _> =
+    let named: Result<Vec<Known>, _> =
         options.drives.iter().map(|name| drives::entry(name).map_err(usage)).collect();
     check_parameters(options, "drive", &named?, &DRIVE_EXTRAS)?;
     let ssd = drives::entry(&options.ssd).map_err(usage)?;
@@ -30,7 +30,7 @@ pub fn check_names(options: &Options, registry: &Registry) -> Result<(), Experim
 fn check_parameters(
     options: &Options,
     owner: &str,
-    entries: &[&DriveEntry],
+    entries: &[Known],
     extras: &[&str],
 ) -> Result<(), ExperimentError> {
     let known: Vec<String> =
@@ -77,7 +77,7 @@ pub fn takes(key: &str, options: &Options, registry: &Registry) -> bool {
             .drives
             .iter()
             .filter_map(|drive| drives::entry(drive).ok())
-            .any(|entry| entry.parameters().iter().any(|param| param.name == name)),
+            .any(|entry| entry.has(name)),
         owner => {
             let translated = translations.iter().flatten().any(|entry| entry.name == owner);
             translated || options.policies.iter().any(|policy| policy == owner)

@@ -207,7 +207,7 @@ fn made(name: &str, variation: Variation) -> Option<Box<dyn Drive>> {
         }
         Variation::FewExtents | Variation::NoWriteCache => return None,
     }
-    let made = make(entry.name, &settings);
+    let made = make(name, &settings);
     Some(made.unwrap_or_else(|error| panic!("{} {variation:?}: {error}", entry.name)))
 }
 

@@ -6,20 +6,64 @@
 //! mode=write-back
 //! sac.zone=20MiB
 //! cache.batch=64
+//! drive.buffer_blocks=184000
 //! ```
+//!
+//! `drive.NAME` is what is known of the disk (`shingle probe` finds it out): policies plan with it.
 
 use std::fmt::Write as _;
 
 use shingle_core::cache::CacheCore;
-use shingle_core::params::Params;
+use shingle_core::params::{Kind, Param, Params};
 use shingle_core::policies::none::NoCache;
 use shingle_core::policy::Policy;
-use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
+use shingle_core::registry::{CACHE_PARAMS, Entry, Registry, Setup};
 use shingle_core::slots::Costs;
+use shingle_core::units::Nanos;
 use thiserror::Error;
 
 use crate::engine::Mode;
 use crate::format::superblock::WORDS_BYTES_MAX;
+
+/// What is known of the disk, `drive.NAME`. By default what SAC measured on its own ([`Costs::PAPER`]).
+pub const DRIVE_PARAMS: &[Param] = &[
+    Param {
+        name: "buffer_blocks",
+        kind: Kind::Count,
+        default: "0",
+        about: "Blocks that fit into the disk's buffer; 0 if nobody knows",
+    },
+    Param {
+        name: "zone_blocks",
+        kind: Kind::Count,
+        default: "0",
+        about: "Blocks of the zones that R(x) is of, and zones of a policy that is not told otherwise; \
+                0 for the policy's own",
+    },
+    Param {
+        name: "read_us",
+        kind: Kind::Count,
+        default: "14000",
+        about: "L_read, a random read (SAC's prototype)",
+    },
+    Param {
+        name: "rmw_base_us",
+        kind: Kind::Count,
+        default: "436000",
+        about: "R(0), the fixed part of the drive time of a zone written (SAC section 4.4)",
+    },
+    Param {
+        name: "rmw_us_per_block",
+        kind: Kind::Count,
+        default: "728",
+        about: "The part of R(x) for each block written of the zone (SAC section 4.4)",
+    },
+];
+
+/// No disk takes a quarter of an hour for an I/O, and sums of times have to fit.
+const DRIVE_US_MAX: u64 = 1_000_000_000;
+/// The parameter of policies that are told a size of zones.
+const ZONE: &str = "zone";
 
 /// What a cache was told.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -127,31 +171,19 @@ impl Settings {
                 "policy `none` caches nothing, and what is cached would never leave; set mode=pass-through instead",
             ));
         }
-        let (mut own, mut cache) = (Params::new(entry.params), Params::new(CACHE_PARAMS));
-        for (name, value) in &self.sets {
-            let (owner, param) = name.split_once('.').unwrap_or((name, ""));
-            let params = match owner {
-                "cache" => &mut cache,
-                "policy" => &mut own,
-                _ if owner == entry.name => &mut own,
-                // Of another policy, for the day on which that one is chosen.
-                _ if registry.get(owner).is_ok() => continue,
-                _ => return Err(error(registry.get(owner).expect_err("it is unknown"))),
-            };
-            params.set(param, value).map_err(|e| error(format!("{name}={value}: {e}")))?;
-        }
+        let told = self.told(entry, registry)?;
         let setup = Setup {
             cache_blocks: slots,
             disk_blocks,
             bands: None,
             conventional_zones: None,
             sequential_required: false,
-            // Nobody tells how large a disk's buffer is; policies that plan with it measure.
-            buffer_blocks: 0,
-            costs: Costs::PAPER,
-            cache: &cache,
+            buffer_blocks: told.drive.count("buffer_blocks"),
+            costs: told.costs(),
+            cache: &told.cache,
         };
-        let cache = entry.make(&own, &setup).map_err(error)?;
+        let own = &told.own;
+        let cache = entry.make(own, &setup).map_err(error)?;
         if cache.wants_future() {
             let text = format!(
                 "policy `{}` has to know the future: it runs in the simulator only",
@@ -160,6 +192,64 @@ impl Settings {
             return Err(error(text));
         }
         Ok(cache)
+    }
+}
+
+/// What each owner was told.
+struct Told {
+    /// The policy.
+    own: Params,
+    cache: Params,
+    drive: Params,
+}
+
+impl Told {
+    fn costs(&self) -> Costs {
+        let us = |name| Nanos::from_micros(self.drive.count(name));
+        Costs {
+            read: us("read_us"),
+            rmw_base: us("rmw_base_us"),
+            rmw_per_block: us("rmw_us_per_block"),
+        }
+    }
+}
+
+impl Settings {
+    fn told(&self, entry: &Entry, registry: &Registry) -> Result<Told, SettingsError> {
+        let mut told = Told {
+            own: Params::new(entry.params),
+            cache: Params::new(CACHE_PARAMS),
+            drive: Params::new(DRIVE_PARAMS),
+        };
+        // The policy's own word on its zones goes before that on the disk, whichever came first.
+        let (of_drive, others): (Vec<_>, Vec<_>) =
+            self.sets.iter().partition(|(name, _)| name.starts_with("drive."));
+        for (name, value) in of_drive {
+            let wrong = |why: &dyn std::fmt::Display| error(format!("{name}={value}: {why}"));
+            let param = name.split_once('.').map_or("", |(_, param)| param);
+            told.drive.set(param, value).map_err(|e| wrong(&e))?;
+            if param.contains("us") && told.drive.count(param) > DRIVE_US_MAX {
+                return Err(wrong(&format!("at most {DRIVE_US_MAX} us")));
+            }
+        }
+        let zone_blocks = told.drive.count("zone_blocks");
+        if zone_blocks > 0 && entry.params.iter().any(|p| p.name == ZONE && p.kind == Kind::Zones) {
+            let set = told.own.set(ZONE, &format!("{zone_blocks}b"));
+            set.map_err(|e| error(format!("drive.zone_blocks={zone_blocks}: {e}")))?;
+        }
+        for (name, value) in others {
+            let (owner, param) = name.split_once('.').unwrap_or((name, ""));
+            let params = match owner {
+                "cache" => &mut told.cache,
+                "policy" => &mut told.own,
+                _ if owner == entry.name => &mut told.own,
+                // Of another policy, for the day on which that one is chosen.
+                _ if registry.get(owner).is_ok() => continue,
+                _ => return Err(error(registry.get(owner).expect_err("it is unknown"))),
+            };
+            params.set(param, value).map_err(|e| error(format!("{name}={value}: {e}")))?;
+        }
+        Ok(told)
     }
 }
 
@@ -181,6 +271,42 @@ mod tests {
     }
 
     #[test]
+    fn what_is_known_of_the_disk_is_planned_with() {
+        let registry = Registry::default();
+        let told = |policy: &str, texts: &[&str]| {
+            let mut settings = Settings::new(policy);
+            texts.iter().try_for_each(|text| settings.set(text)).expect("valid");
+            let settings = Settings::of_words(&settings.to_words().expect("short")).expect("words");
+            settings.told(registry.get(policy).expect("a policy"), &registry).expect("valid")
+        };
+        let nothing = told("sac", &[]);
+        assert_eq!((nothing.costs(), nothing.drive.count("buffer_blocks")), (Costs::PAPER, 0));
+        let profile = [
+            "drive.buffer_blocks=184000",
+            "drive.zone_blocks=4000",
+            "drive.read_us=16036",
+            "drive.rmw_base_us=613742",
+            "drive.rmw_us_per_block=2435",
+        ];
+        let probed = told("sac", &profile);
+        let costs = Costs {
+            read: Nanos::from_micros(16_036),
+            rmw_base: Nanos::from_micros(613_742),
+            rmw_per_block: Nanos::from_micros(2_435),
+        };
+        assert_eq!((probed.costs(), probed.drive.count("buffer_blocks")), (costs, 184_000));
+        assert_eq!(probed.own.zones("zone"), Some(4000));
+        // The user's own word, before or after; a policy without zones.
+        for order in [
+            ["sac.zone=100b", "drive.zone_blocks=4000"],
+            ["drive.zone_blocks=4000", "sac.zone=100b"],
+        ] {
+            assert_eq!(told("sac", &order).own.zones("zone"), Some(100));
+        }
+        assert_eq!(told("lru", &profile).costs(), costs);
+    }
+
+    #[test]
     fn what_cannot_be_is_refused() {
         let registry = Registry::default();
         let made = |texts: &[&str]| {
@@ -196,6 +322,13 @@ mod tests {
             (["policy=none", "cache.batch=1"], "mode=pass-through"),
             (["sac.zoom=1", "cache.batch=1"], "sac.zoom=1: no parameter `zoom`"),
             (["nobody.zone=1", "cache.batch=1"], "no policy `nobody`"),
+            (
+                ["drive.read=1", "cache.batch=1"],
+                "drive.read=1: no parameter `read`; there are read_us",
+            ),
+            (["drive.read_us=-1", "cache.batch=1"], "drive.read_us=-1: "),
+            (["drive.rmw_base_us=1000000001", "cache.batch=1"], "at most 1000000000 us"),
+            (["drive.zone_blocks=18446744073709551615", "cache.batch=1"], "drive.zone_blocks="),
             (["mode=fast", "cache.batch=1"], "no mode `fast`"),
             (["fast=1", "cache.batch=1"], "no `fast` to set"),
             (["sac", "cache.batch=1"], "sets nothing"),

@@ -85,6 +85,10 @@ pub(crate) struct Create {
     /// Set a parameter, or the mode, as in sac.zone=40M or mode=write-through.
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
+    /// Plan with what `shingle probe` found out of the disk: size of its buffer, size of zones, costs. The
+    /// cache keeps them; the file is not needed later.
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
     /// Destroy the cache of this name that is on the SSD, with all dirty data that it may hold.
     #[arg(long, value_name = "UUID")]
     destroy: Option<Uuid>,
@@ -138,8 +142,11 @@ pub(crate) struct Set {
     #[command(flatten)]
     ask: Ask,
     /// What, as in mode=write-around, policy=most or sac.zone=40M.
-    #[arg(required = true, value_name = "NAME=VALUE")]
+    #[arg(required_unless_present = "profile", value_name = "NAME=VALUE")]
     what: Vec<String>,
+    /// Plan with what `shingle probe` found out of the disk.
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -173,7 +180,11 @@ pub(crate) fn execute(
         Store::Serve(args) => serve(args, global, registry),
         Store::Status(args) => status(args),
         Store::Flush(args) => ask(&args.cache, &Request::Flush, global),
-        Store::Set(args) => ask(&args.ask.cache, &Request::Set { what: args.what.clone() }, global),
+        Store::Set(args) => {
+            let (_, mut what) = profiled(args.profile.as_deref())?;
+            what.extend(args.what.iter().cloned());
+            ask(&args.ask.cache, &Request::Set { what }, global)
+        }
         Store::Stop(args) => ask(&args.cache, &Request::Stop, global),
         Store::Detach(args) => detach(args, global, registry),
         Store::Check(args) => look(args, global),
@@ -183,8 +194,19 @@ pub(crate) fn execute(
 
 fn make(args: &Create, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
     let mut settings = Settings::new(&args.policy);
-    args.set.iter().try_for_each(|text| settings.set(text)).map_err(|e| Usage(e.to_string()))?;
+    let (probed, known) = profiled(args.profile.as_deref())?;
+    let mut sets = known.iter().chain(&args.set);
+    sets.try_for_each(|text| settings.set(text)).map_err(|e| Usage(e.to_string()))?;
     let (ssd, disk) = Device::pair(&args.places.cache, &args.places.disk)?;
+    if let Some(blocks) = probed.map(|bytes| bytes / BLOCK_BYTES)
+        && blocks != disk.blocks()
+    {
+        let [other, this] = [blocks, disk.blocks()].map(|blocks| show_bytes(blocks * BLOCK_BYTES));
+        note(
+            &format!("the profile is of a disk of {other}, and this one has {this}"),
+            global.quiet,
+        );
+    }
     let consent = Consent { destroy: args.destroy, overwrite: args.overwrite };
     let made = create(&ssd, &disk, &settings, registry, consent).map_err(|error| match error {
         CreateError::Settings(_) => anyhow!(Usage(error.to_string())),
@@ -197,6 +219,14 @@ fn make(args: &Create, global: &Arguments, registry: &Registry) -> anyhow::Resul
     let text = format!("a cache for {room} ({slots} blocks) under {}", settings.policy);
     note(&text, global.quiet);
     Ok(())
+}
+
+/// The size of the disk that a profile is of, and what to set for it.
+fn profiled(file: Option<&Path>) -> anyhow::Result<(Option<u64>, Vec<String>)> {
+    let Some(file) = file else { return Ok((None, Vec::new())) };
+    let profile = shingle_drive::profile::read(file)?;
+    let set = |(name, value)| format!("drive.{name}={value}");
+    Ok((Some(profile.bytes), profile.plan().known().map(set).collect()))
 }
 
 fn serve(args: &Serve, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {

@@ -1,0 +1,259 @@
+//! A drive made of a profile: a model of the registry with what was measured in place of the sheet's
+//! values.
+//!
+//! - A drive-managed disk is the model of one under timing by cost. Measured are its size, buffer,
+//!   bands, `L_read`, log writes, `R(x)` and cleaning in idle time. Taken over from the sheet are two
+//!   bands cleaned at a time, what a cleaning collects at most, extents of 512 KiB at most, and bands
+//!   written in order going straight to their place.
+//! - A conventional disk is `cmr5900` under timing by cost with the measured size and reads. Writes are
+//!   the sheet's.
+//!
+//! `R(x)` of a profile is the drive time of a *zone* written, log writes included, and hosts plan with it
+//! as it is. Cleaning a *band* costs less: a zone of `x` blocks takes `a + b x` cleanings (`cleanings.rs`),
+//! so each takes `R(0) / a`, and a block collected what the slope leaves above its write to the log and
+//! its part of a cleaning.
+
+use super::cleanings::cleanings;
+use super::layout::laid_out;
+use super::{BufferFacts, Kind, Profile, RmwFacts, read};
+use crate::drive::Drive;
+use crate::error::DriveError;
+use crate::settings::{Recipe, Settings, Timing};
+use crate::sheet::{Parameter, Sheet, Value};
+use shingle_core::units::BLOCK_BYTES;
+use std::path::Path;
+
+/// Bands of a profile, at most: 512 KiB each on 8 TB.
+const BANDS_MAX: u64 = 1 << 24;
+/// A log whose end was not reached: this many blocks for each entry of the map (extents of 512 KiB)…
+const LOG_BLOCKS_PER_EXTENT: u64 = 128;
+/// …but no more than 128 GiB in all, beyond any drive's buffer.
+const LOG_BLOCKS_MAX: u64 = 1 << 25;
+/// Packets a sheet can have; more extents take several in each.
+const PACKETS_MAX: u64 = 10_000_000;
+
+/// What the sheet says of bands, which are those of the profile.
+const REPLACED: [&str; 3] = ["tracks_per_band", "tracks_per_band_min", "band_seed"];
+/// What was measured and is nobody's to change.
+const FACTS: [&str; 3] =
+    ["measured_rmw_r_squared", "measured_zone_blocks", "measured_buffer_blocks"];
+
+/// See the module.
+pub(crate) struct Model {
+    /// `profile:FILE`.
+    name: String,
+    /// The drive whose model it is.
+    pub(crate) like: &'static str,
+    /// Its sheet, with what was measured.
+    sheet: Sheet,
+    /// The bands, as pairs of blocks and count; a conventional disk has none.
+    bands: Option<Vec<(u64, u64)>>,
+    /// Whether it cleans in idle time, if that was found out.
+    pub(crate) idle_cleaning: Option<bool>,
+}
+
+impl Model {
+    /// The model of the profile in `file`, called `name`. `sheet` has the sheets of the drives there are.
+    pub(crate) fn read(
+        name: &str,
+        file: &str,
+        sheet: impl Fn(&str) -> Sheet,
+    ) -> Result<Model, DriveError> {
+        Model::of(name, &read(Path::new(file))?, sheet)
+    }
+
+    /// The model of a profile.
+    fn of(
+        name: &str,
+        profile: &Profile,
+        sheet: impl Fn(&str) -> Sheet,
+    ) -> Result<Model, DriveError> {
+        let refuse = |what: &str| DriveError::Refused(format!("{name}: {what}"));
+        let like = match profile.kind {
+            Kind::DriveManaged => "st8000as0002",
+            Kind::Conventional => "cmr5900",
+            Kind::HostAware => {
+                return Err(refuse(
+                    "a host-aware disk shows its zones, but nobody measured its disk cache; take \
+                     -d ha-256m, or ha-roco, with --set drive.zone_bytes",
+                ));
+            }
+            Kind::HostManaged => {
+                return Err(refuse(
+                    "a host-managed disk has no hidden parts to calibrate; take -d exos-x18z with \
+                     --set drive.zone_bytes",
+                ));
+            }
+            Kind::SolidState => {
+                return Err(refuse("an SSD is nothing to put a cache before; take -d with a disk"));
+            }
+            Kind::Hidden => {
+                return Err(refuse(
+                    "what lies behind the disk's cache was not found out, so there is nothing to make \
+                     a model of; take -d with a drive by name",
+                ));
+            }
+        };
+        let mut made = Model {
+            name: name.to_owned(),
+            like,
+            sheet: sheet(like),
+            bands: None,
+            idle_cleaning: profile.idle.map(|idle| idle.cleaning),
+        };
+        made.put("capacity_bytes", Value::Count(profile.bytes))?;
+        let reads = &profile.read;
+        let further =
+            (reads.sequential_us_per_block_first + reads.sequential_us_per_block_last) / 2.0;
+        made.put("cost_read_us", Value::Decimal(reads.random_us))?;
+        made.put("cost_read_us_per_further_block", Value::Decimal(further))?;
+        made.put("measured_read_us", Value::Decimal(reads.random_us))?;
+        if profile.kind == Kind::DriveManaged {
+            made.shingled(profile)?;
+        }
+        Ok(made)
+    }
+
+    /// The parts of a drive-managed disk.
+    fn shingled(&mut self, profile: &Profile) -> Result<(), DriveError> {
+        let missing =
+            |what| self.refuse(&format!("the profile has no {what}; probe the disk again"));
+        let buffer = profile.buffer.as_ref().ok_or_else(|| missing("[buffer]"))?;
+        let rmw = profile.rmw.ok_or_else(|| missing("[rmw]"))?;
+        let least = profile.bands.iter().map(|band| band.blocks).min();
+        let least = least.ok_or_else(|| missing("[[bands]]"))?;
+        let disk_blocks = profile.bytes / BLOCK_BYTES;
+        if disk_blocks / least > BANDS_MAX {
+            return Err(self.refuse("more than 2^24 bands: too small to be bands of a disk"));
+        }
+        let bands = laid_out(&profile.bands, disk_blocks);
+        let count: u64 = bands.iter().map(|pair| pair.1).sum();
+        self.bands = Some(bands);
+        let buffer_blocks = self.buffer(buffer)?;
+        self.cleaning(&rmw, buffer.write_us, real(disk_blocks) / real(count))?;
+        let facts = [
+            Value::Decimal(rmw.r_squared),
+            Value::Count(rmw.zone_blocks),
+            Value::Count(buffer_blocks),
+        ];
+        for (name, value) in FACTS.into_iter().zip(facts) {
+            self.sheet.fix(name, value, &self.name);
+        }
+        if let Some(idle) = profile.idle {
+            self.put("idle_cleaning", Value::Switch(idle.cleaning))?;
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked
+            self.put("idle_delay_ms", Value::Count(idle.delay_ms.round() as u64))?;
+        }
+        Ok(())
+    }
+
+    /// The buffer and the time of writes to it. Returns how many single blocks it holds.
+    fn buffer(&mut self, buffer: &BufferFacts) -> Result<u64, DriveError> {
+        let log_blocks = buffer.log_bytes.map(|bytes| bytes / BLOCK_BYTES);
+        let (extents, log_blocks) = match (buffer.extents, log_blocks) {
+            (Some(extents), Some(blocks)) => (extents, blocks),
+            (None, Some(blocks)) => (blocks, blocks),
+            (Some(extents), None) => {
+                (extents, (extents * LOG_BLOCKS_PER_EXTENT).min(LOG_BLOCKS_MAX).max(extents))
+            }
+            (None, None) => {
+                return Err(self.refuse(
+                    "the profile's buffer has neither extents nor log_bytes: its end was not \
+                     reached; probe the disk again and write more",
+                ));
+            }
+        };
+        let per_packet = extents.div_ceil(PACKETS_MAX);
+        let packets = extents.div_ceil(per_packet);
+        self.put("extents_per_packet", Value::Count(per_packet))?;
+        self.put("packets_max", Value::Count(packets))?;
+        self.put("packets_trigger", Value::Count(packets))?;
+        self.put("log_bytes", Value::Count(log_blocks * BLOCK_BYTES))?;
+        self.put("cost_log_us_per_block", Value::Decimal(buffer.write_us))?;
+        let first = self.sheet.get("cost_log_us_per_block");
+        let further = Parameter {
+            name: "cost_log_us_per_further_block".into(),
+            value: Value::Decimal(buffer.write_us_per_further_block),
+            about: "Cost timing: each block after the first of a write to the buffer".into(),
+            ..first.clone()
+        };
+        self.sheet.add(further);
+        self.put(
+            "cost_log_us_per_further_block",
+            Value::Decimal(buffer.write_us_per_further_block),
+        )?;
+        Ok(extents.min(log_blocks))
+    }
+
+    /// What cleaning a band costs, and what hosts plan with; bands have `band_blocks` on average.
+    fn cleaning(
+        &mut self,
+        rmw: &RmwFacts,
+        write_us: f64,
+        band_blocks: f64,
+    ) -> Result<(), DriveError> {
+        let reads_max = match self.sheet.get("collect_reads_max").value {
+            Value::Count(count) => real(count),
+            _ => 0.0,
+        };
+        let line = cleanings(real(rmw.zone_blocks), band_blocks, reads_max);
+        let base_us = rmw.base_us / line.intercept.max(1.0);
+        let per_block = (rmw.us_per_block - write_us - line.slope * base_us).max(0.0);
+        self.put("cost_rmw_base_us", Value::Decimal(base_us))?;
+        self.put("cost_rmw_us_per_block", Value::Decimal(per_block))?;
+        self.put("measured_rmw_base_us", Value::Decimal(rmw.base_us))?;
+        self.put("measured_rmw_us_per_block", Value::Decimal(rmw.us_per_block))
+    }
+
+    fn put(&mut self, name: &str, value: Value) -> Result<(), DriveError> {
+        let shown = value.to_string();
+        if self.sheet.put(name, value, &self.name) {
+            return Ok(());
+        }
+        let allowed = self.sheet.get(name).allowed();
+        Err(self.refuse(&format!("{name} would be {shown}, and a model takes a number{allowed}")))
+    }
+
+    fn refuse(&self, what: &str) -> DriveError {
+        DriveError::Refused(format!("{}: {what}", self.name))
+    }
+
+    /// The parameters; their source is the profile where it has them.
+    pub(crate) fn parameters(self) -> Vec<Parameter> {
+        let replaced = self.bands.is_some();
+        let mut parameters = self.sheet.parameters();
+        parameters.retain(|p| !(replaced && REPLACED.contains(&p.name.as_str())));
+        parameters
+    }
+
+    /// The drive.
+    pub(crate) fn make(
+        mut self,
+        settings: &Settings,
+        make: impl Fn(&Recipe) -> Result<Box<dyn Drive>, DriveError>,
+        underneath: fn(&str) -> Result<Box<dyn Drive>, DriveError>,
+    ) -> Result<Box<dyn Drive>, DriveError> {
+        if settings.timing == Some(Timing::Mechanics) {
+            return Err(self.refuse(
+                "a profile says what I/O takes, not how the arm moves; leave its timing at cost",
+            ));
+        }
+        let replaced = |name: &&str| self.bands.is_some() && REPLACED.contains(name);
+        if let Some(name) = settings.overrides.names().find(replaced) {
+            let like = self.like;
+            return Err(self.refuse(&format!(
+                "the bands are those of the profile; take -d {like} to set drive.{name}"
+            )));
+        }
+        self.sheet.apply("drive", &settings.overrides)?;
+        let settings = Settings { timing: Some(Timing::Cost), ..settings.clone() };
+        let bands = self.bands.as_deref();
+        let name = &self.name;
+        make(&Recipe { name, sheet: &self.sheet, settings: &settings, bands, underneath })
+    }
+}
+
+#[allow(clippy::cast_precision_loss)] // blocks of a disk are below 2^53
+fn real(count: u64) -> f64 {
+    count as f64
+}

@@ -1,0 +1,56 @@
+//! What a host takes from a profile to plan with.
+
+use super::Profile;
+use shingle_core::units::BLOCK_BYTES;
+
+/// What hosts plan with, in whole microseconds and blocks. What was not found out is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Blocks that fit into the disk's buffer when each is written by itself.
+    pub buffer_blocks: Option<u64>,
+    /// Blocks of the zones that `R(x)` is of.
+    pub zone_blocks: Option<u64>,
+    /// `L_read`.
+    pub read_us: Option<u64>,
+    /// `R(0)`.
+    pub rmw_base_us: Option<u64>,
+    /// The part of `R(x)` for each block written.
+    pub rmw_us_per_block: Option<u64>,
+}
+
+impl Profile {
+    /// What hosts plan with.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        let blocks = |bytes: u64| bytes / BLOCK_BYTES;
+        let limits =
+            self.buffer.as_ref().map(|buffer| [buffer.extents, buffer.log_bytes.map(blocks)]);
+        let (rmw, us) = (self.rmw.as_ref(), |us: f64| whole(us));
+        Plan {
+            buffer_blocks: limits.and_then(|limits| limits.into_iter().flatten().min()),
+            zone_blocks: rmw.map(|rmw| rmw.zone_blocks),
+            read_us: Some(us(self.read.random_us)),
+            rmw_base_us: rmw.map(|rmw| us(rmw.base_us)),
+            rmw_us_per_block: rmw.map(|rmw| us(rmw.us_per_block)),
+        }
+    }
+}
+
+impl Plan {
+    /// What was found out, by name.
+    pub fn known(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let all = [
+            ("buffer_blocks", self.buffer_blocks),
+            ("zone_blocks", self.zone_blocks),
+            ("read_us", self.read_us),
+            ("rmw_base_us", self.rmw_base_us),
+            ("rmw_us_per_block", self.rmw_us_per_block),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name, value?)))
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a profile is checked
+fn whole(number: f64) -> u64 {
+    number.round() as u64
+}
