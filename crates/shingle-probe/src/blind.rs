@@ -62,7 +62,7 @@ impl Drawn {
         let mut rng = Rng::new(seed);
         // Each octave as likely as another.
         let octave = rng.below(9);
-        let buffer_bytes = (64 * MIB << octave) + rng.below(64 * MIB << octave);
+        let buffer_bytes = ((64 * MIB) << octave) + rng.below((64 * MIB) << octave);
         let blocks = buffer_bytes / BLOCK_BYTES;
         let by_entries = rng.below(2) == 0;
         let (extents, log_bytes) = if by_entries {

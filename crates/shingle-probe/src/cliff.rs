@@ -15,7 +15,7 @@ const FIRST: usize = 100;
 const SLOW: u64 = 5;
 /// The run ends when the mean latency of the last writes is so many times the usual one, most of it
 /// in stalls...
-const CLIFF: f64 = 5.0;
+const CLIFF: f64 = 3.0;
 /// ... and so many slow ones came since.
 const SLOW_ENOUGH: usize = 40;
 /// A stall takes as long as so many random reads: cleaning a band takes dozens of seeks and rotations.
@@ -195,7 +195,8 @@ impl Watch {
         Watch {
             start,
             stall: STALL_READS * read,
-            seek_bound: read / 4.0,
+            // Of larger writes the transfer takes as long.
+            seek_bound: if workload.write_blocks == 1 { read / 4.0 } else { f64::INFINITY },
             first: Vec::with_capacity(FIRST),
             usual: Nanos::NEVER,
             mean: 0.0,

@@ -156,7 +156,7 @@ mod tests {
             assert!(steps.iter().any(|step| step.prefix == prefix), "{prefix}");
         }
         // SAC's row of 256 KB: 30.3 GB at 452 a second are 256 s, and the sweep of 43 GB 230 s.
-        let row = steps.iter().filter(|step| step.prefix == "capacity").last().expect("rows");
+        let row = steps.iter().rfind(|step| step.prefix == "capacity").expect("rows");
         assert!((500.0..700.0).contains(&row.seconds), "{row:?}");
         assert_eq!(row.written_bytes / 1_000_000_000, 42 + 30);
         let zones = Some(crate::target::Zones { required: true, zone_blocks: 65_536, count: 100 });

@@ -8,6 +8,7 @@ use crate::commands::completions::Completions;
 use crate::commands::follow::Follow;
 use crate::commands::man::Man;
 use crate::commands::model::Model;
+use crate::commands::probe::Probe;
 use crate::commands::replay::Replay;
 use crate::commands::store::Store;
 use crate::commands::sweep::Sweep;
@@ -65,6 +66,11 @@ pub(crate) enum Command {
     /// Drive models for others to test against.
     #[command(subcommand)]
     Model(Model),
+    /// What a disk hides: its buffer, its bands, the cost of cleaning. Destroys what is on it.
+    #[command(
+        after_help = "Example: shingle probe --model st8000as0002 --profile disk.toml --html probe.html"
+    )]
+    Probe(Box<Probe>),
     /// Completions of this command for a shell, on stdout.
     #[command(after_help = "Example: shingle completions bash")]
     Completions(Completions),

@@ -7,6 +7,7 @@ pub(crate) mod follow;
 mod list;
 pub(crate) mod man;
 pub(crate) mod model;
+pub(crate) mod probe;
 pub(crate) mod replay;
 mod reproduce;
 mod run;
@@ -33,6 +34,7 @@ pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Res
         Command::Follow(args) => follow::execute(args, registry),
         Command::Store(args) => store::execute(args, arguments, registry),
         Command::Model(args) => model::execute(args, arguments),
+        Command::Probe(args) => probe::execute(args, arguments),
         Command::Completions(args) => completions::execute(args),
         Command::Man(args) => man::execute(args, arguments),
     }

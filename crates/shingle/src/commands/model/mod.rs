@@ -2,6 +2,7 @@
 
 mod contents;
 mod live;
+mod made;
 mod pace;
 mod turns;
 
@@ -9,16 +10,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use shingle_core::size::{parse_bytes, show_bytes};
+use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_drive::drive::{Counters, Drive};
-use shingle_drive::registry::{self as drives, Buffer, DriveEntry, Settings};
+use shingle_drive::drive::Counters;
 use shingle_nbd::listen::Address;
 use shingle_nbd::server::{Event, Limits, Served, Server};
 use shingle_nbd::url::Url;
 
 use self::contents::Contents;
 use self::live::Live;
+pub(crate) use self::made::drive;
 use self::pace::Pace;
 use super::signals::Ending;
 use crate::Usage;
@@ -74,7 +75,8 @@ pub(crate) fn execute(command: &Model, global: &Arguments) -> anyhow::Result<()>
 fn serve(args: &Serve, global: &Arguments) -> anyhow::Result<()> {
     let addresses = args.nbd.iter().map(|text| text.parse::<Address>());
     let addresses = addresses.collect::<Result<Vec<_>, _>>().map_err(|e| Usage(e.to_string()))?;
-    let drive = make(args)?;
+    // By the sheet's own word, disks do not clean in idle time: here there is such time.
+    let drive = drive(&args.model, &args.set, args.drive_timing, true)?;
     let size = size(args, drive.description().disk_blocks * BLOCK_BYTES)?;
     let contents = if args.forget { Contents::forgotten() } else { Contents::kept(size)? };
     let mut ending = Ending::new()?;
@@ -97,51 +99,6 @@ fn serve(args: &Serve, global: &Arguments) -> anyhow::Result<()> {
     server.stop(GRACE);
     note(&told(&live.counters()), quiet);
     Ok(())
-}
-
-/// The drive as it was asked for.
-fn make(args: &Serve) -> anyhow::Result<Box<dyn Drive>> {
-    let usage = |error: String| Usage(error);
-    let is_ssd = drives::ssds().iter().any(|entry| entry.name == args.model);
-    let idle = "idle_cleaning";
-    let can = |entry: &DriveEntry| entry.parameters().iter().any(|param| param.name == idle);
-    let mut settings =
-        Settings { timing: args.drive_timing.map(Into::into), ..Settings::default() };
-    // By the sheet's own word, disks do not clean in idle time: here there is such time.
-    if drives::entry(&args.model).is_ok_and(can) {
-        settings.idle_cleaning = Some(true);
-    }
-    let (mut log_bytes, mut extents) = (None, None);
-    for (key, value) in &args.set {
-        let told = |what: &str| usage(format!("--set {key}={value}: {what}"));
-        match key.strip_prefix("drive.") {
-            None => return Err(told("a model has parameters drive.NAME only").into()),
-            Some("pb") if value == "real" => log_bytes = None,
-            Some("pb") => {
-                let bytes = parse_bytes(value).map_err(|error| told(&error))?;
-                log_bytes = Some(bytes.max(BLOCK_BYTES));
-            }
-            Some("extents") => {
-                let number = value.parse().ok().filter(|&number: &u64| number > 0);
-                extents = Some(number.ok_or_else(|| told("give a number of map entries"))?);
-            }
-            Some(name) => {
-                if name == idle {
-                    settings.idle_cleaning = None;
-                }
-                settings.overrides.set(name, value);
-            }
-        }
-    }
-    settings.buffer = match (log_bytes, extents) {
-        (None, None) => Buffer::Real,
-        (Some(bytes), None) => Buffer::Bytes(bytes),
-        (bytes, Some(extents)) => {
-            Buffer::Limits { log_bytes: bytes.unwrap_or(u64::MAX / 4), extents }
-        }
-    };
-    let make = if is_ssd { drives::make_ssd } else { drives::make };
-    Ok(make(&args.model, &settings).map_err(|error| usage(error.to_string()))?)
 }
 
 /// What is served of a drive of so many bytes.

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::{Args, Subcommand};
-use shingle_core::units::{BLOCK_BYTES, Nanos};
-use shingle_drive::profile::Profile;
+use shingle_core::units::BLOCK_BYTES;
 use shingle_nbd::url::Url;
 use shingle_probe::device::Disk;
+use shingle_probe::guard;
 use shingle_probe::model::{Model, Noise};
 use shingle_probe::nbd::Nbd;
 use shingle_probe::options::{Options, Writes};
@@ -21,7 +21,6 @@ use shingle_probe::plan::{Step, plan};
 use shingle_probe::probe::{Findings, force_clean, probe};
 use shingle_probe::session::{Session, Subject};
 use shingle_probe::target::{Facts, Target};
-use shingle_probe::{guard, options};
 
 use self::blind::Blind;
 use super::signals::Ending;
@@ -178,7 +177,7 @@ impl Which {
     /// The disk, if it may be destroyed.
     fn open(&self, noise: f64, interrupted: &Arc<AtomicBool>) -> anyhow::Result<Box<dyn Target>> {
         if let Some(name) = &self.model {
-            let drive = super::model::drive(name, &self.set, None)?;
+            let drive = super::model::drive(name, &self.set, None, false)?;
             let noise = Noise { jitter: noise / 100.0, outlier_every: 0 };
             return Ok(Box::new(Model::new(name, drive, noise, self.seed)));
         }
@@ -193,7 +192,7 @@ impl Which {
         }
     }
 
-    fn options(&self) -> options::Options {
+    fn options(&self) -> Options {
         Options { buffer_max_bytes: self.buffer_max, seed: self.seed, ..Options::default() }
     }
 }
@@ -281,7 +280,7 @@ fn run(args: &ProbeArgs, global: &Arguments) -> anyhow::Result<()> {
 fn save(findings: &Findings, options: &Options, args: &ProbeArgs) -> anyhow::Result<()> {
     let profile = findings.profile(options.zone_blocks);
     if let Some(path) = &args.profile {
-        output::text(&toml(&profile)?, path)?;
+        output::text(&profile.to_text(), path)?;
     }
     if let Some(path) = &args.html {
         let page = page::page(findings, &profile, &output::making())?;
@@ -291,10 +290,6 @@ fn save(findings: &Findings, options: &Options, args: &ProbeArgs) -> anyhow::Res
         return Ok(());
     }
     print(&told::findings(findings, &profile))
-}
-
-fn toml(profile: &Profile) -> anyhow::Result<String> {
-    Ok(profile.to_toml())
 }
 
 /// How far the probe is, by the time that its steps are expected to take.

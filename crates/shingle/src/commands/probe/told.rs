@@ -35,7 +35,8 @@ fn time(seconds: f64) -> String {
 
 pub(super) fn table(head: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_preset(NOTHING).set_header(head);
+    table.load_style(NOTHING);
+    table.set_header(head);
     for (at, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 2));
         if at > 0 {

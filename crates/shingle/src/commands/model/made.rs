@@ -1,0 +1,60 @@
+//! A drive model as options ask for it.
+
+use shingle_core::size::parse_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_drive::drive::Drive;
+use shingle_drive::registry::{self as drives, Buffer, Settings};
+
+use crate::Usage;
+use crate::cli::DriveTiming;
+
+const IDLE: &str = "idle_cleaning";
+
+/// The drive or SSD called `name`, with parameters set. With `idle` it cleans in idle time unless it is
+/// set not to, if it can.
+pub(crate) fn drive(
+    name: &str,
+    set: &[(String, String)],
+    timing: Option<DriveTiming>,
+    idle: bool,
+) -> anyhow::Result<Box<dyn Drive>> {
+    let usage = |error: String| Usage(error);
+    let is_ssd = drives::ssds().iter().any(|entry| entry.name == name);
+    let mut settings = Settings { timing: timing.map(Into::into), ..Settings::default() };
+    if idle
+        && drives::entry(name).is_ok_and(|known| known.has(IDLE) && known.idle_cleaning.is_none())
+    {
+        settings.idle_cleaning = Some(true);
+    }
+    let (mut log_bytes, mut extents) = (None, None);
+    for (key, value) in set {
+        let told = |what: &str| usage(format!("--set {key}={value}: {what}"));
+        match key.strip_prefix("drive.") {
+            None => return Err(told("a model has parameters drive.NAME only").into()),
+            Some("pb") if value == "real" => log_bytes = None,
+            Some("pb") => {
+                let bytes = parse_bytes(value).map_err(|error| told(&error))?;
+                log_bytes = Some(bytes.max(BLOCK_BYTES));
+            }
+            Some("extents") => {
+                let number = value.parse().ok().filter(|&number: &u64| number > 0);
+                extents = Some(number.ok_or_else(|| told("give a number of map entries"))?);
+            }
+            Some(parameter) => {
+                if parameter == IDLE {
+                    settings.idle_cleaning = None;
+                }
+                settings.overrides.set(parameter, value);
+            }
+        }
+    }
+    settings.buffer = match (log_bytes, extents) {
+        (None, None) => Buffer::Real,
+        (Some(bytes), None) => Buffer::Bytes(bytes),
+        (bytes, Some(extents)) => {
+            Buffer::Limits { log_bytes: bytes.unwrap_or(u64::MAX / 4), extents }
+        }
+    };
+    let make = if is_ssd { drives::make_ssd } else { drives::make };
+    Ok(make(name, &settings).map_err(|error| usage(error.to_string()))?)
+}
