@@ -18,8 +18,10 @@ const SLOW: u64 = 5;
 const CLIFF: f64 = 3.0;
 /// ... and so many slow ones came since.
 const SLOW_ENOUGH: usize = 40;
-/// A stall takes as long as so many random reads: cleaning a band takes dozens of seeks and rotations.
-pub(crate) const STALL_READS: f64 = 4.0;
+/// A stall takes as long as so many random reads, and a hundredth of a second or two: cleaning a band
+/// takes dozens of seeks and rotations.
+const STALL_READS: f64 = 4.0;
+const STALL_MIN: Nanos = Nanos::from_millis(20);
 /// Writes after which a disk without stalls is taken for one that seeks for each.
 const SEEKS_ENOUGH: u64 = 5000;
 /// Bars of the course at most.
@@ -145,6 +147,11 @@ impl Fill {
     }
 }
 
+/// The shortest stall of a disk whose random reads take `read`, in nanoseconds.
+pub(crate) fn stall(read: Nanos) -> f64 {
+    (STALL_READS * real(read.0)).max(real(STALL_MIN.0))
+}
+
 /// Runs `workload`.
 ///
 /// # Errors
@@ -194,9 +201,9 @@ impl Watch {
         let read = real(workload.read.0) * real(workload.depth as u64);
         Watch {
             start,
-            stall: STALL_READS * read,
+            stall: stall(workload.read) * real(workload.depth as u64),
             // Of larger writes the transfer takes as long.
-            seek_bound: if workload.write_blocks == 1 { read / 4.0 } else { f64::INFINITY },
+            seek_bound: if workload.write_blocks == 1 { read / 8.0 } else { f64::INFINITY },
             first: Vec::with_capacity(FIRST),
             usual: Nanos::NEVER,
             mean: 0.0,

@@ -7,7 +7,7 @@ use shingle_drive::profile::{BandFacts, Kind};
 
 use crate::bands::{Full, Order, Seen, Site, band, survey};
 use crate::change::{Change, real};
-use crate::cliff::{End, Fill, STALL_READS, Workload, fill};
+use crate::cliff::{End, Fill, Workload, fill, stall};
 use crate::cost::{Coverage, Fit, Timed, fit, points, time, zones};
 use crate::error::ProbeError;
 use crate::ground::Ground;
@@ -250,7 +250,7 @@ impl Probe<'_, '_> {
             if let Some((cliff, usual_us)) = shown.cliff()
                 && best.is_none_or(|best| best.entries < cliff.at)
             {
-                let stall_us = shown.stall_us(STALL_READS * real(read.0) / 1e3).unwrap_or(usual_us);
+                let stall_us = shown.stall_us(stall(read) / 1e3).unwrap_or(usual_us);
                 best = Some(Full { entries: cliff.at, by_bytes: false, stall_us });
                 best_end = region_blocks;
             }
@@ -475,7 +475,7 @@ fn kind(look: &Fill, reads: &ReadTimes) -> Kind {
         End::Cliff | End::Full => Kind::DriveManaged,
         End::SeekBound if reads.random() >= SOLID_US => Kind::Conventional,
         _ if reads.random() < SOLID_US => Kind::SolidState,
-        _ if look.mean_us() >= reads.random() / 4.0 => Kind::Conventional,
+        _ if look.mean_us() >= reads.random() / 8.0 => Kind::Conventional,
         _ => Kind::Hidden,
     }
 }

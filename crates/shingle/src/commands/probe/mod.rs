@@ -52,7 +52,7 @@ enum Other {
 #[derive(Debug, Args)]
 struct Which {
     /// A file, a block device, or the URL of an NBD export. All that is on it is lost.
-    #[arg(value_name = "FILE|DEV|URL", required_unless_present_any = ["model", "fit_only"])]
+    #[arg(value_name = "FILE|DEV|URL")]
     disk: Option<PathBuf>,
     /// A drive model instead, in virtual time: a drive of `shingle list drives`.
     #[arg(long, value_name = "NAME", conflicts_with = "disk")]
@@ -181,9 +181,12 @@ impl Which {
             let noise = Noise { jitter: noise / 100.0, outlier_every: 0 };
             return Ok(Box::new(Model::new(name, drive, noise, self.seed)));
         }
-        let path = self.disk.as_deref().unwrap_or(Path::new(""));
+        let Some(path) = self.disk.as_deref() else {
+            let text = "name a disk to probe (all that is on it is lost), or --model NAME";
+            return Err(Usage(text.into()).into());
+        };
         let (destroy, flag) = (self.destroy.as_deref(), Arc::clone(interrupted));
-        match path.to_str().filter(|text| text.contains("://")) {
+        match path.to_str().filter(|text| Url::is_meant(text)) {
             Some(text) => {
                 let url: Url = text.parse().map_err(|error| Usage(format!("{error}")))?;
                 Ok(Box::new(Nbd::open(&url, destroy, self.seed, flag)?))

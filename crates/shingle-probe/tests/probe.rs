@@ -1,0 +1,185 @@
+//! The probe on drive models, in virtual time: what it tells of drives that it does not know.
+
+use std::fs;
+
+use shingle_drive::profile::{Kind, parse};
+use shingle_drive::registry::{Overrides, Settings, make, make_ssd};
+use shingle_probe::blind::{self, trial};
+use shingle_probe::model::{Model, Noise};
+use shingle_probe::options::{Options, Writes};
+use shingle_probe::probe::{Findings, force_clean, probe};
+use shingle_probe::session::{Session, Subject};
+use shingle_probe::target::Target;
+
+/// A disk with a small buffer: 16,000 entries, 400 MB.
+fn small() -> Settings {
+    let mut overrides = Overrides::new();
+    for (name, value) in
+        [("packets_max", "2000"), ("packets_trigger", "2000"), ("log_bytes", "400000000")]
+    {
+        overrides.set(name, value);
+    }
+    Settings { overrides, ..Settings::default() }
+}
+
+fn options() -> Options {
+    let writes = [(1, 1), (2, 1), (64, 1)];
+    Options {
+        writes: writes.map(|(blocks, depth)| Writes { blocks, depth }).to_vec(),
+        buffer_max_bytes: 2 << 30,
+        sites: 6,
+        zones: 60,
+        idle_max: 2,
+        ..Options::default()
+    }
+}
+
+fn of(model: &mut Model, session: &mut Session) -> Findings {
+    let facts = model.facts().clone();
+    probe(Some(model), facts, session, &options(), &mut |_, _| ()).expect("probed")
+}
+
+fn model(name: &str, settings: &Settings) -> Model {
+    let drive = make(name, settings).or_else(|_| make_ssd(name, settings)).expect("made");
+    Model::new(name, drive, Noise::default(), 1)
+}
+
+#[test]
+fn what_is_no_drive_managed_disk_is_not_given_a_buffer() {
+    for (name, kind) in [
+        ("cmr5900", Kind::Conventional),
+        ("cmr7200", Kind::Conventional),
+        ("pcie-ssd", Kind::SolidState),
+        ("ssd-slc", Kind::SolidState),
+        ("ha-roco", Kind::HostAware),
+        ("exos-x18z", Kind::HostManaged),
+    ] {
+        let found = of(&mut model(name, &Settings::default()), &mut Session::in_memory());
+        assert_eq!(found.kind, kind, "{name}");
+        let profile = found.profile(5000);
+        assert!(profile.buffer.is_none() && profile.bands.is_empty(), "{name}");
+        assert!(profile.rmw.is_none() && profile.idle.is_none(), "{name}");
+        assert_eq!(profile.zones.is_some(), name == "ha-roco" || name == "exos-x18z", "{name}");
+        parse(&profile.to_text()).expect(name);
+    }
+}
+
+/// A buffer of 30 GB behind a region of 2 GiB: none of it gets full.
+#[test]
+fn a_cache_that_takes_everything_hides_what_lies_behind() {
+    let settings = Settings {
+        overrides: Overrides::new().with("packets_max", "200000"),
+        ..Settings::default()
+    };
+    let found = of(&mut model("st8000as0002", &settings), &mut Session::in_memory());
+    assert_eq!(found.kind, Kind::Hidden);
+    let profile = found.profile(5000);
+    assert!(profile.buffer.is_none() && profile.bands.is_empty() && profile.rmw.is_none());
+}
+
+#[test]
+fn a_probe_goes_on_where_it_was_and_a_record_is_analysed_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("record");
+    let mut disk = model("st8000as0002", &small());
+    let asked = serde_json::to_string(&options()).expect("written");
+    let facts = disk.facts().clone();
+    let subject = Subject::new(&facts.name, &facts.serial, facts.blocks, &asked);
+    let mut session = Session::resume(&path, &subject).expect("new");
+    let whole = of(&mut disk, &mut session);
+    let profile = whole.profile(5000);
+    let buffer = profile.buffer.clone().expect("found");
+    assert!(buffer.extents.expect("by entries").abs_diff(16_000) < 160, "{buffer:?}");
+    assert!(buffer.log_bytes.expect("by bytes").abs_diff(400_000_000) < 4_000_000, "{buffer:?}");
+    assert_eq!(profile.bands.len(), 6);
+    assert_eq!(parse(&profile.to_text()).expect("a profile"), profile);
+
+    let (mut record, found) = Session::open(&path).expect("whole");
+    assert_eq!(found, subject);
+    let again = probe(None, facts.clone(), &mut record, &options(), &mut |_, _| ()).expect("again");
+    assert_eq!(again.profile(5000), profile);
+
+    // Killed in the middle; another disk's state does not matter.
+    let text = fs::read_to_string(&path).expect("there");
+    let lines: Vec<&str> = text.lines().collect();
+    fs::write(&path, lines[..lines.len() / 2].join("\n") + "\n{\"na").expect("written");
+    let (mut half, _) = Session::open(&path).expect("half");
+    let error = probe(None, facts, &mut half, &options(), &mut |_, _| ()).expect_err("half of it");
+    assert!(error.to_string().contains("--fit-only"), "{error}");
+    let mut session = Session::resume(&path, &subject).expect("resumed");
+    let rest = of(&mut disk, &mut session).profile(5000);
+    assert_eq!(rest.buffer.expect("kept").extents, buffer.extents);
+    assert_eq!(rest.bands.len(), 6);
+    assert_eq!(fs::read_to_string(&path).expect("there").lines().count(), lines.len());
+}
+
+#[test]
+fn a_buffer_is_forced_empty() {
+    let mut disk = model("st8000as0002", &small());
+    let mut block = 0;
+    let mut random = || {
+        block = (block + 7_919_191) % 1_900_000_000;
+        let block = shingle_probe::target::Block(block);
+        Some(shingle_probe::target::Io { op: shingle_probe::target::Op::Write, block, count: 1 })
+    };
+    let mut left = 20_000;
+    disk.run(1, &mut random, &mut |_| {
+        left -= 1;
+        if left > 0 {
+            std::ops::ControlFlow::Continue(())
+        } else {
+            std::ops::ControlFlow::Break(())
+        }
+    })
+    .expect("written");
+    let full = disk.drive().buffer().blocks;
+    force_clean(&mut disk, &options()).expect("emptied");
+    let left = disk.drive().buffer();
+    // All but the beginning of the band in which the sweep ended.
+    assert!(full > 15_000 && left.bands <= 1 && left.extents < 100, "{full} {left:?}");
+}
+
+/// Two of the drives of `shingle probe blind` with small buffers; the command probes as many as one
+/// likes.
+#[test]
+fn drives_are_told_blind() {
+    for seed in [3, 21] {
+        let trial = trial(seed).expect("probed");
+        assert!(blind::kind_holds(&trial), "{seed}");
+        assert!(trial.capacity_holds() && trial.limits_told, "{seed}: {:?}", trial.capacities);
+        assert!(trial.bands_hold(), "{seed}: {:?}", trial.bands);
+        assert!(trial.slope_holds(), "{seed}: {:?}", trial.slope);
+        assert!(trial.idle_holds(), "{seed}: {:?}", trial.profile.idle);
+    }
+}
+
+/// SAC's Table 3 on the disk it was measured on: capacities within 10 %, rates before the cliff within
+/// 11 %. (8 KB at depth 1 is 10.1 % below: the paper has more of these than of 4 KB in a second, the
+/// model, which writes twice as much, less.)
+#[test]
+fn table_3_of_sac() {
+    const MIB: f64 = 1_048_576.0;
+    let rows = [
+        (1, 1, 3156.0, 720.0 * MIB),
+        (2, 1, 3268.0, 1450.0 * MIB),
+        (1, 32, 2716.0, 723.0 * MIB),
+        (2, 32, 2684.0, 1557.0 * MIB),
+        (64, 1, 452.0, 30.3e9),
+    ];
+    let writes = rows.map(|(blocks, depth, ..)| Writes { blocks, depth }).to_vec();
+    let few =
+        Options { sites: 1, coverages: vec![500], zones: 1, idle_max: 0, ..Options::default() };
+    let options = Options { writes, ..few };
+    let mut disk = model("st8000as0002", &Settings::default());
+    let facts = disk.facts().clone();
+    let mut session = Session::in_memory();
+    let found = probe(Some(&mut disk), facts, &mut session, &options, &mut |_, _| ());
+    let found = found.expect("probed");
+    for (row, (_, _, rate, bytes)) in found.capacities.iter().zip(rows) {
+        let told = row.facts().expect("a cliff");
+        let off = |told: f64, published: f64| (told / published - 1.0).abs();
+        assert!(off(told.bytes as f64, bytes) < 0.10, "{told:?}");
+        assert!(off(told.iops_before, rate) < 0.11, "{told:?}");
+        assert!(told.iops_after < told.iops_before / 10.0, "{told:?}");
+    }
+}

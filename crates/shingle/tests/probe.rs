@@ -1,0 +1,157 @@
+//! `shingle probe` as a user meets it.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A disk with a small buffer, and a probe that is content with little.
+const SMALL: &str = "--model st8000as0002 --set drive.packets_max=2000 --set drive.packets_trigger=2000 \
+     --set drive.log_bytes=400000000 --buffer-max 2GiB --sites 6 --idle-max 2 \
+     --writes 4KiB:1,8KiB:1,256KiB:1";
+
+struct Bed(TempDir);
+
+impl Bed {
+    fn new() -> Bed {
+        Bed(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, line: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
+        command.current_dir(self.0.path()).args(line.split_whitespace());
+        command.output().expect("started")
+    }
+
+    fn done(&self, line: &str) -> String {
+        let output = self.run(line);
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    /// Runs to a refusal of one line.
+    fn refused(&self, line: &str, code: i32) -> String {
+        let output = self.run(line);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{line}: {told}");
+        assert_eq!(told.lines().count(), 1, "{line}: {told}");
+        told
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn sized(path: &Path, mib: u64) {
+    File::create(path).and_then(|file| file.set_len(mib << 20)).expect("made");
+}
+
+/// SAC decides as well with what was probed as with what is so.
+#[test]
+fn a_profile_is_as_good_as_the_truth() {
+    let bed = Bed::new();
+    let told = bed.done(&format!("probe {SMALL} --profile disk.toml --html page.html"));
+    for words in ["drive-managed", "writes or 400 MB", "at 6 of 6 places", "R(x)", "idle"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    let page = fs::read_to_string(bed.path("page.html")).expect("a page");
+    assert!(page.matches("<svg").count() >= 3 + 6 + 1, "{}", page.matches("<svg").count());
+
+    let profile: toml::Table =
+        fs::read_to_string(bed.path("disk.toml")).expect("there").parse().expect("TOML");
+    let number = |table: &str, name: &str| {
+        let value = &profile[table][name];
+        value.as_float().or(value.as_integer().map(|value| value as f64)).expect("a number")
+    };
+    let drive = "-d st8000as0002 --set drive.pb=65536000 --set drive.extents=16000 -c 4%";
+    let costs = format!(
+        "--set drive.measured_read_us={:.0} --set drive.measured_rmw_base_us={:.0} \
+         --set drive.measured_rmw_us_per_block={:.0} --set sac.cycle={:.6}",
+        number("read", "random_us"),
+        number("rmw", "base_us").max(0.0),
+        number("rmw", "us_per_block"),
+        number("buffer", "extents") / 16_000.0
+    );
+    for workload in ["synth:mixed", "synth:zipf", "synth:uniform"] {
+        let rmws = |more: &str| {
+            let line = format!("run {workload} -p sac {drive} {more} --quiet --json -");
+            let report: Value = serde_json::from_str(&bed.done(&line)).expect("JSON");
+            report["runs"][0]["all"]["drive_io"]["rmw"].as_f64().expect("RMWs")
+        };
+        let (truth, probed) = (rmws(""), rmws(&costs));
+        assert!(truth > 100.0, "{workload}: {truth}");
+        assert!((probed / truth - 1.0).abs() <= 0.05, "{workload}: {probed} for {truth}");
+    }
+    // The calibrated model runs, too.
+    let line = "run synth:mixed --requests 60k -p sac -d profile:disk.toml --quiet --json -";
+    let report: Value = serde_json::from_str(&bed.done(line)).expect("JSON");
+    assert_eq!(report["runs"][0]["drive"], "profile:disk.toml");
+}
+
+#[test]
+fn a_plan_writes_nothing_and_a_plain_file_is_told_as_what_it_is() {
+    let bed = Bed::new();
+    sized(&bed.path("plain.img"), 256);
+    let plan = bed.done("probe plain.img --dry-run");
+    assert!(plan.contains("plain.img") && plan.contains("all "), "{plan}");
+    assert_eq!(fs::read(bed.path("plain.img")).expect("there"), vec![0; 256 << 20]);
+    // No mechanics of this machine are as slow as a disk's; on one that is, it is told so.
+    let told = bed.done("probe plain.img --quiet --profile plain.toml");
+    let kind = told.lines().find(|line| line.starts_with("is ")).expect("a kind");
+    assert!(
+        ["solid-state", "conventional", "not found out"].iter().any(|words| kind.contains(words)),
+        "{told}"
+    );
+    assert!(!told.contains("R(x)") && !told.contains("buffer "), "{told}");
+    assert!(bed.path("plain.img.probe").exists());
+    // It may be probed again: what is on it is the probe's own.
+    fs::remove_file(bed.path("plain.img.probe")).expect("there");
+    bed.done("probe plain.img --quiet");
+}
+
+#[test]
+fn what_somebody_would_miss_is_refused() {
+    let bed = Bed::new();
+    sized(&bed.path("small.img"), 8);
+    sized(&bed.path("data.img"), 256);
+    let data = bed.path("data.img");
+    let mut bytes = vec![0; 256 << 20];
+    bytes[510..512].copy_from_slice(&[0x55, 0xaa]);
+    fs::write(&data, &bytes).expect("written");
+    sized(&bed.path("locked.img"), 256);
+    let locked = bed.path("locked.img");
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o444)).expect("set");
+    for (line, told) in [
+        ("probe small.img", "256 MiB"),
+        ("probe data.img", "partition table"),
+        ("probe data.img --destroy other.img", "data.img"),
+        ("probe force-clean data.img", "partition table"),
+        ("probe locked.img", "read-only"),
+        ("probe missing.img", "missing.img"),
+        ("probe nbd+unix:///?socket=missing.sock", "missing.sock"),
+    ] {
+        let refused = bed.refused(line, 1);
+        assert!(refused.contains(told), "{line}: {refused}");
+    }
+    assert_eq!(fs::read(&data).expect("there"), bytes);
+    for (line, told) in [
+        ("probe --model st9000", "st8000as0002"),
+        ("probe", "name a disk"),
+        ("probe --model st8000as0002 --writes 8KiB:1", "4KiB:1"),
+        ("probe --model st8000as0002 --coverages 6000", "--coverages"),
+    ] {
+        let refused = bed.refused(line, 2);
+        assert!(refused.contains(told), "{line}: {refused}");
+    }
+    fs::write(bed.path("no.probe"), "{}\n").expect("written");
+    let refused = bed.refused("probe --fit-only no.probe", 1);
+    assert!(refused.contains("no.probe, line 1"), "{refused}");
+}
