@@ -228,7 +228,8 @@ fn a_cache_plans_with_a_profile() {
     }
     let served = bed.serve("--record live.shingle");
     let mut client = bed.client();
-    for turn in 0..4000_u64 {
+    // More than the SSD holds, so that something leaves.
+    for turn in 0..8000_u64 {
         write(&mut client, turn * 7919 % 16_384 * 4096, &[7; 4096]);
     }
     client.disconnect().expect("connected");
