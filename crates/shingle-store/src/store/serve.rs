@@ -180,7 +180,7 @@ impl Serving {
         let config = Config { mode: settings.mode, ..Config::for_slots(slots) };
         let witness = record.map(|record| record(&settings, slots as u32, disk_blocks));
         let (witness, recorded) = (witness.transpose()?, record.is_some());
-        let store = ready.start_watched(cache, config, witness)?;
+        let store = ready.start_with(cache, config, witness, None)?;
         let handle = store.handle().clone();
         let served = shingle_nbd::server::Served {
             name: String::new(),
