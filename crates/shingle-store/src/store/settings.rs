@@ -111,6 +111,28 @@ impl Settings {
         Ok(settings)
     }
 
+    /// The parameters of the policy, and those of any cache.
+    ///
+    /// # Errors
+    /// If policy or parameters are unknown.
+    pub fn params(&self, registry: &Registry) -> Result<(Params, Params), SettingsError> {
+        let entry = registry.get(&self.policy).map_err(error)?;
+        let (mut own, mut cache) = (Params::new(entry.params), Params::new(CACHE_PARAMS));
+        for (name, value) in &self.sets {
+            let (owner, param) = name.split_once('.').unwrap_or((name, ""));
+            let params = match owner {
+                "cache" => &mut cache,
+                "policy" => &mut own,
+                _ if owner == entry.name => &mut own,
+                // Of another policy, for the day on which that one is chosen.
+                _ if registry.get(owner).is_ok() => continue,
+                _ => return Err(error(registry.get(owner).expect_err("it is unknown"))),
+            };
+            params.set(param, value).map_err(|e| error(format!("{name}={value}: {e}")))?;
+        }
+        Ok((own, cache))
+    }
+
     /// An empty cache as these settings want it.
     ///
     /// # Errors
@@ -127,19 +149,7 @@ impl Settings {
                 "policy `none` caches nothing, and what is cached would never leave; set mode=pass-through instead",
             ));
         }
-        let (mut own, mut cache) = (Params::new(entry.params), Params::new(CACHE_PARAMS));
-        for (name, value) in &self.sets {
-            let (owner, param) = name.split_once('.').unwrap_or((name, ""));
-            let params = match owner {
-                "cache" => &mut cache,
-                "policy" => &mut own,
-                _ if owner == entry.name => &mut own,
-                // Of another policy, for the day on which that one is chosen.
-                _ if registry.get(owner).is_ok() => continue,
-                _ => return Err(error(registry.get(owner).expect_err("it is unknown"))),
-            };
-            params.set(param, value).map_err(|e| error(format!("{name}={value}: {e}")))?;
-        }
+        let (own, cache) = self.params(registry)?;
         let setup = Setup {
             cache_blocks: slots,
             disk_blocks,

@@ -13,9 +13,8 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::Value;
-use shingle_core::params::Params;
 use shingle_core::policy::Memory;
-use shingle_core::registry::{CACHE_PARAMS, Registry};
+use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_core::witness::Shared;
 use shingle_sim::experiment::{self, Options, Trace};
@@ -108,7 +107,7 @@ pub(crate) fn execute(
     let plan = args.emulate.as_ref().map(|name| emulated(args, name, &trace)).transpose()?;
     let extent = trace.summary.end_bytes.next_multiple_of(BLOCK_BYTES).max(BLOCK_BYTES);
     let needed = plan.as_ref().map_or(extent, |(plan, _)| plan.end * BLOCK_BYTES);
-    let labels = labels(args, registry, plan.as_ref().map(|(_, shown)| shown))?;
+    let labels = labels(args, &settings, registry, plan.as_ref().map(|(_, shown)| shown))?;
     let slots = |text: &str| experiment::share(text, &trace.summary);
     let wanted = args.cache_size.as_deref().map(slots).transpose()?;
     let default = if wanted.is_none() { slots("5%")? } else { 0 };
@@ -169,28 +168,18 @@ fn emulated(
 
 fn labels(
     args: &Replay,
+    settings: &Settings,
     registry: &Registry,
     shown: Option<&BTreeMap<String, String>>,
 ) -> anyhow::Result<Labels> {
-    let entry = registry.get(&args.policy).map_err(|error| Usage(error.to_string()))?;
-    let (mut own, mut cache) = (Params::new(entry.params), Params::new(CACHE_PARAMS));
-    for (name, value) in args.set.iter().filter_map(|text| text.split_once('=')) {
-        let usage = |error| Usage(format!("{name}={value}: {error}"));
-        match name.split_once('.') {
-            Some(("cache", param)) => cache.set(param, value).map_err(usage)?,
-            Some((owner, param)) if owner == "policy" || owner == entry.name => {
-                own.set(param, value).map_err(usage)?;
-            }
-            _ => {}
-        }
-    }
+    let (own, cache) = settings.params(registry).map_err(|error| Usage(error.to_string()))?;
     let mut parameters: BTreeMap<String, String> =
         own.iter().map(|(name, value)| (name.to_owned(), value)).collect();
     parameters.extend(cache.iter().map(|(name, value)| (format!("cache.{name}"), value)));
-    parameters.insert("mode".into(), settings(args)?.mode.name().to_owned());
+    parameters.insert("mode".into(), settings.mode.name().to_owned());
     Ok(Labels {
         seed: seed(&args.trace),
-        policy: args.policy.clone(),
+        policy: settings.policy.clone(),
         parameters,
         drive: args.emulate.clone().unwrap_or_else(|| args.disk.display().to_string()),
         drive_parameters: shown.cloned().unwrap_or_default(),
