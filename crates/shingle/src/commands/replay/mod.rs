@@ -24,7 +24,7 @@ use shingle_sim::run::Labels;
 use shingle_sim::system::Pacing;
 use shingle_store::backend::{Device, Medium, Ready};
 use shingle_store::engine::Config;
-use shingle_store::store::create::{Consent, create, destroy, occupant};
+use shingle_store::store::create::{Consent, CreateError, create, destroy, occupant};
 use shingle_store::store::serve::drain;
 use shingle_store::store::settings::Settings;
 use shingle_trace::Mode;
@@ -197,7 +197,7 @@ fn labels(
 /// No cache is in the way, unless it may be destroyed.
 fn is_free(args: &Replay) -> anyhow::Result<()> {
     if let (Some(found), None) = (occupant(&Device::open(&args.cache)?)?, args.destroy) {
-        bail!("{}: {found}; to destroy it, say --destroy {}", args.cache.display(), found.uuid);
+        bail!(CreateError::Occupied { path: args.cache.clone(), found });
     }
     Ok(())
 }
@@ -280,17 +280,14 @@ impl Run<'_> {
                 depth: args.depth as u64,
                 times: &client.times,
                 seconds,
-                checked: client.stamps.as_ref().map(|stamps| stamps.checked),
                 dirty_blocks,
                 buffered: (buffer.blocks, buffer.bands),
                 left_seconds,
             };
             meter.lock().unwrap_or_else(PoisonError::into_inner).result(&course)
         };
-        let mut counted = None;
-        if !args.drain {
-            counted = Some(result(&client, 0.0));
-        }
+        // The end of the store counts only if all that is left was to be written.
+        let mut counted = result(&client, 0.0);
         store.shut_down()?;
         if args.emulate.is_some() && args.disk.metadata().is_ok_and(|found| found.is_file()) {
             // What of the emulated drive lay behind the disk.
@@ -300,15 +297,12 @@ impl Run<'_> {
         if let Some(recording) = recording {
             recording.finish()?.iter().for_each(|text| note(text, global.quiet));
         }
-        let left_seconds = begun.elapsed().as_secs_f64();
         if args.drain {
-            counted = Some(result(&client, left_seconds));
+            counted = result(&client, begun.elapsed().as_secs_f64());
             look_at_disk(&args.disk, &mut client)?;
-        }
-        if let Some(stamps) = client.stamps.as_mut().filter(|_| !args.drain) {
+        } else if let Some(stamps) = &mut client.stamps {
             read_all(args, &self.settings, registry, stamps)?;
         }
-        let mut counted = counted.expect("one of both");
         counted.checked_reads = client.stamps.map(|stamps| stamps.checked);
         Ok(counted)
     }
