@@ -51,8 +51,6 @@ pub struct Course<'a> {
     pub times: &'a ResponseTimes,
     /// How long all took.
     pub seconds: f64,
-    /// Blocks whose data was checked, if it was.
-    pub checked: Option<u64>,
     /// Dirty blocks at the end.
     pub dirty_blocks: u64,
     /// What an emulated disk has in its buffer at the end: blocks, and bands they belong to.
@@ -169,7 +167,7 @@ impl Meter {
             series: Vec::new(),
             heat: None,
             histogram: course.times.bars(),
-            checked_reads: course.checked,
+            checked_reads: None,
             measured: Some(Measured {
                 depth: (!open).then_some(course.depth),
                 failed_requests: self.failed_requests,

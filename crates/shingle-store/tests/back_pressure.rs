@@ -72,19 +72,8 @@ impl Bed {
     fn new(policy: &str) -> Bed {
         let layout = Layout::for_ssd(SSD_BYTES).expect("large enough");
         let disk_blocks = layout.slots * 10;
-        let superblock = Superblock {
-            uuid: *b"a cache for test",
-            edition: 1,
-            ssd_bytes: SSD_BYTES,
-            disk_bytes: disk_blocks * BLOCK_BYTES,
-            fingerprint: [0; 32],
-            layout,
-            journal_from: 1,
-            clean_from: 0,
-            dirty_from: 0,
-            clean: true,
-            words: String::new(),
-        };
+        let disk_bytes = disk_blocks * BLOCK_BYTES;
+        let superblock = Superblock::new(*b"a cache for test", layout, SSD_BYTES, disk_bytes);
         let ssd: HashMap<u64, Page> =
             Copy::BOTH.map(|copy| (copy.superblock_page(), superblock.encode())).into();
         let found = recover(&mut Memory(&ssd)).expect("a new cache");

@@ -65,7 +65,7 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
     // Idle often, so that idle destaging is recorded, too.
     let idle_after = shingle_core::units::Nanos::from_millis(2);
     let config = Config { idle_after, ..Config::for_slots(slots) };
-    let store = ready.start_watched(cache, config, Some(witness)).expect("it starts");
+    let store = ready.start_with(cache, config, Some(witness), None).expect("it starts");
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut waiting: VecDeque<Receiver<Result<Vec<u8>, Errno>>> = VecDeque::new();
     for number in 0..commands {

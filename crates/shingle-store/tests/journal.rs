@@ -93,19 +93,8 @@ fn data(block: u64, version: u32) -> Page {
 
 fn new_superblock() -> Superblock {
     let ssd_bytes = 16 << 20;
-    Superblock {
-        uuid: *b"a cache for test",
-        edition: 1,
-        ssd_bytes,
-        disk_bytes: 1 << 30,
-        fingerprint: [0; 32],
-        layout: Layout::for_ssd(ssd_bytes).expect("large enough"),
-        journal_from: 1,
-        clean_from: 0,
-        dirty_from: 0,
-        clean: true,
-        words: String::new(),
-    }
+    let layout = Layout::for_ssd(ssd_bytes).expect("large enough");
+    Superblock::new(*b"a cache for test", layout, ssd_bytes, 1 << 30)
 }
 
 impl World {

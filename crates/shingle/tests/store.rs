@@ -312,9 +312,6 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
     bed.refused(1, create, "is in use by another process");
     bed.refused(1, "set --cache cache.img mode=fast", "no mode `fast`");
     bed.refused(1, "set --cache cache.img sac.zne=1", "no parameter `zne`");
-    let mut client = bed.client();
-    write(&mut client, 0, &[5; 4096]);
-    client.flush().expect("connected").expect("flushed");
     bed.make("cache2", 24 * MIB);
     bed.make("disk2", 64 * MIB);
     bed.done("create --cache cache2 --disk disk2");
@@ -323,6 +320,10 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
         "serve --cache cache2 --disk disk2 --nbd unix:nbd.sock",
         "another server listens",
     );
+    // The last of what is served: soon it destages by itself, which changes files.
+    let mut client = bed.client();
+    write(&mut client, 0, &[5; 4096]);
+    client.flush().expect("connected").expect("flushed");
     served.kill();
 
     bed.refused(1, create, &format!("to destroy it, say --destroy {uuid}"));

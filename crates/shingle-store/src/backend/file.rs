@@ -238,17 +238,9 @@ pub fn create(ssd: &Device, disk: &Device, new: &Create) -> Result<Superblock, F
         return Err(FileError::Words(new.words.len()));
     }
     let superblock = Superblock {
-        uuid: new.uuid,
-        edition: 1,
-        ssd_bytes: ssd.bytes,
-        disk_bytes: disk.bytes,
         fingerprint: new.fingerprint,
-        layout,
-        journal_from: 1,
-        clean_from: 0,
-        dirty_from: 0,
-        clean: true,
         words: new.words.clone(),
+        ..Superblock::new(new.uuid, layout, ssd.bytes, disk.bytes)
     };
     // Neither superblock counts while the rest is made.
     let none = [0; PAGE_BYTES];

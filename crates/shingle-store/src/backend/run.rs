@@ -121,19 +121,6 @@ impl Ready {
         self.start_with(cache, config, None, None)
     }
 
-    /// As [`Ready::start`]; `witness` is told of everything that happens, on the store's thread.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn start_watched(
-        self,
-        cache: Box<dyn CacheCore>,
-        config: Config,
-        witness: Option<Shared>,
-    ) -> Result<Store, StoreError> {
-        self.start_with(cache, config, witness, None)
-    }
-
     /// Direct I/O on the disk, for a [`Medium`] that takes its place.
     ///
     /// # Errors
@@ -142,7 +129,8 @@ impl Ready {
         Ok(Direct(self.disk.direct.try_clone()?))
     }
 
-    /// As [`Ready::start_watched`]; I/O on the disk goes to `medium`.
+    /// As [`Ready::start`]; `witness` is told of everything that happens, on the store's thread, and
+    /// I/O on the disk goes to `medium`.
     ///
     /// # Errors
     /// As there.

@@ -88,6 +88,24 @@ pub struct Superblock {
 }
 
 impl Superblock {
+    /// Of an empty cache: the first edition, shut down in order, with no fingerprint and no words.
+    #[must_use]
+    pub fn new(uuid: [u8; 16], layout: Layout, ssd_bytes: u64, disk_bytes: u64) -> Superblock {
+        Superblock {
+            uuid,
+            edition: 1,
+            ssd_bytes,
+            disk_bytes,
+            fingerprint: [0; 32],
+            layout,
+            journal_from: 1,
+            clean_from: 0,
+            dirty_from: 0,
+            clean: true,
+            words: String::new(),
+        }
+    }
+
     /// What marks the pages of this cache.
     #[must_use]
     pub fn owner(&self) -> Owner {

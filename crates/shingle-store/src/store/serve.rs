@@ -1,5 +1,6 @@
 //! A cache served: to clients over NBD, to operators over its control socket, until it is stopped.
 
+use std::fmt::Display;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -179,7 +180,7 @@ impl Serving {
         let config = Config { mode: settings.mode, ..Config::for_slots(slots) };
         let witness = record.map(|record| record(&settings, slots as u32, disk_blocks));
         let (witness, recorded) = (witness.transpose()?, record.is_some());
-        let store = ready.start_watched(cache, config, witness)?;
+        let store = ready.start_with(cache, config, witness, None)?;
         let handle = store.handle().clone();
         let served = shingle_nbd::server::Served {
             name: String::new(),
@@ -257,12 +258,8 @@ impl Serving {
         let leave = self.leave.1.recv().unwrap_or(Leave { detach: false, asker: None });
         let outcome = self.leave(leave.detach);
         if let Some(asker) = leave.asker {
-            let answer = match &outcome {
-                Ok(()) => Answer::Done(()),
-                Err(error) => Answer::Failed(error.to_string()),
-            };
             // One who has gone needs no answer.
-            let _ = control::say(&asker, &answer);
+            let _ = control::say(&asker, &done(outcome.as_ref().copied()));
         }
         outcome
     }
@@ -377,10 +374,7 @@ impl Shared {
                 Some(status) => Answer::Status(Box::new(status)),
                 None => Answer::Failed("the store has ended".to_owned()),
             }),
-            Request::Set { what } => answer(&match self.set(&what) {
-                Ok(()) => Answer::Done(()),
-                Err(error) => Answer::Failed(error.to_string()),
-            }),
+            Request::Set { what } => answer(&done(self.set(&what))),
             Request::Flush => {
                 let outcome = drain(&self.handle, &mut |left| answer(&Answer::DirtyBlocks(left)));
                 answer(&done(outcome))
@@ -451,7 +445,8 @@ impl Shared {
     }
 }
 
-fn done(outcome: io::Result<()>) -> Answer {
+/// What an operator is told of it.
+fn done(outcome: Result<(), impl Display>) -> Answer {
     match outcome {
         Ok(()) => Answer::Done(()),
         Err(error) => Answer::Failed(error.to_string()),

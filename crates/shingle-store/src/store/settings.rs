@@ -155,6 +155,16 @@ impl Settings {
         Ok(settings)
     }
 
+    /// The parameters of the policy, and those of any cache.
+    ///
+    /// # Errors
+    /// If policy or parameters are unknown.
+    pub fn params(&self, registry: &Registry) -> Result<(Params, Params), SettingsError> {
+        let entry = registry.get(&self.policy).map_err(error)?;
+        let Told { own, cache, .. } = self.told(entry, registry)?;
+        Ok((own, cache))
+    }
+
     /// An empty cache as these settings want it.
     ///
     /// # Errors

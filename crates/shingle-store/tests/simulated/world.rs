@@ -102,19 +102,9 @@ impl World {
             }
         };
         let mut pages = vec![[0; PAGE_BYTES]; layout.pages() as usize];
-        let superblock = Superblock {
-            uuid: *b"a cache for test",
-            edition: 1,
-            ssd_bytes: layout.pages() * PAGE_BYTES as u64,
-            disk_bytes: disk_blocks * BLOCK_BYTES,
-            fingerprint: [0; 32],
-            layout,
-            journal_from: 1,
-            clean_from: 0,
-            dirty_from: 0,
-            clean: true,
-            words: String::new(),
-        };
+        let (ssd_bytes, disk_bytes) =
+            (layout.pages() * PAGE_BYTES as u64, disk_blocks * BLOCK_BYTES);
+        let superblock = Superblock::new(*b"a cache for test", layout, ssd_bytes, disk_bytes);
         for copy in Copy::BOTH {
             pages[copy.superblock_page() as usize] = superblock.encode();
         }

@@ -122,7 +122,8 @@ impl Events {
     }
 
     fn next_chunk(&mut self) -> Result<(), TraceError> {
-        (self.chunk, self.read, self.in_chunk) = chunk(&mut self.input, &mut self.left)?;
+        (self.chunk, self.in_chunk) = chunk(&mut self.input, &mut self.left)?;
+        self.read = 0;
         self.last = Last::default();
         Ok(())
     }
@@ -132,8 +133,8 @@ impl Events {
     }
 }
 
-/// The next chunk: its bytes, a 0, and how many events it has.
-fn chunk(input: &mut Input, left: &mut u64) -> Result<(Vec<u8>, usize, u32), TraceError> {
+/// The next chunk: its bytes, and how many events it has.
+fn chunk(input: &mut Input, left: &mut u64) -> Result<(Vec<u8>, u32), TraceError> {
     let cut =
         |input: &Input| cut_short("in its events").at(input.name(), Place::Byte(input.byte()));
     let head = input.next_record(CHUNK_HEAD_BYTES)?.to_vec();
@@ -156,7 +157,7 @@ fn chunk(input: &mut Input, left: &mut u64) -> Result<(Vec<u8>, usize, u32), Tra
         return Err(damaged(input));
     }
     *left -= whole;
-    Ok((body, 0, u32_at(&head, 8)))
+    Ok((body, u32_at(&head, 8)))
 }
 
 /// Passes over the events behind the requests of a trace; all of them must be there.

@@ -286,20 +286,13 @@ fn name(ssd: &Path) -> anyhow::Result<Uuid> {
 
 /// Asks whoever serves the cache, and waits until it is done.
 fn ask(ssd: &Path, request: &Request, global: &Arguments) -> anyhow::Result<()> {
-    let mut progress = None;
-    let mut most = 0;
-    let last = control::ask(
-        &control::socket(name(ssd)?),
-        &mut |answer| {
-            if let Answer::DirtyBlocks(left) = answer {
-                most = most.max(*left);
-                let bar =
-                    progress.get_or_insert_with(|| Progress::new("writing", most, global.quiet));
-                bar.set(most - left, most);
-            }
-        },
-        request,
-    )?;
+    let mut show = writing(global.quiet);
+    let mut told = |answer: &Answer| {
+        if let Answer::DirtyBlocks(left) = answer {
+            show(*left);
+        }
+    };
+    let last = control::ask(&control::socket(name(ssd)?), &mut told, request)?;
     match last {
         Answer::Failed(why) => bail!(why),
         _ => Ok(()),
@@ -369,13 +362,18 @@ fn table(status: &Status) -> String {
 }
 
 fn export(ssd: &Path, disk: &Path, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+    Ok(serve::export(ssd, disk, registry, &mut writing(global.quiet))?)
+}
+
+/// Shows how far it is with what was dirty; is told how many blocks are left.
+fn writing(quiet: bool) -> impl FnMut(u64) {
     let mut progress = None;
     let mut most = 0;
-    Ok(serve::export(ssd, disk, registry, &mut |left| {
+    move |left| {
         most = most.max(left);
-        let bar = progress.get_or_insert_with(|| Progress::new("writing", most, global.quiet));
+        let bar = progress.get_or_insert_with(|| Progress::new("writing", most, quiet));
         bar.set(most - left, most);
-    })?)
+    }
 }
 
 /// By whoever serves the cache; if nobody does, by ourselves.

@@ -13,9 +13,8 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::Value;
-use shingle_core::params::Params;
 use shingle_core::policy::Memory;
-use shingle_core::registry::{CACHE_PARAMS, Registry};
+use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_core::witness::Shared;
 use shingle_sim::experiment::{self, Options, Trace};
@@ -25,7 +24,7 @@ use shingle_sim::run::Labels;
 use shingle_sim::system::Pacing;
 use shingle_store::backend::{Device, Medium, Ready};
 use shingle_store::engine::Config;
-use shingle_store::store::create::{Consent, create, destroy, occupant};
+use shingle_store::store::create::{Consent, CreateError, create, destroy, occupant};
 use shingle_store::store::serve::drain;
 use shingle_store::store::settings::Settings;
 use shingle_trace::Mode;
@@ -108,7 +107,7 @@ pub(crate) fn execute(
     let plan = args.emulate.as_ref().map(|name| emulated(args, name, &trace)).transpose()?;
     let extent = trace.summary.end_bytes.next_multiple_of(BLOCK_BYTES).max(BLOCK_BYTES);
     let needed = plan.as_ref().map_or(extent, |(plan, _)| plan.end * BLOCK_BYTES);
-    let labels = labels(args, registry, plan.as_ref().map(|(_, shown)| shown))?;
+    let labels = labels(args, &settings, registry, plan.as_ref().map(|(_, shown)| shown))?;
     let slots = |text: &str| experiment::share(text, &trace.summary);
     let wanted = args.cache_size.as_deref().map(slots).transpose()?;
     let default = if wanted.is_none() { slots("5%")? } else { 0 };
@@ -169,28 +168,18 @@ fn emulated(
 
 fn labels(
     args: &Replay,
+    settings: &Settings,
     registry: &Registry,
     shown: Option<&BTreeMap<String, String>>,
 ) -> anyhow::Result<Labels> {
-    let entry = registry.get(&args.policy).map_err(|error| Usage(error.to_string()))?;
-    let (mut own, mut cache) = (Params::new(entry.params), Params::new(CACHE_PARAMS));
-    for (name, value) in args.set.iter().filter_map(|text| text.split_once('=')) {
-        let usage = |error| Usage(format!("{name}={value}: {error}"));
-        match name.split_once('.') {
-            Some(("cache", param)) => cache.set(param, value).map_err(usage)?,
-            Some((owner, param)) if owner == "policy" || owner == entry.name => {
-                own.set(param, value).map_err(usage)?;
-            }
-            _ => {}
-        }
-    }
+    let (own, cache) = settings.params(registry).map_err(|error| Usage(error.to_string()))?;
     let mut parameters: BTreeMap<String, String> =
         own.iter().map(|(name, value)| (name.to_owned(), value)).collect();
     parameters.extend(cache.iter().map(|(name, value)| (format!("cache.{name}"), value)));
-    parameters.insert("mode".into(), settings(args)?.mode.name().to_owned());
+    parameters.insert("mode".into(), settings.mode.name().to_owned());
     Ok(Labels {
         seed: seed(&args.trace),
-        policy: args.policy.clone(),
+        policy: settings.policy.clone(),
         parameters,
         drive: args.emulate.clone().unwrap_or_else(|| args.disk.display().to_string()),
         drive_parameters: shown.cloned().unwrap_or_default(),
@@ -208,7 +197,7 @@ fn labels(
 /// No cache is in the way, unless it may be destroyed.
 fn is_free(args: &Replay) -> anyhow::Result<()> {
     if let (Some(found), None) = (occupant(&Device::open(&args.cache)?)?, args.destroy) {
-        bail!("{}: {found}; to destroy it, say --destroy {}", args.cache.display(), found.uuid);
+        bail!(CreateError::Occupied { path: args.cache.clone(), found });
     }
     Ok(())
 }
@@ -291,17 +280,14 @@ impl Run<'_> {
                 depth: args.depth as u64,
                 times: &client.times,
                 seconds,
-                checked: client.stamps.as_ref().map(|stamps| stamps.checked),
                 dirty_blocks,
                 buffered: (buffer.blocks, buffer.bands),
                 left_seconds,
             };
             meter.lock().unwrap_or_else(PoisonError::into_inner).result(&course)
         };
-        let mut counted = None;
-        if !args.drain {
-            counted = Some(result(&client, 0.0));
-        }
+        // The end of the store counts only if all that is left was to be written.
+        let mut counted = result(&client, 0.0);
         store.shut_down()?;
         if args.emulate.is_some() && args.disk.metadata().is_ok_and(|found| found.is_file()) {
             // What of the emulated drive lay behind the disk.
@@ -311,15 +297,12 @@ impl Run<'_> {
         if let Some(recording) = recording {
             recording.finish()?.iter().for_each(|text| note(text, global.quiet));
         }
-        let left_seconds = begun.elapsed().as_secs_f64();
         if args.drain {
-            counted = Some(result(&client, left_seconds));
+            counted = result(&client, begun.elapsed().as_secs_f64());
             look_at_disk(&args.disk, &mut client)?;
-        }
-        if let Some(stamps) = client.stamps.as_mut().filter(|_| !args.drain) {
+        } else if let Some(stamps) = &mut client.stamps {
             read_all(args, &self.settings, registry, stamps)?;
         }
-        let mut counted = counted.expect("one of both");
         counted.checked_reads = client.stamps.map(|stamps| stamps.checked);
         Ok(counted)
     }
