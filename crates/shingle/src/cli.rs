@@ -67,9 +67,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Model(Model),
     /// What a disk hides: its buffer, its bands, the cost of cleaning. Destroys what is on it.
-    #[command(
-        after_help = "Example: shingle probe --model st8000as0002 --profile disk.toml --html probe.html"
-    )]
+    #[command(after_help = "Example: shingle probe --model st8000as0002 --dry-run")]
     Probe(Box<Probe>),
     /// Completions of this command for a shell, on stdout.
     #[command(after_help = "Example: shingle completions bash")]

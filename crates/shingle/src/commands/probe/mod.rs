@@ -44,7 +44,7 @@ enum Other {
     #[command(after_help = "Example: shingle probe force-clean --model st8000as0002")]
     ForceClean(ForceClean),
     /// Probe drives that are drawn by a seed, and show the answers beside the truth.
-    #[command(after_help = "Example: shingle probe blind --seed 1 --drives 30")]
+    #[command(after_help = "Example: shingle probe blind --seed 3 --drives 1")]
     Blind(Blind),
 }
 
