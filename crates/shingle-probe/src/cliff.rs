@@ -178,8 +178,10 @@ pub fn fill(target: &mut dyn Target, workload: &Workload) -> Result<Fill, ProbeE
 /// Decides when enough has been seen.
 struct Watch {
     start: Nanos,
-    /// A write that takes longer has waited for more than a few seeks.
+    /// A write that takes so much longer than usual has waited for more than a few seeks.
     stall: f64,
+    /// The least usual latency of a disk whose writes all wait so.
+    full: f64,
     seek_bound: f64,
     first: Vec<Nanos>,
     usual: Nanos,
@@ -201,7 +203,8 @@ impl Watch {
         let read = real(workload.read.0) * real(workload.depth as u64);
         Watch {
             start,
-            stall: stall(workload.read) * real(workload.depth as u64),
+            stall: stall(workload.read),
+            full: stall(workload.read) * real(workload.depth as u64),
             // Of larger writes the transfer takes as long.
             seek_bound: if workload.write_blocks == 1 { read / 8.0 } else { f64::INFINITY },
             first: Vec::with_capacity(FIRST),
@@ -233,12 +236,13 @@ impl Watch {
         let weight = real((self.writes / 20).clamp(64, 4096));
         let time = real(latency.0);
         self.mean += (time - self.mean) / weight;
-        self.stalled += (if time >= self.stall { time } else { 0.0 } - self.stalled) / weight;
+        let stalls = time >= self.stall + 2.0 * real(self.usual.0);
+        self.stalled += (if stalls { time } else { 0.0 } - self.stalled) / weight;
         if self.writes < FIRST as u64 { ControlFlow::Continue(()) } else { self.judge() }
     }
 
     fn judge(&mut self) -> ControlFlow<()> {
-        if real(self.usual.0) >= self.stall {
+        if real(self.usual.0) >= self.full {
             self.end = End::Full;
             return ControlFlow::Break(());
         }

@@ -19,7 +19,7 @@ use crate::target::{Block, Io, Nanos, Op};
 pub struct Trial {
     /// How long nothing was asked.
     pub idle_us: u64,
-    /// The longest latency of the read after it, of [`TRIES`].
+    /// The longest latency of the read after it, of four tries.
     pub read_us: u64,
 }
 

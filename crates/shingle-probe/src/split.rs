@@ -6,7 +6,7 @@ use crate::change::real;
 const APART: f64 = 3.0;
 
 /// The latency, in microseconds, that best parts `latencies` in two: the variance between the two
-/// classes of logarithms is greatest. `None` if the classes' means are less than [`APART`] apart.
+/// classes of logarithms is greatest. `None` if the classes' means are less than a factor of three apart.
 #[must_use]
 pub fn split(latencies_us: &[u64]) -> Option<f64> {
     let mut logs: Vec<f64> = latencies_us.iter().map(|&us| libm::log(real(us.max(1)))).collect();

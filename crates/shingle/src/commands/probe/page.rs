@@ -7,6 +7,7 @@ use shingle_drive::profile::{BandFacts, Profile};
 use shingle_probe::bands::{Seen, Strip};
 use shingle_probe::probe::{Capacity, Findings};
 use shingle_report::chart::{Kind, Picture, escaped};
+use shingle_report::numbers::grouped;
 use shingle_report::page::{Making, foot, head};
 
 use super::told;
@@ -104,19 +105,20 @@ fn cliff(capacity: &Capacity) -> Picture {
 
 /// Latency of reads in order, and the band that was cleaned.
 fn band_picture(seen: &Seen, band: &BandFacts) -> Picture {
-    let gib = |block: u64| (block * BLOCK_BYTES) as f64 / f64::from(1 << 30);
+    let origin = seen.strips.first().map_or(0, |strip| strip.first);
+    let mib = |block: u64| ((block - origin) * BLOCK_BYTES) as f64 / f64::from(1 << 20);
     let points = |strip: &Strip| -> Points {
-        let place = |at: usize| gib(strip.first + at as u64 * strip.step_blocks);
+        let place = |at: usize| mib(strip.first + at as u64 * strip.step_blocks);
         strip.us.iter().enumerate().map(|(at, &us)| (place(at), us as f64 / 1e3)).collect()
     };
     let reads: Points = seen.strips.iter().flat_map(points).collect();
     let top = reads.iter().map(|point| point.1).fold(0.0, f64::max);
-    let (from, to) = (gib(band.first_block), gib(band.first_block + band.blocks));
+    let (from, to) = (mib(band.first_block), mib(band.first_block + band.blocks));
     let name = format!("cleaned: {}", told::bytes(band.blocks * BLOCK_BYTES));
     Picture {
-        title: format!("Reads around {from:.2} GiB, ms"),
+        title: format!("Reads from block {} on, ms", grouped(origin as f64)),
         kind: Kind::Course {
-            x_label: "GiB".to_owned(),
+            x_label: "MiB from there".to_owned(),
             series: vec![
                 ("read in order".to_owned(), reads),
                 (name, vec![(from, 0.0), (from, top), (to, top), (to, 0.0)]),
