@@ -163,6 +163,7 @@ fn a_cache_from_its_making_to_its_end() {
     bed.done("set --cache cache.img mode=write-back");
     write(&mut client, MIB, &[7; 65_536]);
     client.flush().expect("connected").expect("flushed");
+    assert_eq!(bed.disk(MIB, 8), [0; 8], "the disk does not have it yet");
     let status = bed.json("status --cache cache.img --json");
     assert_eq!(status["schema"], "shingle.store-status/1");
     assert_eq!(status["uuid"], uuid.as_str());
@@ -171,7 +172,6 @@ fn a_cache_from_its_making_to_its_end() {
     for told_of in [uuid.as_str(), "lru, write-back", "unix:nbd.sock", "64 KiB"] {
         assert!(told.contains(told_of), "{told_of:?} is not in {told}");
     }
-    assert_eq!(bed.disk(MIB, 8), [0; 8], "the disk does not have it yet");
     bed.done("flush --cache cache.img");
     assert_eq!(bed.disk(MIB, 65_536), [7; 65_536]);
     write(&mut client, 2 * MIB, &[8; 4096]);
