@@ -11,9 +11,10 @@ use shingle_drive::rng::Rng;
 
 use crate::change::real;
 use crate::error::ProbeError;
+use crate::findings::Findings;
 use crate::model::{Model, Noise};
 use crate::options::{Options, Writes};
-use crate::probe::{Findings, probe};
+use crate::probe::probe;
 use crate::session::Session;
 use crate::target::{Nanos, Target};
 

@@ -19,12 +19,12 @@ use crate::target::{Block, Io, Nanos, Op};
 pub struct Trial {
     /// How long nothing was asked.
     pub idle_us: u64,
-    /// The longest latency of the read after it, of four tries.
+    /// The longest latency of the read after it, of eight tries.
     pub read_us: u64,
 }
 
 /// How often each while is tried: a read may come just between two steps of cleaning.
-const TRIES: u64 = 4;
+const TRIES: u64 = 8;
 /// Dirty blocks to clean, each in a band of its own as far as the region has them.
 const DIRTY: u64 = 400;
 /// The first while.

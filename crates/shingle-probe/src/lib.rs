@@ -18,7 +18,7 @@
 //! | `ground.rs`, `permute.rs` | where is written, how the buffer gets empty; orders that look random |
 //! | `reads.rs`, `cliff.rs`, `bands.rs`, `cost.rs`, `idle.rs` | the measurements |
 //! | `change.rs`, `split.rs` | their statistics: a change point, two kinds of latency |
-//! | `profile.rs` | what was found out, as a drive profile |
+//! | `findings.rs`, `profile.rs` | what was found out and follows from it; the same as a drive profile |
 //! | `blind.rs` | drives drawn by a seed, and what was found of them beside what they are |
 
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // counts that lie in memory; microseconds
@@ -32,6 +32,7 @@ pub mod cost;
 pub mod device;
 pub mod error;
 mod fill;
+pub mod findings;
 mod ground;
 pub mod guard;
 pub mod idle;

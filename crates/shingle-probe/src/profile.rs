@@ -6,7 +6,7 @@ use shingle_drive::profile::{
 };
 
 use crate::change::real;
-use crate::probe::{Capacity, Findings, limits};
+use crate::findings::{Capacity, Findings, limits};
 
 impl Findings {
     /// The profile of the disk. What was not found out is left out.

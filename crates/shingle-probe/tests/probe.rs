@@ -5,9 +5,10 @@ use std::fs;
 use shingle_drive::profile::{Kind, parse};
 use shingle_drive::registry::{Overrides, Settings, make, make_ssd};
 use shingle_probe::blind::{self, trial};
+use shingle_probe::findings::Findings;
 use shingle_probe::model::{Model, Noise};
 use shingle_probe::options::{Options, Writes};
-use shingle_probe::probe::{Findings, force_clean, probe};
+use shingle_probe::probe::{force_clean, probe};
 use shingle_probe::session::{Session, Subject};
 use shingle_probe::target::Target;
 

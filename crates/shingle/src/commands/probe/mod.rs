@@ -13,12 +13,13 @@ use clap::{Args, Subcommand};
 use shingle_core::units::BLOCK_BYTES;
 use shingle_nbd::url::Url;
 use shingle_probe::device::Disk;
+use shingle_probe::findings::Findings;
 use shingle_probe::guard;
 use shingle_probe::model::{Model, Noise};
 use shingle_probe::nbd::Nbd;
 use shingle_probe::options::{Options, Writes};
 use shingle_probe::plan::{Step, plan};
-use shingle_probe::probe::{Findings, force_clean, probe};
+use shingle_probe::probe::{force_clean, probe};
 use shingle_probe::session::{Session, Subject};
 use shingle_probe::target::{Facts, Target};
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::profile::{BandFacts, Profile};
 use shingle_probe::bands::{Seen, Strip};
-use shingle_probe::probe::{Capacity, Findings};
+use shingle_probe::findings::{Capacity, Findings};
 use shingle_report::chart::{Kind, Picture, escaped};
 use shingle_report::numbers::grouped;
 use shingle_report::page::{Making, foot, head};

@@ -7,8 +7,8 @@ use comfy_table::{CellAlignment, Table};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::profile::{Kind, Profile};
+use shingle_probe::findings::Findings;
 use shingle_probe::plan::Step;
-use shingle_probe::probe::Findings;
 use shingle_probe::target::Facts;
 use shingle_report::numbers::grouped;
 
