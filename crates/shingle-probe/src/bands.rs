@@ -22,7 +22,7 @@ use shingle_drive::profile::BandFacts;
 
 use crate::change::real;
 use crate::error::ProbeError;
-use crate::ground::{Ground, LARGE_BLOCKS, write};
+use crate::ground::{Ground, LARGE_BLOCKS, large, write};
 use crate::permute::Permutation;
 use crate::split::split;
 use crate::target::{Block, Io, Op};
@@ -177,8 +177,7 @@ pub(crate) fn survey(
         (0..site.entries() as usize - 1).map(place)
     });
     let before: Vec<u64> = seeds.chain(guards).chain(marks).collect();
-    let continues = &mut |_| ControlFlow::Continue(());
-    ground.each(&mut before.iter().map(|&block| write(block)), continues)?;
+    ground.all(before.iter().map(|&block| write(block)))?;
 
     let mut filler = Filler::new(ground.region_blocks, full, seed);
     filler.avoid = sites
@@ -188,7 +187,7 @@ pub(crate) fn survey(
     let mut held = before.len() as u64;
     held += filler.nearly_fill(ground, full, held)?;
     let mut stalls = 0;
-    ground.each(&mut filler.singles(), &mut |us| {
+    ground.each(filler.singles(), |us| {
         held += 1;
         stalls += usize::from(full.stalled(us, held));
         // One at a time is enough for a drive that cleans one band at a time; guards are for others.
@@ -219,12 +218,8 @@ pub(crate) fn survey(
 
 /// Reads a range step by step.
 fn read(ground: &mut Ground, range: Range) -> Result<Strip, ProbeError> {
-    let mut us = Vec::with_capacity(range.steps as usize);
     let step = |block| Io { op: Op::Read, block: Block(block), count: range.step_blocks };
-    ground.each(&mut range.starts().map(step), &mut |latency| {
-        us.push(latency);
-        ControlFlow::Continue(())
-    })?;
+    let us = ground.times(range.starts().map(step))?;
     Ok(Strip { first: range.first, step_blocks: range.step_blocks, us })
 }
 
@@ -233,12 +228,8 @@ fn forget(ground: &mut Ground, seed: u64) -> Result<(), ProbeError> {
     const READS: u64 = 128;
     let places = ground.target.facts().blocks / LARGE_BLOCKS;
     let order = Permutation::new(places, seed ^ 0xf0e7);
-    let reads = (0..READS.min(places)).map(|nth| Io {
-        op: Op::Read,
-        block: Block(order.get(nth) * LARGE_BLOCKS),
-        count: LARGE_BLOCKS,
-    });
-    ground.each(&mut { reads }, &mut |_| ControlFlow::Continue(()))
+    let read = |nth| Io { op: Op::Read, ..large(order.get(nth) * LARGE_BLOCKS) };
+    ground.all((0..READS.min(places)).map(read))
 }
 
 /// Writes within the region that fill what room is left in the buffer.
@@ -286,16 +277,10 @@ impl Filler {
         }
         let room = (full.entries / 20 * 19).saturating_sub(held);
         let places = (0..self.large.bound()).map(|nth| self.large.get(nth) * LARGE_BLOCKS);
-        let mut written = 0;
-        let mut writes = places
-            .filter(|&block| self.clear(block))
-            .take((room / LARGE_BLOCKS) as usize)
-            .map(|block| Io { op: Op::Write, block: Block(block), count: LARGE_BLOCKS });
-        ground.each(&mut writes, &mut |_| {
-            written += LARGE_BLOCKS;
-            ControlFlow::Continue(())
-        })?;
-        Ok(written)
+        let wanted = (room / LARGE_BLOCKS) as usize;
+        let places: Vec<u64> = places.filter(|&block| self.clear(block)).take(wanted).collect();
+        ground.all(places.iter().map(|&block| large(block)))?;
+        Ok(places.len() as u64 * LARGE_BLOCKS)
     }
 }
 

@@ -248,7 +248,7 @@ pub fn trial(seed: u64) -> Result<Trial, TrialError> {
     let options = Options { writes, idle_max: 12, seed, ..Options::default() };
     let facts = model.facts().clone();
     let mut session = Session::in_memory();
-    let findings = probe(Some(&mut model), facts, &mut session, &options, &mut |_, _| ())
+    let findings = probe(Some(&mut model), facts, &mut session, &options, &mut |_| ())
         .map_err(|error| TrialError::Probe(seed, error))?;
     let profile = findings.profile(options.zone_blocks);
     let capacity = |&blocks: &u64| {

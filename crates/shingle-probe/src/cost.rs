@@ -81,14 +81,13 @@ pub(crate) fn time(
             written.push(zone * zone_blocks + inside[at as usize]);
         }
     }
-    ground
-        .each(&mut written.iter().map(|&block| write(block)), &mut |_| ControlFlow::Continue(()))?;
+    ground.all(written.iter().map(|&block| write(block)))?;
     let filler = Filler::new(ground.region_blocks, full, seed);
     let filled = filler.nearly_fill(ground, full, all)?;
 
     let mut stalls: Vec<(u64, u64)> = Vec::new();
     let (mut taken, mut since, mut clock, mut more) = (0, 0, 0, 2);
-    ground.each(&mut filler.singles(), &mut |us| {
+    ground.each(filler.singles(), |us| {
         taken += 1;
         let stalled = full.stalled(us, all + filled + taken);
         if stalled {

@@ -36,53 +36,49 @@ impl Ground<'_> {
         let places = SQUEEZE_BLOCKS.min(self.region_blocks) / LARGE_BLOCKS;
         let writes = self.log_blocks.div_ceil(LARGE_BLOCKS) + places;
         let order = Permutation::new(places, 0x5eed);
-        let mut written = 0;
-        self.target.run(
-            1,
-            &mut || {
-                let block = Block(
-                    order.get((written < writes).then_some(written % places)?) * LARGE_BLOCKS,
-                );
-                written += 1;
-                Some(Io { op: Op::Write, block, count: LARGE_BLOCKS })
-            },
-            &mut |_| ControlFlow::Continue(()),
-        )?;
+        let large = |nth| large(order.get(nth % places) * LARGE_BLOCKS);
+        self.all((0..writes).map(large))?;
         self.sweep()?;
-        Ok(written * LARGE_BLOCKS + self.region_blocks)
+        Ok(writes * LARGE_BLOCKS + self.region_blocks)
     }
 
     /// Empties the buffer of what it holds of the region.
     pub(crate) fn sweep(&mut self) -> Result<(), ProbeError> {
         let end = self.region_blocks;
-        let mut block = 0;
-        let mut flushed = false;
-        self.target.run(
-            1,
-            &mut || {
-                if block == end {
-                    let flush = Io { op: Op::Flush, block: Block(0), count: 0 };
-                    return (!std::mem::replace(&mut flushed, true)).then_some(flush);
-                }
-                let count = LARGE_BLOCKS.min(end - block);
-                block += count;
-                Some(Io { op: Op::Write, block: Block(block - count), count })
-            },
-            &mut |_| ControlFlow::Continue(()),
-        )?;
-        Ok(())
+        let piece = |block| Io { count: LARGE_BLOCKS.min(end - block), ..large(block) };
+        let flush = Io { op: Op::Flush, block: Block(0), count: 0 };
+        self.all((0..end).step_by(LARGE_BLOCKS as usize).map(piece).chain([flush]))
+    }
+
+    /// Carries out `ios` one after another.
+    pub(crate) fn all(&mut self, ios: impl Iterator<Item = Io>) -> Result<(), ProbeError> {
+        self.each(ios, |_| ControlFlow::Continue(()))
+    }
+
+    /// The same; the latency of each in microseconds.
+    pub(crate) fn times(&mut self, ios: impl Iterator<Item = Io>) -> Result<Vec<u64>, ProbeError> {
+        let mut times = Vec::new();
+        self.each(ios, |us| {
+            times.push(us);
+            ControlFlow::Continue(())
+        })?;
+        Ok(times)
     }
 
     /// Carries out `ios` one after another; `seen` gets the latency of each in microseconds.
     pub(crate) fn each(
         &mut self,
-        ios: &mut dyn Iterator<Item = Io>,
-        seen: &mut dyn FnMut(u64) -> ControlFlow<()>,
+        mut ios: impl Iterator<Item = Io>,
+        mut seen: impl FnMut(u64) -> ControlFlow<()>,
     ) -> Result<(), ProbeError> {
-        let mut next = || ios.next();
-        self.target.run(1, &mut next, &mut |done| seen(done.latency().0 / 1000))?;
+        self.target.run(1, &mut || ios.next(), &mut |done| seen(done.latency().0 / 1000))?;
         Ok(())
     }
+}
+
+/// A write of [`LARGE_BLOCKS`].
+pub(crate) fn large(block: u64) -> Io {
+    Io { count: LARGE_BLOCKS, ..write(block) }
 }
 
 /// A write of one block.

@@ -5,8 +5,6 @@
 //! read: if a cleaning is under way the read waits for it. The while doubles until a read waits, and is
 //! halved in from there.
 
-use std::ops::ControlFlow;
-
 use serde::{Deserialize, Serialize};
 
 use crate::error::ProbeError;
@@ -55,8 +53,7 @@ impl Trials {
 pub(crate) fn idle(ground: &mut Ground, longest_us: u64, seed: u64) -> Result<Trials, ProbeError> {
     let mut host = Host::new(ground, seed);
     // Reads without a pause tell how long one takes at most.
-    let usual = (0..200).map(|_| host.read()).collect::<Result<Vec<u64>, _>>()?;
-    let mut sorted = usual;
+    let mut sorted = (0..200).map(|_| host.read()).collect::<Result<Vec<u64>, _>>()?;
     sorted.sort_unstable();
     let waited_us = sorted[sorted.len() - 1].min(2 * sorted[sorted.len() * 9 / 10]) * 3 / 2;
     let mut shown = Trials { waited_us, trials: Vec::new() };
@@ -95,13 +92,8 @@ impl<'a, 'b> Host<'a, 'b> {
         let place = self.reads.get(self.read % self.reads.bound());
         self.read += 1;
         let block = Block(self.ground.region_blocks + place);
-        let mut latency = 0;
-        let mut read = std::iter::once(Io { op: Op::Read, block, count: 1 });
-        self.ground.each(&mut read, &mut |us| {
-            latency = us;
-            ControlFlow::Continue(())
-        })?;
-        Ok(latency)
+        let times = self.ground.times(std::iter::once(Io { op: Op::Read, block, count: 1 }))?;
+        Ok(times[0])
     }
 
     fn attempt(&mut self, idle_us: u64, enough_us: u64) -> Result<Trial, ProbeError> {
@@ -110,7 +102,7 @@ impl<'a, 'b> Host<'a, 'b> {
             let (from, bound) = (self.written, self.dirty.bound());
             self.written += DIRTY;
             let blocks = (from..from + DIRTY).map(|nth| write(self.dirty.get(nth % bound)));
-            self.ground.each(&mut { blocks }, &mut |_| ControlFlow::Continue(()))?;
+            self.ground.all(blocks)?;
             // The head leaves the log, as after any other read.
             self.read()?;
             self.ground.target.idle(Nanos::from_micros(idle_us))?;

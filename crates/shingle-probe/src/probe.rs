@@ -12,14 +12,12 @@ use crate::cost::{Coverage, time, zones};
 use crate::error::ProbeError;
 use crate::findings::{Capacity, Findings, kind, limits};
 use crate::ground::Ground;
+use crate::guard::BYTES_MIN;
 use crate::idle::idle;
 use crate::options::{Options, Writes};
 use crate::reads::{ReadTimes, reads};
 use crate::session::Session;
 use crate::target::{Facts, Nanos, Target, Zones};
-
-/// The least that can be probed.
-pub const DISK_BYTES_MIN: u64 = 256 << 20;
 
 /// Blocks of the reading steps with which a border is looked at closely.
 const FINE_BLOCKS: u64 = 16;
@@ -32,7 +30,7 @@ enum Holds {
 }
 
 /// Told the name of each measurement before it is made or taken from the record.
-pub type Observer<'a> = &'a mut dyn FnMut(&str, Nanos);
+pub type Observer<'a> = &'a mut dyn FnMut(&str);
 
 struct Probe<'a, 'b> {
     session: &'a mut Session,
@@ -56,10 +54,7 @@ pub fn probe(
     options: &Options,
     observer: Observer,
 ) -> Result<Findings, ProbeError> {
-    let bytes = facts.blocks * BLOCK_BYTES;
-    if bytes < DISK_BYTES_MIN {
-        return Err(ProbeError::TooSmall { name: facts.name, bytes, needed: DISK_BYTES_MIN });
-    }
+    large_enough(&facts)?;
     let region_blocks = region(facts.blocks, options);
     let log_blocks = region_blocks;
     let ground = target.map(|target| Ground { target, region_blocks, log_blocks });
@@ -73,16 +68,22 @@ pub fn probe(
 /// If the disk fails, is too small, or has to be written in order.
 pub fn force_clean(target: &mut dyn Target, options: &Options) -> Result<u64, ProbeError> {
     let facts = target.facts().clone();
-    let bytes = facts.blocks * BLOCK_BYTES;
-    if bytes < DISK_BYTES_MIN {
-        return Err(ProbeError::TooSmall { name: facts.name, bytes, needed: DISK_BYTES_MIN });
-    }
+    large_enough(&facts)?;
     if facts.zones.is_some() {
         return Err(ProbeError::Zoned(facts.name));
     }
     let region_blocks = region(facts.blocks, options);
     let mut ground = Ground { target, region_blocks, log_blocks: region_blocks };
     Ok(ground.empty()? * BLOCK_BYTES)
+}
+
+/// Models and records have not been past the guard.
+fn large_enough(facts: &Facts) -> Result<(), ProbeError> {
+    let (bytes, name) = (facts.blocks * BLOCK_BYTES, facts.name.clone());
+    match bytes < BYTES_MIN {
+        true => Err(ProbeError::TooSmall { name, bytes, needed: BYTES_MIN }),
+        false => Ok(()),
+    }
 }
 
 /// What is written to, to begin with: as much as the largest buffer holds, at most a quarter of the disk.
@@ -169,7 +170,7 @@ impl Probe<'_, '_> {
         make: impl FnOnce(&mut Ground) -> Result<T, ProbeError>,
     ) -> Result<T, ProbeError> {
         let Probe { session, ground, holds, observer, .. } = self;
-        observer(name, ground.as_ref().map_or(Nanos::ZERO, |ground| ground.target.now()));
+        observer(name);
         session.measure(name, || {
             let ground = ground.as_mut().ok_or(ProbeError::NotMeasured)?;
             let held = std::mem::replace(holds, Holds::Anything);

@@ -1,7 +1,5 @@
 //! How the disk reads: `L_read`, and in order at both ends.
 
-use std::ops::ControlFlow;
-
 use serde::{Deserialize, Serialize};
 
 use crate::change::real;
@@ -49,18 +47,11 @@ pub(crate) fn reads(ground: &mut Ground, seed: u64) -> Result<ReadTimes, ProbeEr
     let blocks = ground.target.facts().blocks;
     let order = Permutation::new(blocks, seed);
     let large = IN_ORDER.min(blocks / LARGE_BLOCKS / 2);
-    let mut timed = |ios: &mut dyn Iterator<Item = Io>| {
-        let mut latencies = Vec::new();
-        ground.each(ios, &mut |us| {
-            latencies.push(us);
-            ControlFlow::Continue(())
-        })?;
-        Ok::<_, ProbeError>(latencies)
-    };
     let read = |block, count| Io { op: Op::Read, block: Block(block), count };
-    let random_us = timed(&mut (0..RANDOM.min(blocks)).map(|nth| read(order.get(nth), 1)))?;
-    let first_us = timed(&mut (0..large).map(|nth| read(nth * LARGE_BLOCKS, LARGE_BLOCKS)))?;
+    let random_us = ground.times((0..RANDOM.min(blocks)).map(|nth| read(order.get(nth), 1)))?;
+    let first_us = ground.times((0..large).map(|nth| read(nth * LARGE_BLOCKS, LARGE_BLOCKS)))?;
     let from = blocks - large * LARGE_BLOCKS;
-    let last_us = timed(&mut (0..large).map(|nth| read(from + nth * LARGE_BLOCKS, LARGE_BLOCKS)))?;
+    let last_us =
+        ground.times((0..large).map(|nth| read(from + nth * LARGE_BLOCKS, LARGE_BLOCKS)))?;
     Ok(ReadTimes { random_us, first_us, last_us })
 }

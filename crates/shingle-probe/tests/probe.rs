@@ -37,7 +37,7 @@ fn options() -> Options {
 
 fn of(model: &mut Model, session: &mut Session) -> Findings {
     let facts = model.facts().clone();
-    probe(Some(model), facts, session, &options(), &mut |_, _| ()).expect("probed")
+    probe(Some(model), facts, session, &options(), &mut |_| ()).expect("probed")
 }
 
 fn model(name: &str, settings: &Settings) -> Model {
@@ -97,7 +97,7 @@ fn a_probe_goes_on_where_it_was_and_a_record_is_analysed_again() {
 
     let (mut record, found) = Session::open(&path).expect("whole");
     assert_eq!(found, subject);
-    let again = probe(None, facts.clone(), &mut record, &options(), &mut |_, _| ()).expect("again");
+    let again = probe(None, facts.clone(), &mut record, &options(), &mut |_| ()).expect("again");
     assert_eq!(again.profile(5000), profile);
 
     // Killed in the middle; another disk's state does not matter.
@@ -105,7 +105,7 @@ fn a_probe_goes_on_where_it_was_and_a_record_is_analysed_again() {
     let lines: Vec<&str> = text.lines().collect();
     fs::write(&path, lines[..lines.len() / 2].join("\n") + "\n{\"na").expect("written");
     let (mut half, _) = Session::open(&path).expect("half");
-    let error = probe(None, facts, &mut half, &options(), &mut |_, _| ()).expect_err("half of it");
+    let error = probe(None, facts, &mut half, &options(), &mut |_| ()).expect_err("half of it");
     assert!(error.to_string().contains("--fit-only"), "{error}");
     let mut session = Session::resume(&path, &subject).expect("resumed");
     let rest = of(&mut disk, &mut session).profile(5000);
@@ -174,7 +174,7 @@ fn table_3_of_sac() {
     let mut disk = model("st8000as0002", &Settings::default());
     let facts = disk.facts().clone();
     let mut session = Session::in_memory();
-    let found = probe(Some(&mut disk), facts, &mut session, &options, &mut |_, _| ());
+    let found = probe(Some(&mut disk), facts, &mut session, &options, &mut |_| ());
     let found = found.expect("probed");
     for (row, (_, _, rate, bytes)) in found.capacities.iter().zip(rows) {
         let told = row.facts().expect("a cliff");

@@ -243,7 +243,7 @@ fn run(args: &ProbeArgs, global: &Arguments) -> anyhow::Result<()> {
             .with_context(|| format!("{}: its options cannot be read", record.display()))?;
         let Subject { name, serial, blocks, .. } = subject;
         let facts = Facts { name, serial, blocks, zones: None };
-        let findings = probe(None, facts, &mut session, &options, &mut |_, _| ())?;
+        let findings = probe(None, facts, &mut session, &options, &mut |_| ())?;
         return save(&findings, &options, args);
     }
     let options = args.options()?;
@@ -268,7 +268,7 @@ fn run(args: &ProbeArgs, global: &Arguments) -> anyhow::Result<()> {
     };
     let mut watch = Watch::new(&steps, global.quiet);
     let result =
-        probe(Some(target.as_mut()), facts, &mut session, &options, &mut |name, _| watch.at(name));
+        probe(Some(target.as_mut()), facts, &mut session, &options, &mut |name| watch.at(name));
     drop(watch);
     let findings = match (result, &record) {
         (Err(error), Some(path)) => {
