@@ -176,7 +176,7 @@ impl ProbeArgs {
 
 impl Which {
     /// The disk, if it may be destroyed.
-    fn open(&self, noise: f64, interrupted: &Arc<AtomicBool>) -> anyhow::Result<Box<dyn Target>> {
+    fn open(&self, noise: f64) -> anyhow::Result<Box<dyn Target>> {
         if let Some(name) = &self.model {
             let drive = super::model::drive(name, &self.set, None, false)?;
             let noise = Noise { jitter: noise / 100.0, outlier_every: 0 };
@@ -186,7 +186,7 @@ impl Which {
             let text = "name a disk to probe (all that is on it is lost), or --model NAME";
             return Err(Usage(text.into()).into());
         };
-        let (destroy, flag) = (self.destroy.as_deref(), Arc::clone(interrupted));
+        let (destroy, flag) = (self.destroy.as_deref(), interrupted()?);
         match path.to_str().filter(|text| Url::is_meant(text)) {
             Some(text) => {
                 let url: Url = text.parse().map_err(|error| Usage(format!("{error}")))?;
@@ -209,7 +209,7 @@ pub(crate) fn execute(args: &Probe, global: &Arguments) -> anyhow::Result<()> {
     }
 }
 
-/// Set by a signal that would end the process.
+/// Set by a signal that would end the process. Models do not ask: it ends them at once.
 fn interrupted() -> anyhow::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let (mut ending, set) = (Ending::new()?, Arc::clone(&flag));
@@ -224,7 +224,7 @@ fn interrupted() -> anyhow::Result<Arc<AtomicBool>> {
 }
 
 fn empty(which: &Which, global: &Arguments) -> anyhow::Result<()> {
-    let mut target = which.open(0.0, &interrupted()?)?;
+    let mut target = which.open(0.0)?;
     let begun = target.now();
     let bytes = force_clean(target.as_mut(), &which.options())?;
     let seconds = target.now().since(begun).as_secs_f64();
@@ -247,7 +247,7 @@ fn run(args: &ProbeArgs, global: &Arguments) -> anyhow::Result<()> {
         return save(&findings, &options, args);
     }
     let options = args.options()?;
-    let mut target = args.which.open(args.noise, &interrupted()?)?;
+    let mut target = args.which.open(args.noise)?;
     let facts = target.facts().clone();
     let steps = plan(&facts, &options);
     if args.dry_run {
