@@ -1,6 +1,10 @@
-//! What fuzzers of the trace formats have in common; and, in [`nbd`], those of NBD.
+//! What fuzzers of the trace formats have in common; and, in modules of their own, those of NBD, of pages on
+//! the SSD, of the control socket and of drive profiles.
 
 pub mod nbd;
+pub mod pages;
+pub mod profile;
+pub mod store;
 
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_trace::input::Input;
@@ -63,6 +67,11 @@ pub fn sealed(bytes: &[u8]) -> Vec<u8> {
 
 /// An error is one line.
 pub fn refused(error: &TraceError) {
+    one_line(error);
+}
+
+/// What is told is one line, and does nothing to a terminal.
+pub fn one_line(error: &dyn std::fmt::Display) {
     let text = error.to_string();
     assert!(!text.contains(|c: char| c.is_control()), "{text:?}");
 }

@@ -1,14 +1,14 @@
-//! Zones by score: a bucket queue. Changing a score by any amount and finding the zones of the
-//! highest scores take constant time, whatever the number of zones.
+//! Members by score: a bucket queue. Changing a score by any amount and finding those of the highest
+//! scores take constant time, whatever their number. As on the lists of [`crate::list`] a member is a
+//! `u32`: a zone of a policy, a band or block within a drive.
 
 use crate::list::{Links, List};
-use crate::units::Zone;
 
-/// Zones sorted into one bucket a score. Within a bucket the zone that came first is first.
+/// Members sorted into one bucket a score. Within a bucket the one that came first is first.
 #[derive(Clone, Debug)]
 pub struct Buckets {
     links: Links,
-    score: Vec<u32>,
+    score: Vec<u32>, // by member; what lies beyond is in no bucket
     buckets: Vec<List>,
     filled: Vec<u64>, // one bit a bucket: skips empty ones 64 at a time
 }
@@ -17,68 +17,78 @@ pub struct Buckets {
 const ABSENT: u32 = u32::MAX;
 
 impl Buckets {
-    /// Room for `zones` zones with scores `0..=score_max`.
+    /// Scores `0..=score_max`. Takes room for members `0..capacity` at once, and for others when they
+    /// come.
     #[must_use]
-    pub fn new(zones: usize, score_max: u32) -> Buckets {
+    pub fn new(capacity: usize, score_max: u32) -> Buckets {
         let buckets = score_max as usize + 1;
         Buckets {
-            links: Links::new(zones),
-            score: vec![ABSENT; zones],
+            links: Links::new(capacity),
+            score: vec![ABSENT; capacity],
             buckets: vec![List::default(); buckets],
             filled: vec![0; buckets.div_ceil(64)],
         }
     }
 
-    /// The score of `zone`; `None` if it is in no bucket.
+    /// The score of `member`; `None` if it is in no bucket.
     #[must_use]
-    pub fn score(&self, zone: Zone) -> Option<u32> {
-        let score = self.score[zone.index()];
-        (score != ABSENT).then_some(score)
+    #[inline]
+    pub fn score(&self, member: u32) -> Option<u32> {
+        self.score.get(member as usize).copied().filter(|&score| score != ABSENT)
     }
 
-    /// Puts `zone` behind the others of bucket `score`, from wherever it was.
-    pub fn set(&mut self, zone: Zone, score: u32) {
-        if self.score[zone.index()] == score {
+    /// Puts `member` behind the others of bucket `score`, from wherever it was.
+    pub fn set(&mut self, member: u32, score: u32) {
+        let before = self.score(member);
+        if before == Some(score) {
             return;
         }
-        self.remove(zone);
+        if let Some(before) = before {
+            self.take_out(member, before);
+        } else if member as usize >= self.score.len() {
+            self.score.resize(member as usize + 1, ABSENT);
+        }
         // The head of a list is its coldest end here: first in, first out.
-        self.buckets[score as usize].push_tail(&mut self.links, zone.0);
+        self.buckets[score as usize].push_tail(&mut self.links, member);
         self.filled[score as usize / 64] |= 1 << (score % 64);
-        self.score[zone.index()] = score;
+        self.score[member as usize] = score;
     }
 
-    /// Takes `zone` out of its bucket, if it is in one.
-    pub fn remove(&mut self, zone: Zone) {
-        let Some(score) = self.score(zone) else { return };
+    /// Takes `member` out of its bucket, if it is in one.
+    pub fn remove(&mut self, member: u32) {
+        if let Some(score) = self.score(member) {
+            self.take_out(member, score);
+            self.score[member as usize] = ABSENT;
+        }
+    }
+
+    fn take_out(&mut self, member: u32, score: u32) {
         let bucket = &mut self.buckets[score as usize];
-        bucket.unlink(&mut self.links, zone.0);
+        bucket.unlink(&mut self.links, member);
         if bucket.is_empty() {
             self.filled[score as usize / 64] &= !(1 << (score % 64));
         }
-        self.score[zone.index()] = ABSENT;
     }
 
-    /// The zone of the highest score; of several, the one that reached it first.
+    /// The member of the highest score; of several, the one that reached it first.
     #[must_use]
-    pub fn highest(&self) -> Option<Zone> {
+    pub fn highest(&self) -> Option<u32> {
         self.descending().next()
     }
 
-    /// Zones from the highest score down; within a score first come, first served.
-    pub fn descending(&self) -> impl Iterator<Item = Zone> + '_ {
+    /// Members from the highest score down; within a score first come, first served.
+    pub fn descending(&self) -> impl Iterator<Item = u32> + '_ {
         core::iter::successors(self.bucket_below(self.buckets.len()), |&bucket| {
             self.bucket_below(bucket)
         })
         .flat_map(|bucket| {
-            core::iter::successors(self.buckets[bucket].head(), |&zone| {
-                self.links.towards_tail(zone)
+            core::iter::successors(self.buckets[bucket].head(), |&member| {
+                self.links.towards_tail(member)
             })
         })
-        .map(Zone)
     }
 
-    /// The highest bucket below `bound` that holds a zone.
+    /// The highest bucket below `bound` that holds a member.
     fn bucket_below(&self, bound: usize) -> Option<usize> {
         let (mut word, bit) = (bound / 64, bound % 64);
         let mut bits = match self.filled.get(word) {
@@ -106,8 +116,8 @@ impl Buckets {
         for (score, bucket) in self.buckets.iter().enumerate() {
             bucket.check(&self.links);
             assert_eq!(self.filled[score / 64] >> (score % 64) & 1 == 1, !bucket.is_empty());
-            for zone in bucket.from_tail(&self.links) {
-                assert_eq!(self.score[zone as usize] as usize, score);
+            for member in bucket.from_tail(&self.links) {
+                assert_eq!(self.score[member as usize] as usize, score);
             }
         }
         let listed: u32 = self.buckets.iter().map(List::len).sum();
@@ -123,23 +133,26 @@ mod tests {
 
     proptest! {
         #[test]
-        fn buckets_are_a_stable_sort(ops in prop::collection::vec((0u32..9, 0u32..140), 0..120)) {
-            let mut buckets = Buckets::new(9, 129);
-            let mut model: Vec<(u32, u32)> = Vec::new(); // (zone, score) in order of arrival
-            for (zone, score) in ops {
+        fn buckets_are_a_stable_sort(
+            ops in prop::collection::vec((0u32..9, 0u32..140), 0..120),
+            capacity in 0usize..9,
+        ) {
+            let mut buckets = Buckets::new(capacity, 129);
+            let mut model: Vec<(u32, u32)> = Vec::new(); // (member, score) in order of arrival
+            for (member, score) in ops {
                 if score >= 130 {
-                    buckets.remove(Zone(zone));
-                    model.retain(|&(z, _)| z != zone);
-                } else if buckets.score(Zone(zone)) != Some(score) {
-                    buckets.set(Zone(zone), score);
-                    model.retain(|&(z, _)| z != zone);
-                    model.push((zone, score));
+                    buckets.remove(member);
+                    model.retain(|&(m, _)| m != member);
+                } else if buckets.score(member) != Some(score) {
+                    buckets.set(member, score);
+                    model.retain(|&(m, _)| m != member);
+                    model.push((member, score));
                 }
                 buckets.check();
                 let mut sorted = model.clone();
                 sorted.sort_by_key(|&(_, score)| core::cmp::Reverse(score));
-                let zones: Vec<u32> = buckets.descending().map(|zone| zone.0).collect();
-                prop_assert_eq!(zones, sorted.iter().map(|&(zone, _)| zone).collect::<Vec<_>>());
+                let members: Vec<u32> = buckets.descending().collect();
+                prop_assert_eq!(members, sorted.iter().map(|&(member, _)| member).collect::<Vec<_>>());
             }
         }
     }

@@ -10,7 +10,9 @@
 //!
 //! A leaving block is forgotten by the policy but found by everyone else until the disk has it.
 
-use crate::plan::Plan;
+use crate::contract::broken;
+use crate::idle::Idle;
+use crate::plan::{Destage, Plan};
 use crate::policy::{Access, Admission, Cost, Memory, Policy, Victims};
 use crate::slots::{EXPECTED_MAX, Slots};
 use crate::units::{Block, Op, Request, Slot, Zone};
@@ -84,7 +86,52 @@ impl<P: Policy> Cache<P> {
 
     #[inline]
     fn make_room(&mut self, incoming: Option<&Access>, want: u32, plan: &mut Plan) {
-        self.policy.evict(incoming, want, &mut Victims::new(&mut self.slots, plan, false));
+        let mut out = Victims::new(P::NAME, &mut self.slots, plan, false);
+        self.policy.evict(incoming, want, &mut out);
+        if out.is_empty() && incoming.is_some() {
+            self.nobody_named();
+        }
+    }
+
+    /// Nobody was named to make room for an access. While I/O is under way its end may change that; without
+    /// any, room would be waited for that nobody makes. (Who asks for room ahead of need can do without.)
+    #[cold]
+    fn nobody_named(&self) {
+        if let Some(slot) = self.slots.evictable_at_rest() {
+            let what = format_args!("it named nobody, though slot {} may leave", slot.0);
+            broken(P::NAME, "evict", what);
+        }
+    }
+}
+
+impl<P: Policy> Cache<P> {
+    /// Holds what was named in idle time against the contract.
+    fn check_idle(&self, want: u32, named: &[Destage]) {
+        let broken = |what: core::fmt::Arguments| broken(P::NAME, "destage", what);
+        if P::IDLE != Idle::Names && !named.is_empty() {
+            broken(format_args!(
+                "it named {} slots, and declares that it names none (Policy::IDLE)",
+                named.len()
+            ));
+        }
+        // Once all that is wanted has been named, what follows is of the zone begun last.
+        let zone = |one: &Destage| self.slots.zone_index(one.slot);
+        let wanted = named.get(..want as usize).unwrap_or(named);
+        let rest = &named[wanted.len()..];
+        let begun = wanted.last().filter(|_| self.slots.drive().zones.is_some()).map(zone);
+        if rest.iter().any(|one| Some(zone(one)) != begun) {
+            broken(format_args!(
+                "it named {} slots, {want} are wanted: beyond these only the rest of a zone",
+                named.len()
+            ));
+        }
+        if P::IDLE == Idle::Names
+            && want > 0
+            && named.is_empty()
+            && let Some(slot) = self.slots.dirty_at_rest()
+        {
+            broken(format_args!("it named nobody, though slot {} is dirty", slot.0));
+        }
     }
 }
 
@@ -105,7 +152,8 @@ pub trait CacheCore: Send {
     /// The disk did not take the data of `slot`: it stays, dirty.
     fn destage_failed(&mut self, slot: Slot);
 
-    /// Plans up to `want` destages of blocks that stay (idle time). They are reported like others.
+    /// Plans about `want` destages of blocks that stay (idle time); a policy that empties zones finishes
+    /// the zone it began. They are reported like others.
     fn idle(&mut self, want: u32, plan: &mut Plan);
 
     /// Makes room before it is needed: about `want` blocks leave.
@@ -228,7 +276,10 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn idle(&mut self, want: u32, plan: &mut Plan) {
-        self.policy.destage(want, &mut Victims::new(&mut self.slots, plan, true));
+        let before = plan.destages().len();
+        let mut out = Victims::new(P::NAME, &mut self.slots, plan, true);
+        self.policy.destage(want, &mut out);
+        self.check_idle(want, &plan.destages()[before..]);
     }
 
     fn evict(&mut self, want: u32, plan: &mut Plan) {
@@ -332,7 +383,8 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn memory(&self) -> Memory {
-        Memory { by_slots: self.slots.bytes(), by_zones: 0 } + self.policy.memory()
+        Memory { by_slots: self.slots.bytes(), by_zones: self.slots.zone_bytes() }
+            + self.policy.memory()
     }
 
     fn check(&self) {

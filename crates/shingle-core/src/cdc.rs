@@ -7,10 +7,15 @@
 //! Equation 3: dropping clean blocks costs reading the hot ones back, `L_read` each. Equation 5:
 //! writing dirty blocks costs `R(x)` for each zone that holds `x` of them. A group without a cold
 //! block releases one block, as in the authors' prototype, so that no cost is infinite.
+//!
+//! In idle time, of which the paper says nothing, the dirty blocks that would leave next are written,
+//! whatever clean ones would cost: nothing leaves for it. A block that turns clean so goes over to the
+//! clean side.
 
 pub mod held;
 pub mod recent;
 
+use crate::idle::Idle;
 use crate::list::Links;
 use crate::params::{Kind, Param, Params};
 use crate::policy::{Access, Admission, Memory, Policy, Victims, Zoning};
@@ -53,7 +58,7 @@ pub trait Side: Clone + Send + 'static {
     fn miss(&mut self, access: &Access, slots: &Slots) {
         let _ = (access, slots);
     }
-    /// `slot` comes in, from outside or from the other side.
+    /// `slot` comes in, from outside, or from the other side: `cold` if it does so without being used.
     fn insert(
         &mut self,
         slot: Slot,
@@ -74,7 +79,7 @@ pub trait Side: Clone + Send + 'static {
     /// `slot` goes, or changes sides.
     fn remove(&mut self, slot: Slot, was_cold: bool, shared: &mut Shared, slots: &Slots);
     /// `slot` has become cold.
-    fn turned_cold(&mut self, slot: Slot, slots: &Slots);
+    fn turned_cold(&mut self, slot: Slot, shared: &mut Shared, slots: &Slots);
     /// Chooses and prices the next group. `None` if no group may go now; with `forced` there is one
     /// whenever there is a block.
     fn offer(
@@ -88,6 +93,10 @@ pub trait Side: Clone + Send + 'static {
     fn begin(&mut self, shared: &Shared, slots: &Slots);
     /// Names about `want` blocks of the group. False when the group is finished.
     fn evict(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) -> bool;
+    /// As [`Policy::destage`]: asked of the dirty side. What the disk got goes over to the other side.
+    fn destage(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) {
+        let _ = (want, shared, out);
+    }
     /// As [`Policy::expect`].
     #[inline]
     fn expect(&self, slot: Slot) {
@@ -184,9 +193,9 @@ impl<P: Pair> Cdc<P> {
     fn stamp(&mut self, slot: Slot, slots: &Slots) {
         if let Some(turned) = self.shared.recency.touch(slot) {
             if slots.dirty(turned) {
-                self.dirty.turned_cold(turned, slots);
+                self.dirty.turned_cold(turned, &mut self.shared, slots);
             } else {
-                self.clean.turned_cold(turned, slots);
+                self.clean.turned_cold(turned, &mut self.shared, slots);
             }
         }
     }
@@ -220,6 +229,7 @@ impl<P: Pair> Policy for Cdc<P> {
     const ABOUT: &'static str = P::ABOUT;
     const ZONING: Zoning = P::ZONING;
     const IN_SEQUENCE: bool = P::IN_SEQUENCE;
+    const IDLE: Idle = Idle::Names;
     const PARAMS: &'static [Param] = P::PARAMS;
 
     fn new(params: &Params, slots: &Slots) -> Self {
@@ -328,6 +338,10 @@ impl<P: Pair> Policy for Cdc<P> {
                 return;
             }
         }
+    }
+
+    fn destage(&mut self, want: u32, out: &mut Victims) {
+        self.dirty.destage(want, &mut self.shared, out);
     }
 
     #[inline]

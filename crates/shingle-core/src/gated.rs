@@ -6,18 +6,19 @@
 //! from the coldest up, so a lower ticket means colder: what comes back is sorted by ticket and
 //! given back hottest first, which puts every slot where it was.
 
+use crate::by_zone::{ByZone, ZoneIndex};
 use crate::list::{Links, List};
 use crate::order::Order;
 use crate::params::Params;
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
-use crate::units::{Slot, Zone};
+use crate::units::Slot;
 
 /// Order `O` behind a gate.
 #[derive(Clone, Debug)]
 pub struct Gated<O> {
     order: O,
-    parked: Vec<List>, // by zone
+    parked: ByZone<List>,
     links: Links,
     tickets: Vec<u64>, // by slot; NO_TICKET if the slot was never parked
     next_ticket: u64,
@@ -34,7 +35,7 @@ impl<O: Order> Gated<O> {
         let capacity = slots.capacity() as usize;
         Gated {
             order: O::new(params, slots),
-            parked: vec![List::default(); slots.zones().count()],
+            parked: ByZone::new(),
             links: Links::new(capacity),
             tickets: vec![NO_TICKET; capacity],
             next_ticket: 0,
@@ -97,15 +98,15 @@ impl<O: Order> Gated<O> {
                 self.next_ticket += 1;
             }
             self.is_parked[slot.index()] = true;
-            self.parked[slots.zone(slot).index()].push_head(&mut self.links, slot.0);
+            self.parked[slots.zone_index(slot)].push_head(&mut self.links, slot.0);
         }
         None
     }
 
     /// The gate has opened for `zones`: their parked slots come back.
-    pub fn open(&mut self, zones: impl Iterator<Item = Zone>, slots: &Slots) {
+    pub fn open(&mut self, zones: impl Iterator<Item = ZoneIndex>, slots: &Slots) {
         for zone in zones {
-            while let Some(slot) = self.parked[zone.index()].pop_tail(&mut self.links) {
+            while let Some(slot) = self.parked[zone].pop_tail(&mut self.links) {
                 self.is_parked[slot as usize] = false;
                 self.returning.push(Slot(slot));
             }
@@ -124,13 +125,13 @@ impl<O: Order> Gated<O> {
     /// `rank` leave first from now on. Looks at every slot; not to be mixed with [`Gated::open`].
     pub fn open_ranked(
         &mut self,
-        zones: impl Iterator<Item = Zone>,
+        zones: impl Iterator<Item = ZoneIndex>,
         mut passes: impl FnMut(Slot) -> bool,
         rank: impl Fn(Slot) -> u64,
         slots: &Slots,
     ) {
         for zone in zones {
-            while let Some(slot) = self.parked[zone.index()].pop_tail(&mut self.links) {
+            while let Some(slot) = self.parked[zone].pop_tail(&mut self.links) {
                 self.is_parked[slot as usize] = false;
                 self.returning.push(Slot(slot));
             }
@@ -140,7 +141,7 @@ impl<O: Order> Gated<O> {
                 self.returning.push(slot);
             } else {
                 self.is_parked[slot.index()] = true;
-                self.parked[slots.zone(slot).index()].push_head(&mut self.links, slot.0);
+                self.parked[slots.zone_index(slot)].push_head(&mut self.links, slot.0);
             }
         }
         self.returning.sort_unstable_by_key(|&slot| rank(slot));
@@ -166,26 +167,26 @@ impl<O: Order> Gated<O> {
             + self.tickets.capacity() * size_of::<u64>()
             + self.returning.capacity() * size_of::<Slot>()
             + self.is_parked.capacity();
-        let by_zones = self.parked.capacity() * size_of::<List>();
+        let by_zones = self.parked.bytes();
         self.order.memory() + Memory { by_slots, by_zones }
     }
 
     /// Panics if an invariant is broken.
     pub fn check(&self, slots: &Slots) {
         self.order.check(slots);
-        for (zone, parked) in self.parked.iter().enumerate() {
+        for (zone, parked) in self.parked.iter() {
             parked.check(&self.links);
             for slot in parked.from_tail(&self.links).map(Slot) {
-                assert!(self.is_parked[slot.index()] && slots.zone(slot).index() == zone);
+                assert!(self.is_parked[slot.index()] && slots.zone_index(slot) == zone);
             }
         }
-        let parked: u32 = self.parked.iter().map(List::len).sum();
+        let parked: u32 = self.parked.iter().map(|(_, list)| list.len()).sum();
         assert_eq!(parked as usize, self.is_parked.iter().filter(|&&parked| parked).count());
     }
 
     fn unpark(&mut self, slot: Slot, slots: &Slots) {
         if core::mem::take(&mut self.is_parked[slot.index()]) {
-            self.parked[slots.zone(slot).index()].unlink(&mut self.links, slot.0);
+            self.parked[slots.zone_index(slot)].unlink(&mut self.links, slot.0);
             self.order.restore(slot, slots);
         }
     }
@@ -240,7 +241,7 @@ mod tests {
                     3 => {
                         // A new period: other zones are open.
                         open = core::array::from_fn(|zone| arg >> zone & 1 == 1);
-                        let opened = (0..4u32).filter(|&z| open[z as usize]).map(Zone);
+                        let opened = (0..4u32).filter(|&z| open[z as usize]).map(ZoneIndex);
                         gated.open(opened, &slots);
                     }
                     _ => {}

@@ -2,7 +2,8 @@
 //!
 //! Pairing heaps (Fredman, Sedgewick, Sleator and Tarjan, 1986): a member comes in constant time and
 //! leaves in amortised logarithmic time. As the lists of [`crate::list`] they share a pool of links,
-//! in which each member belongs to at most one heap, and nothing allocates but [`Pool::new`].
+//! in which each member belongs to at most one heap, and nothing allocates but [`Pool::new`]: members
+//! are slots.
 
 /// No member.
 const NONE: u32 = u32::MAX;

@@ -6,15 +6,56 @@
 //! carries the plan out and reports back. The same policy object serves all of them.
 //!
 //! To write a policy, read [`policy`] and one of [`policies`]; that is all there is to know.
+//!
+//! What an executor does, over a cache of two blocks:
+//!
+//! ```
+//! use shingle_core::{cache::Outcome, params::Params, plan::Plan, policy::Access};
+//! use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
+//! use shingle_core::{slots::Costs, units::{Block, Op}};
+//!
+//! let registry = Registry::default();
+//! let lru = registry.get("lru").expect("a built-in policy");
+//! let cache = Params::new(CACHE_PARAMS);
+//! let setup = Setup {
+//!     cache_blocks: 2,
+//!     disk_blocks: 100,
+//!     bands: None,
+//!     conventional_zones: None,
+//!     sequential_required: false,
+//!     buffer_blocks: 0,
+//!     costs: Costs::PAPER,
+//!     cache: &cache,
+//! };
+//! let mut cache = lru.make(&Params::new(lru.params), &setup).expect("it needs nothing else");
+//!
+//! let mut plan = Plan::default();
+//! let mut write = |number, block| Access::whole(number, Block(block), Op::Write);
+//! assert!(matches!(cache.access(&mut write(0, 7), &mut plan), Outcome::Miss(_)));
+//! assert!(matches!(cache.access(&mut write(1, 8), &mut plan), Outcome::Miss(_)));
+//!
+//! // No room: the block unused for longest has to reach the disk first.
+//! let mut third = write(2, 9);
+//! assert_eq!(cache.access(&mut third, &mut plan), Outcome::NoRoom);
+//! let destage = plan.destages()[0];
+//! assert_eq!(destage.block, Block(7));
+//! cache.destaged(destage.slot);
+//! assert!(matches!(cache.retry(&mut third, &mut plan), Outcome::Miss(_)));
+//! ```
 
 #![allow(clippy::cast_possible_truncation)] // slots, zones and scores are u32 by construction
 
+pub mod bits;
 pub mod buckets;
+pub mod by_zone;
 pub mod cache;
 pub mod cdc;
+mod contract;
+pub mod duration;
 pub mod gated;
 pub mod ghosts;
 pub mod heap;
+pub mod idle;
 pub mod list;
 pub mod order;
 pub mod orders;
@@ -24,6 +65,7 @@ pub mod policies;
 pub mod policy;
 pub mod recency;
 pub mod registry;
+pub mod service;
 pub mod size;
 pub mod sketch;
 pub mod slots;

@@ -1,9 +1,10 @@
 //! Doubly linked lists over slots or zones: the links live in one pool, apart from the lists, so
-//! that a member is a `u32` and moving it never allocates.
+//! that a member is a `u32` and moving it never allocates. A pool takes room for members it was not
+//! made for when they first come.
 
 const NONE: u32 = u32::MAX;
 
-/// The links of one pool of members `0..capacity`. A member is on at most one list of a pool at a
+/// The links of one pool of members, numbered from 0. A member is on at most one list of a pool at a
 /// time; a second pool gives it a second list.
 #[derive(Clone, Debug)]
 pub struct Links {
@@ -25,7 +26,7 @@ impl Default for List {
 }
 
 impl Links {
-    /// Links for members `0..capacity`.
+    /// Takes room for members `0..capacity` at once, and for others when they come.
     #[must_use]
     pub fn new(capacity: usize) -> Links {
         Links { links: vec![(NONE, NONE); capacity] }
@@ -56,8 +57,36 @@ impl Links {
     }
 }
 
+impl Links {
+    #[inline]
+    fn put(&mut self, member: u32, link: (u32, u32)) {
+        match self.links.get_mut(member as usize) {
+            Some(place) => *place = link,
+            None => self.grow(member, link),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, member: u32, link: (u32, u32)) {
+        assert!(member != NONE, "a member of a list has a number below {NONE}");
+        self.links.resize(member as usize, (NONE, NONE));
+        self.links.push(link);
+    }
+}
+
 fn some(member: u32) -> Option<u32> {
     (member != NONE).then_some(member)
+}
+
+/// Ends the program: who calls has lost track of where its members are, and links no longer tell.
+#[cold]
+#[inline(never)]
+fn not_on_this_list(member: u32) -> ! {
+    panic!(
+        "List::unlink of member {member}, which is not on that list: it was taken off before, or the \
+         list was found by a state that has changed since, as that of a slot that was named already"
+    )
 }
 
 impl List {
@@ -87,7 +116,7 @@ impl List {
 
     /// Adds `member`, which is on no list of the pool, at the head.
     pub fn push_head(&mut self, links: &mut Links, member: u32) {
-        links.links[member as usize] = (NONE, self.head);
+        links.put(member, (NONE, self.head));
         match some(self.head) {
             Some(head) => links.links[head as usize].0 = member,
             None => self.tail = member,
@@ -98,7 +127,7 @@ impl List {
 
     /// Adds `member`, which is on no list of the pool, at the tail.
     pub fn push_tail(&mut self, links: &mut Links, member: u32) {
-        links.links[member as usize] = (self.tail, NONE);
+        links.put(member, (self.tail, NONE));
         match some(self.tail) {
             Some(tail) => links.links[tail as usize].1 = member,
             None => self.head = member,
@@ -111,7 +140,7 @@ impl List {
     /// this one.
     pub fn push_behind(&mut self, links: &mut Links, member: u32, place: u32) {
         let behind = core::mem::replace(&mut links.links[place as usize].1, member);
-        links.links[member as usize] = (place, behind);
+        links.put(member, (place, behind));
         match some(behind) {
             Some(behind) => links.links[behind as usize].0 = member,
             None => self.tail = member,
@@ -119,18 +148,33 @@ impl List {
         self.len += 1;
     }
 
+    /// Adds `member`, which is on no list of the pool, on the head side of `place`, which is on
+    /// this one.
+    pub fn push_before(&mut self, links: &mut Links, member: u32, place: u32) {
+        match links.towards_head(place) {
+            Some(before) => self.push_behind(links, member, before),
+            None => self.push_head(links, member),
+        }
+    }
+
     /// Takes `member`, which is on this list, off it.
+    ///
+    /// # Panics
+    /// If it is seen that the member is not on this list: the list is empty, or the member would have
+    /// to be at an end of it and is not.
     pub fn unlink(&mut self, links: &mut Links, member: u32) {
         let (towards_head, towards_tail) = links.links[member as usize];
         match some(towards_head) {
             Some(neighbour) => links.links[neighbour as usize].1 = towards_tail,
+            None if self.head != member => not_on_this_list(member),
             None => self.head = towards_tail,
         }
         match some(towards_tail) {
             Some(neighbour) => links.links[neighbour as usize].0 = towards_head,
+            None if self.tail != member => not_on_this_list(member),
             None => self.tail = towards_head,
         }
-        self.len -= 1;
+        self.len = self.len.checked_sub(1).unwrap_or_else(|| not_on_this_list(member));
     }
 
     /// Moves `member`, which is on this list, to the head.
@@ -175,7 +219,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_list_is_a_deque(ops in prop::collection::vec((0u8..6, 0u32..12), 0..200)) {
+        fn a_list_is_a_deque(ops in prop::collection::vec((0u8..7, 0u32..12), 0..200)) {
             let (mut links, mut list) = (Links::new(12), List::default());
             let mut model = VecDeque::new(); // front = head
             for (op, member) in ops {
@@ -193,6 +237,11 @@ mod tests {
                         let at = member as usize % model.len();
                         list.push_behind(&mut links, member, model[at]);
                         model.insert(at + 1, member);
+                    }
+                    6 if !known && !list.is_empty() => {
+                        let at = member as usize % model.len();
+                        list.push_before(&mut links, member, model[at]);
+                        model.insert(at, member);
                     }
                     4 => { prop_assert_eq!(list.pop_tail(&mut links), model.pop_back()); }
                     _ => {}

@@ -1,6 +1,7 @@
 //! Orders: who is coldest. A policy that only orders is an [`Order`] and nothing more; policies
 //! that restrict or combine orders ask them one slot at a time.
 
+use crate::idle::{Idle, LOOKED_AT, Round};
 use crate::params::{Param, Params};
 use crate::policy::{Access, Admission, Memory, Policy, Victims};
 use crate::slots::Slots;
@@ -13,6 +14,8 @@ pub trait Order: Clone + Send + 'static {
     const NAME: &'static str;
     /// One line, with the source.
     const ABOUT: &'static str;
+    /// As [`Policy::IDLE`], of the policy that evicts by this order alone.
+    const IDLE: Idle = Idle::Names;
     /// Its parameters.
     const PARAMS: &'static [Param] = &[];
 
@@ -32,6 +35,13 @@ pub trait Order: Clone + Send + 'static {
     fn remove(&mut self, slot: Slot, slots: &Slots);
     /// Names the coldest [`Slots::evictable`] slot and forgets it.
     fn pop(&mut self, slots: &Slots) -> Option<Slot>;
+    /// As [`Order::pop`], for a victim beyond the first of an eviction. An order that sets a part of the
+    /// cache apart for those who leave next names nobody beyond it: what is asked for at a time
+    /// (`cache.batch`) must not decide who stays.
+    #[inline]
+    fn pop_another(&mut self, slots: &Slots) -> Option<Slot> {
+        self.pop(slots)
+    }
     /// Takes `slot` back, which [`Order::pop`] named, as the coldest of the place it came from.
     fn restore(&mut self, slot: Slot, slots: &Slots);
     /// `slot`, which [`Order::pop`] named, really leaves the cache: from now on it may be
@@ -61,77 +71,83 @@ pub trait Order: Clone + Send + 'static {
     }
 }
 
-/// For each block to be written in idle time, so many are looked at, from the coldest on.
-pub(crate) const LOOKED_AT: usize = 8;
-
 /// The policy that evicts by an order alone. In idle time it has the coldest dirty blocks written, so
-/// that those who leave next are clean.
+/// that those who leave next are clean; once there are none among the coldest, any others.
 #[derive(Clone, Debug)]
-pub struct Plain<O>(O);
+pub struct Plain<O> {
+    order: O,
+    round: Round,
+}
 
 impl<O: Order> Policy for Plain<O> {
     const NAME: &'static str = O::NAME;
     const ABOUT: &'static str = O::ABOUT;
+    const IDLE: Idle = O::IDLE;
     const PARAMS: &'static [Param] = O::PARAMS;
 
     fn new(params: &Params, slots: &Slots) -> Self {
-        Plain(O::new(params, slots))
+        Plain { order: O::new(params, slots), round: Round::default() }
     }
 
     #[inline]
     fn admit(&mut self, access: &Access, slots: &Slots) -> Admission {
-        self.0.miss(access, slots);
+        self.order.miss(access, slots);
         Admission::Fill
     }
 
     #[inline]
     fn on_hit(&mut self, slot: Slot, access: &Access, slots: &Slots) {
-        self.0.touch(slot, access, slots);
+        self.order.touch(slot, access, slots);
     }
 
     #[inline]
     fn on_insert(&mut self, slot: Slot, access: &Access, slots: &Slots) {
-        self.0.insert(slot, access, slots);
+        self.order.insert(slot, access, slots);
     }
 
     fn on_remove(&mut self, slot: Slot, slots: &Slots) {
-        self.0.remove(slot, slots);
+        self.order.remove(slot, slots);
     }
 
     #[inline]
     fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
         for _ in 0..want {
-            let Some(slot) = self.0.pop(out.slots()) else { return };
-            self.0.left(slot, out.slots());
+            let slots = out.slots();
+            let slot =
+                if out.is_empty() { self.order.pop(slots) } else { self.order.pop_another(slots) };
+            let Some(slot) = slot else { return };
+            self.order.left(slot, out.slots());
             out.push(slot);
         }
     }
 
     fn destage(&mut self, want: u32, out: &mut Victims) {
-        for slot in self.0.coldest().take(want as usize * LOOKED_AT) {
+        if O::IDLE != Idle::Names {
+            return;
+        }
+        for slot in self.order.coldest().take(LOOKED_AT.saturating_mul(want as usize)) {
             if out.len() == want {
                 return;
             }
-            if out.slots().evictable(slot) && out.slots().dirty(slot) {
-                out.push(slot);
-            }
+            out.push_dirty([slot]);
         }
+        self.round.name(want, out);
     }
 
     #[inline]
     fn expect(&self, slot: Slot) {
-        self.0.expect(slot);
+        self.order.expect(slot);
     }
 
     fn wants_future(&self) -> bool {
-        self.0.wants_future()
+        self.order.wants_future()
     }
 
     fn memory(&self) -> Memory {
-        self.0.memory()
+        self.order.memory()
     }
 
     fn check(&self, slots: &Slots) {
-        self.0.check(slots);
+        self.order.check(slots);
     }
 }

@@ -122,6 +122,11 @@ impl Order for AnyOrder {
     }
 
     #[inline]
+    fn pop_another(&mut self, slots: &Slots) -> Option<Slot> {
+        chosen!(self, order => order.pop_another(slots))
+    }
+
+    #[inline]
     fn restore(&mut self, slot: Slot, slots: &Slots) {
         chosen!(self, order => order.restore(slot, slots));
     }

@@ -1,5 +1,7 @@
 //! The seam for cache policies: a policy orders the blocks and names who leaves.
 
+use crate::contract::broken;
+use crate::idle::Idle;
 use crate::params::{Param, Params};
 use crate::plan::{Manner, Plan};
 use crate::slots::Slots;
@@ -65,6 +67,8 @@ pub enum Admission {
 pub struct Victims<'a> {
     slots: &'a mut Slots,
     plan: &'a mut Plan,
+    /// Who names them.
+    policy: &'static str,
     named: u32,
     stay: bool,
     /// Where in the plan the group under way began.
@@ -74,9 +78,14 @@ pub struct Victims<'a> {
 impl<'a> Victims<'a> {
     /// With `stay`, what is named is written and stays.
     #[inline]
-    pub(crate) fn new(slots: &'a mut Slots, plan: &'a mut Plan, stay: bool) -> Victims<'a> {
+    pub(crate) fn new(
+        policy: &'static str,
+        slots: &'a mut Slots,
+        plan: &'a mut Plan,
+        stay: bool,
+    ) -> Victims<'a> {
         let group = plan.destages().len();
-        Victims { slots, plan, named: 0, stay, group }
+        Victims { slots, plan, policy, named: 0, stay, group }
     }
 
     /// The slots, as they are now.
@@ -90,14 +99,30 @@ impl<'a> Victims<'a> {
     /// is on its way. From here on the slot tells nothing of what was in it.
     ///
     /// # Panics
-    /// If the slot is not [`Slots::evictable`].
+    /// If the slot is not [`Slots::evictable`], or is clean and was to be written and stay. The message
+    /// names the policy and the rule.
     #[inline]
     pub fn push(&mut self, slot: Slot) {
+        if let Some(why) = self.slots.refusal(slot, self.stay) {
+            let method = if self.stay { "destage" } else { "evict" };
+            broken(self.policy, method, format_args!("it named slot {}, {why}", slot.0));
+        }
         self.named += 1;
         if self.stay {
             self.plan.write(slot, self.slots);
         } else {
             self.plan.leave(slot, self.slots);
+        }
+    }
+
+    /// Names those of `slots` that are dirty and [`Slots::evictable`]: in idle time all others stay as
+    /// they are.
+    #[inline]
+    pub fn push_dirty(&mut self, slots: impl IntoIterator<Item = Slot>) {
+        for slot in slots {
+            if self.slots.evictable(slot) && self.slots.dirty(slot) {
+                self.push(slot);
+            }
         }
     }
 
@@ -137,7 +162,7 @@ pub struct Cost {
 pub struct Memory {
     /// What grows with the slots of the cache.
     pub by_slots: usize,
-    /// What grows with the zones of the disk.
+    /// What grows with the zones of the disk that the cache has met.
     pub by_zones: usize,
 }
 
@@ -184,8 +209,16 @@ pub const ZONE: Param = Param {
 /// [`Policy::on_insert`] are not the policy's already, and that what [`Policy::evict`] named is
 /// gone from the policy's view until it is inserted again.
 ///
-/// An implementer must not block, fail, read a clock, do I/O or allocate after [`Policy::new`];
-/// must be deterministic; and must bound every loop.
+/// An implementer must not block, fail, read a clock or do I/O; must be deterministic; and must bound
+/// every loop. It takes memory for its slots in [`Policy::new`] and for a zone when the cache first
+/// meets it ([`ByZone`](crate::by_zone::ByZone)), never for all zones of the disk, of which there may
+/// be thousands of millions. Once all zones have been met it allocates nothing.
+///
+/// A policy that names a slot it may not name, names nobody though somebody may be named and no I/O is
+/// under way that it could wait for, names more than it was asked for where that is not allowed, or does
+/// with idle time what it has not declared, ends the program with a sentence that names it and
+/// the rule: to go on would lose data or wait for ever. So does one that loses track of its lists, as far
+/// as [`List`](crate::list::List) sees it.
 pub trait Policy: Clone + Send + 'static {
     /// Name on the command line.
     const NAME: &'static str;
@@ -198,10 +231,14 @@ pub trait Policy: Clone + Send + 'static {
     /// [`Manner::HostRmw`], and no bypassed writes. Only such a policy can do without a translation
     /// over a drive whose zones must be written in sequence.
     const IN_SEQUENCE: bool = false;
+    /// What it does with idle time. The papers do not say, so this is a decision of this project: whoever
+    /// has a disk that is idle wants blocks written before their room is needed, and those first that
+    /// would leave next.
+    const IDLE: Idle = Idle::Never("it has no Policy::destage");
     /// Its parameters. With [`Zoning::Fixed`] and [`Zoning::ExposedOrFixed`] they include [`ZONE`].
     const PARAMS: &'static [Param] = &[];
 
-    /// A policy for an empty cache. All memory is taken here.
+    /// A policy for an empty cache. Memory for slots is taken here, for zones when they are met.
     fn new(params: &Params, slots: &Slots) -> Self;
 
     /// Whether a block that is not cached enters. Asked once per missing access, before room is
@@ -241,13 +278,19 @@ pub trait Policy: Clone + Send + 'static {
     }
 
     /// Names victims: at least one [`Slots::evictable`] slot if there is one, about `want` of them;
-    /// a policy that empties zones may name many more. Named slots are forgotten. Called only with
+    /// a policy that empties zones may name many more. A slot is forgotten before it is named: a clean
+    /// one holds no block from [`Victims::push`] on. Called only with
     /// a full cache or by an executor that wants clean room early; `incoming` is the access that
     /// needs the room, if there is one.
     fn evict(&mut self, incoming: Option<&Access>, want: u32, out: &mut Victims);
 
-    /// Names up to `want` dirty evictable slots to be written in idle time. They stay in the cache
-    /// and in the policy.
+    /// Names dirty [`Slots::evictable`] slots to be written in idle time: at least one if there is one
+    /// and no I/O is under way, about `want` of them, those first that an eviction would name next, in
+    /// the groups and manners of an eviction. A policy that empties zones may finish the zone it began;
+    /// beyond that nobody is named. They stay in the cache and in the policy: do not forget them. What
+    /// the disk got turns clean ([`Policy::on_clean`]). With [`Idle::Never`] nobody is named.
+    ///
+    /// It must be cheap: no search of all slots or zones.
     fn destage(&mut self, want: u32, out: &mut Victims) {
         let _ = (want, out);
     }

@@ -54,6 +54,13 @@ impl Recency {
         self.stamps[slot.index()]
     }
 
+    /// Whether `slot` was used later than all others.
+    #[must_use]
+    #[inline]
+    pub fn used_last(&self, slot: Slot) -> bool {
+        self.stamps[slot.index()] == self.now.wrapping_sub(1)
+    }
+
     /// Whether `slot` was not used within the window.
     #[must_use]
     #[inline]

@@ -1,6 +1,7 @@
 //! From a name to a cache: what the command line, the simulator and the store look policies up in.
 
 use crate::cache::{Cache, CacheCore};
+use crate::idle::Idle;
 use crate::params::{Kind, Param, Params, nearest};
 use crate::policy::{Policy, ZONE, Zoning};
 use crate::slots::{Costs, DriveView, NO_POINTER, Slots};
@@ -12,7 +13,8 @@ pub const CACHE_PARAMS: &[Param] = &[
         name: "batch",
         kind: Kind::Count,
         default: "1",
-        about: "victims an eviction asks for; the papers' prototypes use 64",
+        about: "victims an eviction asks for; the papers' prototypes use 64. lirs names no more than \
+                its HIR blocks at a time: raise lirs.hirs with it",
     },
     Param {
         name: "reads",
@@ -56,6 +58,8 @@ pub struct Entry {
     zoning: Zoning,
     /// Whether it can do over zones that must be written in sequence ([`Policy::IN_SEQUENCE`]).
     pub in_sequence: bool,
+    /// What it does with idle time.
+    pub idle: Idle,
     /// Its parameters.
     pub params: &'static [Param],
     make: Make,
@@ -72,6 +76,7 @@ impl Entry {
             about: P::ABOUT,
             zoning: P::ZONING,
             in_sequence: P::IN_SEQUENCE,
+            idle: P::IDLE,
             params: P::PARAMS,
             make: |params, setup| Ok(Box::new(build::<P>(params, setup)?)),
         }

@@ -1,5 +1,7 @@
 //! What each slot of the cache holds and in what state: the view a policy gets.
 
+use crate::bits::Bits;
+use crate::by_zone::{Met, ZoneIndex};
 use crate::list::{Links, List};
 use crate::units::{Block, Nanos, Request, Slot, Zone};
 use crate::zones::ZoneMap;
@@ -55,7 +57,7 @@ pub const NO_POINTER: u32 = u32::MAX;
 struct Record {
     /// Low 48 bits: the block, of disks up to 2^60 bytes.
     block: u64,
-    zone: Zone,
+    zone: ZoneIndex,
     /// The next slot of the same hash, or the next free one.
     chain: Slot,
 }
@@ -103,8 +105,13 @@ pub struct Slots {
     heads: Vec<Slot>,
     free: Slot,
     view: DriveView,
+    met: Met,
+    /// Which slots are dirty.
+    dirty_slots: Bits,
     dirty: u32,
     clean: u32,
+    /// I/O under way: destages and pins.
+    in_flight: u64,
     destaged: u64,
     horizon: Option<u64>,
 }
@@ -115,7 +122,7 @@ impl Slots {
         // All slots are free, the first at the head.
         let record = |slot| Record {
             block: 0,
-            zone: Zone(0),
+            zone: ZoneIndex::NONE,
             chain: if slot + 1 < capacity { Slot(slot + 1) } else { Slot::NONE },
         };
         Slots {
@@ -124,8 +131,11 @@ impl Slots {
             heads: vec![Slot::NONE; 2 * (capacity as usize).next_power_of_two()],
             free: if capacity > 0 { Slot(0) } else { Slot::NONE },
             view,
+            met: Met::default(),
+            dirty_slots: Bits::new(capacity as usize),
             dirty: 0,
             clean: 0,
+            in_flight: 0,
             destaged: 0,
             horizon: None,
         }
@@ -144,11 +154,33 @@ impl Slots {
         Block(self.records[slot.index()].block & BLOCK_BITS)
     }
 
-    /// The zone of the block in `slot`. Zone 0 if the policy asked for no zones.
+    /// The zone of the block in `slot`, which holds one. Zone 0 if the policy asked for no zones.
     #[must_use]
     #[inline]
     pub fn zone(&self, slot: Slot) -> Zone {
+        self.zone_of(self.zone_index(slot))
+    }
+
+    /// The zone of the block in `slot`, as an index into what a policy keeps of zones
+    /// ([`ByZone`](crate::by_zone::ByZone)). A slot that holds no block has an index that may not be
+    /// used.
+    #[must_use]
+    #[inline]
+    pub fn zone_index(&self, slot: Slot) -> ZoneIndex {
         self.records[slot.index()].zone
+    }
+
+    /// Which zone of the disk that is.
+    #[must_use]
+    #[inline]
+    pub fn zone_of(&self, index: ZoneIndex) -> Zone {
+        self.met.zone(index)
+    }
+
+    /// The index of a zone of the disk; `None` if the cache has held no block of it.
+    #[must_use]
+    pub fn find_zone(&self, zone: Zone) -> Option<ZoneIndex> {
+        self.met.find(zone)
     }
 
     /// Whether `slot` holds data the disk does not have yet.
@@ -176,6 +208,13 @@ impl Slots {
     #[must_use]
     pub fn dirty_blocks(&self) -> u32 {
         self.dirty
+    }
+
+    /// The first dirty slot from `from` on, in the order of slots, those on their way out included. A
+    /// policy whose own order does not lead to the dirty blocks finds them so ([`crate::idle::Round`]).
+    #[must_use]
+    pub fn next_dirty(&self, from: Slot) -> Option<Slot> {
+        self.dirty_slots.next(from.0).map(Slot)
     }
 
     /// Clean blocks in the cache.
@@ -300,9 +339,15 @@ impl Slots {
     pub(crate) fn fill(&mut self, block: Block, dirty: bool) -> Option<Slot> {
         let slot = self.free.some()?;
         assert!(block.0 <= BLOCK_BITS, "a disk has less than 2^48 blocks");
-        let zone = self.view.zones.as_ref().map_or(Zone(0), |zones| zones.zone(block));
+        let zone = match &self.view.zones {
+            Some(zones) => self.met.meet(zones.zone(block)),
+            None => ZoneIndex(0),
+        };
         let state = if dirty { LIVE | DIRTY } else { LIVE };
         *(if dirty { &mut self.dirty } else { &mut self.clean }) += 1;
+        if dirty {
+            self.dirty_slots.insert(slot.0);
+        }
         let bucket = self.bucket(block);
         let record = &mut self.records[slot.index()];
         self.free = record.chain;
@@ -316,6 +361,9 @@ impl Slots {
     pub(crate) fn free(&mut self, slot: Slot) {
         let Record { block: state, chain, .. } = self.records[slot.index()];
         *(if state & DIRTY == 0 { &mut self.clean } else { &mut self.dirty }) -= 1;
+        if state & DIRTY != 0 {
+            self.dirty_slots.remove(slot.0);
+        }
         let bucket = self.bucket(Block(state & BLOCK_BITS));
         if self.heads[bucket] == slot {
             self.heads[bucket] = chain;
@@ -326,19 +374,16 @@ impl Slots {
             }
             self.records[before.index()].chain = chain;
         }
-        self.records[slot.index()] = Record { block: 0, zone: Zone(0), chain: self.free };
+        self.records[slot.index()] = Record { block: 0, zone: ZoneIndex::NONE, chain: self.free };
         self.free = slot;
     }
 
     /// A policy has named `slot`: a clean one is freed, a dirty one begins its destage and leaves
     /// when that is done. Returns its block if it is dirty.
-    ///
-    /// # Panics
-    /// If the slot may not be named.
     #[inline]
     pub(crate) fn leave(&mut self, slot: Slot) -> Option<Block> {
         let state = self.state(slot);
-        assert!(may_be_named(*state), "a policy named a slot that is in use");
+        debug_assert!(may_be_named(*state), "Victims::push has looked");
         if *state & DIRTY == 0 {
             self.free(slot);
             return None;
@@ -346,6 +391,7 @@ impl Slots {
         *state |= DESTAGING | LEAVING;
         let block = Block(*state & BLOCK_BITS);
         self.destaged += 1;
+        self.in_flight += 1;
         // What freeing the slot will read is on its way while the executor is at work.
         core::hint::black_box(self.heads[self.bucket(block)]);
         Some(block)
@@ -361,6 +407,7 @@ impl Slots {
             if before & DIRTY == 0 {
                 self.dirty += 1;
                 self.clean -= 1;
+                self.dirty_slots.insert(slot.0);
             }
         }
         Before(before)
@@ -368,10 +415,10 @@ impl Slots {
 
     /// `slot` is about to be written to the disk and stays.
     pub(crate) fn begin_destage(&mut self, slot: Slot) {
-        let ready = self.evictable(slot) && self.dirty(slot);
-        assert!(ready, "a policy named a slot for destaging that is in use or clean");
+        debug_assert!(self.evictable(slot) && self.dirty(slot), "who calls has looked");
         *self.state(slot) |= DESTAGING;
         self.destaged += 1;
+        self.in_flight += 1;
     }
 
     /// The destage of `slot` is over. Returns whether the slot still leaves, and whether the disk
@@ -382,6 +429,7 @@ impl Slots {
         let before = *state;
         assert_ne!(before & DESTAGING, 0, "the slot was not being destaged");
         *state &= !(DESTAGING | REWRITTEN);
+        self.in_flight -= 1;
         (before & LEAVING != 0, before & REWRITTEN == 0)
     }
 
@@ -389,11 +437,33 @@ impl Slots {
         *self.state(slot) &= !DIRTY;
         self.dirty -= 1;
         self.clean += 1;
+        self.dirty_slots.remove(slot.0);
     }
 
     /// `slot` stays after all.
     pub(crate) fn stay(&mut self, slot: Slot) {
         *self.state(slot) &= !LEAVING;
+    }
+
+    /// Why `slot` may not be named, to leave or, with `stay`, to be written and stay. `None` if it may.
+    #[inline]
+    pub(crate) fn refusal(&self, slot: Slot, stay: bool) -> Option<&'static str> {
+        let state = self.records.get(slot.index()).map(|record| record.block);
+        match state {
+            Some(state) if may_be_named(state) && (!stay || state & DIRTY != 0) => None,
+            state => Some(why_not(state)),
+        }
+    }
+
+    /// Some slot that may be named, if no I/O is under way on any.
+    #[cold]
+    pub(crate) fn evictable_at_rest(&self) -> Option<Slot> {
+        (self.in_flight == 0).then(|| self.iter_live().find(|&slot| self.evictable(slot))).flatten()
+    }
+
+    /// Some dirty slot, if no I/O is under way on any: it may be written.
+    pub(crate) fn dirty_at_rest(&self) -> Option<Slot> {
+        (self.in_flight == 0).then(|| self.next_dirty(Slot(0))).flatten()
     }
 
     /// Whether `slot` holds one of `count` blocks from `first` on.
@@ -413,11 +483,13 @@ impl Slots {
     pub(crate) fn pin(&mut self, slot: Slot) {
         let state = self.state(slot);
         *state = state.checked_add(PIN).expect("more I/O on one slot than can be counted");
+        self.in_flight += 1;
     }
 
     pub(crate) fn unpin(&mut self, slot: Slot) {
         let state = self.state(slot);
         *state = state.checked_sub(PIN).expect("a slot was unpinned that was not pinned");
+        self.in_flight -= 1;
     }
 
     /// Slots that hold a block.
@@ -426,7 +498,14 @@ impl Slots {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.records.len() * size_of::<Record>() + self.heads.len() * size_of::<Slot>()
+        self.records.len() * size_of::<Record>()
+            + self.heads.len() * size_of::<Slot>()
+            + self.dirty_slots.bytes()
+    }
+
+    /// Memory taken by the zones met.
+    pub(crate) fn zone_bytes(&self) -> usize {
+        self.met.bytes()
     }
 
     /// Panics unless each slot is found by its block or is free, and the counts are right.
@@ -440,6 +519,17 @@ impl Slots {
         let dirty = self.iter_live().filter(|&slot| self.dirty(slot)).count();
         assert_eq!(live + free, self.records.len(), "slots were lost");
         assert_eq!((dirty, live - dirty), (self.dirty as usize, self.clean as usize));
+        let mut next = self.next_dirty(Slot(0));
+        for slot in self.iter_live().filter(|&slot| self.dirty(slot)) {
+            assert_eq!(next, Some(slot), "a dirty slot is not among the dirty ones");
+            next = self.next_dirty(Slot(slot.0 + 1));
+        }
+        assert_eq!(next, None, "a slot among the dirty ones is clean or free");
+        let io = |slot: Slot| {
+            let state = self.records[slot.index()].block;
+            (state & PINS) / PIN + u64::from(state & DESTAGING != 0)
+        };
+        assert_eq!(self.iter_live().map(io).sum::<u64>(), self.in_flight, "I/O under way");
         for slot in self.iter_live() {
             assert_eq!(self.find(self.block(slot)), Some(slot), "a block is not found");
         }
@@ -450,6 +540,23 @@ impl Slots {
 #[inline]
 fn may_be_named(state: u64) -> bool {
     state & (PINS | LIVE | LEAVING | DESTAGING) == LIVE
+}
+
+/// Why a slot in this state may not be named.
+#[cold]
+fn why_not(state: Option<u64>) -> &'static str {
+    match state {
+        None => "which does not exist",
+        Some(state) if state & LIVE == 0 => {
+            "which holds no block: a clean one is gone once it was named, a trimmed one before"
+        }
+        Some(state) if state & LEAVING != 0 => {
+            "which was named before and is on its way to the disk"
+        }
+        Some(state) if state & DESTAGING != 0 => "which is being written to the disk",
+        Some(state) if state & PINS != 0 => "which is in use: I/O on it is under way",
+        Some(_) => "which is clean",
+    }
 }
 
 #[cfg(test)]

@@ -8,15 +8,19 @@ use std::collections::BTreeMap;
 use common::{DISK_BLOCKS, Rng, make, variants, with_params};
 use proptest::prelude::*;
 use shingle_core::cache::{CacheCore, Outcome};
+use shingle_core::idle::Idle;
+use shingle_core::params::Params;
 use shingle_core::plan::{Destage, Manner, Plan, WriteOrder};
 use shingle_core::policies;
 use shingle_core::policy::Access;
+use shingle_core::registry::Entry;
 use shingle_core::units::{Block, Op, Zone};
 
 /// An executor that does everything at once and keeps a version for every block, and a write pointer
 /// for every zone of a host-aware drive.
 struct AtOnce {
     cache: Box<dyn CacheCore>,
+    idle: Idle,
     plan: Plan,
     in_slot: Vec<u64>,
     on_disk: BTreeMap<Block, u64>,
@@ -26,11 +30,16 @@ struct AtOnce {
 }
 
 impl AtOnce {
-    fn new(cache: Box<dyn CacheCore>) -> AtOnce {
+    fn new(entry: &Entry, params: &Params, slots: u32, batch: u64) -> AtOnce {
+        AtOnce::over(with_params(entry, params, slots, batch), entry)
+    }
+
+    fn over(cache: Box<dyn CacheCore>, entry: &Entry) -> AtOnce {
+        let idle = entry.idle;
         let in_slot = vec![u64::MAX; cache.slots().capacity() as usize];
         let (on_disk, latest) = (BTreeMap::new(), BTreeMap::new());
         let (plan, pointers) = (Plan::default(), BTreeMap::new());
-        AtOnce { cache, plan, in_slot, on_disk, latest, pointers, accesses: 0 }
+        AtOnce { cache, idle, plan, in_slot, on_disk, latest, pointers, accesses: 0 }
     }
 
     /// Returns whether the access hit.
@@ -65,6 +74,17 @@ impl AtOnce {
         }
         assert_eq!(self.in_slot[slot.index()], stored(&self.latest), "a read is not current");
         matches!(outcome, Outcome::Hit(_))
+    }
+
+    /// Nobody asks for anything. Returns how many blocks were named; each is clean then.
+    fn idle(&mut self, want: u32) -> usize {
+        let dirty = self.cache.slots().dirty_blocks() as usize;
+        self.cache.idle(want, &mut self.plan);
+        let named = self.plan.destages().len();
+        assert_eq!(named > 0, self.idle == Idle::Names && dirty > 0 && want > 0);
+        self.carry_out();
+        assert_eq!(self.cache.slots().dirty_blocks() as usize, dirty - named);
+        named
     }
 
     fn carry_out(&mut self) {
@@ -140,15 +160,16 @@ proptest! {
     fn a_read_returns_the_last_write(
         slots in 3u32..40,
         batch in 1u64..9,
-        ops in prop::collection::vec((0u8..10, 0u64..120), 1..250),
+        ops in prop::collection::vec((0u8..12, 0u64..120), 1..250),
     ) {
         for (entry, params) in variants() {
-            let mut run = AtOnce::new(with_params(&entry, &params, slots, batch));
+            let mut run = AtOnce::new(&entry, &params, slots, batch);
             for &(kind, block) in &ops {
                 match kind {
                     0..5 => { run.access(Block(block), Op::Write); }
                     5..9 => { run.access(Block(block % 60), Op::Read); }
-                    _ => run.trim(Block(block), 1 + block % 50),
+                    9 => run.trim(Block(block), 1 + block % 50),
+                    _ => { run.idle(block as u32 % 9); }
                 }
                 run.cache.check();
             }
@@ -163,7 +184,7 @@ fn every_short_sequence_is_current() {
     for entry in policies::all() {
         for slots in 1..=3 {
             for code in 0..6u32.pow(6) {
-                let mut run = AtOnce::new(make(entry, slots, 1));
+                let mut run = AtOnce::over(make(entry, slots, 1), entry);
                 let mut rest = code;
                 for _ in 0..6 {
                     let op = if rest % 2 == 0 { Op::Read } else { Op::Write };
@@ -179,7 +200,7 @@ fn every_short_sequence_is_current() {
 #[test]
 fn a_hit_ratio_is_no_better_than_the_cache_is_large() {
     for (entry, params) in variants() {
-        let mut run = AtOnce::new(with_params(&entry, &params, 40, 1));
+        let mut run = AtOnce::new(&entry, &params, 40, 1);
         let (mut rng, mut hits) = (Rng(7), 0u32);
         for _ in 0..40_000 {
             let op = if rng.chance(70) { Op::Write } else { Op::Read };
@@ -189,5 +210,48 @@ fn a_hit_ratio_is_no_better_than_the_cache_is_large() {
         assert!(hits < 40_000 / 10 * 12 / 10, "{}: {hits} hits", entry.name);
         let caches = entry.name != "none";
         assert!(!caches || hits > 40_000 / 10 / 2, "{}: {hits} hits", entry.name);
+    }
+}
+
+/// After some work, a disk that is idle long enough has everything: within as many calls as there are
+/// dirty blocks, and within that many however small the calls. Nothing is lost by it, and the cache goes
+/// on as before.
+#[test]
+fn idle_time_leaves_nothing_dirty() {
+    for (entry, params) in variants() {
+        for (seed, slots, want) in [(1, 3, 1), (2, 40, 1), (3, 40, 8), (4, 130, 64)] {
+            let mut run = AtOnce::new(&entry, &params, slots, 1);
+            let mut rng = Rng(seed);
+            for _ in 0..3 {
+                for _ in 0..1_500 {
+                    let range = if rng.chance(50) { 60 } else { DISK_BLOCKS };
+                    let op = if rng.chance(60) { Op::Write } else { Op::Read };
+                    run.access(Block(rng.below(range)), op);
+                }
+                run.access(Block(rng.below(DISK_BLOCKS)), Op::Write);
+                let dirty = run.cache.slots().dirty_blocks();
+                if run.idle == Idle::Names {
+                    assert!(dirty > 0, "{}: there is nothing to write", entry.name);
+                    let calls = (0..dirty).take_while(|_| run.idle(want) > 0).count() as u32;
+                    assert!(calls <= dirty && run.cache.slots().dirty_blocks() == 0);
+                    let behind = run.latest.iter().filter(|&(b, v)| run.on_disk.get(b) != Some(v));
+                    assert_eq!(behind.count(), 0, "{}: the disk has not got all", entry.name);
+                }
+                assert_eq!(run.idle(want), 0);
+                run.cache.check();
+            }
+        }
+    }
+}
+
+/// Every policy of the project has said what it does.
+#[test]
+fn nobody_leaves_idle_time_to_chance() {
+    let never = |entry: &&Entry| entry.idle != Idle::Names;
+    let never: Vec<_> = policies::all().filter(never).map(|entry| entry.name).collect();
+    assert_eq!(never, ["none", "belady"]);
+    for (name, why) in [("none", "no block"), ("belady", "no store")] {
+        let entry = policies::all().find(|entry| entry.name == name).expect("a policy");
+        assert!(entry.idle.to_string().contains(why), "{}", entry.idle);
     }
 }

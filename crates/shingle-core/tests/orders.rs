@@ -195,3 +195,23 @@ fn a_cached_block_takes_at_most_64_bytes() {
         assert!(bytes <= 64 * 4096 + 1024, "{}: {bytes} bytes", entry.name);
     }
 }
+
+/// One block in a hundred is HIR: a batch of 64 gets that one, and the other 99 stay what they are.
+#[test]
+fn a_batch_does_not_turn_lirs_into_an_lru() {
+    let accesses: Vec<Step> = {
+        let mut rng = Rng(11);
+        let block = |rng: &mut Rng| {
+            // Half of the accesses go to 60 blocks, the others are a scan in effect.
+            if rng.chance(50) { rng.below(60) } else { rng.below(common::DISK_BLOCKS) }
+        };
+        with_next_uses(&(0..20_000).map(|_| (block(&mut rng), rng.chance(33))).collect::<Vec<_>>())
+    };
+    let entry = shingle_core::policies::all().find(|entry| entry.name == "lirs").unwrap();
+    let hits = |batch| {
+        let mut cache = make(entry, 100, batch);
+        let hit = |(number, step)| access(cache.as_mut(), number, step);
+        accesses.iter().enumerate().map(hit).filter(|&hit| hit).count()
+    };
+    assert_eq!(hits(64), hits(1));
+}

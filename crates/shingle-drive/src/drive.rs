@@ -167,7 +167,10 @@ impl Counters {
 pub struct BufferState {
     /// Live blocks.
     pub blocks: u64,
-    /// Bands that own them.
+    /// Blocks that the drive holds in its memory until it is known whether they fill a band in order:
+    /// written by the host, and neither in the buffer nor in a band yet.
+    pub held_blocks: u64,
+    /// Bands that own the live blocks.
     pub bands: u64,
     /// Live map entries.
     pub extents: u64,
@@ -175,6 +178,14 @@ pub struct BufferState {
     pub log_bytes: u64,
     /// The buffer has been full since the drive was made.
     pub was_full: bool,
+}
+
+impl BufferState {
+    /// Blocks that are not in their bands yet: in the buffer, or held in memory before it.
+    #[must_use]
+    pub fn pending_blocks(&self) -> u64 {
+        self.blocks + self.held_blocks
+    }
 }
 
 /// What a host may know of a drive.

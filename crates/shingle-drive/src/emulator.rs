@@ -308,6 +308,7 @@ impl Drive for Emulator {
     fn buffer(&self) -> BufferState {
         BufferState {
             blocks: u64::from(self.ring.live()),
+            held_blocks: 0,
             bands: u64::from(self.ring.live_bands()),
             extents: u64::from(self.ring.entries()),
             log_bytes: u64::from(self.ring.used()) * BLOCK_BYTES,

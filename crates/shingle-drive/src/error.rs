@@ -7,7 +7,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum DriveError {
     /// There is no such drive.
-    #[error("No {kind} `{name}`; there are {names}")]
+    #[error("there is no {kind} `{name}`; there are {names}")]
     UnknownDrive {
         /// `drive` or `SSD`.
         kind: &'static str,

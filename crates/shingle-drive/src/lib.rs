@@ -5,6 +5,20 @@
 //! every figure with its source, and can be overridden by the user. [`anchors`] runs published
 //! measurements on the models and tells how far off they are.
 //!
+//! ```
+//! use shingle_core::units::{Block, Nanos, Op};
+//! use shingle_drive::drive::Io;
+//! use shingle_drive::registry::{Settings, make};
+//!
+//! let mut drive = make("st8000as0002", &Settings::default()).expect("a built-in drive");
+//! let read = Io { op: Op::Read, block: Block(1_000_000), count: 1 };
+//! let served = drive.serve(Nanos::ZERO, &read, &mut []);
+//! // Milliseconds: the arm moves, the platter turns. The spans add up.
+//! assert!(served.done > Nanos::from_millis(1));
+//! let spans = [served.command, served.seek, served.rotation, served.transfer, served.clean];
+//! assert_eq!(spans.iter().map(|span| span.0).sum::<u64>(), served.done.0);
+//! ```
+//!
 //! | file | what |
 //! |---|---|
 //! | `drive.rs` | the seam: what a drive is asked, and what it answers |

@@ -2,12 +2,16 @@
 //! calibrated model of one (`profile:FILE`), a store takes from it what its policies plan with. What
 //! each field is stands in `docs/profile.md` too.
 
+mod calibrate;
 mod cleanings;
 mod layout;
+mod mechanics;
 mod model;
 mod plan;
 mod text;
+mod work;
 
+pub use mechanics::pairs_below;
 pub(crate) use model::Model;
 pub use plan::Plan;
 pub use text::{ProfileError, parse, read};
@@ -52,6 +56,9 @@ pub struct Profile {
     pub bytes: u64,
     /// Reads.
     pub read: Reads,
+    /// Reads by distance; `None` if that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mechanics: Option<MechanicsFacts>,
     /// What it exposes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zones: Option<ZoneFacts>,
@@ -79,6 +86,30 @@ pub struct Reads {
     pub sequential_us_per_block_first: f64,
     /// The same, at its end.
     pub sequential_us_per_block_last: f64,
+}
+
+/// Arm and platter, as reads show them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MechanicsFacts {
+    /// Time of a rotation; 0 if none shows: a read takes as long wherever it is.
+    pub rotation_us: f64,
+    /// A read of a block that the drive has in its memory.
+    pub command_us: f64,
+    /// How far behind a read the drive reads on when nothing is asked of it.
+    pub read_ahead_bytes: u64,
+    /// A read of a block by its distance to the read before, the nearest first.
+    pub reads: Vec<DistanceFacts>,
+}
+
+/// A read at a distance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DistanceFacts {
+    /// Blocks from the read before.
+    pub blocks: u64,
+    /// How long it takes, half a rotation included.
+    pub us: f64,
 }
 
 /// Zones that it exposes.

@@ -71,6 +71,8 @@ pub struct Known {
     /// Whether it cleans in idle time, where that was found out by probing; `None` leaves it to who
     /// runs the drive.
     pub idle_cleaning: Option<bool>,
+    /// What probing did not find out, and what is taken in its place: sentences.
+    pub unknown: Vec<String>,
     parameters: Vec<Parameter>,
 }
 
@@ -212,6 +214,7 @@ pub fn entry(name: &str) -> Result<Known, DriveError> {
             about: format!("a probed disk, after {}: {}", like.name, like.about),
             shingled: like.shingled,
             idle_cleaning: model.idle_cleaning,
+            unknown: model.unknown.clone(),
             parameters: model.parameters(),
         });
     }
@@ -221,6 +224,7 @@ pub fn entry(name: &str) -> Result<Known, DriveError> {
         about: found.about.to_owned(),
         shingled: found.shingled,
         idle_cleaning: None,
+        unknown: Vec::new(),
         parameters: found.parameters(),
     })
 }
@@ -331,7 +335,10 @@ mod tests {
         assert!(wrong("write_cache", "7").contains("`on` or `off`"));
         assert!(wrong("rpm", "0").contains("from "));
         let error = make("st800", &Settings::default()).err().expect("refused").to_string();
-        assert!(error.starts_with("No drive `st800`; there are st8000as0002, "), "{error}");
+        assert!(
+            error.starts_with("there is no drive `st800`; there are st8000as0002, "),
+            "{error}"
+        );
         assert_eq!(error.lines().count(), 1);
     }
 }

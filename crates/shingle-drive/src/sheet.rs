@@ -171,6 +171,11 @@ impl Sheet {
         allowed
     }
 
+    /// Takes parameters out that others stand in for.
+    pub(crate) fn remove(&mut self, names: &[&str]) {
+        self.parameters.retain(|parameter| !names.contains(&parameter.name.as_str()));
+    }
+
     /// Adds a parameter.
     pub(crate) fn add(&mut self, parameter: Parameter) {
         self.parameters.push(parameter);

@@ -1,5 +1,9 @@
 //! What a drive does inside while it serves an I/O, for whoever carries it out on a real disk: which
 //! data goes where, and what cleaning reads and writes.
+//!
+//! Such a drive writes its bands in place and keeps blocks in its memory from one I/O to the next, so these steps say
+//! what becomes of a block, after the fact. What a host does with zones is decided ahead, step by step, and has rules
+//! of its own for what may be lost: those are other steps.
 
 use shingle_core::units::Block;
 

@@ -116,7 +116,7 @@ fn what_cannot_be_measured_is_refused_in_a_line() {
         "sac-emulator: no mech",
     );
     refused(measure("pcie-ssd").expect_err("no mechanics").to_string(), "pcie-ssd: no mech");
-    refused(measure("st8000").expect_err("unknown").to_string(), "No drive `st8000`; ");
+    refused(measure("st8000").expect_err("unknown").to_string(), "there is no drive `st8000`; ");
     let plan = |name: &str, set: &[(&str, &str)], plan: Plan| {
         let mut overrides = Overrides::new();
         set.iter().for_each(|(name, value)| overrides.set(name, value));

@@ -4,11 +4,14 @@ use proptest::prelude::*;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
 use shingle_drive::drive::{Drive, Io};
+use shingle_drive::measure;
+use shingle_drive::measure::coverage::Plan;
 use shingle_drive::profile::{
-    BandFacts, BufferFacts, CapacityFacts, FORMAT, IdleFacts, Kind, Profile, Reads, RmwFacts,
-    ZoneFacts, parse, read,
+    BandFacts, BufferFacts, CapacityFacts, DistanceFacts, FORMAT, IdleFacts, Kind, MechanicsFacts,
+    Profile, Reads, RmwFacts, ZoneFacts, parse, read,
 };
 use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, entry, make};
+use shingle_drive::rng::Rng;
 use std::path::PathBuf;
 
 /// What the documentation shows.
@@ -94,6 +97,7 @@ fn a_profile_of_the_truth_is_the_drive() {
 fn io_takes_what_was_measured() {
     let mut profile = parse(&shown()).expect("the example");
     profile.bytes = 100_000 * BLOCK_BYTES;
+    profile.mechanics = None;
     profile.bands = vec![BandFacts { first_block: 0, blocks: 200, error_blocks: 0 }];
     let settings = Settings { timing: Some(Timing::Cost), ..Settings::default() };
     let mut drive = made("by-hand", &profile, &settings).expect("a drive");
@@ -114,6 +118,48 @@ fn io_takes_what_was_measured() {
     let costs = drive.description().costs;
     assert_eq!(costs.rmw_base, Nanos(613_742_000));
     assert_eq!(costs.rmw_per_block, Nanos(2_435_000));
+}
+
+/// The example's reads by distance are those of `st8000as0002`.
+#[test]
+fn with_reads_by_distance_it_is_the_disk_it_was() {
+    let mut profile = truth(30);
+    let (_, name) = file("arm", &profile.to_text());
+    // Near reads take as long as was measured, reads all over the disk take L_read.
+    let mut drive = make(&name, &Settings::default()).expect("a drive");
+    let mut now = Nanos::ZERO;
+    let mut mean = |drive: &mut dyn Drive, span: u64| {
+        let mut rng = Rng::new(3);
+        let start = now;
+        for _ in 0..2000 {
+            let io = Io { op: Op::Read, block: Block(rng.below(span)), count: 1 };
+            now = drive.serve(now, &io, &mut []).done;
+        }
+        now.since(start).0 as f64 / 2000.0 / 1e3
+    };
+    let (near, far) = (mean(drive.as_mut(), 2_600_000), mean(drive.as_mut(), profile.bytes / 4096));
+    let mut known = make("st8000as0002", &Settings::default()).expect("a drive");
+    let known = (mean(known.as_mut(), 2_600_000), mean(known.as_mut(), profile.bytes / 4096));
+    assert!((near / known.0 - 1.0).abs() < 0.05, "{near} for {}", known.0);
+    assert!((far / known.1 - 1.0).abs() < 0.05, "{far} for {}", known.1);
+    // Cleaning takes what was measured; of a disk that takes twice as long, too.
+    for times in [1.0, 2.0] {
+        let rmw = profile.rmw.as_mut().expect("measured");
+        (rmw.base_us, rmw.us_per_block) = (rmw.base_us * times, rmw.us_per_block * times);
+        (rmw.us_per_block_low, rmw.us_per_block_high) = (0.0, rmw.us_per_block);
+        let rmw = *rmw;
+        let (_, name) = file("cleaning", &profile.to_text());
+        let plan = Plan { fills: 1, coverages: vec![500, 1500, 2500], ..Plan::default() };
+        let shown = measure::rmw(&name, &Settings::default(), &plan).expect("measured");
+        for point in &shown.points {
+            let should = (rmw.base_us + rmw.us_per_block * point.blocks as f64) / 1e3;
+            assert!(
+                (point.zone_ms() / should - 1.0).abs() < 0.1,
+                "{} of {should}",
+                point.zone_ms()
+            );
+        }
+    }
 }
 
 #[test]
@@ -157,8 +203,9 @@ fn settings_of_the_user_go_before_the_profile() {
     let drive = made("set", &profile, &settings).expect("a drive");
     assert_eq!(drive.description().buffer_blocks, 256);
     let settings = Settings { timing: Some(Timing::Mechanics), ..Settings::default() };
-    let told = made("set", &profile, &settings).map(drop).expect_err("no mechanics");
-    assert!(told.contains("not how the arm moves"), "{told}");
+    let still = Profile { mechanics: None, ..profile.clone() };
+    let told = made("set", &still, &settings).map(drop).expect_err("no mechanics");
+    assert!(told.contains("does not say how the arm moves"), "{told}");
 
     let (_, name) = file("set", &profile.to_text());
     let known = entry(&name).expect("known");
@@ -174,6 +221,7 @@ fn a_conventional_disk_is_one() {
     let mut profile = parse(&shown()).expect("the example");
     profile.kind = Kind::Conventional;
     (profile.buffer, profile.rmw, profile.idle, profile.bands) = (None, None, None, Vec::new());
+    profile.mechanics = None;
     let mut drive = made("cmr", &profile, &Settings::default()).expect("a drive");
     let description = drive.description();
     assert_eq!(description.disk_blocks, profile.bytes / BLOCK_BYTES);
@@ -230,11 +278,17 @@ fn texts_that_are_no_profiles_are_refused_with_their_place() {
     assert!(told("bytes = 8001563222016", "bytes = -1").starts_with("line 5: "));
     assert!(told("kind = \"drive-managed\"", "kind = \"odd\"").starts_with("line 4: "));
     assert!(told("[read]", "[read").starts_with("line 7: "));
+    // A terminal is not for the text to command.
+    let bell = told("random_us", "\"bell \\u0007\"");
+    assert!(bell.contains("unknown field") && !bell.contains(char::is_control), "{bell:?}");
     for (from, to, field) in [
         ("bytes = 8001563222016", "bytes = 0", "bytes is 0"),
         ("random_us = 16036.0", "random_us = nan", "read.random_us is NaN"),
         ("random_us = 16036.0", "random_us = -1.0", "read.random_us is -1"),
         ("write_us = 306.0", "write_us = inf", "buffer.write_us is inf"),
+        ("rotation_us = ", "rotation_us = -", "mechanics.rotation_us is -"),
+        ("blocks = 1063,", "blocks = 0,", "mechanics.reads[0].blocks is 0"),
+        ("blocks = 34040,", "blocks = 1063,", "mechanics.reads[1].blocks is 1063"),
         ("extents = 184000", "extents = 0", "buffer.extents is 0"),
         ("log_bytes = 30300000000", "log_bytes = 9223372036854775807", "buffer.log_bytes is"),
         ("depth = 1", "depth = 0", "buffer.measured[0].depth is 0"),
@@ -303,6 +357,14 @@ fn some_profile() -> impl Strategy<Value = Profile> {
                     sequential_us_per_block_first: read.1,
                     sequential_us_per_block_last: read.2,
                 },
+                mechanics: (delay > 1e5).then(|| MechanicsFacts {
+                    rotation_us: read.1 / 50.0,
+                    command_us: read.2 / 1e3,
+                    read_ahead_bytes: blocks,
+                    reads: (0..blocks.ilog2())
+                        .map(|at| DistanceFacts { blocks: 1 << at, us: read.0 / 30.0 })
+                        .collect(),
+                }),
                 zones: idle.then_some(ZoneFacts { zone_bytes: 1 << 28, count: blocks }),
                 buffer: buffer.map(|(extents, log_bytes, write_us, further, rows)| BufferFacts {
                     extents,

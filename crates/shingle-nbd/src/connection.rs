@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
+use crate::activity::Watched;
 use crate::batch::Batch;
 use crate::export::{Answer, Completion, Export};
 use crate::handshake::{Agreement, ExportInfo, Handshake, Step};
@@ -61,6 +62,10 @@ pub(crate) fn shake_hands(
             return Err(CutOff::Slow(limit));
         }
         stream.set_timeouts(Some(left))?;
+        if let Step::Serve(_) = step {
+            // Before the client can know.
+            inbox.begin_transmission();
+        }
         let slow = |error: io::Error| match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => CutOff::Slow(limit),
             _ => error.into(),
@@ -139,7 +144,8 @@ pub(crate) fn read(
 
 /// Sends replies until the outbox has ended. A client that does not take them any more is cut off,
 /// and what is under way is only waited for.
-pub(crate) fn write(stream: &Stream, session: &Session, outbox: &Outbox) {
+pub(crate) fn write(to: Watched<'_>, session: &Session, outbox: &Outbox) {
+    let stream = to.stream;
     let _hang_up = HangUp { stream, outbox };
     let mut ready = Vec::new();
     let mut batch = Batch::default();
@@ -151,7 +157,7 @@ pub(crate) fn write(stream: &Stream, session: &Session, outbox: &Outbox) {
             memory_bytes += which.memory_bytes;
             session.reply(&which.request, result, &mut batch);
         }
-        if !broken && batch.send(stream).is_err() {
+        if !broken && batch.send(to).is_err() {
             broken = true;
             stream.shutdown(Shutdown::Both);
         }

@@ -31,6 +31,13 @@ pub trait Export: Send + Sync {
     /// A connection has submitted all requests that have arrived, and will now wait for more. An
     /// engine that sleeps may put off waking up until then.
     fn kick(&self) {}
+
+    /// A client has agreed to use this export. Its connection has a number that none had before, from 1
+    /// on; [`Completion::connection`] tells of each command whose it is.
+    fn opened(&self, _connection: u64) {}
+
+    /// A connection has ended, and all its commands are answered, or will be answered to nobody.
+    fn closed(&self, _connection: u64) {}
 }
 
 /// What an export has to do.
@@ -240,6 +247,14 @@ impl Completion {
 
     pub(crate) fn to_connection(outbox: Arc<Outbox>, which: InFlight) -> Self {
         Self(Some(Sink::Connection { outbox, which }))
+    }
+
+    /// The connection that the command came from; 0 if it came from none.
+    pub fn connection(&self) -> u64 {
+        match &self.0 {
+            Some(Sink::Connection { outbox, .. }) => outbox.connection(),
+            _ => 0,
+        }
     }
 
     /// The command has this result. Does not block: replies are sent by the connection's own

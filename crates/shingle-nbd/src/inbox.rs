@@ -3,7 +3,7 @@
 
 use std::io::{self, Read};
 
-use crate::stream::Stream;
+use crate::activity::Watched;
 use crate::wire::OPTION_BYTES_MAX;
 
 /// Holds the largest option with its header, and many writes of a block.
@@ -12,15 +12,20 @@ const BUFFER_BYTES: usize = 2 * OPTION_BYTES_MAX as usize;
 const SMALL_BYTES: usize = 32 << 10;
 
 pub(crate) struct Inbox<'a> {
-    stream: &'a Stream,
+    stream: Watched<'a>,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
 }
 
 impl<'a> Inbox<'a> {
-    pub(crate) fn new(stream: &'a Stream) -> Self {
+    pub(crate) fn new(stream: Watched<'a>) -> Self {
         Self { stream, buffer: vec![0; BUFFER_BYTES], start: 0, end: 0 }
+    }
+
+    /// The handshake is over.
+    pub(crate) fn begin_transmission(&self) {
+        self.stream.activity.begin_transmission();
     }
 
     /// What is there.
@@ -44,8 +49,7 @@ impl<'a> Inbox<'a> {
         }
         assert!(self.end < self.buffer.len(), "a message is longer than the buffer");
         loop {
-            let mut stream = self.stream;
-            match stream.read(&mut self.buffer[self.end..]) {
+            match self.stream.read(&mut self.buffer[self.end..]) {
                 Ok(bytes) => {
                     self.end += bytes;
                     return Ok(bytes > 0);
@@ -58,6 +62,13 @@ impl<'a> Inbox<'a> {
 
     /// Waits for a payload, and takes it.
     pub(crate) fn take(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
+        self.stream.activity.set_lacks_payload(self.bytes().len() < bytes);
+        let payload = self.await_payload(bytes);
+        self.stream.activity.set_lacks_payload(false);
+        payload
+    }
+
+    fn await_payload(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
         while bytes <= SMALL_BYTES && self.bytes().len() < bytes {
             if !self.fill()? {
                 return Err(io::ErrorKind::UnexpectedEof.into());
@@ -72,8 +83,7 @@ impl<'a> Inbox<'a> {
         let mut payload = vec![0; bytes];
         payload[..there].copy_from_slice(self.bytes());
         self.consume(there);
-        let mut stream = self.stream;
-        stream.read_exact(&mut payload[there..])?;
+        self.stream.read_exact(&mut payload[there..])?;
         Ok(payload)
     }
 
@@ -83,6 +93,7 @@ impl<'a> Inbox<'a> {
             let there = self.bytes().len().min(bytes);
             self.consume(there);
             bytes -= there;
+            self.stream.activity.set_lacks_payload(bytes > 0);
             if bytes == 0 {
                 return Ok(());
             }

@@ -11,6 +11,30 @@
 //! and replies leave in that order. [`client`] is a distrustful client, [`url`] how it is told
 //! where to connect, [`memory`] an export for tests.
 //!
+//! ```
+//! use std::{net::TcpStream, sync::Arc, time::Duration};
+//! use shingle_nbd::client::{Client, Wishes};
+//! use shingle_nbd::listen::Address;
+//! use shingle_nbd::memory::Memory;
+//! use shingle_nbd::server::{Limits, Served, Server};
+//!
+//! let export = Arc::new(Memory::new(1 << 20));
+//! let served =
+//!     Served { name: "disk".into(), description: String::new(), minimum_block: 1, export };
+//! let address = "tcp:127.0.0.1:0".parse()?;
+//! let server = Server::start(&[address], vec![served], Limits::default(), |_| {})?;
+//!
+//! let Address::Tcp(address) = server.addresses()[0] else { unreachable!() };
+//! let wishes = Wishes { export: "disk", structured: true, contexts: &[] };
+//! let mut client = Client::connect(TcpStream::connect(address)?, &wishes)?;
+//! client.write(4096, b"kept", 0)??;
+//! client.flush()??;
+//! assert_eq!(client.read(4096, 4)??, b"kept");
+//! client.disconnect()?;
+//! server.stop(Duration::from_secs(10));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What is served
 //!
 //! | | |
@@ -43,22 +67,28 @@
 //! | descriptors of a context | [16384](wire::DESCRIPTORS_MAX) | the rest of the range is left out, and clients ask again |
 //! | requests in flight | [256](server::REQUESTS_IN_FLIGHT_MAX) a connection | no more are read until a reply has been sent |
 //! | payload held | [64 MiB](server::MEMORY_BYTES_MAX) a connection | the same |
-//! | connections | [64](server::CONNECTIONS_MAX) | closed at once |
+//! | connections | [64](server::CONNECTIONS_MAX) | an idle one gives way; if all work, closed at once |
 //!
 //! A client that stalls after the handshake, even in the middle of a request, holds its own
-//! connection and nothing else; [`server::Server::stop`] cuts it off.
+//! connection and nothing else; [`server::Server::stop`] cuts it off. Where there are too many, the
+//! one that has done nothing for the longest time gives way to a new one: first those whose handshake
+//! is not over, then those on which nothing has moved for [30 s](server::IDLE_MIN) and for which the
+//! export does nothing. A client with a request under way is never cut off.
 //!
 //! # What is refused
 //!
-//! STARTTLS (POLICY), so TCP is for loopback addresses only; PEEK_EXPORT, EXTENDED_HEADERS and any
+//! Over TCP, other users than the server's own and root, unless [it is told](users). STARTTLS (POLICY),
+//! so TCP is for loopback addresses only; PEEK_EXPORT, EXTENDED_HEADERS and any
 //! other option (UNSUP); oldstyle handshakes; unknown client flags; RESIZE and unknown requests and
 //! flags (EINVAL). A message without its magic number ends the connection.
 
 #![allow(clippy::cast_possible_truncation)] // lengths are u32 in the protocol, and limited
 
+mod activity;
 pub mod batch;
 pub mod client;
 pub mod connection;
+mod connections;
 pub mod export;
 pub mod handshake;
 mod inbox;
@@ -72,4 +102,5 @@ pub mod server;
 pub mod session;
 pub mod stream;
 pub mod url;
+pub mod users;
 pub mod wire;

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Mode, fchmod, flock};
 use rustix::io::Errno;
@@ -16,6 +17,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use thiserror::Error;
 
 use crate::stream::Stream;
+use crate::users::{Refused, Users};
 
 /// The port of NBD.
 pub const PORT: u16 = 10809;
@@ -25,7 +27,8 @@ pub const PORT: u16 = 10809;
 pub enum Address {
     /// A socket in the file system, of mode 0600.
     Unix(PathBuf),
-    /// A port of a loopback address. Port 0 is any that is free.
+    /// A port of a loopback address. Port 0 is any that is free. Every user of the machine reaches it:
+    /// who may connect is for [`Users`] to say.
     Tcp(SocketAddr),
 }
 
@@ -108,11 +111,11 @@ enum Socket {
         /// Device and inode of the socket's file: what is removed at the end is our own.
         file: (u64, u64),
     },
-    Tcp(TcpListener),
+    Tcp(TcpListener, Users),
 }
 
 impl Listener {
-    /// Begins to listen.
+    /// Begins to listen; over TCP for this user and root.
     ///
     /// # Errors
     /// If the address is taken or refused.
@@ -121,7 +124,7 @@ impl Listener {
             Address::Unix(path) => bind_unix(path),
             Address::Tcp(ip) if !ip.ip().is_loopback() => Err(ListenError::NotLoopback(*ip)),
             Address::Tcp(ip) => match TcpListener::bind(ip) {
-                Ok(socket) => Ok(Self(Socket::Tcp(socket))),
+                Ok(socket) => Ok(Self(Socket::Tcp(socket, Users::default()))),
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                     Err(ListenError::Busy(*ip))
                 }
@@ -130,26 +133,47 @@ impl Listener {
         }
     }
 
+    /// The same for other users, if it is TCP. A socket in the file system has an owner and a mode.
+    #[must_use]
+    pub fn for_users(mut self, who: Users) -> Self {
+        if let Socket::Tcp(_, users) = &mut self.0 {
+            *users = who;
+        }
+        self
+    }
+
     /// Where it listens in truth, if the port was to be any.
     pub(crate) fn address(&self) -> io::Result<Address> {
         match &self.0 {
             Socket::Unix { path, .. } => Ok(Address::Unix(path.clone())),
-            Socket::Tcp(socket) => socket.local_addr().map(Address::Tcp),
+            Socket::Tcp(socket, _) => socket.local_addr().map(Address::Tcp),
         }
     }
 
-    /// The next client.
+    /// The next client. Whether it may connect [is another question](Listener::admit).
     ///
     /// # Errors
     /// If it is closed, or the system fails.
     pub fn accept(&self) -> io::Result<Stream> {
         match &self.0 {
             Socket::Unix { socket, .. } => socket.accept().map(|(stream, _)| Stream::Unix(stream)),
-            Socket::Tcp(socket) => {
+            Socket::Tcp(socket, _) => {
                 let (stream, _) = socket.accept()?;
                 stream.set_nodelay(true)?;
+                keep_alive(&stream)?;
                 Ok(Stream::Tcp(stream))
             }
+        }
+    }
+
+    /// Whether a client that was accepted may connect.
+    ///
+    /// # Errors
+    /// If it may not, or if nobody knows whose it is.
+    pub fn admit(&self, client: &Stream) -> Result<(), Refused> {
+        match (&self.0, client) {
+            (Socket::Tcp(_, users), Stream::Tcp(stream)) => users.admit(stream),
+            _ => Ok(()),
         }
     }
 
@@ -158,7 +182,7 @@ impl Listener {
         let how = rustix::net::Shutdown::Both;
         let _ = match &self.0 {
             Socket::Unix { socket, .. } => rustix::net::shutdown(socket, how),
-            Socket::Tcp(socket) => rustix::net::shutdown(socket, how),
+            Socket::Tcp(socket, _) => rustix::net::shutdown(socket, how),
         };
     }
 }
@@ -171,6 +195,16 @@ impl Drop for Listener {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// A peer that is gone without a word is noticed within two minutes.
+fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    use rustix::net::sockopt;
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, Duration::from_secs(60))?;
+    sockopt::set_tcp_keepintvl(stream, Duration::from_secs(15))?;
+    sockopt::set_tcp_keepcnt(stream, 4)?;
+    Ok(())
 }
 
 fn inode(path: &Path) -> io::Result<(u64, u64)> {

@@ -25,6 +25,8 @@ pub(crate) struct Room {
 }
 
 pub(crate) struct Outbox {
+    /// Of the connection, from 1 on.
+    connection: u64,
     room: Room,
     state: Mutex<State>,
     /// The writer waits for replies, or for the end.
@@ -37,6 +39,8 @@ pub(crate) struct Outbox {
 struct State {
     ready: Vec<Ready>,
     requests: usize,
+    /// Of these, how many have their answer: the export has done with them.
+    answered: usize,
     memory_bytes: u64,
     writer_waits: bool,
     reader_waits: bool,
@@ -47,9 +51,13 @@ struct State {
 }
 
 impl Outbox {
-    pub(crate) fn new(room: Room) -> Self {
+    pub(crate) fn new(connection: u64, room: Room) -> Self {
         let state = Mutex::default();
-        Self { room, state, replies: Condvar::new(), freed: Condvar::new() }
+        Self { connection, room, state, replies: Condvar::new(), freed: Condvar::new() }
+    }
+
+    pub(crate) fn connection(&self) -> u64 {
+        self.connection
     }
 
     /// No code that holds the lock can leave the state half changed.
@@ -85,6 +93,7 @@ impl Outbox {
     pub(crate) fn push(&self, which: InFlight, result: Result<Answer, Failure>) {
         let mut state = self.lock();
         state.ready.push((which, result));
+        state.answered += 1;
         // Condvar::notify is a system call even if nobody waits.
         if state.writer_waits {
             state.writer_waits = false;
@@ -114,6 +123,7 @@ impl Outbox {
     pub(crate) fn leave(&self, requests: usize, memory_bytes: u64) {
         let mut state = self.lock();
         state.requests -= requests;
+        state.answered -= requests;
         state.memory_bytes -= memory_bytes;
         if state.reader_waits {
             state.reader_waits = false;
@@ -126,6 +136,20 @@ impl Outbox {
     pub(crate) fn end(&self) {
         self.lock().ended = true;
         self.replies.notify_one();
+    }
+
+    /// Abandons it if the export has done with all requests, but for `lacking` ones that it does not
+    /// have yet. From then on none gets in.
+    pub(crate) fn abandon_idle(&self, lacking: usize) -> bool {
+        let mut state = self.lock();
+        if state.requests - state.answered > lacking {
+            return false;
+        }
+        state.abandoned = true;
+        drop(state);
+        self.replies.notify_one();
+        self.freed.notify_one();
+        true
     }
 
     /// Nobody waits any more for what is under way.

@@ -1,6 +1,5 @@
 //! The server: listeners, connections, and how they end.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Shutdown;
 use std::panic::AssertUnwindSafe;
@@ -9,7 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::activity::{Activity, Watched};
 use crate::connection::{self, CutOff, End};
+use crate::connections::{Connection, Connections};
 use crate::export::Export;
 use crate::handshake::ExportInfo;
 use crate::inbox::Inbox;
@@ -17,8 +18,10 @@ use crate::listen::{Address, ListenError, Listener};
 use crate::outbox::{Outbox, Room};
 use crate::session::Session;
 use crate::stream::Stream;
+use crate::users::Refused;
 
-/// Connections at the same time. Another one is closed at once.
+/// Connections at the same time. For another one an idle one gives way; if all work, it is closed at
+/// once.
 pub const CONNECTIONS_MAX: usize = 64;
 /// Requests of one connection between their arrival and the sending of their replies. No more are
 /// read then.
@@ -27,6 +30,9 @@ pub const REQUESTS_IN_FLIGHT_MAX: usize = 256;
 pub const MEMORY_BYTES_MAX: u64 = 64 << 20;
 /// How long a handshake may take.
 pub const HANDSHAKE_MAX: Duration = Duration::from_secs(30);
+/// How long nothing may have happened on a connection in transmission before it gives way to a new one,
+/// where there are [`CONNECTIONS_MAX`].
+pub const IDLE_MIN: Duration = Duration::from_secs(30);
 /// The largest minimum block size that the protocol allows, in bytes.
 pub const MINIMUM_BLOCK_MAX: u32 = 64 << 10;
 
@@ -55,6 +61,8 @@ pub struct Limits {
     pub memory_bytes: u64,
     /// [`HANDSHAKE_MAX`]
     pub handshake: Duration,
+    /// [`IDLE_MIN`]
+    pub idle: Duration,
 }
 
 impl Default for Limits {
@@ -64,6 +72,7 @@ impl Default for Limits {
             requests_in_flight: REQUESTS_IN_FLIGHT_MAX,
             memory_bytes: MEMORY_BYTES_MAX,
             handshake: HANDSHAKE_MAX,
+            idle: IDLE_MIN,
         }
     }
 }
@@ -78,7 +87,11 @@ pub enum Event {
     Left(u64, End),
     /// It was cut off.
     CutOff(u64, CutOff),
-    /// One too many.
+    /// It had done nothing for so long, and gave way to a new one.
+    GaveWay(u64, Duration),
+    /// It may not connect.
+    Refused(Refused),
+    /// One too many, while all others work.
     Full,
     /// The system cannot give us a connection or a thread; the server goes on.
     Starved(std::io::Error),
@@ -94,6 +107,12 @@ impl fmt::Display for Event {
             Self::Left(id, End::HungUp) => write!(f, "client {id} has hung up"),
             Self::Left(id, End::Stopped) => write!(f, "client {id} was sent away"),
             Self::CutOff(id, why) => write!(f, "client {id} was cut off: {why}"),
+            Self::GaveWay(id, idle) => write!(
+                f,
+                "client {id} was cut off: there are too many, and it had done nothing for {:.1} s",
+                idle.as_secs_f64()
+            ),
+            Self::Refused(why) => write!(f, "{why}"),
             Self::Full => write!(f, "a client was refused: there are too many connections"),
             Self::Starved(error) => write!(f, "a client could not be accepted: {error}"),
             Self::Panicked(id) => write!(f, "the export failed under client {id}: this is a bug"),
@@ -117,17 +136,6 @@ struct Shared {
     connections: Mutex<Connections>,
     /// A connection has ended.
     ended: Condvar,
-}
-
-#[derive(Default)]
-struct Connections {
-    last: u64,
-    open: BTreeMap<u64, Connection>,
-}
-
-struct Connection {
-    stream: Arc<Stream>,
-    outbox: Arc<Outbox>,
 }
 
 impl Server {
@@ -191,7 +199,7 @@ impl Server {
 
     /// How many clients are connected.
     pub fn connections(&self) -> usize {
-        self.shared.lock().open.len()
+        self.shared.lock().len()
     }
 
     /// Accepts no more clients, reads no more requests, answers those under way, and closes all
@@ -207,10 +215,10 @@ impl Server {
         // Closes the sockets and removes their files.
         self.listeners.clear();
         let all = self.shared.lock();
-        all.open.values().for_each(|connection| connection.stream.shutdown(Shutdown::Read));
+        all.iter().for_each(|connection| connection.stream.shutdown(Shutdown::Read));
         let left = self.shared.wait(all, grace);
-        let cut_off = left.open.len();
-        for connection in left.open.values() {
+        let cut_off = left.len();
+        for connection in left.iter() {
             connection.stream.shutdown(Shutdown::Both);
             connection.outbox.abandon();
         }
@@ -254,7 +262,7 @@ impl Shared {
         let deadline = Instant::now() + limit;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            if open.open.is_empty() || left.is_zero() {
+            if open.all_ended() || left.is_zero() {
                 return open;
             }
             open = match self.ended.wait_timeout(open, left) {
@@ -271,7 +279,11 @@ impl Shared {
                 return;
             }
             match accepted {
-                Ok(stream) => drop(self.admit(stream)),
+                // Before it takes a place from anybody.
+                Ok(stream) => match listener.admit(&stream) {
+                    Ok(()) => drop(self.admit(stream)),
+                    Err(refused) => (self.tell)(Event::Refused(refused)),
+                },
                 Err(error) => {
                     (self.tell)(Event::Starved(error));
                     // Out of descriptors, most likely: trying again at once would help nobody.
@@ -283,37 +295,36 @@ impl Shared {
 
     fn admit(self: &Arc<Self>, stream: Stream) -> bool {
         let Limits { requests_in_flight, memory_bytes, .. } = self.limits;
-        let stream = Arc::new(stream);
-        let outbox = Arc::new(Outbox::new(Room { requests: requests_in_flight, memory_bytes }));
-        let id = {
+        let room = Room { requests: requests_in_flight, memory_bytes };
+        let make = |id| Connection {
+            stream: Arc::new(stream),
+            outbox: Arc::new(Outbox::new(id, room)),
+            activity: Arc::new(Activity::new()),
+            gave_way: None,
+        };
+        let entered = {
             let mut all = self.lock();
             if self.stopping.load(Ordering::Acquire) {
                 return false;
             }
-            if all.open.len() >= self.limits.connections {
-                drop(all);
-                (self.tell)(Event::Full);
-                return false;
-            }
-            all.last += 1;
-            let connection =
-                Connection { stream: Arc::clone(&stream), outbox: Arc::clone(&outbox) };
-            let id = all.last;
-            all.open.insert(id, connection);
-            id
+            all.enter(&self.limits, make)
+        };
+        let Some((id, connection)) = entered else {
+            (self.tell)(Event::Full);
+            return false;
         };
         let shared = Arc::clone(self);
         let spawned = thread::Builder::new().name(format!("nbd-{id}")).spawn(move || {
             (shared.tell)(Event::Connected(id));
-            let served = AssertUnwindSafe(|| shared.serve(id, &stream, &outbox));
-            let event = match std::panic::catch_unwind(served) {
+            let served = AssertUnwindSafe(|| shared.serve(id, &connection));
+            let ended = match std::panic::catch_unwind(served) {
                 Ok(Ok(end)) => Event::Left(id, end),
                 Ok(Err(why)) => Event::CutOff(id, why),
                 Err(_) => Event::Panicked(id),
             };
-            stream.shutdown(Shutdown::Both);
-            shared.remove(id);
-            (shared.tell)(event);
+            connection.stream.shutdown(Shutdown::Both);
+            let gave_way = shared.remove(id);
+            (shared.tell)(gave_way.map_or(ended, |idle| Event::GaveWay(id, idle)));
         });
         if let Err(error) = spawned {
             self.remove(id);
@@ -323,22 +334,27 @@ impl Shared {
         true
     }
 
-    fn remove(&self, id: u64) {
-        self.lock().open.remove(&id);
+    /// For how long it had done nothing, if it gave way to another one.
+    fn remove(&self, id: u64) -> Option<Duration> {
+        let removed = self.lock().remove(id);
         self.ended.notify_all();
+        removed?.gave_way
     }
 
-    fn serve(&self, id: u64, stream: &Stream, outbox: &Arc<Outbox>) -> Result<End, CutOff> {
-        let mut inbox = Inbox::new(stream);
+    fn serve(&self, id: u64, connection: &Connection) -> Result<End, CutOff> {
+        let Connection { stream, outbox, activity, .. } = connection;
+        let watched = Watched { stream, activity };
+        let mut inbox = Inbox::new(watched);
         let limit = self.limits.handshake;
         let agreed = connection::shake_hands(stream, &mut inbox, &self.infos, limit)?;
         let Some(agreement) = agreed else { return Ok(End::Closed) };
         let session = Session::new(&self.infos[agreement.export], agreement);
         let export = &*self.exports[agreement.export].export;
+        let _opened = Opened::new(export, id);
         thread::scope(|scope| {
             let writing = thread::Builder::new()
                 .name(format!("nbd-{id}-out"))
-                .spawn_scoped(scope, || connection::write(stream, &session, outbox))?;
+                .spawn_scoped(scope, || connection::write(watched, &session, outbox))?;
             // Whatever ends the reading, the writer is told.
             let ended = EndOnDrop(outbox);
             let end = connection::read(&mut inbox, &session, export, outbox, &self.stopping);
@@ -346,6 +362,22 @@ impl Shared {
             drop(writing.join());
             end
         })
+    }
+}
+
+/// However a connection ends, its export is told.
+struct Opened<'a>(&'a dyn Export, u64);
+
+impl<'a> Opened<'a> {
+    fn new(export: &'a dyn Export, connection: u64) -> Self {
+        export.opened(connection);
+        Self(export, connection)
+    }
+}
+
+impl Drop for Opened<'_> {
+    fn drop(&mut self) {
+        self.0.closed(self.1);
     }
 }
 

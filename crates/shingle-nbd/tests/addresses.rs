@@ -3,17 +3,22 @@
 mod common;
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use shingle_nbd::client::{Client, Wishes};
-use shingle_nbd::listen::{Address, ListenError};
+use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::memory::Memory;
-use shingle_nbd::server::{Limits, Server};
+use shingle_nbd::server::{Event, Limits, Server};
+use shingle_nbd::stream::Stream;
+use shingle_nbd::users::{Refused, Users};
+use shingle_testbed::root_or_skip;
 
 const WISHES: Wishes<'_> = Wishes { export: "disk", structured: true, contexts: &[] };
 
@@ -126,4 +131,56 @@ fn tcp() {
     assert_eq!(server.stop(Duration::from_secs(5)), 0);
     // The port is free again.
     drop(TcpListener::bind(address).unwrap());
+}
+
+#[test]
+fn peers_over_tcp_are_asked_whether_they_are_there() {
+    use rustix::net::sockopt;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let listener = Listener::bind(&Address::Tcp(address)).unwrap();
+    let client = TcpStream::connect(address).unwrap();
+    let Stream::Tcp(accepted) = listener.accept().unwrap() else { panic!("it is TCP") };
+    assert!(sockopt::socket_keepalive(&accepted).unwrap());
+    let idle = sockopt::tcp_keepidle(&accepted).unwrap();
+    let more = sockopt::tcp_keepintvl(&accepted).unwrap();
+    let count = sockopt::tcp_keepcnt(&accepted).unwrap();
+    assert!(idle + more * count <= Duration::from_secs(120), "{idle:?} {more:?} {count}");
+    drop(client);
+}
+
+/// What a user gets who connects.
+fn greeting(user: u32, address: SocketAddr) -> String {
+    let script = format!("exec 3<>/dev/tcp/{}/{} && head -c 8 <&3", address.ip(), address.port());
+    let output = Command::new("bash").args(["-c", &script]).uid(user).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn over_tcp_other_users_are_refused_unless_they_are_allowed() {
+    const OTHER: u32 = 65_534;
+    if !root_or_skip("clients of another user") {
+        return;
+    }
+    for (users, welcome) in [
+        (Users::default(), false),
+        (Users::Own(vec![1]), false),
+        (Users::Own(vec![1, OTHER]), true),
+        (Users::Any, true),
+    ] {
+        let listener = Listener::bind(&"tcp:127.0.0.1:0".parse().unwrap()).unwrap();
+        let exports = vec![common::served(Arc::new(Memory::new(4096)), 1)];
+        let (told, events) = std::sync::mpsc::channel();
+        let tell = move |event| drop(told.send(event));
+        let listeners = vec![listener.for_users(users.clone())];
+        let server = Server::start_at(listeners, exports, Limits::default(), tell).unwrap();
+        let [Address::Tcp(address)] = server.addresses()[..] else { panic!("one address") };
+        assert_eq!(greeting(OTHER, address) == "NBDMAGIC", welcome, "{users:?}");
+        if !welcome {
+            let event = events.recv_timeout(common::LONG).unwrap();
+            assert!(matches!(event, Event::Refused(Refused::User(OTHER))), "{event}");
+        }
+        assert_eq!(greeting(0, address), "NBDMAGIC", "root may do all that a user may");
+    }
 }

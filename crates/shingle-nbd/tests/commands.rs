@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use common::{Bed, Failing, Held, Shuffled};
 use shingle_nbd::client::Client;
-use shingle_nbd::export::{Answer, Command, DIRTY, Failure, HOLE, ZERO};
+use shingle_nbd::export::{Answer, Command, Completion, DIRTY, Export, Failure, HOLE, ZERO};
 use shingle_nbd::memory::Memory;
 use shingle_nbd::replies::{Descriptor, ErrorCode};
 use shingle_nbd::server::Limits;
@@ -303,4 +303,56 @@ fn two_connections_with_many_requests_under_way() {
             });
         }
     });
+}
+
+/// Tells what an export hears of connections.
+struct Heard(std::sync::Mutex<std::sync::mpsc::Sender<(&'static str, u64)>>);
+
+impl Heard {
+    fn tell(&self, what: &'static str, connection: u64) {
+        let _ = self.0.lock().expect("no panics").send((what, connection));
+    }
+}
+
+impl Export for Heard {
+    fn size_bytes(&self) -> u64 {
+        MIB
+    }
+
+    fn submit(&self, _: Command, done: Completion) {
+        self.tell("command", done.connection());
+        done.done(Ok(Answer::Done));
+    }
+
+    fn opened(&self, connection: u64) {
+        self.tell("opened", connection);
+    }
+
+    fn closed(&self, connection: u64) {
+        self.tell("closed", connection);
+    }
+}
+
+#[test]
+fn an_export_knows_its_connections() {
+    let (told, heard) = std::sync::mpsc::channel();
+    let bed = Bed::new(Arc::new(Heard(told.into())));
+    let next = || heard.recv_timeout(common::LONG).expect("it is told");
+    let mut one = bed.client(false);
+    assert_eq!(next(), ("opened", 1));
+    let mut two = bed.client(true);
+    assert_eq!(next(), ("opened", 2));
+    for _ in 0..2 {
+        for (client, connection) in [(&mut one, 1), (&mut two, 2)] {
+            client.flush().unwrap().unwrap();
+            assert_eq!(next(), ("command", connection));
+        }
+    }
+    // In order, and by hanging up.
+    one.disconnect().unwrap();
+    assert_eq!(next(), ("closed", 1));
+    drop(two);
+    assert_eq!(next(), ("closed", 2));
+    drop(bed.client(false));
+    assert_eq!([next(), next()], [("opened", 3), ("closed", 3)]);
 }

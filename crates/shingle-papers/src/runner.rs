@@ -392,8 +392,12 @@ fn job(
         timing: key.timing,
         ..Options::default()
     };
-    let trace =
-        Trace { name: held.name.clone(), requests: Vec::new(), summary: held.summary.clone() };
+    let trace = Trace {
+        name: held.name.clone(),
+        format: None,
+        requests: Vec::new(),
+        summary: held.summary.clone(),
+    };
     let (mut jobs, _) = plan(&options, registry, &trace)?;
     Ok(jobs.remove(0))
 }

@@ -5,7 +5,7 @@ use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_drive::drive::Description;
 use shingle_drive::measure::coverage::Plan;
 use shingle_drive::measure::rmw;
-use shingle_drive::profile::{Kind, Profile};
+use shingle_drive::profile::Profile;
 use shingle_drive::registry::{DriveError, Overrides, Settings, make};
 use shingle_drive::rng::Rng;
 
@@ -306,10 +306,4 @@ fn slope(drawn: &Drawn, options: &Options) -> Result<f64, DriveError> {
         ..Plan::default()
     };
     Ok(rmw(BASE, &drawn.settings, &plan)?.line.slope * 1e3)
-}
-
-/// Whether the probe took it for what it is.
-#[must_use]
-pub fn kind_holds(trial: &Trial) -> bool {
-    trial.findings.kind == Kind::DriveManaged
 }

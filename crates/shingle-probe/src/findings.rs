@@ -7,6 +7,7 @@ use crate::bands::Seen;
 use crate::change::{Change, real};
 use crate::cliff::{End, Fill};
 use crate::cost::{Fit, Timed, fit, points};
+use crate::distance::Distances;
 use crate::idle::Trials;
 use crate::options::Writes;
 use crate::reads::ReadTimes;
@@ -21,6 +22,8 @@ pub struct Findings {
     pub kind: Kind,
     /// How it reads.
     pub reads: ReadTimes,
+    /// Reads by distance; `None` in a record that was made before they were measured.
+    pub distances: Option<Distances>,
     /// The first look: random writes, whatever was in the buffer.
     pub look: Option<Fill>,
     /// What each kind of writes showed.

@@ -13,11 +13,11 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use shingle_core::units::BLOCK_BYTES;
+use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
+use shingle_engine::recover::Pages;
 use shingle_store::backend::{Device, FileError};
-use shingle_store::format::layout::{Copy, SUPERBLOCKS};
-use shingle_store::format::superblock::Superblock;
-use shingle_store::format::{PAGE_BYTES, Page, Unusable};
-use shingle_store::recover::Pages;
 use shingle_store::store::{fingerprint, signature};
 use thiserror::Error;
 

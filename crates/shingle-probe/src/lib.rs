@@ -16,7 +16,7 @@
 //! | `probe.rs`, `options.rs`, `plan.rs` | the probe, step by step; what may be asked; what it will take |
 //! | `session.rs` | measurements that outlive the process |
 //! | `ground.rs`, `permute.rs` | where is written, how the buffer gets empty; orders that look random |
-//! | `reads.rs`, `cliff.rs`, `bands.rs`, `cost.rs`, `idle.rs` | the measurements |
+//! | `reads.rs`, `distance.rs`, `cliff.rs`, `bands.rs`, `cost.rs`, `idle.rs` | the measurements |
 //! | `change.rs`, `split.rs` | their statistics: a change point, two kinds of latency |
 //! | `findings.rs`, `profile.rs` | what was found out and follows from it; the same as a drive profile |
 //! | `blind.rs` | drives drawn by a seed, and what was found of them beside what they are |
@@ -30,6 +30,7 @@ pub mod cliff;
 mod clock;
 pub mod cost;
 pub mod device;
+pub mod distance;
 pub mod error;
 mod fill;
 pub mod findings;

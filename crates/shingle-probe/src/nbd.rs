@@ -11,13 +11,13 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use shingle_core::units::BLOCK_BYTES;
+use shingle_engine::format::Page;
+use shingle_engine::recover::Pages;
 use shingle_nbd::client::{Client, Wishes};
 use shingle_nbd::requests::Request;
 use shingle_nbd::stream::Stream;
 use shingle_nbd::url::{Place, Url};
 use shingle_nbd::wire::{PAYLOAD_BYTES_MAX, command, transmission_flag};
-use shingle_store::format::Page;
-use shingle_store::recover::Pages;
 
 use crate::clock::Clock;
 use crate::device::failed;

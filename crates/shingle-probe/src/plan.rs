@@ -4,10 +4,12 @@
 //! that SAC measured (184,000 entries, 30.3 GB of log; 0.31 ms a write, 1.5 s a cleaning), as far as
 //! the options let it be that large.
 
+use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 
 use crate::bands::MARKS;
 use crate::change::real;
+use crate::distance;
 use crate::ground::LARGE_BLOCKS;
 use crate::options::Options;
 use crate::target::Facts;
@@ -16,9 +18,9 @@ use crate::target::Facts;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// What is done.
-    pub what: &'static str,
+    pub what: String,
     /// How the names of its measurements begin.
-    pub prefix: &'static str,
+    pub prefix: String,
     /// Measurements.
     pub count: u64,
     /// Bytes written, with emptying the buffer.
@@ -74,6 +76,8 @@ pub fn plan(facts: &Facts, options: &Options) -> Vec<Step> {
         )
     };
     let mut steps = vec![reads];
+    let (far_reads, seconds) = distance::expected(facts.blocks);
+    steps.push(step("reads by distance", "distances", 1, (0, far_reads), seconds));
     let look = expected.entries;
     steps.push(step(
         "a first look at writes",
@@ -82,11 +86,15 @@ pub fn plan(facts: &Facts, options: &Options) -> Vec<Step> {
         (look, 0),
         real(look) * WRITE_S + 40.0 * STALL_S,
     ));
-    steps.push(expected.fill("a rough capacity", "rough", 1, 1, expected.emptied()));
+    let rough = expected.filled(1, expected.emptied());
+    steps.push(step("a rough capacity", "rough", 1, (rough.0, 0), rough.1));
     steps.push(places(1, wide, "border", "where the region ends"));
     for writes in &options.writes {
-        let from = expected.swept();
-        steps.push(expected.fill("capacity", "capacity", 1, writes.blocks, from));
+        let (written, seconds) = expected.filled(writes.blocks, expected.swept());
+        let bytes = writes.blocks * BLOCK_BYTES;
+        let what = format!("capacity, {} writes, {} at once", show_bytes(bytes), writes.depth);
+        let prefix = format!("capacity, {bytes} bytes, depth {},", writes.depth);
+        steps.push(step(&what, &prefix, 1, (written, 0), seconds));
     }
     steps.push(places(options.sites, wide, "bands", "bands"));
     let zones = options.zones;
@@ -96,7 +104,8 @@ pub fn plan(facts: &Facts, options: &Options) -> Vec<Step> {
         let cleaning = real(zones) * (0.6 + 0.0024 * real(blocks));
         let seconds = real(rounds) * (time + real(expected.entries) * WRITE_S) + cleaning;
         let written = rounds * (written + expected.entries);
-        steps.push(step("R(x)", "R(", rounds, (written, 0), seconds));
+        let what = format!("R({blocks}), zones of which {blocks} blocks are written");
+        steps.push(step(&what, &format!("R({blocks})"), rounds, (written, 0), seconds));
     }
     let idle = real(options.idle_max) * 2.0 * 8.0;
     steps.push(step("cleaning in idle time", "idle", 1, (40_000, 300), idle + 60.0));
@@ -115,30 +124,17 @@ impl Expected {
         (blocks, real(blocks) * ORDER_S + 200.0 * STALL_S)
     }
 
-    /// Filling it after it has been emptied.
-    fn fill(
-        &self,
-        what: &'static str,
-        prefix: &'static str,
-        count: u64,
-        blocks: u64,
-        (written, seconds): (u64, f64),
-    ) -> Step {
+    /// Blocks and seconds of filling it with writes of `blocks`, after it has been emptied.
+    fn filled(&self, blocks: u64, (written, seconds): (u64, f64)) -> (u64, f64) {
         let writes = self.entries.min(self.log_blocks / blocks);
         let each = WRITE_S + ORDER_S * real(blocks - 1);
-        let time = seconds + real(writes) * each + 40.0 * STALL_S;
-        step(what, prefix, count, (written + writes * blocks, 0), time)
+        (written + writes * blocks, seconds + real(writes) * each + 40.0 * STALL_S)
     }
 }
 
-fn step(
-    what: &'static str,
-    prefix: &'static str,
-    count: u64,
-    (written, read): (u64, u64),
-    seconds: f64,
-) -> Step {
+fn step(what: &str, prefix: &str, count: u64, (written, read): (u64, u64), seconds: f64) -> Step {
     let (written_bytes, read_bytes) = (written * BLOCK_BYTES, read * BLOCK_BYTES);
+    let (what, prefix) = (what.to_owned(), prefix.to_owned());
     Step { what, prefix, count, written_bytes, read_bytes, seconds }
 }
 
@@ -152,11 +148,23 @@ mod tests {
             Facts { name: "disk".into(), serial: "S".into(), blocks: 2_000_000_000, zones: None };
         let options = Options::default();
         let steps = plan(&facts, &options);
-        for prefix in ["reads", "look", "rough", "border", "capacity", "bands", "R(", "idle"] {
-            assert!(steps.iter().any(|step| step.prefix == prefix), "{prefix}");
+        for name in [
+            "reads",
+            "distances",
+            "look",
+            "rough capacity, try 0",
+            "border, roughly",
+            "capacity, 8192 bytes, depth 32, try 1",
+            "bands, round 0, attempt 0",
+            "R(2500), round 3",
+            "idle",
+        ] {
+            let of_it = steps.iter().filter(|step| name.starts_with(&step.prefix));
+            assert_eq!(of_it.count(), 1, "{name}");
         }
+        assert!(steps.windows(2).all(|pair| pair[0].what != pair[1].what), "{steps:?}");
         // SAC's row of 256 KB: 30.3 GB at 452 a second are 256 s, ours 230; the sweep of 43 GB as much.
-        let row = steps.iter().rfind(|step| step.prefix == "capacity").expect("rows");
+        let row = steps.iter().rfind(|step| step.prefix.starts_with("capacity")).expect("rows");
         assert!((450.0..600.0).contains(&row.seconds), "{row:?}");
         assert_eq!(row.written_bytes / 1_000_000_000, 43 + 30);
         let zones = Some(crate::target::Zones { required: true, zone_blocks: 65_536, count: 100 });

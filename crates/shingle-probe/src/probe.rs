@@ -9,6 +9,7 @@ use crate::bands::{Full, Order, Seen, Site, band, survey};
 use crate::change::{Change, real};
 use crate::cliff::{Fill, Workload, fill, stall};
 use crate::cost::{Coverage, time, zones};
+use crate::distance::{Distances, distances};
 use crate::error::ProbeError;
 use crate::findings::{Capacity, Findings, kind, limits};
 use crate::ground::Ground;
@@ -104,6 +105,7 @@ impl Probe<'_, '_> {
             facts: self.facts.clone(),
             kind: Kind::Hidden,
             reads,
+            distances: None,
             look: None,
             capacities: Vec::new(),
             bands: Vec::new(),
@@ -115,6 +117,7 @@ impl Probe<'_, '_> {
             found.kind = if zones.required { Kind::HostManaged } else { Kind::HostAware };
             return Ok(found);
         }
+        found.distances = self.distances(&found.reads)?;
         let look = self.look(&found.reads)?;
         found.kind = kind(&look, &found.reads);
         found.look = Some(look);
@@ -183,6 +186,18 @@ impl Probe<'_, '_> {
             *holds = leaves;
             Ok(made)
         })
+    }
+
+    /// Reads by distance. A record that was made before they were measured lacks them.
+    fn distances(&mut self, reads: &ReadTimes) -> Result<Option<Distances>, ProbeError> {
+        let (block_us, seed) = (reads.in_order().0, self.options.seed);
+        let shown = self.measure("distances", false, Holds::Anything, |ground| {
+            distances(ground, block_us, seed)
+        });
+        match shown {
+            Err(ProbeError::NotMeasured) => Ok(None),
+            shown => shown.map(Some),
+        }
     }
 
     /// Random writes of a block, with whatever is in the buffer.

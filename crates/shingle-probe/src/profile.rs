@@ -29,6 +29,7 @@ impl Findings {
                 sequential_us_per_block_first: round(first),
                 sequential_us_per_block_last: round(last),
             },
+            mechanics: self.distances.as_ref().and_then(|seen| seen.facts(first)),
             zones,
             buffer: self.buffer().filter(|_| self.kind == Kind::DriveManaged),
             rmw: self.rmw(zone_blocks),
@@ -102,6 +103,6 @@ impl Capacity {
 }
 
 /// To a thousandth.
-fn round(value: f64) -> f64 {
+pub(crate) fn round(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }

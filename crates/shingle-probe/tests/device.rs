@@ -17,6 +17,7 @@ use proptest::prelude::*;
 use shingle_probe::device::Disk;
 use shingle_probe::guard::allow;
 use shingle_probe::target::{Block, Done, Io, Nanos, Op, Target, TargetError};
+use shingle_testbed::{Loop, root_or_skip};
 use tempfile::TempDir;
 
 const BLOCKS: u64 = (256 << 20) / 4096;
@@ -182,31 +183,25 @@ fn blocks_that_random_bytes_are_written_to_look_like_nothing_else() {
     allow(&path, None).expect("nothing to lose");
 }
 
-/// A device whose medium goes away under a run; needs root and loop devices.
+/// A device whose medium goes away under a run.
 #[test]
 fn a_device_that_fails_is_named_with_the_place() {
+    if !root_or_skip("a device that fails") {
+        return;
+    }
     let (_folder, path) = file();
-    let output = std::process::Command::new("losetup").args(["-f", "--show"]).arg(&path).output();
-    let device = match output {
-        Ok(output) if output.status.success() => {
-            PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())
-        }
-        _ => return eprintln!("SKIPPED: losetup does not work here: {output:?}"),
-    };
-    let mut disk = disk(&device, &Arc::default());
-    let name = device.file_name().expect("a name").to_str().expect("UTF-8");
+    let device = Loop::new(&path, &[]).expect("made");
+    let mut disk = disk(device.path(), &Arc::default());
     let facts = (disk.facts().serial.clone(), disk.facts().blocks);
-    assert_eq!(facts, (name.to_owned(), BLOCKS));
+    assert_eq!(facts, (device.name().to_owned(), BLOCKS));
     let ios: Vec<Io> = (0..50).map(|n| io(Op::Write, 1000 * n, 256)).collect();
     let written = run(&mut disk, 4, &ios);
     File::options().write(true).open(&path).and_then(|f| f.set_len(100 * 4096)).expect("cut");
     let read = run(&mut disk, 4, &[io(Op::Read, 0, 8), io(Op::Read, 20_000, 8)]);
     drop(disk);
-    let detached = std::process::Command::new("losetup").arg("-d").arg(&device).status();
-    assert!(detached.expect("started").success());
     assert_eq!(written.expect("written").len(), 50);
     let error = read.expect_err("it is not there").to_string();
-    let name = device.display();
+    let name = device.path().display();
     assert!(
         error.starts_with(&format!("{name}: read of 8 blocks at block 20000 failed: ")),
         "{error}"

@@ -9,10 +9,11 @@ use std::process::Command;
 
 use common::content;
 use shingle_core::registry::Registry;
+use shingle_engine::settings::Settings;
 use shingle_probe::guard::{Allowed, BYTES_MIN, Refusal, allow};
 use shingle_store::backend::Device;
 use shingle_store::store::create::{Consent, create};
-use shingle_store::store::settings::Settings;
+use shingle_testbed::{Loop, Mount, root_or_skip, run, skip_if, text};
 use tempfile::TempDir;
 
 /// What tools that make file systems need at least.
@@ -165,80 +166,44 @@ fn what_is_no_disk_is_refused() {
     assert!(matches!(refused(&path, Some("mine"), "mine.img"), Refusal::Another { .. }));
 }
 
-/// A loop device over a file, until it is dropped.
-struct Loop(PathBuf);
-
-impl Loop {
-    fn new(file: &Path, more: &[&str]) -> Option<Loop> {
-        let output = Command::new("losetup").args(["-f", "--show"]).args(more).arg(file).output();
-        match output {
-            Ok(output) if output.status.success() => {
-                Some(Loop(String::from_utf8_lossy(&output.stdout).trim().into()))
-            }
-            _ => {
-                eprintln!("SKIPPED: losetup does not work here: {output:?}");
-                None
-            }
-        }
-    }
-
-    fn name(&self) -> String {
-        self.0.file_name().expect("a name").to_string_lossy().into_owned()
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").arg("-d").arg(&self.0).status();
-    }
-}
-
-/// A mount, until it is dropped.
-struct Mount(PathBuf);
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_loop_device_is_refused_while_it_is_mounted_whatever_is_said() {
     let bed = Bed::new();
     let file = bed.file("disk.img", BYTES);
-    if !tool("mkfs.ext4 -q -F", &file) {
+    if !root_or_skip("a mounted loop device") || !tool("mkfs.ext4 -q -F", &file) {
         return;
     }
-    let Some(device) = Loop::new(&file, &[]) else { return };
+    let device = Loop::new(&file, &[]).expect("made");
     let name = device.name();
     // The file behind a device in use is in use too, whatever the kernel lets one do.
     let by = format!("it is behind /dev/{name}");
     assert!(matches!(refused(&file, Some("disk.img"), &by), Refusal::Busy { .. }));
-    let refusal = refused(&device.0, None, "ext4 file system");
+    let refusal = refused(device.path(), None, "ext4 file system");
     assert!(refusal.to_string().ends_with(&format!("--destroy {name}")), "{refusal}");
-    drop(allow(&device.0, Some(&name)).expect("allowed"));
+    drop(allow(device.path(), Some(name)).expect("allowed"));
 
-    let mount = Mount(bed.0.path().join("mnt"));
-    fs::create_dir(&mount.0).expect("made");
-    if !tool(&format!("mount {}", device.0.display()), &mount.0) {
-        return;
-    }
+    let folder = bed.0.path().join("mnt");
+    fs::create_dir(&folder).expect("made");
+    let mount = Mount::new(device.path(), &folder, None).expect("mounted");
     let before = content(&file);
-    for destroy in [None, Some(name.as_str())] {
-        let refusal = refused(&device.0, destroy, &format!("{name} is mounted at"));
+    for destroy in [None, Some(name)] {
+        let refusal = refused(device.path(), destroy, &format!("{name} is mounted at"));
         assert!(matches!(refusal, Refusal::Busy { .. }), "{refusal:?}");
     }
     assert!(content(&file) == before, "something was written");
-    drop(mount);
-    drop(allow(&device.0, Some(&name)).expect("allowed again"));
+    mount.unmount().expect("unmounted");
+    drop(allow(device.path(), Some(name)).expect("allowed again"));
 }
 
 #[test]
 fn a_device_that_is_read_only_is_refused() {
     let bed = Bed::new();
     let file = bed.file("disk.img", BYTES);
-    let Some(device) = Loop::new(&file, &["--read-only"]) else { return };
-    let refusal = refused(&device.0, Some(&device.name()), "read-only");
+    if !root_or_skip("a read-only device") {
+        return;
+    }
+    let device = Loop::new(&file, &["--read-only"]).expect("made");
+    let refusal = refused(device.path(), Some(device.name()), "read-only");
     assert!(matches!(refusal, Refusal::ReadOnly(_)), "{refusal:?}");
 }
 
@@ -246,6 +211,9 @@ fn a_device_that_is_read_only_is_refused() {
 fn a_disk_with_a_mounted_partition_is_refused() {
     let bed = Bed::new();
     let file = bed.file("disk.img", BYTES);
+    if !root_or_skip("a mounted partition") {
+        return;
+    }
     // One partition from 1 MiB on: type, start and length of the first entry of an MBR.
     let start = 2048_u32;
     let sectors = u32::try_from(BYTES / 512).expect("small") - start;
@@ -254,24 +222,30 @@ fn a_disk_with_a_mounted_partition_is_refused() {
     for (place, bytes) in [(450, &[0x83][..]), (454, &numbers), (0x1fe, &[0x55, 0xaa])] {
         table.write_all_at(bytes, place).expect("written");
     }
-    let Some(device) = Loop::new(&file, &["--partscan"]) else { return };
-    let part = PathBuf::from(format!("{}p1", device.0.display()));
-    let system = PathBuf::from(format!("/sys/class/block/{}p1", device.name()));
-    if !system.exists() || (!part.exists() && !node(&system, &part)) {
-        eprintln!("SKIPPED: the system makes no partitions of loop devices");
+    let device = Loop::new(&file, &["--partscan"]).expect("made");
+    let whole = device.name();
+    let part = PathBuf::from(format!("{}p1", device.path().display()));
+    let system = PathBuf::from(format!("/sys/class/block/{whole}p1"));
+    let there = match system.exists() {
+        false => Err("the system makes no partitions of loop devices".to_owned()),
+        true if part.exists() => Ok(()),
+        true => node(&system, &part),
+    };
+    if !skip_if("a mounted partition", there) {
         return;
     }
-    let whole = device.name();
-    assert!(matches!(refused(&device.0, None, "partition table"), Refusal::Occupied { .. }));
-    let mount = Mount(bed.0.path().join("mnt"));
-    fs::create_dir(&mount.0).expect("made");
-    if tool("mkfs.ext4 -q -F", &part) && tool(&format!("mount {}", part.display()), &mount.0) {
-        for (path, serial) in [(&device.0, whole.clone()), (&part, format!("{whole}-part1"))] {
-            let refusal = refused(path, Some(&serial), &format!("{whole}p1 is mounted at"));
+    assert!(matches!(refused(device.path(), None, "partition table"), Refusal::Occupied { .. }));
+    let folder = bed.0.path().join("mnt");
+    fs::create_dir(&folder).expect("made");
+    if tool("mkfs.ext4 -q -F", &part) {
+        let mount = Mount::new(&part, &folder, None).expect("mounted");
+        let serial = format!("{whole}-part1");
+        for (path, serial) in [(device.path(), whole), (part.as_path(), &serial)] {
+            let refusal = refused(path, Some(serial), &format!("{whole}p1 is mounted at"));
             assert!(matches!(refusal, Refusal::Busy { .. }), "{refusal:?}");
         }
-        drop(mount);
-        let allowed = allow(&part, Some(&format!("{whole}-part1"))).expect("allowed");
+        mount.unmount().expect("unmounted");
+        let allowed = allow(&part, Some(&serial)).expect("allowed");
         assert_eq!(allowed.facts.blocks, u64::from(sectors) / 8);
     }
     if part.metadata().is_ok() {
@@ -280,9 +254,8 @@ fn a_disk_with_a_mounted_partition_is_refused() {
 }
 
 /// A node for a device, where no daemon makes them.
-fn node(system: &Path, path: &Path) -> bool {
+fn node(system: &Path, path: &Path) -> Result<(), String> {
     let number = fs::read_to_string(system.join("dev")).unwrap_or_default();
-    let Some((major, minor)) = number.trim().split_once(':') else { return false };
-    let made = Command::new("mknod").arg(path).args(["b", major, minor]).status();
-    made.is_ok_and(|status| status.success())
+    let (major, minor) = number.trim().split_once(':').ok_or("the device has no number")?;
+    run("mknod", &[text(path), "b", major, minor]).map(drop)
 }

@@ -58,6 +58,17 @@ pub enum Kind {
         /// Points alone, not joined.
         points: bool,
     },
+    /// Dots over numbers, linear to the right, with a name at each axis.
+    Dots {
+        /// What goes to the right, with its unit.
+        x_label: String,
+        /// What goes upward, with its unit.
+        y_label: String,
+        /// Upward in equal steps, as addresses are; else logarithmic where values differ much.
+        linear: bool,
+        /// The dots.
+        dots: Vec<(f64, f64)>,
+    },
     /// Lines over numbers, upward from zero, as for how something goes over time.
     Course {
         /// What goes to the right, with its unit.
@@ -84,6 +95,9 @@ pub enum Kind {
         columns: Vec<Vec<u64>>,
         /// What is counted.
         unit: String,
+        /// The value of the darkest shade, if it is not the most of this map: maps with the same can
+        /// be compared.
+        darkest: Option<u64>,
     },
 }
 
@@ -139,8 +153,16 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(140, 140, 140),
 ];
 
-/// More series than this cannot be told apart.
-pub const SERIES_MAX: usize = COLOURS.len();
+/// Colours of the parts of a bar: none of those above, which stand for the same thing in all pictures
+/// of a page.
+const PART_COLOURS: [RGBColor; 6] = [
+    RGBColor(153, 153, 51),
+    RGBColor(170, 68, 153),
+    RGBColor(221, 204, 119),
+    RGBColor(122, 110, 200),
+    RGBColor(190, 70, 90),
+    RGBColor(190, 190, 190),
+];
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
@@ -173,7 +195,7 @@ impl Picture {
             Kind::Numbers { series, .. }
             | Kind::Course { series, .. }
             | Kind::Decades { series, .. } => plane::height(series),
-            Kind::Heat { .. } => SIZE.1,
+            Kind::Dots { .. } | Kind::Heat { .. } => SIZE.1,
         }
     }
 
@@ -194,10 +216,14 @@ impl Picture {
             Kind::Numbers { x_label, series, points } => {
                 lines::numbers(area, title, x_label, series, *points)
             }
+            Kind::Dots { x_label, y_label, linear, dots } => {
+                lines::dots(area, title, (x_label, y_label), *linear, dots)
+            }
             Kind::Course { x_label, series } => lines::course(area, title, x_label, series),
             Kind::Decades { x_label, series } => lines::decades(area, title, x_label, series),
-            Kind::Heat { x_label, x_end, rows, columns, unit } => {
-                let map = heat::Map { x_label, x_end: *x_end, rows, columns, unit };
+            Kind::Heat { x_label, x_end, rows, columns, unit, darkest } => {
+                let map =
+                    heat::Map { x_label, x_end: *x_end, rows, columns, unit, darkest: *darkest };
                 heat::draw(area, title, &map, more)
             }
         }
@@ -206,6 +232,10 @@ impl Picture {
 
 fn colour(nth: usize) -> RGBColor {
     COLOURS[nth % COLOURS.len()]
+}
+
+fn part_colour(nth: usize) -> RGBColor {
+    PART_COLOURS[nth % PART_COLOURS.len()]
 }
 
 /// A picture's SVG for a file of its own, where no page lends it a colour.
@@ -229,6 +259,29 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_bar_have_none_of_the_colours_of_lines() {
+        let shared = PART_COLOURS.iter().find(|part| COLOURS.contains(part));
+        assert_eq!(shared, None);
+    }
+
+    #[test]
+    fn maps_with_the_same_darkest_value_can_be_compared() {
+        let map = |value: u64, darkest: Option<u64>| {
+            let (x_label, unit) = ("requests".to_owned(), "blocks".to_owned());
+            let (rows, columns) = (vec!["0".into()], vec![vec![value]]);
+            let kind = Kind::Heat { x_label, x_end: 1.0, rows, columns, unit, darkest };
+            Picture { title: "map".into(), kind }.svg().expect("it can be drawn")
+        };
+        let cell = |svg: &str| {
+            let opacity = svg.split("fill-opacity=\"").nth(1).expect("there is a cell");
+            opacity[..4].to_owned()
+        };
+        assert_eq!(cell(&map(10, None)), "1.00");
+        assert_ne!(cell(&map(10, Some(1000))), "1.00");
+        assert!(map(10, Some(1000)).contains("darkest: 1,000 blocks"));
+    }
+
+    #[test]
     fn pictures_are_svg_in_the_ink_of_the_page() {
         let series = vec![
             ("LRU".into(), vec![value(1.0), value(f64::NAN)]),
@@ -242,6 +295,12 @@ mod tests {
             Kind::Steps { places: groups.clone(), series },
             Kind::Numbers { x_label: x_label.clone(), series: points.clone(), points: true },
             Kind::Course { x_label: x_label.clone(), series: points.clone() },
+            Kind::Dots {
+                x_label: x_label.clone(),
+                y_label: "<b>".into(),
+                linear: true,
+                dots: vec![(0.0, 0.0), (3.0, 1e6)],
+            },
             Kind::Decades { x_label: x_label.clone(), series: points },
             Kind::Decades { x_label: x_label.clone(), series: vec![("none".into(), vec![])] },
             Kind::Rows {
@@ -255,6 +314,7 @@ mod tests {
                 rows: vec!["0".into(), "<1>".into()],
                 columns: vec![vec![0, 1], vec![0, 0], vec![1000, 10]],
                 unit: "blocks".into(),
+                darkest: None,
             },
         ];
         for kind in kinds {

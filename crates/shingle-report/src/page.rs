@@ -63,6 +63,6 @@ th{background:var(--soft)}.n{text-align:right;font-variant-numeric:tabular-nums;
 .yes{color:var(--yes)}.no{color:var(--no)}.why{color:var(--ink);max-width:50ch;font-size:.92em}\
 .matrix td:first-child{max-width:42ch}.matrix td{white-space:nowrap}\
 .matrix td:first-child{white-space:normal}\
-details{margin:.4rem 0}summary{cursor:pointer}footer{margin-top:2rem;font-size:.9em}\
+details{margin:.4rem 0}summary{cursor:pointer}footer{margin-top:2rem;font-size:.9em}h1{overflow-wrap:anywhere}\
 @media(max-width:520px){.pictures{grid-template-columns:1fr}}\
 @media print{main{max-width:none}details{display:none}section{break-inside:avoid-page}}";

@@ -84,7 +84,7 @@ fn measure(spec: &str, cache: &str, repeats: usize) -> Result<(), Box<dyn std::e
     let mut opened = shingle_trace::open(spec, &OpenOptions { seed: 1, ..OpenOptions::default() })?;
     let requests = Shape::default().read(opened.source.as_mut(), &mut |_| ())?;
     let summary = Summary::of(&requests);
-    let trace = Trace { name: opened.name, requests, summary };
+    let trace = Trace { name: opened.name, format: None, requests, summary };
     let slots = u32::try_from(size::parse_blocks(cache)?)?;
     println!(
         "{}: {} requests, {} accesses, cache {cache}",

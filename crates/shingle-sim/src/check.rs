@@ -33,8 +33,17 @@ impl Check {
         self.drawn
     }
 
+    /// What a read of `block` that begins now must return; `None` if anything.
+    pub(crate) fn expected(&self, block: Block) -> Option<Stamp> {
+        self.latest.get(&block).copied().unwrap_or(Some(0))
+    }
+
     pub(crate) fn read(&mut self, block: Block, found: Stamp) {
-        let expected = self.latest.get(&block).copied().unwrap_or(Some(0));
+        self.compare(block, self.expected(block), found);
+    }
+
+    /// A read has returned this, and should have returned that.
+    pub(crate) fn compare(&mut self, block: Block, expected: Option<Stamp>, found: Stamp) {
         self.reads += 1;
         if let Some(expected) = expected
             && expected != found

@@ -50,6 +50,20 @@ pub struct HostCounters {
     pub drive_write_time: Nanos,
 }
 
+impl HostCounters {
+    /// The same, with the times of devices from `times`.
+    #[must_use]
+    pub(crate) fn timed(&self, times: &HostCounters) -> HostCounters {
+        HostCounters {
+            ssd_read_time: times.ssd_read_time,
+            ssd_write_time: times.ssd_write_time,
+            drive_read_time: times.drive_read_time,
+            drive_write_time: times.drive_write_time,
+            ..*self
+        }
+    }
+}
+
 /// All counters of a system at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Snapshot {

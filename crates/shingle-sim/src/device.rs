@@ -169,6 +169,16 @@ impl Device {
         (self.busy, if self.queues { self.drive.description().channels } else { 1 })
     }
 
+    /// The part of the time up to `end` that its servers were at work.
+    #[allow(clippy::cast_precision_loss)]
+    pub(crate) fn utilisation(&self, end: Nanos) -> f64 {
+        let (busy, servers) = self.busy();
+        match end.as_secs_f64() {
+            0.0 => 0.0,
+            elapsed => busy.as_secs_f64() / elapsed / f64::from(servers),
+        }
+    }
+
     /// The drive's counters. Of a background step, the part that I/O waited for counts as cleaning
     /// that made it wait, which the drive cannot know.
     pub(crate) fn counters(&self) -> Counters {

@@ -3,31 +3,37 @@
 mod drives;
 mod names;
 mod policies;
+mod served;
 mod translations;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use shingle_core::cache::CacheCore;
 use shingle_core::params::{Params, nearest};
-use shingle_core::policy::Zoning;
+use shingle_core::policies::none::NoCache;
+use shingle_core::policy::{Policy as _, Zoning};
 use shingle_core::registry::{Entry, Registry, Setup};
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Request};
 use shingle_drive::drive::{Description, Drive};
 use shingle_drive::registry::{Timing, make_ssd};
-use shingle_trace::{Mode, Summary};
+use shingle_trace::{Mode, Recognised, Summary};
 use thiserror::Error;
 
 use crate::requests::Requests;
 use crate::result::RunResult;
 use crate::run::{Course, Labels, RunError, run};
+use crate::said::Notes;
+use crate::store::{self, Devices};
 use crate::system::{Pacing, Rules, System};
 use crate::watch::{Log, Rows};
 pub use drives::timing_name;
 use drives::{DriveChoice, check_capacity, drive_choice, make_drive, ssd_choice, unused_zones};
 pub use names::{check_names, takes};
 use policies::{cache_params, check_owners, chosen, policy_params};
+pub use served::StoreOptions;
 pub use translations::PARAMS as TRANSLATION_PARAMS;
 use translations::Translator;
 
@@ -36,11 +42,17 @@ use translations::Translator;
 pub struct Trace {
     /// File name or workload.
     pub name: String,
+    /// Its format and how that is known; `None` if it was not read.
+    pub format: Option<Recognised>,
     /// Its requests, filtered and shaped.
     pub requests: Vec<Request>,
     /// What they amount to.
     pub summary: Summary,
 }
+
+/// The cache if nothing is asked for: a part of the different blocks accessed, so that it fills
+/// however thinly the trace is spread over the disk.
+pub const DEFAULT_CACHE: &str = "15%";
 
 /// What the user asked for. Names are checked by [`plan`].
 #[derive(Clone, Debug)]
@@ -55,7 +67,7 @@ pub struct Options {
     pub drives: Vec<String>,
     /// Translations, each over each drive; `none` for the drive by itself.
     pub translations: Vec<String>,
-    /// Cache sizes: `5%`, `2%written`, `1%footprint`, or a size.
+    /// Cache sizes: `5%` of the different blocks accessed, `2%zones`, `2%written`, or a size.
     pub caches: Vec<String>,
     /// SSD the cache is on.
     pub ssd: String,
@@ -67,6 +79,8 @@ pub struct Options {
     pub pacing: Pacing,
     /// Open loop: speed of the trace in thousandths.
     pub speed_thousandths: u64,
+    /// Runs are runs of the store, and not of the papers' executor.
+    pub store: Option<StoreOptions>,
     /// Every block by itself, as the prototypes do.
     pub split: bool,
     /// Read the rest of partly written blocks.
@@ -92,12 +106,13 @@ impl Default for Options {
             baseline: None,
             drives: vec!["st8000as0002".into()],
             translations: vec!["none".into()],
-            caches: vec!["5%".into()],
+            caches: vec![DEFAULT_CACHE.into()],
             ssd: "pcie-ssd".into(),
             sets: Vec::new(),
             mode: Mode::ReadWrite,
             pacing: Pacing::Closed,
             speed_thousandths: 1000,
+            store: None,
             split: false,
             fill_partial: true,
             drain: false,
@@ -138,14 +153,13 @@ pub struct Job {
     ssd: DriveChoice,
     rules: Rules,
     course: Course,
+    /// How the store is asked, if this is a run of the store.
+    store: Option<StoreOptions>,
     check: bool,
     labels: Labels,
     /// Runs along for comparison only.
     pub baseline: bool,
 }
-
-/// What the user should know before the runs begin: sentences.
-pub type Notes = Vec<String>;
 
 /// All policies, or translations, that go with the rest.
 const ALL: &str = "all";
@@ -159,8 +173,9 @@ pub fn plan(
     registry: &Registry,
     trace: &Trace,
 ) -> Result<(Vec<Job>, Notes), ExperimentError> {
-    let mut notes = Notes::new();
+    let mut notes = Notes::default();
     let policies = chosen(options, registry)?;
+    served::check(options)?;
     let cache_params = cache_params(options)?;
     let ssd = ssd_choice(options)?;
     check_owners(options, &policies, registry)?;
@@ -171,20 +186,28 @@ pub fn plan(
     let pairs = options.drives.iter().flat_map(|name| translations.iter().map(move |t| (name, *t)));
     for (name, translation) in pairs {
         let all = options.translations.iter().any(|name| name == ALL);
-        let drive = match drive_choice(name, translation, options, trace, &mut notes) {
+        let mut of_drive = Vec::new();
+        let drive = match drive_choice(name, translation, options, trace, &mut of_drive) {
             Err(ExperimentError::Usage(why)) if all => {
-                left_out(&mut notes, &why);
+                notes.add(left_out(&why), []);
                 continue;
             }
             drive => drive?,
         };
         check_capacity(&drive, trace)?;
-        notes.extend(unused_zones(&drive, &policies, options)?);
+        of_drive.extend(unused_zones(&drive, &policies, options)?);
+        let first = jobs.len();
         for cache in &options.caches {
             let cache_blocks = cache_blocks(cache, &drive, &ssd, trace)?;
             for &(entry, baseline) in &policies {
                 let params = policy_params(&entry, options)?;
-                let slots = if entry.name == "none" { 0 } else { cache_blocks };
+                let cached = entry.name != NoCache::NAME;
+                let slots = if cached { cache_blocks } else { 0 };
+                // (A disk without a cache is no store: it runs by itself, for comparison.)
+                let store = options.store.clone().filter(|_| cached);
+                if store.is_some() {
+                    served::check_devices(&drive, &ssd, slots)?;
+                }
                 let same = |job: &Job| {
                     job.entry.name == entry.name
                         && job.drive.title() == drive.title()
@@ -213,6 +236,7 @@ pub fn plan(
                         points: options.points,
                         rows: rows.clone(),
                     },
+                    store,
                     check: options.check,
                     baseline,
                 };
@@ -220,7 +244,7 @@ pub fn plan(
                     Err(ExperimentError::Usage(why))
                         if baseline || options.policies.iter().any(|name| name == ALL) =>
                     {
-                        left_out(&mut notes, &why);
+                        notes.add(left_out(&why), []);
                     }
                     made => {
                         made?;
@@ -229,6 +253,7 @@ pub fn plan(
                 }
             }
         }
+        of_drive.into_iter().for_each(|text| notes.add(text, first..jobs.len()));
     }
     if jobs.is_empty() {
         return Err(usage("nothing of what was chosen goes together; choose by name to see why"));
@@ -236,12 +261,9 @@ pub fn plan(
     Ok((jobs, notes))
 }
 
-/// Says once why one of `all`, or the baseline, is not there.
-fn left_out(notes: &mut Notes, why: &str) {
-    let note = format!("left out: {why}");
-    if !notes.contains(&note) {
-        notes.push(note);
-    }
+/// Why one of `all`, or the baseline, is not there.
+fn left_out(why: &str) -> String {
+    format!("left out: {why}")
 }
 
 /// Runs `jobs` over `trace` on all threads of the pool in force; results come in the order of jobs.
@@ -285,9 +307,15 @@ impl Job {
     /// If it cannot be made.
     pub fn system(&self) -> Result<System, ExperimentError> {
         let disk = make_drive(&self.drive)?;
-        let ssd = make_ssd(&self.ssd.name, &self.ssd.settings).map_err(usage)?;
-        let cache = self.entry.make(&self.params, &self.setup()).map_err(usage)?;
-        Ok(System::new(cache, ssd, disk, self.rules, self.check))
+        Ok(System::new(self.cache()?, self.ssd()?, disk, self.rules, self.check))
+    }
+
+    fn ssd(&self) -> Result<Box<dyn Drive>, ExperimentError> {
+        make_ssd(&self.ssd.name, &self.ssd.settings).map_err(usage)
+    }
+
+    fn cache(&self) -> Result<Box<dyn CacheCore>, ExperimentError> {
+        self.entry.make(&self.params, &self.setup()).map_err(usage)
     }
 
     /// Runs over `requests`; `progress` is told how many have been served.
@@ -299,7 +327,26 @@ impl Job {
         requests: &(impl Requests + ?Sized),
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<RunResult, ExperimentError> {
-        Ok(run(self.system()?, requests, &self.labels, &self.course, progress)?)
+        self.run_with(requests, None, progress)
+    }
+
+    fn run_with(
+        &self,
+        requests: &(impl Requests + ?Sized),
+        log: Option<Log>,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<RunResult, ExperimentError> {
+        let (labels, course) = (&self.labels, &self.course);
+        if let Some(serving) = self.serving() {
+            let devices = Devices { ssd: self.ssd()?, disk: self.disk()?, log };
+            let cache = self.cache()?;
+            return Ok(store::run(cache, devices, &serving, requests, labels, course, progress)?);
+        }
+        let mut system = self.system()?;
+        if let Some(log) = log {
+            system.watch().log = Some(log);
+        }
+        Ok(run(system, requests, labels, course, progress)?)
     }
 
     /// [`Job::run`], and `log` is told of each command that the disk gets.
@@ -312,15 +359,13 @@ impl Job {
         log: Log,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<RunResult, ExperimentError> {
-        let mut system = self.system()?;
-        system.watch().log = Some(log);
-        Ok(run(system, requests, &self.labels, &self.course, progress)?)
+        self.run_with(requests, Some(log), progress)
     }
 
     fn setup(&self) -> Setup<'_> {
         let Description { disk_blocks, bands, exposed, buffer_blocks, costs, .. } =
             &self.drive.description;
-        Setup {
+        self.as_a_store_knows(Setup {
             cache_blocks: self.cache_blocks,
             disk_blocks: *disk_blocks,
             bands: bands.as_ref(),
@@ -329,13 +374,22 @@ impl Job {
             buffer_blocks: *buffer_blocks,
             costs: *costs,
             cache: &self.cache_params,
-        }
+        })
     }
 
     /// Fails now, not after the other runs, if the policy does not go with the drive.
     fn check_makes(&self) -> Result<(), ExperimentError> {
         let setup = Setup { cache_blocks: self.cache_blocks.min(1), ..self.setup() };
         let cache = self.entry.make(&self.params, &setup).map_err(usage)?;
+        let only_simulated = [
+            (cache.wants_future(), "has to know the future"),
+            (cache.wants_horizon(), "asks the drive how old its buffer is"),
+        ];
+        if let (Some(_), Some((_, why))) =
+            (&self.store, only_simulated.iter().find(|(wants, _)| *wants))
+        {
+            return Err(usage(format!("{} {why}, which no store can tell it", self.entry.name)));
+        }
         if cache.wants_horizon() && self.drive.translator.is_some() {
             return Err(usage(format!(
                 "{} asks the drive how old its buffer is, which no translation tells: drop \
@@ -370,11 +424,11 @@ pub fn share(text: &str, summary: &Summary) -> Result<u64, ExperimentError> {
     let blocks = match text.split_once('%') {
         Some((percent, of)) => {
             let bytes = match of {
-                "" | "accessed" => summary.accessed_zone_bytes(),
+                "" | "footprint" => summary.distinct_blocks * BLOCK_BYTES,
+                "zones" => summary.accessed_zone_bytes(),
                 "written" => summary.written_zone_bytes(),
-                "footprint" => summary.distinct_blocks * BLOCK_BYTES,
                 _ => {
-                    let known = ["accessed", "written", "footprint"].into_iter();
+                    let known = ["footprint", "zones", "written"].into_iter();
                     let names = nearest(of, known).join(", ");
                     return Err(wrong(format!("percent of what? there are {names}")));
                 }
@@ -433,6 +487,15 @@ fn labels(
         params.iter().map(|(name, value)| (name.to_owned(), value)).collect();
     parameters.extend(cache.iter().map(|(name, value)| (format!("cache.{name}"), value)));
     parameters.insert("split".into(), if options.split { "4k" } else { "off" }.into());
+    if let Some(store) = options.store.as_ref().filter(|_| entry.name != NoCache::NAME) {
+        parameters.insert("as".into(), "store".into());
+        if options.pacing == Pacing::Closed {
+            parameters.insert("depth".into(), store.depth.to_string());
+        }
+        if let Some(every) = store.flush_every {
+            parameters.insert("flush_every_ms".into(), (every.0 / 1_000_000).to_string());
+        }
+    }
     let partial = if options.fill_partial { "fill" } else { "ignore" };
     parameters.insert("partial".into(), partial.into());
     for (name, value) in &ssd.shown {

@@ -1,19 +1,24 @@
 //! The result format, `shingle.result/1`: stable names, documented in docs/results.md. Everything
-//! but `wall` is the same for the same input and seed.
+//! but `wall` and `shingle` is the same for the same input and seed.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use shingle_core::policy;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Request};
-use shingle_drive::drive::Translating;
-use shingle_trace::Summary;
+use shingle_drive::drive::{BufferState, Translating};
+use shingle_trace::{Recognised, Summary};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::counters::Snapshot;
 use crate::device::Responses;
 use crate::flash::Flash;
+use crate::response::ResponseTimes;
+use crate::run::Labels;
+use crate::said::Said;
 use crate::swept::Swept;
+use crate::system::Pacing;
 use crate::target::Smallest;
 
 /// Name and version of the format.
@@ -33,6 +38,8 @@ pub fn schema() -> Schema {
 pub struct Report {
     /// `shingle.result/1`.
     pub schema: &'static str,
+    /// The program that wrote this.
+    pub shingle: Program,
     /// Seed of everything random.
     pub seed: u64,
     /// The trace.
@@ -45,6 +52,17 @@ pub struct Report {
     /// The smallest caches that meet what was asked for with `--target`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<Smallest>,
+    /// What the runs come to, in words: verdicts, warnings and notes.
+    pub said: Vec<Said>,
+}
+
+/// The program that wrote a result, and how it was called.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct Program {
+    /// Its version.
+    pub version: Cow<'static, str>,
+    /// The command line that writes the result again, as one would type it.
+    pub command: String,
 }
 
 /// The trace, after filters.
@@ -52,6 +70,8 @@ pub struct Report {
 pub struct TraceInfo {
     /// File name or workload.
     pub name: String,
+    /// The format it was read in, or the built-in workload; null if a program made the requests.
+    pub format: Option<TraceFormat>,
     /// Of the requests as they were run, after all filters ([`shingle_trace::hash`]).
     pub hash: String,
     /// Requests of all kinds.
@@ -73,9 +93,15 @@ pub struct TraceInfo {
 impl TraceInfo {
     /// Of a summarised trace of `requests`.
     #[must_use]
-    pub fn new(name: &str, requests: &[Request], summary: &Summary) -> TraceInfo {
+    pub fn new(
+        name: &str,
+        format: Option<&Recognised>,
+        requests: &[Request],
+        summary: &Summary,
+    ) -> TraceInfo {
         TraceInfo {
             name: name.into(),
+            format: format.map(TraceFormat::new),
             hash: shingle_trace::hash::hash(requests),
             requests: summary.requests.total(),
             blocks: summary.blocks(),
@@ -84,6 +110,34 @@ impl TraceInfo {
             distinct_blocks: summary.distinct_blocks,
             accessed_zone_bytes: summary.accessed_zone_bytes(),
             written_zone_bytes: summary.written_zone_bytes(),
+        }
+    }
+}
+
+/// The format of a trace, and how it is known.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct TraceFormat {
+    /// As `--format` takes it; of a built-in workload its name.
+    pub name: String,
+    /// One line about it.
+    pub about: String,
+    /// How it is known: `told` (by `--format`), `magic` (only this format begins so), `header` (by the
+    /// names of its columns), `lines` or `records` (those of the beginning fit this format and no
+    /// other), or `workload` (it is built in).
+    pub by: Cow<'static, str>,
+    /// The same in words, with how many lines or records that rests on.
+    pub evidence: String,
+}
+
+impl TraceFormat {
+    /// Of what was recognised.
+    #[must_use]
+    pub fn new(recognised: &Recognised) -> TraceFormat {
+        TraceFormat {
+            name: recognised.name.into(),
+            about: recognised.about.into(),
+            by: recognised.evidence.kind().into(),
+            evidence: recognised.evidence.to_string(),
         }
     }
 }
@@ -101,6 +155,10 @@ pub struct RunResult {
     pub drive: String,
     /// What was set on the drive: buffer, timing and parameters that differ from its sheet.
     pub drive_parameters: BTreeMap<String, String>,
+    /// Blocks of the disk's persistent buffer, or of that of the translation; null for a disk without
+    /// and for a real one.
+    #[serde(default)]
+    pub pb_blocks: Option<u64>,
     /// SSD the cache is on.
     pub ssd: String,
     /// Translation over the drive; null if there is none.
@@ -124,8 +182,11 @@ pub struct RunResult {
     pub warm: Counts,
     /// Number of the request from which `warm` counts; null if the cache never was full.
     pub warm_from: Option<u64>,
-    /// Work left undone at the end.
+    /// Work left undone at the end; with `--drain` none.
     pub left: Left,
+    /// Work that `--drain` did at the end, of which nothing is left then: it is part of `all`. Null
+    /// without `--drain`.
+    pub drained: Option<Left>,
     /// Response times of requests.
     pub latency: Latency,
     /// Response times of I/O at the disk, from the moment it could have begun: its queue is in them.
@@ -156,6 +217,53 @@ pub struct RunResult {
     pub wall: Wall,
 }
 
+impl RunResult {
+    /// A run of which nothing is counted yet, without what only some runs have.
+    pub(crate) fn uncounted(
+        labels: &Labels,
+        cache_blocks: u64,
+        pacing: Pacing,
+        memory: policy::Memory,
+    ) -> RunResult {
+        let none = Counts::between(&Snapshot::default(), &Snapshot::default());
+        RunResult {
+            seed: labels.seed,
+            policy: labels.policy.clone(),
+            parameters: labels.parameters.clone(),
+            drive: labels.drive.clone(),
+            drive_parameters: labels.drive_parameters.clone(),
+            pb_blocks: None,
+            ssd: labels.ssd.clone(),
+            translation: labels.translation.as_ref().map(|(name, _)| name.clone()),
+            translation_parameters: labels.translation.clone().map(|(_, set)| set),
+            cache_blocks,
+            mode: labels.mode.into(),
+            pacing: pacing.name().into(),
+            knows_bands: labels.knows_bands,
+            memory: Memory {
+                bytes_per_slot: ratio(memory.by_slots as u64, cache_blocks),
+                zone_bytes: memory.by_zones as u64,
+            },
+            all: none,
+            warm: none,
+            warm_from: None,
+            left: Left::default(),
+            drained: None,
+            latency: ResponseTimes::default().latency(),
+            drive_latency: DriveLatency::of(Responses::default()),
+            flash: None,
+            translation_counters: None,
+            queue: None,
+            series: Vec::new(),
+            heat: None,
+            histogram: Vec::new(),
+            checked_reads: None,
+            measured: None,
+            wall: Wall { seconds: 0.0, blocks_per_second: 0.0 },
+        }
+    }
+}
+
 /// What only a real run has.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Measured {
@@ -175,7 +283,7 @@ pub struct Measured {
 pub struct Memory {
     /// Bytes for each slot of the cache.
     pub bytes_per_slot: Option<f64>,
-    /// Bytes for the zones of the disk.
+    /// Bytes for the zones of the disk that the cache has met.
     pub zone_bytes: u64,
 }
 
@@ -366,7 +474,7 @@ pub struct ByCall {
 }
 
 /// Seconds by cause.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ByCause {
     /// The SSD.
     pub ssd: f64,
@@ -385,20 +493,51 @@ pub struct ByCause {
     pub idle_clean: f64,
 }
 
-/// Work left undone at the end of a run.
-#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+/// Work left undone at the end of a run, or done then because it was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Left {
     /// Dirty blocks in the cache.
     pub dirty_blocks: u64,
-    /// Live blocks in the disk's buffer.
+    /// Blocks that the disk has taken and that are not in their bands yet: live ones in its buffer, and
+    /// those it holds in memory until it is known whether they fill a band in order.
     #[schemars(with = "Option<u64>")]
     pub buffer_blocks: u64,
-    /// Bands they belong to.
+    /// Bands to which those in the buffer belong.
     #[schemars(with = "Option<u64>")]
     pub buffer_bands: u64,
-    /// Disk time to destage and clean all of it.
+    /// Time of SSD and disk to destage and clean all of it: the sum of `by_cause`.
     #[schemars(with = "Option<f64>")]
     pub seconds: f64,
+    /// The same by what the devices do for that.
+    #[schemars(with = "Option<ByCause>")]
+    pub by_cause: ByCause,
+    /// Bands to be cleaned after their native data has been read.
+    #[schemars(with = "Option<u64>")]
+    pub rmw: u64,
+    /// Bands to be cleaned without that.
+    #[schemars(with = "Option<u64>")]
+    pub rmw_free: u64,
+    /// Blocks to be read from the disk.
+    #[schemars(with = "Option<u64>")]
+    pub read_blocks: u64,
+    /// Blocks to be written to the disk.
+    #[schemars(with = "Option<u64>")]
+    pub written_blocks: u64,
+}
+
+impl Left {
+    /// What it took to do what was left, but for what that was.
+    pub(crate) fn doing(done: &Counts) -> Left {
+        Left {
+            seconds: done.seconds.total,
+            by_cause: done.seconds.by_cause,
+            rmw: done.drive_io.rmw,
+            rmw_free: done.drive_io.rmw_free,
+            read_blocks: done.drive_io.read_blocks,
+            written_blocks: done.drive_io.written_blocks,
+            ..Left::default()
+        }
+    }
 }
 
 /// Response times of requests.
@@ -464,10 +603,34 @@ pub struct Point {
     pub rmw: u64,
     /// Dirty blocks in the cache at the end of this part.
     pub dirty_blocks: u64,
-    /// Live blocks in the disk's buffer at the end of this part.
+    /// Blocks in the disk's buffer at the end of this part, counted as in `left`.
     pub buffer_blocks: u64,
-    /// Bands they belong to.
+    /// Bands to which those in the buffer belong.
     pub buffer_bands: u64,
+}
+
+impl Point {
+    /// The end of a part in which `part` was counted.
+    pub(crate) fn of(
+        requests: usize,
+        at: Nanos,
+        part: &Counts,
+        dirty_blocks: u64,
+        buffer: &BufferState,
+    ) -> Point {
+        Point {
+            requests: requests as u64,
+            at_seconds: at.as_secs_f64(),
+            seconds: part.seconds.total,
+            clean_seconds: part.seconds.by_cause.clean,
+            blocks: part.accesses.read_blocks + part.accesses.write_blocks,
+            hit_ratio: part.hits.ratio,
+            rmw: part.drive_io.rmw,
+            dirty_blocks,
+            buffer_blocks: buffer.pending_blocks(),
+            buffer_bands: buffer.bands,
+        }
+    }
 }
 
 /// Addresses by time. A row is a number of neighbouring 5,000-block zones that the trace touches,

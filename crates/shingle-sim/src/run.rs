@@ -1,5 +1,6 @@
 //! One configuration over one trace.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
@@ -13,9 +14,10 @@ use crate::check::Stale;
 use crate::counters::Snapshot;
 use crate::flash::Flash;
 use crate::future::next_uses;
+use crate::guard::guarded;
 use crate::requests::{Requests, all};
 use crate::response::ResponseTimes;
-use crate::result::{Counts, DriveLatency, Left, Memory, Point, Queue, RunResult, Wall};
+use crate::result::{Counts, DriveLatency, Left, Point, Queue, RunResult, Wall};
 use crate::system::{Pacing, System};
 use crate::watch::{Heating, Parts, Rows};
 
@@ -59,7 +61,7 @@ pub struct Course {
 }
 
 /// Why a run has no result.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// Data stamps disagree: a bug, never the user's fault.
@@ -69,6 +71,19 @@ pub enum RunError {
         .0.block.0, .0.found, .0.expected
     )]
     Stale(Stale),
+    /// A panic: the policy broke its contract, or there is a mistake elsewhere in the program.
+    #[error(
+        "the run of policy `{policy}` ended at request {request}: {what}; this is a bug, in the policy \
+         if it is your own, else in shingle. RUST_BACKTRACE=1 shows where"
+    )]
+    Panicked {
+        /// The policy.
+        policy: String,
+        /// The request that was served, counted from 0.
+        request: usize,
+        /// The message of the panic, and its place in the source.
+        what: String,
+    },
 }
 
 /// Requests the cache is told of at a time, so that it can have its memory read early.
@@ -79,18 +94,35 @@ const LOOKED_AHEAD: usize = 16;
 const ANNOUNCED: usize = 256;
 
 /// Requests between two reports of progress: a multiple of [`LOOKED_AHEAD`].
-const PROGRESS_EVERY: usize = 1 << 14;
+pub(crate) const PROGRESS_EVERY: usize = 1 << 14;
 
 /// Runs `requests` through `system`. `progress` is told how many have been served.
 ///
 /// # Errors
-/// If the system is checked and a read was stale.
+/// If the system is checked and a read was stale, or if it panicked: a policy may be anybody's.
 pub fn run(
+    system: System,
+    requests: &(impl Requests + ?Sized),
+    labels: &Labels,
+    course: &Course,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<RunResult, RunError> {
+    let request = Cell::new(0);
+    let outcome = guarded(|| serve_all(system, requests, labels, course, progress, &request));
+    outcome.unwrap_or_else(|what| {
+        let policy = labels.policy.clone();
+        Err(RunError::Panicked { policy, request: request.get(), what })
+    })
+}
+
+/// Runs `requests`; `served` is told how many have been.
+fn serve_all(
     mut system: System,
     requests: &(impl Requests + ?Sized),
     labels: &Labels,
     course: &Course,
     progress: &(dyn Fn(u64) + Sync),
+    served: &Cell<usize>,
 ) -> Result<RunResult, RunError> {
     if system.wants_future() {
         system.foresee(next_uses(all(requests)));
@@ -115,6 +147,7 @@ pub fn run(
             let (start, done) = system.request(&course.paced(request));
             times.record(start, done, &system);
             number += 1;
+            served.set(number);
             if series.parts.ends(number) {
                 series.record(number, &mut system);
             }
@@ -127,7 +160,9 @@ pub fn run(
     // JSON has no infinite speed, should the clock stand still.
     let wall = begun.elapsed().as_secs_f64().max(1e-9);
 
-    let left = left(&system);
+    let undone = left(&system);
+    let (left, drained) =
+        if course.drain { (Left::default(), Some(undone)) } else { (undone, None) };
     let drive_latency = DriveLatency::of(system.drive_responses());
     let queue = (course.pacing == Pacing::Open).then(|| times.queue(&system));
     if course.drain {
@@ -143,26 +178,12 @@ pub fn run(
     let memory = system.cache().memory();
     #[allow(clippy::cast_precision_loss)]
     let result = RunResult {
-        seed: labels.seed,
-        policy: labels.policy.clone(),
-        parameters: labels.parameters.clone(),
-        drive: labels.drive.clone(),
-        drive_parameters: labels.drive_parameters.clone(),
-        ssd: labels.ssd.clone(),
-        translation: labels.translation.as_ref().map(|(name, _)| name.clone()),
-        translation_parameters: labels.translation.clone().map(|(_, set)| set),
-        cache_blocks: slots,
-        mode: labels.mode.into(),
-        pacing: course.pacing.name().into(),
-        knows_bands: labels.knows_bands,
-        memory: Memory {
-            bytes_per_slot: crate::result::ratio(memory.by_slots as u64, slots),
-            zone_bytes: memory.by_zones as u64,
-        },
+        pb_blocks: Some(system.disk().description().buffer_blocks).filter(|&blocks| blocks > 0),
         all,
         warm: Counts::between(warm.map_or(&end, |(_, before)| before), &end),
         warm_from: warm.map(|(request, _)| request),
         left,
+        drained,
         latency: times.responses.latency(),
         drive_latency,
         flash: system.disk().wear().map(|wear| Flash::new(&wear, &end.disk)),
@@ -172,18 +193,18 @@ pub fn run(
         heat: system.watched().and_then(|watch| watch.heating.as_ref()).map(Heating::heat),
         histogram: if course.points > 0 { times.responses.bars() } else { Vec::new() },
         checked_reads: system.checked().map(|(reads, _)| reads),
-        measured: None,
         wall: Wall {
             seconds: wall,
             blocks_per_second: (end.host.read_blocks + end.host.write_blocks) as f64 / wall,
         },
+        ..RunResult::uncounted(labels, slots, course.pacing, memory)
     };
     Ok(result)
 }
 
 impl Course {
     /// `request` at the time at which it comes.
-    fn paced(&self, request: &Request) -> Request {
+    pub(crate) fn paced(&self, request: &Request) -> Request {
         let at = match self.pacing {
             Pacing::Closed => request.at,
             Pacing::Open => {
@@ -222,17 +243,17 @@ impl Ahead {
     }
 }
 
-/// What is undone, and how long a copy needs to do it.
+/// What is undone, and what a copy needs to do it.
 fn left(system: &System) -> Left {
     let buffer = system.disk().buffer();
     let mut copy = system.duplicate();
-    let from = copy.finished();
-    let seconds = copy.drain_all().since(from).as_secs_f64();
+    copy.drain_all();
+    let done = Counts::between(&system.snapshot(), &copy.snapshot());
     Left {
         dirty_blocks: u64::from(system.cache().slots().dirty_blocks()),
-        buffer_blocks: buffer.blocks,
+        buffer_blocks: buffer.pending_blocks(),
         buffer_bands: buffer.bands,
-        seconds,
+        ..Left::doing(&done)
     }
 }
 
@@ -253,18 +274,8 @@ impl Series {
         let now = system.snapshot();
         let part = Counts::between(&self.before, &now);
         let buffer = system.disk().buffer();
-        self.points.push(Point {
-            requests: requests as u64,
-            at_seconds: system.finished().as_secs_f64(),
-            seconds: part.seconds.total,
-            clean_seconds: part.seconds.by_cause.clean,
-            blocks: part.accesses.read_blocks + part.accesses.write_blocks,
-            hit_ratio: part.hits.ratio,
-            rmw: part.drive_io.rmw,
-            dirty_blocks: u64::from(system.cache().slots().dirty_blocks()),
-            buffer_blocks: buffer.blocks,
-            buffer_bands: buffer.bands,
-        });
+        let dirty_blocks = u64::from(system.cache().slots().dirty_blocks());
+        self.points.push(Point::of(requests, system.finished(), &part, dirty_blocks, &buffer));
         self.before = now;
         if let Some(heating) = system.watched().and_then(|watch| watch.heating.as_mut()) {
             heating.end_part();
@@ -279,14 +290,48 @@ struct Times {
     /// Completions of requests not yet done.
     waiting: BinaryHeap<Reverse<Nanos>>,
     longest: usize,
-    /// Backlog of the disk at each arrival, thinned out: (arrival, backlog).
-    backlog: Vec<(Nanos, Nanos)>,
+    backlog: Backlog,
+}
+
+/// Backlog of the disk at each arrival, thinned out.
+pub(crate) struct Backlog {
+    /// (arrival, backlog)
+    points: Vec<(Nanos, Nanos)>,
     every: u64,
     arrivals: u64,
 }
 
 /// Points of the backlog kept: twice this at most.
 const BACKLOG_POINTS: usize = 512;
+
+impl Default for Backlog {
+    fn default() -> Backlog {
+        Backlog { points: Vec::new(), every: 1, arrivals: 0 }
+    }
+}
+
+impl Backlog {
+    /// A request comes when the disk is busy for so long with what came before.
+    pub(crate) fn record(&mut self, at: Nanos, backlog: impl FnOnce() -> Nanos) {
+        if self.arrivals.is_multiple_of(self.every) {
+            self.points.push((at, backlog()));
+            if self.points.len() == 2 * BACKLOG_POINTS {
+                let mut keep = false;
+                self.points.retain(|_| {
+                    keep = !keep;
+                    keep
+                });
+                self.every *= 2;
+            }
+        }
+        self.arrivals += 1;
+    }
+
+    /// Whether the queue still grows at the end.
+    pub(crate) fn is_overloaded(&self) -> bool {
+        overloaded(&self.points)
+    }
+}
 
 impl Times {
     fn new(pacing: Pacing) -> Times {
@@ -295,9 +340,7 @@ impl Times {
             open: pacing == Pacing::Open,
             waiting: BinaryHeap::new(),
             longest: 0,
-            backlog: Vec::new(),
-            every: 1,
-            arrivals: 0,
+            backlog: Backlog::default(),
         }
     }
 
@@ -315,18 +358,7 @@ impl Times {
         }
         self.waiting.push(Reverse(done));
         self.longest = self.longest.max(self.waiting.len());
-        if self.arrivals.is_multiple_of(self.every) {
-            self.backlog.push((start, system.backlog(start)));
-            if self.backlog.len() == 2 * BACKLOG_POINTS {
-                let mut keep = false;
-                self.backlog.retain(|_| {
-                    keep = !keep;
-                    keep
-                });
-                self.every *= 2;
-            }
-        }
-        self.arrivals += 1;
+        self.backlog.record(start, || system.backlog(start));
     }
 
     #[allow(clippy::cast_precision_loss)]
@@ -340,7 +372,7 @@ impl Times {
             disk_utilisation: utilisation(disk),
             ssd_utilisation: utilisation(ssd),
             longest: self.longest as u64,
-            overloaded: overloaded(&self.backlog),
+            overloaded: self.backlog.is_overloaded(),
         }
     }
 }

@@ -6,6 +6,7 @@ use shingle_core::params::nearest;
 use shingle_core::units::BLOCK_BYTES;
 
 use crate::result::RunResult;
+use crate::verdict;
 
 /// Something a run should reach, such as `p99=50ms`.
 #[derive(Clone, Debug)]
@@ -43,7 +44,7 @@ static METRICS: &[Metric] = &[
     Metric { name: "p99", kind: Kind::Response, of: |run| run.latency.p99_us },
     Metric { name: "p999", kind: Kind::Response, of: |run| run.latency.p999_us },
     Metric { name: "max", kind: Kind::Response, of: |run| run.latency.max_us },
-    Metric { name: "seconds", kind: Kind::Seconds, of: |run| run.all.seconds.total },
+    Metric { name: "seconds", kind: Kind::Seconds, of: verdict::done_and_left },
     Metric { name: "rmw", kind: Kind::Count, of: |run| run.all.drive_io.rmw as f64 },
     // Without an access nothing is hit.
     Metric { name: "hits", kind: Kind::Share, of: |run| run.all.hits.ratio.unwrap_or(0.0) },

@@ -1,6 +1,6 @@
 //! A translation over a drive that exposes zones: a drive that takes any write.
 //!
-//! Carries out the steps of the translation in virtual time, each when the one before is done. The
+//! Has the [`Executor`] say what is to be done, and does it in virtual time, one thing after the other. The
 //! buffer lies at the start of the conventional zones, which take reads and writes like any disk;
 //! zones are appended to and reset. Reading blocks from where they lie scattered costs what the
 //! drive says: that is what the policies of Amphisbaena's comparison (§6) are about. A commit takes
@@ -8,42 +8,36 @@
 
 mod blocks;
 mod coming;
-mod joined;
-mod memory;
-mod steps;
+mod padding;
 
-use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request, Zone};
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Zone};
 use shingle_core::zones::ZoneMap;
 use shingle_drive::drive::{
-    BufferState, Counters, Description, Drive, Io, Served, Stamp, Translating,
+    BufferState, Counters, Description, Drive, Io, Served, Stamp, Translating, Zoned,
 };
 use shingle_drive::turnover::Turnover;
+use shingle_translation::executor::{Action, Cause, Executor};
 use shingle_translation::step::{Piece, Place};
 use shingle_translation::translation::{Layout, Translation, Work};
 
 use coming::Coming;
-use joined::Joined;
-use memory::Memory;
-use steps::{Cause, Next, on_drive, zoned};
+use padding::Padding;
 
 /// See the module.
 pub struct Translated {
-    translation: Box<dyn Translation>,
+    /// Between I/Os of the host only work in idle time is under way.
+    executor: Executor<Stamp>,
     drive: Box<dyn Drive>,
     layout: Layout,
     /// Zones of the drive before the first sequential one.
     conventional: u32,
     /// How long the drive is idle before the translation works; `None` if it never does.
     idle_after: Option<Nanos>,
-    /// Work in idle time has begun and is not done.
-    idling: bool,
-    next: Next,
-    joined: Joined,
     /// The zone that cleaning appends to, and how many blocks had left the buffer before.
     cleaned: Option<(usize, u64)>,
     turnover: Turnover,
     coming: Coming,
-    memory: Memory,
+    padding: Padding,
     pieces: Vec<Piece>,
     was_full: bool,
     description: Description,
@@ -96,18 +90,15 @@ impl Translated {
         let mut made = Translated {
             conventional: zones.conventional_zones,
             idle_after,
-            idling: false,
-            next: Next::End,
-            joined: Joined::new(),
             cleaned: None,
             turnover: Turnover::new(layout.zones as usize, layout.buffer_blocks),
             coming: Coming::default(),
-            memory: Memory::default(),
+            padding: Padding::default(),
             pieces: Vec::with_capacity(PIECES),
             was_full: false,
             description,
             counters: Counters::default(),
-            translation,
+            executor: Executor::new(translation),
             drive,
             layout,
         };
@@ -130,14 +121,13 @@ impl Translated {
         }
     }
 
+    fn translation(&self) -> &dyn Translation {
+        self.executor.translation()
+    }
+
     fn begin(&mut self, work: Work, data: &[Stamp]) {
-        let host = match work {
-            Work::Write { block, count } => block.0..block.0 + count,
-            _ => 0..0,
-        };
-        self.memory.begin(host, data);
-        self.translation.begin(work);
-        self.next = Next::Unknown;
+        self.padding.begin(work.writes());
+        self.executor.begin(work, data);
     }
 
     /// Does a work of the translation, all of it.
@@ -146,7 +136,7 @@ impl Translated {
         self.finish(served, None);
     }
 
-    /// Carries out the steps that are left of the work under way; `held_up` waits for their end.
+    /// Carries out what is left of the work under way; `held_up` waits for their end.
     fn finish(&mut self, served: &mut Served, held_up: Option<&Io>) {
         while let Some((cause, part)) = self.advance(served.done, held_up) {
             let took = part.done.since(served.done);
@@ -161,17 +151,86 @@ impl Translated {
         self.count();
     }
 
-    /// I/O ends what is done in idle time: its last steps come first.
+    /// I/O ends what is done in idle time: what is left of it comes first.
     fn end_idle_work(&mut self, served: &mut Served, io: Option<&Io>) {
-        if std::mem::take(&mut self.idling) {
+        if self.executor.works() {
             self.finish(served, io);
         }
+    }
+
+    /// Carries out the next action of the work under way; `None` if there is none left. `held_up` waits for
+    /// the end of the work.
+    fn advance(&mut self, now: Nanos, held_up: Option<&Io>) -> Option<(Cause, Served)> {
+        let action = self.executor.next(&self.coming.by(now, held_up))?;
+        let served = self.carry_out(now, action);
+        self.executor.done();
+        Some((action.cause(), served))
+    }
+
+    fn carry_out(&mut self, now: Nanos, action: Action) -> Served {
+        match action {
+            Action::Read { from, count } => {
+                if let Place::Native(_) = from {
+                    self.counters.rmw_read_bytes += count * BLOCK_BYTES;
+                }
+                self.padding.have_read(self.executor.steps());
+                match from.on_disk(self.first_sequential()) {
+                    Some(block) => {
+                        let io = Io { op: Op::Read, block, count };
+                        self.drive.serve(now, &io, self.executor.data())
+                    }
+                    None => Served { done: now, ..Served::default() },
+                }
+            }
+            Action::Write { at, count, hosts } => {
+                self.counters.log_bytes_written += count * BLOCK_BYTES;
+                if hosts {
+                    self.counters.buffer_written_blocks += count;
+                }
+                let io = Io { op: Op::Write, block: Block(at), count };
+                self.drive.serve(now, &io, self.executor.data())
+            }
+            Action::Append { zone, block, count, hosts } => {
+                self.count_append(block, count, hosts);
+                let (at, data) = (Zone(self.conventional + zone.0), self.executor.data());
+                let served = zoned(self.drive.as_mut()).append(now, at, count, data);
+                let refused =
+                    |why| panic!("an append of {count} blocks that the drive refuses: {why}");
+                served.unwrap_or_else(refused).1
+            }
+            Action::Reset { zone } => {
+                self.counters.zone_resets += 1;
+                let at = Zone(self.conventional + zone.0);
+                let served = zoned(self.drive.as_mut()).reset(now, at);
+                served.unwrap_or_else(|why| panic!("a reset that the drive refuses: {why}"))
+            }
+            Action::Commit => Served { done: now, ..Served::default() },
+        }
+    }
+
+    fn count_append(&mut self, block: Block, count: u64, hosts: bool) {
+        self.padding.append(block, count);
+        if hosts {
+            self.counters.native_bytes_written += count * BLOCK_BYTES;
+            return;
+        }
+        self.counters.band_bytes_written += count * BLOCK_BYTES;
+        let home = (block.0 / self.layout.zone_blocks) as usize;
+        if self.cleaned.is_none_or(|(cleaned, _)| cleaned != home) {
+            self.settle();
+            self.cleaned = Some((home, self.counters.buffer_evicted_blocks));
+        }
+    }
+
+    /// Where the sequential zones begin on the drive.
+    fn first_sequential(&self) -> Block {
+        Block(u64::from(self.conventional) * self.layout.zone_blocks)
     }
 
     /// The zone that was being written back is.
     fn settle(&mut self) {
         if let Some((zone, before)) = self.cleaned.take() {
-            let after = self.translation.counters().evicted_blocks;
+            let after = self.translation().counters().evicted_blocks;
             let soon = self.turnover.cleaned(zone, before, after);
             self.counters.truncated += u64::from(soon);
             self.counters.buffer_evicted_blocks = after;
@@ -180,7 +239,7 @@ impl Translated {
 
     /// Takes over what the translation and the drive count.
     fn count(&mut self) {
-        let (did, counters) = (self.translation.counters(), &mut self.counters);
+        let (did, counters) = (self.executor.translation().counters(), &mut self.counters);
         counters.written_blocks = did.written_blocks;
         counters.buffer_write_hits = did.write_hits;
         counters.buffer_evicted_blocks = did.evicted_blocks;
@@ -188,7 +247,7 @@ impl Translated {
         counters.rmw = did.rmw;
         counters.rmw_free = did.rmw_free;
         counters.zone_closes = self.drive.counters().zone_closes;
-        counters.synthesized_blocks = self.memory.padded().0;
+        counters.synthesized_blocks = self.padding.written().0;
         let live_or_left = self.live_or_left();
         let written = self.counters.buffer_written_blocks;
         self.counters.buffer_released_blocks = written.saturating_sub(live_or_left);
@@ -196,16 +255,16 @@ impl Translated {
 
     /// Blocks that are live in the buffer, were overwritten there, or went to zones.
     fn live_or_left(&self) -> u64 {
-        let did = self.translation.counters();
-        did.write_hits + did.evicted_blocks + self.translation.held().blocks
+        let did = self.translation().counters();
+        did.write_hits + did.evicted_blocks + self.translation().held().blocks
     }
 
     /// Reads the newest copies, one I/O for those that lie together.
     fn read(&mut self, served: &mut Served, io: &Io, data: &mut [Stamp]) {
-        let begun = served.done;
+        let (begun, first_sequential) = (served.done, self.first_sequential());
         let mut pieces = std::mem::take(&mut self.pieces);
         pieces.clear();
-        self.translation.locate(io.block, io.count, &mut pieces);
+        self.executor.locate(io.block, io.count, &mut pieces);
         let mut rest = data;
         for piece in &pieces {
             let (room, after) = rest.split_at_mut(rest.len().min(piece.count as usize));
@@ -215,7 +274,7 @@ impl Translated {
                 Place::Nowhere => &mut self.counters.beyond_pointer_blocks,
             };
             *counted += piece.count;
-            match on_drive(piece.place, self.conventional, &self.layout) {
+            match piece.place.on_disk(first_sequential) {
                 Some(block) => {
                     let io = Io { op: Op::Read, block, count: piece.count };
                     served.then(&self.drive.serve(served.done, &io, room), false);
@@ -232,17 +291,19 @@ impl Translated {
 
 impl Drive for Translated {
     fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
-        self.memory.see(data);
+        if !data.is_empty() {
+            self.executor.keep_data();
+        }
         let mut served = Served { done: now, ..Served::default() };
         self.end_idle_work(&mut served, Some(io));
         let (block, count) = (io.block, io.count);
         match io.op {
             Op::Read => self.read(&mut served, io, data),
             Op::Write => {
-                let cleanings = self.translation.counters().cleanings;
+                let cleanings = self.translation().counters().cleanings;
                 self.work(&mut served, Work::Write { block, count }, data);
-                self.was_full |= self.translation.counters().cleanings > cleanings
-                    || self.translation.held().free == 0;
+                self.was_full |= self.translation().counters().cleanings > cleanings
+                    || self.translation().held().free == 0;
             }
             Op::Trim => self.work(&mut served, Work::Trim { block, count }, data),
             Op::Flush => {
@@ -260,13 +321,12 @@ impl Drive for Translated {
             return None;
         }
         // A work that ends may leave another to be begun: once.
-        for begins in [!self.idling, true] {
+        for begins in [!self.executor.works(), true] {
             if begins {
-                if !self.translation.wants_idle() {
+                if !self.translation().wants_idle() {
                     return None;
                 }
                 self.begin(Work::Idle, &[]);
-                self.idling = true;
             }
             while let Some((_, part)) = self.advance(now, None) {
                 self.count();
@@ -275,7 +335,6 @@ impl Drive for Translated {
                     return Some(part.done);
                 }
             }
-            self.idling = false;
             self.settle();
             self.count();
         }
@@ -283,7 +342,7 @@ impl Drive for Translated {
     }
 
     fn background_from(&self, idle_since: Nanos) -> Option<Nanos> {
-        let works = self.idling || self.translation.wants_idle();
+        let works = self.executor.works() || self.translation().wants_idle();
         self.idle_after.filter(|_| works).map(|after| idle_since + after)
     }
 
@@ -307,9 +366,10 @@ impl Drive for Translated {
     }
 
     fn buffer(&self) -> BufferState {
-        let held = self.translation.held();
+        let held = self.translation().held();
         BufferState {
             blocks: held.blocks,
+            held_blocks: 0,
             bands: held.zones,
             extents: held.blocks,
             log_bytes: held.used * BLOCK_BYTES,
@@ -318,8 +378,8 @@ impl Drive for Translated {
     }
 
     fn translating(&self) -> Option<Translating> {
-        let did = self.translation.counters();
-        let (padded_first_blocks, padded_blocks) = self.memory.padded();
+        let did = self.translation().counters();
+        let (padded_first_blocks, padded_blocks) = self.padding.written();
         Some(Translating {
             written_blocks: did.written_blocks,
             write_hits: did.write_hits,
@@ -333,7 +393,7 @@ impl Drive for Translated {
             chunks_to_cold: did.chunks_to_cold,
             padded_first_blocks,
             padded_blocks,
-            memory_bytes: self.translation.memory_bytes(),
+            memory_bytes: self.translation().memory_bytes(),
         })
     }
 
@@ -343,18 +403,15 @@ impl Drive for Translated {
 
     fn copy(&self) -> Box<dyn Drive> {
         Box::new(Translated {
-            translation: self.translation.copy(),
+            executor: self.executor.copy(),
             drive: self.drive.copy(),
             layout: self.layout,
             conventional: self.conventional,
             idle_after: self.idle_after,
-            idling: self.idling,
-            next: self.next,
-            joined: Joined::new(),
             cleaned: self.cleaned,
             turnover: self.turnover.clone(),
             coming: self.coming.clone(),
-            memory: self.memory.clone(),
+            padding: self.padding.clone(),
             pieces: Vec::with_capacity(PIECES),
             was_full: self.was_full,
             description: self.description.clone(),
@@ -364,19 +421,23 @@ impl Drive for Translated {
 
     fn check(&self) {
         self.drive.check();
-        let held = self.translation.held();
+        let held = self.translation().held();
         assert_eq!(held.used + held.free, self.layout.buffer_blocks, "the buffer adds up");
-        if self.idling {
+        if self.executor.works() {
             return; // in the middle of a work
         }
         let entered = self.counters.log_bytes_written / BLOCK_BYTES;
         assert!(self.live_or_left() <= entered, "more left the buffer than {entered} blocks");
-        self.translation.check();
+        self.translation().check();
         let mut drive = self.drive.copy();
         for zone in 0..self.layout.zones {
             let pointer = zoned(drive.as_mut()).zone(Zone(self.conventional + zone)).write_pointer;
-            let believed = self.translation.write_pointer(Zone(zone));
+            let believed = self.translation().write_pointer(Zone(zone));
             assert_eq!(pointer, believed, "write pointer of sequential zone {zone}");
         }
     }
+}
+
+fn zoned(drive: &mut dyn Drive) -> &mut dyn Zoned {
+    drive.zoned().expect("checked when it was made: the drive exposes zones")
 }

@@ -1,23 +1,40 @@
-//! What a comparison says in words: who won, why, and whether to believe it.
+//! What a comparison comes to: what runs are ranked by, which are compared with which, and what is
+//! said of them in words.
 
-use crate::result::{DriveIo, RunResult};
+mod sentences;
+mod swept;
+
+use crate::result::RunResult;
+use crate::said::{Kind, Said};
+pub use swept::{POLICY, Place, places};
 
 /// A run with fewer cleanings than this says little about shingling.
 pub const CLEANINGS_MIN: u64 = 30;
 
-/// The order in which runs are shown: by I/O time in closed loop, by mean response time in open.
+/// Less than this apart, two runs are level.
+const LEVEL: f64 = 1.005;
+
+/// What a run costs, work put off included: its I/O time and that of the work it leaves, in seconds.
+/// With `--drain` nothing is left, and both are in the I/O time.
 #[must_use]
-pub fn ranking(runs: &[&RunResult]) -> Vec<usize> {
-    order_by(runs, measure)
+pub fn done_and_left(run: &RunResult) -> f64 {
+    run.all.seconds.total + run.left.seconds
 }
 
-/// What runs are ranked by, seconds in closed loop and microseconds in open: lower is better.
+/// What runs are ranked by: in closed loop seconds of I/O, done and left; in open loop microseconds
+/// of mean response. Lower is better.
 #[must_use]
 pub fn measure(run: &RunResult) -> f64 {
     match run.queue {
-        None => run.all.seconds.total,
+        None => done_and_left(run),
         Some(_) => run.latency.mean_us,
     }
+}
+
+/// Numbers of `runs` by [`measure`], the best first.
+#[must_use]
+pub fn ranking(runs: &[&RunResult]) -> Vec<usize> {
+    order_by(runs, measure)
 }
 
 fn order_by(runs: &[&RunResult], key: impl Fn(&RunResult) -> f64) -> Vec<usize> {
@@ -26,24 +43,124 @@ fn order_by(runs: &[&RunResult], key: impl Fn(&RunResult) -> f64) -> Vec<usize> 
     order
 }
 
-/// Pairs (better, worse) of a ranking by I/O time that turn round when the work left undone is
-/// added. Empty in open loop, where runs are not ranked by I/O time.
+/// Whether the cache of a run never filled: no policy was ever asked whom to evict.
 #[must_use]
-pub fn turned(runs: &[&RunResult]) -> Vec<(usize, usize)> {
-    if runs.iter().any(|run| run.queue.is_some()) {
-        return Vec::new();
+pub fn never_filled(run: &RunResult) -> bool {
+    run.warm_from.is_none() && run.cache_blocks > 0
+}
+
+/// Whether caches of `runs` tell nothing of policies: there are some, and none of them ever filled.
+#[must_use]
+pub fn none_filled(runs: &[&RunResult]) -> bool {
+    let mut cached = runs.iter().filter(|run| run.cache_blocks > 0).peekable();
+    cached.peek().is_some() && cached.all(|run| never_filled(run))
+}
+
+/// Cleanings while requests came, those of `--drain` apart.
+#[must_use]
+pub fn cleanings(run: &RunResult) -> u64 {
+    let drained = run.drained.map_or(0, |drained| drained.rmw + drained.rmw_free);
+    (run.all.drive_io.rmw + run.all.drive_io.rmw_free).saturating_sub(drained)
+}
+
+/// Whether a run cleaned too little to say much about shingling.
+#[must_use]
+pub fn hardly_cleaned(run: &RunResult) -> bool {
+    // Only shingled drives have the size of a buffer among what was set.
+    run.drive_parameters.contains_key("pb") && cleanings(run) < CLEANINGS_MIN
+}
+
+/// Whether the queue of a run in open loop still grew at its end.
+fn overloaded(run: &RunResult) -> bool {
+    run.queue.is_some_and(|queue| queue.overloaded)
+}
+
+/// Runs that are compared with each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Slots of their caches; 0 if none has one.
+    pub cache_blocks: u64,
+    /// Their numbers, in the order of the result. A run without a cache belongs to each size.
+    pub runs: Vec<usize>,
+}
+
+/// Which runs are compared with each other: those of a seed, drive and cache size.
+#[must_use]
+pub fn groups(runs: &[RunResult]) -> Vec<Group> {
+    let mut groups = Vec::new();
+    let mut at = 0;
+    while at < runs.len() {
+        // Runs of one drive stand together, and so do those of one seed.
+        let like = |run: &RunResult| run.drive == runs[at].drive && run.seed == runs[at].seed;
+        let of_drive: Vec<usize> = (at..runs.len()).take_while(|&i| like(&runs[i])).collect();
+        at += of_drive.len();
+        let mut sizes: Vec<u64> = of_drive.iter().map(|&i| runs[i].cache_blocks).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        if sizes.len() > 1 {
+            sizes.retain(|&size| size > 0);
+        }
+        groups.extend(sizes.into_iter().map(|size| {
+            let here = |&i: &usize| [0, size].contains(&runs[i].cache_blocks);
+            Group { cache_blocks: size, runs: of_drive.iter().copied().filter(here).collect() }
+        }));
     }
-    let with_left = |run: &RunResult| run.all.seconds.total + run.left.seconds;
-    let mut pairs = Vec::new();
-    for (at, &better) in ranking(runs).iter().enumerate() {
-        for &worse in &ranking(runs)[at + 1..] {
-            // A rounding error is no change of rank.
-            if with_left(runs[better]) > with_left(runs[worse]) * (2.0 - 1.0 / LEVEL) {
-                pairs.push((better, worse));
-            }
+    groups
+}
+
+/// What `runs` of `compare` or `run` come to in words, group by group, and over all seeds.
+#[must_use]
+pub fn said(runs: &[RunResult]) -> Vec<Said> {
+    let groups = groups(runs);
+    let mut said: Vec<Said> =
+        groups.iter().flat_map(|group| sentences::of(runs, &group.runs)).collect();
+    said.extend(over_seeds(runs, &groups));
+    said
+}
+
+/// What the cells of a sweep come to in words.
+pub use swept::said as said_of_sweep;
+
+/// Who is first with how many seeds; nothing with one seed.
+fn over_seeds(runs: &[RunResult], groups: &[Group]) -> Vec<Said> {
+    let seed = |group: &Group| runs[group.runs[0]].seed;
+    let alike = |a: &Group, b: &Group| {
+        runs[a.runs[0]].drive == runs[b.runs[0]].drive && a.cache_blocks == b.cache_blocks
+    };
+    let first_seed = groups.iter().take_while(|group| seed(group) == seed(&groups[0]));
+    let several = |group: &&Group| groups.iter().filter(|other| alike(group, other)).count() > 1;
+    first_seed
+        .filter(several)
+        .filter_map(|first| {
+            let of: Vec<&Group> = groups.iter().filter(|other| alike(first, other)).collect();
+            let places: Vec<Vec<&RunResult>> =
+                of.iter().map(|group| group.runs.iter().map(|&i| &runs[i]).collect()).collect();
+            let compared: Vec<usize> = of.iter().flat_map(|group| group.runs.clone()).collect();
+            Some(Said {
+                kind: Kind::Verdict,
+                text: firsts(&places, "seeds")?,
+                runs: compared.clone(),
+                compared,
+            })
+        })
+        .collect()
+}
+
+/// Who is first in how many of `places`, which are so many `of`. Nothing where nothing is compared.
+fn firsts(places: &[Vec<&RunResult>], of: &str) -> Option<String> {
+    let mut wins: Vec<(String, usize)> = Vec::new();
+    let mut all = 0;
+    for runs in places.iter().filter(|runs| runs.len() > 1 && !none_filled(runs)) {
+        all += 1;
+        let first = name(runs[ranking(runs)[0]], runs);
+        match wins.iter_mut().find(|(name, _)| *name == first) {
+            Some((_, count)) => *count += 1,
+            None => wins.push((first, 1)),
         }
     }
-    pairs
+    wins.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let wins: Vec<String> = wins.iter().map(|(name, count)| format!("{name} in {count}")).collect();
+    (all > 0).then(|| format!("Best of {all} {of}: {}.", wins.join(", ")))
 }
 
 /// What a run is called among `runs`: after its policy, and its translation if they differ in that.
@@ -55,169 +172,6 @@ pub fn name(run: &RunResult, runs: &[&RunResult]) -> String {
         (Some(translation), policy) if !alike => format!("{policy} over {translation}"),
         (_, policy) => policy.to_owned(),
     }
-}
-
-/// Blocks read from the disk because the cache did not hold them.
-fn read_misses(run: &RunResult) -> u64 {
-    run.all.drive_io.read_blocks
-}
-
-/// Sentences on `runs`, which share drive and cache size; `shingled` says whether the drive is.
-#[must_use]
-pub fn sentences(runs: &[&RunResult], shingled: bool) -> Vec<String> {
-    let order = ranking(runs);
-    let mut said = Vec::new();
-    if let (Some(&first), true) = (order.first(), order.len() > 1) {
-        said.push(winner(runs, first, order[1], order[order.len() - 1]));
-    }
-    said.extend(turning(runs));
-    said.extend(warnings(runs, shingled));
-    said
-}
-
-/// Less than this apart, two runs are level.
-const LEVEL: f64 = 1.005;
-
-fn winner(runs: &[&RunResult], first: usize, second: usize, last: usize) -> String {
-    let (best, next, worst) = (runs[first], runs[second], runs[last]);
-    let factor = |other: &RunResult| measure(other) / measure(best);
-    if factor(worst) < LEVEL {
-        return "All are level.".into();
-    }
-    let what = if best.queue.is_some() { "responds fastest" } else { "needs the least I/O time" };
-    let beside = |other: &RunResult| {
-        if overloaded(other) && !overloaded(best) {
-            return format!("{} cannot keep up", name(other, runs));
-        }
-        let other_name = name(other, runs);
-        match factor(other) {
-            factor if factor < LEVEL => format!("level with {other_name}"),
-            factor if factor < 100.0 => format!("{factor:.2} times better than {other_name}"),
-            factor => format!("{factor:.0} times better than {other_name}"),
-        }
-    };
-    let mut sentence = format!("{} {what}: {}", name(best, runs), beside(next));
-    if second != last {
-        sentence += &format!(", {}", beside(worst));
-    }
-    format!("{sentence}. {} {}", reason(best, worst, &name(worst, runs)), fewest(runs))
-}
-
-fn overloaded(run: &RunResult) -> bool {
-    run.queue.is_some_and(|queue| queue.overloaded)
-}
-
-/// Who has the fewest RMWs, and who reads least: the two do not go together.
-fn fewest(runs: &[&RunResult]) -> String {
-    let least = |of: fn(&RunResult) -> u64| runs.iter().min_by_key(|run| of(run));
-    let rmws = least(|run| run.all.drive_io.rmw).map(|run| (run, run.all.drive_io.rmw));
-    let reads = least(read_misses).map(|run| (run, read_misses(run)));
-    let (Some((by_rmw, rmw)), Some((by_reads, reads))) = (rmws, reads) else {
-        return String::new();
-    };
-    let reading = format!("fewest blocks read: {} ({})", name(by_reads, runs), count(reads));
-    if runs.iter().all(|run| run.all.drive_io.rmw == rmw) {
-        return format!("F{}.", &reading[1..]);
-    }
-    format!("Fewest RMWs: {} ({}); {reading}.", name(by_rmw, runs), count(rmw))
-}
-
-/// Where the time between the best and the worst went, and what stands behind that.
-fn reason(best: &RunResult, worst: &RunResult, worst_name: &str) -> String {
-    let (b, w) = (&best.all, &worst.all);
-    let saved =
-        |of: fn(&crate::result::ByCause) -> f64| of(&w.seconds.by_cause) - of(&b.seconds.by_cause);
-    let causes = [
-        (saved(|s| s.clean), cleaned(&b.drive_io, &w.drive_io)),
-        (
-            saved(|s| s.read),
-            format!(
-                "less was read from the disk ({} blocks against {})",
-                count(read_misses(best)),
-                count(read_misses(worst))
-            ),
-        ),
-        (
-            saved(|s| s.log) + saved(|s| s.write),
-            format!(
-                "less was written to the disk, or in fewer pieces ({} blocks against {})",
-                count(b.drive_io.written_blocks),
-                count(w.drive_io.written_blocks)
-            ),
-        ),
-        (saved(|s| s.ssd), "the SSD did less".to_owned()),
-    ];
-    let all: f64 = causes.iter().map(|(seconds, _)| seconds.max(0.0)).sum();
-    let (seconds, why) = causes.iter().max_by(|a, b| a.0.total_cmp(&b.0)).expect("four causes");
-    if *seconds <= 0.0 {
-        return "The devices were busy for as long as with the others.".into();
-    }
-    format!(
-        "Against {worst_name}, {:.0}% of the time saved is because {why}.",
-        100.0 * seconds / all
-    )
-}
-
-/// What fewer cleanings, or shorter ones, come to.
-fn cleaned(best: &DriveIo, worst: &DriveIo) -> String {
-    let (b, w) = (best, worst);
-    let (what, few, many) = match (b.rmw + b.rmw_free, w.rmw + w.rmw_free) {
-        _ if b.rmw < w.rmw => ("fewer bands had to be cleaned (RMWs", b.rmw, w.rmw),
-        (few, many) if few < many => ("fewer bands had to be cleaned (all in all", few, many),
-        (few, many) => ("cleaning took less time (bands", few, many),
-    };
-    format!("{what} {} against {})", count(few), count(many))
-}
-
-fn turning(runs: &[&RunResult]) -> Option<String> {
-    let pairs = turned(runs);
-    let (better, worse) = pairs.first()?;
-    let (b, w) = (runs[*better], runs[*worse]);
-    let with_left = |run: &RunResult| run.all.seconds.total + run.left.seconds;
-    let more = match pairs.len() {
-        1 => String::new(),
-        n => format!(" ({} more pairs turn round)", n - 1),
-    };
-    Some(format!(
-        "The ranking of {} before {} turns round when the work left undone is counted: {:.1} s \
-         against {:.1} s{more}. Run longer, or use --drain.",
-        name(b, runs),
-        name(w, runs),
-        with_left(b),
-        with_left(w)
-    ))
-}
-
-fn warnings(runs: &[&RunResult], shingled: bool) -> Vec<String> {
-    let mut said = Vec::new();
-    let names = |of: &dyn Fn(&RunResult) -> bool| -> Vec<String> {
-        runs.iter().filter(|run| of(run)).map(|run| name(run, runs)).collect()
-    };
-    let few = names(&|run| run.all.drive_io.rmw + run.all.drive_io.rmw_free < CLEANINGS_MIN);
-    if shingled && !few.is_empty() {
-        said.push(format!(
-            "Fewer than {CLEANINGS_MIN} bands were cleaned under {}: the drive's buffer hardly \
-             filled, so this result says little about shingling. A longer trace, a smaller cache \
-             or a smaller buffer (--set drive.pb=SIZE) shows more.",
-            few.join(", ")
-        ));
-    }
-    let cold = names(&|run| run.warm_from.is_none() && run.cache_blocks > 0);
-    if !cold.is_empty() {
-        said.push(format!(
-            "The cache never filled under {}: choose a smaller one.",
-            cold.join(", ")
-        ));
-    }
-    let overloaded = names(&overloaded);
-    if !overloaded.is_empty() {
-        said.push(format!(
-            "Overloaded (!): {}. The queue still grew at the end, so the mean says how long the trace \
-             is; --speed below 1 slows it down.",
-            overloaded.join(", ")
-        ));
-    }
-    said
 }
 
 /// A number with commas between thousands.

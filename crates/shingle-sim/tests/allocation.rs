@@ -13,7 +13,7 @@ fn trace(spec: &str) -> Trace {
     let mut opened =
         shingle_trace::open(spec, &OpenOptions { seed: 3, ..OpenOptions::default() }).unwrap();
     let requests = Shape::default().read(opened.source.as_mut(), &mut |_| ()).unwrap();
-    Trace { name: opened.name, summary: Summary::of(&requests), requests }
+    Trace { name: opened.name, format: None, summary: Summary::of(&requests), requests }
 }
 
 /// Runs `options`, and fails if the second half of the requests allocates.
@@ -33,6 +33,43 @@ fn allocates_nothing(options: &Options, trace: &Trace) {
         // A buffer may still grow for a longer run of blocks than any before.
         let count = made.count_total;
         assert!(count <= 4, "job {number}: {count} allocations in {} requests", rest.len());
+    }
+}
+
+/// Zones of one block on 8 TB: two thousand million, of which a few thousand are touched.
+#[test]
+fn memory_of_zones_grows_with_those_touched() {
+    let trace = trace("synth:uniform?requests=3k&range=4TB");
+    let registry = Registry::default();
+    let with_zones =
+        registry.entries().iter().filter(|entry| Params::new(entry.params).has("zone"));
+    let policies: Vec<String> = with_zones.map(|entry| entry.name.to_owned()).collect();
+    assert!(policies.len() >= 10, "{policies:?}");
+    let sets = policies.iter().map(|name| (format!("{name}.zone"), "1b".to_owned())).collect();
+    let options = Options {
+        policies: [vec!["lru".to_owned()], policies].concat(),
+        drives: vec!["st8000as0002".to_owned()],
+        caches: vec!["1000b".to_owned()],
+        sets,
+        ..Options::default()
+    };
+    let (jobs, _) = plan(&options, &registry, &trace).unwrap();
+    let mut without_zones = 0;
+    for job in &jobs {
+        let name = &job.labels().policy;
+        let taken = allocation_counter::measure(|| {
+            let mut system = job.system().unwrap();
+            for request in &trace.requests {
+                system.request(request);
+            }
+            let bytes = system.cache().memory().by_zones;
+            assert!(bytes < 2 << 20, "{name}: {bytes} bytes for zones");
+        });
+        if name == "lru" {
+            without_zones = taken.bytes_max;
+        }
+        let more = taken.bytes_max.saturating_sub(without_zones);
+        assert!(more < 8 << 20, "{name}: {more} bytes more than without zones");
     }
 }
 

@@ -73,7 +73,8 @@ fn hits(trace: &Trace, policy: &str, cache: &str) -> u64 {
 #[test]
 fn belady_in_the_simulator_is_min() {
     let requests = requests();
-    let trace = Trace { name: "own".into(), summary: Summary::of(&requests), requests };
+    let trace =
+        Trace { name: "own".into(), format: None, summary: Summary::of(&requests), requests };
     let steps = steps(&trace.requests);
     for slots in [1, 2, 5, 20, 100] {
         let wanted = hits_of_min(&steps, slots);
@@ -84,9 +85,9 @@ fn belady_in_the_simulator_is_min() {
 #[test]
 fn no_order_has_more_hits() {
     let trace = read("synth:mixed?requests=10k");
-    let bound = hits(&trace, "belady", "2%");
+    let bound = hits(&trace, "belady", "2%zones");
     for order in shingle_core::orders::NAMES {
-        let hits = hits(&trace, order, "2%");
+        let hits = hits(&trace, order, "2%zones");
         assert!(hits <= bound, "{order}: {hits} of {bound}");
     }
 }

@@ -34,7 +34,12 @@ impl Bench {
             ..Options::default()
         };
         let requests = vec![request(0, 1, Op::Write)];
-        let trace = Trace { name: "by hand".into(), summary: Summary::of(&requests), requests };
+        let trace = Trace {
+            name: "by hand".into(),
+            format: None,
+            summary: Summary::of(&requests),
+            requests,
+        };
         let (jobs, _) = plan(&options, &Registry::default(), &trace).expect("valid options");
         Bench(jobs[0].system().expect("it can be made"))
     }

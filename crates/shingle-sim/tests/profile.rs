@@ -44,7 +44,7 @@ fn sac_causes_the_rmws_of_the_disk_on_its_profile() {
     ] {
         let trace = read(workload);
         let [disk, model] = drives.each_ref().map(|drive| {
-            let mut options = prototypes(&["sac"], &["5%"], &[]);
+            let mut options = prototypes(&["sac"], &["5%zones"], &[]);
             options.drives = vec![drive.clone()];
             let (jobs, _) = plan(&options, &Registry::default(), &trace).expect("valid options");
             let runs = run_all(&jobs, &trace, &|_| {}).expect("no stale read");

@@ -28,7 +28,7 @@ fn trace(accesses: impl Iterator<Item = (u64, Op)>) -> Trace {
         op,
     };
     let requests: Vec<Request> = accesses.map(request).collect();
-    Trace { name: "by hand".into(), summary: Summary::of(&requests), requests }
+    Trace { name: "by hand".into(), format: None, summary: Summary::of(&requests), requests }
 }
 
 /// Runs every policy with fixed zones, all data checked.

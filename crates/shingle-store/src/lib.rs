@@ -1,16 +1,9 @@
-//! The store: the policies of the simulator over real files and devices, crash-safe.
+//! The store: an engine of `shingle-engine` over real files and devices, and what operators do with it.
 //!
-//! [`engine`] is one state machine without a clock and without I/O: requests and completions go in,
-//! I/O and replies come out. [`backend`] carries the I/O out on files and devices. [`journal`] and [`recover`] keep what the SSD says of itself, in the
-//! [`format`](mod@format) that stands there.
+//! [`backend`] runs an engine: it carries its I/O out on files and devices, and tells it the time. [`store`]
+//! has what operators do: create, serve, ask, check, stop, detach, export.
 
-#![allow(clippy::cast_possible_truncation)] // frames, slots and places in a block are small
+#![allow(clippy::cast_possible_truncation)] // slots and places in a block are small
 
 pub mod backend;
-pub mod buffer;
-pub mod engine;
-pub mod format;
-pub mod journal;
-pub mod recover;
 pub mod store;
-pub mod table;

@@ -8,13 +8,14 @@ use std::sync::mpsc::{Receiver, channel};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 use shingle_core::registry::Registry;
+use shingle_core::service::Rules;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_core::witness::{Event, Shared};
+use shingle_engine::settings::Settings;
+use shingle_engine::{Command, CommandOp, Config, Connection, Errno};
 use shingle_sim::recorded::{FollowError, Followed, Follower};
 use shingle_store::backend::{Device, Ready};
-use shingle_store::engine::{Command, CommandOp, Config, Errno};
 use shingle_store::store::create::{Consent, create};
-use shingle_store::store::settings::Settings;
 use shingle_trace::record::{About, Events, Recording};
 
 const SSD_BYTES: u64 = 16 << 20;
@@ -40,7 +41,15 @@ fn command(rng: &mut Xoshiro256PlusPlus) -> Command {
         (offset, bytes) = (offset + 512, bytes - 1024);
     }
     let data = if op == CommandOp::Write { vec![7; bytes as usize] } else { Vec::new() };
-    Command { id: 0, op, offset, bytes, fua: below(rng, 50) == 0, data }
+    Command {
+        id: 0,
+        connection: Connection::default(),
+        op,
+        offset,
+        bytes,
+        fua: below(rng, 50) == 0,
+        data,
+    }
 }
 
 /// Serves `commands` at `depth`, in a folder that may hold a cache already, and records that.
@@ -64,7 +73,8 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
     let witness = Shared::new(recorder);
     // Idle often, so that idle destaging is recorded, too.
     let idle_after = shingle_core::units::Nanos::from_millis(2);
-    let config = Config { idle_after, ..Config::for_slots(slots) };
+    let rules = Rules { idle_after, ..Rules::for_slots(slots) };
+    let config = Config { rules, ..Config::for_slots(slots) };
     let store = ready.start_with(cache, config, Some(witness), None).expect("it starts");
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut waiting: VecDeque<Receiver<Result<Vec<u8>, Errno>>> = VecDeque::new();

@@ -3,14 +3,22 @@
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
 
 use shingle_core::cache::CacheCore;
 use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
+use shingle_core::service::Mode;
 use shingle_core::slots::Costs;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_store::backend::{Create, Device, FileError, Handle, Ready, Store, StoreError, create};
-use shingle_store::engine::{Command, CommandOp, Config, Errno, Mode};
+use shingle_engine::buffer::Buffer;
+use shingle_engine::format::PAGE_BYTES;
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::{Command, CommandOp, Config, Connection, Errno, Kind};
+use shingle_store::backend::{
+    Create, Device, FileError, Handle, Medium, Ready, Store, StoreError, create,
+};
 
 const SSD_BYTES: u64 = 20 << 20;
 const DISK_BYTES: u64 = 64 << 20;
@@ -69,12 +77,12 @@ fn cache(name: &str, slots: u64) -> Box<dyn CacheCore> {
 fn start(beds: &Beds, policy: &str, mode: Mode) -> Store {
     let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
     let slots = ready.superblock().layout.slots;
-    let config = Config { mode, ..Config::for_slots(slots) };
+    let config = Config::in_mode(mode, slots);
     ready.start(cache(policy, slots), config).expect("it starts")
 }
 
 fn command(op: CommandOp, offset: u64, bytes: u64, data: Vec<u8>) -> Command {
-    Command { id: 0, op, offset, bytes, fua: false, data }
+    Command { id: 0, connection: Connection::default(), op, offset, bytes, fua: false, data }
 }
 
 fn write(handle: &Handle, offset: u64, data: Vec<u8>) {
@@ -210,4 +218,147 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(make(&beds.ssd, &other, &new_cache()), Err(FileError::Uneven { .. })));
     let words = Create { words: "x".repeat(5000), ..new_cache() };
     assert!(matches!(make(&beds.ssd, &beds.disk, &words), Err(FileError::Words(5000))));
+}
+
+/// I/O of a process that was killed goes on for a while: nobody else may have the file before it ends.
+#[test]
+fn the_lock_lasts_as_long_as_its_io() {
+    let beds = beds();
+    let device = Device::open(&beds.ssd).expect("opened");
+    // As the kernel does for each I/O that is under way.
+    let under_way = device.direct().try_clone().expect("another reference");
+    drop(device);
+    assert!(matches!(Device::open(&beds.ssd), Err(FileError::Busy(_))));
+    drop(under_way);
+    Device::open(&beds.ssd).expect("nothing is under way any more");
+}
+
+/// What the superblocks on the SSD say while the disk is asked for something.
+struct Overheard {
+    ssd: PathBuf,
+    said: Arc<Mutex<Vec<Superblock>>>,
+}
+
+impl Medium for Overheard {
+    fn serve(&mut self, _: Kind, _: u64, buffers: &mut [Buffer]) -> std::io::Result<()> {
+        let mut copies = [[0; PAGE_BYTES]; 2];
+        let ssd = std::fs::File::open(&self.ssd)?;
+        ssd.read_exact_at(copies.as_flattened_mut(), 0)?;
+        let read = copies.iter().map(|page| Superblock::decode(page).expect("both are good"));
+        self.said.lock().expect("no panic").extend(read);
+        buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
+        Ok(())
+    }
+
+    fn end(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Otherwise a disk that its own cache has written would be taken for one that somebody else wrote.
+#[test]
+fn the_fingerprint_is_gone_before_the_disk_is_asked_for_anything() {
+    let beds = beds();
+    {
+        let (ssd, disk) = Device::pair(&beds.ssd, &beds.disk).expect("opened");
+        create(&ssd, &disk, &Create { fingerprint: [7; 32], ..new_cache() }).expect("a cache");
+    }
+    let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
+    assert_eq!(ready.superblock().fingerprint, [7; 32]);
+    let slots = ready.superblock().layout.slots;
+    let said = Arc::default();
+    let medium = Overheard { ssd: beds.ssd.clone(), said: Arc::clone(&said) };
+    let config = Config::in_mode(Mode::WriteAround, slots);
+    let store = ready.start_with(cache("lru", slots), config, None, Some(Box::new(medium)));
+    let store = store.expect("it starts");
+    write(store.handle(), 0, stamp(0, 1));
+    drop(store);
+    let said = said.lock().expect("no panic");
+    assert!(!said.is_empty());
+    assert!(said.iter().all(|superblock| superblock.fingerprint == [0; 32]));
+    assert!(said.iter().all(|superblock| !superblock.clean), "nor that it was shut down");
+}
+
+/// A disk on which nothing moves until it is let go.
+struct Stuck(Receiver<()>);
+
+impl Medium for Stuck {
+    fn serve(&mut self, _: Kind, _: u64, buffers: &mut [Buffer]) -> std::io::Result<()> {
+        // Let go for good when the other end is dropped.
+        let _ = self.0.recv();
+        buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
+        Ok(())
+    }
+
+    fn end(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn operators_do_not_wait_behind_clients() {
+    let beds = beds();
+    let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
+    let slots = ready.superblock().layout.slots;
+    let (let_go, stuck) = std::sync::mpsc::channel();
+    let config = Config { depth: 4, ..Config::for_slots(slots) };
+    let medium = Box::new(Stuck(stuck));
+    let store = ready.start_with(cache("lru", slots), config, None, Some(medium));
+    let store = store.expect("it starts");
+    // More than are carried out and wait within, fewer than the queue takes.
+    let (answered, answers) = std::sync::mpsc::channel();
+    for block in 0..100 {
+        let answered = answered.clone();
+        let read = command(CommandOp::Read, block * BLOCK_BYTES, BLOCK_BYTES, Vec::new());
+        store.handle().submit(
+            read,
+            Box::new(move |result| {
+                let _ = answered.send(result.is_ok());
+            }),
+        );
+    }
+    let handle = store.handle().clone();
+    let (asked, heard) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        handle.set_mode(Mode::PassThrough);
+        handle.drain(true);
+        let _ = asked.send(handle.status().is_some());
+    });
+    // It never comes if it waits for the disk, which waits for us.
+    let told = heard.recv_timeout(std::time::Duration::from_secs(30));
+    drop(let_go);
+    assert_eq!(told, Ok(true), "the status waited for the disk");
+    for _ in 0..100 {
+        assert!(answers.recv().expect("answered"));
+    }
+    store.shut_down().expect("in order");
+}
+
+/// A disk whose thread does not survive its first I/O.
+struct Broken;
+
+impl Medium for Broken {
+    fn serve(&mut self, _: Kind, _: u64, _: &mut [Buffer]) -> std::io::Result<()> {
+        panic!("a bug");
+    }
+
+    fn end(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_store_that_fails_says_so_and_answers_all() {
+    let beds = beds();
+    let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
+    let slots = ready.superblock().layout.slots;
+    let config = Config::for_slots(slots);
+    let store = ready.start_with(cache("lru", slots), config, None, Some(Box::new(Broken)));
+    let mut store = store.expect("it starts");
+    let failure = store.failure().expect("asked for once");
+    let read = store.handle().call(command(CommandOp::Read, 0, BLOCK_BYTES, Vec::new()));
+    assert_eq!(read, Err(Errno::SHUT_DOWN));
+    assert_eq!(failure.recv().expect("said"), "the thread of the disk has panicked");
+    assert!(store.handle().status().is_none());
+    assert!(store.shut_down().is_err());
 }

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_engine::format::State;
+use shingle_engine::format::superblock::VERSION;
+use shingle_engine::settings::Settings;
+use shingle_engine::{Command, CommandOp, Config, Connection};
 use shingle_store::backend::{Create, Device, Handle, Ready, Store, create};
-use shingle_store::engine::{Command, CommandOp, Config};
-use shingle_store::format::State;
-use shingle_store::format::superblock::VERSION;
 use shingle_store::store::check::check;
-use shingle_store::store::settings::Settings;
 
 const SSD_BYTES: u64 = 16 << 20;
 const DISK_BYTES: u64 = 1 << 20;
@@ -43,7 +43,8 @@ fn content(block: u64) -> Vec<u8> {
 }
 
 fn call(handle: &Handle, op: CommandOp, offset: u64, bytes: u64, data: Vec<u8>) -> Vec<u8> {
-    let command = Command { id: 0, op, offset, bytes, fua: false, data };
+    let command =
+        Command { id: 0, connection: Connection::default(), op, offset, bytes, fua: false, data };
     handle.call(command).expect("no error")
 }
 
@@ -63,16 +64,16 @@ fn start(ready: Ready) -> Store {
     ready.start(cache.expect("a policy"), Config::for_slots(slots)).expect("started")
 }
 
-fn fixture(kind: &str, device: &str) -> PathBuf {
+fn fixture(version: u32, kind: &str, device: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    folder.join(format!("v{VERSION}-{kind}.{device}.zst"))
+    folder.join(format!("v{version}-{kind}.{device}.zst"))
 }
 
 /// The files of a fixture, unpacked.
-fn unpacked(kind: &str) -> (tempfile::TempDir, PathBuf, PathBuf) {
+fn unpacked(version: u32, kind: &str) -> (tempfile::TempDir, PathBuf, PathBuf) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let [ssd, disk] = ["ssd", "disk"].map(|device| {
-        let packed = std::fs::read(fixture(kind, device)).expect("it is kept");
+        let packed = std::fs::read(fixture(version, kind, device)).expect("it is kept");
         let path = folder.path().join(device);
         std::fs::write(&path, zstd::decode_all(&packed[..]).expect("whole")).expect("written");
         path
@@ -80,8 +81,8 @@ fn unpacked(kind: &str) -> (tempfile::TempDir, PathBuf, PathBuf) {
     (folder, ssd, disk)
 }
 
-fn it_opens_and_holds_what_it_held(kind: &str, in_order: bool) {
-    let (_folder, ssd, disk) = unpacked(kind);
+fn it_opens_and_holds_what_it_held(version: u32, kind: &str, in_order: bool) {
+    let (_folder, ssd, disk) = unpacked(version, kind);
     {
         let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
         let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("checked");
@@ -124,12 +125,12 @@ fn it_opens_and_holds_what_it_held(kind: &str, in_order: bool) {
 
 #[test]
 fn a_cache_that_was_shut_down_opens() {
-    it_opens_and_holds_what_it_held("clean", true);
+    (1..=VERSION).for_each(|version| it_opens_and_holds_what_it_held(version, "clean", true));
 }
 
 #[test]
 fn a_cache_that_was_killed_opens() {
-    it_opens_and_holds_what_it_held("crash", false);
+    (1..=VERSION).for_each(|version| it_opens_and_holds_what_it_held(version, "crash", false));
 }
 
 #[test]
@@ -170,7 +171,7 @@ fn make_fixtures() {
         for (path, device) in [(&ssd, "ssd"), (&disk, "disk")] {
             let bytes = std::fs::read(path).expect("read");
             let packed = zstd::encode_all(&bytes[..], 19).expect("packed");
-            std::fs::write(fixture(kind, device), packed).expect("kept");
+            std::fs::write(fixture(VERSION, kind, device), packed).expect("kept");
         }
     };
     keep("crash");

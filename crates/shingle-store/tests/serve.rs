@@ -7,17 +7,23 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 
 use shingle_core::registry::Registry;
+use shingle_core::units::Block;
+use shingle_core::witness::{Event, Shared, Witness};
+use shingle_engine::settings::Settings;
 use shingle_nbd::client::{Client, Wishes};
 use shingle_nbd::listen::Address;
 use shingle_nbd::replies::Descriptor;
+use shingle_nbd::users::Users;
 use shingle_nbd::wire::command;
-use shingle_store::backend::Device;
+use shingle_store::backend::{Device, Mark};
 use shingle_store::store::check::check;
 use shingle_store::store::control::{Answer, ControlError, Request, ask};
-use shingle_store::store::create::{Consent, create, name};
-use shingle_store::store::serve::{Options, ServeError, Serving, export};
-use shingle_store::store::settings::Settings;
+use shingle_store::store::create::{Consent, create};
+use shingle_store::store::leave::{detach, export};
+use shingle_store::store::serve::{Options, ServeError, Serving};
 use shingle_store::store::status::Status;
+use shingle_store::store::trust::{Distrusted, Doubt};
+use shingle_store::store::unserved::{self, UnservedError};
 use uuid::Uuid;
 
 const MIB: u64 = 1 << 20;
@@ -51,22 +57,33 @@ impl Bed {
         Device::pair(&self.path("ssd"), &self.path("disk")).expect("opened")
     }
 
-    fn try_serve(&self, trust_disk: bool) -> Result<Serving, ServeError> {
-        let options = Options {
+    fn options(&self, trust_disk: bool) -> Options {
+        Options {
             ssd: self.path("ssd"),
             disk: self.path("disk"),
             addresses: vec![Address::Unix(self.path("nbd"))],
+            users: Users::default(),
             minimum_block: 1,
             trust_disk,
             control: Some(self.path("control")),
-        };
-        Serving::start(options, &Registry::default(), |_| {})
+        }
+    }
+
+    fn try_serve(&self, trust_disk: bool) -> Result<Serving, ServeError> {
+        Serving::start(self.options(trust_disk), &Registry::default(), |_| {})
     }
 
     fn serve(&self) -> JoinHandle<Result<(), ServeError>> {
         let serving = self.try_serve(false).expect("it is served");
         assert_eq!(serving.uuid(), self.uuid);
         std::thread::spawn(|| serving.wait())
+    }
+
+    /// A store that has failed lets go of its devices when its last I/O is done.
+    fn wait_until_free(&self) {
+        while Device::pair(&self.path("ssd"), &self.path("disk")).is_err() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
     }
 
     fn client(&self) -> Client<UnixStream> {
@@ -84,6 +101,16 @@ impl Bed {
             Answer::Status(status) => *status,
             other => panic!("{other:?}"),
         }
+    }
+
+    fn export(&self, trust_disk: bool) -> Result<(), ServeError> {
+        let (ssd, disk) = (self.path("ssd"), self.path("disk"));
+        export(&ssd, &disk, trust_disk, &Registry::default(), &mut |_| {})
+    }
+
+    fn detach(&self, trust_disk: bool) -> Result<(), ServeError> {
+        let (ssd, disk) = (self.path("ssd"), self.path("disk"));
+        detach(&ssd, &disk, trust_disk, &Registry::default(), &mut |_| {})
     }
 
     fn stop(&self, serving: JoinHandle<Result<(), ServeError>>) {
@@ -137,7 +164,7 @@ fn what_clients_write_survives_restarts_and_reaches_the_disk() {
     bed.stop(serving);
     let (ssd, disk) = bed.devices();
     let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("sound");
-    assert!(findings.clean && findings.is_sound() && findings.disk_changed == Some(false));
+    assert!(findings.clean && findings.is_sound() && findings.disk_changed() == Some(false));
     assert_eq!(findings.dirty_blocks, 1);
     drop((ssd, disk));
     let serving = bed.serve();
@@ -220,7 +247,11 @@ fn a_detached_disk_has_everything() {
     drop(client);
     assert_eq!(bed.ask(&Request::Detach), Answer::Done(()));
     serving.join().expect("no panic").expect("in order");
-    assert_eq!(name(&bed.path("ssd")).expect("read"), None, "it is no cache any more");
+    assert_eq!(
+        unserved::superblock(&bed.path("ssd")).expect("read"),
+        None,
+        "it is no cache any more"
+    );
     for block in 0..300_u64 {
         assert_eq!(bed.disk(block * 8192, 100), [(block % 255) as u8 + 1; 100]);
     }
@@ -234,9 +265,243 @@ fn export_empties_a_cache_that_nobody_serves() {
     let serving = bed.serve();
     write(&mut bed.client(), 9 * MIB, b"only in the cache");
     bed.stop(serving);
-    export(&bed.path("ssd"), &bed.path("disk"), &Registry::default(), &mut |_| {}).expect("done");
+    bed.export(false).expect("done");
     assert_eq!(bed.disk(9 * MIB, 17), b"only in the cache");
     let (ssd, disk) = bed.devices();
     let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("sound");
     assert!(findings.dirty_blocks == 0 && findings.clean_blocks > 0 && findings.is_sound());
+}
+
+/// Another cache and its disk, with a block that only the cache has.
+fn another(bed: &Bed) -> (PathBuf, Vec<u8>) {
+    let other = Bed::new();
+    let serving = other.serve();
+    write(&mut other.client(), MIB, b"nobody else has this");
+    other.stop(serving);
+    let (here, bytes) = (bed.path("other"), std::fs::read(other.path("ssd")).expect("read"));
+    std::fs::write(&here, &bytes).expect("written");
+    (here, bytes)
+}
+
+/// Whatever lies where the cache lay: the files that were opened are meant.
+#[test]
+fn stop_and_detach_keep_to_the_files_that_are_served() {
+    for request in [Request::Stop, Request::Detach] {
+        let bed = Bed::new();
+        let (other, bytes) = another(&bed);
+        let serving = bed.serve();
+        write(&mut bed.client(), MIB, b"mine");
+        std::fs::rename(bed.path("ssd"), bed.path("moved")).expect("moved");
+        std::fs::rename(&other, bed.path("ssd")).expect("moved");
+        std::fs::rename(bed.path("disk"), bed.path("moved-disk")).expect("moved");
+        std::fs::write(bed.path("disk"), vec![7; 64 << 20]).expect("written");
+        assert_eq!(bed.ask(&request), Answer::Done(()), "{request:?}");
+        serving.join().expect("no panic").expect("in order");
+        assert!(std::fs::read(bed.path("ssd")).expect("read") == bytes, "the other is untouched");
+        std::fs::rename(bed.path("moved"), bed.path("ssd")).expect("moved");
+        std::fs::rename(bed.path("moved-disk"), bed.path("disk")).expect("moved");
+        if request == Request::Detach {
+            assert_eq!(
+                unserved::superblock(&bed.path("ssd")).expect("read"),
+                None,
+                "this one is ended"
+            );
+            assert_eq!(bed.disk(MIB, 4), b"mine");
+            continue;
+        }
+        let (ssd, disk) = bed.devices();
+        let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("sound");
+        assert!(findings.clean && findings.disk_changed() == Some(false), "{findings:?}");
+    }
+}
+
+/// An SSD on which something else stands by now is not written any more.
+#[test]
+fn a_cache_that_is_another_by_now_is_not_ended() {
+    let bed = Bed::new();
+    let (_, bytes) = another(&bed);
+    let serving = bed.serve();
+    let ssd = File::options().write(true).open(bed.path("ssd")).expect("there");
+    ssd.write_all_at(&bytes[..8192], 0).expect("written");
+    assert!(matches!(bed.ask(&Request::Detach), Answer::Failed(_)));
+    serving.join().expect("no panic").expect_err("it is not the cache that was served");
+    let now = std::fs::read(bed.path("ssd")).expect("read");
+    assert!(now[..8192] == bytes[..8192], "the other cache's superblocks stand");
+}
+
+/// Panics on the store's thread when this byte is asked for.
+struct PanicsAt(u64);
+
+impl Witness for PanicsAt {
+    fn see(&mut self, event: &Event) {
+        assert!(!matches!(event, Event::Request(request) if request.offset == self.0), "a bug");
+    }
+}
+
+/// Where a request ends the store.
+const END: u64 = 60 * MIB;
+
+/// A cache that is served until [`END`] is asked for.
+fn mortal(bed: &Bed) -> JoinHandle<Result<(), ServeError>> {
+    let record = |_: &Settings, _: u32, _: u64| Ok(Shared::new(PanicsAt(END)));
+    let options = bed.options(false);
+    let serving = Serving::start_recorded(options, &Registry::default(), Some(&record), |_| {});
+    let serving = serving.expect("it is served");
+    std::thread::spawn(|| serving.wait())
+}
+
+/// A cache as a killed process leaves it, with a block at 8 MiB that the disk has, too, and one at
+/// 9 MiB that was not destaged on purpose.
+fn killed(bed: &Bed) {
+    let serving = mortal(bed);
+    let mut client = bed.client();
+    write(&mut client, 8 * MIB, b"on both");
+    assert_eq!(bed.ask(&Request::Flush), Answer::Done(()));
+    write(&mut client, 9 * MIB, b"only in the cache");
+    // With this record, that of the clean block is committed.
+    client.flush().expect("connected").expect("flushed");
+    drop(client.write(END, b"the end", 0));
+    serving.join().expect("no panic").expect_err("it has failed");
+    bed.wait_until_free();
+}
+
+fn write_raw(bed: &Bed, offset: u64, data: &[u8]) {
+    let disk = File::options().write(true).open(bed.path("disk")).expect("there");
+    disk.write_all_at(data, offset).expect("written");
+}
+
+fn refused(outcome: Result<impl Sized, ServeError>) -> Distrusted {
+    match outcome.map(drop) {
+        Err(ServeError::Distrusted(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Whoever wants to write to a disk what a cache holds.
+#[test]
+fn no_command_writes_to_a_disk_that_is_not_the_one_of_the_cache() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    write(&mut bed.client(), 9 * MIB, b"only in the cache");
+    bed.stop(serving);
+    std::fs::rename(bed.path("disk"), bed.path("right")).expect("moved");
+    std::fs::write(bed.path("disk"), vec![7; 64 << 20]).expect("written");
+    let ssd = std::fs::read(bed.path("ssd")).expect("read");
+    for outcome in [bed.try_serve(false).map(drop), bed.export(false), bed.detach(false)] {
+        let why = refused(outcome);
+        assert_eq!(why.doubt, Doubt::Changed);
+    }
+    assert!(std::fs::read(bed.path("ssd")).expect("read") == ssd, "nothing was changed");
+    assert!(std::fs::read(bed.path("disk")).expect("read").iter().all(|&byte| byte == 7));
+    std::fs::rename(bed.path("right"), bed.path("disk")).expect("moved");
+    bed.detach(false).expect("the right one");
+    assert_eq!(bed.disk(9 * MIB, 17), b"only in the cache");
+    assert_eq!(unserved::superblock(&bed.path("ssd")).expect("read"), None);
+    assert_eq!(Mark::of(&bed.devices().1), None, "the disk belongs to no cache");
+}
+
+#[test]
+fn after_a_crash_a_disk_that_was_written_without_its_cache_is_noticed() {
+    let bed = Bed::new();
+    killed(&bed);
+    let serving = bed.serve();
+    assert_eq!(read(&mut bed.client(), 8 * MIB, 7), b"on both");
+    bed.stop(serving);
+
+    let bed = Bed::new();
+    killed(&bed);
+    write_raw(&bed, 8 * MIB, b"mounted");
+    for outcome in [bed.try_serve(false).map(drop), bed.export(false), bed.detach(false)] {
+        let why = refused(outcome);
+        let Doubt::Differs { blocks, .. } = &why.doubt else { panic!("{why}") };
+        assert_eq!(blocks.as_slice(), [Block(2048)]);
+        let said = why.to_string();
+        let places = ["2048", "--trust-disk", "--destroy"].map(|word| said.find(word));
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{said}");
+    }
+    let (ssd, disk) = bed.devices();
+    let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("checked");
+    assert!(findings.disk_changed() == Some(true) && !findings.is_sound());
+    drop((ssd, disk));
+    bed.export(true).expect("trusted");
+    assert_eq!(bed.disk(9 * MIB, 17), b"only in the cache");
+}
+
+#[test]
+fn an_older_copy_of_a_cache_is_noticed_where_the_disk_can_say_so() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    write(&mut bed.client(), 9 * MIB, b"older");
+    bed.stop(serving);
+    let older = std::fs::read(bed.path("ssd")).expect("read");
+    let serving = bed.serve();
+    write(&mut bed.client(), 9 * MIB, b"newer");
+    bed.stop(serving);
+    let newer = std::fs::read(bed.path("ssd")).expect("read");
+    std::fs::write(bed.path("ssd"), older).expect("written");
+    if Mark::of(&bed.devices().1).is_none() {
+        return println!("SKIPPED: this file system keeps no attributes of users");
+    }
+    let why = refused(bed.try_serve(false));
+    assert!(matches!(why.doubt, Doubt::Later { disk, cache } if disk > cache), "{why}");
+    std::fs::write(bed.path("ssd"), newer).expect("written");
+    let serving = bed.serve();
+    assert_eq!(read(&mut bed.client(), 9 * MIB, 5), b"newer");
+    bed.stop(serving);
+    // Another cache takes the disk over, and this one may not have it any more.
+    std::fs::rename(bed.path("ssd"), bed.path("first")).expect("moved");
+    File::create(bed.path("ssd")).and_then(|file| file.set_len(24 * MIB)).expect("made");
+    let (ssd, disk) = bed.devices();
+    let first = Uuid::from_bytes(Mark::of(&disk).expect("it has one").uuid);
+    let consent = Consent { destroy: &[first], ..Consent::default() };
+    let made = create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), consent);
+    let uuid = Uuid::from_bytes(made.expect("made").uuid);
+    drop((ssd, disk));
+    std::fs::rename(bed.path("first"), bed.path("ssd")).expect("moved");
+    assert_eq!(refused(bed.export(false)).doubt, Doubt::Another(uuid));
+    bed.detach(true).expect("trusted");
+    assert_eq!(bed.disk(9 * MIB, 5), b"newer");
+}
+
+/// Neither the server nor its clients wait for a store that is gone.
+#[test]
+fn a_store_that_fails_ends_the_server() {
+    let bed = Bed::new();
+    let serving = mortal(&bed);
+    let mut client = bed.client();
+    assert!(!matches!(client.write(END, b"the end", 0), Ok(Ok(()))), "it is not done");
+    let error = serving.join().expect("no panic").expect_err("it has failed");
+    assert!(matches!(error, ServeError::Failed(_)), "{error}");
+    assert!(error.to_string().contains("panicked"), "{error}");
+    assert!(client.flush().is_err(), "it is cut off");
+    bed.wait_until_free();
+    let serving = bed.serve();
+    bed.stop(serving);
+}
+
+#[test]
+fn a_cache_that_nobody_serves_says_what_it_holds() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    write(&mut bed.client(), 9 * MIB, b"only in the cache");
+    let set = bed.ask(&Request::Set { what: vec!["sac.zone=40M".to_owned()] });
+    assert_eq!(set, Answer::Done(()));
+    let held = unserved::status(&bed.path("ssd"));
+    assert!(matches!(held, Err(UnservedError::Held(_))), "{held:?}");
+    let served = bed.status();
+    assert!(served.served && served.clean_shutdown.is_none());
+    bed.stop(serving);
+    let before = std::fs::read(bed.path("ssd")).expect("read");
+    let status = unserved::status(&bed.path("ssd")).expect("said");
+    assert!(std::fs::read(bed.path("ssd")).expect("read") == before, "it is only read");
+    assert!(!status.served && status.edition > served.edition);
+    assert_eq!(status.dirty_blocks + status.clean_blocks, 1);
+    assert_eq!((status.clean_shutdown, status.fingerprint_known), (Some(true), Some(true)));
+    assert_eq!((status.disk_bytes, &status.uuid), (64 * MIB, &served.uuid));
+    let settings =
+        |status: &Status| (status.policy.clone(), status.mode.clone(), status.settings.clone());
+    assert_eq!(settings(&status), settings(&served));
+    let told = status.told().expect("settings").all(&Registry::default()).expect("known");
+    let zone = told.iter().find(|setting| setting.name == "sac.zone").expect("there");
+    assert_eq!((zone.value.as_str(), zone.is_default), ("10240b", false));
 }

@@ -5,13 +5,13 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use shingle_core::registry::Registry;
-use shingle_store::backend::{Device, FileError};
-use shingle_store::format::layout::Copy;
-use shingle_store::format::superblock::Superblock;
-use shingle_store::recover::recover;
+use shingle_engine::format::layout::Copy;
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::recover::recover;
+use shingle_engine::settings::Settings;
+use shingle_store::backend::{Device, FileError, Mark};
 use shingle_store::store::check::check;
-use shingle_store::store::create::{Consent, CreateError, create, end, occupant};
-use shingle_store::store::settings::Settings;
+use shingle_store::store::create::{Consent, CreateError, EndError, create, destroy, occupant};
 use uuid::Uuid;
 
 struct Files {
@@ -40,7 +40,7 @@ impl Files {
 }
 
 const MIB: u64 = 1 << 20;
-const NO: Consent = Consent { destroy: None, overwrite: false };
+const NO: Consent<'_> = Consent { destroy: &[], overwrite: false };
 
 #[test]
 fn a_new_cache_is_empty_and_sound() {
@@ -54,7 +54,7 @@ fn a_new_cache_is_empty_and_sound() {
     assert_eq!(*found.journal.superblock(), made);
     let mut frames = 0;
     let findings = check(&ssd, Some(&disk), &mut |done, _| frames = done).expect("sound");
-    assert!(findings.is_sound() && findings.clean && findings.disk_changed == Some(false));
+    assert!(findings.is_sound() && findings.clean && findings.disk_changed() == Some(false));
     assert_eq!(findings.settings, Some(Settings::new("sac")));
     assert_eq!((frames, findings.mendable_pages), (0, 0));
     let mut kept = [0; 16];
@@ -63,11 +63,13 @@ fn a_new_cache_is_empty_and_sound() {
     raw.write_all_at(b"x", 70 * 4096).expect("written");
     raw.write_all_at(b"x", 4096).expect("written");
     let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("sound");
-    assert!(findings.disk_changed == Some(true) && !findings.is_sound());
+    assert!(findings.disk_changed() == Some(true) && !findings.is_sound());
     // One superblock is enough.
     ssd.write(Copy::One.superblock_page(), &[7; 4096]).expect("written");
     assert_eq!(check(&ssd, None, &mut |_, _| {}).expect("sound").mendable_pages, 1);
-    end(&ssd).expect("nothing is dirty");
+    let other = destroy(&ssd, Uuid::from_bytes([9; 16]));
+    assert!(matches!(other, Err(EndError::Another { .. })));
+    destroy(&ssd, Uuid::from_bytes(made.uuid)).expect("it is this one");
     assert_eq!(occupant(&ssd).expect("read"), None);
 }
 
@@ -91,9 +93,10 @@ fn what_is_wrong_with_places_is_told() {
 fn a_cache_is_not_made_over_another_by_mistake() {
     let files = Files::new(32 * MIB, 100 * MIB);
     let (ssd, disk) = files.pair();
-    let make = |destroy| {
-        create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), Consent { destroy, ..NO })
+    let make_on = |ssd: &Device, destroy: &[Uuid]| {
+        create(ssd, &disk, &Settings::new("lru"), &Registry::default(), Consent { destroy, ..NO })
     };
+    let make = |destroy: Option<Uuid>| make_on(&ssd, destroy.as_slice());
     let first = make(None).expect("made");
     let uuid = Uuid::from_bytes(first.uuid);
     let second = make(None).expect("the first is empty");
@@ -110,10 +113,21 @@ fn a_cache_is_not_made_over_another_by_mistake() {
     make(Some(Uuid::from_bytes(second.uuid))).expect("typed");
     table.fill(0);
     assert!(recover(&mut &ssd).expect("sound").live.is_empty());
+    // What a cache on another SSD holds cannot be told: it may be all that there is.
+    if let Some(mark) = Mark::of(&disk) {
+        files.make("another", 32 * MIB);
+        let another = Device::open(&files.path("another")).expect("opened");
+        let here = Uuid::from_bytes(mark.uuid);
+        let error = make_on(&another, &[]).expect_err("the disk is taken");
+        assert!(matches!(error, CreateError::Taken { uuid, .. } if uuid == here), "{error}");
+        assert!(error.to_string().contains(&format!("--destroy {here}")), "{error}");
+        let there = Uuid::from_bytes(make_on(&another, &[here]).expect("typed").uuid);
+        make(Some(there)).expect("typed");
+    }
     files.make("small", 4 * MIB);
     let small = Device::open(&files.path("small")).expect("opened");
-    let error = create(&small, &disk, &Settings::new("lru"), &Registry::default(), NO)
-        .expect_err("too small");
+    let here = Mark::of(&disk).map(|mark| Uuid::from_bytes(mark.uuid));
+    let error = make_on(&small, here.as_slice()).expect_err("too small");
     assert!(matches!(error, CreateError::File(FileError::TooSmall { .. })), "{error}");
     for bytes in [0, 10_000] {
         files.make("odd", bytes);

@@ -9,7 +9,7 @@ use shingle_sim::swept::Swept;
 use crate::plan::Plan;
 
 /// Name and version of the format.
-const SCHEMA: &str = "shingle.sweep/1";
+const SCHEMA: &str = "shingle.sweep/2";
 
 /// One of several shares of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use shingle_sim::result::Report;
+use shingle_sim::result::{Program, Report};
 
 use crate::SweepError;
 use crate::folder::{self, Folder};
@@ -11,11 +11,16 @@ use crate::manifest::{Manifest, Shard};
 use crate::run::save;
 
 /// Puts the shares in `folders` together, in the folder `out`: what comes out is what the sweep would
-/// have come to in one piece.
+/// have come to in one piece, but for the name of the `program` and its command.
 ///
 /// # Errors
 /// If they are not of one sweep, or cells are missing.
-pub fn merge(folders: &[PathBuf], out: &Path, fresh: bool) -> Result<Report, SweepError> {
+pub fn merge(
+    folders: &[PathBuf],
+    out: &Path,
+    fresh: bool,
+    program: Program,
+) -> Result<Report, SweepError> {
     let (first, others) = folders.split_first().expect("at least one folder");
     let whole = |folder: &Path| -> Result<(Shard, Manifest), SweepError> {
         let mut manifest = folder::read(folder)?;
@@ -44,7 +49,7 @@ pub fn merge(folders: &[PathBuf], out: &Path, fresh: bool) -> Result<Report, Swe
     for (&number, run) in done.iter().filter(|(number, _)| !before.contains_key(number)) {
         folder.journal.append(number, run).map_err(SweepError::Journal)?;
     }
-    save(manifest, done, &folder)
+    save(program, manifest, done, &folder)
 }
 
 /// Says which cells are missing, if any are.

@@ -72,7 +72,12 @@ impl Plan {
         found.refuse_what_goes_with_nothing()?;
         let info = |(seed, trace): &(u64, Trace)| SweptTrace {
             seed: *seed,
-            info: TraceInfo::new(&trace.name, &trace.requests, &trace.summary),
+            info: TraceInfo::new(
+                &trace.name,
+                trace.format.as_ref(),
+                &trace.requests,
+                &trace.summary,
+            ),
         };
         let infos = traces.iter().map(info).collect();
         Ok(found.plan(infos, traces.into_iter().map(|(_, trace)| trace).collect()))
@@ -151,9 +156,9 @@ impl<'a> Found<'a> {
         options.sets.retain(|(key, _)| takes(key, &chosen, order.registry));
         match plan(&options, order.registry, trace) {
             Ok((mut jobs, notes)) => {
-                for note in notes {
-                    if !self.notes.contains(&note) {
-                        self.notes.push(note);
+                for note in notes.0 {
+                    if !self.notes.contains(&note.text) {
+                        self.notes.push(note.text);
                     }
                 }
                 let job = jobs.pop().expect("a plan has a job");

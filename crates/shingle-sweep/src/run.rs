@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use shingle_sim::experiment::Options;
-use shingle_sim::result::{Report, SCHEMA};
+use shingle_sim::result::{Program, Report, RunResult, SCHEMA};
+use shingle_sim::verdict;
 
 use crate::SweepError;
 use crate::folder::Folder;
@@ -97,36 +98,45 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// The report of the whole sweep, which is also written to `results.json`; `None` for a share.
+    /// The report of the whole sweep by `program`, which is also written to `results.json`; `None` for
+    /// a share.
     ///
     /// # Errors
     /// If it cannot be written.
     ///
     /// # Panics
     /// If cells are missing: call [`Sweep::run`] before.
-    pub fn finish(self) -> Result<Option<Report>, SweepError> {
+    pub fn finish(self, program: Program) -> Result<Option<Report>, SweepError> {
         if self.manifest.shard.count > 1 {
             return Ok(None);
         }
         assert!(self.pending().is_empty(), "a sweep is finished when it has run");
-        save(self.manifest, self.done, &self.folder).map(Some)
+        save(program, self.manifest, self.done, &self.folder).map(Some)
     }
 }
 
 /// Writes the report of all cells into `folder`.
-pub(crate) fn save(manifest: Manifest, done: Done, folder: &Folder) -> Result<Report, SweepError> {
-    let report = report(manifest, done);
+pub(crate) fn save(
+    program: Program,
+    manifest: Manifest,
+    done: Done,
+    folder: &Folder,
+) -> Result<Report, SweepError> {
+    let report = report(program, manifest, done);
     let text = serde_json::to_string_pretty(&report).expect("a report is JSON");
     folder.save(&(text + "\n"))?;
     Ok(report)
 }
 
-fn report(manifest: Manifest, done: Done) -> Report {
+fn report(program: Program, manifest: Manifest, done: Done) -> Report {
+    let runs: Vec<RunResult> = done.into_values().collect();
     Report {
         schema: SCHEMA,
+        shingle: program,
         seed: manifest.seed,
         trace: manifest.sweep.traces[0].info.clone(),
-        runs: done.into_values().collect(),
+        said: verdict::said_of_sweep(&runs, &manifest.sweep),
+        runs,
         sweep: Some(manifest.sweep),
         targets: Vec::new(),
     }

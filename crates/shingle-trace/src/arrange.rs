@@ -6,7 +6,7 @@ use shingle_core::units::{Nanos, Op, Request};
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::reorder::Reorder;
 use crate::source::{BATCH_REQUESTS, DISK_BYTES_MAX, Raw, Source, TRACE_NANOS_MAX, ready};
-use crate::volume::Volumes;
+use crate::volume::{Volumes, several};
 use crate::zones::{ZONE_BYTES, side_by_side};
 
 /// Requests as they stand in a file, each let through by a [`crate::source::Gate`].
@@ -85,6 +85,8 @@ pub(crate) struct Arranged {
     passed: u64,
     moved: u64,
     moved_by_ns: u64,
+    /// Why no more is given.
+    refused: Option<TraceError>,
 }
 
 impl Arranged {
@@ -105,6 +107,7 @@ impl Arranged {
             passed: 0,
             moved: 0,
             moved_by_ns: 0,
+            refused: None,
         }
     }
 
@@ -113,7 +116,11 @@ impl Arranged {
         while self.due == self.gone && !self.read_all {
             self.close_gap();
             self.batch.clear();
-            if !self.records.fill(&mut self.batch)? {
+            let filled = match self.records.fill(&mut self.batch) {
+                Err(error) if error.kind == Kind::Volume => return Err(self.mixed(error)),
+                filled => filled?,
+            };
+            if !filled {
                 self.read_all = true;
                 self.all_came()?;
                 if matches!(self.layout, Layout::Open) {
@@ -124,6 +131,41 @@ impl Arranged {
             self.release();
         }
         Ok(())
+    }
+
+    /// A second volume where one was to be: reads on to tell how large each is, and goes no further
+    /// than that.
+    #[cold]
+    fn mixed(&mut self, error: TraceError) -> TraceError {
+        const COUNTED_MAX: u64 = 1 << 20;
+        let before = self.passed + (self.waiting.len() - self.gone) as u64;
+        // The request that met the second volume is lost with the error.
+        let mut requests = vec![before, 1];
+        let mut all = before + 1;
+        let to_the_end = loop {
+            for raw in &self.batch {
+                let volume = raw.volume as usize;
+                requests.resize(requests.len().max(volume + 1), 0);
+                requests[volume] += 1;
+            }
+            all += self.batch.len() as u64;
+            self.batch.clear();
+            if all >= COUNTED_MAX {
+                break false;
+            }
+            match self.records.fill(&mut self.batch) {
+                Ok(true) => {}
+                Ok(false) => break true,
+                Err(_) => break false,
+            }
+        };
+        let names = self.names();
+        requests.resize(names.len(), 0);
+        let within = if to_the_end { String::new() } else { format!("in {all} requests, ") };
+        let message = format!("holds {within}{}", several(names, &requests));
+        let error = TraceError { place: Place::Whole, message, ..error };
+        self.refused = Some(error.clone());
+        error
     }
 
     /// The end: there must have been a request, and one of each volume that was asked for.
@@ -267,6 +309,9 @@ impl Arranged {
     fn told_layout(&self) -> Option<String> {
         const NAMED_MAX: usize = 8;
         let Layout::Known(begins) = &self.layout else { return None };
+        if begins.len() < 2 {
+            return None;
+        }
         let named = begins.iter().zip(self.names()).take(NAMED_MAX);
         let mut places: Vec<String> = named
             .map(|(begin, name)| format!("{} from byte {begin}", String::from_utf8_lossy(name)))
@@ -281,6 +326,9 @@ impl Arranged {
 impl Source for Arranged {
     fn fill(&mut self, out: &mut Vec<Request>) -> Result<bool, TraceError> {
         ready(out);
+        if let Some(refused) = &self.refused {
+            return Err(refused.clone());
+        }
         while out.len() < out.capacity() {
             if self.due == self.gone {
                 self.read()?;

@@ -8,6 +8,8 @@ use core::fmt;
 pub enum Kind {
     /// The file cannot be opened or read.
     Io,
+    /// Whoever reads what is written has gone.
+    Unread,
     /// The file ends in the middle of something.
     Truncated,
     /// The bytes are not what their format promises.
@@ -66,6 +68,12 @@ impl TraceError {
     #[must_use]
     pub fn is_usage(&self) -> bool {
         matches!(self.kind, Kind::Usage)
+    }
+
+    /// Whether whoever reads what is written has seen enough, as `head` has after ten lines.
+    #[must_use]
+    pub fn is_unread(&self) -> bool {
+        matches!(self.kind, Kind::Unread)
     }
 }
 

@@ -4,7 +4,7 @@
 //! window, and what the decompressor needs (its window is limited too).
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +19,10 @@ pub const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// As many bytes as [`Input::peek`] can look ahead.
 pub const PEEK_BYTES_MAX: usize = 64 << 10;
+
+/// As many pieces of a file are looked at where its beginning does not tell enough.
+const PIECES: u64 = 16;
+const PIECE_BYTES: u64 = 64 << 10;
 
 /// The memory an xz file may ask for; `xz -9` asks for 65 MiB.
 const XZ_MEMORY_BYTES_MAX: u64 = 512 << 20;
@@ -240,7 +244,36 @@ impl Input {
         self.look(count.min(PEEK_BYTES_MAX))
     }
 
+    /// Pieces of a text to learn from, of whole lines: from all over a file that can be read at any
+    /// place, else as much of the beginning.
+    ///
+    /// # Errors
+    /// If the file cannot be read or decompressed.
+    pub(crate) fn pieces(&mut self) -> Result<Vec<Vec<u8>>, TraceError> {
+        if let Some(total) = self.content_bytes().filter(|&total| total > PIECES * PIECE_BYTES)
+            && let Some(Ok(mut file)) = self.reopened()
+        {
+            let begins = (1..PIECES).map(|nth| nth * (total / PIECES));
+            let further =
+                begins.map(|begin| piece(&mut file, begin)).collect::<io::Result<Vec<_>>>();
+            // What cannot be read there is told when reading gets there.
+            if let Ok(further) = further {
+                let mut pieces = vec![self.peek(PEEK_BYTES_MAX)?.to_vec()];
+                pieces.extend(further);
+                return Ok(pieces);
+            }
+        }
+        let mut head = self.look((PIECES * PIECE_BYTES) as usize)?.to_vec();
+        if !self.ended {
+            head.truncate(memchr::memrchr(b'\n', &head).map_or(0, |end| end + 1));
+        }
+        Ok(vec![head])
+    }
+
     fn look(&mut self, count: usize) -> Result<&[u8], TraceError> {
+        if self.window.len() < count {
+            self.window.resize(count, 0);
+        }
         while self.end - self.start < count && !self.ended {
             self.refill()?;
         }
@@ -307,8 +340,10 @@ impl Input {
         self.end -= self.start;
         self.start = 0;
         assert!(self.end < self.window.len(), "nothing asks for more than a window");
+        // A window that was widened to look far ahead is used up before it is filled again.
+        let to = if self.end < WINDOW_BYTES { WINDOW_BYTES } else { self.window.len() };
         loop {
-            match self.reader.read(&mut self.window[self.end..]) {
+            match self.reader.read(&mut self.window[self.end..to]) {
                 Ok(count) => {
                     self.end += count;
                     self.ended = count == 0;
@@ -367,6 +402,16 @@ impl Input {
         };
         TraceError::new(kind, &self.name, Place::StoredByte(used), message)
     }
+}
+
+/// The whole lines of a piece of a file.
+fn piece(file: &mut File, begin: u64) -> io::Result<Vec<u8>> {
+    let mut piece = Vec::new();
+    file.seek(SeekFrom::Start(begin))?;
+    file.take(PIECE_BYTES).read_to_end(&mut piece)?;
+    piece.truncate(memchr::memrchr(b'\n', &piece).map_or(0, |end| end + 1));
+    piece.drain(..memchr::memchr(b'\n', &piece).map_or(0, |end| end + 1));
+    Ok(piece)
 }
 
 fn decompressed(

@@ -8,6 +8,17 @@
 //!
 //! [`open`] is the way in. Whatever the bytes are, the answer is valid requests or an error of one
 //! line that says where and what to do; nothing panics and memory is bounded.
+//!
+//! ```
+//! use shingle_trace::{OpenOptions, Summary, read_all};
+//!
+//! let mut opened = shingle_trace::open("synth:mixed?requests=1000", &OpenOptions::default())?;
+//! let requests = read_all(opened.source.as_mut(), &mut |_| {})?;
+//! assert_eq!(requests.len(), 1000);
+//! assert!(requests.is_sorted_by_key(|request| request.at));
+//! assert!(Summary::of(&requests).distinct_blocks > 0);
+//! # Ok::<(), shingle_trace::TraceError>(())
+//! ```
 
 pub mod analysis;
 mod arrange;
@@ -29,12 +40,14 @@ mod shuffle;
 pub mod source;
 pub mod summary;
 pub mod synth;
+pub mod tally;
 pub mod volume;
 pub mod volumes;
 pub mod write;
 pub mod zones;
 
 pub use error::{Kind, Place, TraceError};
+pub use format::recognise::{Evidence, Recognised};
 pub use reorder::Reorder;
 pub use shape::{Mode, Shape};
 pub use source::{Source, read_all};
@@ -75,8 +88,8 @@ impl OpenOptions {
 pub struct Opened {
     /// A short name for tables: the file's name without folders, or the workload as given.
     pub name: String,
-    /// The format's or workload's name.
-    pub format: &'static str,
+    /// Its format, or the workload, and how that is known.
+    pub recognised: Recognised,
     /// The requests.
     pub source: Box<dyn Source>,
 }
@@ -91,12 +104,16 @@ pub fn open(spec: &str, options: &OpenOptions) -> Result<Opened, TraceError> {
     }
     let spec = &*format::blktrace::first_file(spec);
     let input = Input::open(spec).map_err(|error| hinted(spec, error))?;
-    let name = match spec {
+    let (recognised, source) = format::open(input, options)?;
+    Ok(Opened { name: name_of(spec).to_owned(), recognised, source })
+}
+
+/// A short name for tables.
+fn name_of(path: &str) -> &str {
+    match path {
         "-" => "stdin",
         path => path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path),
-    };
-    let (format, source) = format::open(input, options)?;
-    Ok(Opened { name: name.to_owned(), format: format.name, source })
+    }
 }
 
 fn open_synthetic(spec: &str, options: &OpenOptions) -> Result<Opened, TraceError> {
@@ -106,7 +123,9 @@ fn open_synthetic(spec: &str, options: &OpenOptions) -> Result<Opened, TraceErro
         return Err(TraceError::new(Kind::Usage, spec, Place::Whole, message));
     }
     let (workload, source) = synth::open(spec, options.seed)?;
-    Ok(Opened { name: spec.to_owned(), format: workload.name, source })
+    let recognised =
+        Recognised { name: workload.name, about: workload.about, evidence: Evidence::Workload };
+    Ok(Opened { name: spec.to_owned(), recognised, source })
 }
 
 /// A missing file that has the name of a workload was probably meant to be one.

@@ -96,17 +96,25 @@ impl Volumes {
             }
             Choice::Only => {
                 if let Some(taken) = self.taken.first() {
-                    return Err(second(taken, volume));
+                    let problem = second(taken, volume);
+                    // Who reads on behind the error does so to count what there is.
+                    self.choice = Choice::All;
+                    self.take(volume)?;
+                    return Err(problem);
                 }
             }
         }
+        self.take(volume).map(Some)
+    }
+
+    fn take(&mut self, volume: &[u8]) -> Result<u32, Problem> {
         let number = u32::try_from(self.taken.len()).map_err(|_| {
             Problem::new(Kind::Volume, "more than 2³² volumes; choose with --volume")
         })?;
         self.taken.push(volume.to_vec());
         self.numbers.insert(volume.to_vec(), number);
         self.last = number;
-        Ok(Some(number))
+        Ok(number)
     }
 
     /// Names by number.
@@ -171,14 +179,40 @@ impl Pairs {
         self.name.extend_from_slice(first);
         self.name.push(self.separator);
         self.name.extend_from_slice(second);
-        self.number = self.volumes.takes(&self.name)?;
-        Ok(self.number)
+        let number = self.volumes.takes(&self.name);
+        match &number {
+            Ok(number) => self.number = *number,
+            Err(_) => self.name.clear(),
+        }
+        number
     }
 
     /// The volumes themselves.
     pub(crate) fn all(&self) -> &Volumes {
         &self.volumes
     }
+}
+
+/// Why a trace of several volumes is refused: the largest of them, by `requests` of each.
+pub(crate) fn several(names: &[Vec<u8>], requests: &[u64]) -> String {
+    const NAMED_MAX: usize = 5;
+    let mut largest: Vec<usize> = (0..names.len()).collect();
+    largest.sort_by_key(|&at| core::cmp::Reverse(requests[at]));
+    let name = |at: usize| String::from_utf8_lossy(&names[at]);
+    let named = largest.iter().take(NAMED_MAX);
+    let mut told: Vec<String> =
+        named.map(|&at| format!("{} ({})", name(at), requests[at])).collect();
+    if names.len() > NAMED_MAX {
+        told.push("…".to_owned());
+    }
+    let first = largest.first().map_or_else(String::new, |&at| name(at).into_owned());
+    format!(
+        "{} volumes, by requests {}: addresses of different disks cannot be mixed; choose one, e.g. \
+         --volume {first}, or lay all side by side with --volume '*'; `shingle trace volumes` \
+         lists them",
+        names.len(),
+        told.join(", ")
+    )
 }
 
 #[cold]

@@ -276,7 +276,10 @@ fn logs_of_fio_are_read_in_both_versions() {
         read(b"fio version 2 iolog\nf read 0 1\n", &OpenOptions::default()).expect("valid");
     assert!(no_waits.2[0].contains("no times"));
     let both = b"fio version 3 iolog\n1 a read 0 512\n2 b write 0 512\n";
-    assert!(refusal(both, &OpenOptions::default()).contains("line 3: a second volume, 'b'"));
+    assert!(
+        refusal(both, &OpenOptions::default())
+            .contains("holds 2 volumes, by requests a (1), b (1)")
+    );
     let b = read(both, &OpenOptions::of(None, Some("b"))).expect("chosen").1;
     assert_eq!(b, [request(0, Op::Write, 0, 512)]);
     for (line, told) in [

@@ -171,5 +171,74 @@ fn what_cannot_be_opened_is_told() {
     assert!(error(&path("empty"), &plain).contains("is empty"));
     std::fs::write(path("one.txt"), b"1 0 5\n").expect("written");
     let opened = open(&path("one.txt"), &plain).expect("valid");
-    assert_eq!((opened.name.as_str(), opened.format), ("one.txt", "req"));
+    assert_eq!((opened.name.as_str(), opened.recognised.name), ("one.txt", "req"));
+}
+
+#[test]
+fn text_of_two_bytes_a_character_is_told() {
+    let text = "time_us,op,offset_bytes,size_bytes\n0,R,0,512\n";
+    let wide = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
+    let (little, big) = (wide(u16::to_le_bytes), wide(u16::to_be_bytes));
+    for bytes in [
+        [&[0xff, 0xfe][..], &little[..]].concat(),
+        [&[0xfe, 0xff][..], &big[..]].concat(),
+        little,
+        big,
+    ] {
+        for format in [None, Some("csv"), Some("csv:time=1/us,op=2,offset=3,size=4"), Some("spc")] {
+            check(&bytes, format, Kind::Format, &["UTF-16", "iconv -f UTF-16 -t UTF-8"]);
+        }
+    }
+}
+
+#[test]
+fn hexadecimal_numbers_and_dates_are_read_or_told() {
+    let read = |text: &str, format: Option<&str>| {
+        let input = Input::from_bytes("t", text)?;
+        let (_, mut source) = format::open(input, &OpenOptions::of(format, None))?;
+        read_all(&mut *source, &mut |_| {})
+            .map(|all| all.iter().map(|r| (r.at.0, r.offset, r.bytes)).collect::<Vec<_>>())
+    };
+    let expected = [(0, 4_096, 512), (250_000_000, 8_192, 1_024)];
+    for (text, format) in [
+        ("0,R,0x1000,0x200\n250,R,0x2000,0x400\n", Some("csv:time=1/ms,op=2,offset=3,size=4")),
+        (
+            "0,R,8,1\n250,R,10,2\n",
+            Some("csv:time=1/ms,op=2,offset=3/sectors/hex,size=4/sectors/hex"),
+        ),
+        (
+            "2026-11-23T08:15:00Z,R,4096,512\n2026-11-23T08:15:00.25Z,R,8192,1024\n",
+            Some("csv:time=1/iso,op=2,offset=3,size=4"),
+        ),
+        (
+            "time,op,offset,size\n2026-11-23 08:15:00,R,4096,512\n\
+             2026-11-23 08:15:00.25,R,8192,1024\n",
+            None,
+        ),
+    ] {
+        assert_eq!(
+            read(text, format).unwrap_or_else(|error| panic!("{error}")),
+            expected,
+            "{text}"
+        );
+    }
+    let dates = b"2026-11-23T08:15:00Z,R,4096,512\n";
+    check(
+        dates,
+        Some("csv:time=1/us,op=2,offset=3,size=4,header=0"),
+        Kind::Syntax,
+        &["time=1/iso"],
+    );
+    check(
+        b"0,R,4096,512\n",
+        Some("csv:time=1/iso,op=2,offset=3,size=4"),
+        Kind::Syntax,
+        &["line 1: the time (column 1) is '0', not a date"],
+    );
+    check(
+        b"0,R,1g,512\n",
+        Some("csv:time=1/s,op=2,offset=3/hex,size=4"),
+        Kind::Syntax,
+        &["the offset (column 3) is '1g'"],
+    );
 }

@@ -47,7 +47,10 @@ fn one_volume_of_several_is_chosen() {
     let text = "128166372003061629,hm,0,Read,0,512,1\n128166372003061630,hm,1,Write,0,512,1\n";
     let error = read(text, None).expect_err("two volumes");
     assert_eq!(error.kind, Kind::Volume);
-    assert!(error.to_string().contains("line 2: a second volume, 'hm.1', after 'hm.0'"), "{error}");
+    assert!(
+        error.to_string().contains("holds 2 volumes, by requests hm.0 (1), hm.1 (1):"),
+        "{error}"
+    );
     let one = read_volume(text, None, Some("hm.1")).expect("one volume");
     assert_eq!(one, [request(0, Op::Write, 0, 512)]);
     let error = read_volume(text, None, Some("hm.2")).expect_err("no such volume").to_string();

@@ -60,7 +60,7 @@ fn make(path: &Path, schema: &str, groups: &[Vec<Values>]) {
 fn read(path: &Path, volume: Option<&str>) -> Result<Vec<Request>, String> {
     let options = OpenOptions::of(None, volume);
     let mut opened = open(path.to_str().expect("text"), &options).map_err(|e| e.to_string())?;
-    assert_eq!(opened.format, "parquet");
+    assert_eq!(opened.recognised.name, "parquet");
     read_all(&mut *opened.source, &mut |_| {}).map_err(|e| e.to_string())
 }
 
@@ -121,7 +121,9 @@ fn columns_are_found_by_name_and_type() {
     ];
     assert_eq!(read(&path, None).expect("valid"), expected);
     make(&path, SCHEMA, &[rows([3, 4, 3], 4096)]);
-    assert!(read(&path, None).expect_err("two").contains("request 2: a second volume, '4'"));
+    assert!(
+        read(&path, None).expect_err("two").contains("holds 2 volumes, by requests 3 (2), 4 (1)")
+    );
     assert_eq!(read(&path, Some("4")).expect("one"), [request(0, Op::Read, 512, 512)]);
 }
 

@@ -35,8 +35,8 @@ fn requests(file: &str, volume: Option<&str>) -> Option<(&'static str, Vec<Reque
         .unwrap_or_else(|error| panic!("{error}"));
     let requests = read_all(&mut *opened.source, &mut |_| {});
     let requests = requests.unwrap_or_else(|error| panic!("{error}"));
-    println!("{file} as {}: {:?}", opened.format, opened.source.warnings());
-    Some((opened.format, requests))
+    println!("{file} as {}: {:?}", opened.recognised.name, opened.source.warnings());
+    Some((opened.recognised.name, requests))
 }
 
 /// The format that a sample is found to be in, and its summary.

@@ -3,12 +3,35 @@
 //! A host-managed disk takes writes only at the write pointers of its zones, but for a few
 //! conventional zones. A [`translation::Translation`] makes a buffer of these, lets the host write
 //! where it likes, and moves what the buffer holds to the zones. Like a policy it decides and does
-//! nothing: an executor (the simulator, a store, a test) carries out its [`step::Step`]s one by one
-//! and asks for the next.
+//! nothing: the [`executor::Executor`] makes I/O of its [`step::Step`]s, and the simulator, a store or a test
+//! carries that out.
+//!
+//! ```
+//! use shingle_core::{params::Params, units::Block};
+//! use shingle_translation::step::{Place, Step};
+//! use shingle_translation::translation::{Layout, NoQueue, Work};
+//! use shingle_translation::translations;
+//!
+//! let fluid = translations::get("fluid").expect("a built-in translation");
+//! let layout = Layout { zone_blocks: 256, buffer_blocks: 1024, zones: 100 };
+//! let mut fluid = fluid.make(&Params::new(fluid.params), layout).expect("there is room");
+//!
+//! // The host writes somewhere in the disk: it goes to the buffer.
+//! fluid.begin(Work::Write { block: Block(5000), count: 2 });
+//! let mut steps = Vec::new();
+//! while let Some(step) = fluid.next(&NoQueue) {
+//!     steps.push(step); // and carried out
+//! }
+//! assert_eq!(steps[0], Step::Buffer { block: Block(5000), count: 2, at: 0 });
+//! let mut pieces = Vec::new();
+//! fluid.locate(Block(5001), 1, &mut pieces);
+//! assert_eq!(pieces[0].place, Place::Buffer(1));
+//! ```
 
 #![allow(clippy::cast_possible_truncation)] // zones and chunks are u32 by construction
 
 mod buffered;
+pub mod executor;
 mod native;
 pub mod registry;
 pub mod step;

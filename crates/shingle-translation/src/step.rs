@@ -1,8 +1,10 @@
-//! What a translation has an executor do.
+//! What a translation has the [executor](crate::executor) do.
 //!
-//! An executor has memory that holds blocks of the host by their address: those that the host is
+//! The executor has memory that holds blocks of the host by their address: those that the host is
 //! writing, and those that steps have read. Memory is empty when a [`crate::translation::Work`] begins,
 //! but for the data of a write, and is dropped at its end.
+
+use std::ops::Range;
 
 use shingle_core::units::{Block, Zone};
 
@@ -26,6 +28,17 @@ impl Place {
             Place::Buffer(at) => Place::Buffer(at + count),
             Place::Native(at) => Place::Native(at + count),
             Place::Nowhere => Place::Nowhere,
+        }
+    }
+
+    /// Which block of the disk it is, if the sequential zones begin at `first_sequential` and the buffer at the
+    /// start; none for [`Place::Nowhere`].
+    #[must_use]
+    pub fn on_disk(self, first_sequential: Block) -> Option<Block> {
+        match self {
+            Place::Buffer(at) => Some(Block(at)),
+            Place::Native(at) => Some(first_sequential.after(at)),
+            Place::Nowhere => None,
         }
     }
 }
@@ -86,4 +99,17 @@ pub enum Step {
     },
     /// All steps before are to be durable, and then the map as it is now, before any step after.
     Commit,
+}
+
+impl Step {
+    /// The host's blocks that it moves.
+    #[must_use]
+    pub fn blocks(self) -> Range<u64> {
+        match self {
+            Step::Read { block, count, .. }
+            | Step::Buffer { block, count, .. }
+            | Step::Append { block, count, .. } => block.0..block.0 + count,
+            Step::Reset { .. } | Step::Commit => 0..0,
+        }
+    }
 }

@@ -1,9 +1,11 @@
-//! A strict host-managed disk in memory, and an executor for tests.
+//! A strict host-managed disk in memory, under the [`Executor`].
 //!
-//! [`Bench`] carries a translation's steps out over blocks that know whose version they are. It
+//! [`Bench`] carries out what a translation wants over blocks that know whose version they are. It
 //! panics as soon as a step breaks a rule of the zones or of [`crate::step`], when a read would not
-//! return the last write, and when a power cut after the step would lose a block.
+//! return the last write, and when a power cut would lose a block: after any action, and after any block
+//! of one that writes.
 
+use crate::executor::{Action, Executor};
 use crate::step::{Piece, Place, Step};
 use crate::translation::{Layout, Queue, Translation, Work};
 use shingle_core::units::{Block, Zone};
@@ -24,24 +26,26 @@ const STEPS_MAX: usize = 1 << 20;
 
 /// A disk, what the host knows of it, and the translation between them.
 pub struct Bench {
-    /// The translation.
-    pub translation: Box<dyn Translation>,
+    executor: Executor<Content>,
+    disk: Disk,
+    /// The last acknowledged version of each block of the host; 0 if it may read as anything.
+    acknowledged: Vec<u64>,
+    versions: u64,
+    written_blocks: u64,
+}
+
+/// The medium, and what must be found on it.
+struct Disk {
     layout: Layout,
     /// Whether a zone may be reset before its blocks are durable elsewhere.
     survives_power_cuts: bool,
     buffer: Vec<Content>,
     /// Each up to its write pointer.
     zones: Vec<Vec<Content>>,
-    /// The executor's memory; whether the host is writing the block.
-    memory: BTreeMap<Block, (Content, bool)>,
-    /// The last acknowledged version of each block of the host; 0 if it may read as anything.
-    acknowledged: Vec<u64>,
-    versions: u64,
     /// For each block the place that the durable map names, and the least version that must be there.
     durable: Vec<(Place, u64)>,
     /// Zones that were reset and are not written again as far as they were.
     rewriting: BTreeMap<Zone, usize>,
-    written_blocks: u64,
 }
 
 impl Bench {
@@ -56,48 +60,62 @@ impl Bench {
         let blocks = translation.blocks();
         assert!(blocks <= u64::from(layout.zones) * layout.zone_blocks, "too many blocks");
         Bench {
-            translation,
-            layout,
-            survives_power_cuts,
-            buffer: vec![None; layout.buffer_blocks as usize],
-            zones: vec![Vec::new(); layout.zones as usize],
-            memory: BTreeMap::new(),
+            executor: keeping(translation),
+            disk: Disk {
+                layout,
+                survives_power_cuts,
+                buffer: vec![None; layout.buffer_blocks as usize],
+                zones: vec![Vec::new(); layout.zones as usize],
+                durable: vec![(Place::Nowhere, 0); blocks as usize],
+                rewriting: BTreeMap::new(),
+            },
             acknowledged: vec![0; blocks as usize],
             versions: 0,
-            durable: vec![(Place::Nowhere, 0); blocks as usize],
-            rewriting: BTreeMap::new(),
             written_blocks: 0,
         }
     }
 
+    /// The translation.
+    #[must_use]
+    pub fn translation(&self) -> &dyn Translation {
+        self.executor.translation()
+    }
+
+    /// Goes on with another translation, which knows the disk as it is.
+    pub fn replace(&mut self, translation: Box<dyn Translation>) {
+        self.executor = keeping(translation);
+    }
+
+    /// Where blocks lie, asked of the translation itself, which may count that as use of them.
+    pub fn locate(&mut self, block: Block, count: u64, out: &mut Vec<Piece>) {
+        self.executor.locate(block, count, out);
+    }
+
     /// Does `work` and checks everything after it. Returns the steps it took.
     pub fn run(&mut self, work: Work, queue: &dyn Queue) -> Vec<Step> {
-        self.memory.clear();
+        let mut data = Vec::new();
         match work {
             Work::Write { block, count } => {
                 self.versions += 1;
                 let number = self.versions;
-                self.memory.extend(
-                    host(block, count)
-                        .map(|block| (block, (Some(Version { block, number }), true))),
-                );
+                data.extend(host(block, count).map(|block| Some(Version { block, number })));
                 self.written_blocks += count;
             }
             Work::Trim { block, count } => {
                 for block in host(block, count) {
                     self.acknowledged[block.0 as usize] = 0;
-                    self.durable[block.0 as usize].1 = 0;
+                    self.disk.durable[block.0 as usize].1 = 0;
                 }
             }
             Work::Idle | Work::Drain => {}
         }
         let mut steps = Vec::new();
-        self.translation.begin(work);
-        while let Some(step) = self.translation.next(queue) {
-            steps.push(step);
+        self.executor.begin(work, &data);
+        while let Some(action) = self.executor.next(queue) {
+            steps.extend_from_slice(self.executor.steps());
             assert!(steps.len() < STEPS_MAX, "{work:?} does not end");
-            self.carry_out(step);
-            self.cut_power(&steps);
+            self.carry_out(action, &steps);
+            self.executor.done();
         }
         if let Work::Write { block, count } = work {
             for block in host(block, count) {
@@ -110,54 +128,109 @@ impl Bench {
 
     /// What a FLUSH of the host does: the map as it is becomes durable.
     pub fn flush(&mut self) {
-        let blocks = self.acknowledged.len() as u64;
-        // Of a copy: asking where blocks lie counts as use of them.
+        let places = self.places();
+        for ((place, durable), &least) in
+            each(&places).zip(&mut self.disk.durable).zip(&self.acknowledged)
+        {
+            *durable = (place, least);
+        }
+    }
+
+    /// Where all blocks lie. Asked of a copy: asking counts as use of them.
+    fn places(&self) -> Vec<Piece> {
         let mut places = Vec::new();
-        self.translation.copy().locate(Block(0), blocks, &mut places);
+        self.translation().copy().locate(Block(0), self.acknowledged.len() as u64, &mut places);
+        places
+    }
+
+    /// `steps` are those of the work so far, with the action's.
+    fn carry_out(&mut self, action: Action, steps: &[Step]) {
+        let (disk, data) = (&mut self.disk, self.executor.data());
+        assert_eq!(data.len() as u64, action.count(), "{action:?}: the data of each block");
+        match action {
+            Action::Read { from, .. } => {
+                for (ahead, room) in (0..).zip(data) {
+                    let content = disk.content(from.after(ahead));
+                    *room = content.unwrap_or_else(|| panic!("{action:?}: beyond the end"));
+                }
+            }
+            Action::Write { at, count, .. } => {
+                let end = at + count;
+                assert!(count > 0 && end <= disk.layout.buffer_blocks, "{action:?}: outside");
+                for (at, content) in (at..).zip(data) {
+                    disk.buffer[at as usize] = *content;
+                    disk.cut_power(steps);
+                }
+            }
+            Action::Append { zone, count, .. } => {
+                let end = disk.zones[zone.index()].len() as u64 + count;
+                assert!(count > 0 && end <= disk.layout.zone_blocks, "{action:?}: over the end");
+                for content in data {
+                    disk.append(zone, *content);
+                    disk.cut_power(steps);
+                }
+            }
+            Action::Reset { zone } => {
+                let was = core::mem::take(&mut disk.zones[zone.index()]).len();
+                disk.rewriting.insert(zone, was);
+                disk.cut_power(steps);
+            }
+            Action::Commit => {
+                self.flush();
+                self.disk.cut_power(steps);
+            }
+        }
+    }
+
+    /// Panics unless reads return the last writes and what the translation says of itself is true.
+    fn check(&self, work: Work, steps: &[Step]) {
+        let doing = format!("after {work:?}: {steps:?}");
+        let (translation, disk) = (self.translation(), &self.disk);
+        translation.check();
+        let blocks = self.acknowledged.len() as u64;
+        let places = self.places();
+        assert_eq!(places.iter().map(|piece| piece.count).sum::<u64>(), blocks, "{doing}");
+        assert!(
+            !places.windows(2).any(|two| two[0].place.after(two[0].count) == two[1].place),
+            "neighbours are not joined: {places:?}"
+        );
+        let held = translation.held();
+        let counters = *translation.counters();
+        let (mut buffered, mut zones, mut slots) = (0, BTreeSet::new(), BTreeSet::new());
         for (at, place) in each(&places).enumerate() {
-            self.durable[at] = (place, self.acknowledged[at]);
+            if let Place::Buffer(slot) = place {
+                buffered += 1;
+                zones.insert(at as u64 / disk.layout.zone_blocks);
+                assert!(slots.insert(slot), "slot {slot} is named twice, {doing}");
+            }
+            let content = disk.content(place);
+            let content = content.unwrap_or_else(|| panic!("block {at} at {place:?}, {doing}"));
+            let found = content.map_or((at as u64, 0), |found| (found.block.0, found.number));
+            let wanted = self.acknowledged[at];
+            assert!(
+                wanted == 0 || found == (at as u64, wanted),
+                "block {at}, version {wanted}, is (block, version) {found:?} at {place:?}, {doing}"
+            );
+        }
+        assert_eq!((held.blocks, held.zones), (buffered, zones.len() as u64), "{doing}");
+        assert_eq!(held.used + held.free, disk.layout.buffer_blocks, "{doing}");
+        assert!(held.blocks <= held.used, "{held:?}, {doing}");
+        assert_eq!(counters.written_blocks, self.written_blocks, "{doing}");
+        assert_eq!(counters.victims, counters.rmw + counters.rmw_free, "{counters:?}, {doing}");
+        assert!(counters.write_hits <= counters.written_blocks, "{counters:?}, {doing}");
+        assert!(counters.hot_hits <= counters.write_hits, "{counters:?}, {doing}");
+        assert!(counters.aborted <= counters.victims, "{counters:?}, {doing}");
+        for (zone, written) in disk.zones.iter().enumerate() {
+            let believed = translation.write_pointer(Zone(zone as u32));
+            assert_eq!(believed, written.len() as u64, "write pointer of {zone}, {doing}");
+        }
+        if work == Work::Drain {
+            assert_eq!(held.blocks, 0, "{doing}");
         }
     }
+}
 
-    fn carry_out(&mut self, step: Step) {
-        match step {
-            Step::Read { from, block, count } => {
-                for ahead in 0..count {
-                    let content = self.content(from.after(ahead));
-                    let content = content.unwrap_or_else(|| panic!("{step:?}: beyond the end"));
-                    let entry = self.memory.entry(block.after(ahead)).or_insert((content, false));
-                    if !entry.1 {
-                        entry.0 = content;
-                    }
-                }
-            }
-            Step::Buffer { block, count, at } => {
-                assert!(count > 0 && at + count <= self.layout.buffer_blocks, "{step:?}: outside");
-                for ahead in 0..count {
-                    let content = self.memory.get(&block.after(ahead));
-                    let content = content.unwrap_or_else(|| panic!("{step:?}: not in memory"));
-                    self.buffer[(at + ahead) as usize] = content.0;
-                }
-            }
-            Step::Append { zone, block, count } => {
-                let end = self.zones[zone.index()].len() as u64 + count;
-                assert!(count > 0 && end <= self.layout.zone_blocks, "{step:?}: over the end");
-                for block in host(block, count) {
-                    let content = self.memory.get(&block).and_then(|entry| entry.0);
-                    self.zones[zone.index()].push(content);
-                }
-                if self.rewriting.get(&zone).is_some_and(|&was| end as usize >= was) {
-                    self.rewriting.remove(&zone);
-                }
-            }
-            Step::Reset { zone } => {
-                let was = core::mem::take(&mut self.zones[zone.index()]).len();
-                self.rewriting.insert(zone, was);
-            }
-            Step::Commit => self.flush(),
-        }
-    }
-
+impl Disk {
     /// What lies at `place`; `None` if nothing may be read there.
     fn content(&self, place: Place) -> Option<Content> {
         match place {
@@ -167,6 +240,15 @@ impl Bench {
                 zone.get((at % self.layout.zone_blocks) as usize).copied()
             }
             Place::Nowhere => Some(None),
+        }
+    }
+
+    /// Writes a block at the write pointer of a zone.
+    fn append(&mut self, zone: Zone, content: Content) {
+        let blocks = &mut self.zones[zone.index()];
+        blocks.push(content);
+        if self.rewriting.get(&zone).is_some_and(|&was| blocks.len() >= was) {
+            self.rewriting.remove(&zone);
         }
     }
 
@@ -194,54 +276,13 @@ impl Bench {
             );
         }
     }
+}
 
-    /// Panics unless reads return the last writes and what the translation says of itself is true.
-    fn check(&mut self, work: Work, steps: &[Step]) {
-        let doing = format!("after {work:?}: {steps:?}");
-        let translation = &mut self.translation;
-        translation.check();
-        let blocks = self.acknowledged.len() as u64;
-        let mut places = Vec::new();
-        translation.copy().locate(Block(0), blocks, &mut places);
-        assert_eq!(places.iter().map(|piece| piece.count).sum::<u64>(), blocks, "{doing}");
-        assert!(
-            !places.windows(2).any(|two| two[0].place.after(two[0].count) == two[1].place),
-            "neighbours are not joined: {places:?}"
-        );
-        let held = translation.held();
-        let counters = *translation.counters();
-        let (mut buffered, mut zones, mut slots) = (0, BTreeSet::new(), BTreeSet::new());
-        for (at, place) in each(&places).enumerate() {
-            if let Place::Buffer(slot) = place {
-                buffered += 1;
-                zones.insert(at as u64 / self.layout.zone_blocks);
-                assert!(slots.insert(slot), "slot {slot} is named twice, {doing}");
-            }
-            let content = self.content(place);
-            let content = content.unwrap_or_else(|| panic!("block {at} at {place:?}, {doing}"));
-            let found = content.map_or((at as u64, 0), |found| (found.block.0, found.number));
-            let wanted = self.acknowledged[at];
-            assert!(
-                wanted == 0 || found == (at as u64, wanted),
-                "block {at}, version {wanted}, is (block, version) {found:?} at {place:?}, {doing}"
-            );
-        }
-        assert_eq!((held.blocks, held.zones), (buffered, zones.len() as u64), "{doing}");
-        assert_eq!(held.used + held.free, self.layout.buffer_blocks, "{doing}");
-        assert!(held.blocks <= held.used, "{held:?}, {doing}");
-        assert_eq!(counters.written_blocks, self.written_blocks, "{doing}");
-        assert_eq!(counters.victims, counters.rmw + counters.rmw_free, "{counters:?}, {doing}");
-        assert!(counters.write_hits <= counters.written_blocks, "{counters:?}, {doing}");
-        assert!(counters.hot_hits <= counters.write_hits, "{counters:?}, {doing}");
-        assert!(counters.aborted <= counters.victims, "{counters:?}, {doing}");
-        for (zone, written) in self.zones.iter().enumerate() {
-            let believed = self.translation.write_pointer(Zone(zone as u32));
-            assert_eq!(believed, written.len() as u64, "write pointer of {zone}, {doing}");
-        }
-        if work == Work::Drain {
-            assert_eq!(held.blocks, 0, "{doing}");
-        }
-    }
+/// An executor that moves data.
+fn keeping(translation: Box<dyn Translation>) -> Executor<Content> {
+    let mut executor = Executor::new(translation);
+    executor.keep_data();
+    executor
 }
 
 fn host(block: Block, count: u64) -> impl Iterator<Item = Block> {

@@ -1,4 +1,6 @@
-//! The seam between a translation and what carries it out.
+//! The seam between a translation and what carries it out: [`crate::executor`].
+
+use std::ops::Range;
 
 use crate::step::{Piece, Step};
 use shingle_core::params::{Param, Params};
@@ -36,6 +38,17 @@ pub enum Work {
     Idle,
     /// All that is buffered is to go to the zones.
     Drain,
+}
+
+impl Work {
+    /// The blocks that the host writes.
+    #[must_use]
+    pub fn writes(self) -> Range<u64> {
+        match self {
+            Work::Write { block, count } => block.0..block.0 + count,
+            Work::Trim { .. } | Work::Idle | Work::Drain => 0..0,
+        }
+    }
 }
 
 /// What the host has written and waits until the work under way is done.
@@ -123,7 +136,8 @@ pub trait Translation: Send {
     fn begin(&mut self, work: Work);
 
     /// The next step of the work under way; `None` when it is done. Every step before has been carried
-    /// out.
+    /// out, or will be, together with this one if the two are one I/O, before the step after it is asked
+    /// for.
     fn next(&mut self, queue: &dyn Queue) -> Option<Step>;
 
     /// Whether [`Work::Idle`] would have something to do.

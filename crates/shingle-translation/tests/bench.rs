@@ -84,7 +84,7 @@ fn verdict(steps: &[Step], ends: Place, pointers: [u64; 2], safe: bool) -> Optio
         bench.flush();
         (script.at, script.now) = (Some(0), Place::Buffer(0));
         (script.counters.written_blocks, script.pointers) = (1, pointers);
-        bench.translation = script.clone();
+        bench.replace(script.clone());
         bench.run(Work::Idle, &NoQueue);
     }));
     outcome.err().map(|panic| panic.downcast_ref::<String>().expect("a message").clone())

@@ -28,7 +28,7 @@ const COMMIT: Step = Step::Commit;
 fn a_zone_of_the_buffer_is_reclaimed_in_one_of_three_ways() {
     // Zones of four blocks; three of buffer, eight sequential ones, one of which is reserved.
     let mut dm = bench("dm-zoned", 4, 12, 8);
-    assert_eq!(dm.translation.blocks(), 28);
+    assert_eq!(dm.translation().blocks(), 28);
     assert_eq!(write(&mut dm, 0, 1), [buffer(0, 1, 0)]);
     assert_eq!(write(&mut dm, 6, 1), [buffer(6, 1, 6)]);
     assert_eq!(write(&mut dm, 9, 2), [buffer(9, 2, 9)]);
@@ -60,7 +60,7 @@ fn a_zone_of_the_buffer_is_reclaimed_in_one_of_three_ways() {
     ]
     .concat();
     assert_eq!(dm.run(Work::Drain, &NoQueue), drained);
-    let counters = dm.translation.counters();
+    let counters = dm.translation().counters();
     assert_eq!((counters.victims, counters.rmw, counters.rmw_free), (9, 1, 8));
     assert_eq!((counters.moved_blocks, counters.evicted_blocks), (2, 13));
 }
@@ -75,14 +75,14 @@ fn reclaim_begins_at_low_and_ends_at_high() {
     for chunk in 7..9 {
         let steps = write(&mut dm, chunk * 4, 1);
         assert!(matches!(steps[..], [_, Step::Append { .. }, COMMIT, Step::Buffer { .. }]));
-        assert_eq!(dm.translation.held().free, 12);
+        assert_eq!(dm.translation().held().free, 12);
     }
     for left in [true, false] {
-        assert!(dm.translation.wants_idle());
+        assert!(dm.translation().wants_idle());
         let zone = 3 - u64::from(left);
         let append = append(zone as u32, zone * 4, 1);
         assert_eq!(dm.run(Work::Idle, &NoQueue), [read(zone * 4, zone * 4, 1), append, COMMIT]);
-        assert_eq!(dm.translation.wants_idle(), left);
+        assert_eq!(dm.translation().wants_idle(), left);
     }
     assert_eq!(dm.run(Work::Idle, &NoQueue), []);
     for (chunk, steps) in [(9, 1), (10, 1), (11, 4)] {
@@ -95,7 +95,7 @@ fn what_was_read_stays_longer() {
     let mut dm = bench("dm-zoned", 4, 8, 8);
     write(&mut dm, 0, 1);
     write(&mut dm, 4, 1);
-    dm.translation.locate(Block(0), 1, &mut Vec::new());
+    dm.locate(Block(0), 1, &mut Vec::new());
     assert_eq!(write(&mut dm, 8, 1)[0], read(4, 4, 1));
 }
 
@@ -133,10 +133,10 @@ fn a_zone_of_which_half_is_buffered_is_promoted() {
         vec![read(12, 8, 1), append(2, 8, 1), COMMIT],
     ];
     assert_eq!(ucache.run(Work::Drain, &NoQueue), copied.concat());
-    assert_eq!(ucache.translation.counters().rmw, 1);
+    assert_eq!(ucache.translation().counters().rmw, 1);
     // Less than half, below the write pointer: to another zone, with what is native.
     assert_eq!(write(&mut ucache, 0, 1), [buffer(0, 1, 14)]);
     let copied = [native(9, 1, 7), read(14, 0, 1), append(3, 0, 8), COMMIT, reset(1)];
     assert_eq!(ucache.run(Work::Drain, &NoQueue), copied);
-    assert_eq!(ucache.translation.counters().rmw, 2);
+    assert_eq!(ucache.translation().counters().rmw, 2);
 }

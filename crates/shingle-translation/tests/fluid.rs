@@ -26,7 +26,7 @@ fn the_zone_of_the_oldest_block_is_written_back() {
     // Slots 3 to 5, 0, 1, 2 hold 4, 5, 6, a hole, 0, 7. The tail passes over the hole.
     let cleaned = [read(3, 4, 3), read(2, 7, 1), append(1, 4, 4), Step::Commit, buffer(1, 1, 3)];
     assert_eq!(write(&mut fluid, 1, 1), cleaned);
-    let held = fluid.translation.held();
+    let held = fluid.translation().held();
     assert_eq!((held.blocks, held.zones, held.used, held.free), (2, 1, 3, 3));
     // Zone 0 has two native blocks; now both are overwritten.
     let rewritten = [
@@ -38,7 +38,7 @@ fn the_zone_of_the_oldest_block_is_written_back() {
         Step::Commit,
     ];
     assert_eq!(fluid.run(Work::Drain, &NoQueue), rewritten);
-    let counters = fluid.translation.counters();
+    let counters = fluid.translation().counters();
     assert_eq!((counters.written_blocks, counters.write_hits), (11, 1));
     assert_eq!((counters.rmw, counters.rmw_free, counters.cleanings), (1, 3, 4));
     assert_eq!((counters.evicted_blocks, counters.moved_blocks), (10, 0));
@@ -69,8 +69,8 @@ fn blocks_of_hot_zones_are_requeued() {
     let mut steps = steps.concat();
     steps.push(buffer(24, 1, 1));
     assert_eq!(write(&mut fluid, 24, 1), steps);
-    assert_eq!(fluid.translation.counters().moved_blocks, 2);
-    assert_eq!(fluid.translation.counters().cleanings, 1);
+    assert_eq!(fluid.translation().counters().moved_blocks, 2);
+    assert_eq!(fluid.translation().counters().cleanings, 1);
 }
 
 #[test]

@@ -17,13 +17,13 @@ fn a_full_bucket_is_written_back_with_every_zone_in_it() {
     // A newer copy is appended, and a write hit.
     assert_eq!(write(&mut skylight, 17, 1), [buffer(17, 1, 2)]);
     assert_eq!(write(&mut skylight, 16, 1), [buffer(16, 1, 3)]);
-    let held = skylight.translation.held();
+    let held = skylight.translation().held();
     assert_eq!((held.blocks, held.zones, held.used), (4, 3, 5));
     // Block 3 is the oldest in the bucket, then the second copy of 17. Zone 1 stays where it is.
     let cleaned = [read(1, 3, 1), append(0, 0, 4), Step::Commit];
     let and = [read(2, 17, 1), read(3, 16, 1), append(4, 16, 2), Step::Commit, buffer(2, 1, 0)];
     assert_eq!(write(&mut skylight, 2, 1), [&cleaned[..], &and].concat());
-    let counters = skylight.translation.counters();
+    let counters = skylight.translation().counters();
     assert_eq!((counters.cleanings, counters.victims, counters.rmw), (1, 2, 0));
     assert_eq!((counters.written_blocks, counters.write_hits, counters.evicted_blocks), (6, 1, 3));
     // Zone 0 ends at its end; block 2 was synthesized there.
@@ -38,7 +38,7 @@ fn a_full_bucket_is_written_back_with_every_zone_in_it() {
         Step::Commit,
     ];
     assert_eq!(skylight.run(Work::Drain, &NoQueue), rewritten);
-    assert_eq!(skylight.translation.held().free, 16);
+    assert_eq!(skylight.translation().held().free, 16);
 }
 
 #[test]

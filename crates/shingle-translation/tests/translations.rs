@@ -81,7 +81,7 @@ fn fit(blocks: u64, (at, count): (u64, u64)) -> (u64, u64) {
 }
 
 fn play(bench: &mut Bench, ops: &[Op]) {
-    let blocks = bench.translation.blocks();
+    let blocks = bench.translation().blocks();
     for op in ops {
         match op {
             Op::Do(work, waits) => {
@@ -97,10 +97,12 @@ fn play(bench: &mut Bench, ops: &[Op]) {
                     work => work,
                 };
                 let steps = bench.run(work, &Waits(waits.map(|range| fit(blocks, range))));
-                assert!(work != Work::Idle || !steps.is_empty() || !bench.translation.wants_idle());
+                assert!(
+                    work != Work::Idle || !steps.is_empty() || !bench.translation().wants_idle()
+                );
             }
             Op::Flush => bench.flush(),
-            Op::Copy => bench.translation = bench.translation.copy(),
+            Op::Copy => bench.replace(bench.translation().copy()),
         }
     }
     bench.run(Work::Drain, &Waits(None));

@@ -93,8 +93,8 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
     /// End with the smallest cache of -c that meets a target, for each policy and drive: mean, p50, p99,
-    /// p999 or max response time, hits, rmw, seconds of I/O. As in p99=50ms or hits=80%; each of
-    /// several by itself.
+    /// p999 or max response time, hits, rmw, seconds of I/O done and left. As in p99=50ms or hits=80%;
+    /// each of several by itself.
     #[arg(long = "target", value_delimiter = ',', value_name = "NAME=VALUE,…")]
     pub(crate) targets: Vec<String>,
 }
@@ -177,9 +177,9 @@ pub(crate) struct SetupArgs {
     /// A host-managed drive needs one. [default: none]
     #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) translations: Vec<String>,
-    /// Cache sizes: 256MiB, 2G, 5000b (blocks), 5% of the touched zones, 5%written,
-    /// 5%footprint. [default: 5%]
-    #[arg(short, long, value_delimiter = ',', value_name = "SIZE,…")]
+    /// Cache sizes: 256MiB, 2G, 5000b (blocks), 5% of the footprint (the different blocks
+    /// accessed), 5%zones of the zones touched, 5%written of the zones written. [default: 15%]
+    #[arg(short, long, value_delimiter = ',', value_name = "SIZE,…", allow_hyphen_values = true)]
     pub(crate) cache: Vec<String>,
     /// SSD the cache is on. [default: pcie-ssd]
     #[arg(short, long, value_name = "NAME")]
@@ -195,6 +195,17 @@ pub(crate) struct SetupArgs {
     /// With --pacing trace: how many times faster than the trace. [default: 1]
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     pub(crate) speed: Option<u64>,
+    /// What serves the requests: the executor of the papers, one request after the other, without journal,
+    /// room ahead or idle time; or the store as it is served with `shingle store serve`, over models.
+    /// [default: papers]
+    #[arg(long = "as", value_enum)]
+    pub(crate) executor: Option<Executor>,
+    /// With --as store and --pacing closed: requests under way at a time. [default: 32]
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<usize>,
+    /// With --as store: the client flushes so often, beside what the trace has. [default: never]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) flush_every: Option<u64>,
     /// Send each block by itself, destages in the order the policy names them (`4k`, as the papers'
     /// prototypes do). [default: off]
     #[arg(long, value_enum)]
@@ -281,9 +292,9 @@ pub(crate) struct TraceArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// What to list.
+    /// What to list; without it, what can be listed.
     #[arg(value_enum)]
-    pub(crate) what: Listed,
+    pub(crate) what: Option<Listed>,
     /// One of them, with its parameters.
     pub(crate) name: Option<String>,
     /// As JSON on stdout.
@@ -293,11 +304,17 @@ pub(crate) struct List {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Listed {
+    /// What a cache keeps, and who leaves it.
     Policies,
+    /// Models of disks.
     Drives,
+    /// Layers that let a disk be written anywhere that cannot by itself.
     Translations,
+    /// Models of the SSD that a cache is on.
     Ssds,
+    /// Trace formats.
     Formats,
+    /// Synthetic traces.
     Workloads,
     /// Drive models against published measurements.
     Anchors,
@@ -323,6 +340,13 @@ pub(crate) enum AssumedOp {
 pub(crate) enum Pacing {
     Closed,
     Trace,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Executor {
+    Papers,
+    Store,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]

@@ -3,7 +3,7 @@
 //! ```toml
 //! trace = "synth:zipf"
 //! policies = ["lru", "sac"]
-//! cache = ["2%"]
+//! cache = "2%"
 //! pacing = "trace"
 //! [set]
 //! "sac.rule4" = "exact"
@@ -14,9 +14,10 @@ use std::path::Path;
 
 use anyhow::Context;
 use serde::{Deserialize, Deserializer, de::Error};
+use shingle_core::params::nearest;
 
 use crate::Usage;
-use crate::cli::{self, AssumedOp, DriveTiming, Mode, Pacing, Partial, SetupArgs, Split};
+use crate::cli::{self, AssumedOp, DriveTiming, Executor, Mode, Pacing, Partial, SetupArgs, Split};
 
 /// Options of a file. The same names and meanings as on the command line.
 #[derive(Debug, Default, Deserialize)]
@@ -35,14 +36,22 @@ pub(crate) struct Config {
     copies: Option<u32>,
     remap: Option<bool>,
     seed: Option<u64>,
+    #[serde(default, deserialize_with = "list")]
     pub(crate) policies: Option<Vec<String>>,
     pub(crate) baseline: Option<String>,
     pub(crate) seeds: Option<u64>,
+    #[serde(default, deserialize_with = "list")]
     drives: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "list")]
     translations: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "list")]
     cache: Option<Vec<String>>,
     ssd: Option<String>,
     pacing: Option<Pacing>,
+    #[serde(rename = "as")]
+    executor: Option<Executor>,
+    depth: Option<usize>,
+    flush_every: Option<u64>,
     #[serde(default, deserialize_with = "speed")]
     speed: Option<u64>,
     split: Option<Split>,
@@ -65,8 +74,7 @@ impl Config {
             let line = error
                 .span()
                 .map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-            let message = error.message().replace('\n', " ");
-            Usage(format!("{}: line {line}: {message}", path.display())).into()
+            Usage(format!("{}: line {line}: {}", path.display(), told(error.message()))).into()
         })
     }
 
@@ -99,6 +107,9 @@ impl Config {
         list(&mut args.cache, &self.cache);
         or(&mut args.ssd, &self.ssd);
         or(&mut args.pacing, &self.pacing);
+        or(&mut args.executor, &self.executor);
+        or(&mut args.depth, &self.depth);
+        or(&mut args.flush_every, &self.flush_every);
         or(&mut args.speed, &self.speed);
         or(&mut args.split, &self.split);
         or(&mut args.partial, &self.partial);
@@ -110,6 +121,36 @@ impl Config {
         let configured = self.set.iter().map(|(key, value)| (key.clone(), shown(value)));
         args.set = configured.chain(args.set.drain(..)).collect();
     }
+}
+
+/// What was wrong, on one line; of an unknown name, the known ones that are most like it.
+fn told(message: &str) -> String {
+    /// More of them would hide the right one.
+    const NAMED: usize = 5;
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    match (message.starts_with("unknown field"), quoted.next()) {
+        (true, Some(wrong)) => {
+            let near = nearest(wrong, quoted);
+            let near = near[..near.len().min(NAMED)].join("`, `");
+            format!("there is no option `{wrong}`; the nearest are `{near}`")
+        }
+        _ => message.replace('\n', " "),
+    }
+}
+
+/// One value, or several: with commas as on the command line, or as a list.
+fn list<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<String>>, D::Error> {
+    let one = |value: &toml::Value| match value {
+        toml::Value::Array(_) | toml::Value::Table(_) | toml::Value::Datetime(_) => {
+            Err(D::Error::custom("give one value, or a list of values such as [\"1%\", \"5%\"]"))
+        }
+        value => Ok(shown(value).split(',').map(|part| part.trim().to_owned()).collect::<Vec<_>>()),
+    };
+    let several = match &toml::Value::deserialize(value)? {
+        toml::Value::Array(values) => values.iter().map(one).collect::<Result<Vec<_>, _>>()?,
+        value => vec![one(value)?],
+    };
+    Ok(Some(several.concat()))
 }
 
 /// A size, written as on the command line.
@@ -129,5 +170,42 @@ fn shown(value: &toml::Value) -> String {
         toml::Value::Boolean(true) => "on".into(),
         toml::Value::Boolean(false) => "off".into(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Config {
+        toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn a_list_may_be_one_value() {
+        for (text, values) in [
+            ("cache = \"1%\"", &["1%"][..]),
+            ("cache = \"1%, 5%\"", &["1%", "5%"]),
+            ("cache = [\"1%\", \"5%\"]", &["1%", "5%"]),
+            ("cache = 65536", &["65536"]),
+            ("cache = [65536, \"2G\"]", &["65536", "2G"]),
+        ] {
+            assert_eq!(parsed(text).cache.expect("there are some"), values, "{text}");
+        }
+        assert_eq!(parsed("policies = \"lru,sac\"").policies.expect("some"), ["lru", "sac"]);
+        assert_eq!(parsed("drives = \"cmr7200\"").drives.expect("some"), ["cmr7200"]);
+        assert_eq!(parsed("translations = \"fluid\"").translations.expect("some"), ["fluid"]);
+        let error = toml::from_str::<Config>("cache = [[1]]").expect_err("no list of lists");
+        assert!(error.message().contains("give one value"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_with_those_like_it() {
+        let error = toml::from_str::<Config>("polices = \"lru\"").expect_err("no such option");
+        let told = told(error.message());
+        assert!(
+            told.starts_with("there is no option `polices`; the nearest are `policies`,"),
+            "{told}"
+        );
     }
 }

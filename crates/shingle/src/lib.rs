@@ -11,6 +11,7 @@
 mod cli;
 mod commands;
 mod config;
+mod lines;
 mod output;
 mod parquet;
 mod progress;
@@ -21,7 +22,8 @@ mod trace_out;
 use std::process::ExitCode;
 
 use clap::Parser;
-use shingle_core::registry::Registry;
+use shingle_core::registry::{Registry, UnknownPolicy};
+use shingle_drive::registry::DriveError;
 use shingle_papers::runner::PaperError;
 use shingle_sim::experiment::ExperimentError;
 use shingle_sweep::SweepError;
@@ -61,6 +63,8 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     let usage = error.chain().any(|cause| {
         cause.is::<Usage>()
             || matches!(cause.downcast_ref(), Some(ExperimentError::Usage(_)))
+            || matches!(cause.downcast_ref(), Some(DriveError::UnknownDrive { .. }))
+            || cause.is::<UnknownPolicy>()
             || cause.downcast_ref::<PaperError>().is_some_and(PaperError::is_usage)
             || cause.downcast_ref::<SweepError>().is_some_and(SweepError::is_usage)
             || cause.downcast_ref::<TraceError>().is_some_and(TraceError::is_usage)
@@ -69,10 +73,11 @@ fn exit_code(error: &anyhow::Error) -> u8 {
 }
 
 /// Whoever read our output has seen enough.
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
             .downcast_ref::<std::io::Error>()
             .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+            || cause.downcast_ref::<TraceError>().is_some_and(TraceError::is_unread)
     })
 }

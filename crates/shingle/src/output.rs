@@ -1,12 +1,12 @@
 //! Where results and talk go: results to stdout, talk to stderr, files whole or not at all.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde::Serialize;
-use serde_json::Value;
 use shingle_report::page::Making;
+use shingle_sim::result::Program;
 
 /// Prints a result.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
@@ -29,21 +29,65 @@ pub(crate) fn note(text: &str, quiet: bool) {
     }
 }
 
-/// Fails if `path` cannot be written. Stdout always can.
+/// Fails if `path` cannot be written. Stdout always can, and what is no file shows it only then.
 pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
     if path == Path::new("-") {
         return Ok(());
     }
-    let beside = beside(path);
-    let written = std::fs::write(&beside, "").and_then(|()| std::fs::remove_file(&beside));
-    written.with_context(|| format!("{}: cannot write the results", path.display()))
+    let checked = match Place::of(path) {
+        Place::Straight(path) if path.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        Place::Straight(_) => Ok(()),
+        Place::Beside { partial, .. } => {
+            std::fs::write(&partial, "").and_then(|()| std::fs::remove_file(&partial))
+        }
+    };
+    checked.with_context(|| format!("{}: cannot write the results", path.display()))
 }
 
-/// Where a file is written before it is whole.
-pub(crate) fn beside(path: &Path) -> PathBuf {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".partial");
-    beside.into()
+/// Where a file is written.
+pub(crate) enum Place {
+    /// Beside its name, which it gets once it is whole: no reader ever sees half a file.
+    Beside {
+        /// Where it is written.
+        partial: PathBuf,
+        /// Its name.
+        path: PathBuf,
+    },
+    /// Straight to a device or a pipe, which nothing may replace.
+    Straight(PathBuf),
+}
+
+impl Place {
+    /// Where what is called `path` is written.
+    pub(crate) fn of(path: &Path) -> Place {
+        let path = match std::fs::metadata(path) {
+            Ok(there) if !there.is_file() => return Place::Straight(path.into()),
+            // A link stays one: the file that it leads to is replaced.
+            Ok(_) => path.canonicalize().unwrap_or_else(|_| path.into()),
+            Err(_) => path.into(),
+        };
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".partial");
+        Place::Beside { partial: partial.into(), path }
+    }
+
+    /// What to write to.
+    pub(crate) fn to(&self) -> &Path {
+        match self {
+            Place::Beside { partial, .. } => partial,
+            Place::Straight(path) => path,
+        }
+    }
+
+    /// Gives the file its name, or removes what was `written` of it.
+    pub(crate) fn finish(self, written: std::io::Result<()>) -> std::io::Result<()> {
+        let Place::Beside { partial, path } = self else { return written };
+        let named = written.and_then(|()| std::fs::rename(&partial, path));
+        if named.is_err() {
+            let _ = std::fs::remove_file(&partial);
+        }
+        named
+    }
 }
 
 /// Writes `text` to `path`, or to stdout for `-`.
@@ -56,13 +100,33 @@ pub(crate) fn text(text: &str, path: &Path) -> anyhow::Result<()> {
 
 /// Writes `bytes` to `path`.
 pub(crate) fn bytes(bytes: &[u8], path: &Path) -> anyhow::Result<()> {
-    // Written beside and renamed, so that no reader ever sees half a file.
-    let beside = beside(path);
-    let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
+    let place = Place::of(path);
+    let written = std::fs::write(place.to(), bytes);
+    place.finish(written).with_context(|| format!("{}: cannot write the results", path.display()))
+}
+
+/// Outputs of which each is tried, whatever became of those before it.
+#[derive(Default)]
+pub(crate) struct Tried {
+    failed: Vec<anyhow::Error>,
+}
+
+impl Tried {
+    /// Remembers how an output went.
+    pub(crate) fn add(&mut self, done: anyhow::Result<()>) {
+        self.failed.extend(done.err());
     }
-    written.with_context(|| format!("{}: cannot write the results", path.display()))
+
+    /// Fails if an output did; what failed before the last of them is told.
+    pub(crate) fn end(mut self) -> anyhow::Result<()> {
+        // A reader that has seen enough is no failure beside one.
+        self.failed.sort_by_key(|error| !crate::is_broken_pipe(error));
+        let Some(last) = self.failed.pop() else { return Ok(()) };
+        for error in self.failed.iter().filter(|error| !crate::is_broken_pipe(error)) {
+            note(&format!("shingle: {error:#}"), false);
+        }
+        Err(last)
+    }
 }
 
 /// Writes `value` as JSON.
@@ -95,72 +159,8 @@ pub(crate) fn making() -> Making {
     Making { command, version: env!("CARGO_PKG_VERSION") }
 }
 
-/// A line of figures: path of each in the JSON, joined by dots, and its value.
-pub(crate) type Line = Vec<(String, Value)>;
-
-/// The figures of `values`, a line each. Lists are left out.
-pub(crate) fn lines(values: &[impl Serialize]) -> anyhow::Result<Vec<Line>> {
-    let line = |value| {
-        let mut line = Vec::new();
-        flatten("", serde_json::to_value(value)?, &mut line);
-        Ok(line)
-    };
-    values.iter().map(line).collect()
-}
-
-/// The names of all figures that any line has, in the order in which they come.
-pub(crate) fn columns(lines: &[Line]) -> Vec<&str> {
-    let mut columns: Vec<&str> = Vec::new();
-    for line in lines {
-        // Behind the one before it, if that is known: lines of one kind agree.
-        let mut at = 0;
-        for (name, _) in line {
-            match columns.iter().position(|column| column == name) {
-                Some(found) => at = found + 1,
-                None => {
-                    columns.insert(at, name);
-                    at += 1;
-                }
-            }
-        }
-    }
-    columns
-}
-
-/// The value of `column` in `line`; null if there is none.
-pub(crate) fn value<'a>(line: &'a Line, column: &str) -> &'a Value {
-    line.iter().find(|(name, _)| name == column).map_or(&Value::Null, |(_, value)| value)
-}
-
-/// A value as it stands in a table.
-pub(crate) fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        figure => figure.to_string(),
-    }
-}
-
-/// Writes CSV: a column for each figure. What is null or missing is empty.
-pub(crate) fn csv(lines: &[Line], path: &Path) -> anyhow::Result<()> {
-    let columns = columns(lines);
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(&columns)?;
-    for line in lines {
-        writer.write_record(columns.iter().map(|column| plain(value(line, column))))?;
-    }
-    text(&String::from_utf8(writer.into_inner()?)?, path)
-}
-
-fn flatten(name: &str, value: Value, line: &mut Line) {
-    match value {
-        Value::Object(fields) => {
-            for (field, value) in fields {
-                let dot = if name.is_empty() { "" } else { "." };
-                flatten(&format!("{name}{dot}{field}"), value, line);
-            }
-        }
-        Value::Array(_) => {}
-        figure => line.push((name.into(), figure)),
-    }
+/// The same, as results have it.
+pub(crate) fn program() -> Program {
+    let Making { command, version } = making();
+    Program { version: version.into(), command }
 }

@@ -3,6 +3,7 @@
 mod names;
 mod page;
 mod pictures;
+mod said;
 
 pub(crate) use page::page;
 pub(crate) use pictures::pictures;

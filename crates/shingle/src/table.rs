@@ -1,65 +1,51 @@
 //! Tables for people. Every figure in them is in the JSON too.
 
+mod fit;
 mod grid;
 
 use comfy_table::presets::{NOTHING, UTF8_FULL_CONDENSED};
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table};
+use shingle_core::duration::{show_duration as seconds, show_micros as micros};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::drive::Translating;
 use shingle_papers::result::Reproduction;
 use shingle_sim::flash::{Erases, Flash};
 use shingle_sim::result::{Counts, Measured, Point, Report, RunResult};
-use shingle_sim::verdict::{self, count};
+use shingle_sim::said::{Kind, Said};
+use shingle_sim::verdict::{self, Group, count};
 
 use crate::cli::Color;
+use fit::Figures;
+pub(crate) use fit::wrapped;
 pub(crate) use grid::{sweep, targets};
-
-/// Width when stdout is no terminal.
-const PIPED_WIDTH: u16 = 120;
 
 fn table(color: Color) -> Table {
     let mut table = Table::new();
     table.set_content_arrangement(ContentArrangement::Dynamic);
-    if !table.is_tty() {
-        table.set_width(PIPED_WIDTH);
-    }
+    table.set_width(u16::try_from(fit::width()).unwrap_or(u16::MAX));
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     match color {
         Color::Always => {
             table.enforce_styling();
         }
-        Color::Never => {
+        Color::Auto if !plain => {}
+        Color::Auto | Color::Never => {
             table.force_no_tty();
-            table.set_width(terminal_width());
         }
-        Color::Auto if plain => {
-            table.force_no_tty();
-            table.set_width(terminal_width());
-        }
-        Color::Auto => {}
     }
     table
 }
 
-/// A table of figures: squeezed, numbers would be cut in two.
-fn wide_table(color: Color) -> Table {
-    let mut table = table(color);
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    table.load_style(UTF8_FULL_CONDENSED);
-    table
-}
-
-fn terminal_width() -> u16 {
-    Table::new().width().unwrap_or(PIPED_WIDTH)
-}
-
 /// Names and what they stand for.
-pub(crate) fn pairs(rows: &[(&str, String)], color: Color) -> String {
+pub(crate) fn pairs(rows: &[(impl ToString, String)], color: Color) -> String {
     let mut table = table(color);
     table.load_style(NOTHING);
     for (name, text) in rows {
-        table.add_row(vec![Cell::new(name).add_attribute(Attribute::Bold), Cell::new(text)]);
+        table.add_row(vec![
+            Cell::new(name.to_string()).add_attribute(Attribute::Bold),
+            Cell::new(text),
+        ]);
     }
     table.trim_fmt()
 }
@@ -85,7 +71,7 @@ pub(crate) fn figure_rows<const N: usize>(
     rows: &[[String; N]],
     color: Color,
 ) -> String {
-    let mut table = wide_table(color);
+    let mut table = Figures::new(color, &[]);
     table.set_header(header);
     for row in rows {
         let cell = |(at, text): (usize, &String)| {
@@ -100,30 +86,16 @@ pub(crate) fn figure_rows<const N: usize>(
 /// The result of `compare`: a table for each drive and cache size, and what it says in words.
 pub(crate) fn comparison(report: &Report, baselines: &[bool], color: Color) -> String {
     let mut text = heading(report);
-    let mut at = 0;
-    while at < report.runs.len() {
-        // Runs of one drive stand together; `none`, which has no cache, belongs to every size.
-        let drive = &report.runs[at].drive;
-        let of_drive: Vec<usize> =
-            (at..report.runs.len()).take_while(|&i| report.runs[i].drive == *drive).collect();
-        at += of_drive.len();
-        let mut sizes: Vec<u64> = of_drive.iter().map(|&i| report.runs[i].cache_blocks).collect();
-        sizes.dedup();
-        if sizes.len() > 1 {
-            sizes.retain(|&size| size > 0);
-        }
-        sizes.sort_unstable();
-        sizes.dedup();
-        for size in sizes {
-            let group: Vec<usize> = of_drive
-                .iter()
-                .copied()
-                .filter(|&i| [0, size].contains(&report.runs[i].cache_blocks))
-                .collect();
-            text += &one_group(report, &group, baselines, size, color);
-        }
+    for group in verdict::groups(&report.runs) {
+        text += &one_group(report, &group, baselines, color);
     }
     text
+}
+
+/// What is said of runs that were compared with each other, a line each.
+fn said(report: &Report, compared: &[usize]) -> String {
+    let said = report.said.iter().filter(|said| said.compared == compared);
+    said.map(|said| wrapped(&said.text) + "\n").collect()
 }
 
 /// The result of `compare` over several seeds: least and most of each figure. `runs_each` is the
@@ -162,12 +134,26 @@ pub(crate) fn over_seeds(report: &Report, runs_each: usize, color: Color) -> Str
         })
         .collect();
     let first = report.runs.first().is_some_and(|run| run.queue.is_some());
-    let measure = if first { "mean response" } else { "I/O time" };
+    let measure = if first { "mean response" } else { "done + left" };
     let header = ["policy", "drive, cache", "hits", "RMWs", "wa_host", measure, "left"];
-    let mut table = wide_table(color);
+    let mut table = Figures::new(color, &["wa_host", "RMWs", "hits"]);
     table.set_header(header);
-    table.add_rows(cells);
-    text + &table.to_string()
+    cells.into_iter().for_each(|row| table.add_row(row));
+    text += &format!("{table}\n");
+    // Verdicts on all seeds together, and what is to be taken with care under any of them.
+    let of_all = |said: &&Said| {
+        let seed = |run: &usize| report.runs[*run].seed;
+        let several = said.compared.iter().any(|run| seed(run) != seed(&said.compared[0]));
+        several || said.kind == Kind::Warning
+    };
+    let mut sentences: Vec<&str> = Vec::new();
+    for said in report.said.iter().filter(of_all) {
+        if !sentences.contains(&said.text.as_str()) {
+            sentences.push(&said.text);
+        }
+    }
+    sentences.iter().for_each(|sentence| text += &wrapped(&format!("{sentence}\n")));
+    text
 }
 
 /// The drive, and what is over it.
@@ -180,7 +166,7 @@ fn title(run: &RunResult) -> String {
 
 fn heading(report: &Report) -> String {
     let trace = &report.trace;
-    format!(
+    wrapped(&format!(
         "{}: {} requests, {} block accesses ({:.1} % writes), zones touched {}, seed {}\n",
         trace.name,
         count(trace.requests),
@@ -188,23 +174,20 @@ fn heading(report: &Report) -> String {
         100.0 * trace.write_blocks as f64 / trace.blocks.max(1) as f64,
         show_bytes(trace.accessed_zone_bytes),
         report.seed,
-    )
+    ))
 }
 
-fn one_group(
-    report: &Report,
-    group: &[usize],
-    baselines: &[bool],
-    cache_blocks: u64,
-    color: Color,
-) -> String {
-    let runs: Vec<&RunResult> = group.iter().map(|&i| &report.runs[i]).collect();
+/// Columns of a comparison that narrow lines do without, the first of them first.
+const DISPENSABLE: &[&str] =
+    &["written", "blocks read", "wa_host", "disk busy", "cleaning", "hits", "RMWs"];
+
+fn one_group(report: &Report, group: &Group, baselines: &[bool], color: Color) -> String {
+    let runs: Vec<&RunResult> = group.runs.iter().map(|&i| &report.runs[i]).collect();
     let first = runs[0];
     let open = first.queue.is_some();
-    let shingled = first.drive_parameters.contains_key("pb");
     let translations = runs.iter().any(|run| run.translation != first.translation);
     let over = if translations { first.drive.clone() } else { title(first) };
-    let mut text = format!("\n{over}, cache {}", show_bytes(cache_blocks * BLOCK_BYTES));
+    let mut text = format!("\n{over}, cache {}", show_bytes(group.cache_blocks * BLOCK_BYTES));
     match first.drive_parameters.get("pb").map(String::as_str) {
         Some("real") => text += ", buffer as built",
         Some(blocks) => {
@@ -213,71 +196,69 @@ fn one_group(
         }
         None => {}
     }
-    text += if open { ", at the trace's own pace\n" } else { ", one request after another\n" };
+    // (A disk without a cache, beside them, is served one request after another.)
+    let depth = runs.iter().find_map(|run| run.parameters.get("depth"));
+    let stores = runs.iter().any(|run| run.parameters.contains_key("as"));
+    text += if stores { ", as a store" } else { "" };
+    text += &match depth {
+        _ if open => ", at the trace's own pace\n".to_owned(),
+        Some(depth) => format!(", {depth} requests at a time\n"),
+        None => ", one request after another\n".to_owned(),
+    };
 
-    let mut table = wide_table(color);
+    let mut table = Figures::new(color, DISPENSABLE);
     let mut header = vec!["policy"];
     header.extend(translations.then_some("translation"));
-    header.extend(["hits", "blocks read", "written", "RMWs", "wa_band", "wa_host"]);
+    header.extend(["hits", "blocks read", "written", "RMWs", "wa_host"]);
     header.extend(if open {
-        ["mean", "99 %", "disk busy", "longest queue"]
+        ["mean", "99 %", "disk busy", "left"]
     } else {
-        ["I/O time", "cleaning", "reading", "left"]
+        ["cleaning", "done", "left", "done + left"]
     });
     table.set_header(header);
-    let turned = verdict::turned(&runs);
     for at in verdict::ranking(&runs) {
         let run = runs[at];
-        let mark = if turned.iter().any(|&(better, _)| better == at) { " *" } else { "" };
         let bands = if run.knows_bands { " †" } else { "" };
         let mut cells = vec![Cell::new(format!("{}{bands}", run.policy))];
         if translations {
             cells.push(Cell::new(run.translation.as_deref().unwrap_or("-")));
         }
-        let figures = figures(run, open, mark);
+        let figures = figures(run);
         cells.extend(figures.into_iter().map(|f| Cell::new(f).set_alignment(CellAlignment::Right)));
-        if baselines.get(group[at]).copied().unwrap_or(false) {
+        if baselines.get(group.runs[at]).copied().unwrap_or(false) {
             cells = cells.into_iter().map(|cell| cell.add_attribute(Attribute::Dim)).collect();
         }
         table.add_row(cells);
     }
     text += &table.to_string();
     text.push('\n');
-    if !turned.is_empty() {
-        text += "* ranked before another only because of the work left undone\n";
-    }
     if runs.iter().any(|run| run.knows_bands) {
         text += "† knows the bands of the drive, which no host does\n";
     }
-    for sentence in verdict::sentences(&runs, shingled) {
-        text += &sentence;
-        text.push('\n');
-    }
-    text
+    text + &said(report, &group.runs)
 }
 
-fn figures(run: &RunResult, open: bool, mark: &str) -> Vec<String> {
+fn figures(run: &RunResult) -> Vec<String> {
     let c = &run.all;
     let mut figures = vec![
         c.hits.ratio.map_or("-".into(), |ratio| format!("{:.1} %", 100.0 * ratio)),
         count(c.drive_io.read_blocks),
         count(c.drive_io.written_blocks),
         count(c.drive_io.rmw),
-        ratio(c.wa_band),
         ratio(c.wa_host),
     ];
     match run.queue {
-        Some(queue) if open => figures.extend([
+        Some(queue) => figures.extend([
             micros(run.latency.mean_us) + if queue.overloaded { " !" } else { "" },
             micros(run.latency.p99_us),
             format!("{:.1} %", 100.0 * queue.disk_utilisation),
-            count(queue.longest),
-        ]),
-        _ => figures.extend([
-            seconds(c.seconds.total) + mark,
-            seconds(c.seconds.by_cause.clean),
-            seconds(c.seconds.by_cause.read),
             seconds(run.left.seconds),
+        ]),
+        None => figures.extend([
+            seconds(c.seconds.by_cause.clean),
+            seconds(c.seconds.total),
+            seconds(run.left.seconds),
+            seconds(verdict::done_and_left(run)),
         ]),
     }
     figures
@@ -287,23 +268,14 @@ fn ratio(value: Option<f64>) -> String {
     value.map_or("-".into(), |value| format!("{value:.2}"))
 }
 
-fn seconds(value: f64) -> String {
-    format!("{value:.1} s")
-}
-
-fn micros(us: f64) -> String {
-    match us {
-        us if us < 1_000.0 => format!("{us:.0} us"),
-        us if us < 1_000_000.0 => format!("{:.1} ms", us / 1_000.0),
-        us => format!("{:.1} s", us / 1_000_000.0),
-    }
-}
-
 /// The result of `run`.
 pub(crate) fn run(report: &Report, color: Color) -> String {
     let mut text = heading(report);
     for run in &report.runs {
         text += &one_run(run, color);
+    }
+    for group in verdict::groups(&report.runs) {
+        text += &said(report, &group.runs);
     }
     text
 }
@@ -317,7 +289,7 @@ fn one_run(run: &RunResult, color: Color) -> String {
         none if none.is_empty() => none,
         some => format!("  {of}: {some}\n"),
     };
-    let mut text = format!(
+    let mut text = wrapped(&format!(
         "{} on {}, cache {} of {}, {} loop\n  {}\n{}{}\n",
         run.policy,
         title(run),
@@ -327,7 +299,7 @@ fn one_run(run: &RunResult, color: Color) -> String {
         settings(&run.parameters),
         line("drive", &run.drive_parameters),
         run.translation_parameters.as_ref().map_or(String::new(), |set| line("translation", set)),
-    );
+    ));
     let (zones, flash) = (has_zones(&run.all), run.all.wa_flash.is_some());
     let modelled = run.measured.as_ref().is_none_or(|measured| measured.emulated);
     let shown = |c: &Counts| {
@@ -350,7 +322,16 @@ fn one_run(run: &RunResult, color: Color) -> String {
         })
         .collect();
     text += &rows(["counter", "all", "since the cache was full"], &filled, color);
-    text += &format!("\n\nleft undone: {} dirty blocks in the cache", count(run.left.dirty_blocks));
+    text += "\n\n";
+    text += &wrapped(&in_words(run, modelled));
+    text += &format!("\n{}\n", histogram(run, color));
+    if run.series.is_empty() { text } else { text + "\n" + &series(run, color) + "\n" }
+}
+
+/// What is left, how long requests took, and what else is not a counter.
+fn in_words(run: &RunResult, modelled: bool) -> String {
+    let mut text =
+        format!("left undone: {} dirty blocks in the cache", count(run.left.dirty_blocks));
     if modelled {
         let (blocks, bands) = (count(run.left.buffer_blocks), count(run.left.buffer_bands));
         text += &format!(", {blocks} blocks of {bands} bands in the buffer");
@@ -395,8 +376,7 @@ fn one_run(run: &RunResult, color: Color) -> String {
     if let Some(reads) = run.checked_reads {
         text += &format!("{} blocks read were checked: each was the last written\n", count(reads));
     }
-    text += &format!("\n{}\n", histogram(run, color));
-    if run.series.is_empty() { text } else { text + "\n" + &series(run, color) + "\n" }
+    text
 }
 
 /// Counters that only a model of the disk has.

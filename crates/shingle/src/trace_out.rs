@@ -9,11 +9,13 @@ use anyhow::Context;
 use shingle_core::units::{BLOCK_BYTES, Op};
 use shingle_sim::watch::{Command, Log};
 
-use crate::{Usage, output};
+use crate::Usage;
+use crate::output::{self, Place};
 
 /// A file that commands are written to. It has its name once it is whole.
 pub(crate) struct TraceOut {
     path: PathBuf,
+    place: Place,
     /// Shared with the run that writes.
     file: Arc<Mutex<Lines>>,
 }
@@ -37,11 +39,12 @@ impl TraceOut {
     }
 
     pub(crate) fn new(path: &Path) -> anyhow::Result<TraceOut> {
-        let file = File::create(output::beside(path));
+        let place = Place::of(path);
+        let file = File::create(place.to());
         let file = file.with_context(|| format!("{}: cannot write the trace", path.display()))?;
         let mut lines = Lines { to: BufWriter::new(file), failed: None };
         lines.write(|to| writeln!(to, "{HEADER}"));
-        Ok(TraceOut { path: path.into(), file: Arc::new(Mutex::new(lines)) })
+        Ok(TraceOut { path: path.into(), place, file: Arc::new(Mutex::new(lines)) })
     }
 
     /// What writes a line for each command.
@@ -55,17 +58,14 @@ impl TraceOut {
 
     /// The file is whole.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
-        let beside = output::beside(&self.path);
         let written = {
             let mut lines = self.file.lock().unwrap_or_else(PoisonError::into_inner);
             lines.write(|to| to.flush());
             lines.failed.take().map_or(Ok(()), Err)
         };
-        let written = written.and_then(|()| std::fs::rename(&beside, &self.path));
-        if written.is_err() {
-            let _ = std::fs::remove_file(&beside);
-        }
-        written.with_context(|| format!("{}: cannot write the trace", self.path.display()))
+        self.place
+            .finish(written)
+            .with_context(|| format!("{}: cannot write the trace", self.path.display()))
     }
 }
 

@@ -41,7 +41,7 @@ impl Folder {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
-        command.current_dir(self.0.path()).env_remove("NO_COLOR").args(args);
+        command.current_dir(self.0.path()).env_remove("NO_COLOR").env_remove("COLUMNS").args(args);
         command
     }
 
@@ -61,7 +61,10 @@ impl Folder {
     }
 
     fn is_one_line(&self, code: i32, args: &[&str], told: &[&str], output: &Output) {
+        // How a trace was read is told before what is wrong with the rest.
         let err = text(&output.stderr);
+        let err: String =
+            err.split_inclusive('\n').filter(|line| !line.contains(": read as ")).collect();
         assert_eq!(output.status.code(), Some(code), "{args:?}: {err}");
         assert_eq!(text(&output.stdout), "", "{args:?}");
         assert_eq!(err.lines().count(), 1, "{args:?}: {err}");
@@ -71,12 +74,13 @@ impl Folder {
         }
     }
 
-    /// The JSON of a run or comparison, as bytes, without the one part that tells real time.
+    /// The JSON of a run or comparison, as bytes, without the parts that tell real time and the command.
     fn json(&self, args: &[&str]) -> String {
         let (out, _) = self.done(&[args, &["--json", "-"]].concat());
         let mut in_wall = false;
         let timeless = out.lines().filter(|line| {
-            let wall = in_wall || line.contains("\"wall\": {");
+            let begins = ["\"wall\": {", "\"shingle\": {"];
+            let wall = in_wall || begins.iter().any(|begin| line.contains(begin));
             in_wall = wall && !line.trim_start().starts_with('}');
             !wall
         });
@@ -243,6 +247,26 @@ fn a_wrong_name_lists_the_right_ones_nearest_first() {
 
 /// What is offered for a wrong name is a list of names, not of repetitions.
 #[test]
+fn a_negative_size_is_a_wrong_size_and_no_wrong_option() {
+    let folder = Folder::new();
+    folder.refused(2, &["compare", SMALL, "-c", "-5%"], &["-c -5%: give a share above 0%"]);
+}
+
+#[test]
+fn an_unknown_drive_is_wrong_usage_whoever_is_asked() {
+    let folder = Folder::new();
+    for args in [
+        &["compare", SMALL, "-d", "st8000dm004"][..],
+        &["run", SMALL, "-d", "st8000dm004"],
+        &["list", "drives", "st8000dm004"],
+        &["probe", "--model", "st8000dm004", "--dry-run"],
+        &["reproduce", "sac", "--figure", "10", "-d", "st8000dm004"],
+    ] {
+        folder.refused(2, args, &["there is no ", "`st8000dm004`; there are st"]);
+    }
+}
+
+#[test]
 fn no_name_is_offered_twice() {
     let folder = Folder::new();
     let output = folder.command(&["compare", SMALL, "--set", "drive.x=1"]).output();
@@ -292,6 +316,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
         &["compare", SMALL, "-p", "lru", "--quiet"],
         &["run", SMALL, "-p", "lru", "--json", "-", "--quiet"],
         &["trace", "info", SMALL],
+        &["trace", "convert", SMALL, "-o", "-", "--to", "csv"],
     ] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
@@ -506,6 +531,10 @@ fn a_paper_that_cannot_be_reproduced_so_says_why() {
 #[test]
 fn lists_show_all_there_is() {
     let folder = Folder::new();
+    let (out, _) = folder.done(&["list"]);
+    for what in ["policies", "drives", "translations", "ssds", "formats", "workloads", "anchors"] {
+        assert!(out.lines().any(|line| line.trim_start().starts_with(what)), "{what}: {out}");
+    }
     let policies = Registry::default().entries().iter().map(|entry| entry.name).collect();
     let drives = shingle_drive::registry::drives().iter().map(|entry| entry.name).collect();
     let ssds = shingle_drive::registry::ssds().iter().map(|entry| entry.name).collect();
@@ -534,6 +563,10 @@ fn lists_show_all_there_is() {
             assert!(item["about"].as_str().is_some_and(|about| !about.is_empty()), "{name}");
             let (out, _) = folder.done(&["list", what, name]);
             assert!(out.starts_with(&format!("{name}: ")), "{out}");
+            let idle = item["idle"].as_str();
+            assert_eq!(idle.is_some(), what == "policies", "{name} does something with idle time");
+            let told = idle.map_or(String::new(), |idle| format!("\nin idle time: {idle}\n"));
+            assert!(out.contains(&told), "{out}");
             for parameter in item["parameters"].as_array().expect("a list") {
                 assert!(out.contains(parameter["name"].as_str().expect("a name")), "{out}");
                 assert!(parameter["default"].is_string() && parameter["about"].is_string());
@@ -583,11 +616,74 @@ fn a_comparison_and_a_run_are_printed() {
     }
     let (out, _) = folder.done(&["trace", "info", SMALL]);
     assert!(out.contains("2,000"), "{out}");
-    let info = value(&folder.done(&["trace", "info", SMALL, "--json"]).0);
+    let info = value(&folder.done(&["trace", "info", SMALL, "--json", "-"]).0);
     let run = parsed(&folder, &["run", SMALL, "-p", "lru"]);
     for name in ["blocks", "read_blocks", "write_blocks", "distinct_blocks", "written_zone_bytes"] {
         assert_eq!(info[name], run["trace"][name], "{name}");
     }
+}
+
+/// The longest line of `text`, in characters.
+fn widest(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+#[test]
+fn tables_and_sentences_fit_the_line() {
+    let folder = Folder::new();
+    let compare = ["compare", SMALL, "-p", "none,lru,sac", "-c", "1%,2%"];
+    let sweep = ["sweep", SMALL, "-p", "lru,sac", "--vary", "cache=1%,2%", "--fresh"];
+    let commands = [
+        &compare[..],
+        &[&compare[..], &["--pacing", "trace"]].concat(),
+        &[&compare[..2], &["-p", "lru,sac", "--seeds", "2"]].concat(),
+        &["run", SMALL, "-p", "sac"],
+        &sweep,
+        &["list", "policies"],
+        &["list", "drives", "st8000as0002"],
+    ];
+    for command in commands {
+        for (columns, most) in [(Some("80"), 80), (Some("200"), 200), (None, 100)] {
+            let mut program = folder.command(command);
+            columns.map(|columns| program.env("COLUMNS", columns));
+            let out = text(&program.output().expect("started").stdout);
+            assert!((40..=most).contains(&widest(&out)), "{command:?}, {columns:?}:\n{out}");
+        }
+    }
+    // What is left out is named, with room it is there, and figures are never cut in two.
+    let at = |columns: &str| {
+        let output = folder.command(&compare).env("COLUMNS", columns).output().expect("started");
+        text(&output.stdout)
+    };
+    let (narrow, wide) = (at("60"), at("200"));
+    for column in ["┆ wa_host ", "┆ blocks read "] {
+        assert!(!narrow.contains(column) && wide.contains(column), "{column}: {narrow}{wide}");
+    }
+    let told = narrow.replace('\n', " ");
+    assert!(told.contains("Not shown for want of room: blocks read, written, wa_host"), "{narrow}");
+    assert!(!wide.contains("Not shown"), "{wide}");
+    let rows = |out: &str| out.lines().filter(|line| line.starts_with("│ sac")).count();
+    assert_eq!((rows(&narrow), rows(&wide)), (2, 2), "{narrow}");
+}
+
+#[test]
+fn warnings_reach_whoever_has_the_result_read_by_a_program() {
+    let folder = Folder::new();
+    // A cache as large as all data never fills.
+    let args = ["compare", SMALL, "-p", "lru,sac", "-c", "2G", "--json", "-"];
+    let (out, err) = folder.done(&args);
+    let said = value(&out)["said"].as_array().expect("there is something to say").clone();
+    let warnings: Vec<&str> = said
+        .iter()
+        .filter(|said| said["kind"] == "warning")
+        .filter_map(|said| said["text"].as_str())
+        .collect();
+    assert!(!warnings.is_empty(), "{out}");
+    for warning in warnings {
+        assert!(err.contains(warning), "{warning}: {err}");
+    }
+    let (_, err) = folder.done(&[&args[..], &["--quiet"]].concat());
+    assert_eq!(err, "");
 }
 
 /// The contract, as the architecture documents it: every name and the kind of its value.
@@ -741,6 +837,7 @@ fn stdin_is_a_trace() {
         parsed(&folder, &["compare", "stdin", "-p", "lru,sac", "-c", "3b"]),
     );
     for report in [&mut piped, &mut read] {
+        report.as_object_mut().expect("a report").remove("shingle");
         for run in report["runs"].as_array_mut().expect("runs") {
             run.as_object_mut().expect("a run").remove("wall");
         }
@@ -840,7 +937,7 @@ fn csv_has_the_figures_of_the_json() {
     let (written, _) = folder.done(&[&args[..], &["--csv", "-"]].concat());
     let lines: Vec<Vec<&str>> = written.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(lines.len(), 3, "a header and a line a run");
-    assert_eq!(lines[0][..2], ["seed", "policy"]);
+    assert_eq!(lines[0][..4], ["trace.name", "trace.hash", "seed", "policy"]);
     let runs = &parsed(&folder, &args)["runs"];
     for (run, line) in lines[1..].iter().enumerate() {
         let figure = |name: &str| {

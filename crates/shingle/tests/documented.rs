@@ -9,6 +9,7 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -39,15 +40,28 @@ fn every_command_of_the_documents_runs() {
     documents.extend(docs.map(|entry| entry.expect("an entry").path()));
     documents.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     documents.sort();
-    let mut shown = Vec::new();
-    for document in documents {
-        let folder = Folder::new();
-        let text = std::fs::read_to_string(&document).expect("a document");
-        for line in commands(&text) {
-            folder.run(&line, &document.display().to_string());
-            shown.push(line);
+    // Each document has a folder of its own, so that documents can go side by side.
+    let next = AtomicUsize::new(0);
+    let run_some = || {
+        let mut shown = Vec::new();
+        while let Some(document) = documents.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let folder = Folder::new();
+            let text = std::fs::read_to_string(document).expect("a document");
+            for (name, content) in files(&text) {
+                folder.write(&name, content.as_bytes());
+            }
+            for line in commands(&text) {
+                folder.run(&line, &document.display().to_string());
+                shown.push(line);
+            }
         }
-    }
+        shown
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let shown: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(run_some)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("all of them run")).collect()
+    });
     assert!(shown.len() > 20, "the documents show commands");
     for (beginning, _) in NOT_RUN {
         assert!(
@@ -111,6 +125,14 @@ fn commands(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// The files that a document shows: blocks of `toml` that begin with a comment of their name alone.
+fn files(text: &str) -> Vec<(String, String)> {
+    let blocks = text.split("```toml\n# ").skip(1);
+    let files = blocks.filter_map(|block| block.split("```").next()?.split_once('\n'));
+    let named = files.filter(|(name, _)| name.ends_with(".toml") && !name.contains(' '));
+    named.map(|(name, content)| (name.to_owned(), content.to_owned())).collect()
 }
 
 /// Words of a command line, with simple quotes.

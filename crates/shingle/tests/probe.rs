@@ -50,6 +50,10 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+fn text_of(output: &Output) -> String {
+    text(&output.stdout) + &text(&output.stderr)
+}
+
 fn sized(path: &Path, mib: u64) {
     File::create(path).and_then(|file| file.set_len(mib << 20)).expect("made");
 }
@@ -90,10 +94,37 @@ fn a_profile_is_as_good_as_the_truth() {
         assert!(truth > 100.0, "{workload}: {truth}");
         assert!((probed / truth - 1.0).abs() <= 0.05, "{workload}: {probed} for {truth}");
     }
+    // The model of the profile does what the probed one does, whatever the policy and the pacing.
+    let same = "probe agree --model st8000as0002 --set drive.packets_max=2000 \
+         --set drive.packets_trigger=2000 --set drive.log_bytes=400000000 --profile disk.toml \
+         --traces synth:mixed,synth:zipf --requests 60k";
+    let told = bed.done(same);
+    assert!(told.contains("I/O time within 25 % in 16 of 16 runs"), "{told}");
+    assert!(told.contains("The same policy wins everywhere"), "{told}");
+    // Without reads by distance it does not, and says so where it is used.
+    let text = fs::read_to_string(bed.path("disk.toml")).expect("there");
+    let (before, rest) = text.split_once("[mechanics]").expect("measured");
+    let after = rest.split_once("[buffer]").expect("measured").1;
+    fs::write(bed.path("old.toml"), format!("{before}[buffer]{after}")).expect("written");
+    let old = bed.run(&same.replace("disk.toml", "old.toml"));
+    assert_eq!(old.status.code(), Some(1), "{}", text_of(&old));
+    let old = bed.run("run synth:mixed --requests 1k -p none -d profile:old.toml");
+    assert!(text_of(&old).contains("reads by distance were not measured"), "{}", text_of(&old));
     // The calibrated model runs, too.
     let line = "run synth:mixed --requests 60k -p sac -d profile:disk.toml --quiet --json -";
     let report: Value = serde_json::from_str(&bed.done(line)).expect("JSON");
     assert_eq!(report["runs"][0]["drive"], "profile:disk.toml");
+}
+
+/// The figures of `docs/profile.md`, as printed there: each model probed, and all policies on both. It
+/// takes minutes, so it is run by name: `cargo test -p shingle --test probe -- --ignored --nocapture`.
+#[test]
+#[ignore = "takes minutes"]
+fn profiles_are_the_disks_that_were_probed() {
+    let bed = Bed::new();
+    for model in ["st8000as0002", "st5000as0011", "cmr5900", "cmr7200"] {
+        println!("{model}\n{}", bed.done(&format!("probe agree --model {model}")));
+    }
 }
 
 #[test]

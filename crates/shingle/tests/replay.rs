@@ -79,7 +79,7 @@ fn a_replay_reads_what_it_wrote_and_says_null_where_nothing_is_measured() {
     let followed = done(folder.path(), "follow live.shingle");
     let text = String::from_utf8_lossy(&followed.stdout).into_owned();
     assert!(text.contains("all as recorded") && text.contains("3000"), "{text}");
-    let traced = done(folder.path(), "trace info live.shingle --json");
+    let traced = done(folder.path(), "trace info live.shingle --json -");
     let info: Value = serde_json::from_slice(&traced.stdout).expect("it is JSON");
     assert!(info.to_string().contains("3000"), "{info}");
     let simulated = json(folder.path(), "run live.shingle -p lru -c 3000b -d cmr7200");

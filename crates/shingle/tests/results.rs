@@ -1,10 +1,15 @@
 //! What results come out as: the JSON against its schema, Parquet, pictures, the page, and the
 //! commands that the disk got.
 
+use std::fs::File;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::Output;
 
 use assert_cmd::Command;
+use parquet::basic::LogicalType;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
 use serde_json::Value;
 
 /// Small enough to be quick, with cleanings, evictions, and partly written blocks.
@@ -117,7 +122,7 @@ fn the_commands_of_a_disk_are_a_trace() {
         let words = format!("run {TRACE} {setup} --trace-out disk.csv");
         let result = json(folder.path(), &words);
         let disk = &result["runs"][0]["all"]["drive_io"];
-        let info = shingle(folder.path(), "trace info disk.csv --json");
+        let info = shingle(folder.path(), "trace info disk.csv --json -");
         let info: Value = serde_json::from_slice(&info.stdout).expect("it is JSON");
         assert_eq!(info["read_blocks"], disk["read_blocks"], "{setup}: {info}");
         assert_eq!(info["write_blocks"], disk["written_blocks"], "{setup}");
@@ -185,12 +190,222 @@ fn parquet_has_the_lines_of_the_csv() {
     let folder = folder();
     let words = format!("compare {TRACE} -p none,lru -c 1% --csv out.csv --parquet out.parquet");
     shingle(folder.path(), &words);
-    let bytes = std::fs::read(folder.path().join("out.parquet")).expect("there is a file");
-    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
-    let csv = std::fs::read_to_string(folder.path().join("out.csv")).expect("there is a file");
-    let columns: Vec<&str> = csv.lines().next().expect("it has a header").split(',').collect();
-    let text = String::from_utf8_lossy(&bytes);
-    assert!(columns.len() > 80 && columns.iter().all(|column| text.contains(column)));
+    let csv = csv(folder.path(), "out.csv");
+    let file = File::open(folder.path().join("out.parquet")).expect("there is a file");
+    let reader = SerializedFileReader::new(file).expect("it is Parquet");
+    let schema = reader.metadata().file_metadata().schema_descr_ptr();
+    let names: Vec<&str> = schema.columns().iter().map(|column| column.name()).collect();
+    assert_eq!(names, csv[0]);
+    assert!(names.len() > 80, "{names:?}");
+    let rows: Vec<Row> = reader.into_iter().map(|row| row.expect("it reads")).collect();
+    assert_eq!(rows.len(), csv.len() - 1);
+    for (row, line) in rows.iter().zip(&csv[1..]) {
+        for ((name, value), text) in row.get_column_iter().zip(line) {
+            let same = match value {
+                Field::Null => text.is_empty(),
+                Field::Str(value) => value == text,
+                Field::Bool(value) => value.to_string() == *text,
+                Field::ULong(value) => value.to_string() == *text,
+                Field::Double(value) => text.parse() == Ok(*value),
+                other => panic!("{name}: {other} is of no type that a result has"),
+            };
+            assert!(same, "{name}: {value} is not {text:?}");
+        }
+    }
+}
+
+/// The lines of a CSV file, its header first.
+fn csv(folder: &Path, name: &str) -> Vec<Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new();
+    let reader = reader.has_headers(false).from_path(folder.join(name)).expect("there is a file");
+    let lines = reader.into_records().map(|line| line.expect("it is CSV"));
+    lines.map(|line| line.iter().map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn columns_and_their_types_do_not_depend_on_values() {
+    let folder = folder();
+    // A disk with flash inside and one without a buffer, with a queue and without: much of what one
+    // has is null of the other.
+    let columns = |setup: &str| -> Vec<String> {
+        shingle(folder.path(), &format!("compare {TRACE} -p lru {setup} --parquet out.parquet"));
+        let file = File::open(folder.path().join("out.parquet")).expect("there is a file");
+        let reader = SerializedFileReader::new(file).expect("it is Parquet");
+        let schema = reader.metadata().file_metadata().schema_descr_ptr();
+        let columns = schema.columns().iter().map(|column| {
+            let logical = column.logical_type_ref();
+            assert_ne!(logical, Some(&LogicalType::Unknown), "{} is of no type", column.name());
+            format!("{}: {} {logical:?}", column.name(), column.physical_type())
+        });
+        // What was set on a drive is named after that drive.
+        columns.filter(|column| !column.starts_with("drive_parameters.")).collect()
+    };
+    let of_flash = columns("-d st5000as0011+fc --pacing trace --check");
+    let of_none = columns("-d cmr7200");
+    assert_eq!(of_flash, of_none);
+    for column in ["flash.erases: INT64", "queue.overloaded: BOOLEAN", "all.wa_flash: DOUBLE"] {
+        assert!(of_none.iter().any(|other| other.starts_with(column)), "no {column}: {of_none:?}");
+    }
+    assert!(of_none.contains(&"translation: BYTE_ARRAY Some(String)".to_owned()), "{of_none:?}");
+}
+
+#[test]
+fn every_figure_of_a_run_has_its_column() {
+    let folder = folder();
+    for setup in ["-d st5000as0011+fc --pacing trace", "-d exos-x18z -t fluid -s ssd-slc --check"] {
+        let words = format!("compare {TRACE} -p lru -c 1% {setup} --csv out.csv");
+        let result = json(folder.path(), &words);
+        let csv = csv(folder.path(), "out.csv");
+        let mut found = 0;
+        let mut figures = vec![(String::new(), &result["runs"][0])];
+        while let Some((path, value)) = figures.pop() {
+            let below =
+                |name: &str| format!("{path}{}{name}", if path.is_empty() { "" } else { "." });
+            match value {
+                Value::Object(fields) => {
+                    figures.extend(fields.iter().map(|(name, value)| (below(name), value)));
+                }
+                Value::Array(_) | Value::Null => {}
+                _ if path.starts_with("wall.") => {}
+                value => {
+                    let at = csv[0].iter().position(|column| *column == path);
+                    let at = at.unwrap_or_else(|| panic!("{setup}: no column {path}"));
+                    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    assert_eq!(csv[1][at], text, "{setup}: {path}");
+                    found += 1;
+                }
+            }
+        }
+        assert!(found > 100, "{setup}: {found} figures");
+    }
+}
+
+#[test]
+fn every_file_names_program_command_and_trace() {
+    let folder = folder();
+    let words = format!(
+        "compare {TRACE} -p lru -c 1% --json out.json --csv out.csv --parquet out.parquet \
+         --html out.html"
+    );
+    shingle(folder.path(), &words);
+    let text = std::fs::read_to_string(folder.path().join("out.json")).expect("there is a file");
+    let result: Value = serde_json::from_str(&text).expect("it is JSON");
+    assert_eq!(result["shingle"]["version"], env!("CARGO_PKG_VERSION"));
+    let command = result["shingle"]["command"].as_str().expect("there is a command");
+    assert!(command.starts_with("shingle compare ") && command.contains(" --csv out.csv "));
+    assert!(command.contains(&format!("'{TRACE}'")), "{command} can be typed again");
+    let csv = csv(folder.path(), "out.csv");
+    let cell = |name: &str| {
+        let at = csv[0].iter().position(|column| column == name);
+        &csv[1][at.unwrap_or_else(|| panic!("no column {name}"))]
+    };
+    assert_eq!(cell("shingle.command"), command);
+    assert_eq!(cell("shingle.version"), env!("CARGO_PKG_VERSION"));
+    assert_eq!(cell("trace.name"), TRACE);
+    assert_eq!(*cell("trace.hash"), result["trace"]["hash"]);
+    // (The Parquet file has the columns of the CSV: another test.)
+    let page = std::fs::read_to_string(folder.path().join("out.html")).expect("there is a page");
+    let footer = &page[page.find("<p class=\"made\">").expect("it has a foot")..];
+    let version = format!("shingle {}", env!("CARGO_PKG_VERSION"));
+    for word in [&version, "--csv out.csv", cell("trace.hash")] {
+        assert!(footer.contains(word), "the foot does not say {word}: {footer}");
+    }
+}
+
+#[test]
+fn every_file_has_the_verdicts_and_warnings() {
+    let folder = folder();
+    let files = "--csv out.csv --parquet out.parquet --html out.html";
+    let result = json(folder.path(), &format!("compare {TRACE} -p none,lru,sac -c 1%,2G {files}"));
+    let said: Vec<(&str, &str, Vec<usize>)> = result["said"]
+        .as_array()
+        .expect("there is something to say")
+        .iter()
+        .map(|said| {
+            let runs = said["runs"].as_array().expect("a list").iter();
+            let runs = runs.map(|run| run.as_u64().expect("a number") as usize).collect();
+            (said["kind"].as_str().expect("a word"), said["text"].as_str().expect("text"), runs)
+        })
+        .collect();
+    let page = std::fs::read_to_string(folder.path().join("out.html")).expect("there is a page");
+    let csv = csv(folder.path(), "out.csv");
+    let table = page.find("<table id=\"runs\">").expect("there is a table");
+    for kind in ["verdict", "warning", "note"] {
+        assert!(said.iter().any(|said| said.0 == kind), "there is a {kind}: {said:?}");
+    }
+    for (kind, text, _) in &said {
+        let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let at = page.find(&escaped).unwrap_or_else(|| panic!("the page does not say {text}"));
+        assert!(at < table, "{text}: before the figures");
+        let name = if *kind == "verdict" { "verdict".to_owned() } else { format!("{kind}s") };
+        let column = csv[0].iter().position(|column| *column == name).expect("a column");
+        for run in 0..csv.len() - 1 {
+            // The same may be said of several groups.
+            let about = |said: &(&str, &str, Vec<usize>)| said.1 == *text && said.2.contains(&run);
+            let found = csv[run + 1][column].contains(text);
+            assert_eq!(found, said.iter().any(about), "{run}: {text}");
+        }
+    }
+}
+
+#[test]
+fn sizes_that_are_written_in_blocks_are_numbers_too() {
+    let folder = folder();
+    let words = format!("compare {TRACE} -p most -c 1% --set most.zone=40M --csv out.csv");
+    let result = json(folder.path(), &words);
+    let csv = csv(folder.path(), "out.csv");
+    let cell = |name: &str| {
+        let at = csv[0].iter().position(|column| column == name);
+        csv[1][at.unwrap_or_else(|| panic!("no column {name}"))].clone()
+    };
+    let run = &result["runs"][0];
+    assert_eq!([cell("parameters.zone"), cell("parameters.zone_blocks")], ["10240b", "10240"]);
+    let buffer = run["pb_blocks"].as_u64().expect("it has a buffer");
+    assert_eq!(run["drive_parameters"]["pb"], format!("{buffer}b"));
+    let real = json(folder.path(), &format!("run {TRACE} -p lru --set drive.pb=real"));
+    assert!(real["runs"][0]["pb_blocks"].as_u64().expect("it has a buffer") > buffer);
+    let none = json(folder.path(), &format!("run {TRACE} -p lru -d cmr7200"));
+    assert!(none["runs"][0]["pb_blocks"].is_null());
+}
+
+#[test]
+fn a_file_that_cannot_be_written_takes_nothing_else_with_it() {
+    let full = Path::new("/dev/full");
+    if !full.exists() {
+        return println!("SKIPPED: there is no /dev/full");
+    }
+    let folder = folder();
+    let words =
+        format!("compare {TRACE} -p lru -c 1% --json /dev/full --html /dev/full --csv out.csv");
+    let mut command = Command::cargo_bin("shingle").expect("the program is built");
+    let output = command.args(words.split(' ')).arg("-q").current_dir(folder.path()).output();
+    let output = output.expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(lines.len() == 2 && lines.iter().all(|line| line.starts_with("shingle: /dev/full: ")));
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(table.contains("│ lru"), "the result is printed: {table}");
+    assert_eq!(csv(folder.path(), "out.csv").len(), 2, "the other file is there");
+    // The commands of the disk are an output, too.
+    let words = format!("run {TRACE} -p lru --trace-out /dev/full --quiet");
+    let mut command = Command::cargo_bin("shingle").expect("the program is built");
+    let output = command.args(words.split(' ')).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("response times"));
+    let kind = std::fs::metadata(full).expect("it is still there").file_type();
+    assert!(kind.is_char_device(), "a device is not replaced by a file");
+}
+
+#[test]
+fn a_link_stays_a_link() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("there.csv"), "old").expect("it can be written");
+    std::os::unix::fs::symlink("there.csv", path("link.csv")).expect("it can be made");
+    shingle(folder.path(), &format!("compare {TRACE} -p lru -c 1% --csv link.csv"));
+    assert!(std::fs::symlink_metadata(path("link.csv")).expect("there").file_type().is_symlink());
+    assert_eq!(csv(folder.path(), "there.csv").len(), 2);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! `shingle store` as an operator meets it: two files, one process that serves them, and what it says.
 
 use std::fs::{self, File};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{FileExt, symlink};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -94,6 +95,8 @@ impl Bed {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
+        // The socket is there before the cache is begun, which changes files; this is answered after that.
+        self.done("status --cache cache.img");
         served
     }
 
@@ -254,7 +257,11 @@ fn a_killed_server_leaves_what_was_flushed_and_a_stale_socket() {
     client.flush().expect("connected").expect("flushed");
     served.kill();
     assert!(bed.path("nbd.sock").exists(), "nobody took it away");
-    bed.refused(1, "status --cache cache.img", "nobody serves this cache");
+    let status = bed.json("status --cache cache.img --json");
+    assert_eq!((&status["served"], &status["dirty_blocks"]), (&false.into(), &2.into()));
+    assert_eq!(status["clean_shutdown"], false);
+    let told = bed.done("status --cache cache.img");
+    assert!(told.contains("nobody serves it; it was not shut down in order"), "{told}");
     let checked = bed.json("check --cache cache.img --json");
     assert_eq!((&checked["clean_shutdown"], &checked["dirty_blocks"]), (&false.into(), &2.into()));
     let mut served = bed.serve("");
@@ -299,16 +306,25 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
     bed.refused(1, &format!("{serve} unix:none/a"), "none/a: cannot listen: No such file");
     bed.refused(1, &format!("{serve} unix:disk.img"), "it is no socket");
     bed.refused(2, &format!("{serve} unix:a --minimum-block 3"), "a power of two");
+    bed.refused(
+        2,
+        &format!("{serve} tcp:localhost:0 --allow-users a-b-c,root"),
+        "no user \"a-b-c\"",
+    );
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     bed.refused(1, &format!("{serve} tcp:{address}"), "the port is in use");
-    bed.refused(1, "status --cache cache.img", "nobody serves this cache");
+    bed.refused(1, "flush --cache cache.img", "nobody serves this cache");
     bed.refused(1, "status --cache other", "holds no cache");
     bed.refused(1, "detach --cache cache.img", "nobody serves this cache");
 
     let served = bed.serve("");
     bed.refused(1, &format!("{serve} unix:b"), "is in use by another process");
     bed.refused(1, "check --cache cache.img", "is in use by another process");
+    let mut elsewhere = bed.command("status --cache cache.img");
+    let output = elsewhere.env("XDG_RUNTIME_DIR", bed.path("none")).output().expect("started");
+    let err = text(&output.stderr);
+    assert!(err.contains("another process uses it") && output.status.code() == Some(1), "{err}");
     bed.refused(1, create, "is in use by another process");
     bed.refused(1, "set --cache cache.img mode=fast", "no mode `fast`");
     bed.refused(1, "set --cache cache.img sac.zne=1", "no parameter `zne`");
@@ -350,6 +366,33 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
     trusting.end();
 }
 
+/// Every user of the machine reaches a port of the loopback.
+#[test]
+fn who_may_connect_over_tcp_is_told() {
+    let bed = Bed::new();
+    bed.create("");
+    for (more, told) in [
+        ("", "you and root may connect to tcp:127.0.0.1:"),
+        ("--allow-users 1,root", "you and root, user 1, user 0 may connect to tcp:127.0.0.1:"),
+        ("--allow-users any", "warning: every user of this machine may read and write at tcp:127"),
+    ] {
+        let line = format!("serve --cache cache.img --disk disk.img --nbd tcp:localhost:0 {more}");
+        let child = bed.command(&line).stderr(Stdio::piped()).spawn().expect("started");
+        let mut served = Served(child);
+        let stderr = served.0.stderr.take().expect("piped");
+        let mut lines = BufReader::new(stderr).lines().map(|line| line.expect("text"));
+        let at = lines.find_map(|line| Some(line.split_once("served at tcp:")?.1.to_owned()));
+        let who = lines.next().expect("a second line");
+        assert!(who.contains(told), "{who}");
+        let stream = TcpStream::connect(at.expect("it is served")).expect("connected");
+        let wishes = Wishes { export: "", structured: true, contexts: &[] };
+        let mut client = Client::connect(stream, &wishes).expect("a handshake");
+        client.flush().expect("connected").expect("flushed");
+        client.disconnect().expect("connected");
+        bed.done("stop --cache cache.img");
+    }
+}
+
 #[test]
 fn a_signal_ends_it_in_order() {
     let bed = Bed::new();
@@ -365,4 +408,56 @@ fn a_signal_ends_it_in_order() {
     assert_eq!(served.0.wait().expect("ended").code(), Some(0));
     let checked = bed.json("check --cache cache.img --disk disk.img --json");
     assert_eq!((&checked["clean_shutdown"], &checked["dirty_blocks"]), (&true.into(), &1.into()));
+}
+
+/// What was set is shown, by whoever serves the cache and by the SSD, and nothing is changed by asking.
+#[test]
+fn settings_can_be_read() {
+    let bed = Bed::new();
+    bed.create("--policy sac --set sac.zone=40M");
+    let all = bed.done("get --cache cache.img");
+    for line in ["policy=sac", "mode=write-back", "sac.zone=10240b", "drive.read_us=14000"] {
+        assert!(all.lines().any(|other| other == line), "{line} is not in {all}");
+    }
+    assert_eq!(bed.done("get --cache cache.img sac.zone").trim(), "10240b");
+    bed.refused(2, "get --cache cache.img sac.zne", "no `sac.zne` to get; there are sac.zone,");
+    let served = bed.serve("");
+    bed.done("set --cache cache.img mode=write-through cache.batch=7");
+    let told = bed.done("status --cache cache.img");
+    assert!(told.contains("sac.zone=10240b cache.batch=7"), "{told}");
+    let json = bed.json("get --cache cache.img --json");
+    assert_eq!(json["schema"], "shingle.store-settings/1");
+    let settings = &json["settings"];
+    assert_eq!(
+        (&settings["mode"], &settings["cache.batch"]),
+        (&"write-through".into(), &"7".into())
+    );
+    bed.done("stop --cache cache.img");
+    drop(served);
+    assert_eq!(bed.json("get --cache cache.img --json"), json, "the SSD says the same");
+    let told = bed.done("status --cache cache.img");
+    assert!(told.contains("nobody serves it; it was shut down in order"), "{told}");
+}
+
+/// Without serving, too, nothing is written to a disk that is not the right one.
+#[test]
+fn a_wrong_disk_is_refused_without_serving() {
+    let bed = Bed::new();
+    bed.create("");
+    let mut served = bed.serve("");
+    write(&mut bed.client(), MIB, &[7; 65_536]);
+    bed.done("stop --cache cache.img");
+    served.end();
+    bed.make("wrong.img", 64 * MIB);
+    let wrong = File::options().write(true).open(bed.path("wrong.img")).expect("there");
+    wrong.write_all_at(&[9; 65_536], MIB).expect("written");
+    wrong.write_all_at(&[9; 4096], 0).expect("written");
+    for command in ["export", "detach"] {
+        let line = format!("{command} --cache cache.img --disk wrong.img");
+        bed.refused(1, &line, "was written without its cache");
+    }
+    bed.done("export --cache cache.img --disk wrong.img --trust-disk");
+    // It knows that one now.
+    let line = "detach --cache cache.img --disk disk.img";
+    bed.refused(1, line, "was written without its cache");
 }

@@ -76,6 +76,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn without_wall(mut report: Value) -> Value {
+    report.as_object_mut().expect("a report").remove("shingle").expect("it names its program");
     for run in report["runs"].as_array_mut().expect("runs") {
         run.as_object_mut().expect("a run").remove("wall").expect("each run has a wall");
     }
@@ -157,11 +158,14 @@ fn shares_put_together_are_the_whole() {
     folder.refused(1, &incomplete, &["cells are missing", "shards not given: 2/3"]);
     folder.done(&["sweep", "merge", three, one, two, "--out", "merged", "--csv", "merged.csv"]);
     assert_eq!(folder.results("merged"), folder.results("whole"));
-    // Apart from the times that runs took, the files are the same byte for byte.
+    // Apart from the times that runs took and the commands, the files are the same byte for byte.
     let bytes = |name: &str| {
         let text = folder.read(name);
-        let timed = |line: &&str| !line.contains("\"blocks_per_second\"") && !is_wall_seconds(line);
-        text.lines().filter(timed).collect::<Vec<_>>().join("\n")
+        let same = |line: &&str| {
+            let differs = ["\"blocks_per_second\"", "\"command\": \"shingle sweep "];
+            !differs.iter().any(|name| line.contains(name)) && !is_wall_seconds(line)
+        };
+        text.lines().filter(same).collect::<Vec<_>>().join("\n")
     };
     assert_eq!(bytes("merged/results.json"), bytes("whole/results.json"));
     assert_eq!(folder.read("merged/sweep.json"), folder.read("whole/sweep.json"));
@@ -270,7 +274,7 @@ fn what_makes_no_difference_is_run_once_and_what_goes_with_nothing_is_refused() 
     assert_eq!((of("most").len(), of("lru").len(), of("none").len()), (6, 2, 1));
     assert_eq!(of("none")[0], serde_json::json!({"policy": "none"}));
     assert_eq!(of("lru")[1], serde_json::json!({"policy": "lru", "cache": "3%"}));
-    assert!(shown.contains("best of 6 places"), "{shown}");
+    assert!(shown.contains("Best of 6 places"), "{shown}");
 
     let two = "drive=st8000as0002,ha-roco";
     let (_, err) = folder.done(&["sweep", SMALL, "-p", "lru,roco", "--out", "d", "--vary", two]);
@@ -324,7 +328,7 @@ fn traces_seeds_and_pacings_are_axes_too() {
     assert_eq!(report["runs"].as_array().map(Vec::len), Some(6));
     let csv = folder.read("o.csv");
     let header: Vec<&str> = csv.lines().next().unwrap().split(',').take(4).collect();
-    assert_eq!(header, ["at.trace", "at.seed", "at.pacing", "seed"]);
+    assert_eq!(header, ["at.trace", "at.seed", "at.pacing", "trace.name"]);
     assert_eq!(csv.lines().count(), 7);
     assert_eq!(csv, folder.read("o/results.csv"));
 }

@@ -41,7 +41,7 @@ fn refused(folder: &TempDir, code: i32, args: &[&str], told: &str) {
 }
 
 fn info(folder: &TempDir, args: &[&str]) -> Value {
-    let args = [&["trace", "info", "--json", "--quiet"], args].concat();
+    let args = [&["trace", "info", "--json", "-", "--quiet"], args].concat();
     serde_json::from_str(&done(folder, &args).0).expect("JSON")
 }
 
@@ -101,7 +101,7 @@ fn a_trace_by_hand() {
     let (table, _) = done(&folder, &["trace", "info", "hand.csv"]);
     // One of four writes continues another.
     for told in
-        ["25.0 % of requests", "update periods", "LRU cache", "from 4 KiB", "time in pauses"]
+        ["25.0 % of requests", "updated over twice", "LRU cache", "from 4 KiB", "time in pauses"]
     {
         assert!(table.contains(told), "{told}: {table}");
     }
@@ -156,6 +156,90 @@ fn pictures_stand_alone() {
     for name in ["miss-ratio", "distances", "sizes", "runs", "load", "periods", "range"] {
         assert!(read(&pictures.join(format!("{name}.svg"))).starts_with("<svg"), "{name}");
     }
+}
+
+/// As what a trace was read, and how sure that is, stands wherever its figures do.
+#[test]
+fn the_format_is_told() {
+    let folder = folder();
+    write(&folder, "hand.csv", &["0,W,0,8192", "1000,R,8192,4096"]);
+    let told = "csv, text columns (by its header; 2 of the first 2 lines fit)";
+    let (table, _) = done(&folder, &["trace", "info", "hand.csv", "--html", "page.html"]);
+    let page = std::fs::read_to_string(folder.path().join("page.html")).expect("written");
+    // The table breaks what is longer than its line.
+    let table = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(table.contains(told) && page.contains(told), "{table}");
+    let format = &info(&folder, &["hand.csv"])["format"];
+    assert_eq!((&format["name"], &format["by"]), (&json!("csv"), &json!("header")));
+    let args = ["run", "hand.csv", "-p", "none", "--json", "-"];
+    let (out, err) = done(&folder, &args);
+    assert!(err.contains(&format!("hand.csv: read as {told}")), "{err}");
+    let run: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(&run["trace"]["format"], format);
+    let map = "csv:time=1/ns,op=2,offset=3,size=4";
+    let (_, err) = done(&folder, &[&args[..], &["--format", map]].concat());
+    assert!(err.contains("(as --format says)"), "{err}");
+    let (_, err) = done(&folder, &["run", "synth:uniform?requests=100", "-p", "none"]);
+    assert!(!err.contains("read as"), "{err}");
+}
+
+#[test]
+fn the_table_fits_a_narrow_terminal_and_its_times_read_well() {
+    let folder = folder();
+    let day = 86_400_000_000_000_u64;
+    let lines: Vec<String> = (0..40_u64)
+        .map(|n| format!("{},{},{},4096", n * day / 4, ["W", "R"][n as usize % 2], n % 7 * ZONE))
+        .collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    write(&folder, "week.csv", &lines);
+    let (table, _) = done(&folder, &["trace", "info", "week.csv"]);
+    assert!(table.contains("9 d 18 h") && table.contains("longest pause"), "{table}");
+    assert!(table.contains("each tenth of the writes touches"), "{table}");
+    for line in table.lines().filter(|line| line.contains(['│', '┌', '└', '╞'])) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+/// A name behind --json is a file to write, and never the trace that was meant to be read.
+#[test]
+fn a_trace_behind_json_is_not_written_over() {
+    let folder = folder();
+    write(&folder, "hand.csv", &["0,W,0,8192"]);
+    refused(&folder, 2, &["trace", "info", "--json", "hand.csv"], "--json - hand.csv");
+    let (out, _) = done(&folder, &["trace", "info", "hand.csv", "--json", "info.json"]);
+    assert!(out.contains("LRU cache"), "the table is printed, too: {out}");
+    let text = std::fs::read_to_string(folder.path().join("info.json")).expect("written");
+    let value: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(value["schema"], "shingle.trace-info/1");
+}
+
+#[test]
+fn volumes_are_listed_with_what_they_hold() {
+    let folder = folder();
+    let text = "1538323200,4247200,128,1,1058\n\
+                1538323199,13896880,128,0,1063\n\
+                1538323201,16,8,1,1063\n\
+                1538323205,16,8,1,7\n\
+                1538323209,16,8,1,1063\n";
+    std::fs::write(folder.path().join("cloud.csv"), text).expect("written");
+    let (table, _) = done(&folder, &["trace", "volumes", "cloud.csv", "--top", "1"]);
+    assert!(table.contains("requests: 5, volumes: 3") && table.contains("60.0 %"), "{table}");
+    assert!(table.contains("1063") && !table.contains("1058"), "{table}");
+    assert!(table.contains("and 2 more"), "{table}");
+    let (out, _) = done(&folder, &["trace", "volumes", "cloud.csv", "--json", "-"]);
+    let value: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(
+        value["volumes"][0],
+        json!({ "name": "1063", "requests": 3, "reads": 1, "writes": 2, "others": 0,
+                "read_bytes": 65_536, "written_bytes": 8_192, "end_bytes": 13_897_008_u64 * 512 })
+    );
+    assert_eq!(value["volumes"][1]["name"], "1058");
+    assert_eq!(value["format"]["name"], "tencent");
+    let told = "3 volumes, by requests 1063 (3), 1058 (1), 7 (1)";
+    refused(&folder, 1, &["compare", "cloud.csv"], told);
+    refused(&folder, 1, &["compare", "cloud.csv", "--requests", "2"], "--volume 1063");
+    let (table, _) = done(&folder, &["trace", "volumes", "synth:uniform?requests=100"]);
+    assert!(table.contains("requests: 100, volumes: 1"), "{table}");
 }
 
 /// Nothing read, nothing written, one moment: no division by zero shows.

@@ -3,7 +3,9 @@
 //! the order when they are used. So the price is kept up to date block by block, and no group is
 //! ever searched.
 
+use crate::by_zone::ByZone;
 use crate::cdc::{Offer, Shared, Side};
+use crate::idle::Round;
 use crate::list::List;
 use crate::order::Order;
 use crate::policy::{Access, Memory, Victims};
@@ -18,7 +20,7 @@ enum Price {
     /// Equation 5. As `R(x)` is linear, it takes the number of zones to sum it up.
     Rmw {
         /// Blocks of the group in each zone.
-        per_zone: Vec<u32>,
+        per_zone: ByZone<u32>,
         /// Zones that hold any.
         zones: u64,
     },
@@ -33,6 +35,7 @@ pub struct Held<O> {
     cold: u64,
     group_blocks: u64,
     price: Price,
+    round: Round,
 }
 
 impl<O: Order> Held<O> {
@@ -40,15 +43,15 @@ impl<O: Order> Held<O> {
     #[must_use]
     pub fn clean(order: O, group_blocks: u64, slots: &Slots) -> Held<O> {
         let is_held = vec![false; slots.capacity() as usize];
-        let price = Price::Reads;
-        Held { order, group: List::default(), is_held, cold: 0, group_blocks, price }
+        let (group, price, round) = (List::default(), Price::Reads, Round::default());
+        Held { order, group, is_held, cold: 0, group_blocks, price, round }
     }
 
     /// Dirty blocks in `order`, which is empty.
     #[must_use]
     pub fn dirty(order: O, group_blocks: u64, slots: &Slots) -> Held<O> {
-        let per_zone = vec![0; slots.zones().count()];
-        Held { price: Price::Rmw { per_zone, zones: 0 }, ..Held::clean(order, group_blocks, slots) }
+        let price = Price::Rmw { per_zone: ByZone::new(), zones: 0 };
+        Held { price, ..Held::clean(order, group_blocks, slots) }
     }
 
     fn hold(&mut self, slot: Slot, shared: &mut Shared, slots: &Slots) {
@@ -56,7 +59,7 @@ impl<O: Order> Held<O> {
         self.group.push_head(&mut shared.links, slot.0);
         self.cold += u64::from(shared.recency.cold(slot));
         if let Price::Rmw { per_zone, zones } = &mut self.price {
-            let blocks = &mut per_zone[slots.zone(slot).index()];
+            let blocks = &mut per_zone[slots.zone_index(slot)];
             *zones += u64::from(*blocks == 0);
             *blocks += 1;
         }
@@ -68,7 +71,7 @@ impl<O: Order> Held<O> {
         self.group.unlink(&mut shared.links, slot.0);
         self.cold -= u64::from(was_cold);
         if let Price::Rmw { per_zone, zones } = &mut self.price {
-            let blocks = &mut per_zone[slots.zone(slot).index()];
+            let blocks = &mut per_zone[slots.zone_index(slot)];
             *blocks -= 1;
             *zones -= u64::from(*blocks == 0);
         }
@@ -121,7 +124,7 @@ impl<O: Order> Side for Held<O> {
     }
 
     #[inline]
-    fn turned_cold(&mut self, slot: Slot, _: &Slots) {
+    fn turned_cold(&mut self, slot: Slot, _: &mut Shared, _: &Slots) {
         self.cold += u64::from(self.is_held[slot.index()]);
     }
 
@@ -174,6 +177,20 @@ impl<O: Order> Side for Held<O> {
         false
     }
 
+    /// The group, then the others from the coldest on. All of them are dirty: those passed over are being
+    /// written.
+    fn destage(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) {
+        let group = self.group.from_tail(&shared.links).map(Slot);
+        for slot in group.chain(self.order.coldest()) {
+            if out.len() == want {
+                return;
+            }
+            out.push_dirty([slot]);
+        }
+        // Not every order tells all of them.
+        self.round.name(want, out);
+    }
+
     #[inline]
     fn expect(&self, slot: Slot) {
         self.order.expect(slot);
@@ -182,7 +199,7 @@ impl<O: Order> Side for Held<O> {
     fn memory(&self) -> Memory {
         let by_zones = match &self.price {
             Price::Reads => 0,
-            Price::Rmw { per_zone, .. } => per_zone.capacity() * size_of::<u32>(),
+            Price::Rmw { per_zone, .. } => per_zone.bytes(),
         };
         self.order.memory() + Memory { by_slots: self.is_held.capacity(), by_zones }
     }
@@ -190,20 +207,23 @@ impl<O: Order> Side for Held<O> {
     fn check(&self, shared: &Shared, slots: &Slots) {
         self.order.check(slots);
         self.group.check(&shared.links);
-        let (mut cold, mut expected) =
-            (0, vec![0; slots.drive().zones.as_ref().map_or(0, |z| z.count())]);
+        let (mut cold, mut expected) = (0, ByZone::<u32>::new());
         for slot in self.group.from_tail(&shared.links).map(Slot) {
             let dirty = matches!(self.price, Price::Rmw { .. });
             assert!(self.is_held[slot.index()] && slots.dirty(slot) == dirty);
             cold += u64::from(shared.recency.cold(slot));
-            expected[slots.zone(slot).index()] += 1;
+            expected[slots.zone_index(slot)] += 1;
         }
         assert_eq!(cold, self.cold, "cold blocks of the group were miscounted");
         let held = self.is_held.iter().filter(|&&held| held).count();
         assert_eq!(held, self.group.len() as usize);
         if let Price::Rmw { per_zone, zones } = &self.price {
-            assert_eq!(per_zone, &expected);
-            assert_eq!(*zones, expected.iter().filter(|&&blocks| blocks > 0).count() as u64);
+            let filled = |blocks: &ByZone<u32>| {
+                let filled = blocks.iter().filter(|&(_, &blocks)| blocks > 0);
+                filled.map(|(zone, &blocks)| (zone, blocks)).collect::<Vec<_>>()
+            };
+            assert_eq!(filled(per_zone), filled(&expected));
+            assert_eq!(*zones, filled(&expected).len() as u64);
         }
     }
 }

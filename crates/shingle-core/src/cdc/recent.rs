@@ -1,6 +1,10 @@
 //! Clean blocks in LRU order, as SAC keeps them (§4.1). In that order the cold blocks are those at
 //! the tail, so that the price of any group from the tail on is known without looking at it.
 //!
+//! A block that turns clean in idle time comes in without being used: a cold one behind those that are
+//! cold already, as if it had turned cold just now, a hot one as if it had been used just now. When that
+//! one turns cold it moves to the cold ones, so that they are at the tail all the same.
+//!
 //! SAC+ drops cold blocks whatever dirty ones would cost, and prices one hot block when there are
 //! none ([`Recent::cold_first`]).
 
@@ -15,6 +19,10 @@ use crate::units::{Nanos, Slot};
 pub struct Recent {
     list: List,
     cold: u64,
+    /// The cold block that leaves last.
+    edge: Option<Slot>,
+    /// Hot blocks may not be in the order in which they were used.
+    hot_out_of_order: bool,
     group_blocks: u64,
     cold_first: bool,
     /// The group under way is of cold blocks only.
@@ -27,8 +35,16 @@ impl Recent {
     /// An empty side that offers `group_blocks` at a time.
     #[must_use]
     pub fn new(group_blocks: u64) -> Recent {
-        let (list, cold_first, cold_only) = (List::default(), false, false);
-        Recent { list, cold: 0, group_blocks, cold_first, cold_only, left: 0 }
+        Recent {
+            list: List::default(),
+            cold: 0,
+            edge: None,
+            hot_out_of_order: false,
+            group_blocks,
+            cold_first: false,
+            cold_only: false,
+            left: 0,
+        }
     }
 
     /// An empty side that offers cold blocks, as many as there are and no more than `group_blocks`,
@@ -39,28 +55,61 @@ impl Recent {
     }
 }
 
+impl Recent {
+    /// The cold `slot` is cold no longer, or goes.
+    #[inline]
+    fn leaves_cold(&mut self, slot: Slot, shared: &Shared) {
+        self.cold -= 1;
+        if self.edge == Some(slot) {
+            self.edge = shared.links.towards_tail(slot.0).map(Slot);
+        }
+    }
+
+    /// Puts `slot`, which is on no list, on the head side of all that are cold.
+    fn push_cold(&mut self, slot: Slot, shared: &mut Shared) {
+        match self.edge.replace(slot) {
+            Some(edge) => self.list.push_before(&mut shared.links, slot.0, edge.0),
+            None => self.list.push_tail(&mut shared.links, slot.0),
+        }
+    }
+}
+
 impl Side for Recent {
     #[inline]
     fn insert(&mut self, slot: Slot, cold: bool, _: &Access, shared: &mut Shared, _: &Slots) {
-        self.cold += u64::from(cold);
+        if cold {
+            self.cold += 1;
+            return self.push_cold(slot, shared);
+        }
+        self.hot_out_of_order |= !shared.recency.used_last(slot);
         self.list.push_head(&mut shared.links, slot.0);
     }
 
     #[inline]
     fn touch(&mut self, slot: Slot, was_cold: bool, _: &Access, shared: &mut Shared, _: &Slots) {
-        self.cold -= u64::from(was_cold);
+        if was_cold {
+            self.leaves_cold(slot, shared);
+        }
         self.list.to_head(&mut shared.links, slot.0);
     }
 
     #[inline]
     fn remove(&mut self, slot: Slot, was_cold: bool, shared: &mut Shared, _: &Slots) {
-        self.cold -= u64::from(was_cold);
+        if was_cold {
+            self.leaves_cold(slot, shared);
+        }
         self.list.unlink(&mut shared.links, slot.0);
     }
 
     #[inline]
-    fn turned_cold(&mut self, _: Slot, _: &Slots) {
+    fn turned_cold(&mut self, slot: Slot, shared: &mut Shared, _: &Slots) {
         self.cold += 1;
+        if self.hot_out_of_order {
+            self.list.unlink(&mut shared.links, slot.0);
+            return self.push_cold(slot, shared);
+        }
+        // It is the next one of the list.
+        self.edge = Some(slot);
     }
 
     fn offer(&mut self, _: bool, costs: &Costs, _: &mut Shared, _: &Slots) -> Option<Offer> {
@@ -110,11 +159,12 @@ impl Side for Recent {
 
     fn check(&self, shared: &Shared, slots: &Slots) {
         self.list.check(&shared.links);
-        let mut cold = 0;
-        for slot in self.list.from_tail(&shared.links).map(Slot) {
-            assert!(!slots.dirty(slot), "a dirty slot among the clean ones");
-            cold += u64::from(shared.recency.cold(slot));
-        }
-        assert_eq!(cold, self.cold, "cold clean blocks were miscounted");
+        let members = || self.list.from_tail(&shared.links).map(Slot);
+        assert!(members().all(|slot| !slots.dirty(slot)), "a dirty slot among the clean ones");
+        let cold = members().take_while(|&slot| shared.recency.cold(slot));
+        let (cold, edge) = cold.fold((0, None), |(cold, _), slot| (cold + 1, Some(slot)));
+        assert_eq!((cold, edge), (self.cold, self.edge), "the cold ones are at the tail");
+        let cold = members().filter(|&slot| shared.recency.cold(slot)).count();
+        assert_eq!(cold as u64, self.cold, "cold clean blocks were miscounted");
     }
 }

@@ -10,6 +10,7 @@
 //!
 //! A heap orders the slots, so a step takes time logarithmic in the cache.
 
+use crate::idle::Idle;
 use crate::order::Order;
 use crate::params::Params;
 use crate::policy::{Access, Memory};
@@ -80,6 +81,7 @@ impl Order for Belady {
     const NAME: &'static str = "belady";
     const ABOUT: &'static str =
         "a bound on hits, not a policy: MIN, which knows the future (Belady 1966)";
+    const IDLE: Idle = Idle::Never("it is a bound on hits; no store runs it");
 
     fn new(_: &Params, slots: &Slots) -> Self {
         let capacity = slots.capacity() as usize;

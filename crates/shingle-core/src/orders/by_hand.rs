@@ -356,12 +356,13 @@ proptest! {
                     (6, _) => {
                         open = core::array::from_fn(|zone| next_use >> zone & 1 == 1);
                         let opened = (0..4u32).filter(|&zone| open[zone as usize]).map(Zone);
+                        let opened = opened.filter_map(|zone| slots.find_zone(zone));
                         gated.open(opened, &slots);
                     }
                     _ => {}
                 }
             }
-            gated.open((0..4).map(Zone), &slots);
+            gated.open((0..4).filter_map(|zone| slots.find_zone(Zone(zone))), &slots);
             let mut named: Vec<Slot> =
                 core::iter::from_fn(|| gated.pop(&slots, |_| true)).collect();
             named.sort_unstable();

@@ -8,8 +8,9 @@
 //! As in the paper, blocks become LIR until there are enough of them. Beyond the paper: room is
 //! taken for a limited number of HIR blocks that are not cached (`ghosts`; the one that left first
 //! is forgotten), and Lhirs is at least a block. When all HIR blocks are in use or held back, the
-//! LIR block unused for longest leaves, and is not remembered. So does it when an eviction asks for
-//! more victims than there are HIR blocks: with `cache.batch`, raise `lirs.hirs`.
+//! LIR block unused for longest leaves, and is not remembered. An eviction that asks for more victims
+//! than there are HIR blocks gets no more than these: to empty the LIR blocks of a small cache for a large
+//! `cache.batch` would make LIRS an LRU. For larger batches raise `lirs.hirs`.
 
 use crate::ghosts::Ghosts;
 use crate::list::{Links, List};
@@ -91,7 +92,8 @@ impl Order for Lirs {
             name: "hirs",
             kind: Kind::Ratio,
             default: "0.01",
-            about: "part of the cache for resident HIR blocks (paper), at least a block",
+            about: "part of the cache for resident HIR blocks (paper), at least a block; an eviction \
+                    names no more than these, whatever cache.batch asks for",
         },
         Param {
             name: "ghosts",
@@ -175,8 +177,7 @@ impl Order for Lirs {
     /// A HIR slot keeps its place in the stack until it really leaves.
     #[inline]
     fn pop(&mut self, slots: &Slots) -> Option<Slot> {
-        if let Some(slot) = slots.coldest(&self.queue, &self.in_roles) {
-            self.queue.unlink(&mut self.in_roles, slot.0);
+        if let Some(slot) = self.pop_another(slots) {
             return Some(slot);
         }
         let slot = slots.coldest(&self.lirs, &self.in_roles)?;
@@ -184,6 +185,14 @@ impl Order for Lirs {
         self.stack.unlink(&mut self.in_stack, slot.0);
         self.states[slot.index()] = LIR;
         self.prune();
+        Some(slot)
+    }
+
+    /// LIR blocks leave one at a time, for want of others.
+    #[inline]
+    fn pop_another(&mut self, slots: &Slots) -> Option<Slot> {
+        let slot = slots.coldest(&self.queue, &self.in_roles)?;
+        self.queue.unlink(&mut self.in_roles, slot.0);
         Some(slot)
     }
 

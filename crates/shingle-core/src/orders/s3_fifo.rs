@@ -137,7 +137,9 @@ impl Order for S3Fifo {
         if self.small.len() >= self.small_share {
             self.evict_small(slots).or_else(|| self.evict_main(slots))
         } else {
-            self.evict_main(slots).or_else(|| self.evict_small(slots))
+            let slot = self.evict_main(slots).or_else(|| self.evict_small(slots));
+            // All of the small queue may have moved on, to where nobody could leave before.
+            slot.or_else(|| self.evict_main(slots))
         }
     }
 

@@ -1,6 +1,11 @@
 //! LRU-band (PORE §V-B): blocks leave in LRU order, but a dirty block takes every cached block of
 //! its band along. It is given the exact bands of the disk, which no real host knows.
+//!
+//! In idle time, of which the paper says nothing, the dirty blocks of the bands that would leave next
+//! are written, band by band.
 
+use crate::by_zone::ByZone;
+use crate::idle::{Idle, LOOKED_AT, Round};
 use crate::list::{Links, List};
 use crate::params::{Kind, Param, Params};
 use crate::policy::{Access, Memory, Policy, Victims, Zoning};
@@ -13,19 +18,26 @@ pub struct LruBand {
     order: Links,
     lru: List,
     members: Links,
-    bands: Vec<List>,
+    bands: ByZone<List>,
     keep_clean: bool,
+    round: Round,
 }
 
 impl LruBand {
     fn forget(&mut self, slot: Slot, slots: &Slots) {
         self.lru.unlink(&mut self.order, slot.0);
-        self.bands[slots.zone(slot).index()].unlink(&mut self.members, slot.0);
+        self.bands[slots.zone_index(slot)].unlink(&mut self.members, slot.0);
+    }
+
+    /// Names the dirty blocks of the band of `slot`, itself among them, which stay.
+    fn write_band(&self, slot: Slot, out: &mut Victims) {
+        let band = &self.bands[out.slots().zone_index(slot)];
+        out.push_dirty(band.from_tail(&self.members).map(Slot));
     }
 
     /// Names the cached blocks of the band of `slot`, itself among them.
     fn evict_band(&mut self, slot: Slot, out: &mut Victims) {
-        let mut next = self.bands[out.slots().zone(slot).index()].tail();
+        let mut next = self.bands[out.slots().zone_index(slot)].tail();
         while let Some(member) = next.map(Slot) {
             next = self.members.towards_head(member.0);
             let slots = out.slots();
@@ -41,6 +53,7 @@ impl Policy for LruBand {
     const NAME: &'static str = "lru-band";
     const ABOUT: &'static str = "LRU that takes the whole band of a dirty victim along (PORE §V-B)";
     const ZONING: Zoning = Zoning::Bands;
+    const IDLE: Idle = Idle::Names;
     const PARAMS: &'static [Param] = &[Param {
         name: "clean",
         kind: Kind::Choice(&["evict", "keep"]),
@@ -54,8 +67,9 @@ impl Policy for LruBand {
             order: Links::new(capacity),
             lru: List::default(),
             members: Links::new(capacity),
-            bands: vec![List::default(); slots.zones().count()],
+            bands: ByZone::new(),
             keep_clean: params.choice("clean") == "keep",
+            round: Round::default(),
         }
     }
 
@@ -65,7 +79,7 @@ impl Policy for LruBand {
 
     fn on_insert(&mut self, slot: Slot, _: &Access, slots: &Slots) {
         self.lru.push_head(&mut self.order, slot.0);
-        self.bands[slots.zone(slot).index()].push_head(&mut self.members, slot.0);
+        self.bands[slots.zone_index(slot)].push_head(&mut self.members, slot.0);
     }
 
     fn on_remove(&mut self, slot: Slot, slots: &Slots) {
@@ -85,25 +99,40 @@ impl Policy for LruBand {
         }
     }
 
+    fn destage(&mut self, want: u32, out: &mut Victims) {
+        let looked_at = LOOKED_AT.saturating_mul(want as usize);
+        for slot in self.lru.from_tail(&self.order).map(Slot).take(looked_at) {
+            if out.len() >= want {
+                return;
+            }
+            if out.slots().evictable(slot) && out.slots().dirty(slot) {
+                self.write_band(slot, out);
+            }
+        }
+        // Few of the coldest are dirty: any others.
+        while out.len() < want
+            && let Some(slot) = self.round.next(out.slots())
+        {
+            self.write_band(slot, out);
+        }
+    }
+
     #[inline]
     fn expect(&self, slot: Slot) {
         self.order.expect(slot.0);
     }
 
     fn memory(&self) -> Memory {
-        Memory {
-            by_slots: self.order.bytes() + self.members.bytes(),
-            by_zones: self.bands.capacity() * size_of::<List>(),
-        }
+        Memory { by_slots: self.order.bytes() + self.members.bytes(), by_zones: self.bands.bytes() }
     }
 
     fn check(&self, slots: &Slots) {
         self.lru.check(&self.order);
-        self.bands.iter().for_each(|band| band.check(&self.members));
-        let in_bands: u32 = self.bands.iter().map(List::len).sum();
+        self.bands.iter().for_each(|(_, band)| band.check(&self.members));
+        let in_bands: u32 = self.bands.iter().map(|(_, band)| band.len()).sum();
         assert_eq!(in_bands, self.lru.len());
         for slot in self.lru.from_tail(&self.order).map(Slot) {
-            assert!(!self.bands[slots.zone(slot).index()].is_empty());
+            assert!(!self.bands[slots.zone_index(slot)].is_empty());
         }
     }
 }

@@ -4,35 +4,58 @@
 //!
 //! Few cleanings for each block written, but popularity is ignored: hot blocks leave with the rest
 //! and come back. The prototype of SAC departs in three ways, each an option.
+//!
+//! In idle time, of which the papers say nothing, the dirty blocks of the zones with the most of them are
+//! written, zone by zone. As reads do not fill, MOST does not say what becomes of a clean block: such are
+//! those that idle time has cleaned and those that a restart found. They stay, in LRU order and apart
+//! from the zones, and leave first, at no cost. If reads do fill, a clean block stays with its zone,
+//! which counts for less then (`score=dirty`) and leaves later, as the prototype treats what was read.
 
 use crate::buckets::Buckets;
+use crate::by_zone::{ByZone, ZoneIndex};
+use crate::idle::Idle;
 use crate::list::{Links, List};
 use crate::params::{Kind, Param, Params};
 use crate::policy::{Access, Admission, Memory, Policy, Victims, ZONE, Zoning};
 use crate::slots::Slots;
-use crate::units::{Op, Slot, Zone};
+use crate::units::{Op, Slot};
 
 /// The cached blocks of each zone in LRU order, and the zones by score.
 #[derive(Clone, Debug)]
 pub struct Most {
     links: Links,
-    zones: Vec<List>,
+    /// If reads do not fill, the dirty blocks of each zone.
+    zones: ByZone<List>,
+    /// If reads do not fill, the clean blocks, most recently used at the head.
+    clean: List,
     scores: Buckets,
+    /// If zones with clean blocks are scored by all their blocks: zones by their dirty ones.
+    by_dirty: Option<Buckets>,
     score_all: bool,
     fill_reads: bool,
     whole_zone: bool,
     /// With steps of a batch: the zone that is leaving, and how many of its blocks have left.
-    current: Option<(Zone, u64)>,
+    current: Option<(ZoneIndex, u64)>,
 }
 
 impl Most {
-    fn score(&mut self, zone: Zone, change: i32) {
-        let score = self.scores.score(zone).unwrap_or(0);
-        match self.zones[zone.index()].is_empty() {
-            true => self.scores.remove(zone),
+    fn score(&mut self, zone: ZoneIndex, change: i32) {
+        let score = self.scores.score(zone.0).unwrap_or(0);
+        match self.zones[zone].is_empty() {
+            true => self.scores.remove(zone.0),
             false => {
-                self.scores.set(zone, score.checked_add_signed(change).expect("a score below 0"))
+                self.scores.set(zone.0, score.checked_add_signed(change).expect("a score below 0"))
             }
+        }
+    }
+
+    /// So many more blocks of `zone` are dirty.
+    fn count_dirty(&mut self, zone: ZoneIndex, more: i32) {
+        let Some(by_dirty) = &mut self.by_dirty else { return };
+        let dirty = by_dirty.score(zone.0).unwrap_or(0).checked_add_signed(more);
+        match dirty.expect("fewer than no dirty blocks") {
+            0 => by_dirty.remove(zone.0),
+            dirty => by_dirty.set(zone.0, dirty),
         }
     }
 
@@ -40,15 +63,44 @@ impl Most {
         i32::from(self.score_all || slots.dirty(slot))
     }
 
+    /// Whether a block is kept with its zone.
+    fn with_zone(&self, slot: Slot, slots: &Slots) -> bool {
+        self.fill_reads || slots.dirty(slot)
+    }
+
+    fn keep(&mut self, slot: Slot, slots: &Slots) {
+        if !self.with_zone(slot, slots) {
+            return self.clean.push_head(&mut self.links, slot.0);
+        }
+        let zone = slots.zone_index(slot);
+        self.zones[zone].push_head(&mut self.links, slot.0);
+        self.score(zone, self.counts(slot, slots));
+        self.count_dirty(zone, i32::from(slots.dirty(slot)));
+    }
+
     fn forget(&mut self, slot: Slot, slots: &Slots) {
-        let zone = slots.zone(slot);
-        self.zones[zone.index()].unlink(&mut self.links, slot.0);
+        if !self.with_zone(slot, slots) {
+            return self.clean.unlink(&mut self.links, slot.0);
+        }
+        let zone = slots.zone_index(slot);
+        self.zones[zone].unlink(&mut self.links, slot.0);
         self.score(zone, -self.counts(slot, slots));
+        self.count_dirty(zone, -i32::from(slots.dirty(slot)));
+    }
+
+    /// Names up to `want` of the clean blocks that are apart.
+    fn evict_clean(&mut self, want: u32, out: &mut Victims) {
+        while out.len() < want
+            && let Some(slot) = out.slots().coldest(&self.clean, &self.links)
+        {
+            self.clean.unlink(&mut self.links, slot.0);
+            out.push(slot);
+        }
     }
 
     /// Names up to `most` evictable blocks of `zone`, least recently used first.
-    fn evict_from(&mut self, zone: Zone, most: u32, out: &mut Victims) -> u32 {
-        let (mut next, mut named) = (self.zones[zone.index()].tail(), 0);
+    fn evict_from(&mut self, zone: ZoneIndex, most: u32, out: &mut Victims) -> u32 {
+        let (mut next, mut named) = (self.zones[zone].tail(), 0);
         while let Some(slot) = next.map(Slot)
             && named < most
         {
@@ -63,18 +115,23 @@ impl Most {
     }
 
     /// The first zone, by score, that has a block to give.
-    fn choose(&self, slots: &Slots) -> Option<Zone> {
-        self.scores.descending().find(|zone| {
-            let mut members = self.zones[zone.index()].from_tail(&self.links).map(Slot);
+    fn choose(&self, slots: &Slots) -> Option<ZoneIndex> {
+        self.scores.descending().map(ZoneIndex).find(|zone| {
+            let mut members = self.zones[*zone].from_tail(&self.links).map(Slot);
             members.any(|slot| slots.evictable(slot))
         })
+    }
+
+    /// The zone that is leaving in steps, unless the next one is to be chosen.
+    fn current(&self, slots: &Slots) -> Option<(ZoneIndex, u64)> {
+        let buffer = slots.drive().buffer_blocks.max(1);
+        self.current.filter(|&(_, left)| left % buffer != 0)
     }
 
     /// The prototype's step: part of a zone; the next zone is chosen when this one is exhausted, or
     /// when a multiple of the buffer has left it.
     fn evict_step(&mut self, want: u32, out: &mut Victims) {
-        let buffer = out.slots().drive().buffer_blocks.max(1);
-        let current = self.current.filter(|&(_, left)| left % buffer != 0);
+        let current = self.current(out.slots());
         if let Some((zone, left)) = current {
             let named = self.evict_from(zone, want, out);
             self.current = Some((zone, left + u64::from(named)));
@@ -93,6 +150,7 @@ impl Policy for Most {
     const NAME: &'static str = "most";
     const ABOUT: &'static str = "the zone with the most dirty blocks leaves whole (SAC §2.2)";
     const ZONING: Zoning = Zoning::Fixed;
+    const IDLE: Idle = Idle::Names;
     const PARAMS: &'static [Param] = &[
         ZONE,
         Param {
@@ -119,12 +177,16 @@ impl Policy for Most {
     fn new(params: &Params, slots: &Slots) -> Self {
         let zones = slots.zones();
         let score_max = zones.largest().min(u64::from(slots.capacity())) as u32;
+        let score_all = params.choice("score") == "all";
+        let fill_reads = params.choice("clean") == "evict";
         Most {
             links: Links::new(slots.capacity() as usize),
-            zones: vec![List::default(); zones.count()],
-            scores: Buckets::new(zones.count(), score_max),
-            score_all: params.choice("score") == "all",
-            fill_reads: params.choice("clean") == "evict",
+            zones: ByZone::new(),
+            clean: List::default(),
+            scores: Buckets::new(0, score_max),
+            by_dirty: (score_all && fill_reads).then(|| Buckets::new(0, score_max)),
+            score_all,
+            fill_reads,
             whole_zone: params.choice("step") == "zone",
             current: None,
         }
@@ -138,13 +200,15 @@ impl Policy for Most {
     }
 
     fn on_hit(&mut self, slot: Slot, _: &Access, slots: &Slots) {
-        self.zones[slots.zone(slot).index()].to_head(&mut self.links, slot.0);
+        let list = match self.with_zone(slot, slots) {
+            true => &mut self.zones[slots.zone_index(slot)],
+            false => &mut self.clean,
+        };
+        list.to_head(&mut self.links, slot.0);
     }
 
     fn on_insert(&mut self, slot: Slot, _: &Access, slots: &Slots) {
-        let zone = slots.zone(slot);
-        self.zones[zone.index()].push_head(&mut self.links, slot.0);
-        self.score(zone, self.counts(slot, slots));
+        self.keep(slot, slots);
     }
 
     fn on_remove(&mut self, slot: Slot, slots: &Slots) {
@@ -152,20 +216,50 @@ impl Policy for Most {
     }
 
     fn on_dirty(&mut self, slot: Slot, slots: &Slots) {
-        self.score(slots.zone(slot), i32::from(!self.score_all));
+        if !self.fill_reads {
+            self.clean.unlink(&mut self.links, slot.0);
+            return self.keep(slot, slots);
+        }
+        self.score(slots.zone_index(slot), i32::from(!self.score_all));
+        self.count_dirty(slots.zone_index(slot), 1);
     }
 
     fn on_clean(&mut self, slot: Slot, slots: &Slots) {
-        self.score(slots.zone(slot), -i32::from(!self.score_all));
+        let zone = slots.zone_index(slot);
+        if !self.fill_reads {
+            self.zones[zone].unlink(&mut self.links, slot.0);
+            self.score(zone, -1);
+            return self.clean.push_head(&mut self.links, slot.0);
+        }
+        self.score(zone, -i32::from(!self.score_all));
+        self.count_dirty(zone, -1);
     }
 
     fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
+        self.evict_clean(want, out);
         if !self.whole_zone {
-            return self.evict_step(want, out);
+            if out.is_empty() {
+                self.evict_step(want, out);
+            }
+            return;
         }
         while out.len() < want {
             let Some(zone) = self.choose(out.slots()) else { return };
             self.evict_from(zone, u32::MAX, out);
+        }
+    }
+
+    fn destage(&mut self, want: u32, out: &mut Victims) {
+        let current = self.current(out.slots()).filter(|_| !self.whole_zone);
+        let by_dirty = self.by_dirty.as_ref().unwrap_or(&self.scores);
+        // Zones without dirty blocks come last; those passed over are being written.
+        let zones = by_dirty.descending().take_while(|&zone| by_dirty.score(zone) > Some(0));
+        let zones = current.map(|(zone, _)| zone).into_iter().chain(zones.map(ZoneIndex));
+        for zone in zones {
+            if out.len() >= want {
+                return;
+            }
+            out.push_dirty(self.zones[zone].from_tail(&self.links).map(Slot));
         }
     }
 
@@ -175,18 +269,27 @@ impl Policy for Most {
     }
 
     fn memory(&self) -> Memory {
-        let lists = self.zones.capacity() * size_of::<List>();
-        Memory { by_slots: self.links.bytes(), by_zones: self.scores.bytes() + lists }
+        let by_dirty = self.by_dirty.as_ref().map_or(0, Buckets::bytes);
+        let by_zones = self.scores.bytes() + self.zones.bytes() + by_dirty;
+        Memory { by_slots: self.links.bytes(), by_zones }
     }
 
     fn check(&self, slots: &Slots) {
         self.scores.check();
-        for (zone, list) in self.zones.iter().enumerate() {
+        for (zone, list) in self.zones.iter() {
             list.check(&self.links);
-            let members = list.from_tail(&self.links).map(Slot);
-            let score: i32 = members.map(|slot| self.counts(slot, slots)).sum();
+            let members = || list.from_tail(&self.links).map(Slot);
+            assert!(members().all(|slot| self.with_zone(slot, slots)));
+            let score: i32 = members().map(|slot| self.counts(slot, slots)).sum();
             let expected = (!list.is_empty()).then_some(score as u32);
-            assert_eq!(self.scores.score(Zone(zone as u32)), expected);
+            assert_eq!(self.scores.score(zone.0), expected);
+            if let Some(by_dirty) = &self.by_dirty {
+                by_dirty.check();
+                let dirty = members().filter(|&slot| slots.dirty(slot)).count() as u32;
+                assert_eq!(by_dirty.score(zone.0), (dirty > 0).then_some(dirty));
+            }
         }
+        self.clean.check(&self.links);
+        assert!(self.clean.from_tail(&self.links).all(|slot| !self.with_zone(Slot(slot), slots)));
     }
 }

@@ -1,5 +1,6 @@
 //! No cache: the disk serves everything. The base line that shows what a cache is worth.
 
+use crate::idle::Idle;
 use crate::params::Params;
 use crate::policy::{Access, Admission, Memory, Policy, Victims};
 use crate::slots::Slots;
@@ -12,6 +13,7 @@ pub struct NoCache;
 impl Policy for NoCache {
     const NAME: &'static str = "none";
     const ABOUT: &'static str = "no cache: the disk serves everything";
+    const IDLE: Idle = Idle::Never("no block is ever cached");
 
     fn new(_: &Params, _: &Slots) -> Self {
         NoCache

@@ -16,6 +16,11 @@
 //! | `history` | accesses of the last period | `forever`: see `history.rs` |
 //! | `division` | ranks are compared exactly; the coldest of the open blocks leave first | ranks are whole thousandths, of equal ones the higher address first; blocks that are open when a period begins leave hottest first, because it rebuilds its list backwards |
 //!
+//! In idle time, of which the paper says nothing, the coldest dirty blocks of the open zones are written.
+//! Once there are none among the coldest, zones are written one after the other, all that is dirty of
+//! each, open ones before forbidden ones as far as that is known without a search: the disk gets few
+//! zones at a time so, too. Idle time does not divide the zones, which would forget their accesses.
+//!
 //! Not for caches smaller than a few periods: then all of the cache is open, and PORE is its base.
 
 pub mod history;
@@ -24,8 +29,10 @@ pub mod scheme;
 
 use core::marker::PhantomData;
 
+use crate::by_zone::ZoneIndex;
 use crate::gated::Gated;
-use crate::order::{LOOKED_AT, Order};
+use crate::idle::{Idle, LOOKED_AT, Round};
+use crate::order::Order;
 use crate::orders::{AnyOrder, BASE};
 use crate::params::{Kind, Param, Params};
 use crate::policy::{Access, Admission, Memory, Policy, Victims, ZONE, Zoning};
@@ -58,13 +65,14 @@ pub struct Pore<S, O = AnyOrder> {
     written: u64,
     /// Something came or left since the last division.
     moved: bool,
+    round: Round,
     scheme: PhantomData<S>,
 }
 
 impl<S: Scheme, O: Order> Pore<S, O> {
     /// `slot` has become dirty.
     fn joined(&mut self, slot: Slot, slots: &Slots) {
-        let zone = slots.zone(slot);
+        let zone = slots.zone_index(slot);
         self.region.add_dirty(zone);
         match &mut self.history {
             None => self.region.add_record(zone, 0),
@@ -78,7 +86,7 @@ impl<S: Scheme, O: Order> Pore<S, O> {
 
     /// The dirty `slot` turns clean or is trimmed.
     fn parted(&mut self, slot: Slot, slots: &Slots) {
-        let zone = slots.zone(slot);
+        let zone = slots.zone_index(slot);
         self.region.remove_dirty(zone);
         let uses = self.history.as_mut().map_or(0, |history| history.forget(slot));
         self.region.remove_record(zone, uses);
@@ -86,7 +94,7 @@ impl<S: Scheme, O: Order> Pore<S, O> {
 
     /// The dirty `slot` leaves the cache.
     fn evicted(&mut self, slot: Slot, slots: &Slots) {
-        let zone = slots.zone(slot);
+        let zone = slots.zone_index(slot);
         self.region.remove_dirty(zone);
         let forgotten = match &mut self.history {
             None => Some(0),
@@ -103,7 +111,7 @@ impl<S: Scheme, O: Order> Pore<S, O> {
             *at = self.now;
         }
         if slots.dirty(slot) {
-            self.region.used(slots.zone(slot));
+            self.region.used(slots.zone_index(slot));
             if let Some(history) = &mut self.history {
                 history.used(slot, self.now);
             }
@@ -159,6 +167,15 @@ impl<S: Scheme, O: Order> Pore<S, O> {
         slot
     }
 
+    /// The next zone to be written in idle time: of some dirty blocks the first in an open zone, or the
+    /// first.
+    fn next_zone(&mut self, slots: &Slots) -> Option<ZoneIndex> {
+        let mut ahead = self.round;
+        let zones = (0..LOOKED_AT).map_while(|_| ahead.next(slots));
+        let open = zones.map(|slot| slots.zone_index(slot)).find(|&zone| self.region.is_open(zone));
+        open.or_else(|| self.round.next(slots).map(|slot| slots.zone_index(slot)))
+    }
+
     fn pop_open(&mut self, slots: &Slots) -> Option<Slot> {
         let Pore { order, region, .. } = self;
         order.pop(slots, |slot| passes(slot, region, slots))
@@ -167,13 +184,35 @@ impl<S: Scheme, O: Order> Pore<S, O> {
 
 /// Whether `slot` may leave (§IV-B.1).
 fn passes(slot: Slot, region: &Region, slots: &Slots) -> bool {
-    !slots.dirty(slot) || region.is_open(slots.zone(slot))
+    !slots.dirty(slot) || region.is_open(slots.zone_index(slot))
+}
+
+/// Names the dirty blocks of a zone, which stay: by address, or from among all that are dirty, whichever
+/// is less to look at.
+fn write_zone(zone: ZoneIndex, out: &mut Victims) {
+    let (slots, disk_zone) = (out.slots(), out.slots().zone_of(zone));
+    let (first, blocks) = (slots.zones().first_block(disk_zone), slots.zones().blocks(disk_zone));
+    if blocks <= u64::from(slots.dirty_blocks()) {
+        for block in (0..blocks).map(|offset| first.after(offset)) {
+            let slot = out.slots().find(block);
+            out.push_dirty(slot);
+        }
+    } else {
+        let mut next = out.slots().next_dirty(Slot(0));
+        while let Some(slot) = next {
+            next = out.slots().next_dirty(Slot(slot.0 + 1));
+            if out.slots().zone_index(slot) == zone {
+                out.push_dirty([slot]);
+            }
+        }
+    }
 }
 
 impl<S: Scheme, O: Order> Policy for Pore<S, O> {
     const NAME: &'static str = S::NAME;
     const ABOUT: &'static str = S::ABOUT;
     const ZONING: Zoning = Zoning::Fixed;
+    const IDLE: Idle = Idle::Names;
     const PARAMS: &'static [Param] = &[
         BASE,
         Param { default: "20MiB", about: "size of a zone (PORE §V-E: 20 MB), or bands", ..ZONE },
@@ -211,13 +250,14 @@ impl<S: Scheme, O: Order> Policy for Pore<S, O> {
         let prototype = params.choice("division") == "prototype";
         Pore {
             order: Gated::new(params, slots),
-            region: Region::new(slots.zones().count()),
+            region: Region::default(),
             history: forever.then(|| History::new(capacity, period_blocks)),
             used_at: vec![0; if prototype { capacity } else { 0 }],
             now: 0,
             period_blocks,
             written: 0,
             moved: true,
+            round: Round::default(),
             scheme: PhantomData,
         }
     }
@@ -285,15 +325,21 @@ impl<S: Scheme, O: Order> Policy for Pore<S, O> {
     }
 
     fn destage(&mut self, want: u32, out: &mut Victims) {
-        for slot in self.order.coldest().take(want as usize * LOOKED_AT) {
-            let slots = out.slots();
+        for slot in self.order.coldest().take(LOOKED_AT.saturating_mul(want as usize)) {
             if out.len() == want {
                 return;
             }
-            let zone_open = self.region.is_open(slots.zone(slot));
-            if slots.evictable(slot) && slots.dirty(slot) && zone_open {
-                out.push(slot);
+            if self.region.is_open(out.slots().zone_index(slot)) {
+                out.push_dirty([slot]);
             }
+        }
+        if !out.is_empty() {
+            return;
+        }
+        while out.len() < want
+            && let Some(zone) = self.next_zone(out.slots())
+        {
+            write_zone(zone, out);
         }
     }
 

@@ -16,10 +16,17 @@
 //! does not speak of, is taken in sequence whatever is cached of it. Only writes enter the cache;
 //! that reads never do is a decision: §3.2 tells of writes alone.
 //!
+//! The paper says nothing of idle time. In it the dirty blocks of the zones that would leave next are
+//! written, in the same manner, and stay. A block that the disk has got so needs no way to it any more: how
+//! a zone can leave is a question of its dirty blocks, and one without any can leave always, the coldest
+//! of them before zones in sequence that are hotter. In the paper's caches all blocks are dirty.
+//!
 //! Sorting all zones at each eviction, as Algorithm 1 has it, is not needed to find the coldest of a
-//! kind: three tournaments know it ([`Tournament`]), and a zone that has changed plays again when it
+//! kind: tournaments know it ([`Tournament`]), and a zone that has changed plays again when it
 //! next matters.
 
+use crate::by_zone::{ByZone, ZoneIndex};
+use crate::idle::Idle;
 use crate::list::{Links, List};
 use crate::params::{Kind, Param, Params};
 use crate::plan::{Manner, WriteOrder};
@@ -32,7 +39,8 @@ use crate::units::{Op, Slot, Zone};
 #[derive(Clone, Copy, Default, Debug)]
 struct Cached {
     blocks: List,
-    /// Blocks below the write pointer.
+    dirty: u32,
+    /// Dirty blocks below the write pointer.
     below: u32,
     /// Its tournaments are to be played again.
     changed: bool,
@@ -53,12 +61,21 @@ impl Cached {
 /// How a zone can leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
+    /// Nothing of it is to be written.
+    Clean,
     Sequential,
     HostRmw,
     NonSequential,
 }
 
-const WAYS: [Way; 3] = [Way::Sequential, Way::HostRmw, Way::NonSequential];
+const WAYS: [Way; 4] = [Way::Clean, Way::Sequential, Way::HostRmw, Way::NonSequential];
+
+/// What is done with the blocks that are named: they leave, or they are written and stay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Named {
+    Leave,
+    Stay,
+}
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -66,60 +83,76 @@ pub struct Roco {
     members: Links,
     /// Accesses of each block since it was cached; 0 if the slot is not the policy's.
     accesses: Vec<u32>,
-    zones: Vec<Cached>,
+    zones: ByZone<Cached>,
     /// One for each of [`WAYS`].
-    coldest: [Tournament; 3],
+    coldest: [Tournament; WAYS.len()],
     /// Zones whose tournaments are to be played again.
-    changed: Vec<Zone>,
-    /// Zones that could not leave because of I/O under way, during an eviction.
-    held_up: Vec<Zone>,
+    changed: Vec<ZoneIndex>,
+    /// Zones that could not leave because of I/O under way, or that idle time has gone through; empty
+    /// between calls.
+    held_up: Vec<ZoneIndex>,
     entered: u64,
     host_rmw_thousandths: u64,
     counts_reads: bool,
 }
 
 impl Roco {
-    fn change(&mut self, zone: Zone) {
-        let cached = &mut self.zones[zone.index()];
+    fn change(&mut self, zone: ZoneIndex) {
+        let cached = &mut self.zones[zone];
         if !core::mem::replace(&mut cached.changed, true) {
             self.changed.push(zone);
         }
     }
 
-    /// Whether `slot` lies before the write pointer of `zone`.
-    fn is_below(slot: Slot, zone: Zone, slots: &Slots) -> bool {
+    /// Whether `slot` lies before the write pointer of its zone.
+    fn is_below(slot: Slot, slots: &Slots) -> bool {
+        let zone = slots.zone(slot);
         let offset = slots.block(slot).0 - slots.zones().first_block(zone).0;
         slots.write_pointer(zone).is_some_and(|pointer| offset < pointer)
     }
 
     fn forget(&mut self, slot: Slot, slots: &Slots) {
-        let zone = slots.zone(slot);
-        let cached = &mut self.zones[zone.index()];
+        let zone = slots.zone_index(slot);
+        if slots.dirty(slot) {
+            self.count_dirty(slot, -1, slots);
+        }
+        let cached = &mut self.zones[zone];
         cached.blocks.unlink(&mut self.members, slot.0);
-        cached.below -= u32::from(Roco::is_below(slot, zone, slots));
         cached.accesses -= u64::from(core::mem::take(&mut self.accesses[slot.index()]));
         self.change(zone);
     }
 
-    /// The cached block `offset` blocks into `zone`, if it goes that far.
-    fn cached_at(&self, zone: Zone, offset: u64, slots: &Slots) -> Option<Slot> {
+    /// `slot` has become dirty, or is so no longer.
+    fn count_dirty(&mut self, slot: Slot, more: i32, slots: &Slots) {
+        let zone = slots.zone_index(slot);
+        let cached = &mut self.zones[zone];
+        let count = |of: u32| of.checked_add_signed(more).expect("fewer than no dirty blocks");
+        cached.dirty = count(cached.dirty);
+        if Roco::is_below(slot, slots) {
+            cached.below = count(cached.below);
+        }
+        self.change(zone);
+    }
+
+    /// The dirty block `offset` blocks into `zone`, if it goes that far.
+    fn dirty_at(&self, zone: Zone, offset: u64, slots: &Slots) -> Option<Slot> {
         let zones = slots.zones();
         let block = zones.first_block(zone).after(offset);
         let slot = (offset < zones.blocks(zone)).then(|| slots.find(block)).flatten();
-        slot.filter(|slot| self.accesses[slot.index()] > 0)
+        slot.filter(|slot| self.accesses[slot.index()] > 0 && slots.dirty(*slot))
     }
 
     /// Whether a zone with something cached can leave that way (Algorithm 1, lines 16, 21, 30).
-    fn can_leave(&self, zone: Zone, way: Way, slots: &Slots) -> bool {
-        let cached = &self.zones[zone.index()];
-        let (count, all) = (u64::from(cached.blocks.len()), slots.zones().blocks(zone));
+    fn can_leave(&self, index: ZoneIndex, way: Way, slots: &Slots) -> bool {
+        let (cached, zone) = (&self.zones[index], slots.zone_of(index));
+        let (count, all) = (u64::from(cached.dirty), slots.zones().blocks(zone));
         match way {
+            Way::Clean => count == 0,
+            _ if count == 0 => false,
             Way::Sequential => match slots.write_pointer(zone) {
                 None => true,
                 Some(_) if count == all => true,
-                Some(pointer) => {
-                    cached.below == 0 && self.cached_at(zone, pointer, slots).is_some()
-                }
+                Some(pointer) => cached.below == 0 && self.dirty_at(zone, pointer, slots).is_some(),
             },
             Way::HostRmw => {
                 slots.write_pointer(zone).is_some()
@@ -132,76 +165,110 @@ impl Roco {
     /// Plays the tournaments of zones that have changed.
     fn settle(&mut self, slots: &Slots) {
         while let Some(zone) = self.changed.pop() {
-            self.zones[zone.index()].changed = false;
-            let empty = self.zones[zone.index()].blocks.is_empty();
+            self.zones[zone].changed = false;
+            let empty = self.zones[zone].blocks.is_empty();
             let can = WAYS.map(|way| !empty && self.can_leave(zone, way, slots));
             self.play(zone, can);
         }
     }
 
-    fn play(&mut self, zone: Zone, takes_part: [bool; 3]) {
+    fn play(&mut self, zone: ZoneIndex, takes_part: [bool; WAYS.len()]) {
         let zones = &self.zones;
-        let colder = |a: u32, b: u32| zones[a as usize].colder(&zones[b as usize]);
+        let colder = |a: u32, b: u32| zones[ZoneIndex(a)].colder(&zones[ZoneIndex(b)]);
         for (tournament, takes_part) in self.coldest.iter_mut().zip(takes_part) {
             tournament.update(zone.0, takes_part, colder);
         }
     }
 
-    /// Names what of `zone` leaves that way; nothing, if I/O on it is under way.
-    fn leave(&mut self, zone: Zone, way: Way, out: &mut Victims) {
-        let slots = out.slots();
-        let (count, all) = (self.zones[zone.index()].blocks.len(), slots.zones().blocks(zone));
+    /// Names what of `zone` leaves that way, or is written so; nothing, if I/O on it is under way.
+    fn name(&mut self, index: ZoneIndex, way: Way, named: Named, out: &mut Victims) {
+        let (slots, zone) = (out.slots(), out.slots().zone_of(index));
+        let (count, all) = (self.zones[index].dirty, slots.zones().blocks(zone));
         let pointer = slots.write_pointer(zone);
         let run = pointer.filter(|_| way == Way::Sequential && u64::from(count) < all);
         if let Some(pointer) = run {
-            return self.leave_run(zone, pointer, out);
+            return self.name_run(zone, pointer, named, out);
         }
         let manner = match way {
             Way::Sequential if pointer.is_some_and(|pointer| pointer > 0) => Manner::Rewrite(zone),
             Way::HostRmw => Manner::HostRmw(zone),
             _ => Manner::Write(WriteOrder::ByAddress),
         };
-        if matches!(manner, Manner::Write(_)) || self.all_evictable(zone, slots) {
-            self.leave_all(zone, manner, out);
+        if matches!(manner, Manner::Write(_)) || self.all_dirty_evictable(index, slots) {
+            self.name_all(index, manner, named, out);
         }
     }
 
     /// The blocks from the write pointer on, up to the first gap.
-    fn leave_run(&mut self, zone: Zone, pointer: u64, out: &mut Victims) {
+    fn name_run(&mut self, zone: Zone, pointer: u64, named: Named, out: &mut Victims) {
         let mut offset = pointer;
-        while let Some(slot) = self.cached_at(zone, offset, out.slots()) {
-            if !out.slots().evictable(slot) {
-                break;
-            }
-            self.forget(slot, out.slots());
-            out.push(slot);
+        while let Some(slot) = self.dirty_at(zone, offset, out.slots())
+            && out.slots().evictable(slot)
+        {
+            self.name_one(slot, named, out);
             offset += 1;
         }
         out.end_group(Manner::Write(WriteOrder::ByAddress));
     }
 
-    fn all_evictable(&self, zone: Zone, slots: &Slots) -> bool {
-        let blocks = &self.zones[zone.index()].blocks;
-        blocks.from_tail(&self.members).all(|slot| slots.evictable(Slot(slot)))
+    fn all_dirty_evictable(&self, zone: ZoneIndex, slots: &Slots) -> bool {
+        let mut blocks = self.zones[zone].blocks.from_tail(&self.members).map(Slot);
+        blocks.all(|slot| !slots.dirty(slot) || slots.evictable(slot))
     }
 
-    /// All blocks of the zone that can leave.
-    fn leave_all(&mut self, zone: Zone, manner: Manner, out: &mut Victims) {
-        let mut next = self.zones[zone.index()].blocks.tail();
+    /// All blocks of the zone that can leave, or all that are dirty.
+    fn name_all(&mut self, zone: ZoneIndex, manner: Manner, named: Named, out: &mut Victims) {
+        let mut next = self.zones[zone].blocks.tail();
         while let Some(slot) = next.map(Slot) {
             next = self.members.towards_head(slot.0);
-            if out.slots().evictable(slot) {
-                self.forget(slot, out.slots());
-                out.push(slot);
+            let wanted = named == Named::Leave || out.slots().dirty(slot);
+            if wanted && out.slots().evictable(slot) {
+                self.name_one(slot, named, out);
             }
         }
         out.end_group(manner);
     }
 
+    fn name_one(&mut self, slot: Slot, named: Named, out: &mut Victims) {
+        if named == Named::Leave {
+            self.forget(slot, out.slots());
+        }
+        out.push(slot);
+    }
+
+    /// `zone` has been named, or could not be: the next one has its turn.
+    fn set_aside(&mut self, zone: ZoneIndex) {
+        self.play(zone, [false; WAYS.len()]);
+        self.held_up.push(zone);
+    }
+
+    /// Zones with I/O under way come last, and then whatever of them can be named.
+    fn take_back(&mut self, named: Named, out: &mut Victims) {
+        while let Some(zone) = self.held_up.pop() {
+            if out.is_empty() {
+                self.name_all(zone, Manner::Write(WriteOrder::ByAddress), named, out);
+            }
+            self.change(zone);
+        }
+    }
+
     /// The zone that leaves next, and how.
-    fn choose(&self) -> Option<(Zone, Way)> {
-        let winners = self.coldest.iter().zip(WAYS);
-        winners.filter_map(|(coldest, way)| Some((Zone(coldest.winner()?), way))).next()
+    fn choose(&self) -> Option<(ZoneIndex, Way)> {
+        let Some(clean) = self.coldest[0].winner().map(ZoneIndex) else {
+            return self.choose_dirty();
+        };
+        match self.choose_dirty() {
+            Some((zone, Way::Sequential)) if self.zones[zone].colder(&self.zones[clean]) => {
+                Some((zone, Way::Sequential))
+            }
+            _ => Some((clean, Way::Clean)),
+        }
+    }
+
+    /// The zone that is written next, and how.
+    fn choose_dirty(&self) -> Option<(ZoneIndex, Way)> {
+        let mut winners = self.coldest.iter().zip(WAYS).skip(1);
+        winners.find_map(|(coldest, way)| Some((ZoneIndex(coldest.winner()?), way)))
     }
 }
 
@@ -209,6 +276,7 @@ impl Policy for Roco {
     const NAME: &'static str = "roco";
     const ABOUT: &'static str = "the coldest zone that can be written in sequence leaves (ROCO)";
     const ZONING: Zoning = Zoning::Exposed;
+    const IDLE: Idle = Idle::Names;
     const PARAMS: &'static [Param] = &[
         Param {
             name: "host-rmw",
@@ -227,14 +295,14 @@ impl Policy for Roco {
     ];
 
     fn new(params: &Params, slots: &Slots) -> Self {
-        let (capacity, zones) = (slots.capacity() as usize, slots.zones().count());
+        let capacity = slots.capacity() as usize;
         Roco {
             members: Links::new(capacity),
             accesses: vec![0; capacity],
-            zones: vec![Cached::default(); zones],
-            coldest: WAYS.map(|_| Tournament::new(zones)),
-            changed: Vec::with_capacity(zones),
-            held_up: Vec::with_capacity(zones),
+            zones: ByZone::new(),
+            coldest: WAYS.map(|_| Tournament::new()),
+            changed: Vec::new(),
+            held_up: Vec::new(),
             entered: 0,
             host_rmw_thousandths: params.thousandths("host-rmw"),
             counts_reads: params.choice("heat") == "accesses",
@@ -250,25 +318,35 @@ impl Policy for Roco {
 
     fn on_hit(&mut self, slot: Slot, access: &Access, slots: &Slots) {
         if access.op == Op::Write || self.counts_reads {
-            let zone = slots.zone(slot);
+            let zone = slots.zone_index(slot);
             self.accesses[slot.index()] += 1; // a run has less than 2^32 requests for a block
-            self.zones[zone.index()].accesses += 1;
+            self.zones[zone].accesses += 1;
             self.change(zone);
         }
     }
 
     fn on_insert(&mut self, slot: Slot, _: &Access, slots: &Slots) {
-        let zone = slots.zone(slot);
-        let cached = &mut self.zones[zone.index()];
+        let zone = slots.zone_index(slot);
+        let cached = &mut self.zones[zone];
         if cached.blocks.is_empty() {
             self.entered += 1;
             cached.since = self.entered;
         }
         cached.blocks.push_head(&mut self.members, slot.0);
-        cached.below += u32::from(Roco::is_below(slot, zone, slots));
         cached.accesses += 1;
         self.accesses[slot.index()] = 1;
         self.change(zone);
+        if slots.dirty(slot) {
+            self.count_dirty(slot, 1, slots);
+        }
+    }
+
+    fn on_dirty(&mut self, slot: Slot, slots: &Slots) {
+        self.count_dirty(slot, 1, slots);
+    }
+
+    fn on_clean(&mut self, slot: Slot, slots: &Slots) {
+        self.count_dirty(slot, -1, slots);
     }
 
     fn on_remove(&mut self, slot: Slot, slots: &Slots) {
@@ -276,7 +354,8 @@ impl Policy for Roco {
     }
 
     fn on_write_pointer(&mut self, zone: Zone, before: u64, slots: &Slots) {
-        let blocks = self.zones[zone.index()].blocks;
+        let Some(index) = slots.find_zone(zone) else { return };
+        let blocks = self.zones[index].blocks;
         if blocks.is_empty() {
             return;
         }
@@ -284,34 +363,39 @@ impl Policy for Roco {
         // Looks at the blocks that were passed, or at those that are cached, whichever are fewer.
         let passed = pointer.saturating_sub(before);
         let below = if before < pointer && passed < u64::from(blocks.len()) {
-            let cached = |&offset: &u64| self.cached_at(zone, offset, slots).is_some();
-            self.zones[zone.index()].below + (before..pointer).filter(cached).count() as u32
+            let dirty = |&offset: &u64| self.dirty_at(zone, offset, slots).is_some();
+            self.zones[index].below + (before..pointer).filter(dirty).count() as u32
         } else {
-            let below = |&slot: &u32| Roco::is_below(Slot(slot), zone, slots);
-            blocks.from_tail(&self.members).filter(below).count() as u32
+            let below = |&slot: &Slot| slots.dirty(slot) && Roco::is_below(slot, slots);
+            blocks.from_tail(&self.members).map(Slot).filter(below).count() as u32
         };
-        self.zones[zone.index()].below = below;
-        self.change(zone);
+        self.zones[index].below = below;
+        self.change(index);
     }
 
     fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
         while out.len() < want {
             self.settle(out.slots());
             let Some((zone, way)) = self.choose() else { break };
-            let named = out.len();
-            self.leave(zone, way, out);
-            if out.len() == named {
-                self.play(zone, [false; 3]);
-                self.held_up.push(zone);
+            let before = out.len();
+            self.name(zone, way, Named::Leave, out);
+            if out.len() == before {
+                self.set_aside(zone);
             }
         }
-        // Zones with I/O under way come last, and then whatever of them can leave.
-        while let Some(zone) = self.held_up.pop() {
-            if out.is_empty() {
-                self.leave_all(zone, Manner::Write(WriteOrder::ByAddress), out);
-            }
-            self.change(zone);
+        self.take_back(Named::Leave, out);
+    }
+
+    /// The zones are written as if they left, and each has one turn.
+    fn destage(&mut self, want: u32, out: &mut Victims) {
+        self.settle(out.slots());
+        while out.len() < want
+            && let Some((zone, way)) = self.choose_dirty()
+        {
+            self.name(zone, way, Named::Stay, out);
+            self.set_aside(zone);
         }
+        self.take_back(Named::Stay, out);
     }
 
     #[inline]
@@ -321,23 +405,24 @@ impl Policy for Roco {
 
     fn memory(&self) -> Memory {
         let tournaments: usize = self.coldest.iter().map(Tournament::bytes).sum();
-        let lists = (self.changed.capacity() + self.held_up.capacity()) * size_of::<Zone>();
+        let lists = (self.changed.capacity() + self.held_up.capacity()) * size_of::<ZoneIndex>();
         Memory {
             by_slots: self.members.bytes() + self.accesses.capacity() * size_of::<u32>(),
-            by_zones: self.zones.capacity() * size_of::<Cached>() + tournaments + lists,
+            by_zones: self.zones.bytes() + tournaments + lists,
         }
     }
 
     fn check(&self, slots: &Slots) {
-        for (at, cached) in self.zones.iter().enumerate() {
-            let zone = Zone(at as u32);
+        for (zone, cached) in self.zones.iter() {
             cached.blocks.check(&self.members);
             let members = || cached.blocks.from_tail(&self.members).map(Slot);
-            assert!(members().all(|slot| slots.zone(slot) == zone));
+            assert!(members().all(|slot| slots.zone_index(slot) == zone));
             let accesses: u64 = members().map(|slot| u64::from(self.accesses[slot.index()])).sum();
             assert_eq!(accesses, cached.accesses, "zone_access_count");
-            let below = members().filter(|&slot| Roco::is_below(slot, zone, slots)).count();
-            assert_eq!(below, cached.below as usize, "blocks below the write pointer");
+            let dirty = || members().filter(|&slot| slots.dirty(slot));
+            assert_eq!(dirty().count(), cached.dirty as usize, "dirty blocks");
+            let below = dirty().filter(|&slot| Roco::is_below(slot, slots)).count();
+            assert_eq!(below, cached.below as usize, "dirty blocks below the write pointer");
             assert_eq!(cached.changed, self.changed.contains(&zone));
         }
         assert!(self.held_up.is_empty());

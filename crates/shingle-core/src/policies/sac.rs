@@ -17,6 +17,12 @@
 //! The paper leaves open how a host knows that a cycle has left the buffer. Here a cycle counts as
 //! active until one buffer of blocks has been destaged after its end; `rule4=exact` asks the
 //! simulated drive; `rule4=skip` passes over the next cycle only, as the authors' prototype does.
+//!
+//! Nor does the paper say anything of idle time. In it all dirty blocks of a zone are written together,
+//! so that one cleaning takes them all: of the target zones first, if a cycle is under way, then of the
+//! zones that score highest. Rules 1, 2 and 4 keep cycles from filling the buffer with more zones than it
+//! holds; a disk that is idle has time to clean them, and idle time neither asks the rules nor counts as
+//! a cycle. A cycle whose zones have been written so is over when it is next its turn (rule 3).
 
 pub mod target;
 
@@ -26,13 +32,14 @@ use std::collections::binary_heap::PeekMut;
 use std::marker::PhantomData;
 
 use crate::buckets::Buckets;
+use crate::by_zone::{ByZone, ZoneIndex};
 use crate::cdc::recent::Recent;
 use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, group_blocks};
 use crate::list::List;
 use crate::params::{Kind, Param, Params};
 use crate::policy::{Access, Memory, Victims, ZONE};
 use crate::slots::{Costs, Slots};
-use crate::units::{Nanos, Slot, Zone};
+use crate::units::{Nanos, Slot};
 
 use target::{Ad, Ars, Pd, Target};
 
@@ -112,10 +119,10 @@ struct ZoneState {
 /// The dirty blocks, written back in cycles.
 #[derive(Clone, Debug)]
 pub struct Cycles<T> {
-    zones: Vec<ZoneState>,
+    zones: ByZone<ZoneState>,
     /// Zones that hold dirty blocks, by the score of `T`.
     by_score: Buckets,
-    targets: Vec<Zone>,
+    targets: Vec<ZoneIndex>,
     /// Target zones with dirty blocks by the stamp of their coldest block. A stamp may be out of
     /// date, but never too high.
     queue: BinaryHeap<Reverse<(u64, u32)>>,
@@ -137,11 +144,13 @@ impl<T: Target> Cycles<T> {
         let zone_blocks = zones.largest();
         let buffer = slots.drive().buffer_blocks.max(1);
         let cycle_blocks = (buffer * params.thousandths("cycle") / 1000).max(1);
-        let targets_max = (cycle_blocks / zone_blocks).max(1).min(zones.count() as u64) as usize;
+        // Each target has a dirty block in the cache.
+        let targets_max = (cycle_blocks / zone_blocks).clamp(1, u64::from(slots.capacity()).max(1));
+        let targets_max = targets_max.min(zones.count() as u64) as usize;
         let dirty_max = zone_blocks.min(u64::from(slots.capacity())) as u32;
         Cycles {
-            zones: vec![ZoneState::default(); zones.count()],
-            by_score: Buckets::new(zones.count(), T::score_max(dirty_max)),
+            zones: ByZone::new(),
+            by_score: Buckets::new(0, T::score_max(dirty_max)),
             targets: Vec::with_capacity(targets_max),
             queue: BinaryHeap::with_capacity(targets_max + 1),
             skipped: Vec::with_capacity(targets_max + 1),
@@ -164,8 +173,8 @@ impl<T: Target> Cycles<T> {
         Cycles { whole_zones: true, ..self }
     }
 
-    fn eligible(&self, zone: Zone, slots: &Slots) -> bool {
-        let state = &self.zones[zone.index()];
+    fn eligible(&self, zone: ZoneIndex, slots: &Slots) -> bool {
+        let state = &self.zones[zone];
         !state.chosen
             || match self.rule4 {
                 Rule4::Horizon { .. } => state.mark <= slots.horizon(),
@@ -175,8 +184,8 @@ impl<T: Target> Cycles<T> {
 
     /// Rule 4 begins to hold for the zones just chosen.
     fn mark_targets(&mut self) {
-        for zone in &self.targets {
-            let state = &mut self.zones[zone.index()];
+        for &zone in &self.targets {
+            let state = &mut self.zones[zone];
             state.chosen = true;
             state.mark = match self.rule4 {
                 Rule4::Horizon { .. } => u64::MAX, // until the end of the cycle is known
@@ -185,8 +194,8 @@ impl<T: Target> Cycles<T> {
         }
     }
 
-    fn enqueue(&mut self, zone: Zone, shared: &Shared) {
-        let state = &mut self.zones[zone.index()];
+    fn enqueue(&mut self, zone: ZoneIndex, shared: &Shared) {
+        let state = &mut self.zones[zone];
         if let Some(tail) = state.dirty.tail()
             && !state.queued
         {
@@ -197,12 +206,12 @@ impl<T: Target> Cycles<T> {
 
     /// The target zone whose coldest block is coldest of all: the top of the queue, once its top is
     /// up to date.
-    fn coldest_target(&mut self, shared: &Shared) -> Option<Zone> {
+    fn coldest_target(&mut self, shared: &Shared) -> Option<ZoneIndex> {
         while let Some(mut top) = self.queue.peek_mut() {
             let Reverse((stamp, zone)) = *top;
-            let state = &mut self.zones[zone as usize];
+            let state = &mut self.zones[ZoneIndex(zone)];
             match state.dirty.tail().map(|tail| shared.recency.stamp(Slot(tail))) {
-                Some(now) if now == stamp => return Some(Zone(zone)),
+                Some(now) if now == stamp => return Some(ZoneIndex(zone)),
                 Some(now) => *top = Reverse((now, zone)),
                 None => {
                     state.queued = false;
@@ -215,19 +224,25 @@ impl<T: Target> Cycles<T> {
 
     /// So many more blocks of `zone` are cold; its dirty blocks may have changed as well.
     #[inline]
-    fn rescore(&mut self, zone: Zone, colder: i32) {
-        let state = &mut self.zones[zone.index()];
+    fn rescore(&mut self, zone: ZoneIndex, colder: i32) {
+        let state = &mut self.zones[zone];
         state.cold = state.cold.checked_add_signed(colder).expect("fewer than no cold blocks");
         if state.dirty.is_empty() {
-            self.by_score.remove(zone);
+            self.by_score.remove(zone.0);
         } else {
-            self.by_score.set(zone, T::score(state.cold, state.dirty.len()));
+            self.by_score.set(zone.0, T::score(state.cold, state.dirty.len()));
         }
     }
 
     /// Names up to `want` blocks of `zone`, coldest first.
-    fn evict_from(&mut self, zone: Zone, want: u32, shared: &mut Shared, out: &mut Victims) -> u64 {
-        let (mut next, mut named) = (self.zones[zone.index()].dirty.tail(), 0);
+    fn evict_from(
+        &mut self,
+        zone: ZoneIndex,
+        want: u32,
+        shared: &mut Shared,
+        out: &mut Victims,
+    ) -> u64 {
+        let (mut next, mut named) = (self.zones[zone].dirty.tail(), 0);
         while let Some(slot) = next.map(Slot)
             && named < u64::from(want)
         {
@@ -244,7 +259,7 @@ impl<T: Target> Cycles<T> {
 
     fn end_cycle(&mut self, destaged: u64) {
         for zone in self.targets.drain(..) {
-            let state = &mut self.zones[zone.index()];
+            let state = &mut self.zones[zone];
             (state.target, state.queued) = (false, false);
             if matches!(self.rule4, Rule4::Horizon { .. }) {
                 state.mark = destaged;
@@ -259,10 +274,10 @@ impl<T: Target> Cycles<T> {
 impl<T: Target> Side for Cycles<T> {
     #[inline]
     fn insert(&mut self, slot: Slot, cold: bool, _: &Access, shared: &mut Shared, slots: &Slots) {
-        let zone = slots.zone(slot);
-        self.zones[zone.index()].dirty.push_head(&mut shared.links, slot.0);
+        let zone = slots.zone_index(slot);
+        self.zones[zone].dirty.push_head(&mut shared.links, slot.0);
         self.rescore(zone, i32::from(cold));
-        if self.zones[zone.index()].target {
+        if self.zones[zone].target {
             self.enqueue(zone, shared);
         }
     }
@@ -276,21 +291,21 @@ impl<T: Target> Side for Cycles<T> {
         shared: &mut Shared,
         slots: &Slots,
     ) {
-        let zone = slots.zone(slot);
-        self.zones[zone.index()].dirty.to_head(&mut shared.links, slot.0);
+        let zone = slots.zone_index(slot);
+        self.zones[zone].dirty.to_head(&mut shared.links, slot.0);
         if was_cold {
             self.rescore(zone, -1);
         }
     }
 
     fn remove(&mut self, slot: Slot, was_cold: bool, shared: &mut Shared, slots: &Slots) {
-        let zone = slots.zone(slot);
-        self.zones[zone.index()].dirty.unlink(&mut shared.links, slot.0);
+        let zone = slots.zone_index(slot);
+        self.zones[zone].dirty.unlink(&mut shared.links, slot.0);
         self.rescore(zone, -i32::from(was_cold));
     }
 
-    fn turned_cold(&mut self, slot: Slot, slots: &Slots) {
-        self.rescore(slots.zone(slot), 1);
+    fn turned_cold(&mut self, slot: Slot, _: &mut Shared, slots: &Slots) {
+        self.rescore(slots.zone_index(slot), 1);
     }
 
     fn offer(
@@ -302,7 +317,7 @@ impl<T: Target> Side for Cycles<T> {
     ) -> Option<Offer> {
         self.targets.clear();
         // Zones passed over belong to active cycles, whose number the rules bound.
-        for zone in self.by_score.descending() {
+        for zone in self.by_score.descending().map(ZoneIndex) {
             if self.targets.len() == self.targets_max {
                 break;
             }
@@ -311,14 +326,14 @@ impl<T: Target> Side for Cycles<T> {
             }
         }
         if self.targets.is_empty() && forced {
-            self.targets.extend(self.by_score.highest());
+            self.targets.extend(self.by_score.highest().map(ZoneIndex));
         }
         if self.targets.is_empty() {
             return None;
         }
         let (mut time, mut cold_blocks) = (0, 0);
         for &zone in &self.targets {
-            let state = &self.zones[zone.index()];
+            let state = &self.zones[zone];
             time += costs.rmw(u64::from(state.dirty.len())).0;
             cold_blocks += u64::from(state.cold);
         }
@@ -329,7 +344,7 @@ impl<T: Target> Side for Cycles<T> {
         self.mark_targets();
         for at in 0..self.targets.len() {
             let zone = self.targets[at];
-            self.zones[zone.index()].target = true;
+            self.zones[zone].target = true;
             self.enqueue(zone, shared);
         }
     }
@@ -355,28 +370,45 @@ impl<T: Target> Side for Cycles<T> {
         !over
     }
 
+    fn destage(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) {
+        while out.len() < want
+            && let Some(zone) = self.coldest_target(shared)
+        {
+            out.push_dirty(self.zones[zone].dirty.from_tail(&shared.links).map(Slot));
+            self.skipped.extend(self.queue.pop());
+        }
+        self.queue.extend(self.skipped.drain(..));
+        // Zones passed over are being written.
+        for zone in self.by_score.descending().map(ZoneIndex) {
+            if out.len() >= want {
+                return;
+            }
+            out.push_dirty(self.zones[zone].dirty.from_tail(&shared.links).map(Slot));
+        }
+    }
+
     fn wants_horizon(&self) -> bool {
         self.rule4 == Rule4::Horizon { exact: true }
     }
 
     fn memory(&self) -> Memory {
-        let states = self.zones.capacity() * size_of::<ZoneState>();
+        let states = self.zones.bytes();
         Memory { by_slots: 0, by_zones: states + self.by_score.bytes() }
     }
 
     fn check(&self, shared: &Shared, slots: &Slots) {
         self.by_score.check();
-        for (at, state) in self.zones.iter().enumerate() {
+        for (zone, state) in self.zones.iter() {
             state.dirty.check(&shared.links);
             let mut cold = 0;
             for slot in state.dirty.from_tail(&shared.links).map(Slot) {
-                assert!(slots.dirty(slot) && slots.zone(slot).index() == at);
+                assert!(slots.dirty(slot) && slots.zone_index(slot) == zone);
                 cold += u32::from(shared.recency.cold(slot));
             }
             assert_eq!(cold, state.cold, "cold blocks of a zone were miscounted");
             let dirty = state.dirty.len();
             let expected = (dirty > 0).then(|| T::score(cold, dirty));
-            assert_eq!(self.by_score.score(Zone(at as u32)), expected);
+            assert_eq!(self.by_score.score(zone.0), expected);
         }
         let length: u64 = if self.rule2 { self.cycle_blocks } else { u64::MAX };
         assert!(self.written < length, "rule 2: a cycle is over when its length is written");

@@ -27,6 +27,8 @@
 //! - All dirty blocks from the lowest cold one on leave, the hot ones too: they are written in any case.
 //! - The prototype drops up to 1,024 clean blocks at a time, of which small caches have fewer:
 //!   `clean_part` bounds it further.
+//! - In idle time zones are written in the same order and manner, each from its lowest cold dirty block
+//!   on, or, once no dirty block of it is cold, from its lowest; over other drives as SAC does it.
 //! - If a clean and a dirty block cost the same the dirty one goes, as in the comparator of SAC.
 
 pub mod partial;
@@ -139,8 +141,8 @@ impl Side for Dirty {
         either!(self, side => side.remove(slot, was_cold, shared, slots));
     }
 
-    fn turned_cold(&mut self, slot: Slot, slots: &Slots) {
-        either!(self, side => side.turned_cold(slot, slots));
+    fn turned_cold(&mut self, slot: Slot, shared: &mut Shared, slots: &Slots) {
+        either!(self, side => side.turned_cold(slot, shared, slots));
     }
 
     fn offer(
@@ -159,6 +161,10 @@ impl Side for Dirty {
 
     fn evict(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) -> bool {
         either!(self, side => side.evict(want, shared, out))
+    }
+
+    fn destage(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) {
+        either!(self, side => side.destage(want, shared, out));
     }
 
     fn wants_horizon(&self) -> bool {

@@ -2,15 +2,21 @@
 //! it longest, in the order in which they came (Cache-ZFIFO) or by address (Reorder-CZFIFO). Only
 //! writes enter: a read that misses is served by the disk (the paper has writes alone fill the
 //! cache, §3.2).
+//!
+//! In idle time, of which the paper says nothing, the dirty blocks of the zones that would leave next are
+//! written, zone by zone, in the same order. They stay where they are in the FIFO.
 
 use core::marker::PhantomData;
 
+use crate::by_zone::{ByZone, ZoneIndex};
+use crate::idle::Idle;
 use crate::list::{Links, List};
 use crate::params::{Param, Params};
 use crate::plan::{Manner, WriteOrder};
 use crate::policy::{Access, Admission, Memory, Policy, Victims, ZONE, Zoning};
 use crate::slots::Slots;
-use crate::units::{Op, Slot, Zone};
+use crate::tournament::Tournament;
+use crate::units::{Op, Slot};
 
 /// In which sequence a zone leaves.
 pub trait Sequence: Clone + Send + 'static {
@@ -47,32 +53,65 @@ pub type Zfifo = ZoneFifo<Arrival>;
 /// Reorder-CZFIFO.
 pub type ReorderZfifo = ZoneFifo<Address>;
 
+/// What is cached of a zone.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cached {
+    /// As they came.
+    blocks: List,
+    dirty: u32,
+    /// When the zone came, counted in zones.
+    since: u64,
+}
+
 /// The cached blocks of each zone as they came, and the zones as they came.
 #[derive(Clone, Debug)]
 pub struct ZoneFifo<S> {
     members: Links,
-    zones: Vec<List>,
+    zones: ByZone<Cached>,
     order: Links,
     fifo: List,
+    came: u64,
+    /// Of the zones that hold dirty blocks, the one that came first.
+    unwritten: Tournament,
+    /// Zones that idle time has gone through; empty between calls.
+    written: Vec<ZoneIndex>,
     sequence: PhantomData<S>,
 }
 
 impl<S: Sequence> ZoneFifo<S> {
-    fn forget(&mut self, slot: Slot, zone: Zone) {
-        let list = &mut self.zones[zone.index()];
-        list.unlink(&mut self.members, slot.0);
-        if list.is_empty() {
+    fn forget(&mut self, slot: Slot, slots: &Slots) {
+        let zone = slots.zone_index(slot);
+        self.zones[zone].blocks.unlink(&mut self.members, slot.0);
+        if slots.dirty(slot) {
+            self.count_dirty(zone, -1);
+        }
+        if self.zones[zone].blocks.is_empty() {
             self.fifo.unlink(&mut self.order, zone.0);
         }
     }
 
+    /// So many more blocks of `zone` are dirty.
+    fn count_dirty(&mut self, zone: ZoneIndex, more: i32) {
+        let state = &mut self.zones[zone];
+        let before = state.dirty;
+        state.dirty = before.checked_add_signed(more).expect("fewer than no dirty blocks");
+        if (before == 0) != (state.dirty == 0) {
+            self.play(zone, before == 0);
+        }
+    }
+
+    fn play(&mut self, zone: ZoneIndex, takes_part: bool) {
+        let since = |zone| self.zones[ZoneIndex(zone)].since;
+        self.unwritten.update(zone.0, takes_part, |a, b| since(a) < since(b));
+    }
+
     /// Names the blocks of a zone that can leave.
-    fn evict_zone(&mut self, zone: Zone, out: &mut Victims) {
-        let mut next = self.zones[zone.index()].tail();
+    fn evict_zone(&mut self, zone: ZoneIndex, out: &mut Victims) {
+        let mut next = self.zones[zone].blocks.tail();
         while let Some(member) = next.map(Slot) {
             next = self.members.towards_head(member.0);
             if out.slots().evictable(member) {
-                self.forget(member, zone);
+                self.forget(member, out.slots());
                 out.push(member);
             }
         }
@@ -84,15 +123,18 @@ impl<S: Sequence> Policy for ZoneFifo<S> {
     const NAME: &'static str = S::NAME;
     const ABOUT: &'static str = S::ABOUT;
     const ZONING: Zoning = Zoning::Fixed;
+    const IDLE: Idle = Idle::Names;
     const PARAMS: &'static [Param] = &[Param { default: "bands", ..ZONE }];
 
     fn new(_: &Params, slots: &Slots) -> Self {
-        let zones = slots.zones().count();
         ZoneFifo {
             members: Links::new(slots.capacity() as usize),
-            zones: vec![List::default(); zones],
-            order: Links::new(zones),
+            zones: ByZone::new(),
+            order: Links::new(0),
             fifo: List::default(),
+            came: 0,
+            unwritten: Tournament::new(),
+            written: Vec::new(),
             sequence: PhantomData,
         }
     }
@@ -107,44 +149,79 @@ impl<S: Sequence> Policy for ZoneFifo<S> {
     fn on_hit(&mut self, _: Slot, _: &Access, _: &Slots) {}
 
     fn on_insert(&mut self, slot: Slot, _: &Access, slots: &Slots) {
-        let zone = slots.zone(slot);
-        let list = &mut self.zones[zone.index()];
-        if list.is_empty() {
+        let zone = slots.zone_index(slot);
+        let state = &mut self.zones[zone];
+        if state.blocks.is_empty() {
             self.fifo.push_head(&mut self.order, zone.0);
+            self.came += 1;
+            state.since = self.came;
         }
-        list.push_head(&mut self.members, slot.0);
+        state.blocks.push_head(&mut self.members, slot.0);
+        if slots.dirty(slot) {
+            self.count_dirty(zone, 1);
+        }
     }
 
     fn on_remove(&mut self, slot: Slot, slots: &Slots) {
-        self.forget(slot, slots.zone(slot));
+        self.forget(slot, slots);
+    }
+
+    fn on_dirty(&mut self, slot: Slot, slots: &Slots) {
+        self.count_dirty(slots.zone_index(slot), 1);
+    }
+
+    fn on_clean(&mut self, slot: Slot, slots: &Slots) {
+        self.count_dirty(slots.zone_index(slot), -1);
     }
 
     fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
         let mut next = self.fifo.tail();
         while let Some(zone) = next.filter(|_| out.len() < want) {
             next = self.order.towards_head(zone);
-            self.evict_zone(Zone(zone), out);
+            self.evict_zone(ZoneIndex(zone), out);
+        }
+    }
+
+    fn destage(&mut self, want: u32, out: &mut Victims) {
+        while out.len() < want
+            && let Some(zone) = self.unwritten.winner().map(ZoneIndex)
+        {
+            let named = out.len();
+            out.push_dirty(self.zones[zone].blocks.from_tail(&self.members).map(Slot));
+            if out.len() > named {
+                out.end_group(Manner::Write(S::ORDER));
+            }
+            // Until they are clean they are dirty, and the next zone has its turn.
+            self.play(zone, false);
+            self.written.push(zone);
+        }
+        while let Some(zone) = self.written.pop() {
+            self.play(zone, true);
         }
     }
 
     fn memory(&self) -> Memory {
-        Memory {
-            by_slots: self.members.bytes(),
-            by_zones: self.zones.capacity() * size_of::<List>() + self.order.bytes(),
-        }
+        let written = self.written.capacity() * size_of::<ZoneIndex>();
+        let by_zones = self.zones.bytes() + self.order.bytes() + self.unwritten.bytes() + written;
+        Memory { by_slots: self.members.bytes(), by_zones }
     }
 
     fn check(&self, slots: &Slots) {
         self.fifo.check(&self.order);
-        let cached: Vec<Zone> = self.fifo.from_tail(&self.order).map(Zone).collect();
-        let full = self.zones.iter().filter(|list| !list.is_empty()).count();
+        let cached: Vec<ZoneIndex> = self.fifo.from_tail(&self.order).map(ZoneIndex).collect();
+        let full = self.zones.iter().filter(|(_, state)| !state.blocks.is_empty()).count();
         assert_eq!(cached.len(), full, "a zone is in the FIFO as long as it has blocks");
+        let mut first_dirty = None;
         for zone in cached {
-            let list = &self.zones[zone.index()];
-            list.check(&self.members);
-            for slot in list.from_tail(&self.members).map(Slot) {
-                assert_eq!(slots.zone(slot), zone);
-            }
+            let state = &self.zones[zone];
+            state.blocks.check(&self.members);
+            let members = || state.blocks.from_tail(&self.members).map(Slot);
+            assert!(members().all(|slot| slots.zone_index(slot) == zone));
+            let dirty = members().filter(|&slot| slots.dirty(slot)).count();
+            assert_eq!(dirty, state.dirty as usize, "dirty blocks of a zone were miscounted");
+            first_dirty = first_dirty.or((dirty > 0).then_some(zone.0));
         }
+        assert_eq!(self.unwritten.winner(), first_dirty);
+        assert!(self.written.is_empty());
     }
 }

@@ -7,7 +7,7 @@
 //! over what is collected. A cleaning collects the band's oldest extents, at most `collect_reads_max`
 //! separate reads of the log; what is left waits for the next one.
 
-use super::{DriveManaged, index, narrow};
+use super::{DriveManaged, SCALE_BITS, index, narrow};
 use crate::settings::Timing;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 
@@ -184,10 +184,17 @@ impl DriveManaged {
         self.mech.forget(self.native + first, blocks);
         if job.free {
             // What the log holds is safe until the band is written: no staging either.
-            return collect + write_back;
+            return collect + self.as_measured(write_back);
         }
         let (read, stage) = (pass + seek + seek, pass);
-        read + collect + stage + write_back
+        collect + self.as_measured(read + stage + write_back)
+    }
+
+    /// The time of going over a band, on a disk of which that was measured.
+    #[allow(clippy::cast_possible_truncation)] // a scale is at most 1000
+    fn as_measured(&self, time: Nanos) -> Nanos {
+        let scaled = u128::from(time.0) * u128::from(self.times.clean_scale);
+        Nanos((scaled >> SCALE_BITS) as u64)
     }
 
     /// Moves what was collected home.

@@ -92,7 +92,13 @@ struct Times {
     journal: Nanos,
     /// A separate read of the log in cleaning.
     collect: Nanos,
+    /// By how much going over a band takes longer than mechanics say, with [`SCALE_BITS`] behind the
+    /// point.
+    clean_scale: u64,
 }
+
+/// Bits behind the point of a scale of times.
+const SCALE_BITS: u32 = 16;
 
 impl Times {
     fn new(values: &Values, mech: &Mech, mech_values: &MechValues) -> Times {
@@ -107,6 +113,7 @@ impl Times {
             packet_bytes: scaled(mech_values.track_od_bytes, values.log_packet_tracks),
             journal: Nanos::from_millis(values.journal_ms),
             collect: Nanos(scaled(rotation, values.collect_rotations)),
+            clean_scale: scaled(1 << SCALE_BITS, values.clean_scale.unwrap_or(1.0)),
         }
     }
 }
@@ -523,6 +530,7 @@ impl Drive for DriveManaged {
     fn buffer(&self) -> BufferState {
         BufferState {
             blocks: u64::from(self.ring.live()),
+            held_blocks: self.stream.held_blocks(),
             bands: u64::from(self.ring.live_bands()),
             extents: u64::from(self.ring.entries()),
             log_bytes: u64::from(self.ring.used()) * BLOCK_BYTES,

@@ -54,6 +54,11 @@ impl Stream {
         self.first < self.end
     }
 
+    /// Blocks held.
+    pub(super) fn held_blocks(&self) -> u64 {
+        self.end - self.first
+    }
+
     /// Whether an I/O touches what is held.
     pub(super) fn touches(&self, io: &Io) -> bool {
         self.first < self.end && self.first < io.block.0 + io.count && io.block.0 < self.end

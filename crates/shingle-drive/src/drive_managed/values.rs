@@ -30,6 +30,9 @@ pub(super) struct Values {
     pub(super) bands_per_cleaning: u64,
     pub(super) merge_bytes: u64,
     pub(super) collect_rotations: f64,
+    /// What going over a band takes beside what mechanics say, of a disk on which that was measured.
+    #[serde(default)]
+    pub(super) clean_scale: Option<f64>,
     pub(super) collect_reads_max: u64,
     pub(super) idle_cleaning: bool,
     pub(super) idle_delay_ms: u64,

@@ -1,8 +1,6 @@
 //! MCM's filter on band numbers as they come (§III-B.b): how often it is wrong.
 
-use crate::flash_inside::mcm::{Shape, TdCbf};
-use shingle_core::units::Zone;
-use std::collections::BTreeMap;
+use crate::flash_inside::mcm::Shape;
 
 /// The size of the filter by equations 1 and 2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,62 +31,65 @@ pub fn filter(samples: u64, p: f64) -> Filter {
     }
 }
 
-/// How often the filter took a band for another, over all that it was asked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct FalsePositives {
-    /// Questions about bands that neither table has counted.
-    pub absent: u64,
-    /// Of these, bands that the filter knew all the same.
-    pub known: u64,
-    /// Questions about bands that no table has counted often enough to be hot.
-    pub cold: u64,
-    /// Of these, bands that the filter called hot.
-    pub hot: u64,
-}
-
-/// Gives the filter of the paper (1,024 samples, 14.7 %, hot from 3 on) the bands of sequential writes
-/// in their order. Before each, asks it about the band, and about a `stranger`, against exact counts
-/// of the same two tables.
-#[must_use]
-pub fn false_positives(
-    bands_in_all: u64,
-    bands: impl Iterator<Item = u32>,
-    mut stranger: impl FnMut() -> u32,
-) -> FalsePositives {
-    let shape = Shape::new(1024, 0.147, bands_in_all);
-    let full = (shape.samples * 9).div_ceil(10);
-    let mut filter = TdCbf::new(shape, 3);
-    let (mut current, mut history) = (BTreeMap::<u32, u32>::new(), BTreeMap::new());
-    let mut inserted = 0;
-    let mut found = FalsePositives::default();
-    for band in bands {
-        for asked in [band, stranger()] {
-            let count = |table: &BTreeMap<u32, u32>| table.get(&asked).copied().unwrap_or(0);
-            let (exact, told) = (count(&current).max(count(&history)), filter.count(Zone(asked)));
-            assert!(told >= exact.min(3), "a counter is never too low");
-            found.absent += u64::from(exact == 0);
-            found.known += u64::from(exact == 0 && told > 0);
-            found.cold += u64::from(exact < 3);
-            found.hot += u64::from(exact < 3 && told >= 3);
-        }
-        filter.insert(Zone(band));
-        *current.entry(band).or_default() += 1;
-        inserted += 1;
-        if inserted == full {
-            history = std::mem::take(&mut current);
-            inserted = 0;
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flash_inside::mcm::TdCbf;
     use crate::rng::Rng;
+    use shingle_core::units::Zone;
+    use std::collections::BTreeMap;
 
     /// Bands of the 5 TB disk.
     const BANDS: u64 = 172_000;
+
+    /// How often the filter took a band for another, over all that it was asked.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+    struct FalsePositives {
+        /// Questions about bands that neither table has counted.
+        absent: u64,
+        /// Of these, bands that the filter knew all the same.
+        known: u64,
+        /// Questions about bands that no table has counted often enough to be hot.
+        cold: u64,
+        /// Of these, bands that the filter called hot.
+        hot: u64,
+    }
+
+    /// Gives the filter of the paper (1,024 samples, 14.7 %, hot from 3 on) the bands of sequential writes
+    /// in their order. Before each, asks it about the band, and about a `stranger`, against exact counts
+    /// of the same two tables.
+    fn false_positives(
+        bands_in_all: u64,
+        bands: impl Iterator<Item = u32>,
+        mut stranger: impl FnMut() -> u32,
+    ) -> FalsePositives {
+        let shape = Shape::new(1024, 0.147, bands_in_all);
+        let full = (shape.samples * 9).div_ceil(10);
+        let mut filter = TdCbf::new(shape, 3);
+        let (mut current, mut history) = (BTreeMap::<u32, u32>::new(), BTreeMap::new());
+        let mut inserted = 0;
+        let mut found = FalsePositives::default();
+        for band in bands {
+            for asked in [band, stranger()] {
+                let count = |table: &BTreeMap<u32, u32>| table.get(&asked).copied().unwrap_or(0);
+                let (exact, told) =
+                    (count(&current).max(count(&history)), filter.count(Zone(asked)));
+                assert!(told >= exact.min(3), "a counter is never too low");
+                found.absent += u64::from(exact == 0);
+                found.known += u64::from(exact == 0 && told > 0);
+                found.cold += u64::from(exact < 3);
+                found.hot += u64::from(exact < 3 && told >= 3);
+            }
+            filter.insert(Zone(band));
+            *current.entry(band).or_default() += 1;
+            inserted += 1;
+            if inserted == full {
+                history = std::mem::take(&mut current);
+                inserted = 0;
+            }
+        }
+        found
+    }
 
     fn shares(name: &str, found: FalsePositives) -> (f64, f64) {
         #[allow(clippy::cast_precision_loss)]

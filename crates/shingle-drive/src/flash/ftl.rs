@@ -18,7 +18,6 @@ use super::nand::{EraseBlock, Geometry, Nand, Page};
 use crate::drive::Stamp;
 use shingle_core::buckets::Buckets;
 use shingle_core::list::{Links, List};
-use shingle_core::units::Zone;
 
 /// Place of a logical page that was never written, or trimmed.
 const NOWHERE: u32 = u32::MAX;
@@ -121,7 +120,7 @@ impl Ftl {
         let unit = &mut self.units[(logical % self.nand.geometry().units) as usize];
         let block = self.nand.geometry().block_of(page);
         if block != unit.block(unit.open) {
-            unit.full.set(Zone(block.0 - unit.first), self.nand.invalid(block));
+            unit.full.set(block.0 - unit.first, self.nand.invalid(block));
         }
     }
 
@@ -162,7 +161,7 @@ impl Unit {
     fn open_next(&mut self, nand: &Nand) {
         let filled = self.open;
         self.open = self.free.pop_tail(&mut self.links).expect("some blocks are kept erased");
-        self.full.set(Zone(filled), nand.invalid(self.block(filled)));
+        self.full.set(filled, nand.invalid(self.block(filled)));
     }
 
     /// Erases the full block with most invalid pages, after its valid ones were copied to the open
@@ -170,7 +169,7 @@ impl Unit {
     fn collect(&mut self, nand: &mut Nand, places: &mut [u32]) -> Collected {
         let victim = self.full.highest().expect("most blocks are full");
         self.full.remove(victim);
-        let block = self.block(victim.0);
+        let block = self.block(victim);
         let copied = nand.valid(block);
         assert!(copied < nand.geometry().pages_per_block, "garbage collection gains nothing");
         for page in nand.pages(block).map(Page) {
@@ -182,7 +181,7 @@ impl Unit {
             }
         }
         nand.erase(block);
-        self.free.push_head(&mut self.links, victim.0);
+        self.free.push_head(&mut self.links, victim);
         Collected { copied }
     }
 
@@ -193,7 +192,7 @@ impl Unit {
         for number in 0..geometry.blocks_per_unit {
             let block = self.block(number);
             let listed = self.free.from_tail(&self.links).any(|free| free == number);
-            match (number == self.open, listed, self.full.score(Zone(number))) {
+            match (number == self.open, listed, self.full.score(number)) {
                 (true, false, None) => {}
                 (false, true, None) => assert_eq!(nand.programmed(block), 0, "is not erased"),
                 (false, false, Some(invalid)) => {

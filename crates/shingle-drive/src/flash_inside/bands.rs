@@ -108,8 +108,8 @@ impl BandRank {
     pub(super) fn best(&self) -> Option<Zone> {
         match self {
             BandRank::Unknown => None,
-            BandRank::Pages(bands) => bands.highest(),
-            BandRank::Cold(cold) => cold.cold.highest(),
+            BandRank::Pages(bands) => bands.highest().map(Zone),
+            BandRank::Cold(cold) => cold.cold.highest().map(Zone),
         }
     }
 
@@ -118,10 +118,10 @@ impl BandRank {
     pub(super) fn cheapest(&self, most: usize, cost: impl Fn(u32) -> u64) -> Option<Zone> {
         let BandRank::Cold(cold) = self else { return self.best() };
         let each = |band: &Zone| {
-            let released = cold.cold.score(*band).expect("it has cold pages");
+            let released = cold.cold.score(band.0).expect("it has cold pages");
             cost(cold.pages[band.index()]) / u64::from(released)
         };
-        cold.cold.descending().take(most).min_by_key(each)
+        cold.cold.descending().map(Zone).take(most).min_by_key(each)
     }
 
     /// The page written longest ago of those that are warm.
@@ -150,13 +150,13 @@ impl BandRank {
 }
 
 fn more(bands: &mut Buckets, band: Zone) {
-    let score = bands.score(band).unwrap_or(0);
-    bands.set(band, score + 1);
+    let score = bands.score(band.0).unwrap_or(0);
+    bands.set(band.0, score + 1);
 }
 
 fn fewer(bands: &mut Buckets, band: Zone) {
-    match bands.score(band).expect("the band has pages") {
-        1 => bands.remove(band),
-        score => bands.set(band, score - 1),
+    match bands.score(band.0).expect("the band has pages") {
+        1 => bands.remove(band.0),
+        score => bands.set(band.0, score - 1),
     }
 }

@@ -276,6 +276,7 @@ impl<C: Controller> Drive for FlashInside<C> {
         let live = u64::from(space.live());
         BufferState {
             blocks: disk.blocks + live,
+            held_blocks: disk.held_blocks,
             bands: disk.bands + u64::from(space.live_bands()),
             extents: disk.extents + live,
             log_bytes: disk.log_bytes + live * BLOCK_BYTES,

@@ -202,7 +202,7 @@ impl Space {
 
     /// The full block of a region with most invalid pages; of several the first that had so many.
     pub(super) fn most_invalid(&self, region: usize) -> Option<EraseBlock> {
-        self.full[region].highest().map(|block| EraseBlock(block.0))
+        self.full[region].highest().map(EraseBlock)
     }
 
     /// The coldest full block of a region, of several the one filled first.
@@ -308,7 +308,7 @@ impl Space {
     /// Erases a block, which is a free one of its home then.
     pub(super) fn erase(&mut self, block: EraseBlock, steps: &mut dyn Steps) {
         let user = self.user[block.0 as usize] as usize;
-        self.full[user].remove(Zone(block.0));
+        self.full[user].remove(block.0);
         if let Some(coldest) = self.coldest.get_mut(user) {
             coldest.remove(block.0);
         }
@@ -418,11 +418,11 @@ impl Space {
         }
         let user = self.user[block.0 as usize] as usize;
         let invalid = self.nand.invalid(block);
-        if self.full[user].score(Zone(block.0)).is_none() {
+        if self.full[user].score(block.0).is_none() {
             self.filled += 1;
             self.age[block.0 as usize] = self.filled;
         }
-        self.full[user].set(Zone(block.0), invalid);
+        self.full[user].set(block.0, invalid);
         if let Some(temperature) = &self.temperature {
             let erases = self.nand.erase_counts()[block.0 as usize];
             let key = temperature.key(invalid, erases, self.age[block.0 as usize]);
@@ -450,7 +450,7 @@ impl Space {
             let full = self.nand.programmed(block) == geometry.pages_per_block;
             let user = self.user[block.0 as usize] as usize;
             let invalid = full.then(|| self.nand.invalid(block));
-            assert_eq!(self.full[user].score(Zone(block.0)), invalid, "{block:?} has lost count");
+            assert_eq!(self.full[user].score(block.0), invalid, "{block:?} has lost count");
             let home = self.home[block.0 as usize] as usize;
             let listed = self.free[home][self.unit(block)].from_tail(&self.links);
             if listed.into_iter().any(|free| free == block.0) {

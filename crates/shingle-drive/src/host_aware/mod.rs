@@ -191,6 +191,7 @@ impl Drive for HostAware {
         let map = self.cache.map();
         BufferState {
             blocks: u64::from(map.live()),
+            held_blocks: 0,
             bands: u64::from(map.live_bands()),
             extents: u64::from(map.entries()),
             log_bytes: self.cache.used() * BLOCK_BYTES,

@@ -1,18 +1,24 @@
 //! A drive made of a profile: a model of the registry with what was measured in place of the sheet's
 //! values.
 //!
-//! - A drive-managed disk is the model of one under timing by cost. Measured are its size, buffer,
-//!   bands, `L_read`, log writes, `R(x)` and cleaning in idle time. Taken over from the sheet are two
-//!   bands cleaned at a time, what a cleaning collects at most, extents of 512 KiB at most, and bands
-//!   written in order going straight to their place.
-//! - A conventional disk is `cmr5900` under timing by cost with the measured size and reads. Writes are
-//!   the sheet's.
+//! - A drive-managed disk is the model of `st8000as0002`. Measured are its size, buffer, bands, reads by
+//!   distance, reading ahead, log writes, `R(x)` and cleaning in idle time. Taken over from the sheet are
+//!   what cannot be seen from outside: two bands cleaned at a time, the oldest first, what a cleaning
+//!   collects and merges at most, eight extents in a packet of the log, extents of 512 KiB at most, the
+//!   log before the first block, and bands written in order going straight to their place.
+//! - A conventional disk is `cmr5900` with the measured size and reads. Its write cache is the sheet's.
+//!
+//! Both run under timing by mechanics, with arm and platter as reads showed them (`calibrate.rs`). If
+//! reads by distance were not measured, or no rotation shows in them, they run under timing by cost, where
+//! each read takes `L_read`.
 //!
 //! `R(x)` of a profile is the drive time of a *zone* written, log writes included, and hosts plan with it
-//! as it is. Cleaning a *band* costs less: a zone of `x` blocks takes `a + b x` cleanings (`cleanings.rs`),
-//! so each takes `R(0) / a`, and a block collected what the slope leaves above its write to the log and
-//! its part of a cleaning.
+//! as it is. Cleaning a *band* costs less. Under mechanics two factors make the model's `R(x)` the measured
+//! one: on going over bands, and on collecting from the log (`work.rs`). Under cost a zone of `x` blocks
+//! takes `a + b x` cleanings (`cleanings.rs`), so each takes `R(0) / a`, and a block collected what the
+//! slope leaves above its write to the log and its part of a cleaning.
 
+use super::calibrate::Arm;
 use super::cleanings::cleanings;
 use super::layout::laid_out;
 use super::{BufferFacts, Kind, Profile, RmwFacts, read};
@@ -41,15 +47,19 @@ const FACTS: [&str; 3] =
 /// See the module.
 pub(crate) struct Model {
     /// `profile:FILE`.
-    name: String,
+    pub(super) name: String,
     /// The drive whose model it is.
     pub(crate) like: &'static str,
     /// Its sheet, with what was measured.
-    sheet: Sheet,
+    pub(super) sheet: Sheet,
     /// The bands, as pairs of blocks and count; a conventional disk has none.
     bands: Option<Vec<(u64, u64)>>,
     /// Whether it cleans in idle time, if that was found out.
     pub(crate) idle_cleaning: Option<bool>,
+    /// Arm and platter, if they were measured.
+    pub(super) arm: Option<Arm>,
+    /// What was not found out, and what is taken in its place: sentences.
+    pub(crate) unknown: Vec<String>,
 }
 
 impl Model {
@@ -100,6 +110,8 @@ impl Model {
             sheet: sheet(like),
             bands: None,
             idle_cleaning: profile.idle.map(|idle| idle.cleaning),
+            arm: None,
+            unknown: unknown(profile),
         };
         made.put("capacity_bytes", Value::Count(profile.bytes))?;
         let reads = &profile.read;
@@ -108,6 +120,9 @@ impl Model {
         made.put("cost_read_us", Value::Decimal(reads.random_us))?;
         made.put("cost_read_us_per_further_block", Value::Decimal(further))?;
         made.put("measured_read_us", Value::Decimal(reads.random_us))?;
+        if let Some(mechanics) = profile.mechanics.as_ref().filter(|seen| seen.rotation_us > 0.0) {
+            made.mechanics(mechanics, profile)?;
+        }
         if profile.kind == Kind::DriveManaged {
             made.shingled(profile)?;
         }
@@ -163,12 +178,19 @@ impl Model {
                 ));
             }
         };
-        let per_packet = extents.div_ceil(PACKETS_MAX);
+        // A packet of the log holds as many extents as on the sheet, and more where that is too little.
+        let per_packet = match self.arm {
+            Some(_) => whole(self.decimal("extents_per_packet")).max(extents.div_ceil(PACKETS_MAX)),
+            None => extents.div_ceil(PACKETS_MAX),
+        };
         let packets = extents.div_ceil(per_packet);
         self.put("extents_per_packet", Value::Count(per_packet))?;
         self.put("packets_max", Value::Count(packets))?;
         self.put("packets_trigger", Value::Count(packets))?;
         self.put("log_bytes", Value::Count(log_blocks * BLOCK_BYTES))?;
+        if let Some(arm) = self.arm.clone() {
+            self.log_writes(&arm, buffer)?;
+        }
         self.put("cost_log_us_per_block", Value::Decimal(buffer.write_us))?;
         let first = self.sheet.get("cost_log_us_per_block");
         let further = Parameter {
@@ -196,6 +218,9 @@ impl Model {
             Value::Count(count) => real(count),
             _ => 0.0,
         };
+        if let Some(arm) = self.arm.clone() {
+            self.as_measured(&arm, rmw, write_us, (band_blocks, reads_max))?;
+        }
         let line = cleanings(real(rmw.zone_blocks), band_blocks, reads_max);
         let base_us = rmw.base_us / line.intercept.max(1.0);
         let per_block = (rmw.us_per_block - write_us - line.slope * base_us).max(0.0);
@@ -205,7 +230,16 @@ impl Model {
         self.put("measured_rmw_us_per_block", Value::Decimal(rmw.us_per_block))
     }
 
-    fn put(&mut self, name: &str, value: Value) -> Result<(), DriveError> {
+    /// A number of the sheet.
+    pub(super) fn decimal(&self, name: &str) -> f64 {
+        match self.sheet.get(name).value {
+            Value::Count(count) => real(count),
+            Value::Decimal(number) => number,
+            _ => 0.0,
+        }
+    }
+
+    pub(super) fn put(&mut self, name: &str, value: Value) -> Result<(), DriveError> {
         let shown = value.to_string();
         if self.sheet.put(name, value, &self.name) {
             return Ok(());
@@ -214,7 +248,7 @@ impl Model {
         Err(self.refuse(&format!("{name} would be {shown}, and a model takes a number{allowed}")))
     }
 
-    fn refuse(&self, what: &str) -> DriveError {
+    pub(super) fn refuse(&self, what: &str) -> DriveError {
         DriveError::Refused(format!("{}: {what}", self.name))
     }
 
@@ -233,10 +267,12 @@ impl Model {
         make: impl Fn(&Recipe) -> Result<Box<dyn Drive>, DriveError>,
         underneath: fn(&str) -> Result<Box<dyn Drive>, DriveError>,
     ) -> Result<Box<dyn Drive>, DriveError> {
-        if settings.timing == Some(Timing::Mechanics) {
-            return Err(self.refuse(
-                "a profile says what I/O takes, not how the arm moves; leave its timing at cost",
-            ));
+        let own = if self.arm.is_some() { Timing::Mechanics } else { Timing::Cost };
+        let timing = settings.timing.unwrap_or(own);
+        if timing == Timing::Mechanics && self.arm.is_none() {
+            return Err(
+                self.refuse("the profile does not say how the arm moves; leave its timing at cost")
+            );
         }
         let replaced = |name: &&str| self.bands.is_some() && REPLACED.contains(name);
         if let Some(name) = settings.overrides.names().find(replaced) {
@@ -246,14 +282,41 @@ impl Model {
             )));
         }
         self.sheet.apply("drive", &settings.overrides)?;
-        let settings = Settings { timing: Some(Timing::Cost), ..settings.clone() };
+        let settings = Settings { timing: Some(timing), ..settings.clone() };
         let bands = self.bands.as_deref();
         let name = &self.name;
         make(&Recipe { name, sheet: &self.sheet, settings: &settings, bands, underneath })
     }
 }
 
+/// What was not found out of a disk, and what is taken in its place.
+fn unknown(profile: &Profile) -> Vec<String> {
+    let mut unknown = Vec::new();
+    let mut say = |what: String| unknown.push(what);
+    if profile.mechanics.is_none() {
+        say(format!(
+            "reads by distance were not measured, so each read takes {:.1} ms, however near it is; \
+             probe the disk again",
+            profile.read.random_us / 1e3
+        ));
+    }
+    if profile.kind == Kind::DriveManaged && profile.idle.is_none() {
+        say("cleaning in idle time was not measured; it is taken to begin after 1 s".into());
+    }
+    if profile.kind == Kind::Conventional {
+        say("its write cache was not measured; it is taken to hold 32 writes. Random writes were watched \
+             only until each took a seek: of flash inside, which fills later, nothing is known"
+            .into());
+    }
+    unknown
+}
+
 #[allow(clippy::cast_precision_loss)] // blocks of a disk are below 2^53
-fn real(count: u64) -> f64 {
+pub(super) fn real(count: u64) -> f64 {
     count as f64
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturating; ranges are checked
+pub(super) fn whole(number: f64) -> u64 {
+    number.round() as u64
 }

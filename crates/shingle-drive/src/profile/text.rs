@@ -1,7 +1,10 @@
 //! Profiles as files: TOML, looked at before anything is made of it. What is wrong is told in one
 //! line with its place.
 
-use super::{BandFacts, BufferFacts, CapacityFacts, FORMAT, IdleFacts, Profile, Reads, RmwFacts};
+use super::{
+    BandFacts, BufferFacts, CapacityFacts, FORMAT, IdleFacts, MechanicsFacts, Profile, Reads,
+    RmwFacts,
+};
 use crate::error::DriveError;
 use serde::Deserialize;
 use shingle_core::units::BLOCK_BYTES;
@@ -81,7 +84,9 @@ pub fn parse(text: &str) -> Result<Profile, ProfileError> {
 
 /// What the parser says, in one line with its number.
 fn in_line(text: &str, error: &toml::de::Error) -> ProfileError {
+    // It may quote the text.
     let message = error.message().trim().replace('\n', ", ");
+    let message = message.replace(char::is_control, "\u{fffd}");
     match error.span() {
         Some(span) => {
             let line = 1 + text.as_bytes()[..span.start.min(text.len())]
@@ -115,6 +120,9 @@ impl Profile {
         number("read.random_us", random_us, IO_US_MAX)?;
         number("read.sequential_us_per_block_first", sequential_us_per_block_first, IO_US_MAX)?;
         number("read.sequential_us_per_block_last", sequential_us_per_block_last, IO_US_MAX)?;
+        if let Some(mechanics) = &self.mechanics {
+            mechanics.check(self.bytes / BLOCK_BYTES)?;
+        }
         if let Some(zones) = self.zones {
             count("zones.zone_bytes", zones.zone_bytes, BLOCK_BYTES, DISK_BYTES_MAX)?;
             count("zones.count", zones.count, 1, DISK_BYTES_MAX / BLOCK_BYTES)?;
@@ -132,6 +140,23 @@ impl Profile {
         let before = [None].into_iter().chain(self.bands.iter().map(Some));
         for (at, (band, before)) in self.bands.iter().zip(before).enumerate() {
             band.check(at, before, self.bytes / BLOCK_BYTES)?;
+        }
+        Ok(())
+    }
+}
+
+impl MechanicsFacts {
+    fn check(&self, disk_blocks: u64) -> Result<(), ProfileError> {
+        number("mechanics.rotation_us", self.rotation_us, 1e6)?;
+        number("mechanics.command_us", self.command_us, IO_US_MAX)?;
+        count("mechanics.read_ahead_bytes", self.read_ahead_bytes, 0, 1 << 40)?;
+        let mut nearest = 1;
+        for (at, read) in self.reads.iter().enumerate() {
+            let field = |name: &str| format!("mechanics.reads[{at}].{name}");
+            // Rising, so that a curve goes through them.
+            count(&field("blocks"), read.blocks, nearest, disk_blocks)?;
+            number(&field("us"), read.us, IO_US_MAX)?;
+            nearest = read.blocks + 1;
         }
         Ok(())
     }

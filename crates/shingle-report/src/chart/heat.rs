@@ -7,7 +7,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 
 use super::plane::{heading, style};
 use super::scale::Scale;
-use super::{Area, COLOURS, Drawn, INK, SIZE};
+use super::{Area, COLOURS, Drawn, INK, SIZE, colour};
 use crate::numbers::grouped;
 
 /// What is drawn.
@@ -17,6 +17,7 @@ pub(super) struct Map<'a> {
     pub(super) rows: &'a [String],
     pub(super) columns: &'a [Vec<u64>],
     pub(super) unit: &'a str,
+    pub(super) darkest: Option<u64>,
 }
 
 const SHADES: u32 = 8;
@@ -27,12 +28,16 @@ const NAMES: usize = 6;
 
 pub(super) fn draw(area: &Area, title: &str, map: &Map, cells: &mut String) -> Drawn {
     let (right, bottom) = (SIZE.0 as i32 - 12, SIZE.1 as i32 - 48);
-    heading::<()>(area, title, &[])?;
+    heading::<()>(area, title, &[], colour)?;
     let most = map.columns.iter().flatten().copied().max().unwrap_or(0);
     let says = match most {
         0 => "nothing".to_owned(),
-        most => format!("darkest: {} {} a cell", grouped(most as f64), map.unit),
+        most => {
+            let darkest = grouped(map.darkest.unwrap_or(most) as f64);
+            format!("darkest: {darkest} {} a cell; upward: address, without gaps", map.unit)
+        }
     };
+    let most = map.darkest.unwrap_or(most);
     area.draw(&Text::new(says, (8, 36), style(12, HPos::Left, VPos::Center)))?;
     let high = f64::from(bottom - TOP) / map.rows.len().max(1) as f64;
     let wide = f64::from(right - LEFT) / map.columns.len().max(1) as f64;

@@ -48,6 +48,23 @@ pub(super) fn numbers(
     over(area, title, &Across::Along(along(series), x_label), &scale, series, marks)
 }
 
+/// Dots, with the names of the axes to the right and upward.
+pub(super) fn dots(
+    area: &Area,
+    title: &str,
+    (x_label, y_label): (&str, &str),
+    linear: bool,
+    dots: &[(f64, f64)],
+) -> Drawn {
+    let series = [(String::new(), dots.to_vec())];
+    let scale = match linear {
+        true => Scale::linear(ys(&series).fold(0.0, f64::max)),
+        false => Scale::of(ys(&series)),
+    };
+    super::plane::upward(area, y_label)?;
+    over(area, title, &Across::Along(along(&series), x_label), &scale, &series, Marks::Points)
+}
+
 pub(super) fn course(area: &Area, title: &str, x_label: &str, series: &[Points]) -> Drawn {
     let scale = Scale::linear(ys(series).fold(0.0, f64::max));
     over(area, title, &Across::Along(along(series), x_label), &scale, series, Marks::Line)

@@ -2,7 +2,7 @@
 
 use plotters::element::{PathElement, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, IntoFont, TextStyle};
+use plotters::style::{Color, IntoFont, RGBColor, TextStyle};
 
 use super::scale::Scale;
 use super::{Area, Drawn, INK, SIZE, colour};
@@ -73,18 +73,29 @@ pub(super) fn height<T>(series: &[(String, T)]) -> u32 {
     SIZE.1 + more_lines(series) as u32
 }
 
-/// The title, and the colour of each series.
-pub(super) fn heading<T>(area: &Area, title: &str, series: &[(String, T)]) -> Drawn {
+/// The title, and the colour that `of` gives each series.
+pub(super) fn heading<T>(
+    area: &Area,
+    title: &str,
+    series: &[(String, T)],
+    of: fn(usize) -> RGBColor,
+) -> Drawn {
     area.draw(&Text::new(title, (8, 6), style(15, HPos::Left, VPos::Top)))?;
     for (nth, ((name, _), (at, line))) in series.iter().zip(places(series)).enumerate() {
         if name.is_empty() {
             continue;
         }
         let top = LEGEND_TOP + line * LEGEND_LINE;
-        area.draw(&Rectangle::new([(at, top), (at + 10, top + 10)], colour(nth).filled()))?;
+        area.draw(&Rectangle::new([(at, top), (at + 10, top + 10)], of(nth).filled()))?;
         let style = style(12, HPos::Left, VPos::Center);
         area.draw(&Text::new(name.as_str(), (at + 15, top + 5), style))?;
     }
+    Ok(())
+}
+
+/// The name of the axis upward, above it: where a legend would begin.
+pub(super) fn upward(area: &Area, label: &str) -> Drawn {
+    area.draw(&Text::new(format!("↑ {label}"), (8, LEGEND_TOP), style(12, HPos::Left, VPos::Top)))?;
     Ok(())
 }
 
@@ -97,7 +108,7 @@ pub(super) fn plane<T>(
     scale: &Scale,
     inside: impl FnOnce(&dyn Fn(f64, f64) -> (i32, i32)) -> Drawn,
 ) -> Drawn {
-    heading(area, title, series)?;
+    heading(area, title, series, colour)?;
     let more = more_lines(series);
     let (wide, high) = (SIZE.0 as i32, SIZE.1 as i32 + more);
     let (left, right, top, bottom) = (70, wide - 12, 62 + more, high - 48);

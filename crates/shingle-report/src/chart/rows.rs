@@ -6,7 +6,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 
 use super::plane::{heading, more_lines, style, width};
 use super::scale::Scale;
-use super::{Area, Drawn, INK, SIZE, colour};
+use super::{Area, Drawn, INK, SIZE, part_colour};
 
 /// Pixels from one bar to the next.
 const BAR: i32 = 20;
@@ -24,7 +24,7 @@ pub(super) fn draw(
     x_label: &str,
     series: &[(String, Vec<f64>)],
 ) -> Drawn {
-    heading(area, title, series)?;
+    heading(area, title, series, part_colour)?;
     // What is unknown takes no room.
     let part = |values: &[f64], row: usize| {
         values.get(row).copied().filter(|value| value.is_finite()).unwrap_or(0.0)
@@ -51,7 +51,7 @@ pub(super) fn draw(
             let end = so_far + part(values, row);
             let bar = [(to_x(so_far), y + 3), (to_x(end), y + BAR - 3)];
             if bar[0].0 < bar[1].0 {
-                area.draw(&Rectangle::new(bar, colour(nth).filled()))?;
+                area.draw(&Rectangle::new(bar, part_colour(nth).filled()))?;
             }
             so_far = end;
         }

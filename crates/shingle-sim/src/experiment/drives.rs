@@ -12,7 +12,7 @@ use shingle_drive::registry::{self as drives, Buffer, Overrides, Settings, Timin
 
 use super::policies::{policy_params, settings};
 use super::translations::{self, Translator};
-use super::{ExperimentError, Notes, Options, Trace, percent_of, usage};
+use super::{ExperimentError, Options, Trace, percent_of, usage};
 use crate::system::Pacing;
 
 /// Buffers are scaled to this many thousandths of the touched zones (PORE §V-A.3: 20 GB of 5 TB)…
@@ -60,9 +60,10 @@ pub(super) fn drive_choice(
     translation: translations::Named,
     options: &Options,
     trace: &Trace,
-    notes: &mut Notes,
+    notes: &mut Vec<String>,
 ) -> Result<DriveChoice, ExperimentError> {
     let entry = drives::entry(name).map_err(usage)?;
+    notes.extend(entry.unknown.iter().map(|unknown| format!("{name}: {unknown}")));
     let mut settings = Settings { timing: options.timing, ..Settings::default() };
     let mut shown = BTreeMap::new();
     let known: Vec<String> = entry.parameters().into_iter().map(|param| param.name).collect();
@@ -143,7 +144,7 @@ pub(super) fn buffer(
     trace: &Trace,
     real: &Description,
     shown: &mut BTreeMap<String, String>,
-    notes: &mut Notes,
+    notes: &mut Vec<String>,
 ) -> Result<Buffer, ExperimentError> {
     let touched = trace.summary.accessed_zone_bytes();
     let scaled = |thousandths: u64| (touched * thousandths / 1000).max(BLOCK_BYTES);
@@ -165,6 +166,7 @@ pub(super) fn buffer(
                 size::show_bytes(real.disk_blocks * BLOCK_BYTES),
                 size::show_bytes(bytes),
             ));
+            notes.extend(holds_all(name, bytes, trace));
             Some(bytes)
         }
         None => None,
@@ -178,6 +180,19 @@ pub(super) fn buffer(
             let log_bytes = bytes.unwrap_or(u64::MAX / 4);
             Buffer::Limits { log_bytes, extents }
         }
+    })
+}
+
+/// A word on a scaled buffer that has room for all that is written. The data of a sparse trace is
+/// much less than the zones it touches.
+pub(super) fn holds_all(name: &str, buffer_bytes: u64, trace: &Trace) -> Option<String> {
+    let written = trace.summary.distinct_written_blocks * BLOCK_BYTES;
+    (0 < written && written <= buffer_bytes).then(|| {
+        format!(
+            "{name}: the trace is sparse: that buffer has room for all {} it writes, so that little or \
+             nothing need be cleaned; a smaller one (--set drive.pb=SIZE) shows more",
+            size::show_bytes(written),
+        )
     })
 }
 

@@ -10,9 +10,9 @@ use shingle_translation::registry::Entry;
 use shingle_translation::translation::Layout;
 use shingle_translation::translations::{self, ALL};
 
-use super::drives::{TOUCHED_PART, last, pb_bytes, shown_pb};
+use super::drives::{TOUCHED_PART, holds_all, last, pb_bytes, shown_pb};
 use super::policies::settings;
-use super::{ExperimentError, Notes, Options, Trace, usage};
+use super::{ExperimentError, Options, Trace, usage};
 use crate::system::Pacing;
 use crate::translated::{Translated, layout};
 
@@ -95,7 +95,7 @@ impl Translator {
         beneath: &Description,
         options: &Options,
         trace: &Trace,
-        notes: &mut Notes,
+        notes: &mut Vec<String>,
     ) -> Result<Translator, ExperimentError> {
         let wrong = |why: String| {
             usage(format!("-t {}: {drive} {why}; `shingle list drives` has others", entry.name))
@@ -110,15 +110,13 @@ impl Translator {
             Some(text) => pb_bytes(text, written)?,
             None if touched < beneath.disk_blocks * BLOCK_BYTES / TOUCHED_PART => {
                 let bytes = (written / SCALED_BUFFER_PART).max(BLOCK_BYTES);
-                let note = format!(
+                notes.push(format!(
                     "{drive}: the trace writes to zones of {} in all, so the buffer of translations \
                      is scaled to 1% of that, {} (--set drive.pb=real for all conventional zones)",
                     size::show_bytes(written),
                     size::show_bytes(bytes),
-                );
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
+                ));
+                notes.extend(holds_all(drive, bytes, trace));
                 Some(bytes)
             }
             None => None,

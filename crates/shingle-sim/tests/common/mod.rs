@@ -36,7 +36,7 @@ fn read_mode(spec: &str, mode: Mode) -> Trace {
     let requests = shape.read(opened.source.as_mut(), &mut |_| {});
     let requests = requests.unwrap_or_else(|error| panic!("{error}"));
     let summary = Summary::of(&requests);
-    Trace { name: opened.name, requests, summary }
+    Trace { name: opened.name, format: None, requests, summary }
 }
 
 /// The papers' way: closed loop, every block by itself, partly written blocks count as whole.

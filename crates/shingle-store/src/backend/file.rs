@@ -1,18 +1,21 @@
 //! Files and block devices: opened, locked, measured; and what a new cache looks like.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::ioctl_blksszget;
 use shingle_core::units::{BLOCK_BYTES, Block};
 use thiserror::Error;
 
-use crate::format::layout::{Copy, Layout};
-use crate::format::superblock::{Superblock, WORDS_BYTES_MAX};
-use crate::format::{BLOCKS_MAX, PAGE_BYTES, Page};
-use crate::recover::Pages;
+use super::lock;
+use super::medium::Direct;
+use shingle_engine::buffer::{Aligned, zeroed};
+use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
+use shingle_engine::format::superblock::{Superblock, WORDS_BYTES_MAX};
+use shingle_engine::format::{BLOCKS_MAX, PAGE_BYTES, Page};
+use shingle_engine::recover::{Pages, RecoverError};
 
 /// What is wrong with a file or device.
 #[derive(Debug, Error)]
@@ -65,20 +68,32 @@ pub enum FileError {
         /// Its size.
         found: u64,
     },
+    /// A device that takes no blocks of 4 KiB.
+    #[error(
+        "{path} takes I/O in units of {sector_bytes} bytes only: it cannot be used, as blocks have 4096"
+    )]
+    Sectors {
+        /// Where.
+        path: PathBuf,
+        /// Its logical block size.
+        sector_bytes: u32,
+    },
     /// Policy and parameters are too long to be written down.
     #[error("policy and parameters take {0} bytes; there is room for {WORDS_BYTES_MAX}")]
     Words(usize),
 }
 
 /// A file or device that is ours alone.
+///
+/// All I/O goes through one open file, which also carries the lock (and, of a block device, the claim
+/// on it): the system keeps both until the last I/O is done, though the process was killed before.
 #[derive(Debug)]
 pub struct Device {
-    /// For asynchronous I/O, past the page cache where the file system can.
-    pub(super) direct: File,
-    /// Through the page cache; used before anything is written past it.
-    plain: File,
+    /// Past the page cache where the file system can.
+    direct: Direct,
     path: PathBuf,
-    pub(super) bytes: u64,
+    bytes: u64,
+    regular: bool,
 }
 
 /// What tells places apart, whatever they are called.
@@ -88,6 +103,9 @@ fn identity(metadata: &std::fs::Metadata) -> (u64, u64) {
     }
     (metadata.dev(), metadata.ino())
 }
+
+/// Pages that are read or written at a time.
+const PAGES_AT_ONCE: usize = 256;
 
 impl Device {
     /// Opens SSD and disk of a cache.
@@ -112,30 +130,21 @@ impl Device {
             let path = path.to_owned();
             move |error| FileError::System { what, path, error }
         };
-        let options = || OpenOptions::new().read(true).write(true).to_owned();
         let metadata = std::fs::metadata(path).map_err(system("open"))?;
-        if !metadata.is_file() && !metadata.file_type().is_block_device() {
+        let regular = metadata.is_file();
+        if !regular && !metadata.file_type().is_block_device() {
             return Err(FileError::Kind(path.to_owned()));
         }
-        // The system lets nobody have a block device for himself that is mounted.
-        let alone = if metadata.is_file() { OFlags::empty() } else { OFlags::EXCL };
-        let mut plain = match options().custom_flags(alone.bits() as i32).open(path) {
-            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                return Err(FileError::Busy(path.to_owned()));
-            }
-            other => other.map_err(system("open"))?,
-        };
-        let direct = options().custom_flags(OFlags::DIRECT.bits() as i32).open(path);
-        let direct = match direct {
-            // A file system without direct I/O.
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => options().open(path),
-            other => other,
-        };
-        let direct = direct.map_err(system("open"))?;
-        flock(&plain, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| FileError::Busy(path.to_owned()))?;
-        let bytes = plain.seek(SeekFrom::End(0)).map_err(system("measure"))?;
-        Ok(Device { direct, plain, path: path.to_owned(), bytes })
+        let mut file = lock::open_alone(path, &metadata).map_err(|error| match error.kind() {
+            io::ErrorKind::ResourceBusy => FileError::Busy(path.to_owned()),
+            _ => system("open")(error),
+        })?;
+        if !regular {
+            let sector_bytes = ioctl_blksszget(&file).map_err(io::Error::from);
+            takes_blocks(path, sector_bytes.map_err(system("measure"))?)?;
+        }
+        let bytes = file.seek(SeekFrom::End(0)).map_err(system("measure"))?;
+        Ok(Device { direct: Direct(file), path: path.to_owned(), bytes, regular })
     }
 
     /// It must be as large as it was.
@@ -164,11 +173,21 @@ impl Device {
         self.bytes / BLOCK_BYTES
     }
 
+    /// Whether it is a file, and no block device.
+    pub(crate) fn is_regular(&self) -> bool {
+        self.regular
+    }
+
     /// For I/O past the page cache where the file system can: places, lengths and memory are multiples
     /// of 4096 bytes.
     #[must_use]
     pub fn direct(&self) -> &File {
-        &self.direct
+        &self.direct.0
+    }
+
+    /// The same open file again: as long as it is there, nobody else gets the device.
+    pub(super) fn again(&self) -> io::Result<Direct> {
+        Ok(Direct(self.direct.0.try_clone()?))
     }
 
     /// Reads a block.
@@ -176,15 +195,41 @@ impl Device {
     /// # Errors
     /// If it cannot be read.
     pub fn read_block(&self, block: Block, out: &mut Page) -> Result<(), FileError> {
-        self.plain.read_exact_at(out, block.bytes()).map_err(self.system("read"))
+        self.read_blocks(block, std::slice::from_mut(out))
     }
 
-    /// Writes pages from `page` on.
+    /// Reads blocks that follow each other.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn read_blocks(&self, first: Block, out: &mut [Page]) -> Result<(), FileError> {
+        self.read_pages(first.0, out).map_err(self.system("read"))
+    }
+
+    fn read_pages(&self, first: u64, out: &mut [Page]) -> io::Result<()> {
+        for (first, out) in (first..).step_by(PAGES_AT_ONCE).zip(out.chunks_mut(PAGES_AT_ONCE)) {
+            let mut buffers: Vec<_> = out.iter().map(|_| zeroed()).collect();
+            self.direct.read(first, &mut buffers)?;
+            out.iter_mut().zip(&buffers).for_each(|(page, buffer)| *page = buffer.0);
+        }
+        Ok(())
+    }
+
+    /// Writes whole pages from `page` on.
     ///
     /// # Errors
     /// If they cannot be written.
+    ///
+    /// # Panics
+    /// If there is a part of a page.
     pub fn write(&self, page: u64, bytes: &[u8]) -> Result<(), FileError> {
-        self.plain.write_all_at(bytes, page * BLOCK_BYTES).map_err(self.system("write to"))
+        let (pages, rest) = bytes.as_chunks::<PAGE_BYTES>();
+        assert!(rest.is_empty(), "pages are whole");
+        for (first, pages) in (page..).step_by(PAGES_AT_ONCE).zip(pages.chunks(PAGES_AT_ONCE)) {
+            let buffers: Vec<_> = pages.iter().map(|page| Box::new(Aligned(*page))).collect();
+            self.direct.write(first, &buffers).map_err(self.system("write to"))?;
+        }
+        Ok(())
     }
 
     /// What was written survives a power cut when this is done.
@@ -192,7 +237,7 @@ impl Device {
     /// # Errors
     /// If that is not so.
     pub fn flush(&self) -> Result<(), FileError> {
-        self.plain.sync_data().map_err(self.system("flush"))
+        self.direct.flush().map_err(self.system("flush"))
     }
 
     fn system(&self, what: &'static str) -> impl FnOnce(io::Error) -> FileError {
@@ -205,8 +250,16 @@ impl Pages for &Device {
     type Error = io::Error;
 
     fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), io::Error> {
-        self.plain.read_exact_at(out.as_flattened_mut(), first * BLOCK_BYTES)
+        self.read_pages(first, out)
     }
+}
+
+/// All places, lengths and memory of I/O are multiples of 4096 bytes: no device may want more.
+fn takes_blocks(path: &Path, sector_bytes: u32) -> Result<(), FileError> {
+    if u64::from(sector_bytes) <= BLOCK_BYTES {
+        return Ok(());
+    }
+    Err(FileError::Sectors { path: path.to_owned(), sector_bytes })
 }
 
 /// What a new cache is made of.
@@ -248,28 +301,59 @@ pub fn create(ssd: &Device, disk: &Device, new: &Create) -> Result<Superblock, F
         ssd.write(copy.superblock_page(), &none)?;
     }
     ssd.flush()?;
-    const PAGES_AT_ONCE: u64 = 256;
-    let zeros = vec![0; PAGES_AT_ONCE as usize * PAGE_BYTES];
-    let end = layout.frame_page(crate::format::Frame(0));
-    let mut page = crate::format::layout::SUPERBLOCKS;
-    while page < end {
-        let count = (end - page).min(PAGES_AT_ONCE);
-        ssd.write(page, &zeros[..count as usize * PAGE_BYTES])?;
-        page += count;
+    let zeros = vec![0; PAGES_AT_ONCE * PAGE_BYTES];
+    let end = layout.frame_page(shingle_engine::format::Frame(0));
+    for page in (SUPERBLOCKS..end).step_by(PAGES_AT_ONCE) {
+        let count = (end - page).min(PAGES_AT_ONCE as u64) as usize;
+        ssd.write(page, &zeros[..count * PAGE_BYTES])?;
     }
     ssd.flush()?;
-    write_superblock(ssd, &superblock)?;
+    write_superblock(ssd, &superblock, Copy::One)?;
     Ok(superblock)
 }
 
-/// Writes both copies, one after the other.
+/// The superblock that stands on an SSD, and the copy that is the worse one, if one is: where that
+/// stands a new one may be written first.
+///
+/// # Errors
+/// If the SSD cannot be read, or neither copy is good.
+pub fn read_superblock(ssd: &Device) -> Result<(Superblock, Copy), RecoverError<io::Error>> {
+    let mut copies = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
+    let page = Copy::One.superblock_page();
+    ssd.read_pages(page, &mut copies).map_err(|error| RecoverError::Read { page, error })?;
+    let superblock = Superblock::newer(&copies).map_err(RecoverError::Superblock)?;
+    let worse = if copies[0] == superblock.encode() { Copy::Two } else { Copy::One };
+    Ok((superblock, worse))
+}
+
+/// Writes both copies, one after the other and flushed, this one first.
 ///
 /// # Errors
 /// If they cannot be written.
-pub fn write_superblock(ssd: &Device, superblock: &Superblock) -> Result<(), FileError> {
-    for copy in Copy::BOTH {
+pub fn write_superblock(
+    ssd: &Device,
+    superblock: &Superblock,
+    first: Copy,
+) -> Result<(), FileError> {
+    for copy in [first, first.other()] {
         ssd.write(copy.superblock_page(), &superblock.encode())?;
         ssd.flush()?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sectors_are_no_larger_than_blocks() {
+        let path = Path::new("/dev/some");
+        assert!([512, 4096].iter().all(|&bytes| takes_blocks(path, bytes).is_ok()));
+        let error = takes_blocks(path, 16_384).expect_err("too large").to_string();
+        assert_eq!(
+            error,
+            "/dev/some takes I/O in units of 16384 bytes only: it cannot be used, as blocks have 4096"
+        );
+    }
 }

@@ -4,15 +4,15 @@
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 
 use rustix::io::{preadv, pwritev};
 
 use super::ring::Done;
-use crate::buffer::Buffer;
-use crate::engine::{Failed, Io, Kind};
-use crate::format::PAGE_BYTES;
+use shingle_engine::buffer::Buffer;
+use shingle_engine::format::PAGE_BYTES;
+use shingle_engine::{Failed, Io, Kind};
 
 /// Serves I/O on the disk.
 pub trait Medium: Send {
@@ -95,7 +95,9 @@ impl Served {
         let thread = thread::Builder::new().name("shingle-medium".to_owned());
         let thread = thread.spawn(move || {
             for Io { id, kind, page, mut buffers, .. } in ios {
-                let result = medium.serve(kind, page, &mut buffers).map_err(|_| Failed);
+                let bytes = buffers.len() * PAGE_BYTES;
+                let result = medium.serve(kind, page, &mut buffers);
+                let result = result.map(|()| bytes).map_err(|_| Failed);
                 // If the store has gone there is nobody to tell.
                 let _ = done.send(Done { id, result, buffers });
                 let _ = (&*bell).write(&1_u64.to_ne_bytes());
@@ -106,18 +108,31 @@ impl Served {
     }
 
     pub(super) fn begin(&self, io: Io) {
-        // It ends only after us.
+        // It ends only after us, or has panicked: then `done` says so.
         let _ = self.to.send(io);
     }
 
-    pub(super) fn done(&self) -> impl Iterator<Item = Done> {
-        self.from.try_iter()
+    /// What is done.
+    ///
+    /// # Errors
+    /// If nothing ever will be any more.
+    pub(super) fn done(&self, done: &mut Vec<Done>) -> io::Result<()> {
+        loop {
+            match self.from.try_recv() {
+                Ok(io) => done.push(io),
+                Err(TryRecvError::Empty) => return Ok(()),
+                Err(TryRecvError::Disconnected) => return Err(panicked()),
+            }
+        }
     }
 
     /// Waits until all is done.
     pub(super) fn end(self) -> io::Result<()> {
         drop(self.to);
-        let panicked = |_| Err(io::Error::other("the thread of the disk has panicked"));
-        self.thread.join().unwrap_or_else(panicked)
+        self.thread.join().unwrap_or_else(|_| Err(panicked()))
     }
+}
+
+fn panicked() -> io::Error {
+    io::Error::other("the thread of the disk has panicked")
 }

@@ -2,10 +2,17 @@
 //! other threads want of it.
 
 mod file;
+mod handle;
+pub(crate) mod lock;
+mod mark;
 mod medium;
+mod ready;
 mod ring;
 mod run;
 
-pub use file::{Create, Device, FileError, create, write_superblock};
+pub use file::{Create, Device, FileError, create, read_superblock, write_superblock};
+pub use handle::{Answer, Handle};
+pub use mark::Mark;
 pub use medium::{Direct, Medium};
-pub use run::{Answer, Handle, Ready, Store, StoreError};
+pub use ready::{Ready, StoreError};
+pub use run::{Left, Store};

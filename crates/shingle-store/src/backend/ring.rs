@@ -13,9 +13,9 @@ use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 use slab::Slab;
 
-use crate::buffer::Buffer;
-use crate::engine::{Failed, Io, IoId, Kind};
-use crate::format::PAGE_BYTES;
+use shingle_engine::buffer::Buffer;
+use shingle_engine::format::PAGE_BYTES;
+use shingle_engine::{Failed, Io, IoId, Kind};
 
 /// Entries of the submission queue: what does not fit waits here.
 const ENTRIES: u32 = 256;
@@ -33,7 +33,6 @@ struct Part {
 
 struct UnderWay {
     id: IoId,
-    kind: Kind,
     buffers: Vec<Buffer>,
     /// Points into `buffers`, which are boxed and do not move.
     parts: Vec<Part>,
@@ -42,7 +41,8 @@ struct UnderWay {
 /// An I/O that is done.
 pub(super) struct Done {
     pub(super) id: IoId,
-    pub(super) result: Result<(), Failed>,
+    /// Bytes that were read or written.
+    pub(super) result: Result<usize, Failed>,
     pub(super) buffers: Vec<Buffer>,
 }
 
@@ -57,8 +57,10 @@ struct Asked {
 impl Asked {
     fn new(file: File) -> io::Result<Asked> {
         const TMPFS: rustix::fs::FsWord = 0x0102_1994;
-        let kind = rustix::fs::fstatfs(&file)?.f_type;
-        Ok(Asked { file, at_once: kind == TMPFS })
+        // (Of a block device this would be the file system of its name, and /dev lies in memory.)
+        let regular = file.metadata()?.is_file();
+        let at_once = regular && rustix::fs::fstatfs(&file)?.f_type == TMPFS;
+        Ok(Asked { file, at_once })
     }
 
     /// Does an I/O here and now.
@@ -111,11 +113,13 @@ impl Ring {
     pub(super) fn begin(&mut self, io: Io) {
         let Io { id, device, kind, page, mut buffers } = io;
         let asked = match device {
-            crate::engine::Device::Ssd => &self.ssd,
-            crate::engine::Device::Disk => &self.disk,
+            shingle_engine::Device::Ssd => &self.ssd,
+            shingle_engine::Device::Disk => &self.disk,
         };
         if asked.at_once {
-            let result = asked.carry_out(kind, page, &mut buffers).map_err(|_| Failed);
+            let bytes = buffers.len() * PAGE_BYTES;
+            let result = asked.carry_out(kind, page, &mut buffers);
+            let result = result.map(|()| bytes).map_err(|_| Failed);
             return self.finished.push(Done { id, result, buffers });
         }
         let fd = Fd(asked.file.as_raw_fd());
@@ -124,7 +128,7 @@ impl Ring {
         let parts: Vec<Part> = buffers.iter_mut().map(part).collect();
         let entry = self.under_way.vacant_entry();
         let key = entry.key() as u64;
-        let io = entry.insert(UnderWay { id, kind, buffers, parts });
+        let io = entry.insert(UnderWay { id, buffers, parts });
         let (parts, count) = (io.parts.as_ptr().cast(), io.parts.len() as u32);
         let offset = page * PAGE_BYTES as u64;
         let entry = match kind {
@@ -154,8 +158,7 @@ impl Ring {
         let want = usize::from(self.waiting.is_empty() && self.finished.is_empty());
         match self.ring.submitter().submit_with_args(want, &args) {
             Ok(_) => Ok(()),
-            Err(error) if is_no_error(&error) => Ok(()),
-            Err(error) => Err(error),
+            Err(error) => passes(error),
         }
     }
 
@@ -181,24 +184,25 @@ impl Ring {
                 continue;
             }
             let io = self.under_way.remove(completion.user_data() as usize);
-            let bytes = io.buffers.len() * PAGE_BYTES;
-            let whole = match io.kind {
-                Kind::Flush => completion.result() >= 0,
-                // A part is an error: page by page it shows where.
-                Kind::Read | Kind::Write => completion.result() == bytes as i32,
-            };
-            let result = if whole { Ok(()) } else { Err(Failed) };
+            let result = usize::try_from(completion.result()).map_err(|_| Failed);
             done.push(Done { id: io.id, result, buffers: io.buffers });
         }
     }
 }
 
-/// A signal, the end of the wait, or a full queue of completions, which are looked at next.
-fn is_no_error(error: &io::Error) -> bool {
-    const ETIME: i32 = 62;
-    const EBUSY: i32 = 16;
-    error.kind() == io::ErrorKind::Interrupted
-        || matches!(error.raw_os_error(), Some(ETIME | EBUSY))
+/// What the kernel says of waiting that is no failure: it is asked again.
+fn passes(error: io::Error) -> io::Result<()> {
+    use rustix::io::Errno;
+    match Errno::from_io_error(&error) {
+        // A signal, the end of the wait, or a full queue of completions, which are looked at next.
+        Some(Errno::INTR | Errno::TIME | Errno::BUSY) => Ok(()),
+        // It is short of memory: what was begun goes on meanwhile, and gives some back.
+        Some(Errno::AGAIN | Errno::NOMEM) => {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            Ok(())
+        }
+        _ => Err(error),
+    }
 }
 
 impl Drop for Ring {
@@ -214,13 +218,79 @@ impl Drop for Ring {
         let mut done = Vec::new();
         while self.listening || !self.under_way.is_empty() {
             let _ = io::Write::write(&mut &self.bell, &1_u64.to_ne_bytes());
-            if self.ring.submitter().submit_and_wait(1).is_err() {
+            let waited = self.ring.submitter().submit_and_wait(1);
+            if waited.map(drop).or_else(passes).is_err() {
                 // Rather leak than free memory that the kernel writes to.
                 std::mem::forget(std::mem::take(&mut self.under_way));
                 std::mem::forget(std::mem::replace(&mut self.rung, Box::new([0; 8])));
                 return;
             }
             self.done(&mut done);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::event::{EventfdFlags, eventfd};
+
+    use super::*;
+    use shingle_engine::Device;
+
+    #[test]
+    fn what_passes_is_no_failure() {
+        use rustix::io::Errno;
+        let told = |errno: Errno| passes(io::Error::from_raw_os_error(errno.raw_os_error()));
+        for errno in [Errno::INTR, Errno::TIME, Errno::BUSY, Errno::AGAIN, Errno::NOMEM] {
+            assert!(told(errno).is_ok(), "{errno:?}");
+        }
+        for errno in [Errno::BADF, Errno::IO, Errno::INVAL, Errno::FAULT] {
+            assert!(told(errno).is_err(), "{errno:?}");
+        }
+    }
+
+    /// Its name lies in memory, which is no reason to wait for it.
+    #[test]
+    fn a_file_in_memory_is_served_at_once_and_a_device_is_not() {
+        let shm = std::path::Path::new("/dev/shm");
+        if let Ok(file) = tempfile::tempfile_in(shm) {
+            assert!(Asked::new(file).expect("asked").at_once);
+        }
+        // As of a block device, which a test has not.
+        let device = File::open("/dev/null").expect("there");
+        assert!(!Asked::new(device).expect("asked").at_once);
+    }
+
+    fn bell() -> File {
+        File::from(eventfd(0, EventfdFlags::CLOEXEC).expect("a bell"))
+    }
+
+    /// Only a file can be flushed, a bell cannot: which of them was asked shows in the answer.
+    #[test]
+    fn a_flush_goes_to_the_device_it_is_for() {
+        let in_memory = rustix::fs::memfd_create("flushed", rustix::fs::MemfdFlags::CLOEXEC);
+        let in_memory = File::from(in_memory.expect("a file in memory"));
+        let on_disk = std::env::current_exe().expect("a program");
+        let on_disk = tempfile::tempfile_in(on_disk.parent().expect("its folder")).expect("a file");
+        for file in [in_memory, on_disk] {
+            for flushed in [Device::Ssd, Device::Disk] {
+                let file = file.try_clone().expect("a file");
+                let (ssd, disk) = match flushed {
+                    Device::Ssd => (file, bell()),
+                    Device::Disk => (bell(), file),
+                };
+                let mut ring = Ring::new(ssd, disk, bell()).expect("a ring");
+                for device in [Device::Ssd, Device::Disk] {
+                    let (id, kind, page) = (IoId(7), Kind::Flush, 0);
+                    ring.begin(Io { id, device, kind, page, buffers: Vec::new() });
+                    let mut done = Vec::new();
+                    while done.is_empty() {
+                        ring.wait(std::time::Duration::from_secs(1)).expect("it waits");
+                        ring.done(&mut done);
+                    }
+                    assert_eq!(done[0].result.is_ok(), device == flushed, "{device:?}");
+                }
+            }
         }
     }
 }

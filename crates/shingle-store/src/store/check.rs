@@ -4,12 +4,12 @@ use shingle_core::units::Block;
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::fingerprint::{UNKNOWN, fingerprint};
-use super::settings::Settings;
+use super::trust::{Known, look};
 use crate::backend::{Device, FileError};
-use crate::format::superblock::Superblock;
-use crate::format::{PAGE_BYTES, Page, State};
-use crate::recover::{Pages, RecoverError, recover};
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::{PAGE_BYTES, Page, State};
+use shingle_engine::recover::{Pages, RecoverError, recover};
+use shingle_engine::settings::Settings;
 
 /// What was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,15 +40,26 @@ pub struct Findings {
     pub damaged_clean_blocks: u64,
     /// The disk has another size than the cache was made for.
     pub other_disk_bytes: Option<u64>,
-    /// The disk was written without its cache. `None` if that cannot be told: after a crash.
-    pub disk_changed: Option<bool>,
+    /// What is known of the disk; `None` if none was given, or one of another size.
+    pub disk: Option<Known>,
 }
 
 impl Findings {
     /// Whether nothing is wrong that loses data.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.lost.is_empty() && self.other_disk_bytes.is_none() && self.disk_changed != Some(true)
+        self.lost.is_empty() && self.other_disk_bytes.is_none() && self.disk_changed() != Some(true)
+    }
+
+    /// Whether the disk is not the one that the cache knows, or not as it was. `None` if that cannot be
+    /// told: after a crash.
+    #[must_use]
+    pub fn disk_changed(&self) -> Option<bool> {
+        match self.disk {
+            Some(Known::AsItWas) => Some(false),
+            Some(Known::Doubtful(_)) => Some(true),
+            Some(Known::Nothing { .. }) | None => None,
+        }
     }
 }
 
@@ -94,14 +105,13 @@ pub fn check(
         lost: Vec::new(),
         damaged_clean_blocks: 0,
         other_disk_bytes: None,
-        disk_changed: None,
+        disk: None,
     };
     if let Some(disk) = disk {
         let other = disk.bytes() != superblock.disk_bytes;
         findings.other_disk_bytes = other.then_some(disk.bytes());
-        if found.clean && !other && superblock.fingerprint != UNKNOWN {
-            let now = fingerprint(disk)?;
-            findings.disk_changed = Some(now != superblock.fingerprint);
+        if !other {
+            findings.disk = Some(look(&found, ssd, disk)?);
         }
     }
     let mut buffer: Vec<Page> = vec![[0; PAGE_BYTES]; FRAMES_AT_ONCE];

@@ -7,9 +7,11 @@
 //! {"do":"flush"}                           {"dirty_blocks":812} … {"done":null}
 //! ```
 
+mod owner;
+
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,11 +20,16 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use uuid::Uuid;
 
+pub use owner::ForeignSocket;
+
 /// A request is no longer.
 const REQUEST_BYTES_MAX: u64 = 64 << 10;
 
 /// Nobody holds up the process that serves by asking slowly.
 const REQUEST_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// Who serves answers a question at once, whatever its devices do.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// What an operator wants.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -41,6 +48,13 @@ pub enum Request {
     Detach,
     /// The process leaves; what is dirty stays in the cache.
     Stop,
+}
+
+impl Request {
+    /// Whether the answer needs no I/O.
+    fn is_quick(&self) -> bool {
+        matches!(self, Request::Status | Request::Set { .. })
+    }
 }
 
 /// What the process that serves says.
@@ -72,9 +86,9 @@ pub enum ControlError {
     /// Nobody serves the cache.
     #[error("nobody serves this cache (nobody listens at {0}); `shingle store serve` does")]
     Nobody(PathBuf),
-    /// Somebody else's folder.
-    #[error("{0} is another user's; set XDG_RUNTIME_DIR to a folder of your own")]
-    Another(PathBuf),
+    /// Somebody else may answer there.
+    #[error(transparent)]
+    Foreign(#[from] ForeignSocket),
     /// The socket fails.
     #[error("{path}: {error}")]
     Io {
@@ -82,6 +96,15 @@ pub enum ControlError {
         path: PathBuf,
         /// Why.
         error: io::Error,
+    },
+    /// It is there, and says nothing.
+    #[error(
+        "{}: no answer within {} s; is the process that serves stopped (SIGSTOP, a debugger)?",
+        path.display(), ANSWER_TIME_MAX.as_secs()
+    )]
+    Silent {
+        /// The socket.
+        path: PathBuf,
     },
     /// Who answers is of another version.
     #[error("{path}: the answer makes no sense to this version: {error}")]
@@ -110,39 +133,44 @@ pub fn socket(uuid: Uuid) -> PathBuf {
 /// Makes the folder of a socket, for the user alone.
 ///
 /// # Errors
-/// If it cannot be made, or is another user's.
+/// If it cannot be made, or others may write there.
 pub fn make_folder(socket: &Path) -> Result<(), ControlError> {
     let Some(folder) = socket.parent() else { return Ok(()) };
     let io = |error| ControlError::Io { path: folder.to_owned(), error };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(io)?;
-    // Everybody may have made one in /tmp.
-    if fs::metadata(folder).map_err(io)?.uid() != rustix::process::geteuid().as_raw() {
-        return Err(ControlError::Another(folder.to_owned()));
-    }
-    Ok(())
+    Ok(owner::folder(folder)?)
 }
 
 /// Asks who listens at `path`. `each` gets all answers; the last one is given back.
 ///
 /// # Errors
-/// If nobody serves it, or the connection fails.
+/// If nobody serves it, if it may be another user who listens there, or if the connection fails.
 pub fn ask(
     path: &Path,
     each: &mut dyn FnMut(&Answer),
     request: &Request,
 ) -> Result<Answer, ControlError> {
     let io = |error| ControlError::Io { path: path.to_owned(), error };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    owner::folder(folder.unwrap_or(Path::new(".")))?;
     let mut stream = UnixStream::connect(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
             ControlError::Nobody(path.to_owned())
         }
         _ => io(error),
     })?;
+    owner::listener(&stream, path)?;
+    if request.is_quick() {
+        stream.set_read_timeout(Some(ANSWER_TIME_MAX)).map_err(io)?;
+    }
     let mut line = serde_json::to_vec(request).expect("it has no maps with odd keys");
     line.push(b'\n');
     stream.write_all(&line).map_err(io)?;
     for line in BufReader::new(stream).lines() {
-        let line = line.map_err(io)?;
+        let line = line.map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => ControlError::Silent { path: path.to_owned() },
+            _ => io(error),
+        })?;
         let answer: Answer = serde_json::from_str(&line)
             .map_err(|error| ControlError::Nonsense { path: path.to_owned(), error })?;
         each(&answer);
@@ -201,6 +229,15 @@ mod tests {
         drop(server);
         let lines = BufReader::new(client).lines();
         lines.map(|line| serde_json::from_str(&line.expect("read")).expect("JSON")).collect()
+    }
+
+    #[test]
+    fn who_says_nothing_is_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("sock");
+        let _silent = std::os::unix::net::UnixListener::bind(&path).expect("bound");
+        let error = ask(&path, &mut |_| {}, &Request::Status).expect_err("silent");
+        assert!(matches!(error, ControlError::Silent { .. }), "{error}");
     }
 
     #[test]

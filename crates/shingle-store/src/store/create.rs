@@ -1,9 +1,7 @@
 //! A new cache on an SSD. The disk behind it is not touched: what it holds stays as it is.
 
 use std::fmt;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use shingle_core::registry::Registry;
@@ -11,13 +9,13 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::fingerprint::fingerprint;
-use super::settings::{Settings, SettingsError};
 use super::signature;
-use crate::backend::{self, Create, Device, FileError};
-use crate::format::layout::{Copy, Layout, SUPERBLOCKS};
-use crate::format::superblock::Superblock;
-use crate::format::{PAGE_BYTES, Page, Unusable};
-use crate::recover::{Pages, RecoverError, recover};
+use crate::backend::{self, Create, Device, FileError, Mark, read_superblock};
+use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
+use shingle_engine::recover::{Pages, RecoverError, recover};
+use shingle_engine::settings::{Settings, SettingsError};
 
 /// Why no cache was made. Nothing was changed then, unless the SSD failed.
 #[derive(Debug, Error)]
@@ -38,6 +36,18 @@ pub enum CreateError {
         path: PathBuf,
         /// What was typed.
         typed: Uuid,
+    },
+    /// The disk belongs to a cache on another SSD.
+    #[error(
+        "{}: belongs to another cache, {uuid}, which may hold data that the disk does not have; to \
+         give that up, say --destroy {uuid}",
+        path.display()
+    )]
+    Taken {
+        /// The disk.
+        path: PathBuf,
+        /// The cache.
+        uuid: Uuid,
     },
     /// Somebody's data.
     #[error(
@@ -95,12 +105,13 @@ impl fmt::Display for Occupant {
     }
 }
 
-/// What `create` may destroy on the SSD.
+/// What `create` may destroy.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Consent {
-    /// The cache of this name, with what its disk does not have.
-    pub destroy: Option<Uuid>,
-    /// A file system, a partition table or the like.
+pub struct Consent<'a> {
+    /// Caches of these names, with what their disks do not have: the one on the SSD, and the one that the
+    /// disk belongs to.
+    pub destroy: &'a [Uuid],
+    /// On the SSD a file system, a partition table or the like.
     pub overwrite: bool,
 }
 
@@ -114,7 +125,7 @@ pub fn create(
     disk: &Device,
     settings: &Settings,
     registry: &Registry,
-    consent: Consent,
+    consent: Consent<'_>,
 ) -> Result<Superblock, CreateError> {
     let path = ssd.path().to_owned();
     if let Some(layout) = Layout::for_ssd(ssd.bytes()) {
@@ -134,18 +145,33 @@ pub fn create(
         return Err(CreateError::Foreign { path, found });
     }
     let there = occupant(ssd).map_err(unread(&path))?;
-    match (there, consent.destroy) {
-        (Some(found), Some(typed)) if found.uuid != typed => {
+    let given_up = |uuid: Uuid| consent.destroy.contains(&uuid);
+    let here = there.as_ref().map(|found| found.uuid);
+    // (Of a cache that is not here it cannot be told what it holds.)
+    let elsewhere = Mark::of(disk).map(|mark| Uuid::from_bytes(mark.uuid));
+    let elsewhere = elsewhere.filter(|&uuid| here != Some(uuid));
+    if let Some(found) = there {
+        let mut typed = consent.destroy.iter().copied().map(Some);
+        if let Some(Some(typed)) = typed.find(|&typed| typed != here && typed != elsewhere) {
             return Err(CreateError::Another { path, typed });
         }
-        (Some(found), None) if found.dirty_blocks != Some(0) => {
+        if !given_up(found.uuid) && found.dirty_blocks != Some(0) {
             return Err(CreateError::Occupied { path, found });
         }
-        _ => {}
+    }
+    if let Some(uuid) = elsewhere.filter(|&uuid| !given_up(uuid)) {
+        return Err(CreateError::Taken { path: disk.path().to_owned(), uuid });
     }
     let uuid = Uuid::new_v4().into_bytes();
     let new = Create { uuid, fingerprint: fingerprint(disk)?, words };
-    Ok(backend::create(ssd, disk, &new)?)
+    let made = backend::create(ssd, disk, &new)?;
+    // From now on the disk belongs to this one.
+    Mark { uuid, edition: made.edition }.leave(disk).map_err(|error| FileError::System {
+        what: "mark",
+        path: disk.path().to_owned(),
+        error,
+    })?;
+    Ok(made)
 }
 
 /// What is on an SSD; `None` if it holds no cache.
@@ -169,27 +195,6 @@ pub fn occupant(ssd: &Device) -> io::Result<Option<Occupant>> {
     }
 }
 
-/// The name of the cache on an SSD, which another process may serve; `None` if there is no cache.
-///
-/// # Errors
-/// If the SSD cannot be read, or its superblocks are damaged.
-pub fn name(ssd: &Path) -> io::Result<Option<Uuid>> {
-    let mut copies: [Page; 2] = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
-    let place = Copy::One.superblock_page() * PAGE_BYTES as u64;
-    let told =
-        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", ssd.display()));
-    let file = File::open(ssd).map_err(told)?;
-    match file.read_exact_at(copies.as_flattened_mut(), place) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-        other => other.map_err(told)?,
-    }
-    match Superblock::newer(&copies) {
-        Ok(superblock) => Ok(Some(Uuid::from_bytes(superblock.uuid))),
-        Err(Unusable::Foreign) => Ok(None),
-        Err(why) => Err(told(io::Error::other(why))),
-    }
-}
-
 /// Why a cache is not ended.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -205,31 +210,32 @@ pub enum EndError {
         /// Why.
         error: RecoverError<io::Error>,
     },
+    /// Somebody else has written to it.
+    #[error("{}: the cache {uuid} does not stand there any more: nothing was written", path.display())]
+    Another {
+        /// The SSD.
+        path: PathBuf,
+        /// The cache that was served.
+        uuid: Uuid,
+    },
     /// The SSD.
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-/// Ends a cache that holds nothing its disk has not: the SSD is no cache any more.
+/// Ends the cache of this name with everything that it holds: the SSD is no cache any more.
 ///
 /// # Errors
-/// If it is dirty, cannot be read or cannot be written. It is still a cache then.
-pub fn end(ssd: &Device) -> Result<(), EndError> {
-    let found = recover(&mut { ssd })
-        .map_err(|error| EndError::Recover { path: ssd.path().to_owned(), error })?;
-    match found.dirty_blocks() {
-        0 => Ok(destroy(ssd)?),
-        blocks => Err(EndError::Dirty(blocks)),
+/// If another one stands there by now, or the SSD cannot be read or written.
+pub fn destroy(ssd: &Device, uuid: Uuid) -> Result<(), EndError> {
+    let path = || ssd.path().to_owned();
+    let (superblock, _) =
+        read_superblock(ssd).map_err(|error| EndError::Recover { path: path(), error })?;
+    if superblock.uuid != *uuid.as_bytes() {
+        return Err(EndError::Another { path: path(), uuid });
     }
-}
-
-/// Ends a cache with everything that it holds.
-///
-/// # Errors
-/// If the SSD cannot be written.
-pub fn destroy(ssd: &Device) -> Result<(), FileError> {
     for copy in Copy::BOTH {
         ssd.write(copy.superblock_page(), &[0; PAGE_BYTES])?;
     }
-    ssd.flush()
+    Ok(ssd.flush()?)
 }

@@ -5,7 +5,7 @@ use shingle_nbd::export::{Answer, Command, Completion, DIRTY, Export, Extent, Fa
 use shingle_nbd::replies::ErrorCode;
 
 use crate::backend::Handle;
-use crate::engine::{self, CommandOp, Errno};
+use shingle_engine::{self as engine, CommandOp, Connection, Errno};
 
 /// What a client is told to be read soon is read at most up to here.
 const PREFETCH_BYTES_MAX: u64 = 8 << 20;
@@ -19,8 +19,10 @@ impl Export for Served {
     }
 
     fn submit(&self, command: Command, done: Completion) {
+        let connection = Connection(done.connection());
         let plain = |op, offset, bytes, fua| engine::Command {
             id: 0,
+            connection,
             op,
             offset,
             bytes,
@@ -68,6 +70,14 @@ impl Export for Served {
 
     fn kick(&self) {
         self.0.ring();
+    }
+
+    fn opened(&self, connection: u64) {
+        self.0.opened(Connection(connection));
+    }
+
+    fn closed(&self, connection: u64) {
+        self.0.closed(Connection(connection));
     }
 }
 

@@ -6,10 +6,10 @@
 use shingle_core::units::Block;
 
 use crate::backend::{Device, FileError};
-use crate::format::PAGE_BYTES;
+use shingle_engine::format::PAGE_BYTES;
 
 /// Boot sectors, superblocks and the roots of most file systems.
-const FIRST_BLOCKS: u64 = 64;
+pub(super) const FIRST_BLOCKS: u64 = 64;
 
 const SPREAD_BLOCKS: u64 = 192;
 
@@ -26,10 +26,12 @@ pub const UNKNOWN: Fingerprint = [0; 32];
 pub fn fingerprint(disk: &Device) -> Result<Fingerprint, FileError> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&disk.bytes().to_le_bytes());
-    let mut page = [0; PAGE_BYTES];
-    for block in sampled(disk.blocks()) {
-        disk.read_block(Block(block), &mut page)?;
-        hasher.update(&page);
+    let blocks: Vec<u64> = sampled(disk.blocks()).collect();
+    // What lies together is read together: a disk may take its time for each I/O.
+    for run in blocks.chunk_by(|one, next| next - one == 1) {
+        let mut pages = vec![[0; PAGE_BYTES]; run.len()];
+        disk.read_blocks(Block(run[0]), &mut pages)?;
+        hasher.update(pages.as_flattened());
     }
     Ok(*hasher.finalize().as_bytes())
 }

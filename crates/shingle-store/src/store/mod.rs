@@ -3,9 +3,13 @@
 pub mod check;
 pub mod control;
 pub mod create;
+pub mod drain;
 mod export;
 pub mod fingerprint;
+pub mod leave;
+mod operators;
 pub mod serve;
-pub mod settings;
 pub mod signature;
 pub mod status;
+pub mod trust;
+pub mod unserved;

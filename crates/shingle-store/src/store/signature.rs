@@ -4,8 +4,8 @@
 use std::io;
 
 use crate::backend::Device;
-use crate::format::{PAGE_BYTES, Page};
-use crate::recover::Pages;
+use shingle_engine::format::{PAGE_BYTES, Page};
+use shingle_engine::recover::Pages;
 
 /// Who leaves which mark at which byte. The places are those of the formats' own documentation, and of
 /// `blkid`.

@@ -1,23 +1,38 @@
-//! What a process that serves a cache says of it.
+//! What is said of a cache: by the process that serves it, or from what stands on its SSD.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine;
+use shingle_engine as engine;
+use shingle_engine::settings::{Settings, SettingsError};
 
 /// The name of the schema of `status --json`.
 pub const SCHEMA: &str = "shingle.store-status/1";
 
 /// How things are.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Status {
     /// [`SCHEMA`]
     pub schema: String,
+    /// A process serves it. If none does, counters of its work are zero, and what only it knows is empty.
+    pub served: bool,
     /// Name of the cache.
     pub uuid: String,
     /// Paths.
     pub ssd: String,
-    /// Likewise.
+    /// Likewise. The SSD does not know it: empty if nobody serves the cache.
     pub disk: String,
+    /// Size of the disk.
+    pub disk_bytes: u64,
+    /// Of the superblock, at the start of the process that serves it, or now. A disk that is a file says
+    /// with which it was used last.
+    pub edition: u64,
+    /// The process that served it last left in order; nothing while one serves it.
+    pub clean_shutdown: Option<bool>,
+    /// And it is known what the disk was like then.
+    pub fingerprint_known: Option<bool>,
     /// Where clients connect.
     pub addresses: Vec<String>,
     /// Clients connected.
@@ -26,6 +41,8 @@ pub struct Status {
     pub policy: String,
     /// Name of the mode.
     pub mode: String,
+    /// Parameters that were set, `OWNER.NAME`.
+    pub settings: BTreeMap<String, String>,
     /// Blocks (4 KiB) that fit.
     pub slots: u64,
     /// Blocks cached that the disk does not have.
@@ -84,6 +101,24 @@ pub struct Errors {
 }
 
 impl Status {
+    /// Fills in what the cache was told.
+    pub fn tell(&mut self, settings: &Settings) {
+        self.policy.clone_from(&settings.policy);
+        settings.mode.name().clone_into(&mut self.mode);
+        self.settings = settings.sets.iter().cloned().collect();
+    }
+
+    /// What the cache was told.
+    ///
+    /// # Errors
+    /// If a process of another version said it.
+    pub fn told(&self) -> Result<Settings, SettingsError> {
+        let mut settings = Settings::new(&self.policy);
+        settings.set(&format!("mode={}", self.mode))?;
+        settings.sets = self.settings.clone().into_iter().collect();
+        Ok(settings)
+    }
+
     /// Fills in what the engine says.
     pub fn take(&mut self, said: &engine::Status) {
         self.dirty_blocks = said.dirty_blocks;

@@ -19,6 +19,7 @@ pub(super) const FORMAT: Format = Format {
     name: "alibaba",
     about: "Alibaba Cloud 2020 CSV: device,R|W,offset,length,microseconds; a device is a volume",
     sniff,
+    weigh: None,
     open,
 };
 
@@ -27,7 +28,7 @@ pub(super) const FORMAT: Format = Format {
 const TIME_DIGITS: usize = 16;
 const NS_PER_US: u64 = 1_000;
 
-fn sniff(head: &[u8]) -> Match {
+fn sniff(head: &[u8]) -> Option<Match> {
     let good = text::most(text::lines(head), |line| {
         fields::commas(line).is_some_and(|[device, op, offset, length, time]| {
             time.len() == TIME_DIGITS
@@ -35,7 +36,7 @@ fn sniff(head: &[u8]) -> Match {
                 && [device, offset, length, time].iter().all(|f| number::whole(f).is_some())
         })
     });
-    if good { Match::SURE } else { Match::NO }
+    Match::lines(Match::SURE, good)
 }
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

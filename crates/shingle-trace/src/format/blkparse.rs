@@ -29,18 +29,15 @@ pub(super) const FORMAT: Format = Format {
     name: "blkparse",
     about: "blkparse's default text; blkparse:Q, :D or :C chooses queued, issued or completed",
     sniff,
+    weigh: None,
     open,
 };
 
 /// The steps at which requests can be read, the first that is there is the default.
 const ACTIONS: [&str; 3] = ["Q", "D", "C"];
 
-fn sniff(head: &[u8]) -> Match {
-    if text::most(text::lines(head), |line| event(line).is_some()) {
-        Match::SURE
-    } else {
-        Match::NO
-    }
+fn sniff(head: &[u8]) -> Option<Match> {
+    Match::lines(Match::SURE, text::most(text::lines(head), |line| event(line).is_some()))
 }
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

@@ -13,21 +13,25 @@
 //! numbers.
 
 use super::five::{self, Five, Units};
-use super::{Decoded, Format, Match, Options};
+use super::{Decoded, Format, Options, Sample, Weight, units};
 use crate::error::TraceError;
 use crate::input::Input;
 
 pub(super) const FORMAT: Format = Format {
     name: "disksim",
     about: "DiskSim ASCII: milliseconds device sector sectors flags; 1 reads",
-    sniff,
+    sniff: five::sniff,
+    weigh: Some(weigh),
     open,
 };
 
-fn sniff(head: &[u8]) -> Match {
-    let Some(seen) = five::look(head) else { return Match::NO };
-    let excluded = seen.nanoseconds == Some(true) || seen.pages == Some(true);
-    if excluded { Match::NO } else { Match::LIKELY }
+fn weigh(sample: &Sample) -> Weight {
+    let seen = units::of_five(sample);
+    if seen.nanoseconds == Some(true) || seen.pages == Some(true) {
+        Weight::Excluded
+    } else {
+        Weight::Fits
+    }
 }
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

@@ -25,10 +25,11 @@ pub(super) const FORMAT: Format = Format {
     name: "emmc",
     about: "BIOtracer's log of a phone's eMMC: sector sectors bytes type and four times in seconds",
     sniff,
+    weigh: None,
     open,
 };
 
-fn sniff(head: &[u8]) -> Match {
+fn sniff(head: &[u8]) -> Option<Match> {
     let good = text::most(text::lines(head), |line| {
         let Some((columns, rest)) = fields::words_and_rest::<8>(line) else { return false };
         let (numbers, times) = columns.split_at(4);
@@ -36,7 +37,7 @@ fn sniff(head: &[u8]) -> Match {
             && numbers.iter().all(|field| number::whole(field).is_some())
             && times.iter().all(|field| field.contains(&b'.') && number::scaled(field, 1).is_some())
     });
-    if good { Match::SURE } else { Match::NO }
+    Match::lines(Match::SURE, good)
 }
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

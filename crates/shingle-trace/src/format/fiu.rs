@@ -23,14 +23,15 @@ pub(super) const FORMAT: Format = Format {
     name: "fiu",
     about: "FIU text (IODedup): ns pid process sector sectors R|W major minor MD5",
     sniff,
+    weigh: None,
     open,
 };
 
-fn sniff(head: &[u8]) -> Match {
+fn sniff(head: &[u8]) -> Option<Match> {
     let good = text::most(text::lines(head), |line| {
         columns(line).is_some_and(|c| number::scaled(c.time, 1).is_some())
     });
-    if good { Match::SURE } else { Match::NO }
+    Match::lines(Match::SURE, good)
 }
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

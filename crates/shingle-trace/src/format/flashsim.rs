@@ -12,21 +12,25 @@
 use shingle_core::units::BLOCK_BYTES;
 
 use super::five::{self, Five, Units};
-use super::{Decoded, Format, Match, Options};
+use super::{Decoded, Format, Options, Sample, Weight, units};
 use crate::error::TraceError;
 use crate::input::Input;
 
 pub(super) const FORMAT: Format = Format {
     name: "flashsim",
     about: "FlashSim text: milliseconds device sector pages flags; 1 reads",
-    sniff,
+    sniff: five::sniff,
+    weigh: Some(weigh),
     open,
 };
 
-fn sniff(head: &[u8]) -> Match {
-    let Some(seen) = five::look(head) else { return Match::NO };
-    let excluded = seen.nanoseconds == Some(true) || seen.pages == Some(false);
-    if excluded { Match::NO } else { Match::LIKELY }
+fn weigh(sample: &Sample) -> Weight {
+    let seen = units::of_five(sample);
+    if seen.nanoseconds == Some(true) || seen.pages == Some(false) {
+        Weight::Excluded
+    } else {
+        Weight::Fits
+    }
 }
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

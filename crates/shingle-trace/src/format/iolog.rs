@@ -22,17 +22,15 @@ use crate::source::Raw;
 use crate::volume::Volumes;
 
 pub(super) const FORMAT: Format =
-    Format { name: "iolog", about: "fio's I/O log, version 2 or 3", sniff, open };
+    Format { name: "iolog", about: "fio's I/O log, version 2 or 3", sniff, weigh: None, open };
 
 const FIRST_LINES: [&[u8]; 2] = [b"fio version 2 iolog", b"fio version 3 iolog"];
 
 const MICRO_NS: u64 = 1_000;
 
-fn sniff(head: &[u8]) -> Match {
-    match head.split(|&byte| byte == b'\n').next() {
-        Some(line) if timed(line).is_some() => Match::SURE,
-        _ => Match::NO,
-    }
+fn sniff(head: &[u8]) -> Option<Match> {
+    let line = head.split(|&byte| byte == b'\n').next();
+    Match::magic(line.and_then(timed).is_some())
 }
 
 /// Whether lines begin with a time, by the first line of the file.

@@ -27,8 +27,13 @@ use crate::input::Input;
 use crate::source::Raw;
 use crate::volume::Volumes;
 
-pub(super) const FORMAT: Format =
-    Format { name: "lcs", about: "libCacheSim's lcs, binary, versions 1 to 8", sniff, open };
+pub(super) const FORMAT: Format = Format {
+    name: "lcs",
+    about: "libCacheSim's lcs, binary, versions 1 to 8",
+    sniff,
+    weigh: None,
+    open,
+};
 
 const MAGIC: [u8; 8] = 0x1234_5678_9abc_def0_u64.to_le_bytes();
 
@@ -37,8 +42,8 @@ const HEADER_BYTES: usize = 8192;
 /// By version, from 1.
 const RECORD_BYTES: [usize; 8] = [24, 28, 36, 40, 44, 52, 68, 100];
 
-fn sniff(head: &[u8]) -> Match {
-    if head.starts_with(&MAGIC) { Match::SURE } else { Match::NO }
+fn sniff(head: &[u8]) -> Option<Match> {
+    Match::magic(head.starts_with(&MAGIC))
 }
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

@@ -23,21 +23,25 @@ mod native;
 pub(crate) mod number;
 mod oracle_general;
 mod parquet;
+pub mod recognise;
 mod req;
 mod spc;
 mod systor;
 mod tencent;
 mod text;
+mod units;
 mod vscsi;
 
+use recognise::{Evidence, Match, Recognised, Sample, Weight, recognised};
 use shingle_core::params::nearest;
-
 use shingle_core::units::Op;
 
 use crate::OpenOptions;
 use crate::arrange::{Arranged, Records};
-use crate::error::{Kind, Place, Problem, TraceError, shown};
-use crate::input::{Input, PEEK_BYTES_MAX};
+use crate::error::{Place, Problem, TraceError, shown};
+use crate::input::Input;
+#[cfg(doc)]
+use crate::input::PEEK_BYTES_MAX;
 use crate::reorder::Reorder;
 use crate::source::Source;
 use crate::volume::Choice;
@@ -90,24 +94,13 @@ pub struct Format {
     pub name: &'static str,
     /// One line for a list.
     pub about: &'static str,
-    /// How likely it is that a file which begins like this is in this format. The bytes are the
-    /// first [`PEEK_BYTES_MAX`] of the content, or all of it.
-    pub sniff: fn(&[u8]) -> Match,
+    /// Whether a file that begins like this may be in this format, and why. The bytes are the first
+    /// [`PEEK_BYTES_MAX`] of the content, or all of it.
+    pub sniff: fn(&[u8]) -> Option<Match>,
+    /// For formats that others resemble but for their units: whether the numbers fit.
+    pub(crate) weigh: Option<fn(&Sample) -> Weight>,
     /// Makes a source of it. Called with nothing consumed.
     pub(crate) open: Open,
-}
-
-/// How sure a format is that the content is its own; 0 is "it is not".
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Match(pub u8);
-
-impl Match {
-    /// It is not.
-    pub const NO: Match = Match(0);
-    /// The content is possible, and it is hardly anything else.
-    pub const LIKELY: Match = Match(60);
-    /// Only this format looks like that.
-    pub const SURE: Match = Match(90);
 }
 
 /// What the user said about how to read a file.
@@ -132,7 +125,7 @@ impl Options<'_> {
     }
 
     fn without_volume(&self, format: &str, input: &Input) -> Result<(), TraceError> {
-        if *self.volume == Choice::Only {
+        if matches!(self.volume, Choice::Only | Choice::All) {
             return Ok(());
         }
         let message = format!("the {format} format knows no volumes; leave out --volume");
@@ -145,29 +138,41 @@ impl Options<'_> {
 /// # Errors
 /// If the format is unknown, not recognised, or finds the first bytes wrong.
 pub fn open(
+    input: Input,
+    options: &OpenOptions,
+) -> Result<(Recognised, Box<dyn Source>), TraceError> {
+    let (recognised, decoded) = decoded(input, options)?;
+    let source: Box<dyn Source> = match decoded {
+        Decoded::Records(records) => {
+            Box::new(Arranged::new(records, options.reorder, options.volume.several()))
+        }
+        Decoded::Source(source) => source,
+    };
+    Ok((recognised, source))
+}
+
+/// As [`open`], before requests are put in order and volumes side by side.
+pub(crate) fn decoded(
     mut input: Input,
     options: &OpenOptions,
-) -> Result<(&'static Format, Box<dyn Source>), TraceError> {
+) -> Result<(Recognised, Decoded), TraceError> {
     const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
     if input.peek(BYTE_ORDER_MARK.len())? == BYTE_ORDER_MARK {
         input.next_record(BYTE_ORDER_MARK.len())?;
     }
     let forced = options.format.as_deref();
-    let format = match forced {
+    let (format, evidence) = match forced {
         Some(spec) => {
             let name = spec.split_once(':').map_or(spec, |(name, _)| name);
-            named(name).map_err(|problem| problem.at(input.name(), Place::Whole))?
+            let format = named(name).map_err(|problem| problem.at(input.name(), Place::Whole))?;
+            (format, Evidence::Told)
         }
         None => recognised(&mut input)?,
     };
     let map = forced.and_then(|spec| spec.split_once(':')).map(|(_, map)| map);
     let OpenOptions { ref volume, reorder, assume_op, .. } = *options;
     let decoded = (format.open)(input, &Options { map, volume, reorder, assume_op })?;
-    let source: Box<dyn Source> = match decoded {
-        Decoded::Records(records) => Box::new(Arranged::new(records, reorder, volume.several())),
-        Decoded::Source(source) => source,
-    };
-    Ok((format, source))
+    Ok((Recognised { name: format.name, about: format.about, evidence }, decoded))
 }
 
 fn named(name: &str) -> Result<&'static Format, Problem> {
@@ -179,57 +184,4 @@ fn named(name: &str) -> Result<&'static Format, Problem> {
             names.join(", ")
         ))
     })
-}
-
-fn recognised(input: &mut Input) -> Result<&'static Format, TraceError> {
-    let head = input.peek(PEEK_BYTES_MAX)?;
-    let mut best = Match::NO;
-    let mut found: Vec<&'static Format> = Vec::new();
-    for format in FORMATS {
-        let score = (format.sniff)(head);
-        if score > best {
-            best = score;
-            found.clear();
-        }
-        if score == best && score > Match::NO {
-            found.push(format);
-        }
-    }
-    let problem = match found.as_slice() {
-        [format] => return Ok(format),
-        [] => unrecognised(head),
-        several => ambiguous(several),
-    };
-    Err(problem.at(input.name(), Place::Whole))
-}
-
-/// A guess could be wrong by a factor of eight and look right.
-fn ambiguous(several: &[&Format]) -> Problem {
-    let choices: Vec<String> = several
-        .iter()
-        .map(|format| format!("--format {} ({})", format.name, format.about))
-        .collect();
-    let choices = choices.join(" or ");
-    Problem::new(Kind::Format, format!("the content does not tell its format; choose {choices}"))
-}
-
-fn unrecognised(head: &[u8]) -> Problem {
-    if text::is_binary(head) {
-        return Problem::new(
-            Kind::Format,
-            "is binary, and no binary format that is known (native, vscsi, blktrace, lcs, \
-             oracleGeneral); convert it to CSV",
-        );
-    }
-    let line = text::lines(head).next().unwrap_or(b"");
-    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-    Problem::new(
-        Kind::Format,
-        format!(
-            "no format recognises the text, which begins {}; say what the columns are: --format \
-             csv:time=1/us,op=2,offset=3/bytes,size=4/bytes, or --format NAME for one of {}",
-            shown(line),
-            names.join(", ")
-        ),
-    )
 }

@@ -10,20 +10,21 @@
 //! lays all on one SSD; here a device is a volume, and `--volume '*'` reads all side by side.
 
 use super::five::{self, Five, Units};
-use super::{Decoded, Format, Match, Options};
+use super::{Decoded, Format, Options, Sample, Weight, units};
 use crate::error::TraceError;
 use crate::input::Input;
 
 pub(super) const FORMAT: Format = Format {
     name: "mqsim",
     about: "MQSim ASCII: nanoseconds device sector sectors type; 0 writes, 1 reads",
-    sniff,
+    sniff: five::sniff,
+    weigh: Some(weigh),
     open,
 };
 
-fn sniff(head: &[u8]) -> Match {
-    let Some(seen) = five::look(head) else { return Match::NO };
-    if seen.nanoseconds == Some(false) { Match::NO } else { Match::LIKELY }
+fn weigh(sample: &Sample) -> Weight {
+    let seen = units::of_five(sample);
+    if seen.nanoseconds == Some(false) { Weight::Excluded } else { Weight::Fits }
 }
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

@@ -9,7 +9,7 @@
 //! repeat across hosts, so a volume is `HOST.DISK`. Some copies put a header line in front.
 
 use super::text::{self, Decode, TextSource};
-use super::{Decoded, Format, Match, Options, fields, number};
+use super::{Decoded, Evidence, Format, Match, Options, fields, number};
 use crate::error::{Problem, TraceError};
 use crate::input::{Input, PEEK_BYTES_MAX};
 use crate::source::Raw;
@@ -19,6 +19,7 @@ pub(super) const FORMAT: Format = Format {
     name: "msr",
     about: "MSR Cambridge CSV: FILETIME,host,disk,Read|Write,offset,size,response",
     sniff,
+    weigh: None,
     open,
 };
 
@@ -26,7 +27,8 @@ pub(super) const FORMAT: Format = Format {
 const TICK_DIGITS: usize = 18;
 const TICK_NS: u64 = 100;
 
-fn sniff(head: &[u8]) -> Match {
+fn sniff(head: &[u8]) -> Option<Match> {
+    let with_header = text::lines(head).next().is_some_and(is_header);
     let lines = text::lines(head).filter(|line| !is_header(line));
     let good = text::most(lines, |line| {
         fields::commas(line).is_some_and(|[time, _, _, op, offset, size]| {
@@ -35,7 +37,11 @@ fn sniff(head: &[u8]) -> Match {
                 && text::op_of(op).is_some()
         })
     });
-    if good { Match::SURE } else { Match::NO }
+    let mut matched = Match::lines(Match::SURE, good)?;
+    if let (true, Evidence::Lines { fit, of }) = (with_header, matched.evidence) {
+        matched.evidence = Evidence::Header { fit, of };
+    }
+    Some(matched)
 }
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

@@ -15,11 +15,12 @@ pub(super) const FORMAT: Format = Format {
     name: "native",
     about: "shingle's own: compact, with checksums, an index and a summary",
     sniff,
+    weigh: None,
     open,
 };
 
-fn sniff(head: &[u8]) -> Match {
-    if head.starts_with(&MAGIC) { Match::SURE } else { Match::NO }
+fn sniff(head: &[u8]) -> Option<Match> {
+    Match::magic(head.starts_with(&MAGIC))
 }
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

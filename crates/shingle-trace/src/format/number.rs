@@ -26,6 +26,19 @@ pub(super) fn whole(field: &[u8]) -> Option<u64> {
     }
 }
 
+/// A hexadecimal number that begins with 0x, or need not.
+#[cold]
+pub(super) fn hexadecimal(field: &[u8], bare: bool) -> Option<u64> {
+    let digits = match field {
+        [b'0', b'x' | b'X', digits @ ..] => digits,
+        digits if bare => digits,
+        _ => return None,
+    };
+    // A sign is no digit, but the standard library takes it.
+    let digits = str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
+    u64::from_str_radix(digits, 16).ok()
+}
+
 /// `field × unit`, where the field may have a fraction; digits below one are cut off.
 #[inline]
 pub(super) fn scaled(field: &[u8], unit: u64) -> Option<u64> {
@@ -77,6 +90,16 @@ mod tests {
         assert_eq!(whole(b"18446744073709551615"), Some(u64::MAX));
         for bad in [&b""[..], b"18446744073709551616", b"-1", b"+1", b"1 ", b"0x1", b"1e3"] {
             assert_eq!(whole(bad), None);
+        }
+    }
+
+    #[test]
+    fn hexadecimal_numbers_are_told_by_0x() {
+        assert_eq!(hexadecimal(b"0x1F", false), Some(31));
+        assert_eq!(hexadecimal(b"1f", true), Some(31));
+        assert_eq!(hexadecimal(b"0xffffffffffffffff", true), Some(u64::MAX));
+        for bad in [&b"1f"[..], b"0x", b"0x+1", b"0xg", b"0x10000000000000000"] {
+            assert_eq!(hexadecimal(bad, false), None);
         }
     }
 

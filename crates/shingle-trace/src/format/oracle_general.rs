@@ -21,7 +21,7 @@ use shingle_core::units::{NS_PER_S, Op, SECTOR_BYTES};
 
 use super::binary::{Decode, Fixed, part};
 use super::text::is_binary;
-use super::{Decoded, Format, Match, Options, csv};
+use super::{Decoded, Evidence, Format, Match, Options, csv};
 use crate::error::{Place, Problem, TraceError, shown};
 use crate::input::Input;
 use crate::source::Raw;
@@ -31,6 +31,7 @@ pub(super) const FORMAT: Format = Format {
     about: "libCacheSim's oracleGeneral, binary; needs --assume-op, as it does not tell reads from \
             writes",
     sniff,
+    weigh: None,
     open,
 };
 
@@ -39,10 +40,10 @@ pub(super) const RECORD_BYTES: usize = 24;
 /// There is no magic number, but the next request for an object comes later than this one, and
 /// times do not go back. Lines of text can look so by chance; a record's times and sizes hardly
 /// look like text.
-fn sniff(head: &[u8]) -> Match {
+fn sniff(head: &[u8]) -> Option<Match> {
     const RECORDS_MIN: usize = 4;
     if !is_binary(head) {
-        return Match::NO;
+        return None;
     }
     let (mut count, mut last) = (0_usize, 0);
     for record in head.chunks_exact(RECORD_BYTES) {
@@ -51,11 +52,12 @@ fn sniff(head: &[u8]) -> Match {
         let size = u32::from_le_bytes(part(record, 12));
         let later = next == -1 || usize::try_from(next).is_ok_and(|next| next > count);
         if time < last || !later || size == 0 {
-            return Match::NO;
+            return None;
         }
         (count, last) = (count + 1, time);
     }
-    if count < RECORDS_MIN { Match::NO } else { Match(80) }
+    // Less than where lines or a magic number tell.
+    (count >= RECORDS_MIN).then_some(Match { sureness: 80, evidence: Evidence::Records(count) })
 }
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

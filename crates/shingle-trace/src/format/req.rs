@@ -18,10 +18,11 @@ pub(super) const FORMAT: Format = Format {
     name: "req",
     about: "one 4 KiB request a line: 0 (read) or 1 (write), an ignored number, block; no time",
     sniff,
+    weigh: None,
     open,
 };
 
-fn sniff(head: &[u8]) -> Match {
+fn sniff(head: &[u8]) -> Option<Match> {
     let good = text::most(text::lines(head), |line| {
         fields(line).is_some_and(|[op, ignored, block]| {
             op_of(op).is_some()
@@ -29,7 +30,7 @@ fn sniff(head: &[u8]) -> Match {
                 && number::whole(block).is_some()
         })
     });
-    if good { Match::LIKELY } else { Match::NO }
+    Match::lines(Match::LIKELY, good)
 }
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

@@ -13,7 +13,8 @@
 use shingle_core::units::NS_PER_S;
 
 use super::text::{self, Decode, TextSource};
-use super::{Decoded, Format, Match, Options, fields, number};
+use super::units::Columns;
+use super::{Decoded, Format, Match, Options, Sample, Weight, fields, number};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;
 use crate::source::Raw;
@@ -23,10 +24,11 @@ pub(super) const FORMAT: Format = Format {
     name: "spc",
     about: "SPC text (UMass): ASU,sector,bytes,r|w,seconds; an ASU is a volume",
     sniff,
+    weigh: Some(weigh),
     open,
 };
 
-fn sniff(head: &[u8]) -> Match {
+fn sniff(head: &[u8]) -> Option<Match> {
     let good = text::most(text::lines(head), |line| {
         fields::commas(line).is_some_and(|[asu, sector, bytes, op, time]| {
             [asu, sector, bytes].iter().all(|field| number::whole(text::bare(field)).is_some())
@@ -34,7 +36,39 @@ fn sniff(head: &[u8]) -> Match {
                 && number::scaled(text::bare(time), 1).is_some()
         })
     });
-    if good { Match::LIKELY } else { Match::NO }
+    Match::lines(Match::LIKELY, good)
+}
+
+/// Seconds have a point, sizes are bytes, and addresses sectors: other tools write the same columns
+/// with other units.
+fn weigh(sample: &Sample) -> Weight {
+    let mut seen = Columns::default();
+    for line in sample.pieces().flatten() {
+        let Some([_, sector, bytes, _, time]) = fields::commas(line) else { continue };
+        seen.add(text::bare(time), text::bare(sector), text::bare(bytes));
+    }
+    if seen.are_whole_times() {
+        return Weight::Odd {
+            why: "the columns are those of SPC, whose times are seconds with a point, and these are \
+                  whole numbers",
+            map: "csv:device=1,offset=2/sectors,size=3/bytes,op=4,time=5/ms (or /us, /ns)",
+        };
+    }
+    if seen.are_sizes_in_sectors() {
+        return Weight::Odd {
+            why: "the columns are those of SPC, whose sizes are bytes, and these are small as if \
+                  they were sectors",
+            map: "csv:device=1,offset=2/sectors,size=3/sectors,op=4,time=5/s",
+        };
+    }
+    if seen.are_offsets_in_bytes() {
+        return Weight::Odd {
+            why: "the columns are those of SPC, whose addresses are sectors, and these are multiples \
+                  of 512 as if they were bytes",
+            map: "csv:device=1,offset=2/bytes,size=3/bytes,op=4,time=5/s",
+        };
+    }
+    Weight::Fits
 }
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

@@ -14,7 +14,7 @@
 use shingle_core::units::{NS_PER_S, Op};
 
 use super::text::{self, Decode, TextSource};
-use super::{Decoded, Format, Match, Options, fields};
+use super::{Decoded, Evidence, Format, Match, Options, fields, number};
 use crate::error::{Problem, TraceError};
 use crate::input::{Input, PEEK_BYTES_MAX};
 use crate::source::Raw;
@@ -24,6 +24,7 @@ pub(super) const FORMAT: Format = Format {
     name: "systor",
     about: "SYSTOR '17 CSV: Timestamp,Response,IOType,LUN,Offset,Size; a LUN is a volume",
     sniff,
+    weigh: None,
     open,
 };
 
@@ -31,8 +32,19 @@ fn is_header(line: &[u8]) -> bool {
     line.eq_ignore_ascii_case(b"Timestamp,Response,IOType,LUN,Offset,Size")
 }
 
-fn sniff(head: &[u8]) -> Match {
-    if text::lines(head).next().is_some_and(is_header) { Match::SURE } else { Match::NO }
+fn sniff(head: &[u8]) -> Option<Match> {
+    let mut lines = text::lines(head);
+    if !lines.next().is_some_and(is_header) {
+        return None;
+    }
+    let good = |line: &[u8]| {
+        fields::commas(line).is_some_and(|[time, _, _, _, offset, size]| {
+            [time, offset, size].iter().all(|field| number::scaled(text::bare(field), 1).is_some())
+        })
+    };
+    // The header alone is enough: a fault below it is told with its line.
+    let (fit, of) = lines.fold((0, 0), |(fit, of), line| (fit + usize::from(good(line)), of + 1));
+    Some(Match { sureness: Match::SURE, evidence: Evidence::Header { fit, of } })
 }
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

@@ -12,7 +12,8 @@
 use shingle_core::units::{NS_PER_S, Op};
 
 use super::text::{self, Decode, TextSource};
-use super::{Decoded, Format, Match, Options, fields, number};
+use super::units::Columns;
+use super::{Decoded, Format, Match, Options, Sample, Weight, fields, number};
 use crate::error::{Problem, TraceError};
 use crate::input::Input;
 use crate::source::Raw;
@@ -22,6 +23,7 @@ pub(super) const FORMAT: Format = Format {
     name: "tencent",
     about: "Tencent CBS 2018 CSV: seconds,offset,size in sectors,0 read|1 write,volume",
     sniff,
+    weigh: Some(weigh),
     open,
 };
 
@@ -29,7 +31,7 @@ pub(super) const FORMAT: Format = Format {
 /// nothing but numbers.
 const TIME_DIGITS: usize = 10;
 
-fn sniff(head: &[u8]) -> Match {
+fn sniff(head: &[u8]) -> Option<Match> {
     let good = text::most(text::lines(head), |line| {
         fields::commas(line).is_some_and(|[time, offset, size, op, volume]| {
             time.len() == TIME_DIGITS
@@ -37,7 +39,24 @@ fn sniff(head: &[u8]) -> Match {
                 && [time, offset, size, volume].iter().all(|f| number::whole(f).is_some())
         })
     });
-    if good { Match::LIKELY } else { Match::NO }
+    Match::lines(Match::LIKELY, good)
+}
+
+/// The same columns with offsets and sizes in bytes would be read as a disk 512 times as large.
+fn weigh(sample: &Sample) -> Weight {
+    let mut seen = Columns::default();
+    for line in sample.pieces().flatten() {
+        let Some([time, offset, size, _, _]) = fields::commas(line) else { continue };
+        seen.add(text::bare(time), text::bare(offset), text::bare(size));
+    }
+    if seen.are_offsets_in_bytes() && seen.are_sizes_in_bytes() {
+        return Weight::Odd {
+            why: "the columns are those of Tencent's traces, whose offsets and sizes are sectors, and \
+                  these are multiples of 512 as if they were bytes",
+            map: "csv:time=1/s,offset=2/bytes,size=3/bytes,op=4,read=0,write=1,device=5",
+        };
+    }
+    Weight::Fits
 }
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

@@ -116,6 +116,9 @@ fn in_binary(problem: Problem, line: &[u8]) -> Problem {
 /// What to say of bytes that are no text.
 #[cold]
 pub(super) fn binary(bytes: &[u8]) -> Problem {
+    if let Some(problem) = utf16(bytes) {
+        return problem;
+    }
     let byte = bytes.iter().copied().find(|&byte| is_control(byte)).unwrap_or(0);
     Problem::new(
         Kind::Format,
@@ -124,6 +127,29 @@ pub(super) fn binary(bytes: &[u8]) -> Problem {
              to have it recognised, or use --format vscsi"
         ),
     )
+}
+
+/// What to say of text of two bytes a character, as spreadsheets and PowerShell write it.
+#[cold]
+pub(super) fn utf16(bytes: &[u8]) -> Option<Problem> {
+    // Digits and commas have a zero beside them; a byte order mark may stand before them.
+    const LOOKED_AT_BYTES: usize = 64;
+    let looked = &bytes[..bytes.len().min(LOOKED_AT_BYTES)];
+    let (marked, body) = match looked {
+        [0xff, 0xfe, body @ ..] | [0xfe, 0xff, body @ ..] => (true, body),
+        body => (false, body),
+    };
+    let pairs = body.chunks_exact(2);
+    let latin = |&pair: &&[u8]| matches!(pair, [0, other] | [other, 0] if !is_control(*other) && *other != 0);
+    let (count, fit) = (pairs.len(), pairs.filter(latin).count());
+    let is = if marked { count > 0 && fit * 2 > count } else { count >= 4 && fit * 4 > count * 3 };
+    is.then(|| {
+        Problem::new(
+            Kind::Format,
+            "is text in UTF-16, of two bytes a character; convert it: iconv -f UTF-16 -t UTF-8 FILE \
+             | shingle … -",
+        )
+    })
 }
 
 fn is_control(byte: u8) -> bool {
@@ -158,19 +184,22 @@ pub(super) fn consume_first(input: &mut Input) -> Result<Option<Vec<u8>>, TraceE
     Ok(None)
 }
 
-/// Whether most of the first lines are `good`. Not all need be: a fault is better told with its
-/// line by the format that the file is in than as "not recognised".
+/// How many of the lines are `good`, and of how many, if most of the first are. Not all need be: a
+/// fault is better told with its line by the format that the file is in than as "not recognised".
 pub(super) fn most<'a>(
     lines: impl Iterator<Item = &'a [u8]>,
     good: impl Fn(&[u8]) -> bool,
-) -> bool {
+) -> Option<(usize, usize)> {
     const LINES_MAX: usize = 20;
     let (mut all, mut fit) = (0, 0);
-    for line in lines.take(LINES_MAX) {
+    for line in lines {
+        if all == LINES_MAX && fit * 2 <= all {
+            return None;
+        }
         all += 1;
         fit += usize::from(good(line));
     }
-    fit * 2 > all
+    (fit * 2 > all.min(LINES_MAX)).then_some((fit, all))
 }
 
 /// A field without blanks and quotes around it.

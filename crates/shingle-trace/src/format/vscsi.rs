@@ -19,13 +19,18 @@
 use shingle_core::units::{Op, SECTOR_BYTES};
 
 use super::binary::{Decode, Fixed, part};
-use super::{Decoded, Format, Match, Options};
+use super::{Decoded, Evidence, Format, Match, Options};
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::Input;
 use crate::source::Raw;
 
-pub(super) const FORMAT: Format =
-    Format { name: "vscsi", about: "VMware vSCSI, binary records of version 1 or 2", sniff, open };
+pub(super) const FORMAT: Format = Format {
+    name: "vscsi",
+    about: "VMware vSCSI, binary records of version 1 or 2",
+    sniff,
+    weigh: None,
+    open,
+};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Version {
@@ -119,13 +124,11 @@ fn version_of(head: &[u8]) -> Option<Version> {
     })
 }
 
-fn sniff(head: &[u8]) -> Match {
-    match version_of(head) {
-        // One record alone can be chance.
-        Some(version) if head.len() >= 2 * version.record_bytes() => Match::SURE,
-        Some(_) => Match::LIKELY,
-        None => Match::NO,
-    }
+fn sniff(head: &[u8]) -> Option<Match> {
+    let records = head.len() / version_of(head)?.record_bytes();
+    // One record alone can be chance.
+    let sureness = if records >= 2 { Match::SURE } else { Match::LIKELY };
+    Some(Match { sureness, evidence: Evidence::Records(records) })
 }
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

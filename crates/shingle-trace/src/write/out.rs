@@ -34,6 +34,9 @@ impl Out {
         let failed = |error: io::Error| failed(path, &error);
         let (raw, beside): (Box<dyn Write + Send>, _) = if path == "-" {
             (Box::new(io::stdout()), None)
+        } else if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+            // A device or a pipe is written to: a file in its place is not what was asked for.
+            (Box::new(File::options().write(true).open(path).map_err(failed)?), None)
         } else {
             let partial = PathBuf::from(format!("{path}.partial"));
             let file = File::create(&partial).map_err(failed)?;
@@ -103,5 +106,9 @@ impl Drop for Out {
 #[cold]
 fn failed(path: &str, error: &io::Error) -> TraceError {
     let message = format!("cannot be written: {}", plain(error));
-    TraceError::new(Kind::Io, path, Place::Whole, message)
+    let kind = match error.kind() {
+        io::ErrorKind::BrokenPipe => Kind::Unread,
+        _ => Kind::Io,
+    };
+    TraceError::new(kind, path, Place::Whole, message)
 }

@@ -3,17 +3,23 @@
 use anyhow::bail;
 use shingle_core::registry::Registry;
 use shingle_sim::experiment;
+use shingle_sim::said::Notes;
 use shingle_sim::target::Target;
 
-use super::setup::{DEFAULT_TRACE, check_files, options, read_trace, report, run_jobs, save, seed};
+use super::setup::{
+    DEFAULT_TRACE, check_files, deliver, options, read_trace, report, run_jobs, seed,
+};
 use crate::Usage;
-use crate::cli::{Arguments, Compare, SetupArgs};
+use crate::cli::{Arguments, Compare, Executor, SetupArgs};
 use crate::config::Config;
-use crate::output::{note, print};
+use crate::output::note;
 use crate::table;
 
 /// Policies compared when none are named.
 pub(super) const DEFAULT_POLICIES: [&str; 5] = ["none", "lru", "lru-band", "most", "sac"];
+
+/// Of these, those that know more than a store can.
+const ONLY_SIMULATED: [&str; 1] = ["lru-band"];
 
 pub(crate) fn execute(
     args: &Compare,
@@ -35,6 +41,9 @@ pub(crate) fn execute(
     }
     if policies.is_empty() {
         policies = DEFAULT_POLICIES.map(str::to_owned).to_vec();
+        if setup.executor == Some(Executor::Store) {
+            policies.retain(|name| !ONLY_SIMULATED.contains(&name.as_str()));
+        }
     }
     // Translations alone are compared with each other.
     let alone = policies == ["none"] && setup.translations.len() > 1;
@@ -44,38 +53,42 @@ pub(crate) fn execute(
     let targets = targets(args)?;
     check_files(&setup)?;
     let first_seed = seed(&setup.trace);
-    let (mut first, mut others, mut baselines) = (None, Vec::new(), Vec::new());
+    let mut all_notes = Notes::default();
+    let (mut first, mut runs, mut baselines) = (None, Vec::new(), Vec::new());
     for seed in first_seed..first_seed + seeds {
         setup.trace.seed = Some(seed);
         let options = options(&setup, policies.clone(), baseline.clone(), 0);
         let trace = read_trace(&setup.trace, global.quiet)?;
         let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
-        let runs = run_jobs(&jobs, &trace, &setup, global.quiet)?;
         if first.is_none() {
-            notes.iter().for_each(|text| note(text, global.quiet));
+            notes.0.iter().for_each(|told| note(&told.text, global.quiet));
             baselines.extend(jobs.iter().map(|job| job.baseline));
-            first = Some(report(&trace, &setup.trace, runs));
-        } else {
-            others.push(runs);
         }
+        let done = run_jobs(&jobs, &trace, &setup, global.quiet)?;
+        // Each seed has a trace of its own, and so sizes of its own.
+        notes.0.into_iter().for_each(|told| {
+            all_notes.add(told.text, told.jobs.iter().map(|job| runs.len() + job));
+        });
+        runs.extend(done);
+        first.get_or_insert(trace);
     }
-    let mut report = first.expect("at least one seed was run");
-    let runs_each = report.runs.len();
-    report.runs.extend(others.into_iter().flatten());
+    let trace = first.expect("at least one seed was run");
+    setup.trace.seed = Some(first_seed);
+    let runs_each = runs.len() / seeds as usize;
+    let mut report = report(&trace, &setup.trace, runs, all_notes);
     report.targets = targets.iter().flat_map(|target| target.smallest(&report.runs)).collect();
     if targets.iter().any(Target::is_response_time)
         && report.runs.iter().all(|run| run.queue.is_none())
     {
         note(SERVICE_TIMES, global.quiet);
     }
-    if save(&report, &setup)? {
-        return Ok(());
-    }
-    let text = match seeds {
-        1 => table::comparison(&report, &baselines, global.color),
-        _ => table::over_seeds(&report, runs_each, global.color),
-    };
-    print(&(text + &table::targets(&report.targets, global.color)))
+    deliver(&report, &setup, global.quiet, || {
+        let text = match seeds {
+            1 => table::comparison(&report, &baselines, global.color),
+            _ => table::over_seeds(&report, runs_each, global.color),
+        };
+        text + &table::targets(&report.targets, global.color)
+    })
 }
 
 /// What response times are without queueing.

@@ -5,8 +5,8 @@ use clap::Args;
 use shingle_core::registry::Registry;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_engine::settings::Settings;
 use shingle_sim::recorded::Follower;
-use shingle_store::store::settings::Settings;
 use shingle_trace::record::{About, Events};
 
 use crate::output::print;

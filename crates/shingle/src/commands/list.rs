@@ -1,5 +1,7 @@
 //! `shingle list`: what there is, from the registries themselves.
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use serde_json::{Value, json};
 use shingle_core::params::{Kind, Param, Params, nearest};
 use shingle_core::policy::Zoning;
@@ -19,6 +21,8 @@ use crate::table;
 struct Item {
     name: String,
     about: String,
+    /// What a policy does with idle time.
+    idle: Option<String>,
     parameters: Vec<Parameter>,
 }
 
@@ -30,7 +34,13 @@ struct Parameter {
 }
 
 pub(crate) fn execute(args: &List, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
-    let items = match args.what {
+    let Some(what) = args.what else {
+        if args.json {
+            return Err(Usage(format!("--json: say what to list: {}", kinds().join(", "))).into());
+        }
+        return print(&table::pairs(&all_kinds(), global.color));
+    };
+    let items = match what {
         Listed::Policies => policies(registry),
         Listed::Drives => drives().iter().map(drive).collect(),
         Listed::Translations => translations(),
@@ -45,7 +55,7 @@ pub(crate) fn execute(args: &List, global: &Arguments, registry: &Registry) -> a
             return print(&serde_json::to_string_pretty(&all)?);
         }
         let rows: Vec<_> =
-            items.iter().map(|item| (item.name.as_str(), item.about.clone())).collect();
+            items.iter().map(|item| (item.name.clone(), item.about.clone())).collect();
         return print(&table::pairs(&rows, global.color));
     };
     let Some(item) = items.iter().find(|item| item.name == *name) else {
@@ -66,7 +76,20 @@ pub(crate) fn execute(args: &List, global: &Arguments, registry: &Registry) -> a
             table::rows(["parameter", "default", "what it is, and its source"], rows, global.color)
         }
     };
-    print(&format!("{}: {}\n{parameters}", item.name, item.about))
+    let idle = item.idle.as_ref().map_or(String::new(), |idle| format!("in idle time: {idle}\n"));
+    print(&format!("{}: {}\n{idle}{parameters}", item.name, item.about))
+}
+
+/// The names of what can be listed.
+fn kinds() -> Vec<String> {
+    all_kinds().into_iter().map(|(name, _)| name).collect()
+}
+
+/// What can be listed, as `--help` tells it.
+fn all_kinds() -> Vec<(String, String)> {
+    let values = Listed::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    let about = |value: &PossibleValue| value.get_help().map(ToString::to_string);
+    values.map(|value| (value.get_name().to_owned(), about(&value).unwrap_or_default())).collect()
 }
 
 fn as_json(item: &Item) -> Value {
@@ -75,7 +98,11 @@ fn as_json(item: &Item) -> Value {
         .iter()
         .map(|p| json!({ "name": p.name, "default": p.value, "about": p.about }))
         .collect();
-    json!({ "name": item.name, "about": item.about, "parameters": parameters })
+    let mut all = json!({ "name": item.name, "about": item.about, "parameters": parameters });
+    if let Some(idle) = &item.idle {
+        all["idle"] = json!(idle);
+    }
+    all
 }
 
 /// As their owner declares them.
@@ -101,6 +128,7 @@ fn policies(registry: &Registry) -> Vec<Item> {
                 Zoning::Exposed => format!("{}; for drives that expose zones", entry.about),
                 _ => entry.about.into(),
             },
+            idle: Some(entry.idle.to_string()),
             parameters: declared(entry.params),
         })
         .collect()
@@ -110,6 +138,7 @@ fn translations() -> Vec<Item> {
     let item = |entry: &shingle_translation::registry::Entry| Item {
         name: entry.name.into(),
         about: entry.about.into(),
+        idle: None,
         parameters: declared(entry.params)
             .into_iter()
             .chain(declared(TRANSLATION_PARAMS))
@@ -124,13 +153,19 @@ fn drive(entry: &DriveEntry) -> Item {
         value: format!("{} {}", p.value, p.unit).trim().into(),
         about: format!("{}. {}", p.about.trim_end_matches('.'), p.source),
     });
-    Item { name: entry.name.into(), about: entry.about.into(), parameters: parameters.collect() }
+    Item {
+        name: entry.name.into(),
+        about: entry.about.into(),
+        idle: None,
+        parameters: parameters.collect(),
+    }
 }
 
 fn formats() -> Vec<Item> {
     let item = |format: &shingle_trace::format::Format| Item {
         name: format.name.into(),
         about: format.about.into(),
+        idle: None,
         parameters: Vec::new(),
     };
     FORMATS.iter().map(item).collect()
@@ -140,6 +175,7 @@ fn workloads() -> Vec<Item> {
     let item = |workload: &shingle_trace::synth::Workload| Item {
         name: workload.name.into(),
         about: workload.about.into(),
+        idle: None,
         parameters: workload
             .parameters()
             .map(|p| Parameter {

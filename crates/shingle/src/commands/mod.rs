@@ -5,6 +5,7 @@ mod compare;
 pub(crate) mod completions;
 pub(crate) mod follow;
 mod list;
+mod listening;
 pub(crate) mod man;
 pub(crate) mod model;
 pub(crate) mod probe;
@@ -34,7 +35,7 @@ pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Res
         Command::Follow(args) => follow::execute(args, registry),
         Command::Store(args) => store::execute(args, arguments, registry),
         Command::Model(args) => model::execute(args, arguments),
-        Command::Probe(args) => probe::execute(args, arguments),
+        Command::Probe(args) => probe::execute(args, arguments, registry),
         Command::Completions(args) => completions::execute(args),
         Command::Man(args) => man::execute(args, arguments),
     }

@@ -4,11 +4,11 @@ use anyhow::bail;
 use shingle_core::registry::Registry;
 use shingle_sim::experiment;
 
-use super::setup::{check_files, options, read_trace, report, run_jobs, save};
+use super::setup::{check_files, deliver, options, read_trace, report, run_jobs};
 use crate::Usage;
 use crate::cli::{Arguments, Run};
 use crate::config::Config;
-use crate::output::{note, print};
+use crate::output::{Tried, note};
 use crate::progress::Progress;
 use crate::table;
 use crate::trace_out::TraceOut;
@@ -37,7 +37,8 @@ pub(crate) fn execute(args: &Run, global: &Arguments, registry: &Registry) -> an
     }
     let trace = read_trace(&setup.trace, global.quiet)?;
     let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
-    notes.iter().for_each(|text| note(text, global.quiet));
+    notes.0.iter().for_each(|told| note(&told.text, global.quiet));
+    let mut tried = Tried::default();
     let runs = match &args.trace_out {
         None => run_jobs(&jobs, &trace, &setup, global.quiet)?,
         Some(path) => {
@@ -45,13 +46,11 @@ pub(crate) fn execute(args: &Run, global: &Arguments, registry: &Registry) -> an
             let progress = Progress::new("running", trace.requests.len() as u64, global.quiet);
             let add = |done| progress.add(done);
             let run = jobs[0].run_logged(&trace.requests[..], out.log(), &add)?;
-            out.finish()?;
+            tried.add(out.finish());
             vec![run]
         }
     };
-    let report = report(&trace, &setup.trace, runs);
-    if save(&report, &setup)? {
-        return Ok(());
-    }
-    print(&table::run(&report, global.color))
+    let report = report(&trace, &setup.trace, runs, notes);
+    tried.add(deliver(&report, &setup, global.quiet, || table::run(&report, global.color)));
+    tried.end()
 }

@@ -2,18 +2,19 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value};
-use shingle_core::units::{Op, Request};
-use shingle_sim::experiment::{self, Job, Options, Trace};
+use shingle_core::units::{Nanos, Op, Request};
+use shingle_sim::experiment::{self, Job, Options, StoreOptions, Trace};
 use shingle_sim::result::{Report, RunResult, SCHEMA, TraceInfo};
-use shingle_sim::swept::Place;
+use shingle_sim::said::{Kind, Notes, Said};
 use shingle_sim::system::Pacing;
-use shingle_trace::{Choice, Mode, OpenOptions, Opened, Reorder, Shape, Source, Summary};
+use shingle_sim::verdict;
+use shingle_trace::{Choice, Evidence, Mode, OpenOptions, Opened, Reorder, Shape, Summary};
 
 use crate::Usage;
 use crate::cli::{self, SetupArgs, TraceArgs};
-use crate::output::{self, Line, note};
-use crate::parquet;
+use crate::lines;
+use crate::output::{self, Tried, note};
+use crate::parquet::parquet;
 use crate::progress::Progress;
 use crate::report::{page, pictures};
 
@@ -22,22 +23,32 @@ pub(crate) const DEFAULT_TRACE: &str = "synth:mixed";
 
 /// Reads and shapes the trace, and counts what it holds.
 pub(crate) fn read_trace(args: &TraceArgs, quiet: bool) -> anyhow::Result<Trace> {
-    let (name, requests) = read(args, quiet)?;
+    let mut opened = open_trace(args)?;
+    let requests = read_requests(&shape(args)?, &mut opened, quiet)?;
     let summary = Summary::of(&requests);
-    Ok(Trace { name, requests, summary })
+    Ok(Trace { name: opened.name, format: Some(opened.recognised), requests, summary })
 }
 
 /// Reads and shapes the trace: its name and its requests.
 pub(crate) fn read(args: &TraceArgs, quiet: bool) -> anyhow::Result<(String, Vec<Request>)> {
     let mut opened = open_trace(args)?;
-    let requests = read_requests(&shape(args)?, &opened.name, opened.source.as_mut(), quiet)?;
+    let requests = read_requests(&shape(args)?, &mut opened, quiet)?;
     Ok((opened.name, requests))
 }
 
 /// Opens the trace.
 pub(crate) fn open_trace(args: &TraceArgs) -> anyhow::Result<Opened> {
-    let spec = args.trace.as_deref().unwrap_or(DEFAULT_TRACE);
-    let options = OpenOptions {
+    Ok(shingle_trace::open(spec(args), &open_options(args)?)?)
+}
+
+/// The trace as it was named.
+pub(crate) fn spec(args: &TraceArgs) -> &str {
+    args.trace.as_deref().unwrap_or(DEFAULT_TRACE)
+}
+
+/// How the trace is to be opened.
+pub(crate) fn open_options(args: &TraceArgs) -> anyhow::Result<OpenOptions> {
+    Ok(OpenOptions {
         format: args.format.clone(),
         volume: args.volume.as_deref().map_or(Choice::Only, Choice::parse),
         reorder: match &args.reorder {
@@ -49,8 +60,7 @@ pub(crate) fn open_trace(args: &TraceArgs) -> anyhow::Result<Opened> {
             cli::AssumedOp::Write => Op::Write,
         }),
         seed: seed(args),
-    };
-    Ok(shingle_trace::open(spec, &options)?)
+    })
 }
 
 /// What is done to the trace.
@@ -67,13 +77,14 @@ pub(crate) fn shape(args: &TraceArgs) -> anyhow::Result<Shape> {
     })
 }
 
-/// Reads a source called `name`, and says what the user should know of it.
+/// Reads what was opened, and says what the user should know of it: first of all as what it was read.
 pub(crate) fn read_requests(
     shape: &Shape,
-    name: &str,
-    source: &mut dyn Source,
+    opened: &mut Opened,
     quiet: bool,
 ) -> anyhow::Result<Vec<Request>> {
+    let Opened { name, recognised, source } = opened;
+    let source = source.as_mut();
     let progress = Progress::new("reading", 0, quiet);
     let requests = shape.read(source, &mut |source| {
         if let Some((done, total)) = source.progress() {
@@ -81,6 +92,10 @@ pub(crate) fn read_requests(
         }
     })?;
     drop(progress);
+    // Where reading fails the error is all there is to say.
+    if recognised.evidence != Evidence::Workload {
+        note(&format!("{name}: read as {recognised}"), quiet);
+    }
     for warning in source.warnings() {
         note(&format!("{name}: {warning}"), quiet);
     }
@@ -126,6 +141,7 @@ pub(crate) fn options(
             Some(cli::Pacing::Trace) => Pacing::Open,
         },
         speed_thousandths: args.speed.unwrap_or(default.speed_thousandths),
+        store: store(args),
         split: args.split == Some(cli::Split::Block),
         fill_partial: args.partial != Some(cli::Partial::Ignore),
         drain: args.drain,
@@ -134,6 +150,29 @@ pub(crate) fn options(
         heat_rows: if draws(args) { HEAT_ROWS } else { 0 },
         timing: args.drive_timing.map(Into::into),
     }
+}
+
+/// `--as store`, and what is said of it.
+///
+/// # Errors
+/// If something is said of it that does not run.
+fn check_store(args: &SetupArgs) -> anyhow::Result<()> {
+    let said = [("--depth", args.depth.is_some()), ("--flush-every", args.flush_every.is_some())];
+    let said = said.into_iter().find(|(_, is_said)| *is_said);
+    if let (Some((option, _)), None | Some(cli::Executor::Papers)) = (said, args.executor) {
+        return Err(Usage(format!("{option}: of a store only, --as store")).into());
+    }
+    Ok(())
+}
+
+fn store(args: &SetupArgs) -> Option<StoreOptions> {
+    let default = StoreOptions::default();
+    (args.executor == Some(cli::Executor::Store)).then(|| StoreOptions {
+        depth: args.depth.unwrap_or(default.depth),
+        flush_every: args
+            .flush_every
+            .map(|seconds| Nanos::from_millis(seconds.saturating_mul(1_000))),
+    })
 }
 
 /// Points of the course of each run, when pictures are drawn of it.
@@ -168,29 +207,31 @@ pub(crate) fn pool(args: &SetupArgs) -> anyhow::Result<rayon::ThreadPool> {
     Ok(rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?)
 }
 
-/// Writes the page and the pictures that were asked for.
-fn draw(report: &Report, args: &SetupArgs) -> anyhow::Result<()> {
-    let pictures = pictures(report)?;
-    if let Some(path) = &args.html {
-        output::text(&page(report, &pictures, &output::making())?, path)?;
+/// The results of a comparison or run, with what `notes` tell of its runs.
+pub(crate) fn report(
+    trace: &Trace,
+    args: &TraceArgs,
+    runs: Vec<RunResult>,
+    notes: Notes,
+) -> Report {
+    let trace = TraceInfo::new(&trace.name, trace.format.as_ref(), &trace.requests, &trace.summary);
+    let mut said = verdict::said(&runs);
+    said.extend(notes.0.into_iter().map(Said::from));
+    Report {
+        schema: SCHEMA,
+        shingle: output::program(),
+        seed: seed(args),
+        trace,
+        runs,
+        sweep: None,
+        targets: Vec::new(),
+        said,
     }
-    for (folder, png) in [(&args.svg, false), (&args.png, true)] {
-        let Some(folder) = folder else { continue };
-        for picture in &pictures {
-            output::picture(&picture.svg, folder, picture.file, png)?;
-        }
-    }
-    Ok(())
-}
-
-/// The results of a comparison or run.
-pub(crate) fn report(trace: &Trace, args: &TraceArgs, runs: Vec<RunResult>) -> Report {
-    let trace = TraceInfo::new(&trace.name, &trace.requests, &trace.summary);
-    Report { schema: SCHEMA, seed: seed(args), trace, runs, sweep: None, targets: Vec::new() }
 }
 
 /// Fails now, not after the work is done, if the results cannot be written.
 pub(crate) fn check_files(args: &SetupArgs) -> anyhow::Result<()> {
+    check_store(args)?;
     let files = [args.json.as_deref(), args.csv.as_deref()];
     if files == [Some(Path::new("-")); 2] {
         return Err(Usage("--json - and --csv -: stdout takes one of them".into()).into());
@@ -203,42 +244,47 @@ pub(crate) fn check_files(args: &SetupArgs) -> anyhow::Result<()> {
     [&args.svg, &args.png].into_iter().flatten().try_for_each(|folder| output::folder(folder))
 }
 
-/// Writes the files that were asked for. Returns whether one of them was stdout, which then has no
-/// room for a table.
-pub(crate) fn save(report: &Report, args: &SetupArgs) -> anyhow::Result<bool> {
+/// Prints the table, and then writes the files that were asked for: what cannot be written takes
+/// nothing else with it. Where one of the files is stdout, that has no room for a table.
+pub(crate) fn deliver(
+    report: &Report,
+    args: &SetupArgs,
+    quiet: bool,
+    table: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    let mut tried = Tried::default();
+    if [&args.json, &args.csv].into_iter().flatten().any(|path| path == Path::new("-")) {
+        // A program reads stdout; whoever started it should know what to take with care.
+        let warnings = report.said.iter().filter(|said| said.kind == Kind::Warning);
+        warnings.for_each(|said| note(&said.text, quiet));
+    } else {
+        tried.add(output::print(&table()));
+    }
     if let Some(path) = &args.json {
-        output::json(report, path)?;
+        tried.add(output::json(report, path));
     }
-    if let Some(path) = &args.csv {
-        output::csv(&lines(report)?, path)?;
-    }
-    if let Some(path) = &args.parquet {
-        output::bytes(&parquet::parquet(&lines(report)?)?, path)?;
+    if args.csv.is_some() || args.parquet.is_some() {
+        let columns = lines::columns(report)?;
+        if let Some(path) = &args.csv {
+            tried.add(lines::csv(&columns).and_then(|csv| output::text(&csv, path)));
+        }
+        if let Some(path) = &args.parquet {
+            let bytes = parquet(&columns).map_err(anyhow::Error::from);
+            tried.add(bytes.and_then(|bytes| output::bytes(&bytes, path)));
+        }
     }
     if draws(args) {
-        draw(report, args)?;
-    }
-    Ok([&args.json, &args.csv].into_iter().flatten().any(|path| path == Path::new("-")))
-}
-
-/// A line a run. Those of a sweep begin with their place in the grid.
-pub(crate) fn lines(report: &Report) -> anyhow::Result<Vec<Line>> {
-    let Some(sweep) = &report.sweep else { return output::lines(&report.runs) };
-    let place = |place: &Place| {
-        let axes = sweep.axes.iter().map(|axis| axis.name.as_str());
-        let at = axes.map(|axis| (axis.to_owned(), place.at.get(axis).cloned().into()));
-        Map::from_iter(
-            at.chain([("trace".into(), sweep.traces[place.trace].info.name.clone().into())]),
-        )
-    };
-    let line = |(at, run)| -> anyhow::Result<Value> {
-        let mut line = Map::from_iter([("at".to_owned(), Value::Object(place(at)))]);
-        if let Value::Object(run) = serde_json::to_value::<&RunResult>(run)? {
-            line.extend(run);
+        let pictures = pictures(report)?;
+        if let Some(path) = &args.html {
+            let page = page(report, &pictures);
+            tried.add(page.and_then(|page| output::text(&page, path)));
         }
-        Ok(Value::Object(line))
-    };
-    let lines: Vec<Value> =
-        sweep.cells.iter().zip(&report.runs).map(line).collect::<anyhow::Result<_>>()?;
-    output::lines(&lines)
+        for (folder, png) in [(&args.svg, false), (&args.png, true)] {
+            let Some(folder) = folder else { continue };
+            for picture in &pictures {
+                tried.add(output::picture(&picture.svg, folder, picture.file, png));
+            }
+        }
+    }
+    tried.end()
 }

@@ -10,11 +10,12 @@ use shingle_sim::result::Report;
 use shingle_sweep::{Order, Plan, Shard, merge};
 
 use super::compare::DEFAULT_POLICIES;
-use super::setup::{DEFAULT_TRACE, check_files, lines, options, pool, read_trace, save};
+use super::setup::{DEFAULT_TRACE, check_files, deliver, options, pool, read_trace};
 use crate::Usage;
 use crate::cli::{Arguments, SetupArgs, TraceArgs};
 use crate::config::Config;
-use crate::output::{self, note, print};
+use crate::lines;
+use crate::output::{self, Tried, note};
 use crate::progress::Progress;
 use crate::table;
 
@@ -129,7 +130,7 @@ pub(crate) fn execute(args: &Sweep, global: &Arguments, registry: &Registry) -> 
         pool.install(|| sweep.run(&add))?;
     }
     let done = sweep.done();
-    match sweep.finish()? {
+    match sweep.finish(output::program())? {
         Some(report) => show(&report, &out, &setup, global),
         None => {
             let text = format!(
@@ -147,16 +148,17 @@ fn put_together(args: &Merge, global: &Arguments) -> anyhow::Result<()> {
     let setup =
         SetupArgs { json: args.json.clone(), csv: args.csv.clone(), ..SetupArgs::default() };
     check_files(&setup)?;
-    let report = merge(&args.folders, &args.out, args.fresh)?;
+    let report = merge(&args.folders, &args.out, args.fresh, output::program())?;
     show(&report, &args.out, &setup, global)
 }
 
-/// Writes the files and prints the table.
+/// Prints the table and writes the files.
 fn show(report: &Report, out: &Path, setup: &SetupArgs, global: &Arguments) -> anyhow::Result<()> {
-    output::csv(&lines(report)?, &out.join("results.csv"))?;
-    if !save(report, setup)? {
-        print(&table::sweep(report, global.color))?;
-    }
+    let mut tried = Tried::default();
+    tried.add(deliver(report, setup, global.quiet, || table::sweep(report, global.color)));
+    let csv = lines::csv(&lines::columns(report)?);
+    tried.add(csv.and_then(|csv| output::text(&csv, &out.join("results.csv"))));
+    tried.end()?;
     let text = format!("{}: results.json and results.csv have it all", out.display());
     note(&text, global.quiet);
     Ok(())

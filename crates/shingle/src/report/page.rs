@@ -2,26 +2,31 @@
 
 use std::fmt::Write;
 
+use serde_json::Value;
+use shingle_core::duration::{show_duration, show_micros};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_report::chart::escaped;
-use shingle_report::numbers::{figure, grouped};
+use shingle_report::numbers::grouped;
 use shingle_report::page::{Making, foot, head};
 use shingle_sim::result::{Report, RunResult};
 use shingle_sim::verdict;
 
 use super::Drawn;
 use super::names::Names;
-use crate::output;
+use super::said;
+use crate::{lines, output};
 
 /// With more runs than this, their figures are left to `--csv`.
 const ALL_FIGURES: usize = 12;
 
 /// The page about `report`.
-pub(crate) fn page(report: &Report, pictures: &[Drawn], making: &Making) -> anyhow::Result<String> {
+pub(crate) fn page(report: &Report, pictures: &[Drawn]) -> anyhow::Result<String> {
+    let making = &output::making();
     let runs: Vec<&RunResult> = report.runs.iter().collect();
     let names = Names::of(&report.runs);
-    let mut html = head(&format!("shingle: {}", report.trace.name), STYLE);
+    let style = [STYLE, said::STYLE].concat();
+    let mut html = head(&format!("shingle: {}", report.trace.name), &style);
     let _ = write!(
         html,
         "<p>{} over {} requests.</p><p><code>{}</code></p>",
@@ -32,11 +37,12 @@ pub(crate) fn page(report: &Report, pictures: &[Drawn], making: &Making) -> anyh
         grouped(report.trace.requests as f64),
         escaped(&making.command),
     );
+    said::section(&mut html, report, &names);
     table(&mut html, &runs, &names);
     html.push_str("<section><h2>Charts</h2>");
     html.push_str(
-        "<p>Where not all runs are shown, it is the best of each policy, drive and translation, and \
-         then the best of the rest. Cells of a map are a hundredth of the requests and a row of \
+        "<p>Lines and maps show the best run of each policy, drive and translation, in the same \
+         colour everywhere; bars then the best of the rest. Maps share one scale. Cells of a map are a hundredth of the requests and a row of \
          neighbouring zones of 5,000 blocks that the trace touches; what the disk is sent are \
          evicted dirty blocks, writes that bypass the cache, and zones that the host writes back.</p>\
          <div class=\"pictures\">",
@@ -48,6 +54,17 @@ pub(crate) fn page(report: &Report, pictures: &[Drawn], making: &Making) -> anyh
     configuration(&mut html, report, &names, making);
     all_figures(&mut html, report, &names)?;
     let _ = write!(html, "<script>{SCRIPT}</script>");
+    // Names of traces can be of any length, hashes are short.
+    let hashes: Vec<&str> = match &report.sweep {
+        None => vec![&report.trace.hash],
+        Some(sweep) => sweep.traces.iter().map(|trace| trace.info.hash.as_str()).collect(),
+    };
+    let _ = write!(
+        html,
+        "<p class=\"made\">Trace <code>{}</code>, hash of its requests {}.</p>",
+        escaped(&report.trace.name),
+        hashes.join(", ")
+    );
     foot(&mut html, making);
     Ok(html)
 }
@@ -55,31 +72,32 @@ pub(crate) fn page(report: &Report, pictures: &[Drawn], making: &Making) -> anyh
 /// A figure of the table: what it is called, its value, and how it is shown.
 type Figure = (&'static str, fn(&RunResult) -> Option<f64>, fn(f64) -> String);
 
-const FIGURES: [Figure; 13] = [
+const FIGURES: [Figure; 14] = [
     ("hits %", |run| run.all.hits.ratio.map(|ratio| 100.0 * ratio), |v| format!("{v:.1}")),
     ("blocks read", |run| Some(run.all.drive_io.read_blocks as f64), grouped),
     ("written", |run| Some(run.all.drive_io.written_blocks as f64), grouped),
     ("RMWs", |run| Some(run.all.drive_io.rmw as f64), grouped),
     ("wa_band", |run| run.all.wa_band, |v| format!("{v:.2}")),
     ("wa_host", |run| run.all.wa_host, |v| format!("{v:.2}")),
-    ("I/O time s", |run| Some(run.all.seconds.total), seconds),
-    ("cleaning s", |run| Some(run.all.seconds.by_cause.clean), seconds),
-    ("reading s", |run| Some(run.all.seconds.by_cause.read), seconds),
-    ("left s", |run| Some(run.left.seconds), seconds),
-    ("mean ms", |run| Some(run.latency.mean_us / 1000.0), figure),
-    ("99 % ms", |run| Some(run.latency.p99_us / 1000.0), figure),
-    ("longest ms", |run| Some(run.latency.max_us / 1000.0), figure),
+    ("cleaning", |run| Some(run.all.seconds.by_cause.clean), show_duration),
+    ("reading", |run| Some(run.all.seconds.by_cause.read), show_duration),
+    ("done", |run| Some(run.all.seconds.total), show_duration),
+    ("left", |run| Some(run.left.seconds), show_duration),
+    ("done + left", |run| Some(verdict::done_and_left(run)), show_duration),
+    ("mean", |run| Some(run.latency.mean_us), show_micros),
+    ("99 %", |run| Some(run.latency.p99_us), show_micros),
+    ("longest", |run| Some(run.latency.max_us), show_micros),
 ];
-
-fn seconds(value: f64) -> String {
-    format!("{value:.1}")
-}
 
 /// All runs, the best first; sorted and filtered by a script, if scripts run.
 fn table(html: &mut String, runs: &[&RunResult], names: &Names) {
     let open = runs.iter().any(|run| run.queue.is_some());
-    let by = if open { "mean response time" } else { "I/O time" };
-    let _ = write!(html, "<section><h2>Runs</h2><p>The best first, by {by}.");
+    let by = if open { "mean response time" } else { "I/O time, done and left" };
+    let _ = write!(
+        html,
+        "<section><h2>Runs</h2><p>The best first, by {by}. Left is what the disk still has to do \
+         when the trace ends; mean, 99 % and longest are response times."
+    );
     if runs.len() > 1 {
         html.push_str(" A click on the head of a column sorts by it.");
     }
@@ -174,12 +192,14 @@ fn all_figures(html: &mut String, report: &Report, names: &Names) -> anyhow::Res
         let _ = write!(html, "<th class=\"n\">{}</th>", escaped(&names.name(run, &[])));
     }
     html.push_str("</tr></thead><tbody>");
-    let lines = output::lines(&report.runs)?;
-    for column in output::columns(&lines) {
-        let _ = write!(html, "<tr><td>{}</td>", escaped(column));
-        for line in &lines {
-            let value = output::plain(output::value(line, column));
-            let _ = write!(html, "<td class=\"n\">{}</td>", escaped(&value));
+    for column in lines::figures(report)? {
+        // What no run has is no figure of these runs.
+        if column.values.iter().all(Value::is_null) {
+            continue;
+        }
+        let _ = write!(html, "<tr><td>{}</td>", escaped(&column.name));
+        for value in &column.values {
+            let _ = write!(html, "<td class=\"n\">{}</td>", escaped(&lines::plain(value)));
         }
         html.push_str("</tr>");
     }

@@ -39,23 +39,42 @@ struct All<'a> {
 type Named = (&'static str, Picture);
 
 impl All<'_> {
-    /// At most `count` runs, the best first: of each policy, drive and translation the best, and
-    /// then the best of the rest.
-    fn shown(&self, count: usize, of: impl Fn(&RunResult) -> bool) -> Vec<usize> {
-        let ranking: Vec<usize> =
-            self.ranking.iter().copied().filter(|&run| of(self.runs[run])).collect();
-        let kind = |run: usize| {
-            let run = self.runs[run];
-            (&run.policy, &run.drive, &run.translation)
-        };
-        let first_of_kind =
-            |at: &usize| !ranking[..*at].iter().any(|&r| kind(r) == kind(ranking[*at]));
-        let (mut best, rest): (Vec<usize>, Vec<usize>) =
-            (0..ranking.len()).partition(first_of_kind);
-        best.extend(rest);
+    /// What runs of one line have in common: cache size and seed apart, their names.
+    fn kind(&self, run: usize) -> String {
+        self.names.name(run, &[CACHE, SEED])
+    }
+
+    /// The best run of each kind, the best first; of one kind alone its best runs. So the same colour is
+    /// the same kind in all pictures with lines.
+    fn lines(&self, count: usize, of: impl Fn(&RunResult) -> bool) -> Vec<usize> {
+        let (mut best, rest) = self.by_kind(of);
+        if best.len() == 1 {
+            best.extend(rest);
+        }
         best.truncate(count);
-        best.sort_unstable();
-        best.into_iter().map(|at| ranking[at]).collect()
+        best
+    }
+
+    /// At most `count` runs, the best first: of each kind the best, and then the best of the rest.
+    fn bars(&self, count: usize) -> Vec<usize> {
+        let (mut shown, rest) = self.by_kind(|_| true);
+        shown.extend(rest);
+        shown.truncate(count);
+        self.ranking.iter().copied().filter(|run| shown.contains(run)).collect()
+    }
+
+    /// The best run of each kind, and all others, the best first.
+    fn by_kind(&self, of: impl Fn(&RunResult) -> bool) -> (Vec<usize>, Vec<usize>) {
+        let mut known = Vec::new();
+        let ranking = self.ranking.iter().copied().filter(|&run| of(self.runs[run]));
+        ranking.partition(|&run| {
+            let kind = self.kind(run);
+            let first = !known.contains(&kind);
+            if first {
+                known.push(kind);
+            }
+            first
+        })
     }
 
     /// What a title says of runs that are not shown.
@@ -67,7 +86,7 @@ impl All<'_> {
     }
 
     fn io_time(&self) -> Picture {
-        let shown = self.shown(BARS, |_| true);
+        let shown = self.bars(BARS);
         type Of = fn(&ByCause) -> f64;
         let causes: [(&str, Of); 5] = [
             ("SSD", |cause| cause.ssd),
@@ -80,6 +99,10 @@ impl All<'_> {
             let seconds = shown.iter().map(|&run| of(&self.runs[run].all.seconds.by_cause));
             (name.to_owned(), seconds.collect())
         });
+        // What was put off belongs to what a run costs, but was not done yet.
+        let left: Vec<f64> = shown.iter().map(|&run| self.runs[run].left.seconds).collect();
+        let undone = left.iter().any(|&seconds| seconds > 0.0);
+        let series = series.chain(undone.then(|| ("left undone".to_owned(), left)));
         let names = shown.iter().map(|&run| self.names.name(run, &[])).collect();
         let kind = Kind::Rows { names, x_label: "seconds".into(), series: series.collect() };
         Picture { title: self.of_all("I/O time by cause", shown.len()), kind }
@@ -96,7 +119,7 @@ impl All<'_> {
         }
         let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
         for &run in &self.ranking {
-            let name = self.names.name(run, &[CACHE, SEED]);
+            let name = self.kind(run);
             match groups.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, runs)) => runs.push(run),
                 None => groups.push((name, vec![run])),
@@ -124,11 +147,11 @@ impl All<'_> {
         };
         let hits = |run: &RunResult| 100.0 * run.all.hits.ratio.unwrap_or(f64::NAN);
         let measure = |run: &RunResult| match run.queue {
-            None => run.all.seconds.total,
+            None => verdict::done_and_left(run),
             Some(_) => run.latency.mean_us / 1000.0,
         };
         let open = self.runs.iter().any(|run| run.queue.is_some());
-        let title = if open { "Mean response time (ms)" } else { "I/O time (s)" };
+        let title = if open { "Mean response time (ms)" } else { "I/O time, done and left (s)" };
         vec![
             ("hits-by-cache", picture("Hits (% of accesses) by cache size", &hits)),
             ("rmws-by-cache", picture("RMWs by cache size", &|run| run.all.drive_io.rmw as f64)),
@@ -137,7 +160,7 @@ impl All<'_> {
     }
 
     fn response_times(&self) -> Picture {
-        let shown = self.shown(LINES, |_| true);
+        let shown = self.lines(LINES, |_| true);
         let places = ["50 %", "99 %", "99.9 %", "longest"].map(str::to_owned).to_vec();
         let line = |run: usize| {
             let l = &self.runs[run].latency;
@@ -151,7 +174,7 @@ impl All<'_> {
 
     /// How many requests are how fast.
     fn histogram(&self) -> Option<Named> {
-        let shown = self.shown(LINES, |run| !run.histogram.is_empty());
+        let shown = self.lines(LINES, |run| !run.histogram.is_empty());
         let line = |run: usize| {
             let bars = &self.runs[run].histogram;
             let all: u64 = bars.iter().map(|bar| bar.requests).sum();
@@ -170,7 +193,7 @@ impl All<'_> {
 
     /// How runs went.
     fn course(&self) -> Vec<Named> {
-        let shown = self.shown(LINES, |run| !run.series.is_empty());
+        let shown = self.lines(LINES, |run| !run.series.is_empty());
         if shown.is_empty() {
             return Vec::new();
         }
@@ -210,7 +233,12 @@ impl All<'_> {
     /// Where writes go.
     fn heat(&self) -> Vec<Named> {
         const FILES: [&str; MAPS] = ["heat-1", "heat-2", "heat-3", "heat-4"];
-        let shown = self.shown(MAPS, |run| run.heat.is_some());
+        let shown = self.lines(MAPS, |run| run.heat.is_some());
+        // One scale for all: what one policy sends can be held against what another sends.
+        let maps = shown.iter().filter_map(|&run| self.runs[run].heat.as_ref());
+        let cells =
+            maps.flat_map(|heat| heat.written_blocks.iter().chain(&heat.drive_written_blocks));
+        let darkest = cells.flatten().copied().max();
         let map = |run: usize, title: String, of: &dyn Fn(&Heat) -> Vec<Vec<u64>>| {
             let heat = self.runs[run].heat.as_ref()?;
             let end = self.runs[run].series.last().map_or(1, |point| point.requests);
@@ -220,6 +248,7 @@ impl All<'_> {
                 rows: heat.row_first_bytes.iter().map(|&bytes| show_bytes(bytes)).collect(),
                 columns: of(heat),
                 unit: "blocks".into(),
+                darkest,
             };
             Some(Picture { title, kind })
         };

@@ -1,91 +1,106 @@
-//! A store in a process of its own, on files that may lose what was not flushed.
+//! A store in a process of its own, on files or block devices that may lose what was not flushed.
 
 use std::fs::{self, File};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use shingle_nbd::client::{Client, Wishes};
 use shingle_store::store::control::{self, Answer, Request};
+use shingle_testbed::{Loop, Mount, run, text};
 use uuid::Uuid;
 
 const MIB: u64 = 1 << 20;
 /// All of the disk is used: far more than fits into the cache.
 pub(crate) const DISK_BYTES: u64 = 48 * MIB;
 const CACHE_BYTES: u64 = 16 * MIB;
-const START_MAX: Duration = Duration::from_secs(20);
+const START_MAX: Duration = Duration::from_secs(60);
 
-pub(crate) struct Bed {
-    folder: tempfile::TempDir,
-    /// The file system below `place`, if it is our own.
-    system: Option<&'static str>,
-    uuid: Uuid,
-    server: Option<Child>,
+/// What the SSD and the disk are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Files,
+    /// Loop devices over these files, which go through the page cache.
+    LoopDevices,
 }
 
-/// Runs a program, which must succeed; else what it said.
-fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("{program}: {error}"))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr))),
-    }
+pub(crate) struct Bed {
+    /// Dropped in this order: the server, what it uses, where that lies.
+    server: Option<Child>,
+    kind: Kind,
+    /// SSD and disk, if they are devices.
+    loops: Option<[Loop; 2]>,
+    /// The file system below `place`, if it is our own.
+    system: Option<Mount>,
+    folder: tempfile::TempDir,
+    uuid: Uuid,
 }
 
 impl Bed {
-    /// A store in a folder, or on a file system that is made for it; fails if that cannot be done here.
-    pub(crate) fn new(policy: &str, system: Option<&'static str>) -> Result<Bed, String> {
+    /// A store in a folder, or on a file system that is made for it; fails if the machine cannot do that.
+    pub(crate) fn new(policy: &str, kind: Kind, system: Option<&str>) -> Result<Bed, String> {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-        let mut bed = Bed { folder, system: None, uuid: Uuid::nil(), server: None };
+        let uuid = Uuid::nil();
+        let mut bed = Bed { server: None, kind, loops: None, system: None, folder, uuid };
         fs::create_dir(bed.path("place")).expect("made");
         if let Some(system) = system {
             bed.make_system(system)?;
         }
         for (name, bytes) in [("cache", CACHE_BYTES), ("disk", DISK_BYTES)] {
-            let file = File::create(bed.place(name)).expect("made");
+            let file = File::create(bed.path("place").join(name)).expect("made");
             file.set_len(bytes).and_then(|()| file.sync_all()).expect("sized");
         }
+        bed.attach()?;
         let mut create = bed.store("create");
         let output = create.args(["--policy", policy, "--quiet"]).output().expect("started");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let said = String::from_utf8_lossy(&output.stdout);
-        bed.uuid = said.trim().parse().map_err(|_| String::from_utf8_lossy(&output.stderr))?;
+        bed.uuid = said.trim().parse().expect("the name of the cache");
         Ok(bed)
     }
 
-    fn make_system(&mut self, system: &'static str) -> Result<(), String> {
+    fn make_system(&mut self, system: &str) -> Result<(), String> {
+        // Without it nothing is ever lost.
+        run("xfs_io", &["-V"])?;
         let image = self.path("image");
         File::create(&image).and_then(|file| file.set_len(400 * MIB)).expect("made");
-        let mkfs = format!("mkfs.{system}");
         let force = if system == "ext4" { "-qF" } else { "-qf" };
-        run(&mkfs, &[force, image.to_str().expect("text")])?;
-        self.system = Some(system);
-        let mounted = self.mount();
-        if mounted.is_err() {
-            self.system = None;
-        }
-        mounted
+        run(&format!("mkfs.{system}"), &[force, text(&image)])?;
+        self.mount()
     }
 
-    fn mount(&self) -> Result<(), String> {
+    fn mount(&mut self) -> Result<(), String> {
         let (image, place) = (self.path("image"), self.path("place"));
-        run("mount", &["-o", "loop", image.to_str().expect("text"), place.to_str().expect("text")])
+        self.system = Some(Mount::new(&image, &place, Some("loop"))?);
+        Ok(())
+    }
+
+    fn attach(&mut self) -> Result<(), String> {
+        if self.kind == Kind::LoopDevices {
+            let [ssd, disk] = ["cache", "disk"].map(|name| self.path("place").join(name));
+            self.loops = Some([Loop::new(&ssd, &[])?, Loop::new(&disk, &[])?]);
+        }
+        Ok(())
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// On what survives.
-    pub(crate) fn place(&self, name: &str) -> PathBuf {
-        self.path("place").join(name)
+    /// SSD and disk.
+    fn places(&self) -> [PathBuf; 2] {
+        match &self.loops {
+            Some(loops) => loops.each_ref().map(|device| device.path().to_owned()),
+            None => ["cache", "disk"].map(|name| self.path("place").join(name)),
+        }
     }
 
     fn store(&self, what: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
         command.args(["store", what]);
-        command.arg("--cache").arg(self.place("cache")).arg("--disk").arg(self.place("disk"));
+        let [ssd, disk] = self.places();
+        command.arg("--cache").arg(ssd).arg("--disk").arg(disk);
         command
     }
 
@@ -109,7 +124,12 @@ impl Bed {
                 }
             }
             let ended = self.server.as_mut().and_then(|child| child.try_wait().expect("asked"));
-            assert!(ended.is_none() && begun.elapsed() < START_MAX, "{}", self.said());
+            assert!(begun.elapsed() < START_MAX, "{}", self.said());
+            if ended.is_some() {
+                // I/O of the one that was killed may still be under way, and it keeps the lock so long.
+                assert!(self.said().contains("in use by another process"), "{}", self.said());
+                self.start();
+            }
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -128,17 +148,27 @@ impl Bed {
         control::ask(&control::socket(self.uuid), &mut |_| {}, request)
     }
 
-    /// SIGKILL; and below a file system of our own, what was not flushed is lost.
+    /// SIGKILL. On a file system of our own it is a power cut: the file system is shut down, so that
+    /// neither its journal nor its page cache reach the image any more, and is mounted anew from what
+    /// the image holds.
+    ///
+    /// What that loses: of files, which the store writes past the page cache, the metadata. A write of
+    /// blocks that the file had before is in the image at once; one that needs new blocks is lost unless
+    /// the file was flushed. Of loop devices all data: what the store writes to them past their own
+    /// page cache is in the page cache of the file behind until the device is flushed. So a flush
+    /// that goes to the other device, or nowhere, is found there.
     pub(crate) fn cut(&mut self) {
-        let place = self.path("place");
-        let place = place.to_str().expect("text");
-        if self.system.is_some() {
-            run("xfs_io", &["-F", "-x", "-c", "shutdown", place]).expect("shut down");
+        if let Some(system) = &self.system {
+            run("xfs_io", &["-F", "-x", "-c", "shutdown", text(system.folder())])
+                .expect("shut down");
         }
         self.kill();
-        if self.system.is_some() {
-            run("umount", &[place]).expect("unmounted");
-            self.mount().expect("mounted");
+        if let Some(system) = self.system.take() {
+            for device in self.loops.take().into_iter().flatten() {
+                device.detach().expect("taken away");
+            }
+            system.unmount().expect("unmounted");
+            self.mount().and_then(|()| self.attach()).expect("there again");
         }
     }
 
@@ -157,15 +187,12 @@ impl Bed {
             let output = self.store(what).arg("--quiet").output().expect("started");
             assert!(output.status.success(), "{what}: {output:?}");
         }
-        look(&self.place("disk"));
+        look(&self.places()[1]);
     }
 }
 
 impl Drop for Bed {
     fn drop(&mut self) {
         self.kill();
-        if self.system.is_some() {
-            let _ = run("umount", &["-l", self.path("place").to_str().expect("text")]);
-        }
     }
 }

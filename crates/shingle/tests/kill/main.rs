@@ -1,10 +1,10 @@
 //! The real process under a client that verifies, killed with SIGKILL at any moment, also while it
-//! recovers; and, where root can mount, on a file system that is shut down under it, so that what was
-//! not flushed is lost. After each restart each block must hold what was durable, or what was written
-//! since.
+//! recovers; and on a file system that is shut down under it, so that what was not flushed is lost.
+//! After each restart each block must hold what was durable, or what was written since.
 //!
 //! `SHINGLE_KILLS=500 cargo test -p shingle --release --test kill -- --nocapture` kills so often;
-//! `SHINGLE_CUTS` is the number of power cuts.
+//! `SHINGLE_CUTS` is the number of power cuts. With `SHINGLE_ROOT_TESTS=1`, as root, half of the kills
+//! and half of the cuts are over loop devices; without it there are no cuts.
 
 mod bed;
 mod load;
@@ -16,10 +16,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bed::{Bed, DISK_BYTES};
+use bed::{Bed, DISK_BYTES, Kind};
 use load::Load;
 use oracle::{BLOCK, Oracle, Rng};
-use shingle_store::engine::Mode;
+use shingle_core::service::Mode;
+use shingle_testbed::{root, root_or_skip, skip_if};
 
 const POLICIES: [&str; 8] =
     ["sac", "lru", "most", "sac-plus", "s3-fifo", "arc", "most+cdc", "pore"];
@@ -94,16 +95,18 @@ fn load_and_cut(bed: &mut Bed, oracle: &Mutex<Oracle>, rng: &mut Rng) {
 fn survives(
     cuts: u64,
     policy: &str,
-    system: Option<&'static str>,
+    kind: Kind,
+    system: Option<&str>,
     seed: u64,
 ) -> Result<u64, String> {
-    let mut bed = Bed::new(policy, system)?;
+    let mut bed = Bed::new(policy, kind, system)?;
     let mut rng = Rng(seed);
     let oracle = Mutex::new(Oracle::new(DISK_BYTES / BLOCK as u64));
     let mut left = cuts;
     loop {
         bed.start();
-        if left > 0 && rng.one_in(4) {
+        // (Before the first cut there is nothing to recover.)
+        if left > 0 && left < cuts && rng.one_in(4) {
             // In the midst of the recovery, or shortly before or behind it.
             std::thread::sleep(Duration::from_micros(rng.below(20_000)));
             bed.cut();
@@ -129,37 +132,52 @@ fn survives(
     Ok(oracle.durable_blocks * BLOCK as u64)
 }
 
-#[test]
-fn no_kill_loses_what_was_durable() {
-    let kills = count("SHINGLE_KILLS", 8);
-    let (mut left, mut bytes, mut seed) = (kills, 0, 1);
+/// The same in sets of ten, each with another policy.
+fn all_survive(cuts: u64, kind: Kind, system: Option<&str>, mut seed: u64) -> Result<u64, String> {
+    let (mut left, mut bytes) = (cuts, 0);
     while left > 0 {
         let now = left.min(10);
         let policy = POLICIES[seed as usize % POLICIES.len()];
-        bytes += survives(now, policy, None, seed).expect("a folder is all it needs");
+        bytes += survives(now, policy, kind, system, seed)?;
         (left, seed) = (left - now, seed + 1);
     }
-    println!("{kills} kills: {bytes} bytes acknowledged and flushed, none lost");
-    assert!(bytes > 0, "nothing was made durable");
+    Ok(bytes)
+}
+
+#[test]
+fn no_kill_loses_what_was_durable() {
+    let kills = count("SHINGLE_KILLS", 8);
+    let devices = if skip_if("kills over loop devices", root()) { kills / 2 } else { 0 };
+    for (kills, kind, seed) in
+        [(kills - devices, Kind::Files, 1), (devices, Kind::LoopDevices, 1000)]
+    {
+        if kills > 0 {
+            let bytes = all_survive(kills, kind, None, seed).expect("made");
+            println!("{kills} kills, {kind:?}: {bytes} bytes acknowledged and flushed, none lost");
+            assert!(bytes > 0, "nothing was made durable");
+        }
+    }
 }
 
 #[test]
 fn no_power_cut_loses_what_was_durable() {
-    let cuts = count("SHINGLE_CUTS", 2);
+    if !root_or_skip("power cuts") {
+        return;
+    }
+    let cuts = count("SHINGLE_CUTS", 4);
     for (system, seed) in [("ext4", 100), ("xfs", 200)] {
-        let (mut left, mut bytes, mut seed) = (cuts, 0, seed);
-        while left > 0 {
-            let now = left.min(10);
-            let policy = POLICIES[seed as usize % POLICIES.len()];
-            match survives(now, policy, Some(system), seed) {
-                Ok(durable) => bytes += durable,
-                Err(why) => {
-                    println!("SKIPPED: power cuts on {system}: {why}");
-                    return;
-                }
+        let devices = cuts.div_ceil(2);
+        for (cuts, kind, seed) in
+            [(cuts - devices, Kind::Files, seed), (devices, Kind::LoopDevices, seed + 1000)]
+        {
+            let survived = all_survive(cuts, kind, Some(system), seed);
+            if let Ok(bytes) = survived {
+                println!(
+                    "{cuts} power cuts, {kind:?} on {system}: {bytes} bytes flushed, none lost"
+                );
+            } else {
+                skip_if(&format!("power cuts on {system}"), survived);
             }
-            (left, seed) = (left - now, seed + 1);
         }
-        println!("{cuts} power cuts on {system}: {bytes} bytes flushed, none lost");
     }
 }

@@ -8,13 +8,14 @@
 //! Unlike the prototype's, these records are of dirty blocks only, and of a bounded number that have
 //! left: the size of the cache and a period.
 
-use crate::units::{Block, Slot, Zone};
+use crate::by_zone::ZoneIndex;
+use crate::units::{Block, Slot};
 
 /// A block that has left since the last division.
 #[derive(Clone, Copy, Debug)]
 struct Gone {
     block: Block,
-    zone: Zone,
+    zone: ZoneIndex,
     /// The next one of the same hash.
     chain: u32,
     uses: u64,
@@ -94,7 +95,7 @@ impl History {
     }
 
     /// `block` leaves `slot`. Returns its count if there is no room to remember it.
-    pub fn left(&mut self, slot: Slot, block: Block, zone: Zone) -> Option<u64> {
+    pub fn left(&mut self, slot: Slot, block: Block, zone: ZoneIndex) -> Option<u64> {
         if self.gone.len() == self.gone_max {
             return Some(self.forget(slot));
         }
@@ -107,7 +108,7 @@ impl History {
 
     /// Forgets the blocks that are gone; `each` is told the zone and the count of each. The one used
     /// last is forgotten first, so that its place is taken last.
-    pub fn drop_gone(&mut self, mut each: impl FnMut(Zone, u64)) {
+    pub fn drop_gone(&mut self, mut each: impl FnMut(ZoneIndex, u64)) {
         for at in 0..self.gone.len() {
             let bucket = self.bucket(self.gone[at].block);
             self.heads[bucket] = NONE;

@@ -2,6 +2,7 @@
 
 use core::cmp::Ordering;
 
+use crate::by_zone::{ByZone, ZoneIndex};
 use crate::slots::Slots;
 use crate::units::Zone;
 
@@ -44,9 +45,9 @@ struct ZoneState {
 /// All zones, and those that have a record.
 #[derive(Clone, Debug)]
 pub struct Region {
-    zones: Vec<ZoneState>,
+    zones: ByZone<ZoneState>,
     /// Zones whose record has blocks. Once zones have been opened, those come first.
-    candidates: Vec<Zone>,
+    candidates: Vec<ZoneIndex>,
     /// How many of them have just been opened.
     opened: usize,
     divisions: u32,
@@ -54,25 +55,26 @@ pub struct Region {
     begun: u32,
 }
 
-impl Region {
-    /// `zones` zones, all open.
-    #[must_use]
-    pub fn new(zones: usize) -> Region {
+impl Default for Region {
+    /// All zones are open.
+    fn default() -> Region {
         Region {
-            zones: vec![ZoneState::default(); zones],
-            candidates: Vec::with_capacity(zones),
+            zones: ByZone::new(),
+            candidates: Vec::new(),
             opened: 0,
             divisions: 0,
             all_open: true,
             begun: 0,
         }
     }
+}
 
+impl Region {
     /// Whether dirty blocks of `zone` may leave.
     #[must_use]
     #[inline]
-    pub fn is_open(&self, zone: Zone) -> bool {
-        self.all_open || self.zones[zone.index()].opened == self.divisions
+    pub fn is_open(&self, zone: ZoneIndex) -> bool {
+        self.all_open || self.zones[zone].opened == self.divisions
     }
 
     /// Whether no zone is forbidden.
@@ -88,18 +90,18 @@ impl Region {
     }
 
     /// A block of `zone` has become dirty.
-    pub fn add_dirty(&mut self, zone: Zone) {
-        self.zones[zone.index()].dirty += 1;
+    pub fn add_dirty(&mut self, zone: ZoneIndex) {
+        self.zones[zone].dirty += 1;
     }
 
     /// A dirty block of `zone` has left, or turned clean.
-    pub fn remove_dirty(&mut self, zone: Zone) {
-        self.zones[zone.index()].dirty -= 1;
+    pub fn remove_dirty(&mut self, zone: ZoneIndex) {
+        self.zones[zone].dirty -= 1;
     }
 
     /// The record of `zone` has one block more, with so many accesses.
-    pub fn add_record(&mut self, zone: Zone, uses: u64) {
-        let state = &mut self.zones[zone.index()];
+    pub fn add_record(&mut self, zone: ZoneIndex, uses: u64) {
+        let state = &mut self.zones[zone];
         state.uses += uses;
         state.blocks += 1;
         if state.blocks == 1 {
@@ -109,23 +111,23 @@ impl Region {
     }
 
     /// The record of `zone` has one block and so many accesses less.
-    pub fn remove_record(&mut self, zone: Zone, uses: u64) {
-        let state = &mut self.zones[zone.index()];
+    pub fn remove_record(&mut self, zone: ZoneIndex, uses: u64) {
+        let state = &mut self.zones[zone];
         state.uses -= uses;
         state.blocks -= 1;
         if state.blocks == 0 {
             let place = state.place as usize;
             self.candidates.swap_remove(place);
-            if let Some(moved) = self.candidates.get(place) {
-                self.zones[moved.index()].place = place as u32;
+            if let Some(&moved) = self.candidates.get(place) {
+                self.zones[moved].place = place as u32;
             }
         }
     }
 
     /// A dirty block of `zone` was used.
     #[inline]
-    pub fn used(&mut self, zone: Zone) {
-        let state = &mut self.zones[zone.index()];
+    pub fn used(&mut self, zone: ZoneIndex) {
+        let state = &mut self.zones[zone];
         if state.since != self.begun {
             (state.since, state.uses) = (self.begun, 0);
         }
@@ -146,8 +148,8 @@ impl Region {
         order: impl Fn(&Candidate, &Candidate) -> Ordering,
     ) {
         let (zones, begun, map) = (&self.zones, self.begun, slots.zones());
-        let candidate = |zone: Zone| {
-            let state = &zones[zone.index()];
+        let candidate = |at: ZoneIndex| {
+            let (state, zone) = (&zones[at], slots.zone_of(at));
             let uses = if state.since == begun { state.uses } else { 0 };
             let (blocks, size) = (u64::from(state.blocks), map.blocks(zone));
             Candidate { zone, dirty: u64::from(state.dirty), record: Record { uses, blocks, size } }
@@ -156,8 +158,8 @@ impl Region {
         self.divisions += 1;
         (self.opened, self.all_open) = (0, false);
         let mut total = 0;
-        for (place, zone) in self.candidates.iter().enumerate() {
-            let state = &mut self.zones[zone.index()];
+        for (place, &zone) in self.candidates.iter().enumerate() {
+            let state = &mut self.zones[zone];
             state.place = place as u32;
             if total < period_blocks {
                 total += u64::from(state.dirty);
@@ -168,7 +170,7 @@ impl Region {
     }
 
     /// The zones that have just been opened, by [`Region::divide`] or [`Region::open_all`].
-    pub fn opened(&self) -> impl Iterator<Item = Zone> + '_ {
+    pub fn opened(&self) -> impl Iterator<Item = ZoneIndex> + '_ {
         self.candidates[..self.opened].iter().copied()
     }
 
@@ -181,18 +183,17 @@ impl Region {
     /// Bytes of memory taken.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.zones.capacity() * size_of::<ZoneState>()
-            + self.candidates.capacity() * size_of::<Zone>()
+        self.zones.bytes() + self.candidates.capacity() * size_of::<ZoneIndex>()
     }
 
     /// Panics if an invariant is broken. With `remembers`, blocks that left may stand in records.
     pub fn check(&self, remembers: bool) {
-        for (place, zone) in self.candidates.iter().enumerate() {
-            assert_eq!(self.zones[zone.index()].place as usize, place);
+        for (place, &zone) in self.candidates.iter().enumerate() {
+            assert_eq!(self.zones[zone].place as usize, place);
         }
-        let recorded = self.zones.iter().filter(|state| state.blocks > 0).count();
+        let recorded = self.zones.iter().filter(|(_, state)| state.blocks > 0).count();
         assert_eq!(recorded, self.candidates.len());
-        for state in &self.zones {
+        for (_, state) in self.zones.iter() {
             assert!(state.blocks == state.dirty || remembers && state.blocks > state.dirty);
         }
     }

@@ -7,6 +7,9 @@
 //! Nothing is searched for it: each zone keeps its dirty blocks in a heap, the cold ones first and then
 //! by address, and a tournament knows the zone. Zones that have changed play when it next matters.
 
+use core::cmp::Ordering;
+
+use crate::by_zone::{ByZone, ZoneIndex};
 use crate::cdc::{Offer, Shared, Side};
 use crate::heap::{Heap, Pool};
 use crate::list::List;
@@ -15,7 +18,7 @@ use crate::plan::{Manner, WriteOrder};
 use crate::policy::{Access, Memory, Victims};
 use crate::slots::{Costs, Slots};
 use crate::tournament::Tournament;
-use crate::units::{Slot, Zone};
+use crate::units::Slot;
 
 /// Set in the key of a hot block; the rest is its offset in the zone.
 const HOT: u32 = 1 << 31;
@@ -39,12 +42,12 @@ impl ZoneState {
         if self.cold_blocks > 0 { self.cold_blocks } else { self.dirty_blocks }
     }
 
-    /// Whether more is released for each block rewritten.
-    fn beats(&self, other: &ZoneState) -> bool {
+    /// Which of the two releases more for each block rewritten.
+    fn worth(&self, other: &ZoneState) -> Ordering {
         let worth = |a: &ZoneState, b: &ZoneState| {
             (a.cold_blocks > 0, u64::from(a.released()) * u64::from(b.rewritten))
         };
-        worth(self, other) > worth(other, self)
+        worth(self, other).cmp(&worth(other, self))
     }
 }
 
@@ -52,11 +55,11 @@ impl ZoneState {
 #[derive(Clone, Debug)]
 pub struct Partial {
     pool: Pool,
-    zones: Vec<ZoneState>,
+    zones: ByZone<ZoneState>,
     best: Tournament,
-    changed: Vec<Zone>,
-    /// Zones all of whose blocks are in use, during an eviction.
-    held_up: Vec<Zone>,
+    changed: Vec<ZoneIndex>,
+    /// Zones all of whose blocks are in use, or that idle time has gone through; empty between calls.
+    held_up: Vec<ZoneIndex>,
     partial: bool,
 }
 
@@ -64,21 +67,21 @@ impl Partial {
     /// No dirty blocks.
     #[must_use]
     pub fn new(params: &Params, slots: &Slots) -> Partial {
-        let (capacity, zones) = (slots.capacity() as usize, slots.zones().count());
+        let capacity = slots.capacity() as usize;
         let largest = slots.zones().largest();
         assert!(largest < u64::from(HOT), "a zone has less than 2^31 blocks");
         Partial {
             pool: Pool::new(capacity),
-            zones: vec![ZoneState::default(); zones],
-            best: Tournament::new(zones),
-            changed: Vec::with_capacity(zones),
-            held_up: Vec::with_capacity(zones),
+            zones: ByZone::new(),
+            best: Tournament::new(),
+            changed: Vec::new(),
+            held_up: Vec::new(),
             partial: params.switch("partial"),
         }
     }
 
-    fn change(&mut self, zone: Zone) {
-        let state = &mut self.zones[zone.index()];
+    fn change(&mut self, zone: ZoneIndex) {
+        let state = &mut self.zones[zone];
         if !core::mem::replace(&mut state.changed, true) {
             self.changed.push(zone);
         }
@@ -88,71 +91,94 @@ impl Partial {
     fn settle(&mut self, slots: &Slots) {
         while let Some(zone) = self.changed.pop() {
             let from = self.from(zone);
-            let state = &mut self.zones[zone.index()];
+            let state = &mut self.zones[zone];
             state.changed = false;
-            state.rewritten = slots.zones().blocks(zone) as u32 - from;
+            state.rewritten = slots.zones().blocks(slots.zone_of(zone)) as u32 - from;
             let takes_part = state.dirty_blocks > 0;
-            self.play(zone, takes_part);
+            self.play(zone, takes_part, slots);
         }
     }
 
-    fn play(&mut self, zone: Zone, takes_part: bool) {
+    fn play(&mut self, zone: ZoneIndex, takes_part: bool, slots: &Slots) {
         let zones = &self.zones;
-        let beats = |a: u32, b: u32| zones[a as usize].beats(&zones[b as usize]);
+        let beats = |a: u32, b: u32| {
+            let (a, b) = (ZoneIndex(a), ZoneIndex(b));
+            match zones[a].worth(&zones[b]) {
+                Ordering::Equal => slots.zone_of(a) < slots.zone_of(b),
+                order => order.is_gt(),
+            }
+        };
         self.best.update(zone.0, takes_part, beats);
     }
 
     /// The offset from which a zone would be rewritten.
-    fn from(&self, zone: Zone) -> u32 {
-        let least = self.zones[zone.index()].dirty.least().filter(|_| self.partial);
+    fn from(&self, zone: ZoneIndex) -> u32 {
+        let least = self.zones[zone].dirty.least().filter(|_| self.partial);
         least.map_or(0, |slot| self.pool.key(slot) & !HOT)
     }
 
-    /// Names the dirty blocks of a zone from where it is rewritten. Returns how many.
-    fn leave(&mut self, zone: Zone, shared: &mut Shared, out: &mut Victims) -> u32 {
+    /// Names the dirty blocks of a zone from where it is rewritten, to leave or, with `stay`, to be
+    /// written and stay. Returns how many.
+    fn name(&mut self, zone: ZoneIndex, stay: bool, shared: &mut Shared, out: &mut Victims) -> u32 {
         let (from, slots) = (self.from(zone), out.slots());
-        let state = &self.zones[zone.index()];
-        let first = slots.zones().first_block(zone);
-        let (mut leaving, mut lowest) = (List::default(), u32::MAX);
+        let state = &self.zones[zone];
+        let disk_zone = slots.zone_of(zone);
+        let first = slots.zones().first_block(disk_zone);
+        let (mut named, mut lowest) = (List::default(), u32::MAX);
         // Dirty blocks are on no other list.
-        let mut leave = |slot: Slot| {
+        let mut name = |slot: Slot| {
             if slots.evictable(slot) {
-                leaving.push_head(&mut shared.links, slot.0);
+                named.push_head(&mut shared.links, slot.0);
                 lowest = lowest.min(self.pool.key(slot.0) & !HOT);
             }
         };
         // Looks at the dirty blocks of the zone or at the blocks rewritten, whichever are fewer.
         if state.dirty_blocks < state.rewritten {
             let members = state.dirty.members(&self.pool);
-            members.filter(|&slot| self.pool.key(slot) & !HOT >= from).map(Slot).for_each(leave);
+            members.filter(|&slot| self.pool.key(slot) & !HOT >= from).map(Slot).for_each(name);
         } else {
             let blocks = u64::from(from)..u64::from(from + state.rewritten);
             let cached = blocks.filter_map(|offset| slots.find(first.after(offset)));
-            cached.filter(|&slot| slots.dirty(slot)).for_each(&mut leave);
+            cached.filter(|&slot| slots.dirty(slot)).for_each(&mut name);
         }
-        let named = leaving.len();
-        while let Some(slot) = leaving.pop_tail(&mut shared.links).map(Slot) {
-            self.remove(slot, shared.recency.cold(slot), shared, out.slots());
-            shared.recency.forget(slot);
+        let count = named.len();
+        while let Some(slot) = named.pop_tail(&mut shared.links).map(Slot) {
+            if !stay {
+                self.remove(slot, shared.recency.cold(slot), shared, out.slots());
+                shared.recency.forget(slot);
+            }
             out.push(slot);
         }
-        if named > 0 {
-            out.end_group(match out.slots().write_pointer(zone) {
+        if count > 0 {
+            out.end_group(match out.slots().write_pointer(disk_zone) {
                 None => Manner::Write(WriteOrder::ByAddress),
-                Some(pointer) if u64::from(lowest) >= pointer => Manner::Append(zone),
-                Some(_) => Manner::HostRmw(zone),
+                Some(pointer) if u64::from(lowest) >= pointer => Manner::Append(disk_zone),
+                Some(_) => Manner::HostRmw(disk_zone),
             });
         }
-        named
+        count
+    }
+
+    /// `zone` has been named, or has nothing to give at present: the next one has its turn.
+    fn set_aside(&mut self, zone: ZoneIndex, slots: &Slots) {
+        self.play(zone, false, slots);
+        self.held_up.push(zone);
+    }
+
+    /// The zones set aside take part again.
+    fn take_back(&mut self) {
+        while let Some(zone) = self.held_up.pop() {
+            self.change(zone);
+        }
     }
 }
 
 impl Side for Partial {
     #[inline]
     fn insert(&mut self, slot: Slot, cold: bool, _: &Access, _: &mut Shared, slots: &Slots) {
-        let zone = slots.zone(slot);
-        let offset = (slots.block(slot).0 - slots.zones().first_block(zone).0) as u32;
-        let state = &mut self.zones[zone.index()];
+        let zone = slots.zone_index(slot);
+        let offset = (slots.block(slot).0 - slots.zones().first_block(slots.zone(slot)).0) as u32;
+        let state = &mut self.zones[zone];
         state.dirty.insert(&mut self.pool, slot.0, if cold { offset } else { offset | HOT });
         state.dirty_blocks += 1;
         state.cold_blocks += u32::from(cold);
@@ -162,8 +188,8 @@ impl Side for Partial {
     #[inline]
     fn touch(&mut self, slot: Slot, was_cold: bool, _: &Access, _: &mut Shared, slots: &Slots) {
         if was_cold {
-            let zone = slots.zone(slot);
-            let (state, hot) = (&mut self.zones[zone.index()], self.pool.key(slot.0) | HOT);
+            let zone = slots.zone_index(slot);
+            let (state, hot) = (&mut self.zones[zone], self.pool.key(slot.0) | HOT);
             state.dirty.rekey(&mut self.pool, slot.0, hot);
             state.cold_blocks -= 1;
             self.change(zone);
@@ -171,17 +197,17 @@ impl Side for Partial {
     }
 
     fn remove(&mut self, slot: Slot, was_cold: bool, _: &mut Shared, slots: &Slots) {
-        let zone = slots.zone(slot);
-        let state = &mut self.zones[zone.index()];
+        let zone = slots.zone_index(slot);
+        let state = &mut self.zones[zone];
         state.dirty.remove(&mut self.pool, slot.0);
         state.dirty_blocks -= 1;
         state.cold_blocks -= u32::from(was_cold);
         self.change(zone);
     }
 
-    fn turned_cold(&mut self, slot: Slot, slots: &Slots) {
-        let zone = slots.zone(slot);
-        let (state, cold) = (&mut self.zones[zone.index()], self.pool.key(slot.0) & !HOT);
+    fn turned_cold(&mut self, slot: Slot, _: &mut Shared, slots: &Slots) {
+        let zone = slots.zone_index(slot);
+        let (state, cold) = (&mut self.zones[zone], self.pool.key(slot.0) & !HOT);
         state.dirty.rekey(&mut self.pool, slot.0, cold);
         state.cold_blocks += 1;
         self.change(zone);
@@ -190,7 +216,7 @@ impl Side for Partial {
     /// The comparator counts one block more than is cold, which the cost of SAC+ does not.
     fn offer(&mut self, _: bool, costs: &Costs, _: &mut Shared, slots: &Slots) -> Option<Offer> {
         self.settle(slots);
-        let state = &self.zones[self.best.winner()? as usize];
+        let state = &self.zones[ZoneIndex(self.best.winner()?)];
         let time = costs.rmw(u64::from(state.rewritten));
         Some(Offer { time, cold_blocks: u64::from(state.released()) - 1 })
     }
@@ -199,16 +225,25 @@ impl Side for Partial {
 
     fn evict(&mut self, _: u32, shared: &mut Shared, out: &mut Victims) -> bool {
         self.settle(out.slots());
-        while let Some(zone) = self.best.winner().map(Zone)
-            && self.leave(zone, shared, out) == 0
+        while let Some(zone) = self.best.winner().map(ZoneIndex)
+            && self.name(zone, false, shared, out) == 0
         {
-            self.play(zone, false);
-            self.held_up.push(zone);
+            self.set_aside(zone, out.slots());
         }
-        while let Some(zone) = self.held_up.pop() {
-            self.change(zone);
-        }
+        self.take_back();
         false
+    }
+
+    /// The zones are written as if they left, and each has one turn.
+    fn destage(&mut self, want: u32, shared: &mut Shared, out: &mut Victims) {
+        self.settle(out.slots());
+        while out.len() < want
+            && let Some(zone) = self.best.winner().map(ZoneIndex)
+        {
+            self.name(zone, true, shared, out);
+            self.set_aside(zone, out.slots());
+        }
+        self.take_back();
     }
 
     #[inline]
@@ -217,25 +252,25 @@ impl Side for Partial {
     }
 
     fn memory(&self) -> Memory {
-        let lists = (self.changed.capacity() + self.held_up.capacity()) * size_of::<Zone>();
-        let states = self.zones.capacity() * size_of::<ZoneState>();
+        let lists = (self.changed.capacity() + self.held_up.capacity()) * size_of::<ZoneIndex>();
+        let states = self.zones.bytes();
         Memory { by_slots: self.pool.bytes(), by_zones: states + self.best.bytes() + lists }
     }
 
     fn check(&self, shared: &Shared, slots: &Slots) {
-        for (at, state) in self.zones.iter().enumerate() {
+        for (zone, state) in self.zones.iter() {
             state.dirty.check(&self.pool);
-            let first = slots.zones().first_block(Zone(at as u32)).0;
+            let first = slots.zones().first_block(slots.zone_of(zone)).0;
             let (mut dirty, mut cold) = (0, 0);
             for slot in state.dirty.members(&self.pool).map(Slot) {
-                assert!(slots.dirty(slot) && slots.zone(slot).index() == at);
+                assert!(slots.dirty(slot) && slots.zone_index(slot) == zone);
                 let (is_cold, key) = (shared.recency.cold(slot), self.pool.key(slot.0));
                 assert_eq!(u64::from(key & !HOT), slots.block(slot).0 - first);
                 assert_eq!(key & HOT == 0, is_cold, "cold blocks come first");
                 (dirty, cold) = (dirty + 1, cold + u32::from(is_cold));
             }
             assert_eq!((dirty, cold), (state.dirty_blocks, state.cold_blocks));
-            assert_eq!(state.changed, self.changed.contains(&Zone(at as u32)));
+            assert_eq!(state.changed, self.changed.contains(&zone));
         }
         assert!(self.held_up.is_empty());
     }

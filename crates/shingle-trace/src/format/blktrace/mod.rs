@@ -24,15 +24,12 @@ pub(super) const FORMAT: Format = Format {
     name: "blktrace",
     about: "binary files of blktrace, version 7, of all CPUs; blktrace:D or :C for other events",
     sniff,
+    weigh: None,
     open,
 };
 
-fn sniff(head: &[u8]) -> Match {
-    if head.len() >= event::RECORD_BYTES && event::order_of(head).is_some() {
-        Match::SURE
-    } else {
-        Match::NO
-    }
+fn sniff(head: &[u8]) -> Option<Match> {
+    Match::magic(head.len() >= event::RECORD_BYTES && event::order_of(head).is_some())
 }
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {

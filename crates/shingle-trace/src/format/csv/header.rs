@@ -2,13 +2,14 @@
 
 use super::Role;
 use super::map::{
-    Column, Delim, Device, Header, Map, Size, size_unit, time_unit, with_default_words,
+    Column, Delim, Device, Header, Map, Size, Sized, Time, size_unit, time_unit, with_default_words,
 };
 use crate::error::{Kind, Problem, shown};
 use crate::format::text;
 
 /// A map by the names of a header, if they are clear enough.
 pub(super) fn map_of(line: &[u8], delim: Delim) -> Option<Map> {
+    let sized = |unit| Sized { unit, hex: false };
     let (mut time, mut op, mut offset, mut size, mut device) = (None, None, None, None, None);
     for field in delim.split(line) {
         let Some(name) = str::from_utf8(text::bare(field)).ok() else { continue };
@@ -16,10 +17,10 @@ pub(super) fn map_of(line: &[u8], delim: Delim) -> Option<Map> {
         let column = Column::Named(name.to_owned());
         // Of two columns for the same thing the first one wins, as the more usual.
         match role {
-            Role::Time => time = time.or(Some((column, unit))),
+            Role::Time => time = time.or(Some((column, unit.map(Time::Number)))),
             Role::Op => op = op.or(Some(column)),
-            Role::Offset => offset = offset.or(Some((column, unit?))),
-            Role::Size => size = size.or(Some(Size::Column(column, unit?))),
+            Role::Offset => offset = offset.or(Some((column, sized(unit?)))),
+            Role::Size => size = size.or(Some(Size::Column(column, sized(unit?)))),
             Role::Device => device = device.or(Some((column, Device::First))),
         }
     }
@@ -82,12 +83,15 @@ mod tests {
     fn usual_headers_map_themselves() {
         let comma = Delim::Byte(b',');
         let map = map_of(b"time_us,op,offset_bytes,size_bytes", comma).expect("clear");
-        assert_eq!(map.time, Some((Column::Named("time_us".to_owned()), Some(1_000))));
+        assert_eq!(
+            map.time,
+            Some((Column::Named("time_us".to_owned()), Some(Time::Number(1_000))))
+        );
         let map = map_of(b"Timestamp,Response,IOType,LUN,Offset,Size", comma).expect("clear");
         assert!(map.time_unit_is_open());
         assert_eq!(map.device, Some((Column::Named("LUN".to_owned()), Device::First)));
         let map = map_of(b"Time [ms];rw;sector;sectors", Delim::Byte(b';')).expect("clear");
-        assert_eq!(map.offset.1, 512);
+        assert_eq!(map.offset.1, Sized { unit: 512, hex: false });
         for unclear in [&b"time,op,lba,size"[..], b"a,b,c", b"1,2,3", b"op,offset_miles,size"] {
             assert_eq!(map_of(unclear, comma), None);
         }

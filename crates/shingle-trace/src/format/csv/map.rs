@@ -4,6 +4,7 @@ use shingle_core::params::nearest;
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, NS_PER_S, Op};
 
+use super::iso;
 use crate::error::{Problem, shown};
 use crate::format::{FORMATS, text};
 
@@ -154,7 +155,25 @@ impl Column {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Size {
     Fixed(u64),
-    Column(Column, u64),
+    Column(Column, Sized),
+}
+
+/// How times are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Time {
+    /// A number of units of so many nanoseconds.
+    Number(u64),
+    /// Date and time of day, by ISO 8601.
+    Iso,
+}
+
+/// How an address or size is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Sized {
+    /// Bytes of a unit.
+    pub(super) unit: u64,
+    /// Hexadecimal, with or without 0x. (What begins with 0x always is.)
+    pub(super) hex: bool,
 }
 
 /// Which volumes are read.
@@ -179,11 +198,11 @@ pub(super) struct Map {
     /// `None`: found from the first line.
     pub(super) delim: Option<Delim>,
     pub(super) header: Header,
-    /// The column and its nanoseconds; the unit is open if a header does not tell it.
-    pub(super) time: Option<(Column, Option<u64>)>,
+    /// The column and how it is written; that is open if a header does not tell it.
+    pub(super) time: Option<(Column, Option<Time>)>,
     pub(super) op: Column,
     pub(super) words: Vec<(Vec<u8>, Op)>,
-    pub(super) offset: (Column, u64),
+    pub(super) offset: (Column, Sized),
     pub(super) size: Size,
     pub(super) device: Option<(Column, Device)>,
 }
@@ -272,7 +291,8 @@ impl Map {
         matches!(self.time, Some((_, None)))
     }
 
-    /// A time with a fraction is in seconds; any other guess could be wrong by a thousand.
+    /// A date says itself what it is, and a time with a fraction is in seconds; any other guess could
+    /// be wrong by a thousand.
     pub(super) fn close_time_unit(
         &mut self,
         line: &[u8],
@@ -281,8 +301,12 @@ impl Map {
     ) -> Result<(), Problem> {
         let Some((column, unit)) = &mut self.time else { return Ok(()) };
         let field = delim.split(line).nth(column.index(Some(names), delim)?).unwrap_or(b"");
+        if iso::nanoseconds(text::bare(field)).is_some() {
+            *unit = Some(Time::Iso);
+            return Ok(());
+        }
         if field.contains(&b'.') {
-            *unit = Some(NS_PER_S);
+            *unit = Some(Time::Number(NS_PER_S));
             return Ok(());
         }
         let Column::Named(name) = column else { return Ok(()) };
@@ -316,25 +340,33 @@ pub(in crate::format) fn size_unit(name: &str) -> Option<u64> {
     })
 }
 
-fn time_column(value: &str) -> Result<Option<(Column, Option<u64>)>, Problem> {
+fn time_column(value: &str) -> Result<Option<(Column, Option<Time>)>, Problem> {
     if value == "none" {
         return Ok(None);
     }
-    let unit = value.rsplit_once('/').and_then(|(column, unit)| Some((column, time_unit(unit)?)));
-    let Some((column, unit)) = unit else {
+    let unit = |unit: &str| match unit {
+        "iso" => Some(Time::Iso),
+        unit => time_unit(unit).map(Time::Number),
+    };
+    let split = value.rsplit_once('/').and_then(|(column, name)| Some((column, unit(name)?)));
+    let Some((column, unit)) = split else {
         return Err(Problem::usage(format!(
-            "time={value} has no unit: write time=COLUMN/UNIT with s, ms, us, ns or filetime, or \
-             time=none"
+            "time={value} has no unit: write time=COLUMN/UNIT with s, ms, us, ns, filetime or iso, \
+             or time=none"
         )));
     };
     Ok(Some((Column::parse(column)?, Some(unit))))
 }
 
-fn sized_column(value: &str) -> Result<(Column, u64), Problem> {
-    let Some((column, unit)) = value.rsplit_once('/') else {
-        return Ok((Column::parse(value)?, 1));
+fn sized_column(value: &str) -> Result<(Column, Sized), Problem> {
+    let (value, hex) = match value.strip_suffix("/hex") {
+        Some(value) => (value, true),
+        None => (value, false),
     };
-    let bytes = match size_unit(unit) {
+    let Some((column, unit)) = value.rsplit_once('/') else {
+        return Ok((Column::parse(value)?, Sized { unit: 1, hex }));
+    };
+    let unit = match size_unit(unit) {
         Some(bytes) => bytes,
         None => size::parse_bytes(unit).ok().filter(|bytes| *bytes > 0).ok_or_else(|| {
             Problem::usage(format!(
@@ -343,7 +375,7 @@ fn sized_column(value: &str) -> Result<(Column, u64), Problem> {
             ))
         })?,
     };
-    Ok((Column::parse(column)?, bytes))
+    Ok((Column::parse(column)?, Sized { unit, hex }))
 }
 
 fn bytes_of(value: &str) -> Result<u64, Problem> {
@@ -411,12 +443,17 @@ mod tests {
         assert!(map.message.contains("it takes "), "{}", map.message);
         let map = Map::parse("time=1/ms,op=5,offset=lba/sectors,size=4/16KiB,device=2:7,read=1|x")
             .expect("valid");
-        assert_eq!(map.time, Some((Column::At(0), Some(1_000_000))));
-        assert_eq!(map.offset, (Column::Named("lba".to_owned()), 512));
-        assert_eq!(map.size, Size::Column(Column::At(3), 16 << 10));
+        let sized = |unit, hex| Sized { unit, hex };
+        assert_eq!(map.time, Some((Column::At(0), Some(Time::Number(1_000_000)))));
+        assert_eq!(map.offset, (Column::Named("lba".to_owned()), sized(512, false)));
+        assert_eq!(map.size, Size::Column(Column::At(3), sized(16 << 10, false)));
         assert_eq!(map.device, Some((Column::At(1), Device::One("7".to_owned()))));
         assert_eq!(map.words[..2], [(b"1".to_vec(), Op::Read), (b"x".to_vec(), Op::Read)]);
         assert!(map.has_names());
+        let map = Map::parse("time=1/iso,op=2,offset=3/hex,size=4/sectors/hex").expect("valid");
+        assert_eq!(map.time, Some((Column::At(0), Some(Time::Iso))));
+        assert_eq!(map.offset, (Column::At(2), sized(1, true)));
+        assert_eq!(map.size, Size::Column(Column::At(3), sized(512, true)));
     }
 
     #[test]

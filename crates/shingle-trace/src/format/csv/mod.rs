@@ -7,10 +7,12 @@
 //! ```text
 //! --format csv:time=1/us,op=2,offset=3/bytes,size=4/bytes
 //!
-//! time=COLUMN/UNIT     s, ms, us, ns or filetime (100 ns), fractions allowed; time=none: all at 0
+//! time=COLUMN/UNIT     s, ms, us, ns or filetime (100 ns), fractions allowed; iso: date and time of
+//!                      day, 2026-11-23T08:15:00.25Z; time=none: all at 0
 //! op=COLUMN            R, W, read, write, T, D, discard, trim, unmap, F, flush, sync in any case
 //! read=A|B write=… trim=… flush=…   further words for the operation, e.g. read=1,write=0
 //! offset=COLUMN/UNIT   bytes (if none is given), sectors (512 B), blocks (4 KiB), KiB or a size
+//!                      /hex behind it: hexadecimal; what begins with 0x always is
 //! size=COLUMN/UNIT     likewise; or bytes=4K if all requests are as long
 //! device=COLUMN        a column that tells volumes apart: --volume NAME reads one of them;
 //!                      device=COLUMN:NAME does the same, device=COLUMN:* mixes them all
@@ -27,17 +29,18 @@
 //! from where it stands. (It is fast enough; `benches/decode.rs` measures both.)
 
 mod header;
+mod iso;
 mod map;
 
 use core::mem;
 
 pub(super) use header::role_of;
-use map::{Column, Delim, Device, Header, Map, Size};
+use map::{Column, Delim, Device, Header, Map, Size, Sized, Time};
 pub(super) use map::{size_unit, with_default_words};
 use shingle_core::units::Op;
 
 use super::text::{self, Decode, TextSource};
-use super::{Decoded, Format, Match, Options, number};
+use super::{Decoded, Evidence, Format, Match, Options, number};
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 use crate::input::{Input, PEEK_BYTES_MAX};
 use crate::source::Raw;
@@ -47,15 +50,23 @@ pub(super) const FORMAT: Format = Format {
     name: "csv",
     about: "text columns: by a header's names, or csv:time=1/us,op=2,offset=3/bytes,size=4/bytes",
     sniff,
+    weigh: None,
     open,
 };
 
-fn sniff(head: &[u8]) -> Match {
-    let Some(line) = text::lines(head).next() else { return Match::NO };
-    if text::is_binary(line) || header::map_of(line, Delim::of(line)).is_none() {
-        return Match::NO;
+fn sniff(head: &[u8]) -> Option<Match> {
+    let mut lines = text::lines(head);
+    let line = lines.next()?;
+    if text::is_binary(line) {
+        return None;
     }
-    Match::LIKELY
+    let delim = Delim::of(line);
+    header::map_of(line, delim)?;
+    // As many columns as there are names; what they hold is told where it is read.
+    let columns = delim.split(line).count();
+    let good = |line: &[u8]| delim.split(line).count() == columns;
+    let (fit, of) = lines.fold((0, 0), |(fit, of), line| (fit + usize::from(good(line)), of + 1));
+    Some(Match { sureness: Match::LIKELY, evidence: Evidence::Header { fit, of } })
 }
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
@@ -141,9 +152,9 @@ struct Plan {
     delim: Delim,
     /// By column, up to the last one needed.
     roles: Vec<Option<Role>>,
-    /// Nanoseconds of a unit of time, if there is a column.
-    time_ns: Option<u64>,
-    offset_unit: u64,
+    /// How times are written, if there is a column.
+    time: Option<Time>,
+    offset: Sized,
     size: FixedOr,
     words: Vec<(Vec<u8>, Op)>,
     volumes: Option<Volumes>,
@@ -151,7 +162,7 @@ struct Plan {
 
 enum FixedOr {
     Bytes(u64),
-    Unit(u64),
+    Column(Sized),
 }
 
 impl Plan {
@@ -184,11 +195,11 @@ impl Plan {
             Size::Fixed(bytes) => FixedOr::Bytes(*bytes),
             Size::Column(column, unit) => {
                 place(column, Role::Size)?;
-                FixedOr::Unit(*unit)
+                FixedOr::Column(*unit)
             }
         };
         let volumes = match (&map.device, volume) {
-            (None, Choice::Only) => None,
+            (None, Choice::Only | Choice::All) => None,
             (None, volume) => {
                 return Err(Problem::usage(format!(
                     "--volume {volume} needs the column that tells volumes apart: --format \
@@ -207,8 +218,8 @@ impl Plan {
             }
         };
         let words = mem::take(&mut map.words);
-        let time_ns = map.time.map(|(_, unit)| unit.unwrap_or(1));
-        Ok(Plan { delim, roles, time_ns, offset_unit: map.offset.1, size, words, volumes })
+        let time = map.time.map(|(_, unit)| unit.unwrap_or(Time::Number(1)));
+        Ok(Plan { delim, roles, time, offset: map.offset.1, size, words, volumes })
     }
 
     /// The fields by role.
@@ -243,6 +254,13 @@ impl Plan {
     #[cold]
     fn bad_number(&self, role: Role, field: &[u8]) -> Problem {
         let what = format!("{} (column {})", format!("{role:?}").to_lowercase(), self.column(role));
+        if role == Role::Time && iso::nanoseconds(text::bare(field)).is_some() {
+            return Problem::syntax(format!(
+                "the {what} is {}, a date: write time={}/iso in the map (--format csv:…)",
+                shown(field),
+                self.column(role)
+            ));
+        }
         // Digits that do not make a number are too many of them.
         if !field.is_empty() && text::bare(field).iter().all(|b| b.is_ascii_digit() || *b == b'.') {
             let field = shown(field);
@@ -285,24 +303,29 @@ impl Decode for Csv {
         };
         let plan = &self.plan;
         let op = plan.op(field(Role::Op))?;
-        let ns = match plan.time_ns {
+        let ns = match plan.time {
             None => 0,
-            Some(unit) => number::scaled(text::bare(field(Role::Time)), unit)
+            Some(Time::Number(unit)) => number::scaled(text::bare(field(Role::Time)), unit)
                 .ok_or_else(|| plan.bad_number(Role::Time, field(Role::Time)))?,
+            Some(Time::Iso) => iso::nanoseconds(text::bare(field(Role::Time)))
+                .ok_or_else(|| iso::bad(field(Role::Time), plan.column(Role::Time)))?,
         };
         if op == Op::Flush {
             // Traces leave these columns empty or fill in something that means nothing.
             return Ok(Some(Raw { ns, offset: 0, bytes: 0, op, volume }));
         }
-        let number = |role: Role, unit: u64| {
-            number::whole(text::bare(field(role)))
-                .and_then(|value| value.checked_mul(unit))
-                .ok_or_else(|| plan.bad_number(role, field(role)))
+        let number = |role: Role, sized: Sized| {
+            let field = text::bare(field(role));
+            let value = if sized.hex { None } else { number::whole(field) };
+            value
+                .or_else(|| number::hexadecimal(field, sized.hex))
+                .and_then(|value| value.checked_mul(sized.unit))
+                .ok_or_else(|| plan.bad_number(role, field))
         };
-        let offset = number(Role::Offset, plan.offset_unit)?;
+        let offset = number(Role::Offset, plan.offset)?;
         let bytes = match plan.size {
             FixedOr::Bytes(bytes) => bytes,
-            FixedOr::Unit(unit) => number(Role::Size, unit)?,
+            FixedOr::Column(sized) => number(Role::Size, sized)?,
         };
         Ok(Some(Raw { ns, offset, bytes, op, volume }))
     }
@@ -317,6 +340,6 @@ impl Decode for Csv {
 
     fn warning(&self) -> Option<String> {
         let all_at_zero = "no column is the time: every request arrives at 0";
-        self.plan.time_ns.is_none().then(|| all_at_zero.to_owned())
+        self.plan.time.is_none().then(|| all_at_zero.to_owned())
     }
 }

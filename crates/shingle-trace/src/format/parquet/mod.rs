@@ -31,13 +31,14 @@ pub(super) const FORMAT: Format = Format {
     name: "parquet",
     about: "columns by name: time_us (or _ns, _s), op, offset_bytes, size_bytes, volume",
     sniff,
+    weigh: None,
     open,
 };
 
 const MAGIC: &[u8] = b"PAR1";
 
-fn sniff(head: &[u8]) -> Match {
-    if head.starts_with(MAGIC) { Match::SURE } else { Match::NO }
+fn sniff(head: &[u8]) -> Option<Match> {
+    Match::magic(head.starts_with(MAGIC))
 }
 
 fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
@@ -51,7 +52,7 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     let mut columns = column::found(metadata.schema_descr()).map_err(fail)?;
     let volumes = match (columns.iter().any(|c| c.role == Role::Device), options.volume) {
         (true, choice) => Some(Volumes::new(choice)),
-        (false, Choice::Only) => None,
+        (false, Choice::Only | Choice::All) => None,
         (false, choice) => {
             let message = format!("--volume {choice} needs a column volume or device");
             return Err(fail(Problem::usage(message)));
@@ -66,6 +67,8 @@ fn open(input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
         group: 0,
         readers: Vec::new(),
         rows_left: 0,
+        held: 0,
+        given: 0,
         row: 0,
         rows,
         words: with_default_words(Vec::new()),
@@ -84,7 +87,10 @@ struct Parquet {
     /// Of the columns in the row group at hand.
     readers: Vec<ColumnReader>,
     rows_left: u64,
-    /// Rows read.
+    /// Rows at hand, and how many of them were given.
+    held: usize,
+    given: usize,
+    /// Rows given in all.
     row: u64,
     rows: u64,
     words: Vec<(Vec<u8>, Op)>,
@@ -212,16 +218,19 @@ impl Records for Parquet {
     fn fill(&mut self, out: &mut Vec<Raw>) -> Result<bool, TraceError> {
         let before = out.len();
         while out.len() < out.capacity() {
-            let room = (out.capacity() - out.len()).min(BATCH_REQUESTS);
-            let count = self.rows(room);
-            let count =
-                count.map_err(|problem| problem.at(&self.name, Place::Record(self.row + 1)))?;
-            if count == 0 {
-                break;
+            if self.given == self.held {
+                let room = (out.capacity() - out.len()).min(BATCH_REQUESTS);
+                let count = self.rows(room);
+                self.held =
+                    count.map_err(|problem| problem.at(&self.name, Place::Record(self.row + 1)))?;
+                self.given = 0;
+                if self.held == 0 {
+                    break;
+                }
             }
-            for row in 0..count {
-                self.row += 1;
-                match self.request(row) {
+            while self.given < self.held && out.len() < out.capacity() {
+                (self.given, self.row) = (self.given + 1, self.row + 1);
+                match self.request(self.given - 1) {
                     Ok(raw) => out.extend(raw),
                     Err(problem) => return Err(problem.at(&self.name, Place::Record(self.row))),
                 }

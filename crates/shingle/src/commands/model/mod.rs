@@ -13,7 +13,6 @@ use clap::{Args, Subcommand};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::drive::Counters;
-use shingle_nbd::listen::Address;
 use shingle_nbd::server::{Event, Limits, Served, Server};
 use shingle_nbd::url::Url;
 
@@ -21,6 +20,7 @@ use self::contents::Contents;
 use self::live::Live;
 pub(crate) use self::made::drive;
 use self::pace::Pace;
+use super::listening::Listening;
 use super::signals::Ending;
 use crate::Usage;
 use crate::cli::{self, Arguments, DriveTiming};
@@ -42,10 +42,8 @@ pub(crate) struct Serve {
     /// The model: a drive or SSD of `shingle list`.
     #[arg(long, value_name = "NAME")]
     model: String,
-    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT with a loopback address. May come several
-    /// times.
-    #[arg(long, value_name = "ADDRESS", required = true)]
-    nbd: Vec<String>,
+    #[command(flatten)]
+    listening: Listening,
     /// How many times faster than the drive. What this machine takes itself, some tens of
     /// microseconds a request, is then as many times longer in the drive's time.
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = cli::factor)]
@@ -73,8 +71,7 @@ pub(crate) fn execute(command: &Model, global: &Arguments) -> anyhow::Result<()>
 }
 
 fn serve(args: &Serve, global: &Arguments) -> anyhow::Result<()> {
-    let addresses = args.nbd.iter().map(|text| text.parse::<Address>());
-    let addresses = addresses.collect::<Result<Vec<_>, _>>().map_err(|e| Usage(e.to_string()))?;
+    let (addresses, users) = (args.listening.addresses()?, args.listening.users()?);
     // By the sheet's own word, disks do not clean in idle time: here there is such time.
     let drive = drive(&args.model, &args.set, args.drive_timing, true)?;
     let size = size(args, drive.description().disk_blocks * BLOCK_BYTES)?;
@@ -89,10 +86,12 @@ fn serve(args: &Serve, global: &Arguments) -> anyhow::Result<()> {
         export: Arc::clone(&live) as _,
     };
     let tell = move |event: Event| note(&event.to_string(), quiet);
-    let server = Server::start(&addresses, vec![served], Limits::default(), tell)?;
+    let listeners = Listening::bind(&addresses, &users)?;
+    let server = Server::start_at(listeners, vec![served], Limits::default(), tell)?;
     for address in server.addresses() {
         print(&Url::of(&address, &args.model).to_string())?;
     }
+    Listening::warn(&server.addresses(), &users, quiet);
     ending.wait();
     // What takes longer than this is of no interest to whoever ends a model.
     const GRACE: Duration = Duration::from_secs(1);

@@ -1,15 +1,19 @@
 //! `shingle probe`: what a disk hides, found out by writing all over it.
 
+mod agree;
 mod blind;
 mod page;
 mod told;
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_nbd::url::Url;
 use shingle_probe::device::Disk;
@@ -23,6 +27,7 @@ use shingle_probe::probe::{force_clean, probe};
 use shingle_probe::session::{Session, Subject};
 use shingle_probe::target::{Facts, Target};
 
+use self::agree::Agree;
 use self::blind::Blind;
 use super::signals::Ending;
 use crate::Usage;
@@ -47,6 +52,9 @@ enum Other {
     /// Probe drives that are drawn by a seed, and show the answers beside the truth.
     #[command(after_help = "Example: shingle probe blind --seed 3 --drives 1")]
     Blind(Blind),
+    /// Compare a drive model with the profile that probing it gave.
+    #[command(after_help = "Example: shingle probe agree --model cmr7200 --requests 5k")]
+    Agree(Agree),
 }
 
 /// Which disk, and whether it may be destroyed.
@@ -178,7 +186,7 @@ impl Which {
     /// The disk, if it may be destroyed.
     fn open(&self, noise: f64) -> anyhow::Result<Box<dyn Target>> {
         if let Some(name) = &self.model {
-            let drive = super::model::drive(name, &self.set, None, false)?;
+            let drive = super::model::drive(name, &self.set, None, true)?;
             let noise = Noise { jitter: noise / 100.0, outlier_every: 0 };
             return Ok(Box::new(Model::new(name, drive, noise, self.seed)));
         }
@@ -201,10 +209,11 @@ impl Which {
     }
 }
 
-pub(crate) fn execute(args: &Probe, global: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Probe, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
     match &args.command {
         Some(Other::ForceClean(clean)) => empty(&clean.which, global),
         Some(Other::Blind(args)) => blind::execute(args, global),
+        Some(Other::Agree(args)) => agree::execute(args, global, registry),
         None => run(&args.args, global),
     }
 }
@@ -296,24 +305,30 @@ fn save(findings: &Findings, options: &Options, args: &ProbeArgs) -> anyhow::Res
     print(&told::findings(findings, &profile))
 }
 
+/// Without a terminal that shows a bar, a line comes as often.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
 /// How far the probe is, by the time that its steps are expected to take.
 struct Watch<'a> {
     steps: &'a [Step],
     seen: Vec<u64>,
     progress: Progress,
+    lines: bool,
+    told: Instant,
 }
 
 impl Watch<'_> {
     fn new(steps: &[Step], quiet: bool) -> Watch<'_> {
         let total = steps.iter().map(|step| step.seconds as u64).sum();
         let progress = Progress::new("probing", total, quiet);
-        Watch { steps, seen: vec![0; steps.len()], progress }
+        let lines = !quiet && !std::io::stderr().is_terminal();
+        Watch { steps, seen: vec![0; steps.len()], progress, lines, told: Instant::now() }
     }
 
     /// The measurement `name` begins.
     fn at(&mut self, name: &str) {
         let open = |(at, step): &(usize, &Step)| {
-            name.starts_with(step.prefix) && self.seen[*at] < step.count
+            name.starts_with(&step.prefix) && self.seen[*at] < step.count
         };
         if let Some((at, _)) = self.steps.iter().enumerate().find(open) {
             self.seen[at] += 1;
@@ -322,6 +337,11 @@ impl Watch<'_> {
             let inside = step.seconds * (self.seen[at] - 1) as f64 / step.count as f64;
             let total: f64 = self.steps.iter().map(|step| step.seconds).sum();
             self.progress.set((before + inside) as u64, total as u64);
+            if self.lines && self.told.elapsed() >= LINE_EVERY {
+                self.told = Instant::now();
+                let part = 100.0 * (before + inside) / total;
+                note(&format!("probing, about {part:.0} % done: {}", step.what), false);
+            }
         }
     }
 }

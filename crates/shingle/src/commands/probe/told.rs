@@ -6,7 +6,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_drive::profile::{Kind, Profile};
+use shingle_drive::profile::{CapacityFacts, Kind, Profile};
 use shingle_probe::findings::Findings;
 use shingle_probe::plan::Step;
 use shingle_probe::target::Facts;
@@ -56,7 +56,7 @@ pub(crate) fn plan(facts: &Facts, steps: &[Step]) -> String {
     let mut rows = table(&["step", "measurements", "writes", "reads", "time"]);
     for step in steps {
         rows.add_row([
-            step.what.to_owned(),
+            step.what.clone(),
             step.count.to_string(),
             bytes(step.written_bytes),
             bytes(step.read_bytes),
@@ -107,13 +107,28 @@ pub(crate) fn findings(findings: &Findings, profile: &Profile) -> String {
     };
     line("disk", format!("{}, {}, serial {}", profile.name, size(&findings.facts), profile.serial));
     line("is", kind(profile.kind).to_owned());
+    if let Some(row) = slowed(profile) {
+        line(
+            "so",
+            format!(
+                "random writes of {} run at {:.0} a second until {} were written without a pause, then at \
+                 {:.0}: a full buffer makes the disk {:.0} times slower",
+                show_bytes(row.write_bytes),
+                row.iops_before,
+                bytes(row.bytes),
+                row.iops_after,
+                row.iops_before / row.iops_after
+            ),
+        );
+    }
     let rate = |us: f64| format!("{:.0} MB/s", BLOCK_BYTES as f64 / us.max(1e-3));
     let read = &profile.read;
     line(
         "reads",
         format!(
-            "4 KiB at random {:.2} ms; in order {} at the start, {} at the end",
+            "4 KiB at random all over the disk {:.2} ms (L_read){}; in order {} at the start, {} at the end",
             read.random_us / 1e3,
+            near(profile),
             rate(read.sequential_us_per_block_first),
             rate(read.sequential_us_per_block_last)
         ),
@@ -182,11 +197,32 @@ pub(crate) fn findings(findings: &Findings, profile: &Profile) -> String {
         }
         text.push('\n');
         text.push_str(&lines(&rows));
+        text.push_str(
+            "Writes a second before and after the buffer is full. After: mean from the first write that \
+             waited to the end of the\nmeasurement, with writes spread over --buffer-max. The wider they \
+             are spread, the fewer blocks each cleaning frees, and\nthe slower it gets: compare with papers \
+             only if they tell over how much they wrote.\n",
+        );
     }
     for told in &findings.notes {
         let _ = writeln!(text, "\nNote: {told}.");
     }
     text
+}
+
+/// The plainest writes, one block at a time, if they were seen to become slow.
+fn slowed(profile: &Profile) -> Option<&CapacityFacts> {
+    let rows = &profile.buffer.as_ref()?.measured;
+    rows.iter().find(|row| row.depth == 1 && row.iops_after > 0.0)
+}
+
+/// The read nearest to the one before that was measured, in words after that of any.
+fn near(profile: &Profile) -> String {
+    let nearest = profile.mechanics.as_ref().and_then(|seen| seen.reads.first());
+    nearest.map_or_else(String::new, |read| {
+        let away = bytes(read.blocks * BLOCK_BYTES);
+        format!(", {away} from the read before {:.2} ms", read.us / 1e3)
+    })
 }
 
 fn bands(profile: &Profile, places: usize) -> String {

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
+use shingle_engine::{Command, CommandOp, Connection, Errno};
 use shingle_sim::response::ResponseTimes;
 use shingle_store::backend::Handle;
-use shingle_store::engine::{Command, CommandOp, Errno};
 
 use super::stamps::{Expected, Stamps};
 
@@ -106,7 +106,15 @@ impl<'a> Client<'a> {
         self.under_way.insert(number, (at, *request, expected));
         let sender = self.answers.0.clone();
         let answer = move |result| drop(sender.send(Answer { number, result, at: Instant::now() }));
-        let command = Command { id: 0, op, offset, bytes, fua: false, data };
+        let command = Command {
+            id: 0,
+            connection: Connection::default(),
+            op,
+            offset,
+            bytes,
+            fua: false,
+            data,
+        };
         self.handle.submit(command, Box::new(answer));
     }
 
@@ -155,7 +163,15 @@ pub(super) fn read_all(handle: &Handle, stamps: &mut Stamps) -> anyhow::Result<(
         let request = Request { at, offset, bytes, op: Op::Read };
         let expected = stamps.asked(0, &request);
         let (op, data) = (CommandOp::Read, Vec::new());
-        let command = Command { id: 0, op, offset, bytes, fua: false, data };
+        let command = Command {
+            id: 0,
+            connection: Connection::default(),
+            op,
+            offset,
+            bytes,
+            fua: false,
+            data,
+        };
         let read = handle.call(command);
         let read =
             read.map_err(|error| anyhow!("block {block} cannot be read: error {}", error.0))?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_store::format::layout::Layout;
+use shingle_engine::format::layout::Layout;
 
 use crate::Usage;
 

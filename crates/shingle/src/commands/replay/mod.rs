@@ -17,23 +17,24 @@ use shingle_core::policy::Memory;
 use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_core::witness::Shared;
-use shingle_sim::experiment::{self, Options, Trace};
+use shingle_engine::Config;
+use shingle_engine::settings::Settings;
+use shingle_sim::experiment::{self, DEFAULT_CACHE, Options, Trace};
 use shingle_sim::measured::{Course, Meter};
 use shingle_sim::result::Report;
 use shingle_sim::run::Labels;
+use shingle_sim::said::Notes;
 use shingle_sim::system::Pacing;
-use shingle_store::backend::{Device, Medium, Ready};
-use shingle_store::engine::Config;
+use shingle_store::backend::{Device, Mark, Medium, Ready, read_superblock};
 use shingle_store::store::create::{Consent, CreateError, create, destroy, occupant};
-use shingle_store::store::serve::drain;
-use shingle_store::store::settings::Settings;
+use shingle_store::store::drain::drain;
 use shingle_trace::Mode;
 use shingle_trace::record::{About, Recording};
 use uuid::Uuid;
 
 use super::setup::{mode, read_trace, report, seed};
 use crate::cli::{self, Arguments, TraceArgs};
-use crate::output::{self, note, print};
+use crate::output::{self, Tried, note, print};
 use crate::progress::Progress;
 use crate::{Usage, table};
 use client::{Client, Pace};
@@ -54,7 +55,7 @@ pub(crate) struct Replay {
     #[arg(short, long, value_name = "NAME", default_value = "sac")]
     policy: String,
     /// Size of the cache, as in `run`, for an SSD that is made: at least 16 MiB of SSD.
-    /// [default: 5%]
+    /// [default: 15%]
     #[arg(short, long, value_name = "SIZE")]
     cache_size: Option<String>,
     /// Set a parameter, as in sac.zone=40M or cache.batch=64, the mode of the cache, as in
@@ -82,9 +83,10 @@ pub(crate) struct Replay {
     /// Write over a disk that is not empty, and an SSD with a file system.
     #[arg(long)]
     overwrite: bool,
-    /// Destroy the cache of this name that is on the SSD, with all dirty data that it may hold.
+    /// Destroy the cache of this name, that is on the SSD or that the disk belongs to, with all dirty data
+    /// that it may hold. May be repeated.
     #[arg(long, value_name = "UUID")]
-    destroy: Option<Uuid>,
+    destroy: Vec<Uuid>,
     /// Record the replay, as `store serve --record` does.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -110,7 +112,7 @@ pub(crate) fn execute(
     let labels = labels(args, &settings, registry, plan.as_ref().map(|(_, shown)| shown))?;
     let slots = |text: &str| experiment::share(text, &trace.summary);
     let wanted = args.cache_size.as_deref().map(slots).transpose()?;
-    let default = if wanted.is_none() { slots("5%")? } else { 0 };
+    let default = if wanted.is_none() { slots(DEFAULT_CACHE)? } else { 0 };
 
     // Whatever is wrong is found before anything is changed.
     settings.cache(registry, 1000, needed / BLOCK_BYTES).map_err(|e| Usage(e.to_string()))?;
@@ -125,16 +127,19 @@ pub(crate) fn execute(
     let run = Run { args, settings, trace: &trace, labels, plan: plan.map(|(plan, _)| plan) };
     let done = run.go(global, registry);
     // Its data is of no use to anybody.
-    destroy(&Device::open(&args.cache)?)?;
+    let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
+    destroy(&ssd, Uuid::from_bytes(read_superblock(&ssd)?.0.uuid))?;
+    Mark::remove(&disk)?;
     let result = done?;
-    let report = report(&trace, &args.trace, vec![result]);
-    match &args.json {
-        Some(path) => {
-            output::json(&without_the_unmeasured(&report, args)?, path)?;
-            if path == Path::new("-") { Ok(()) } else { print(&table::run(&report, global.color)) }
-        }
-        None => print(&table::run(&report, global.color)),
+    let report = report(&trace, &args.trace, vec![result], Notes::default());
+    let mut tried = Tried::default();
+    if args.json.as_deref() != Some(Path::new("-")) {
+        tried.add(print(&table::run(&report, global.color)));
     }
+    if let Some(path) = &args.json {
+        tried.add(output::json(&without_the_unmeasured(&report, args)?, path));
+    }
+    tried.end()
 }
 
 /// What the store is told; parameters of drives are not its affair.
@@ -196,8 +201,11 @@ fn labels(
 
 /// No cache is in the way, unless it may be destroyed.
 fn is_free(args: &Replay) -> anyhow::Result<()> {
-    if let (Some(found), None) = (occupant(&Device::open(&args.cache)?)?, args.destroy) {
-        bail!(CreateError::Occupied { path: args.cache.clone(), found });
+    match occupant(&Device::open(&args.cache)?)? {
+        Some(found) if !args.destroy.contains(&found.uuid) => {
+            bail!(CreateError::Occupied { path: args.cache.clone(), found })
+        }
+        _ => {}
     }
     Ok(())
 }
@@ -205,7 +213,7 @@ fn is_free(args: &Replay) -> anyhow::Result<()> {
 /// Makes the cache.
 fn make(args: &Replay, settings: &Settings, registry: &Registry) -> anyhow::Result<()> {
     let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
-    let consent = Consent { destroy: args.destroy, overwrite: args.overwrite };
+    let consent = Consent { destroy: &args.destroy, overwrite: args.overwrite };
     create(&ssd, &disk, settings, registry, consent)?;
     Ok(())
 }
@@ -251,7 +259,7 @@ impl Run<'_> {
         let (recorder, recording) = recording.transpose()?.unzip();
         let cache = self.settings.cache(registry, slots as u32, disk_blocks)?;
         let memory: Memory = cache.memory();
-        let config = Config { mode: self.settings.mode, ..Config::for_slots(slots) };
+        let config = Config::in_mode(self.settings.mode, slots);
         let witness = Shared::new((meter.clone(), recorder));
         let store = ready.start_with(cache, config, Some(witness), medium)?;
 
@@ -270,8 +278,8 @@ impl Run<'_> {
         if args.drain {
             drain(&handle, &mut |_| Ok(()))?;
         }
-        let result = |client: &Client<'_>, left_seconds: f64| {
-            let seconds = took.as_secs_f64() + left_seconds;
+        let result = |client: &Client<'_>, drained_seconds: Option<f64>| {
+            let seconds = took.as_secs_f64() + drained_seconds.unwrap_or(0.0);
             let course = Course {
                 labels: &self.labels,
                 cache_blocks: slots,
@@ -282,12 +290,12 @@ impl Run<'_> {
                 seconds,
                 dirty_blocks,
                 buffered: (buffer.blocks, buffer.bands),
-                left_seconds,
+                drained_seconds,
             };
             meter.lock().unwrap_or_else(PoisonError::into_inner).result(&course)
         };
         // The end of the store counts only if all that is left was to be written.
-        let mut counted = result(&client, 0.0);
+        let mut counted = result(&client, None);
         store.shut_down()?;
         if args.emulate.is_some() && args.disk.metadata().is_ok_and(|found| found.is_file()) {
             // What of the emulated drive lay behind the disk.
@@ -298,7 +306,7 @@ impl Run<'_> {
             recording.finish()?.iter().for_each(|text| note(text, global.quiet));
         }
         if args.drain {
-            counted = result(&client, begun.elapsed().as_secs_f64());
+            counted = result(&client, Some(begun.elapsed().as_secs_f64()));
             look_at_disk(&args.disk, &mut client)?;
         } else if let Some(stamps) = &mut client.stamps {
             read_all(args, &self.settings, registry, stamps)?;
@@ -318,7 +326,7 @@ fn read_all(
     let ready = Ready::open(&args.cache, &args.disk)?;
     let slots = ready.superblock().layout.slots;
     let cache = settings.cache(registry, slots as u32, ready.disk().blocks())?;
-    let config = Config { mode: settings.mode, ..Config::for_slots(slots) };
+    let config = Config::in_mode(settings.mode, slots);
     let store = ready.start(cache, config)?;
     let outcome = client::read_all(store.handle(), stamps);
     store.shut_down()?;
@@ -380,14 +388,18 @@ fn without_the_unmeasured(report: &Report, args: &Replay) -> anyhow::Result<Valu
         let names = of_disk.iter().chain(UNMEASURED_SSD);
         names.for_each(|name| forget(format!("{part}.{name}")));
     }
+    // What is in a real disk's buffer nobody can tell, and what work takes only who has done it.
     if args.emulate.is_none() {
-        ["left.buffer_blocks", "left.buffer_bands"]
-            .map(str::to_owned)
-            .into_iter()
-            .for_each(&mut forget);
+        let undone = ["left", "drained"].into_iter();
+        undone.for_each(|of| {
+            ["buffer_blocks", "buffer_bands"]
+                .iter()
+                .for_each(|name| forget(format!("{of}.{name}")));
+        });
     }
-    if !args.drain {
-        forget("left.seconds".to_owned());
-    }
+    let undone = if args.drain { "drained" } else { "left" };
+    let untold = ["by_cause", "rmw", "rmw_free", "read_blocks", "written_blocks"];
+    let seconds = (!args.drain).then_some("seconds");
+    untold.into_iter().chain(seconds).for_each(|name| forget(format!("{undone}.{name}")));
     Ok(value)
 }

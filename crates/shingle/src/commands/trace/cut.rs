@@ -5,7 +5,7 @@ use shingle_core::units::Nanos;
 use shingle_trace::cut::{self, Part};
 use shingle_trace::reorder::parse_time;
 use shingle_trace::sample::ZoneSample;
-use shingle_trace::{Mode, Shape};
+use shingle_trace::{Mode, Opened, Shape};
 
 use super::output::{OutArgs, save};
 use crate::Usage;
@@ -69,8 +69,8 @@ pub(crate) fn execute(args: &Cut, global: &Arguments) -> anyhow::Result<()> {
     // The cut has dropped and counted requests; what is left to do is what moves them.
     let shape = Shape { mode: Mode::ReadWrite, requests: None, ..shape(&args.trace)? };
     let opened = open_trace(&args.trace)?;
-    let mut cut = cut::Cut::new(opened.source, part);
-    let requests = read_requests(&shape, &opened.name, &mut cut, global.quiet)?;
+    let mut opened = Opened { source: Box::new(cut::Cut::new(opened.source, part)), ..opened };
+    let requests = read_requests(&shape, &mut opened, global.quiet)?;
     save(&opened.name, &requests, &args.out, global.quiet)
 }
 

@@ -7,6 +7,7 @@ mod mix;
 mod output;
 mod synth;
 mod targets;
+mod volumes;
 
 use clap::Subcommand;
 
@@ -18,6 +19,9 @@ pub(crate) enum Trace {
     /// would miss, sequential runs, pauses, load over time.
     #[command(after_help = "Example: shingle trace info trace.vscsi.zst --html trace.html")]
     Info(Box<info::Info>),
+    /// The volumes of a trace, those with the most requests first: which to choose with --volume.
+    #[command(after_help = "Example: shingle trace volumes financial.spc")]
+    Volumes(volumes::Volumes),
     /// Write a trace in another format, filtered and shaped.
     #[command(after_help = "Example: shingle trace convert trace.vscsi.zst -o trace.csv.zst")]
     Convert(convert::Convert),
@@ -44,6 +48,7 @@ pub(crate) enum Trace {
 pub(crate) fn execute(command: &Trace, global: &Arguments) -> anyhow::Result<()> {
     match command {
         Trace::Info(args) => info::execute(args, global),
+        Trace::Volumes(args) => volumes::execute(args, global),
         Trace::Convert(args) => convert::execute(args, global),
         Trace::Mix(args) => mix::execute(args, global),
         Trace::Cut(args) => cut::execute(args, global),

@@ -35,7 +35,7 @@ fn append(zone: u32, block: u64, count: u64) -> Step {
 }
 
 fn counters(bench: &Bench) -> Counters {
-    *bench.translation.counters()
+    *bench.translation().counters()
 }
 
 /// A write of block `0` and so many more waits.
@@ -168,7 +168,7 @@ fn hot_blocks_are_evicted_to_their_chunk_in_bulk_or_one_by_one() {
     for block in [0, 1, 20, 3] {
         hot(&mut bench, block); // LUP, in this order
     }
-    assert_eq!(bench.translation.held().free, 32 - 8, "the HFB is full, the LFB empty");
+    assert_eq!(bench.translation().held().free, 32 - 8, "the HFB is full, the LFB empty");
     // The next one: 0 leaves, and with it 1 and 3, of the same chunk; 20 stays.
     let steps = hot(&mut bench, 40);
     let wanted = [
@@ -190,7 +190,7 @@ fn hot_blocks_are_evicted_to_their_chunk_in_bulk_or_one_by_one() {
     // A ghost returns to the HFB at once, and is SUP: the blocks of the filter list leave before it.
     let held = |bench: &mut Bench| {
         let mut places = Vec::new();
-        bench.translation.locate(Block(0), 1, &mut places);
+        bench.locate(Block(0), 1, &mut places);
         matches!(places[0].place, Place::Buffer(at) if at < 8)
     };
     assert!(!held(&mut bench));
@@ -225,10 +225,10 @@ fn the_border_moves_by_whole_chunks() {
 #[test]
 fn idle_time_frees_a_part_of_the_lfb() {
     let mut bench = full_lfb(&[]);
-    assert!(bench.translation.wants_idle());
+    assert!(bench.translation().wants_idle());
     bench.run(Work::Idle, &NoQueue);
-    assert_eq!((counters(&bench).victims, bench.translation.wants_idle()), (1, false));
-    assert!(!full_lfb(&[("idle", "off")]).translation.wants_idle());
+    assert_eq!((counters(&bench).victims, bench.translation().wants_idle()), (1, false));
+    assert!(!full_lfb(&[("idle", "off")]).translation().wants_idle());
 }
 
 #[test]
@@ -316,7 +316,7 @@ proptest! {
     fn a_read_returns_the_last_write(case in case()) {
         let set: Vec<(&str, &str)> = case.set.iter().map(|(n, v)| (*n, v.as_str())).collect();
         let mut bench = made(case.layout, &set);
-        let blocks = bench.translation.blocks();
+        let blocks = bench.translation().blocks();
         for (kind, at, count, waits) in case.ops {
             let (at, count) = (at % blocks, count.min(blocks - at % blocks));
             let work = match kind {

@@ -1,6 +1,7 @@
 //! The JSON of `trace info`, schema `shingle.trace-info/1`: docs/traces.md says what each field means.
 
 use serde_json::{Value, json};
+use shingle_sim::result::TraceFormat;
 use shingle_trace::analysis::curve::Curve;
 use shingle_trace::analysis::histogram::Histogram;
 use shingle_trace::analysis::idle::GAPS_MS;
@@ -14,6 +15,7 @@ pub(super) fn value(about: &About) -> Value {
     let mut value = json!({
         "schema": "shingle.trace-info/1",
         "name": about.name,
+        "format": about.format.map(TraceFormat::new),
         "requests": { "read": s.requests.read, "write": s.requests.write,
                       "trim": s.requests.trim, "flush": s.requests.flush },
         "bytes": { "read": s.bytes.read, "write": s.bytes.write, "trim": s.bytes.trim },

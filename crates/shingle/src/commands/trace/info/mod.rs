@@ -4,24 +4,25 @@ mod json;
 mod pictures;
 mod text;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use shingle_trace::Summary;
 use shingle_trace::analysis::Analysis;
+use shingle_trace::{Recognised, Summary};
 
+use crate::Usage;
 use crate::cli::{Arguments, TraceArgs};
 use crate::commands::setup::read_trace;
-use crate::output::{self, print};
+use crate::output::{self, check_writable, print};
 use crate::progress::Progress;
 
 #[derive(Debug, Args)]
 pub(crate) struct Info {
     #[command(flatten)]
     trace: TraceArgs,
-    /// As JSON on stdout.
-    #[arg(long)]
-    json: bool,
+    /// Write all of it as JSON; `-` for stdout, in place of the table.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
     /// Write the table and pictures as a page; one file that works offline.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -33,6 +34,7 @@ pub(crate) struct Info {
 /// All that is told of a trace.
 struct About<'a> {
     name: &'a str,
+    format: Option<&'a Recognised>,
     summary: &'a Summary,
     analysis: &'a Analysis,
 }
@@ -59,20 +61,40 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 }
 
 pub(crate) fn execute(args: &Info, global: &Arguments) -> anyhow::Result<()> {
-    args.html.as_deref().map_or(Ok(()), output::check_writable)?;
+    // As in `trace info --json trace.csv`, which means to read that file.
+    if let (None, Some(path)) = (&args.trace.trace, &args.json)
+        && path != Path::new("-")
+        && path.exists()
+    {
+        let path = path.display();
+        let message = format!(
+            "--json {path}: that file is there and no trace is named; write --json - {path} to read \
+             it, with the JSON on stdout"
+        );
+        return Err(Usage(message).into());
+    }
+    [&args.html, &args.json].into_iter().flatten().try_for_each(|path| check_writable(path))?;
     let trace = read_trace(&args.trace, global.quiet)?;
     let progress = Progress::new("counting", trace.requests.len() as u64, global.quiet);
     let analysis = Analysis::of(&trace.requests, &mut |done| progress.add(done));
     drop(progress);
-    let about = About { name: &trace.name, summary: &trace.summary, analysis: &analysis };
+    let about = About {
+        name: &trace.name,
+        format: trace.format.as_ref(),
+        summary: &trace.summary,
+        analysis: &analysis,
+    };
     if let Some(path) = &args.html {
         output::text(&pictures::page(&about, &output::making())?, path)?;
     }
     if let Some(folder) = &args.svg {
         pictures::save(&about, folder)?;
     }
-    if args.json {
-        return print(&serde_json::to_string_pretty(&json::value(&about))?);
+    if let Some(path) = &args.json {
+        output::json(&json::value(&about), path)?;
+        if path == Path::new("-") {
+            return Ok(());
+        }
     }
     print(&text::table(&about, global.color))
 }

@@ -33,14 +33,16 @@ fn pictures(about: &About) -> Vec<(&'static str, Picture)> {
     ];
     let periods = a.reuse.periods.points(POINTS);
     if !periods.is_empty() {
-        let label = "average update period (blocks); upwards: writes of a block";
         let title = "Update periods of updated blocks (Amphisbaena, Fig. 2)";
-        all.push(("periods", dots(title, label, periods)));
+        let labels = ("average update period (blocks)", "writes of a block");
+        all.push(("periods", dots(title, labels, false, periods)));
     }
     if !a.range.points().is_empty() {
-        let label = "writes so far; upwards: the block written";
-        let title = "Which blocks are written (Amphisbaena, Fig. 3)";
-        all.push(("range", dots(title, label, a.range.points().to_vec())));
+        let title = "Where is written (Amphisbaena, Fig. 3)";
+        let (bytes, unit) = unit_of(about.summary.end_bytes);
+        let up = |&(write, block): &(f64, f64)| (write, block * BLOCK_BYTES as f64 / bytes);
+        let labels = ("writes so far", &*format!("address ({unit})"));
+        all.push(("range", dots(title, labels, true, a.range.points().iter().map(up).collect())));
     }
     all
 }
@@ -94,23 +96,47 @@ fn bars(title: &str, of: &[(&str, &Histogram)], name: impl Fn(u64) -> String) ->
 
 fn load(about: &About) -> Picture {
     let load = &about.analysis.load;
+    let step = load.step.as_secs_f64();
+    let (second, name) = time_unit(step * load.steps.len() as f64);
     let points = |bytes: &dyn Fn(usize) -> u64| {
-        let mib = |at: usize| (at as f64 + 0.5, bytes(at) as f64 / f64::from(1 << 20));
+        let at_time = |at: usize| (at as f64 + 0.5) * step / second;
+        let mib = |at: usize| (at_time(at), bytes(at) as f64 / f64::from(1 << 20));
         (0..load.steps.len()).map(mib).collect()
     };
     let series = vec![
         ("read".to_owned(), points(&|at| load.steps[at].read_bytes)),
         ("written".to_owned(), points(&|at| load.steps[at].written_bytes)),
     ];
-    let title = format!("MiB in each {}", load.unit());
-    let x_label = format!("time, in steps of {} s", load.step.as_secs_f64());
-    Picture { title, kind: Kind::Numbers { x_label, series, points: false } }
+    let title = format!("MiB read and written in each {}", load.unit());
+    Picture { title, kind: Kind::Course { x_label: format!("time ({name})"), series } }
 }
 
-fn dots(title: &str, x_label: &str, points: Vec<(f64, f64)>) -> Picture {
-    let series = vec![(String::new(), points)];
-    let kind = Kind::Numbers { x_label: x_label.to_owned(), series, points: true };
-    Picture { title: title.to_owned(), kind }
+fn dots(
+    title: &str,
+    (x_label, y_label): (&str, &str),
+    linear: bool,
+    dots: Vec<(f64, f64)>,
+) -> Picture {
+    let (x_label, y_label) = (x_label.to_owned(), y_label.to_owned());
+    Picture { title: title.to_owned(), kind: Kind::Dots { x_label, y_label, linear, dots } }
+}
+
+/// The unit in which addresses up to `end_bytes` read well, in bytes and by name.
+fn unit_of(end_bytes: u64) -> (f64, &'static str) {
+    const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let fits = |&(power, _): &(u32, &str)| end_bytes >> power >= 4;
+    let (power, name) = UNITS.into_iter().find(fits).unwrap_or((0, "bytes"));
+    (2f64.powi(power.cast_signed()), name)
+}
+
+/// The unit in which times up to `seconds` read well, in seconds and by name.
+fn time_unit(seconds: f64) -> (f64, &'static str) {
+    match seconds {
+        s if s < 300.0 => (1.0, "seconds"),
+        s if s < 5.0 * 3_600.0 => (60.0, "minutes"),
+        s if s < 4.0 * 86_400.0 => (3_600.0, "hours"),
+        _ => (86_400.0, "days"),
+    }
 }
 
 /// The page.

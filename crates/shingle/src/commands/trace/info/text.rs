@@ -1,5 +1,6 @@
 //! The table of `trace info`.
 
+use shingle_core::duration::show_duration;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_sim::verdict::count;
@@ -38,7 +39,11 @@ pub(super) fn pairs(about: &About) -> Vec<(&'static str, String)> {
     let (s, a) = (about.summary, about.analysis);
     let transfers = about.transfers();
     let write_requests = ratio(s.requests.write, transfers);
-    let mut rows = vec![
+    let mut rows = Vec::new();
+    if let Some(format) = about.format {
+        rows.push(("format", format.to_string()));
+    }
+    rows.extend([
         ("requests", count(s.requests.total())),
         ("reads, writes", format!("{}, {}", count(s.requests.read), count(s.requests.write))),
         ("trims, flushes", format!("{}, {}", count(s.requests.trim), count(s.requests.flush))),
@@ -65,7 +70,7 @@ pub(super) fn pairs(about: &About) -> Vec<(&'static str, String)> {
         ("highest byte", format!("{} ({})", count(s.end_bytes), show_bytes(s.end_bytes))),
         ("mean request", s.mean_bytes().map_or("-".into(), |mean| show_bytes(mean as u64))),
         (
-            "request sizes: min, 50 %, 90 %, 99 %, max",
+            "sizes: min, 50, 90, 99 %, max",
             [s.sizes.min, s.sizes.p50, s.sizes.p90, s.sizes.p99, s.sizes.max]
                 .map(show_bytes)
                 .join(", "),
@@ -87,16 +92,12 @@ pub(super) fn pairs(about: &About) -> Vec<(&'static str, String)> {
             "writes that continue a stream",
             runs(&a.sequential.write, s.requests.write, s.bytes.write),
         ),
-        ("update periods", periods(about)),
-        (
-            "zones of 256 MiB written",
-            format!(
-                "{}; {} of them by each tenth of the writes",
-                count(s.written_large_zones),
-                percent(a.range.part_zones())
-            ),
-        ),
-    ];
+    ]);
+    rows.extend(periods(about));
+    let zones = count(s.written_large_zones);
+    let touched = percent(a.range.part_zones());
+    let told = format!("{zones}; each tenth of the writes touches {touched} of them");
+    rows.push(("zones of 256 MiB written", told));
     rows.extend(times(about));
     rows
 }
@@ -110,18 +111,18 @@ fn times(about: &About) -> [(&'static str, String); 4] {
     let busiest = a.load.busiest().map_or("-".into(), |at| {
         let step = a.load.steps[at];
         format!(
-            "the {} from {} s on: {} requests, {} read, {} written",
+            "the {} from {} on: {} requests, {} read, {} written",
             a.load.unit(),
-            count((a.load.step.as_secs_f64() * at as f64) as u64),
+            show_duration(a.load.step.as_secs_f64() * at as f64),
             count(step.requests),
             show_bytes(step.read_bytes),
             show_bytes(step.written_bytes)
         )
     });
     [
-        ("length", format!("{:.1} s", span.as_secs_f64())),
+        ("length", show_duration(span.as_secs_f64())),
         ("busiest", busiest),
-        ("longest pause", format!("{:.1} s", s.longest_idle.as_secs_f64())),
+        ("longest pause", show_duration(s.longest_idle.as_secs_f64())),
         ("time in pauses over 100 ms, 1 s, 10 s", pauses.join(", ")),
     ]
 }
@@ -131,7 +132,7 @@ fn runs(runs: &Runs, requests: u64, bytes: u64) -> String {
         return "-".into();
     }
     format!(
-        "{} of requests, {} of bytes (of {STREAMS} streams); runs {} on average, at most {}",
+        "{} of requests, {} of bytes (of {STREAMS} streams); runs: mean {}, longest {}",
         percent(ratio(runs.requests, requests)),
         percent(ratio(runs.bytes, bytes)),
         show_bytes(bytes / runs.count().max(1)),
@@ -139,20 +140,16 @@ fn runs(runs: &Runs, requests: u64, bytes: u64) -> String {
     )
 }
 
-fn periods(about: &About) -> String {
+/// Of the blocks that are written more than once, how soon and how often.
+fn periods(about: &About) -> [(&'static str, String); 3] {
     let buffer = about.buffer_blocks();
     let parts = about.analysis.reuse.periods.parts(buffer);
-    if parts.short + parts.long == 0 {
-        return "-".into();
-    }
-    format!(
-        "{} of updated blocks shorter than {} blocks ({} of these updated once); of the others {} \
-         updated more than twice",
-        percent(ratio(parts.short, parts.short + parts.long)),
-        count(buffer),
-        percent(ratio(parts.short_once, parts.short)),
-        percent(ratio(parts.long_often, parts.long))
-    )
+    let short = percent(ratio(parts.short, parts.short + parts.long));
+    [
+        ("updated blocks, short period", format!("{short} (below {} blocks)", count(buffer))),
+        ("  updated once, of these", percent(ratio(parts.short_once, parts.short))),
+        ("  updated over twice, of others", percent(ratio(parts.long_often, parts.long))),
+    ]
 }
 
 /// Parts of the footprint that the table of caches begins with: powers of two are exact on the curve.

@@ -1,0 +1,196 @@
+//! What is known of each zone, for the zones that the cache has met.
+//!
+//! A disk may have thousands of millions of zones, of which a run touches few. So zones get an index
+//! when a block of theirs first enters the cache, dense from 0 ([`ZoneIndex`]), and what a policy keeps
+//! of zones lies in [`ByZone`], which grows as indices appear. Memory grows with the zones touched, and
+//! once all of them have been, nothing allocates.
+
+use core::hash::{BuildHasherDefault, Hasher};
+use core::ops::{Index, IndexMut};
+use std::collections::HashMap;
+
+use crate::units::Zone;
+
+/// A zone by the order in which the cache first met the zones of the disk: dense from 0, as slots are.
+/// [`Slots::zone_of`](crate::slots::Slots::zone_of) tells which zone of the disk it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct ZoneIndex(pub u32);
+
+impl ZoneIndex {
+    /// That of a slot which holds no block.
+    pub(crate) const NONE: ZoneIndex = ZoneIndex(u32::MAX);
+
+    /// The index into a vector.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One `T` for each zone the cache has met. What was never written to is `T::default()`, and takes no
+/// memory behind the last zone that was.
+#[derive(Clone, Debug, Default)]
+pub struct ByZone<T> {
+    values: Vec<T>,
+    untouched: T,
+}
+
+impl<T: Clone + Default> ByZone<T> {
+    /// Every zone at `T::default()`.
+    #[must_use]
+    pub fn new() -> ByZone<T> {
+        ByZone::default()
+    }
+
+    /// The values of the zones up to the last that was written to.
+    pub fn iter(&self) -> impl Iterator<Item = (ZoneIndex, &T)> {
+        (0u32..).map(ZoneIndex).zip(&self.values)
+    }
+
+    /// Bytes of memory taken.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.values.capacity() * size_of::<T>()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, zone: ZoneIndex) {
+        zone.assert_known();
+        self.values.resize(zone.index() + 1, T::default());
+    }
+}
+
+impl ZoneIndex {
+    #[cold]
+    #[inline(never)]
+    fn assert_known(self) {
+        assert!(
+            self != ZoneIndex::NONE,
+            "it asked for the zone of a slot that holds no block: a clean slot holds none once it was \
+             named, so forget it before Victims::push"
+        );
+    }
+}
+
+impl<T: Clone + Default> Index<ZoneIndex> for ByZone<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, zone: ZoneIndex) -> &T {
+        match self.values.get(zone.index()) {
+            Some(value) => value,
+            None => {
+                zone.assert_known();
+                &self.untouched
+            }
+        }
+    }
+}
+
+impl<T: Clone + Default> IndexMut<ZoneIndex> for ByZone<T> {
+    #[inline]
+    fn index_mut(&mut self, zone: ZoneIndex) -> &mut T {
+        if zone.index() >= self.values.len() {
+            self.grow(zone);
+        }
+        &mut self.values[zone.index()]
+    }
+}
+
+/// The zones of the disk that the cache has met, and their indices.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Met {
+    indices: HashMap<Zone, ZoneIndex, BuildHasherDefault<Multiply>>,
+    zones: Vec<Zone>,
+    /// The zone asked for last: blocks of a request are mostly in one.
+    last: (Zone, ZoneIndex),
+}
+
+impl Met {
+    /// The index of `zone`, a new one if it is met for the first time.
+    #[inline]
+    pub(crate) fn meet(&mut self, zone: Zone) -> ZoneIndex {
+        if self.last.0 != zone || self.zones.is_empty() {
+            let next = ZoneIndex(self.zones.len() as u32);
+            let index = *self.indices.entry(zone).or_insert(next);
+            if index == next {
+                self.zones.push(zone);
+            }
+            self.last = (zone, index);
+        }
+        self.last.1
+    }
+
+    /// The index of `zone`, if it has been met.
+    pub(crate) fn find(&self, zone: Zone) -> Option<ZoneIndex> {
+        self.indices.get(&zone).copied()
+    }
+
+    /// The zone of an index.
+    #[inline]
+    pub(crate) fn zone(&self, index: ZoneIndex) -> Zone {
+        match self.zones.get(index.index()) {
+            Some(&zone) => zone,
+            None => {
+                index.assert_known();
+                Zone::default() // of a cache whose policy needs no zones
+            }
+        }
+    }
+
+    /// Bytes of memory taken, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.zones.capacity() * size_of::<Zone>()
+            + self.indices.capacity() * (size_of::<(Zone, ZoneIndex)>() + 1)
+    }
+}
+
+/// Hashes the number of a zone by one multiplication. The order of such a table means nothing: it is
+/// only looked up in.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Multiply(u64);
+
+impl Hasher for Multiply {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32(u32::from(byte)));
+    }
+
+    #[inline]
+    fn write_u32(&mut self, number: u32) {
+        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    /// The low half of a product is that of its low bits alone: the high half comes first.
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0.rotate_left(32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_grows_with_the_zones_met() {
+        let (mut met, mut known) = (Met::default(), ByZone::<u64>::new());
+        for turn in 0..3u64 {
+            for zone in (0..1000).map(|zone| Zone(zone * 4_000_000)) {
+                let index = met.meet(zone);
+                assert_eq!((met.zone(index), met.find(zone)), (zone, Some(index)));
+                assert_eq!(known[index], turn);
+                known[index] += 1;
+            }
+        }
+        assert_eq!(met.find(Zone(1)), None);
+        assert_eq!(known.iter().count(), 1000);
+        assert!(known.bytes() <= 2 * 1000 * 8 && met.bytes() < 100_000);
+    }
+
+    #[test]
+    #[should_panic(expected = "forget it before Victims::push")]
+    fn a_slot_that_holds_nothing_has_no_zone() {
+        ByZone::<u32>::new()[ZoneIndex::NONE] += 1;
+    }
+}

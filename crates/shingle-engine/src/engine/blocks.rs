@@ -1,0 +1,543 @@
+//! The way of an operation on one block: is it cached, does it enter, where does its data come from and go.
+
+use shingle_core::cache::Outcome;
+use shingle_core::service::Way;
+use shingle_core::units::{Request, Slot};
+
+use super::bugs::Bug;
+use super::failure::{Damage, Permission};
+use super::port::{Completion, Device, Failed};
+use super::requests::{Errno, Promise, Stage};
+use super::{CommandKey, Engine, OpKey};
+use crate::data::Data;
+use crate::format::{Frame, PAGE_BYTES};
+
+impl<D: Data> Engine<D> {
+    /// Begins commands that wait, and more blocks of those that were begun.
+    pub(super) fn begin_commands(&mut self) {
+        while let Some(begun) = self.requests.begin_next(self.now, &mut self.service) {
+            if let Some(request) = begun.trims {
+                self.trim(&request);
+            }
+            if begun.is_done {
+                self.all_blocks_done(begun.command);
+            }
+        }
+        self.requests.begin_more_blocks(self.now);
+    }
+
+    /// It has its lock: it begins, or goes on where it waited.
+    pub(super) fn start(&mut self, key: OpKey) {
+        match self.requests.op(key).stage() {
+            Stage::New => self.look_up(key),
+            Stage::Bypass => self.bypass_write(key),
+            Stage::Through => self.write_through(key),
+        }
+    }
+
+    fn look_up(&mut self, key: OpKey) {
+        let op = self.requests.op(key);
+        let (block, write, whole) = (op.block(), op.is_write(), !op.is_partial());
+        if self.failure.has_ssd_failed() {
+            return self.look_up_without_ssd(key);
+        }
+        let cached = self.contents.lookup(block).is_some();
+        if self.contents.is_lost(block) {
+            if !(write && whole) {
+                return self.fail(key, Errno::IO);
+            }
+            self.contents.clear_lost(block);
+        }
+        match self.way(key, cached) {
+            Way::Cache if write && self.bugs.has(Bug::BypassOfCached) => match self.way(key, false)
+            {
+                Way::Bypass => self.bypass(key),
+                _ => self.look_up_cached(key),
+            },
+            Way::Cache => self.look_up_cached(key),
+            Way::Bypass => self.bypass(key),
+            Way::Queue => self.requests.wait_for_room(key),
+        }
+    }
+
+    fn look_up_without_ssd(&mut self, key: OpKey) {
+        let op = self.requests.op(key);
+        let (block, write) = (op.block(), op.is_write());
+        let slot = self.contents.lookup(block);
+        let dirty = slot.is_some_and(|slot| self.contents.is_dirty(slot));
+        if self.contents.is_lost(block) || dirty && write {
+            return self.fail(key, Errno::IO);
+        }
+        if dirty {
+            return self.look_up_cached(key);
+        }
+        // (Of a block that is not dirty the disk has all there is.)
+        self.bypass(key);
+    }
+
+    fn way(&self, key: OpKey, cached: bool) -> Way {
+        let op = self.requests.op(key);
+        // What is read would be written down as clean, and the disk may yet lose it.
+        let unflushed = !op.is_write() && self.disk.is_unflushed(op.block());
+        if unflushed && !cached && !self.bugs.has(Bug::FillFromUnflushed) {
+            return Way::Bypass;
+        }
+        let others_wait = self.requests.waiting_for_room() > 0;
+        self.service.way(op.is_write(), cached, self.requests.is_sequential(key), others_wait)
+    }
+
+    /// It is the cache's turn.
+    fn look_up_cached(&mut self, key: OpKey) {
+        let (outcome, was_dirty) = self.ask(key);
+        self.go_on(key, outcome, was_dirty);
+    }
+
+    /// Asks the policy for the first time, or again.
+    fn ask(&mut self, key: OpKey) -> (Outcome, bool) {
+        let mut access = self.requests.access_of(key);
+        let again = self.requests.op_mut(key).ask();
+        let outcome = self.contents.access(&mut access, again);
+        (outcome, access.was_dirty)
+    }
+
+    fn go_on(&mut self, key: OpKey, outcome: Outcome, was_dirty: bool) {
+        // Before the slot is used: who was in it is written down as gone first.
+        if !self.bugs.has(Bug::PlanCarriedOutLate) {
+            self.carry_out();
+        }
+        let write = self.requests.op(key).is_write();
+        self.requests.count_outcome(write, outcome);
+        match outcome {
+            Outcome::Hit(slot) => {
+                self.contents.pin(slot);
+                self.contents.touch(slot, &mut self.durability);
+                self.requests.op_mut(key).enter(slot, was_dirty);
+                self.hit(key, slot);
+            }
+            Outcome::Miss(slot) => {
+                self.contents.pin(slot);
+                self.requests.op_mut(key).enter(slot, false);
+                let mapping = self.contents.mapping(slot);
+                assert!(mapping.frame.is_none(), "a slot that was unmapped");
+                self.miss(key);
+            }
+            Outcome::Bypass => self.bypass(key),
+            Outcome::NoRoom => match self.service.way_without_room(write) {
+                Way::Bypass => self.bypass(key),
+                Way::Cache | Way::Queue => self.requests.wait_for_room_first(key),
+            },
+        }
+        if self.bugs.has(Bug::PlanCarriedOutLate) {
+            self.carry_out();
+        }
+    }
+
+    fn needs_no_old_data(&self, key: OpKey) -> bool {
+        let op = self.requests.op(key);
+        op.is_write() && (!op.is_partial() || self.bugs.has(Bug::PartialAsWhole))
+    }
+
+    fn hit(&mut self, key: OpKey, slot: Slot) {
+        if self.needs_no_old_data(key) {
+            return self.write_new(key);
+        }
+        let Some(frame) = self.contents.mapping(slot).frame else {
+            // Only overlapping operations, which a seeded bug allows, find a slot without data.
+            return self.fail(key, Errno::IO);
+        };
+        let page = self.durability.frame_page(frame);
+        self.port.read(Device::Ssd, page, Completion::FrameRead(key));
+    }
+
+    fn miss(&mut self, key: OpKey) {
+        if self.needs_no_old_data(key) {
+            self.write_new(key);
+        } else {
+            let block = self.requests.op(key).block();
+            self.port.read(Device::Disk, block.0, Completion::DiskRead(key));
+        }
+    }
+
+    /// Those that wait for a slot try again, in order.
+    pub(super) fn serve_those_without_room(&mut self) {
+        while self.service.serves_waiting(
+            self.contents.free_slots(),
+            self.destages.leaving(),
+            self.requests.waiting_for_room(),
+        ) {
+            let Some(key) = self.requests.next_for_room() else { return };
+            let (outcome, was_dirty) = self.ask(key);
+            if outcome == Outcome::NoRoom {
+                self.carry_out();
+                return self.requests.wait_for_room_first(key);
+            }
+            self.go_on(key, outcome, was_dirty);
+        }
+    }
+
+    /// A write that finds no room for long is told so: the disk takes nothing.
+    pub(super) fn give_up_waiting_for_room(&mut self) {
+        while let Some(since) = self.requests.waits_for_room_since()
+            && self.service.gives_up(since, self.now)
+            && let Some(key) = self.requests.next_for_room()
+        {
+            self.fail(key, Errno::TIMED_OUT);
+        }
+    }
+
+    /// Frames have become free.
+    pub(super) fn serve_those_without_frame(&mut self) {
+        if self.durability.has_failed() {
+            // None will, any more.
+            while let Some(key) = self.requests.next_for_frame() {
+                self.not_written(key);
+            }
+        }
+        while self.requests.some_wait_for_frame()
+            && let Some(frame) = self.durability.take_frame()
+        {
+            let key = self.requests.next_for_frame().expect("there is one");
+            let buffer = self.requests.op_mut(key).take_buffer();
+            self.write_frame(key, frame, buffer);
+        }
+    }
+
+    /// A frame was read: its checksum must fit.
+    pub(super) fn frame_read(&mut self, key: OpKey, result: Result<(), Failed>, buffer: D) {
+        let op = self.requests.op(key);
+        let (block, write) = (op.block(), op.is_write());
+        let slot = op.slot().expect("a hit has one");
+        let mapping = self.contents.mapping(slot);
+        let fits = self.bugs.has(Bug::ReadWithoutChecksum) || buffer.crc() == mapping.crc;
+        if result.is_err() || !fits {
+            self.port.give(buffer);
+            let damage = if result.is_err() { Damage::Unreadable } else { Damage::Checksum };
+            return self.frame_damaged(key, slot, damage);
+        }
+        if write {
+            return self.write_merged(key, buffer);
+        }
+        debug_assert_eq!(mapping.block, block);
+        self.requests.deliver(key, &buffer);
+        self.port.give(buffer);
+        self.finish(key);
+    }
+
+    /// A clean block is read from the disk instead; a dirty one is lost, until it is written anew.
+    fn frame_damaged(&mut self, key: OpKey, slot: Slot, damage: Damage) {
+        let op = self.requests.op(key);
+        let (block, write) = (op.block(), op.is_write());
+        // A write has made the slot dirty, and what stands in the frame is as it was before.
+        let dirty = if write { op.was_dirty() } else { self.contents.is_dirty(slot) };
+        self.failure.count_damaged(damage);
+        if dirty && !self.bugs.has(Bug::DirtyErrorReadsDisk) {
+            self.contents.mark_lost(block, slot);
+            return self.fail(key, Errno::IO);
+        }
+        if !write && !dirty {
+            self.leave_cache(key);
+        }
+        self.port.read(Device::Disk, block.0, Completion::DiskRead(key));
+    }
+
+    /// The disk was read: the client is answered, and the block enters if it has a slot.
+    pub(super) fn disk_read(&mut self, key: OpKey, result: Result<(), Failed>, buffer: D) {
+        let op = self.requests.op(key);
+        let (write, slot, block) = (op.is_write(), op.slot(), op.block());
+        if result.is_err() {
+            self.port.give(buffer);
+            self.failure.count_disk_read();
+            match slot {
+                // A hit of which the frame is damaged and the disk is, too.
+                Some(slot) if self.contents.mapping(slot).frame.is_some() => {
+                    self.contents.mark_lost(block, slot);
+                }
+                Some(_) => self.leave_cache(key),
+                None => {}
+            }
+            return self.fail(key, Errno::IO);
+        }
+        if write {
+            return self.write_merged(key, buffer);
+        }
+        self.requests.deliver(key, &buffer);
+        // The client need not wait for the fill; the lock of the block is kept until that is done.
+        self.answer_block(key);
+        match slot {
+            // (A seeded bug comes here with a slot that holds something.)
+            Some(slot) if self.contents.mapping(slot).frame.is_none() => self.fill(key, buffer),
+            _ => {
+                self.port.give(buffer);
+                self.finish(key);
+            }
+        }
+    }
+
+    /// Writes what was read into a frame, if there is one: nobody waits for it.
+    fn fill(&mut self, key: OpKey, buffer: D) {
+        let Some(frame) = self.durability.take_frame() else {
+            self.port.give(buffer);
+            self.leave_cache(key);
+            return self.finish(key);
+        };
+        if self.bugs.has(Bug::UnlockedBeforeFill) {
+            self.requests.unlock_early(key);
+        }
+        self.requests.count_fill();
+        self.write_frame(key, frame, buffer);
+    }
+
+    /// A whole block is written; it needs nothing of what was.
+    fn write_new(&mut self, key: OpKey) {
+        let mut buffer = self.port.buffer();
+        if self.requests.op(key).is_partial() {
+            buffer.clear(0..PAGE_BYTES); // a seeded bug
+        }
+        self.requests.merge(key, &mut buffer);
+        self.write_buffered(key, buffer);
+    }
+
+    /// The rest of the block is in `buffer`.
+    fn write_merged(&mut self, key: OpKey, mut buffer: D) {
+        self.requests.merge(key, &mut buffer);
+        if self.requests.op(key).slot().is_none() {
+            return self.bypass_with(key, buffer);
+        }
+        self.write_buffered(key, buffer);
+    }
+
+    fn write_buffered(&mut self, key: OpKey, buffer: D) {
+        let slot = self.requests.op(key).slot().expect("a write into the cache has one");
+        let mapped = self.contents.mapping(slot).frame;
+        let in_place = mapped.filter(|_| self.bugs.has(Bug::WrittenInPlace));
+        match in_place.or_else(|| self.durability.take_frame()) {
+            Some(frame) => self.write_frame(key, frame, buffer),
+            None => self.requests.wait_for_frame(key, buffer),
+        }
+    }
+
+    fn write_frame(&mut self, key: OpKey, frame: Frame, buffer: D) {
+        self.requests.op_mut(key).write_to(frame, buffer.crc());
+        if self.bugs.has(Bug::RecordBeforeData) {
+            self.map_written(key);
+        }
+        if self.bugs.has(Bug::AnsweredBeforeRecord) {
+            self.answer_block(key);
+        }
+        let page = self.durability.frame_page(frame);
+        self.port.write(Device::Ssd, page, buffer, Completion::FrameWritten(key));
+    }
+
+    fn map_written(&mut self, key: OpKey) {
+        let op = self.requests.op(key);
+        let slot = op.slot().expect("a slot");
+        self.contents.map(slot, op.record(), &mut self.durability, self.now);
+    }
+
+    /// The data of a request is on the SSD, or not.
+    pub(super) fn frame_written(&mut self, key: OpKey, result: Result<(), Failed>, buffer: D) {
+        let op = self.requests.op_mut(key);
+        let (block, write) = (op.block(), op.is_write());
+        if result.is_err() {
+            self.failure.count_ssd_write();
+            if let Some(frame) = op.frame().filter(|_| !self.bugs.has(Bug::RecordBeforeData)) {
+                self.durability.put_back_last(frame);
+            }
+        }
+        if result.is_err() || self.failure.has_ssd_failed() {
+            // (What a failed SSD holds is of no use: nothing will say that it is there.)
+            op.keep(buffer);
+            return self.not_written(key);
+        }
+        // The record comes after the data, and before the answer: the disk gets the block, and a FLUSH is
+        // answered, only when the record is committed.
+        if !self.bugs.has(Bug::RecordBeforeData) {
+            self.map_written(key);
+        }
+        // It may have been found damaged while it was written anew.
+        self.contents.clear_lost(block);
+        if write {
+            self.requests.is_in_cache(key);
+        }
+        if write && self.service.mode().writes_through() {
+            self.requests.op_mut(key).keep(buffer);
+            return self.write_through(key);
+        }
+        self.port.give(buffer);
+        self.finish(key);
+    }
+
+    /// The SSD did not take a block: the disk serves the request, unless it has not got the block.
+    fn not_written(&mut self, key: OpKey) {
+        let op = self.requests.op(key);
+        if op.was_dirty() {
+            // What the frame holds is what the block was; the slot is dirty, as it was.
+            return self.fail(key, Errno::IO);
+        }
+        let write = op.is_write();
+        self.leave_cache(key);
+        if write {
+            self.requests.op_mut(key).go_on_at(Stage::Bypass);
+            self.bypass_write(key);
+        } else {
+            self.finish(key);
+        }
+    }
+
+    /// The block is on the SSD, and now goes to the disk, too, before the client is answered.
+    fn write_through(&mut self, key: OpKey) {
+        // A destage pins the slot itself, and a policy must be able to name it for one.
+        if let Some(slot) = self.requests.op_mut(key).take_slot() {
+            self.contents.unpin(slot);
+        }
+        let block = self.requests.op(key).block();
+        let Some(slot) = self.contents.lookup(block) else {
+            return self.finish(key); // it has left: the disk has it
+        };
+        if !self.contents.is_dirty(slot) {
+            return self.finish(key);
+        }
+        let mapping = self.contents.mapping(slot);
+        let committed = mapping.number <= self.durability.committed();
+        if !committed && !self.bugs.has(Bug::DestageBeforeCommit) {
+            if self.durability.has_failed() {
+                return self.fail(key, Errno::IO);
+            }
+            self.requests.op_mut(key).go_on_at(Stage::Through);
+            return self.durability.wait(mapping.number, key);
+        }
+        if self.contents.begin_destage(slot) {
+            let buffer = self.requests.op_mut(key).take_buffer();
+            self.destages.write_through(key, slot, mapping, buffer, &mut self.port);
+        } else if self.destages.backs_off(slot) || self.contents.is_lost(block) {
+            self.fail(key, Errno::IO);
+        } else {
+            // What was written before is on its way: when it is there this is tried again.
+            self.requests.op_mut(key).go_on_at(Stage::Through);
+            self.destages.wait(slot, key);
+            self.disk.want_all();
+        }
+    }
+
+    /// The block is not cached and does not enter: the disk serves the client.
+    fn bypass(&mut self, key: OpKey) {
+        let op = self.requests.op(key);
+        if op.is_write() && !op.is_partial() {
+            let mut buffer = self.port.buffer();
+            self.requests.merge(key, &mut buffer);
+            self.bypass_with(key, buffer);
+        } else {
+            self.port.read(Device::Disk, op.block().0, Completion::DiskRead(key));
+        }
+    }
+
+    fn bypass_with(&mut self, key: OpKey, buffer: D) {
+        let op = self.requests.op_mut(key);
+        op.keep(buffer);
+        op.go_on_at(Stage::Bypass);
+        self.bypass_write(key);
+    }
+
+    /// Its data waits. A block is written to the disk past the cache only when it is not cached, and when the
+    /// SSD, as it would be found after a crash, does not hold it either: otherwise something older could
+    /// come back later.
+    fn bypass_write(&mut self, key: OpKey) {
+        let block = self.requests.op(key).block();
+        if self.failure.has_ssd_failed() {
+            match self.failure.may_bypass(block) {
+                Permission::Granted => {}
+                Permission::Pending => return self.failure.wait(key),
+                Permission::Refused => return self.fail(key, Errno::IO),
+            }
+        } else {
+            let number = self.durability.invalidation_of(block);
+            let committed = number <= self.durability.committed();
+            if !committed && !self.bugs.has(Bug::BypassBeforeGivenUp) {
+                return self.durability.wait(number, key);
+            }
+        }
+        let buffer = self.requests.op_mut(key).take_buffer();
+        self.disk.will_write(block);
+        self.port.write(Device::Disk, block.0, buffer, Completion::DiskWritten(key));
+    }
+
+    /// The disk has taken a block for a client, or not.
+    pub(super) fn disk_written(&mut self, key: OpKey, result: Result<(), Failed>, buffer: D) {
+        self.port.give(buffer);
+        let number = self.disk.wrote(self.requests.op(key).block(), result);
+        if result.is_err() {
+            self.failure.count_disk_write();
+            return self.fail(key, Errno::IO);
+        }
+        self.requests.count_bypassed();
+        self.requests.is_on_disk(key, number);
+        self.finish(key);
+    }
+
+    /// Drops the cached ones of the blocks that `request` covers wholly. Those that are in use stay: a
+    /// trim is advice.
+    fn trim(&mut self, request: &Request) {
+        for (block, slot) in self.contents.covered_by(request) {
+            if self.requests.is_locked(block) {
+                continue;
+            }
+            self.contents.clear_lost(block);
+            self.contents.drop_block(block, slot, &mut self.durability, self.now);
+            self.destages.forget_failures(block);
+            if self.bugs.has(Bug::TrimmedBypassedAtOnce) {
+                self.durability.forget_invalidation(block);
+            }
+        }
+    }
+
+    /// Takes the slot from an operation whose data did not come: the block is not cached.
+    fn leave_cache(&mut self, key: OpKey) {
+        let op = self.requests.op_mut(key);
+        let (block, slot) = (op.block(), op.take_slot().expect("it has one"));
+        self.contents.unpin(slot);
+        let dropped = self.contents.drop_block(block, slot, &mut self.durability, self.now);
+        debug_assert!(dropped || cfg!(feature = "bugs"), "nobody else uses the slot");
+    }
+
+    /// The client gets its answer for this block.
+    fn answer_block(&mut self, key: OpKey) {
+        if let Some(command) = self.requests.answer_block(key) {
+            self.all_blocks_done(command);
+        }
+    }
+
+    /// All is done for this block.
+    pub(super) fn finish(&mut self, key: OpKey) {
+        self.answer_block(key);
+        let finished = self.requests.finish(key);
+        if let Some(buffer) = finished.buffer {
+            self.port.give(buffer);
+        }
+        if let Some(slot) = finished.slot {
+            self.contents.unpin(slot);
+        }
+    }
+
+    /// The operation fails, and with it its command; what it had begun is undone elsewhere.
+    pub(super) fn fail(&mut self, key: OpKey, errno: Errno) {
+        self.requests.set_error(key, errno);
+        self.finish(key);
+    }
+
+    /// A command is answered, at once or when what it promises is durable.
+    fn all_blocks_done(&mut self, key: CommandKey) {
+        let disk = match self.requests.promise(key) {
+            Promise::Nothing => return self.requests.answer(key, self.now),
+            Promise::All if self.failure.is_nothing_known() => {
+                return self.requests.answer_with(key, Errno::IO, self.now);
+            }
+            Promise::All => self.disk.wanted_by_clients(),
+            Promise::Own(number) => self.disk.wanted_by_one(number),
+        };
+        // (Of a failed SSD: whose writes were not kept has been told.)
+        let early = self.failure.has_ssd_failed() || self.bugs.has(Bug::FlushBeforeCommit);
+        let committed = if early { 0 } else { self.durability.added() };
+        self.durability.want(committed);
+        self.requests.wait_until_durable(key, committed, disk);
+    }
+}

@@ -1,0 +1,286 @@
+//! What is cached, and where: the cache that decides, what its slots hold, and what of that is lost.
+//!
+//! The policy knows slots, the SSD has frames: a slot is mapped to a frame, anew with each write. What
+//! changes is given to [`Durability`] as a record, here and nowhere else, so that no mapping changes without.
+
+mod hints;
+mod restore;
+mod swap;
+
+use std::collections::BTreeMap;
+
+use shingle_core::cache::{CacheCore, Outcome};
+use shingle_core::plan::{Destage, Plan};
+use shingle_core::policy::{Access, Cost};
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Request, Slot};
+
+use super::durability::Durability;
+use crate::format::journal::Record;
+use crate::format::{Frame, State};
+
+/// Where the block of a slot is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mapping {
+    pub(super) block: Block,
+    /// `None` until the first data of the slot is written.
+    pub(super) frame: Option<Frame>,
+    pub(super) crc: u32,
+    /// Counts what has become of the slot: who read a frame knows by it whether that still is the one.
+    pub(super) version: u32,
+    /// Of the record that says so: the disk gets the block when it is committed. Otherwise, after a
+    /// crash, the SSD could hold something older than the disk.
+    pub(super) number: u64,
+}
+
+const UNMAPPED: Mapping = Mapping { block: Block(0), frame: None, crc: 0, version: 0, number: 0 };
+
+/// The cache and what its slots hold.
+pub(super) struct Contents {
+    cache: Box<dyn CacheCore>,
+    plan: Plan,
+    mappings: Vec<Mapping>,
+    hints: hints::Hints,
+    /// Dirty blocks whose data is gone. Their slots stay, in nobody's way: no policy may name them.
+    lost: BTreeMap<Block, Slot>,
+}
+
+impl Contents {
+    pub(super) fn lookup(&self, block: Block) -> Option<Slot> {
+        self.cache.lookup(block)
+    }
+
+    pub(super) fn is_dirty(&self, slot: Slot) -> bool {
+        self.cache.slots().dirty(slot)
+    }
+
+    /// Where the block of `slot` is.
+    pub(super) fn mapping(&self, slot: Slot) -> Mapping {
+        self.mappings[slot.index()]
+    }
+
+    pub(super) fn capacity(&self) -> u32 {
+        self.cache.slots().capacity()
+    }
+
+    pub(super) fn dirty_blocks(&self) -> u32 {
+        self.cache.slots().dirty_blocks()
+    }
+
+    pub(super) fn clean_blocks(&self) -> u32 {
+        self.cache.slots().clean_blocks()
+    }
+
+    /// Slots that hold nothing.
+    pub(super) fn free_slots(&self) -> u32 {
+        self.capacity() - self.dirty_blocks() - self.clean_blocks()
+    }
+
+    /// Asks the policy, for the first time or `again`. What it plans is to be carried out next.
+    pub(super) fn access(&mut self, access: &mut Access, again: bool) -> Outcome {
+        if again {
+            self.cache.retry(access, &mut self.plan)
+        } else {
+            self.hints.count();
+            self.cache.access(access, &mut self.plan)
+        }
+    }
+
+    /// Asks it for room. What it plans is to be carried out next.
+    pub(super) fn evict(&mut self, slots: u32) {
+        self.cache.evict(slots, &mut self.plan);
+    }
+
+    /// Asks it for what could be destaged while nobody wants anything. The plan comes back by
+    /// [`Contents::put_back`].
+    pub(super) fn plan_idle(&mut self, blocks: u32) -> Plan {
+        self.cache.idle(blocks, &mut self.plan);
+        std::mem::take(&mut self.plan)
+    }
+
+    /// What the policy has planned, if anything. Who was dropped is unmapped at once: its slot may hold
+    /// something else from now on.
+    pub(super) fn take_plan(&mut self, durability: &mut Durability, now: Nanos) -> Option<Plan> {
+        if self.plan.is_empty() {
+            return None;
+        }
+        let plan = std::mem::take(&mut self.plan);
+        for dropped in plan.dropped() {
+            debug_assert_eq!(self.mapping(dropped.slot).block, dropped.block);
+            self.unmap(dropped.slot, durability, now);
+        }
+        Some(plan)
+    }
+
+    /// A plan that was carried out: its memory is used again.
+    pub(super) fn put_back(&mut self, mut plan: Plan) {
+        plan.clear();
+        self.plan = plan;
+    }
+
+    /// I/O begins on a slot that a policy must not name meanwhile.
+    pub(super) fn pin(&mut self, slot: Slot) {
+        self.cache.pin(slot);
+    }
+
+    /// And ends.
+    pub(super) fn unpin(&mut self, slot: Slot) {
+        self.cache.unpin(slot);
+    }
+
+    /// What a command to the disk took.
+    pub(super) fn observe(&mut self, cost: &Cost) {
+        self.cache.observe(cost);
+    }
+
+    /// Whether the block of `slot` may go to the disk now; then it is on its way.
+    pub(super) fn begin_destage(&mut self, slot: Slot) -> bool {
+        self.cache.begin_destage(slot)
+    }
+
+    /// The disk did not take it.
+    pub(super) fn destage_failed(&mut self, slot: Slot) {
+        self.cache.destage_failed(slot);
+    }
+
+    /// The disk keeps it. Returns whether the block left.
+    pub(super) fn destaged(&mut self, slot: Slot) -> bool {
+        self.cache.destaged(slot)
+    }
+
+    /// Blocks that `request` covers wholly, and their slots.
+    pub(super) fn covered_by(&self, request: &Request) -> Vec<(Block, Slot)> {
+        let first = request.offset.div_ceil(BLOCK_BYTES);
+        let end = (request.offset + request.bytes) / BLOCK_BYTES;
+        // A trim may cover the whole disk: look at its blocks or at the slots, whichever are fewer.
+        if end.saturating_sub(first) <= u64::from(self.capacity()) {
+            let blocks = (first..end).map(Block);
+            blocks.filter_map(|block| Some((block, self.lookup(block)?))).collect()
+        } else {
+            let slots = (0..self.capacity()).map(Slot);
+            slots
+                .map(|slot| (self.mapping(slot).block, slot))
+                .filter(|&(block, slot)| {
+                    (first..end).contains(&block.0) && self.lookup(block) == Some(slot)
+                })
+                .collect()
+        }
+    }
+
+    /// Dirty blocks that could go to the disk now and may, in the order of their addresses.
+    pub(super) fn dirty(&self, may: impl Fn(Block) -> bool) -> Vec<Destage> {
+        let slots = self.cache.slots();
+        let mut dirty: Vec<Destage> = (0..slots.capacity())
+            .map(Slot)
+            .filter(|&slot| slots.dirty(slot) && slots.evictable(slot) && may(slots.block(slot)))
+            .map(|slot| Destage { slot, block: slots.block(slot) })
+            .collect();
+        dirty.sort_unstable_by_key(|destage| destage.block);
+        dirty
+    }
+
+    /// Runs of `blocks` blocks from `first` on that are dirty, and that are not.
+    pub(super) fn dirty_runs(&self, first: Block, blocks: u64) -> Vec<(u64, bool)> {
+        let mut runs: Vec<(u64, bool)> = Vec::new();
+        for at in 0..blocks {
+            let slot = self.lookup(first.after(at));
+            let dirty = slot.is_some_and(|slot| self.is_dirty(slot));
+            match runs.last_mut() {
+                Some((length, last)) if *last == dirty => *length += 1,
+                _ => runs.push((1, dirty)),
+            }
+        }
+        runs
+    }
+
+    /// The data of `slot` is in `frame` from now on.
+    pub(super) fn map(
+        &mut self,
+        slot: Slot,
+        record: Record,
+        durability: &mut Durability,
+        now: Nanos,
+    ) {
+        let Record { frame, crc, block, .. } = record;
+        let old = self.mapping(slot);
+        let superseded = old.frame.filter(|&old_frame| old_frame != frame);
+        assert!(
+            superseded.is_none() || old.block == block,
+            "a slot is unmapped before it holds another block"
+        );
+        // The new frame first, then the old one: a crash between the two leaves both, never none.
+        let number = durability.record_move(record, superseded, now);
+        let version = old.version.wrapping_add(1);
+        self.mappings[slot.index()] = Mapping { block, frame: Some(frame), crc, version, number };
+        self.touch(slot, durability);
+    }
+
+    /// `slot` no longer holds what it held.
+    pub(super) fn unmap(&mut self, slot: Slot, durability: &mut Durability, now: Nanos) {
+        let mapping = &mut self.mappings[slot.index()];
+        mapping.version = mapping.version.wrapping_add(1);
+        let block = mapping.block;
+        if let Some(frame) = mapping.frame.take() {
+            durability.invalidate(block, frame, now);
+        }
+    }
+
+    /// The destage of the block of `slot` is done and it stays: the SSD may say that it is clean.
+    pub(super) fn map_clean(&mut self, slot: Slot, durability: &mut Durability, now: Nanos) {
+        let Mapping { block, frame, crc, .. } = self.mapping(slot);
+        if let Some(frame) = frame {
+            let record = Record { frame, crc, block, state: State::Clean };
+            self.map(slot, record, durability, now);
+        }
+    }
+
+    /// The block leaves at once, whatever it is; returns whether it could.
+    pub(super) fn drop_block(
+        &mut self,
+        block: Block,
+        slot: Slot,
+        durability: &mut Durability,
+        now: Nanos,
+    ) -> bool {
+        let dropped = self.cache.trim(block, 1) == 1;
+        if dropped {
+            self.unmap(slot, durability, now);
+        }
+        dropped
+    }
+
+    /// The block of `slot` was used.
+    pub(super) fn touch(&self, slot: Slot, durability: &mut Durability) {
+        if let Some(frame) = self.mapping(slot).frame {
+            durability.hint(frame, self.hints.now());
+        }
+    }
+
+    /// How late the block of `slot` was used; one whose data is on its way is used now.
+    fn hint_of(&self, slot: Slot, durability: &Durability) -> u16 {
+        let frame = self.mapping(slot).frame;
+        frame.map_or(u16::MAX, |frame| durability.entry(frame).hint)
+    }
+
+    pub(super) fn is_lost(&self, block: Block) -> bool {
+        !self.lost.is_empty() && self.lost.contains_key(&block)
+    }
+
+    /// The data of a dirty block is gone.
+    pub(super) fn mark_lost(&mut self, block: Block, slot: Slot) {
+        if self.lost.insert(block, slot).is_none() {
+            self.pin(slot);
+        }
+    }
+
+    /// The block is written anew, or not needed any more.
+    pub(super) fn clear_lost(&mut self, block: Block) {
+        if let Some(slot) = self.lost.remove(&block) {
+            self.unpin(slot);
+        }
+    }
+
+    /// Blocks whose data is gone, in order.
+    pub(super) fn lost(&self) -> Vec<Block> {
+        self.lost.keys().copied().collect()
+    }
+}

@@ -1,0 +1,60 @@
+//! Another policy, while requests are served: all that is cached goes over to a new cache at once, in
+//! the order in which it was used. Nothing is read or written for it.
+//!
+//! Slots get other numbers. What is under way on them goes on: requests keep their blocks, and a block
+//! that is on its way to the disk may not be named by the new policy before it is there.
+
+use shingle_core::cache::CacheCore;
+use shingle_core::units::Slot;
+
+use super::super::OpenError;
+use super::super::durability::Durability;
+use super::{Contents, UNMAPPED};
+
+impl Contents {
+    /// From now on `cache`, which is empty, decides. Returns the new slot of each old one: pins are not
+    /// moved, as each is its holder's.
+    ///
+    /// # Errors
+    /// If it has another size, or its policy has to know the future.
+    pub(in super::super) fn swap(
+        &mut self,
+        cache: Box<dyn CacheCore>,
+        durability: &Durability,
+    ) -> Result<Vec<Slot>, OpenError> {
+        let (slots, ssd) = (cache.slots().capacity(), self.capacity());
+        if slots != ssd {
+            return Err(OpenError::Slots { ssd: ssd.into(), cache: slots.into() });
+        }
+        if cache.wants_future() {
+            return Err(OpenError::Future);
+        }
+        let old = std::mem::replace(&mut self.cache, cache);
+        let slots = old.slots();
+        let lives = |&slot: &Slot| old.lookup(slots.block(slot)) == Some(slot);
+        let mut live: Vec<(u16, Slot)> = (0..slots.capacity())
+            .map(Slot)
+            .filter(lives)
+            .map(|slot| (self.hint_of(slot, durability), slot))
+            .collect();
+        live.sort_by_key(|&(hint, _)| hint);
+        let mut new_of = vec![Slot::NONE; slots.capacity() as usize];
+        let mut mappings = vec![UNMAPPED; self.mappings.len()];
+        for (_, slot) in live {
+            let new = self.cache.restore(slots.block(slot), slots.dirty(slot));
+            let new = new.expect("there are as many slots as before");
+            new_of[slot.index()] = new;
+            mappings[new.index()] = self.mapping(slot);
+        }
+        self.mappings = mappings;
+        Ok(new_of)
+    }
+
+    /// Lost blocks have other slots, which nobody may name either.
+    pub(in super::super) fn move_lost(&mut self, new_of: &[Slot]) {
+        for slot in self.lost.values_mut() {
+            *slot = new_of[slot.index()];
+            self.cache.pin(*slot);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! When the disk does not take what is destaged, it is tried again later and later: a disk that is full,
+//! or read-only, is not asked thousands of times a second.
+
+use shingle_core::units::Nanos;
+
+/// The first pause; each failure in a row doubles it.
+const FIRST: Nanos = Nanos::from_millis(10);
+/// The longest pause of the disk.
+const OF_DISK_MAX: Nanos = Nanos::from_millis(1_000);
+/// And of one block, while others go well.
+const OF_BLOCK_MAX: Nanos = Nanos::from_millis(5_000);
+/// So many more blocks than needed are there to choose from while the disk fails: the oldest may lie where it is
+/// bad, and others not.
+pub(super) const CHOICE_BLOCKS: u32 = 512;
+
+/// The pause of a block after so many failures in a row, counted from 1.
+pub(super) fn pause_of_block(failures: u32) -> Nanos {
+    pause(failures, OF_BLOCK_MAX)
+}
+
+fn pause(failures: u32, longest: Nanos) -> Nanos {
+    let doubled = FIRST.0.saturating_mul(1 << failures.saturating_sub(1).min(30));
+    Nanos(doubled.min(longest.0))
+}
+
+/// Whether the disk is tried. After a failure it gets one run of blocks when the pause is over; what becomes
+/// of that decides.
+#[derive(Default)]
+pub(super) struct BackOff {
+    /// Failed tries since the last that went well.
+    failures: u32,
+    until: Nanos,
+    /// The one run is on its way.
+    trying: bool,
+    /// Runs that were such.
+    tries: u64,
+}
+
+impl BackOff {
+    /// Whether the disk may have another run.
+    pub(super) fn allows(&self, now: Nanos) -> bool {
+        self.failures == 0 || !self.trying && now >= self.until
+    }
+
+    /// Whether it did not take what it got last.
+    pub(super) fn is_failing(&self) -> bool {
+        self.failures > 0
+    }
+
+    /// It gets one.
+    pub(super) fn begin(&mut self) {
+        self.trying = self.failures > 0;
+        self.tries += u64::from(self.trying);
+    }
+
+    /// Which of `runs` runs is to be that one: any, as the disk may be bad in places only.
+    pub(super) fn picks(&self, now: Nanos, runs: usize) -> Option<usize> {
+        let due = self.is_failing() && runs > 0 && self.allows(now);
+        // (Any odd number far from a simple ratio of 2^64 spreads them.)
+        let spread = self.tries.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        due.then(|| ((u128::from(spread) * runs as u128) >> 64) as usize)
+    }
+
+    /// It did not take, or not keep, a block.
+    pub(super) fn failed(&mut self, now: Nanos) {
+        // Blocks that were on their way together fail together, and count once.
+        if self.failures == 0 || self.trying || now >= self.until {
+            self.failures = self.failures.saturating_add(1);
+            self.until = now + pause(self.failures, OF_DISK_MAX);
+        }
+        self.trying = false;
+    }
+
+    /// It has kept a block.
+    pub(super) fn went_well(&mut self) {
+        *self = BackOff { tries: self.tries, ..BackOff::default() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_and_what_fails_together_counts_once() {
+        let mut disk = BackOff::default();
+        let mut now = Nanos::ZERO;
+        let mut pauses_millis = Vec::new();
+        for _ in 0..12 {
+            assert!(disk.allows(now));
+            disk.begin();
+            (0..128).for_each(|_| disk.failed(now));
+            let begun = now;
+            while !disk.allows(now) {
+                now += Nanos::from_millis(1);
+            }
+            pauses_millis.push(now.since(begun).0 / 1_000_000);
+        }
+        assert_eq!(pauses_millis[..7], [10, 20, 40, 80, 160, 320, 640]);
+        assert_eq!(pauses_millis[7..], [1000; 5]);
+        assert_eq!(pause_of_block(9), Nanos::from_millis(2_560));
+        assert_eq!(pause_of_block(u32::MAX), Nanos::from_millis(5_000));
+        disk.begin();
+        assert!(!disk.allows(now), "one run at a time");
+        disk.went_well();
+        assert!(disk.allows(now));
+    }
+}

@@ -1,0 +1,177 @@
+//! What became of a destage: its data is read, the disk has it, the disk keeps it; or one of these was
+//! not to be.
+
+use shingle_core::units::{Block, Nanos, Slot};
+
+use super::super::OpKey;
+use super::super::bugs::Bug;
+use super::super::contents::Contents;
+use super::super::durability::Durability;
+use super::super::failure::Damage;
+use super::super::port::{Failed, Port};
+use super::{Destages, Job, JobKey, back_off};
+use crate::data::Data;
+
+/// A destaged block is on the disk, or not.
+pub(in super::super) struct Written {
+    /// The request that waits for it.
+    pub(in super::super) through: Option<OpKey>,
+    /// The disk has it. Otherwise its destage is to be [refused](Destages::refused).
+    pub(in super::super) taken: bool,
+}
+
+impl<D: Data> Destages<D> {
+    /// A block that is to be destaged was read from its frame. Returns what is wrong with it.
+    #[must_use]
+    pub(in super::super) fn read(
+        &mut self,
+        key: JobKey,
+        result: Result<(), Failed>,
+        buffer: D,
+        contents: &mut Contents,
+        port: &mut Port<D>,
+    ) -> Option<Damage> {
+        let job = &mut self.jobs[key];
+        let (slot, block) = (job.slot, job.block);
+        let mapping = contents.mapping(slot);
+        let current = mapping.version == job.version;
+        let fits = self.bugs.has(Bug::DestageWithoutChecksum) || buffer.crc() == mapping.crc;
+        if current && result.is_ok() && fits {
+            let run = job.run;
+            job.buffer = Some(buffer);
+            self.run(run).left -= 1;
+            return None;
+        }
+        self.in_memory -= 1;
+        port.give(buffer);
+        if !current {
+            // The frame may hold something else by now: that its checksum does not fit says nothing.
+            self.out_of_date(key, contents);
+            return None;
+        }
+        self.leave_run(key);
+        let job = self.end(key);
+        not_destaged(&job, contents);
+        contents.mark_lost(block, slot);
+        self.wake(slot, false);
+        Some(if result.is_err() { Damage::Unreadable } else { Damage::Checksum })
+    }
+
+    /// The disk has taken a block, or not.
+    pub(in super::super) fn written(
+        &mut self,
+        key: JobKey,
+        result: Result<(), Failed>,
+        now: Nanos,
+    ) -> Written {
+        self.in_memory -= 1;
+        self.writing -= 1;
+        let job = &mut self.jobs[key];
+        let (run, through) = (job.run, job.through.take());
+        if through.is_none() {
+            self.pace.block_done(run, now);
+        }
+        let taken = result.is_ok() || self.bugs.has(Bug::DestageErrorIgnored);
+        self.taken_blocks += u64::from(taken);
+        Written { through, taken }
+    }
+
+    /// The disk did not take a block, or not keep it: it stays dirty.
+    pub(in super::super) fn refused(&mut self, key: JobKey, contents: &mut Contents, now: Nanos) {
+        let job = self.end(key);
+        self.disk.failed(now);
+        self.back_off(&job, contents, now);
+    }
+
+    /// The disk keeps a block, whatever happens: the SSD may say that it is clean, or has left. Returns the
+    /// block.
+    pub(in super::super) fn kept(
+        &mut self,
+        key: JobKey,
+        contents: &mut Contents,
+        durability: &mut Durability,
+        now: Nanos,
+    ) -> Block {
+        let job = self.end(key);
+        let slot = job.slot;
+        self.disk.went_well();
+        self.failures.remove(&job.block);
+        if contents.mapping(slot).version == job.version {
+            // Should the frame have turned out damaged meanwhile: the disk has its data.
+            contents.clear_lost(job.block);
+        }
+        if destaged(&job, contents) {
+            contents.unmap(slot, durability, now);
+        } else if !contents.is_dirty(slot) || self.bugs.has(Bug::CleanThoughRewritten) {
+            contents.map_clean(slot, durability, now);
+        }
+        self.wake(slot, true);
+        job.block
+    }
+
+    /// The block was written again since: its destage is to be planned anew.
+    pub(super) fn out_of_date(&mut self, key: JobKey, contents: &mut Contents) {
+        self.leave_run(key);
+        let job = self.end(key);
+        destaged(&job, contents);
+        self.wake(job.slot, true);
+    }
+
+    /// The block stays dirty, and no policy may name it for a while, or it would be tried again at
+    /// once and for ever. Each time it takes longer.
+    pub(super) fn back_off(&mut self, job: &Job<D>, contents: &mut Contents, now: Nanos) {
+        let slot = job.slot;
+        not_destaged(job, contents);
+        contents.pin(slot);
+        let failures = self.failures.entry(job.block).or_insert(0);
+        *failures = failures.saturating_add(1);
+        let until = now + back_off::pause_of_block(*failures);
+        self.backing_off.insert((until, slot));
+        self.wake(slot, false);
+    }
+
+    /// It takes no part in its run.
+    fn leave_run(&mut self, key: JobKey) {
+        let run = self.jobs[key].run;
+        let run = self.run(run);
+        run.jobs.retain(|&job| job != key);
+        run.left -= 1;
+    }
+
+    pub(super) fn end(&mut self, key: JobKey) -> Job<D> {
+        let job = self.jobs.remove(key);
+        self.leaving -= u32::from(job.leaves);
+        job
+    }
+
+    /// Requests that waited until `slot` is not being destaged go on, or fail.
+    fn wake(&mut self, slot: Slot, goes_on: bool) {
+        let woken = &mut self.woken;
+        self.through_waiting.retain(|&(waiting, op)| {
+            if waiting == slot {
+                woken.push_back((op, goes_on));
+            }
+            waiting != slot
+        });
+    }
+}
+
+/// The cache hears that the disk did not take what it was to.
+fn not_destaged<D>(job: &Job<D>, contents: &mut Contents) {
+    if job.moved {
+        contents.unpin(job.slot);
+    } else {
+        contents.destage_failed(job.slot);
+    }
+}
+
+/// And that it did. Returns whether the block left.
+fn destaged<D>(job: &Job<D>, contents: &mut Contents) -> bool {
+    if !job.moved {
+        return contents.destaged(job.slot);
+    }
+    contents.unpin(job.slot);
+    let current = contents.mapping(job.slot).version == job.version;
+    // (A request may be at work on it: then it stays dirty.)
+    current && contents.begin_destage(job.slot) && contents.destaged(job.slot)
+}

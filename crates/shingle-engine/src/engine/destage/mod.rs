@@ -1,0 +1,364 @@
+//! Destages: dirty blocks are read from their frames, checked, and written to the disk in the order
+//! of their addresses, neighbours in one I/O. A block is clean, or gone, when the disk was flushed.
+//!
+//! Blocks that follow each other are a run; a run is written when all of it was read. What the disk does not
+//! take stays dirty and is left alone for a while.
+
+mod back_off;
+mod done;
+
+use std::collections::{BTreeSet, VecDeque};
+
+use hashbrown::HashMap;
+use shingle_core::plan::Destage;
+use shingle_core::service::Pace;
+use shingle_core::units::{Block, Nanos, Slot};
+use slab::Slab;
+
+use super::OpKey;
+use super::bugs::{Bug, Seeded};
+use super::contents::{Contents, Mapping};
+use super::durability::Durability;
+use super::failure::Failure;
+use super::port::{Completion, Device, IO_PAGES_MAX, Port};
+use crate::data::Data;
+use back_off::BackOff;
+
+/// Names a destage.
+pub(super) type JobKey = usize;
+
+/// One block on its way.
+struct Job<D> {
+    slot: Slot,
+    block: Block,
+    /// Of the slot, when the destage was planned.
+    version: u32,
+    run: u64,
+    /// Of the record that has to be committed first.
+    number: u64,
+    /// It makes room.
+    leaves: bool,
+    buffer: Option<D>,
+    /// The request that waits for it.
+    through: Option<OpKey>,
+    /// It was planned under another policy: the cache knows only that its slot is in use.
+    moved: bool,
+}
+
+/// Neighbours.
+struct Run {
+    jobs: Vec<JobKey>,
+    /// Not read yet.
+    left: usize,
+}
+
+/// Blocks in memory at a time: 8 MiB.
+const IN_MEMORY_MAX: usize = 2048;
+/// Blocks on their way to the disk at a time, so that readers need not wait long.
+const WRITING_MAX: usize = 512;
+
+/// All destages.
+pub(super) struct Destages<D> {
+    jobs: Slab<Job<D>>,
+    /// To be read.
+    queued: VecDeque<JobKey>,
+    runs: VecDeque<Run>,
+    /// The number of the run in front.
+    first_run: u64,
+    in_memory: usize,
+    writing: usize,
+    pace: Pace,
+    leaving: u32,
+    /// Whether the disk takes anything at present.
+    disk: BackOff,
+    /// Blocks that it did not take, and how often in a row.
+    failures: HashMap<Block, u32>,
+    /// Until when each of them is left alone. Their slots are pinned.
+    backing_off: BTreeSet<(Nanos, Slot)>,
+    /// Requests that wait until a slot is no longer being destaged.
+    through_waiting: Vec<(Slot, OpKey)>,
+    /// Those of them for which that has come, and whether they go on or fail.
+    woken: VecDeque<(OpKey, bool)>,
+    /// Blocks that the disk has taken.
+    taken_blocks: u64,
+    bugs: Seeded,
+}
+
+impl<D: Data> Destages<D> {
+    pub(super) fn new(bugs: Seeded) -> Destages<D> {
+        Destages {
+            jobs: Slab::new(),
+            queued: VecDeque::new(),
+            runs: VecDeque::new(),
+            first_run: 0,
+            in_memory: 0,
+            writing: 0,
+            pace: Pace::default(),
+            leaving: 0,
+            disk: BackOff::default(),
+            failures: HashMap::new(),
+            backing_off: BTreeSet::new(),
+            through_waiting: Vec::new(),
+            woken: VecDeque::new(),
+            taken_blocks: 0,
+            bugs,
+        }
+    }
+
+    /// Something is to be read or written, and the disk gets it without a pause.
+    pub(super) fn is_busy(&self, now: Nanos) -> bool {
+        match self.disk.allows(now) {
+            true => !self.queued.is_empty() || self.in_memory > 0,
+            false => self.writing > 0,
+        }
+    }
+
+    /// Nothing is planned, under way, or waiting for a flush.
+    pub(super) fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Slots that will be free.
+    pub(super) fn leaving(&self) -> u32 {
+        self.leaving
+    }
+
+    /// Blocks that the disk has taken since the start.
+    pub(super) fn taken_blocks(&self) -> u64 {
+        self.taken_blocks
+    }
+
+    /// The disk is not backed off from: it may be asked for something.
+    pub(super) fn may_try(&self, now: Nanos) -> bool {
+        self.disk.allows(now)
+    }
+
+    /// So many more blocks than needed are to be there to choose from.
+    pub(super) fn choice_blocks(&self) -> u32 {
+        if self.disk.is_failing() { back_off::CHOICE_BLOCKS } else { 0 }
+    }
+
+    /// The disk did not keep what it has taken.
+    pub(super) fn disk_failed(&mut self, now: Nanos) {
+        self.disk.failed(now);
+    }
+
+    /// Slots have other numbers, in another cache.
+    pub(super) fn move_slots(&mut self, new_of: &[Slot], contents: &mut Contents) {
+        let moved = |slot: &mut Slot| *slot = new_of[slot.index()];
+        for (_, job) in &mut self.jobs {
+            moved(&mut job.slot);
+            contents.pin(job.slot);
+            (job.moved, job.leaves) = (true, false);
+        }
+        self.leaving = 0;
+        let backing_off = std::mem::take(&mut self.backing_off).into_iter();
+        self.backing_off = backing_off
+            .map(|(until, mut slot)| {
+                moved(&mut slot);
+                contents.pin(slot);
+                (until, slot)
+            })
+            .collect();
+        self.through_waiting.iter_mut().for_each(|(slot, _)| moved(slot));
+    }
+
+    /// Destages are planned: a group, in the order of addresses or as it is given; those that leave make room.
+    pub(super) fn plan(
+        &mut self,
+        group: &mut [Destage],
+        sorted: bool,
+        leaves: bool,
+        contents: &Contents,
+    ) {
+        if sorted {
+            group.sort_unstable_by_key(|destage| destage.block);
+        }
+        let mut before: Option<Block> = None;
+        for &Destage { slot, block } in &*group {
+            let joins = before.is_some_and(|before| before.after(1) == block)
+                && self.runs.back().is_some_and(|run| run.jobs.len() < IO_PAGES_MAX);
+            before = Some(block);
+            if !joins {
+                self.runs.push_back(Run { jobs: Vec::new(), left: 0 });
+            }
+            let run = self.first_run + self.runs.len() as u64 - 1;
+            let version = contents.mapping(slot).version;
+            let (buffer, through) = (None, None);
+            let (number, moved) = (0, false);
+            let job = Job { slot, block, version, run, number, leaves, buffer, through, moved };
+            let key = self.jobs.insert(job);
+            self.leaving += u32::from(leaves);
+            self.queued.push_back(key);
+            let run = self.runs.back_mut().expect("just there");
+            run.jobs.push(key);
+            run.left += 1;
+        }
+    }
+
+    /// A request waits until the disk has the block, whose data is at hand.
+    pub(super) fn write_through(
+        &mut self,
+        op: OpKey,
+        slot: Slot,
+        mapping: Mapping,
+        buffer: D,
+        port: &mut Port<D>,
+    ) {
+        let Mapping { block, version, number, .. } = mapping;
+        let key = self.jobs.insert(Job {
+            slot,
+            block,
+            version,
+            run: 0,
+            number,
+            leaves: false,
+            buffer: None,
+            through: Some(op),
+            moved: false,
+        });
+        self.in_memory += 1;
+        self.writing += 1;
+        port.write(Device::Disk, block.0, buffer, Completion::Destaged(key));
+    }
+
+    /// A request waits until `slot`, which is being destaged, is not any more.
+    pub(super) fn wait(&mut self, slot: Slot, op: OpKey) {
+        self.through_waiting.push((slot, op));
+    }
+
+    /// The next of those whose waiting has ended, and whether it goes on or fails.
+    pub(super) fn next_woken(&mut self) -> Option<(OpKey, bool)> {
+        self.woken.pop_front()
+    }
+
+    /// The block of `slot` is left alone for a while.
+    pub(super) fn backs_off(&self, slot: Slot) -> bool {
+        self.backing_off.iter().any(|&(_, other)| other == slot)
+    }
+
+    /// What the disk did not take may be tried again.
+    pub(super) fn end_back_offs(&mut self, contents: &mut Contents, now: Nanos) {
+        while let Some(&(until, slot)) = self.backing_off.first()
+            && until <= now
+        {
+            self.backing_off.pop_first();
+            contents.unpin(slot);
+        }
+    }
+
+    /// What the disk said to `block` does not matter any more.
+    pub(super) fn forget_failures(&mut self, block: Block) {
+        self.failures.remove(&block);
+    }
+
+    /// Reads what is to be destaged, and writes runs that are complete. At the `end` each is tried once more,
+    /// and what fails stays dirty.
+    pub(super) fn feed(
+        &mut self,
+        contents: &mut Contents,
+        durability: &mut Durability,
+        failure: &Failure,
+        port: &mut Port<D>,
+        now: Nanos,
+        end: bool,
+    ) {
+        self.read_queued(contents, durability, port);
+        if let Some(first) = self.disk.picks(now, self.runs.len()) {
+            self.bring_forward(first);
+        }
+        while let Some(run) = self.runs.front().filter(|run| run.left == 0) {
+            let length = run.jobs.len();
+            let jobs = || run.jobs.iter().map(|&key| &self.jobs[key]);
+            let number = jobs().map(|job| job.number).max().unwrap_or(0);
+            if number > durability.committed() && !self.bugs.has(Bug::DestageBeforeCommit) {
+                // The disk may get it when the SSD says that it has it: otherwise a crash would leave
+                // something older on the SSD, which says that it is clean.
+                if !failure.has_ssd_failed() {
+                    durability.want(number);
+                    break;
+                }
+                // There will be no commit: it depends on what the SSD says instead.
+                if !jobs().all(|job| failure.may_destage(job.block)) {
+                    if failure.is_invalidating() {
+                        break;
+                    }
+                    self.drop_run(contents, port, now);
+                    continue;
+                }
+            }
+            let many = self.writing > 0 && self.writing + length > WRITING_MAX;
+            if many || !(self.disk.allows(now) || end) || !self.pace.allows() {
+                break;
+            }
+            let run = self.runs.pop_front().expect("there is one");
+            if length > 0 {
+                self.pace.begin(self.first_run, length, now);
+                self.disk.begin();
+            }
+            self.first_run += 1;
+            for key in run.jobs {
+                let job = &mut self.jobs[key];
+                let buffer = job.buffer.take().expect("it was read");
+                self.writing += 1;
+                port.write(Device::Disk, job.block.0, buffer, Completion::Destaged(key));
+            }
+        }
+    }
+
+    fn read_queued(
+        &mut self,
+        contents: &mut Contents,
+        durability: &Durability,
+        port: &mut Port<D>,
+    ) {
+        while self.in_memory < IN_MEMORY_MAX
+            && let Some(key) = self.queued.pop_front()
+        {
+            let job = &mut self.jobs[key];
+            let mapping = contents.mapping(job.slot);
+            match mapping.frame.filter(|_| mapping.version == job.version) {
+                Some(frame) => {
+                    job.number = mapping.number;
+                    self.in_memory += 1;
+                    let page = durability.frame_page(frame);
+                    port.read(Device::Ssd, page, Completion::DestageRead(key));
+                }
+                None => self.out_of_date(key, contents),
+            }
+        }
+    }
+
+    /// A run changes places with the one in front, if all of it was read.
+    fn bring_forward(&mut self, at: usize) {
+        if self.runs[at].left > 0 {
+            return;
+        }
+        self.runs.swap(0, at);
+        for place in [0, at] {
+            for &job in &self.runs[place].jobs {
+                self.jobs[job].run = self.first_run + place as u64;
+            }
+        }
+    }
+
+    fn run(&mut self, number: u64) -> &mut Run {
+        &mut self.runs[(number - self.first_run) as usize]
+    }
+
+    /// The run in front can never be written.
+    fn drop_run(&mut self, contents: &mut Contents, port: &mut Port<D>, now: Nanos) {
+        let run = self.runs.pop_front().expect("there is one");
+        self.first_run += 1;
+        for key in run.jobs {
+            let job = self.end(key);
+            self.in_memory -= 1;
+            self.back_off(&job, contents, now);
+            port.give(job.buffer.expect("it was read"));
+        }
+    }
+}

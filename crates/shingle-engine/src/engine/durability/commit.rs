@@ -1,0 +1,249 @@
+//! Group commit: records given in meanwhile go into pages of the journal together, the pages to the SSD,
+//! then one flush serves all who wait. When the journal fills, pages of the table go along.
+//!
+//! A commit is: pages sealed ► all written ► SSD flushed. One at a time.
+
+use shingle_core::units::Nanos;
+
+use super::super::bugs::Bug;
+use super::super::port::{Completion, Device, Failed, Port};
+use super::{Demand, Durability, Progress};
+use crate::data::Data;
+use crate::format::Frame;
+use crate::format::journal::RECORDS_MAX;
+use crate::journal::{Covered, Full, PageKind, Write};
+
+/// A commit under way.
+pub(super) struct GroupCommit {
+    /// Records up to this one are committed with it.
+    upto: u64,
+    writing: usize,
+    tries: u32,
+    /// A page could not be written.
+    failed: bool,
+    covered: Option<Covered>,
+}
+
+/// Pages of metadata are tried so often.
+const TRIES: u32 = 3;
+/// Pages of the table that go along with a commit.
+const TABLE_PAGES: usize = 256;
+/// With so many records a commit begins though nobody waits.
+const OPEN_MAX: usize = 8 * RECORDS_MAX;
+
+impl Durability {
+    /// Whether a commit is due.
+    fn is_due(&self, demand: Demand, now: Nanos) -> bool {
+        let open = self.journal.open();
+        let frees = open > 0 || self.journal.given_up() > 0;
+        let old = |since| now.since(since) >= self.commit_after;
+        self.wanted > self.committed
+            || self.withheld.is_some()
+            || !self.next.is_empty()
+            || frees && (self.frames.few() || demand.frames)
+            || open >= OPEN_MAX
+            || self.oldest.is_some_and(old)
+            || self.checkpoint_due()
+            || self.confirmation_due(now)
+            || self.journal.has_new_settings()
+            || demand.all
+    }
+
+    /// Nothing was committed for a while, and the SSD does not say of the last records that they were
+    /// flushed: the next page would, and none comes.
+    fn confirmation_due(&self, now: Nanos) -> bool {
+        let quiet = now.since(self.ended) >= self.commit_after;
+        quiet && self.journal.is_unconfirmed()
+    }
+
+    /// The journal is a quarter full.
+    fn checkpoint_due(&self) -> bool {
+        self.journal.used_pages() * 4 >= self.journal.layout().journal_pages
+    }
+
+    /// Begins a commit, if one is due and none is under way.
+    pub(in super::super) fn commit_if_due<D: Data>(
+        &mut self,
+        demand: Demand,
+        now: Nanos,
+        port: &mut Port<D>,
+    ) -> Progress {
+        if self.commit.is_some() || self.failed {
+            return Progress::Nothing;
+        }
+        if !self.settled {
+            // What a predecessor wrote is safe after this flush, and not before. The first page says so.
+            let begun = self.begin(Vec::new(), now, port);
+            debug_assert_eq!(begun, Progress::Nothing);
+            if self.bugs.has(Bug::NoSsdFlushAtStart) {
+                self.covers_written();
+                return self.committed_now(now);
+            }
+            return self.flush_ssd(now, port);
+        }
+        if !self.is_due(demand, now) {
+            return Progress::Nothing;
+        }
+        if self.confirmation_due(now) {
+            self.journal.confirm();
+        }
+        let mut writes = std::mem::take(&mut self.next);
+        let full = loop {
+            match self.journal.seal() {
+                Ok(Some(pages)) => writes.extend(pages),
+                Ok(None) => break false,
+                Err(Full) => break true,
+            }
+        };
+        if self.journal.has_new_settings() {
+            writes.extend(self.journal.write_superblock());
+        }
+        if self.checkpoint_due() || full || demand.all {
+            writes.extend((0..TABLE_PAGES).map_while(|_| self.journal.write_table()));
+            // After the pages of the table were taken: the journal is needed from the oldest on its way.
+            writes.extend(self.journal.write_superblock());
+        }
+        if !writes.is_empty() {
+            return self.begin(writes, now, port);
+        }
+        if let Some(mut withheld) = self.withheld.take() {
+            // The SSD has said all there is to say.
+            self.frames.free(&mut withheld);
+        }
+        Progress::Nothing
+    }
+
+    pub(super) fn begin<D: Data>(
+        &mut self,
+        writes: Vec<Write>,
+        now: Nanos,
+        port: &mut Port<D>,
+    ) -> Progress {
+        let open = self.journal.open() as u64;
+        self.oldest = (open > 0).then_some(now);
+        // (The first one has no pages, and commits what was found.)
+        let upto = self.added - open;
+        let (writing, tries, failed, covered) = (writes.len(), 0, false, None);
+        self.commit = Some(GroupCommit { upto, writing, tries, failed, covered });
+        for write in writes {
+            port.write_meta(write.page, &write.bytes, Completion::Meta(write.what));
+            if self.bugs.has(Bug::FlushBeforePages) {
+                self.journal.written(write.what);
+            }
+        }
+        match self.bugs.has(Bug::FlushBeforePages) {
+            true => self.flush_ssd(now, port),
+            false => Progress::Nothing,
+        }
+    }
+
+    /// A page of metadata is written, or not.
+    pub(in super::super) fn meta_written<D: Data>(
+        &mut self,
+        what: PageKind,
+        result: Result<(), Failed>,
+        buffer: D,
+        now: Nanos,
+        port: &mut Port<D>,
+    ) -> Progress {
+        let Some(commit) = &mut self.commit else {
+            port.give(buffer); // the SSD has failed
+            return Progress::Nothing;
+        };
+        if result.is_err() {
+            commit.tries += 1;
+            if commit.tries <= TRIES {
+                let page = self.journal.page_of(what);
+                port.write(Device::Ssd, page, buffer, Completion::Meta(what));
+                return Progress::Nothing;
+            }
+            commit.failed = true;
+        }
+        port.give(buffer);
+        commit.writing -= 1;
+        if self.bugs.has(Bug::FlushBeforePages) {
+            return Progress::Nothing;
+        }
+        let (last, failed) = (commit.writing == 0, commit.failed);
+        if result.is_ok() {
+            self.journal.written(what);
+        }
+        match (last, failed) {
+            // (Only when no page of metadata is under way any more: the copies of the superblock that follow
+            // must not be overtaken by one.)
+            (true, true) => self.fail(),
+            (true, false) => self.flush_ssd(now, port),
+            (false, _) => Progress::Nothing,
+        }
+    }
+
+    /// What is written now is what the flush that begins covers; not what comes while it is under way.
+    fn covers_written(&mut self) {
+        let covered = self.journal.covered();
+        self.commit.as_mut().expect("a commit").covered = Some(covered);
+    }
+
+    fn flush_ssd<D: Data>(&mut self, now: Nanos, port: &mut Port<D>) -> Progress {
+        self.covers_written();
+        if self.bugs.has(Bug::CommitWithoutFlush) {
+            return self.committed_now(now);
+        }
+        port.flush(Device::Ssd, Completion::SsdFlushed, now);
+        Progress::Nothing
+    }
+
+    /// The SSD was flushed, or not: then nobody knows what it holds.
+    pub(in super::super) fn flushed(&mut self, result: Result<(), Failed>, now: Nanos) -> Progress {
+        match result {
+            Ok(()) => self.committed_now(now),
+            Err(Failed) => self.fail(),
+        }
+    }
+
+    fn committed_now(&mut self, now: Nanos) -> Progress {
+        let mut commit = self.commit.take().expect("a commit");
+        let covered = commit.covered.expect("its flush has begun");
+        if self.bugs.has(Bug::CommitCoversLater) {
+            commit.upto = self.added;
+        }
+        self.committed = commit.upto;
+        self.ended = now;
+        for (number, op) in std::mem::take(&mut self.waiting) {
+            if number <= commit.upto {
+                self.released.push(op);
+            } else {
+                self.waiting.push((number, op));
+            }
+        }
+        // The first flush settles what was found. It says nothing of pages: there were none of ours.
+        if !std::mem::replace(&mut self.settled, true) {
+            return Progress::Committed;
+        }
+        let mut freed = Vec::new();
+        self.journal.flushed(covered, &mut freed, &mut self.next);
+        self.free(freed);
+        if let Some(mut withheld) = self.withheld.take() {
+            self.frames.free(&mut withheld);
+        }
+        self.invalidations.committed(commit.upto);
+        Progress::Committed
+    }
+
+    /// What a commit made free.
+    fn free(&mut self, mut freed: Vec<Frame>) {
+        if self.bugs.has(Bug::FrameReusedAtOnce) {
+            return;
+        }
+        if self.bugs.has(Bug::FrameReusedAtCommit) {
+            freed = self.frames.take_early();
+        }
+        self.frames.free(&mut freed);
+    }
+
+    /// Metadata cannot be written: nothing can be committed any more.
+    fn fail(&mut self) -> Progress {
+        self.failed = true;
+        self.commit = None;
+        Progress::SsdFailed
+    }
+}

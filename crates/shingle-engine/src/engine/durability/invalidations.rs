@@ -1,0 +1,47 @@
+//! Blocks that left and of which the SSD may still say that they are here, until the record that says they
+//! are not is committed. Meanwhile the disk gets nothing newer of them: a crash would bring back what was
+//! cached.
+
+use std::collections::VecDeque;
+
+use hashbrown::HashMap;
+use shingle_core::units::Block;
+
+use super::FOUND;
+
+/// Pending invalidations.
+#[derive(Default)]
+pub(super) struct Pending {
+    /// By the record that says so.
+    records: HashMap<Block, u64>,
+    order: VecDeque<(u64, Block)>,
+}
+
+impl Pending {
+    pub(super) fn add(&mut self, block: Block, number: u64) {
+        self.records.insert(block, number);
+        self.order.push_back((number, block));
+    }
+
+    /// The record to wait for.
+    pub(super) fn of(&self, block: Block) -> u64 {
+        self.records.get(&block).copied().unwrap_or(FOUND)
+    }
+
+    pub(super) fn forget(&mut self, block: Block) {
+        self.records.remove(&block);
+    }
+
+    /// Records up to this one are committed.
+    pub(super) fn committed(&mut self, upto: u64) {
+        while let Some(&(number, block)) = self.order.front()
+            && number <= upto
+        {
+            self.order.pop_front();
+            // (The block may have been here again, and have left once more.)
+            if self.records.get(&block) == Some(&number) {
+                self.records.remove(&block);
+            }
+        }
+    }
+}

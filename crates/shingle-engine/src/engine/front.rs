@@ -1,0 +1,236 @@
+//! What the owner of an engine asks of it, beside I/O and time: to open it, commands of clients, and what
+//! operators want.
+
+use shingle_core::cache::CacheCore;
+use shingle_core::service::{Mode, Service};
+use shingle_core::units::{Block, Nanos};
+use shingle_core::witness::Shared;
+use thiserror::Error;
+
+use super::bugs::{Bug, Seeded};
+use super::contents::Contents;
+use super::destage::Destages;
+use super::disk::Disk;
+use super::durability::Durability;
+use super::failure::{Failure, Status};
+use super::life::{Drain, Life};
+use super::port::Port;
+use super::requests::{Command, Connection, Requests};
+use super::{Config, Engine};
+use crate::data::Data;
+use crate::recover::Recovered;
+
+/// Why an engine cannot begin.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The cache is of another size than the SSD.
+    #[error("the SSD has {ssd} slots and the cache was made with {cache}")]
+    Slots {
+        /// According to the superblock.
+        ssd: u64,
+        /// Of the cache.
+        cache: u64,
+    },
+    /// Two frames hold the same block.
+    #[error("two frames hold block {0}: the SSD contradicts itself")]
+    Twice(u64),
+    /// A block lies beyond the end of the disk.
+    #[error("the SSD holds block {block} of a disk that has {disk_blocks}")]
+    Beyond {
+        /// The block.
+        block: u64,
+        /// Of the disk.
+        disk_blocks: u64,
+    },
+    /// More blocks than slots.
+    #[error("the SSD holds {0} blocks and has fewer slots")]
+    TooMany(usize),
+    /// The policy needs to know the future.
+    #[error("this policy needs to know the future: it runs in the simulator only")]
+    Future,
+}
+
+impl<D: Data> Engine<D> {
+    /// Goes on with what was found on an SSD. `cache` is empty, and of the size of the SSD.
+    ///
+    /// # Errors
+    /// If they do not fit together.
+    pub fn open(
+        found: Recovered,
+        cache: Box<dyn CacheCore>,
+        disk_blocks: u64,
+        config: Config,
+    ) -> Result<Engine<D>, OpenError> {
+        let layout = *found.journal.layout();
+        let slots = cache.slots().capacity();
+        if layout.slots != u64::from(slots) {
+            return Err(OpenError::Slots { ssd: layout.slots, cache: slots.into() });
+        }
+        if cache.wants_future() {
+            return Err(OpenError::Future);
+        }
+        let bugs = Seeded::new(config.bug);
+        let contents = Contents::restore(cache, &found.journal.table, &found.live, disk_blocks)?;
+        let durability =
+            Durability::open(found.journal, &found.corrections, config.commit_after, bugs);
+        let mut engine = Engine {
+            now: Nanos::ZERO,
+            service: Service::new(config.rules),
+            port: Port::new(bugs),
+            requests: Requests::new(config.depth, disk_blocks, bugs),
+            contents,
+            durability,
+            destages: Destages::new(bugs),
+            disk: Disk::new(bugs),
+            failure: Failure::new(found.findings, bugs),
+            life: Life::default(),
+            drain: Drain::default(),
+            witness: None,
+            bugs,
+        };
+        engine.pump();
+        Ok(engine)
+    }
+
+    /// `witness` is told of requests and I/O. Of what passes between engine and cache it is told by a
+    /// cache that it watches itself ([`shingle_core::witness::Watched`]).
+    pub fn watch(&mut self, witness: Shared) {
+        self.requests.watch(witness.clone());
+        self.witness = Some(witness);
+    }
+
+    /// Whether there is room for another command: otherwise wait for replies.
+    #[must_use]
+    pub fn accepts(&self) -> bool {
+        self.requests.accepts()
+    }
+
+    /// A client wants something. It is answered by a [`Reply`](super::Reply) with its id.
+    pub fn submit(&mut self, command: Command<D>) {
+        self.service.asked(self.now);
+        self.requests.submit(command, self.life.is_ending());
+    }
+
+    /// A client has connected. It is told of losses from now on, and of one before that nobody was told of.
+    pub fn opened(&mut self, connection: Connection) {
+        self.requests.opened(connection);
+    }
+
+    /// A client has left, and all its commands are answered.
+    pub fn closed(&mut self, connection: Connection) {
+        self.requests.closed(connection);
+    }
+
+    /// The mode.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.service.mode()
+    }
+
+    /// Switches the mode: it holds for operations that begin from now on. In modes in which the disk
+    /// gets everything, what is dirty goes there meanwhile.
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.service.set_mode(mode);
+        self.drain.look_again();
+        self.pump();
+    }
+
+    /// Destages everything that is dirty, and goes on doing so until [`Engine::keep_dirty`].
+    pub fn drain(&mut self) {
+        self.drain.want(true);
+        self.drain.look_again();
+        self.pump();
+    }
+
+    /// Ends [`Engine::drain`].
+    pub fn keep_dirty(&mut self) {
+        self.drain.want(false);
+    }
+
+    /// From now on `cache`, which is empty, decides. All that is cached goes over to it.
+    ///
+    /// # Errors
+    /// If it has another size, or its policy has to know the future.
+    pub fn set_cache(&mut self, cache: Box<dyn CacheCore>) -> Result<(), OpenError> {
+        let new_of = self.contents.swap(cache, &self.durability)?;
+        // Each room that holds slots gives them their new numbers, and pins them again: the new cache knows of
+        // no pins.
+        self.requests.move_slots(&new_of, &mut self.contents);
+        if !self.bugs.has(Bug::SwapForgetsDestages) {
+            self.destages.move_slots(&new_of, &mut self.contents);
+        }
+        self.contents.move_lost(&new_of);
+        self.drain.forget();
+        self.pump();
+        Ok(())
+    }
+
+    /// Sets what the superblock says of policy and parameters.
+    pub fn set_words(&mut self, words: String) {
+        self.durability.set_settings(words);
+    }
+
+    /// Begins to shut down: new commands are refused, those that were given are finished.
+    pub fn shut_down(&mut self) {
+        if self.life.end() {
+            self.disk.begins_last_tries();
+        }
+        self.pump();
+    }
+
+    /// As [`Engine::shut_down`], for a cache that is ended right after: the disk has everything, and nothing
+    /// more is written to the SSD.
+    pub fn shut_down_for_good(&mut self) {
+        self.life.forget();
+        self.shut_down();
+    }
+
+    /// Whether all is done, and the engine may be dropped. With a failed SSD it never says so.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.life.is_stopped()
+    }
+
+    /// Whether the SSD has failed and nothing is under way any more: there is nothing to wait for.
+    #[must_use]
+    pub fn can_do_no_more(&self) -> bool {
+        self.durability.has_failed() && self.is_idle()
+    }
+
+    /// Whether nothing at all is under way, and no command unanswered.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.requests.is_empty() && self.port.is_idle()
+    }
+
+    /// Runs of `blocks` blocks from `first` on that are dirty, and that are not, with the length of
+    /// each. They may end early: looking takes time.
+    #[must_use]
+    pub fn dirty_runs(&self, first: Block, blocks: u64) -> Vec<(u64, bool)> {
+        const BLOCKS_MAX: u64 = 1 << 18;
+        self.contents.dirty_runs(first, blocks.min(BLOCKS_MAX))
+    }
+
+    /// Blocks cached that the disk does not have.
+    #[must_use]
+    pub fn dirty_blocks(&self) -> u64 {
+        self.contents.dirty_blocks().into()
+    }
+
+    /// What the engine says of itself.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let mut status = Status {
+            dirty_blocks: self.contents.dirty_blocks().into(),
+            clean_blocks: self.contents.clean_blocks().into(),
+            free_frames: self.durability.free_frames() as u64,
+            destaged_blocks: self.destages.taken_blocks(),
+            lost: self.contents.lost(),
+            ..Status::default()
+        };
+        self.requests.report(&mut status);
+        self.failure.report(&mut status);
+        status
+    }
+}

@@ -1,0 +1,291 @@
+//! The port: I/O to both devices, and the memory for it. Pages are queued one by one, neighbours leave as one
+//! I/O, and an I/O of many pages that fails is tried again page by page, so that an error stays with the
+//! page it concerns.
+
+use shingle_core::policy::Cost;
+use shingle_core::units::{Block, Nanos, Op};
+use shingle_core::witness::Event;
+use slab::Slab;
+
+use super::OpKey;
+use super::bugs::{Bug, Seeded};
+use super::destage::JobKey;
+use crate::buffer::Buffer;
+use crate::data::{Data, Pool};
+use crate::format::{PAGE_BYTES, Page};
+use crate::journal::PageKind;
+
+/// Pages of one I/O at most: 512 KiB, as in the simulator.
+pub const IO_PAGES_MAX: usize = 128;
+
+/// A device.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Device {
+    /// The cache.
+    Ssd,
+    /// What is cached.
+    Disk,
+}
+
+/// What is done to a device.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// Read into the buffers.
+    Read,
+    /// Write the buffers.
+    Write,
+    /// Everything that was written before survives a power cut when this is done.
+    Flush,
+}
+
+/// Names an I/O until it is done.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct IoId(pub u64);
+
+/// An I/O to be carried out. I/Os that are under way together may be done in any order.
+pub struct Io<D = Buffer> {
+    /// Its name.
+    pub id: IoId,
+    /// Where.
+    pub device: Device,
+    /// What.
+    pub kind: Kind,
+    /// The first page of 4 KiB.
+    pub page: u64,
+    /// A buffer a page; none for a flush.
+    pub buffers: Vec<D>,
+}
+
+/// A device did not do what it was asked to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Failed;
+
+/// What becomes of a page, or of a flush, when it is done.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Completion {
+    /// A block was read from its frame, for a request.
+    FrameRead(OpKey),
+    /// A block was read from the disk, for a request.
+    DiskRead(OpKey),
+    /// The data of a request is in its frame.
+    FrameWritten(OpKey),
+    /// The data of a request is on the disk.
+    DiskWritten(OpKey),
+    /// A block that is to be destaged was read.
+    DestageRead(JobKey),
+    /// It is on the disk.
+    Destaged(JobKey),
+    /// A page of metadata is written.
+    Meta(PageKind),
+    /// The SSD was flushed.
+    SsdFlushed,
+    /// A copy of the superblock is written that says what does not count any more.
+    InvalidationWritten,
+    /// The disk was flushed.
+    DiskFlushed,
+}
+
+struct Queued<D> {
+    device: Device,
+    kind: Kind,
+    page: u64,
+    buffer: D,
+    completion: Completion,
+}
+
+/// An I/O that was issued and is not done.
+struct UnderWay {
+    device: Device,
+    kind: Kind,
+    page: u64,
+    completions: Vec<Completion>,
+    since: Nanos,
+    /// A flush of the disk failed meanwhile, and may have lost it: it is written once more.
+    again: bool,
+}
+
+/// What is done.
+pub(super) struct Done<D> {
+    /// What is to follow: one a buffer, or one for a flush. Nothing if it is done once more.
+    pub(super) completions: Vec<Completion>,
+    pub(super) buffers: Vec<D>,
+    pub(super) result: Result<(), Failed>,
+    /// For a witness.
+    pub(super) event: Event,
+    /// What the disk took for it.
+    pub(super) cost: Option<Cost>,
+}
+
+/// What was queued and what is under way, and buffers that nobody uses.
+pub(super) struct Port<D> {
+    queued: Vec<Queued<D>>,
+    under_way: Slab<UnderWay>,
+    issued: Vec<Io<D>>,
+    pool: Pool<D>,
+    bugs: Seeded,
+}
+
+impl<D: Data> Port<D> {
+    pub(super) fn new(bugs: Seeded) -> Port<D> {
+        Port {
+            queued: Vec::new(),
+            under_way: Slab::new(),
+            issued: Vec::new(),
+            pool: Pool::default(),
+            bugs,
+        }
+    }
+
+    /// Memory with anything in it.
+    pub(super) fn buffer(&mut self) -> D {
+        self.pool.take()
+    }
+
+    /// Nobody needs it any more.
+    pub(super) fn give(&mut self, buffer: D) {
+        self.pool.give(buffer);
+    }
+
+    pub(super) fn read(&mut self, device: Device, page: u64, completion: Completion) {
+        let buffer = self.pool.take();
+        self.queued.push(Queued { device, kind: Kind::Read, page, buffer, completion });
+    }
+
+    pub(super) fn write(&mut self, device: Device, page: u64, buffer: D, completion: Completion) {
+        self.queued.push(Queued { device, kind: Kind::Write, page, buffer, completion });
+    }
+
+    /// Writes a page of metadata to the SSD.
+    pub(super) fn write_meta(&mut self, page: u64, bytes: &Page, completion: Completion) {
+        let mut buffer = self.pool.take();
+        buffer.set_page(bytes);
+        self.write(Device::Ssd, page, buffer, completion);
+    }
+
+    /// Begins at once. It covers writes that are done; what is queued or under way it may or may not cover,
+    /// and whoever asks for it counts on neither.
+    pub(super) fn flush(&mut self, device: Device, completion: Completion, now: Nanos) {
+        self.begin(device, Kind::Flush, 0, vec![completion], Vec::new(), now);
+    }
+
+    /// Makes I/Os of the pages that were queued.
+    pub(super) fn issue(&mut self, now: Nanos) {
+        let mut queued = std::mem::take(&mut self.queued).into_iter().peekable();
+        while let Some(first) = queued.next() {
+            let (device, kind, page) = (first.device, first.kind, first.page);
+            let (mut completions, mut buffers) = (vec![first.completion], vec![first.buffer]);
+            while completions.len() < IO_PAGES_MAX
+                && let Some(next) = queued.next_if(|next| {
+                    (next.device, next.kind, next.page)
+                        == (device, kind, page + completions.len() as u64)
+                })
+            {
+                completions.push(next.completion);
+                buffers.push(next.buffer);
+            }
+            self.begin(device, kind, page, completions, buffers, now);
+        }
+    }
+
+    fn begin(
+        &mut self,
+        device: Device,
+        kind: Kind,
+        page: u64,
+        completions: Vec<Completion>,
+        buffers: Vec<D>,
+        since: Nanos,
+    ) {
+        let io = UnderWay { device, kind, page, completions, since, again: false };
+        let id = self.under_way.insert(io);
+        self.issued.push(Io { id: IoId(id as u64), device, kind, page, buffers });
+    }
+
+    /// An I/O is done, so many bytes of it.
+    pub(super) fn done(
+        &mut self,
+        id: IoId,
+        result: Result<usize, Failed>,
+        buffers: Vec<D>,
+        now: Nanos,
+    ) -> Done<D> {
+        let io = self.under_way.remove(id.0 as usize);
+        let result = self.whole(io.kind, result, buffers.len());
+        let event = io.event(result, now);
+        let nothing = |event| {
+            let (completions, buffers) = (Vec::new(), Vec::new());
+            Done { completions, buffers, result, event, cost: None }
+        };
+        if io.kind == Kind::Flush {
+            return Done { completions: io.completions, ..nothing(event) };
+        }
+        assert_eq!(io.completions.len(), buffers.len(), "all buffers come back");
+        // A write that a failed flush has overtaken may be lost although it went well.
+        if io.again && result.is_ok() && !self.bugs.has(Bug::OvertakenKept) {
+            self.begin(io.device, io.kind, io.page, io.completions, buffers, now);
+            return nothing(event);
+        }
+        // Page by page it shows which of them fail.
+        if result.is_err() && io.completions.len() > 1 {
+            for ((at, completion), buffer) in (io.page..).zip(io.completions).zip(buffers) {
+                self.begin(io.device, io.kind, at, vec![completion], vec![buffer], now);
+            }
+            return nothing(event);
+        }
+        let cost = (io.device == Device::Disk && result.is_ok()).then(|| Cost {
+            op: if io.kind == Kind::Read { Op::Read } else { Op::Write },
+            blocks: io.completions.len() as u64,
+            took: now.since(io.since),
+        });
+        let hidden = self.bugs.has(Bug::WriteErrorHidden) && io.kind == Kind::Write;
+        let result = if hidden { Ok(()) } else { result };
+        Done { completions: io.completions, buffers, result, event, cost }
+    }
+
+    /// A part is an error.
+    fn whole(&self, kind: Kind, result: Result<usize, Failed>, pages: usize) -> Result<(), Failed> {
+        let believed = match kind {
+            Kind::Read => self.bugs.has(Bug::ShortReadAsWhole),
+            Kind::Write => self.bugs.has(Bug::ShortWriteAsWhole),
+            Kind::Flush => true,
+        };
+        match result {
+            Ok(bytes) if believed || bytes == pages * PAGE_BYTES => Ok(()),
+            _ => Err(Failed),
+        }
+    }
+
+    /// A flush of the disk has failed: whatever is being written there may be lost with the rest.
+    pub(super) fn write_again(&mut self) {
+        let writes = self.under_way.iter_mut().map(|(_, io)| io);
+        writes
+            .filter(|io| (io.device, io.kind) == (Device::Disk, Kind::Write))
+            .for_each(|io| io.again = true);
+    }
+
+    pub(super) fn take_issued(&mut self) -> Vec<Io<D>> {
+        std::mem::take(&mut self.issued)
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.under_way.is_empty() && self.queued.is_empty()
+    }
+}
+
+impl UnderWay {
+    fn event(&self, result: Result<(), Failed>, now: Nanos) -> Event {
+        Event::Io {
+            ssd: self.device == Device::Ssd,
+            op: match self.kind {
+                Kind::Read => Op::Read,
+                Kind::Write => Op::Write,
+                Kind::Flush => Op::Flush,
+            },
+            first: Block(self.page),
+            blocks: if self.kind == Kind::Flush { 0 } else { self.completions.len() as u64 },
+            at: self.since,
+            took: now.since(self.since),
+            done: result.is_ok(),
+        }
+    }
+}

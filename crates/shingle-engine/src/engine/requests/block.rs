@@ -1,0 +1,147 @@
+//! An operation on one block: a part of a command.
+
+use std::ops::Range;
+
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Slot};
+
+use super::super::CommandKey;
+use crate::data::Data;
+use crate::format::journal::Record;
+use crate::format::{Frame, State};
+
+/// One block, or a part of it.
+pub(in super::super) struct BlockOp<D> {
+    pub(super) command: CommandKey,
+    pub(super) block: Block,
+    /// Within the command, from 0.
+    pub(super) place: u32,
+    pub(super) write: bool,
+    /// Bytes within the block.
+    pub(super) part: Range<u16>,
+    pub(super) slot: Option<Slot>,
+    /// Whether the block was cached and dirty before this.
+    was_dirty: bool,
+    /// The policy has been asked.
+    pub(super) asked: bool,
+    /// The client has its answer; what is left is the cache's affair.
+    pub(super) answered: bool,
+    /// Where the data goes, and its checksum.
+    frame: Option<Frame>,
+    crc: u32,
+    /// Data that waits.
+    pub(super) buffer: Option<D>,
+    stage: Stage,
+    pub(super) since: Nanos,
+}
+
+/// What an operation does when its turn comes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in super::super) enum Stage {
+    /// It begins.
+    New,
+    /// Its data goes to the disk as soon as the SSD says that it has none.
+    Bypass,
+    /// In a mode in which the disk gets everything: it waits until the block may be destaged.
+    Through,
+}
+
+impl<D: Data> BlockOp<D> {
+    pub(super) fn new(
+        command: CommandKey,
+        block: Block,
+        place: u32,
+        write: bool,
+        part: Range<u16>,
+        since: Nanos,
+    ) -> BlockOp<D> {
+        BlockOp {
+            command,
+            block,
+            place,
+            write,
+            part,
+            slot: None,
+            was_dirty: false,
+            asked: false,
+            answered: false,
+            frame: None,
+            crc: 0,
+            buffer: None,
+            stage: Stage::New,
+            since,
+        }
+    }
+
+    pub(in super::super) fn block(&self) -> Block {
+        self.block
+    }
+
+    pub(in super::super) fn is_write(&self) -> bool {
+        self.write
+    }
+
+    pub(in super::super) fn is_partial(&self) -> bool {
+        self.part.len() < BLOCK_BYTES as usize
+    }
+
+    /// Its slot, which is pinned.
+    pub(in super::super) fn slot(&self) -> Option<Slot> {
+        self.slot
+    }
+
+    /// Whether its block was cached and dirty before it.
+    pub(in super::super) fn was_dirty(&self) -> bool {
+        self.was_dirty
+    }
+
+    pub(in super::super) fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// The policy gave it a slot, which is pinned until it is done.
+    pub(in super::super) fn enter(&mut self, slot: Slot, was_dirty: bool) {
+        (self.slot, self.was_dirty) = (Some(slot), was_dirty);
+    }
+
+    /// Its slot is its no more.
+    pub(in super::super) fn take_slot(&mut self) -> Option<Slot> {
+        self.slot.take()
+    }
+
+    /// The policy is asked for it. Returns whether that was done before.
+    pub(in super::super) fn ask(&mut self) -> bool {
+        std::mem::replace(&mut self.asked, true)
+    }
+
+    /// When its turn comes it goes on there.
+    pub(in super::super) fn go_on_at(&mut self, stage: Stage) {
+        self.stage = stage;
+    }
+
+    /// It waits with its data.
+    pub(in super::super) fn keep(&mut self, buffer: D) {
+        self.buffer = Some(buffer);
+    }
+
+    /// The data with which it waited.
+    pub(in super::super) fn take_buffer(&mut self) -> D {
+        self.buffer.take().expect("it waits with its data")
+    }
+
+    /// Its data is written to this frame.
+    pub(in super::super) fn write_to(&mut self, frame: Frame, crc: u32) {
+        (self.frame, self.crc) = (Some(frame), crc);
+    }
+
+    /// Where its data is written to.
+    pub(in super::super) fn frame(&self) -> Option<Frame> {
+        self.frame
+    }
+
+    /// What is to be written down once its data is there.
+    pub(in super::super) fn record(&self) -> Record {
+        let state = if self.write { State::Dirty } else { State::Clean };
+        let frame = self.frame.expect("a frame");
+        Record { frame, crc: self.crc, block: self.block, state }
+    }
+}

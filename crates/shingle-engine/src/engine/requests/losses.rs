@@ -1,0 +1,76 @@
+//! Who knows that answered writes may be lost, because a flush of the disk failed, or the SSD did. Only a
+//! FLUSH tells, once on each connection, as fsync does once on each open file of Linux.
+
+use hashbrown::{HashMap, HashSet};
+
+use super::super::bugs::{Bug, Seeded};
+
+/// A connection of a client, by a number that no other one ever has. Number 0 is this process itself.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Connection(pub u64);
+
+/// Losses, and which of them each connection was told of.
+#[derive(Default)]
+pub(super) struct Losses {
+    /// Losses so far.
+    count: u64,
+    /// Somebody was told of losses up to this one.
+    known: u64,
+    /// Losses that each open connection was told of, or that are not its affair.
+    connections: HashMap<Connection, u64>,
+    /// For a seeded bug: who has written anything.
+    writers: HashSet<Connection>,
+}
+
+impl Losses {
+    /// Answered writes may be lost from now on.
+    pub(super) fn lost(&mut self) {
+        self.count += 1;
+    }
+
+    /// What a command that comes now knows of losses. One more reason to open the connection: tests and
+    /// programs in the same process need not say that they are there.
+    pub(super) fn knows(&mut self, connection: Connection) -> u64 {
+        // A loss that nobody was told of is told to whoever comes next.
+        let first = if self.known < self.count { self.count - 1 } else { self.count };
+        *self.connections.entry(connection).or_insert(first)
+    }
+
+    /// For a seeded bug.
+    pub(super) fn writes(&mut self, connection: Connection) {
+        self.writers.insert(connection);
+    }
+
+    pub(super) fn has_written(&self, connection: Connection) -> bool {
+        self.writers.contains(&connection)
+    }
+
+    /// A client has connected. It is told of losses from now on, and of one before that nobody was told of.
+    pub(super) fn opened(&mut self, connection: Connection, bugs: Seeded) {
+        self.knows(connection);
+        if bugs.has(Bug::OpenerUntold) {
+            self.connections.insert(connection, self.count);
+        }
+    }
+
+    /// It has left.
+    pub(super) fn closed(&mut self, connection: Connection) {
+        self.connections.remove(&connection);
+    }
+
+    /// A FLUSH is about to be answered that knew of so many losses when it came. Returns whether it has
+    /// to say that writes may be lost.
+    pub(super) fn tells(&mut self, connection: Connection, knew: u64, bugs: Seeded) -> bool {
+        if knew == self.count {
+            return false;
+        }
+        self.known = self.count;
+        if let Some(told) = self.connections.get_mut(&connection) {
+            *told = self.count;
+        }
+        if bugs.has(Bug::ToldOneForAll) {
+            self.connections.values_mut().for_each(|told| *told = self.count);
+        }
+        true
+    }
+}

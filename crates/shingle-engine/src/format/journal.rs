@@ -1,0 +1,256 @@
+//! Pages of the journal: which frame holds which block from now on.
+//!
+//! ```text
+//!  0  magic   u32   "SJRN"
+//!  4  crc     u32   CRC32C of the page with this field as zero
+//!  8  owner   u64   the first eight bytes of the cache's UUID
+//! 16  number  u64   of the page, from 1; it stands in slot (number - 1) % journal pages
+//! 24  previous u64  number of the page before it that counts
+//! 32  durable u64   all that count up to this number were durable when this one was written
+//! 40  count   u16   records
+//! 42  session 6 bytes  the lower 48 bits of the session that wrote it, see the superblock
+//! 48  records of 16 bytes: frame u32, crc of its data u32, block and state u64
+//! ```
+
+use shingle_core::units::Block;
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::superblock::Superblock;
+use super::{
+    Frame, NUMBERS_END, Owner, PAGE_BYTES, Page, State, Unusable, checksum, packed, unpacked,
+};
+
+const MAGIC: u32 = u32::from_le_bytes(*b"SJRN");
+const CRC_AT: usize = 4;
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Header {
+    magic: U32,
+    crc: U32,
+    owner: U64,
+    number: U64,
+    previous: U64,
+    durable: U64,
+    count: U16,
+    session: [u8; 6],
+}
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct RawRecord {
+    frame: U32,
+    crc: U32,
+    word: U64,
+}
+
+/// Bytes of a session that a page has room for.
+const SESSION_BYTES: usize = 6;
+
+const HEADER_BYTES: usize = size_of::<Header>();
+const RECORD_BYTES: usize = size_of::<RawRecord>();
+
+/// Records of a page.
+pub const RECORDS_MAX: usize = (PAGE_BYTES - HEADER_BYTES) / RECORD_BYTES;
+
+/// One change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// The frame.
+    pub frame: Frame,
+    /// CRC32C of its data; 0 if it is given up.
+    pub crc: u32,
+    /// What it holds, or has held.
+    pub block: Block,
+    /// What it is from now on.
+    pub state: State,
+}
+
+/// A page of the journal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct JournalPage {
+    /// Its number, from 1.
+    pub number: u64,
+    /// The page before it: what a crash left between the two does not count.
+    pub previous: u64,
+    /// All that count up to this one were durable when this one was written.
+    pub durable: u64,
+    /// The session that wrote it, of which a page holds the lower 48 bits.
+    pub session: u64,
+    /// In the order in which they count.
+    pub records: Vec<Record>,
+}
+
+/// The sequence of a record: records count in this order.
+#[must_use]
+pub fn sequence(number: u64, place: usize) -> u64 {
+    debug_assert!(place < RECORDS_MAX);
+    number << 8 | place as u64
+}
+
+/// The page on which a record of this sequence stands.
+#[must_use]
+pub fn page_of(sequence: u64) -> u64 {
+    sequence >> 8
+}
+
+impl JournalPage {
+    /// Whether it may count: earlier sessions have pages only before those of the last one.
+    #[must_use]
+    pub fn is_of(&self, superblock: &Superblock) -> bool {
+        let bits = 8 * SESSION_BYTES as u32;
+        let session = superblock.session & ((1 << bits) - 1);
+        self.number < superblock.session_from || self.session == session
+    }
+
+    /// As it stands on the SSD.
+    #[must_use]
+    pub fn encode(&self, owner: Owner) -> Page {
+        assert!(self.records.len() <= RECORDS_MAX, "more records than fit");
+        assert!(self.durable <= self.previous && self.previous < self.number, "pages follow");
+        let mut page = [0; PAGE_BYTES];
+        let header = Header {
+            magic: MAGIC.into(),
+            crc: 0.into(),
+            owner: owner.0.into(),
+            number: self.number.into(),
+            previous: self.previous.into(),
+            durable: self.durable.into(),
+            count: (self.records.len() as u16).into(),
+            session: self.session.to_le_bytes()[..SESSION_BYTES].try_into().expect("six bytes"),
+        };
+        page[..HEADER_BYTES].copy_from_slice(header.as_bytes());
+        let places = page[HEADER_BYTES..].chunks_exact_mut(RECORD_BYTES);
+        for (place, record) in places.zip(&self.records) {
+            let raw = RawRecord {
+                frame: record.frame.0.into(),
+                crc: record.crc.into(),
+                word: packed(record.block, record.state, 0).into(),
+            };
+            place.copy_from_slice(raw.as_bytes());
+        }
+        let crc = checksum(&page, CRC_AT);
+        page[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+        page
+    }
+
+    /// What stands on the SSD.
+    ///
+    /// # Errors
+    /// If it is no page of this cache's journal, or damaged.
+    pub fn decode(page: &Page, owner: Owner) -> Result<JournalPage, Unusable> {
+        let (header, rest) = Header::ref_from_prefix(page).expect("a page is longer");
+        if header.magic.get() != MAGIC || header.owner.get() != owner.0 {
+            return Err(Unusable::Foreign);
+        }
+        if header.crc.get() != checksum(page, CRC_AT) {
+            return Err(Unusable::Damaged);
+        }
+        let (number, previous) = (header.number.get(), header.previous.get());
+        let durable = header.durable.get();
+        let count = usize::from(header.count.get());
+        let follow = durable <= previous && previous < number && number < NUMBERS_END;
+        if count > RECORDS_MAX || !follow {
+            return Err(Unusable::Nonsense);
+        }
+        let records = rest
+            .chunks_exact(RECORD_BYTES)
+            .take(count)
+            .map(|bytes| {
+                let raw = RawRecord::ref_from_bytes(bytes).expect("as long as a record");
+                let (block, state, _) = unpacked(raw.word.get())?;
+                Some(Record { frame: Frame(raw.frame.get()), crc: raw.crc.get(), block, state })
+            })
+            .collect::<Option<_>>()
+            .ok_or(Unusable::Nonsense)?;
+        let mut session = [0; 8];
+        session[..SESSION_BYTES].copy_from_slice(&header.session);
+        let session = u64::from_le_bytes(session);
+        Ok(JournalPage { number, previous, durable, session, records })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const OWNER: Owner = Owner(0x0123_4567_89ab_cdef);
+
+    fn page(number: u64, count: usize) -> JournalPage {
+        let record = |n: usize| Record {
+            frame: Frame(n as u32 * 3),
+            crc: n as u32 ^ 0xdead_beef,
+            block: Block(n as u64 * 1_000_003),
+            state: [State::Free, State::Clean, State::Dirty][n % 3],
+        };
+        let records = (0..count).map(record).collect();
+        let (previous, durable, session) = (number - 1, number / 2, number * 5);
+        JournalPage { number, previous, durable, session, records }
+    }
+
+    #[test]
+    fn a_page_is_laid_out_as_documented() {
+        assert_eq!((HEADER_BYTES, RECORD_BYTES, RECORDS_MAX), (48, 16, 253));
+        let bytes = page(2, 3).encode(OWNER);
+        assert_eq!(&bytes[..4], b"SJRN");
+        assert_eq!(bytes[8..16], OWNER.0.to_le_bytes());
+        assert_eq!(bytes[16..24], 2_u64.to_le_bytes());
+        assert_eq!(bytes[24..32], 1_u64.to_le_bytes());
+        assert_eq!(bytes[40..42], 3_u16.to_le_bytes());
+        // The second record: frame 3, block 1,000,003, clean.
+        assert_eq!(bytes[64..68], 3_u32.to_le_bytes());
+        assert_eq!(bytes[72..80], (1_000_003_u64 | 1 << 44).to_le_bytes());
+    }
+
+    /// What comes after it would have no number, or a sequence that is that of another page.
+    #[test]
+    fn numbers_that_have_no_next_make_no_sense() {
+        for (number, sound) in [(NUMBERS_END - 1, true), (NUMBERS_END, false), (u64::MAX, false)] {
+            let bytes = JournalPage { number, ..page(2, 1) }.encode(OWNER);
+            assert_eq!(JournalPage::decode(&bytes, OWNER).is_ok(), sound, "{number}");
+        }
+    }
+
+    #[test]
+    fn pages_of_other_caches_are_foreign() {
+        let bytes = page(1, 1).encode(Owner(1));
+        assert_eq!(JournalPage::decode(&bytes, OWNER), Err(Unusable::Foreign));
+        assert_eq!(JournalPage::decode(&[0; PAGE_BYTES], OWNER), Err(Unusable::Foreign));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_decoded(number in 1..1_u64 << 40, count in 0..=RECORDS_MAX) {
+            let page = page(number, count);
+            prop_assert_eq!(JournalPage::decode(&page.encode(OWNER), OWNER), Ok(page));
+        }
+
+        /// No flipped bit goes unnoticed.
+        #[test]
+        fn damage_is_found(count in 0..=RECORDS_MAX, at in 0..PAGE_BYTES * 8) {
+            let mut bytes = page(5, count).encode(OWNER);
+            bytes[at / 8] ^= 1 << (at % 8);
+            prop_assert!(JournalPage::decode(&bytes, OWNER).is_err());
+        }
+
+        /// A torn page is one of old and new 512-byte parts: it is either or neither.
+        #[test]
+        fn tearing_is_found(torn in 0_u8..=255) {
+            let (old, new) = (page(1, 253).encode(OWNER), page(17, 250).encode(OWNER));
+            let mut bytes = old;
+            for part in 0..8 {
+                if torn & 1 << part != 0 {
+                    bytes[part * 512..(part + 1) * 512].copy_from_slice(&new[part * 512..][..512]);
+                }
+            }
+            match JournalPage::decode(&bytes, OWNER) {
+                Ok(found) => prop_assert!(bytes == old && found.number == 1
+                    || bytes == new && found.number == 17),
+                Err(_) => prop_assert!(bytes != old && bytes != new),
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Where things stand on the SSD.
+
+use super::table::ENTRIES;
+use super::{Frame, PAGE_BYTES};
+
+/// Frames of one SSD: their numbers have 32 bits.
+pub const FRAMES_MAX: u64 = u32::MAX as u64;
+
+/// Fewer pages of journal than this make a cache wait for its own bookkeeping.
+pub const JOURNAL_PAGES_MIN: u64 = 64;
+
+/// More than this only make a restart longer: 3.9 million records.
+pub const JOURNAL_PAGES_MAX: u64 = 16 << 10;
+
+/// Frames that are no slots: a write goes to a free frame, and what it supersedes is free only once
+/// that is durable. One in so many, and at least [`SPARE_FRAMES_MIN`].
+const SPARE_ONE_IN: u64 = 32;
+
+/// The fewest spare frames.
+pub const SPARE_FRAMES_MIN: u64 = 1024;
+
+/// A page of journal for so many of data: enough for a few seconds of small writes.
+const JOURNAL_ONE_IN: u64 = 512;
+
+/// A cache has at least as many slots.
+pub const SLOTS_MIN: u64 = 1024;
+
+/// Pages that each part of an SSD takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Pages of each copy of the journal; it begins behind the two superblocks.
+    pub journal_pages: u64,
+    /// Pages of each copy of the table.
+    pub table_pages: u64,
+    /// Frames.
+    pub frames: u64,
+    /// Blocks the cache holds at a time: fewer than frames.
+    pub slots: u64,
+}
+
+/// The superblocks stand on pages 0 and 1.
+pub const SUPERBLOCKS: u64 = 2;
+
+/// All metadata stands there twice, so that damage to one place loses nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Copy {
+    /// As a rule written first.
+    One,
+    /// Written when the first is safe, but for pages of the journal, which are written together. If
+    /// the first is the only good one, it is the other way round.
+    Two,
+}
+
+impl Copy {
+    /// Both.
+    pub const BOTH: [Copy; 2] = [Copy::One, Copy::Two];
+
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Copy {
+        match self {
+            Copy::One => Copy::Two,
+            Copy::Two => Copy::One,
+        }
+    }
+
+    /// How far behind the first it begins, for copies of so many pages.
+    fn of(self, pages: u64) -> u64 {
+        match self {
+            Copy::One => 0,
+            Copy::Two => pages,
+        }
+    }
+
+    /// The page of this superblock.
+    #[must_use]
+    pub fn superblock_page(self) -> u64 {
+        self.of(1)
+    }
+}
+
+impl Layout {
+    /// What an SSD of `bytes` is divided into; `None` if it is too small for
+    /// [`SLOTS_MIN`] slots.
+    #[must_use]
+    pub fn for_ssd(bytes: u64) -> Option<Layout> {
+        let pages = bytes / PAGE_BYTES as u64;
+        let journal_pages = (pages / JOURNAL_ONE_IN).clamp(JOURNAL_PAGES_MIN, JOURNAL_PAGES_MAX);
+        let rest = pages.checked_sub(SUPERBLOCKS + 2 * journal_pages)?;
+        // Each table page and its copy go with ENTRIES frames.
+        let entries = ENTRIES as u64;
+        let frames = (rest * entries / (entries + 2)).min(FRAMES_MAX);
+        let table_pages = frames.div_ceil(entries);
+        // Rounding up the table may have taken what is not there.
+        let frames = frames.min(rest.checked_sub(2 * table_pages)?);
+        let table_pages = frames.div_ceil(entries);
+        let slots = frames.checked_sub((frames / SPARE_ONE_IN).max(SPARE_FRAMES_MIN))?;
+        (slots >= SLOTS_MIN).then_some(Layout { journal_pages, table_pages, frames, slots })
+    }
+
+    /// Of a cache with exactly so many slots, on an SSD of its own size.
+    #[must_use]
+    pub fn for_slots(slots: u64) -> Layout {
+        let spare = (slots / (SPARE_ONE_IN - 1)).max(SPARE_FRAMES_MIN);
+        let frames = slots + spare;
+        let table_pages = frames.div_ceil(ENTRIES as u64);
+        let journal_pages = (frames / JOURNAL_ONE_IN).clamp(JOURNAL_PAGES_MIN, JOURNAL_PAGES_MAX);
+        Layout { journal_pages, table_pages, frames, slots }
+    }
+
+    /// Whether an SSD of `bytes` can be divided so: what a superblock says is checked with it.
+    #[must_use]
+    pub fn is_sound(&self, bytes: u64) -> bool {
+        let parts = [SUPERBLOCKS, self.journal_pages, self.table_pages, self.frames];
+        parts.iter().all(|&pages| 0 < pages && pages <= FRAMES_MAX)
+            && self.pages() <= bytes / PAGE_BYTES as u64
+            && self.table_pages == self.frames.div_ceil(ENTRIES as u64)
+            && self.slots < self.frames
+    }
+
+    /// The page on which a copy of page `number` (from 1) of the journal stands.
+    #[must_use]
+    pub fn journal_page(&self, number: u64, copy: Copy) -> u64 {
+        SUPERBLOCKS + copy.of(self.journal_pages) + (number - 1) % self.journal_pages
+    }
+
+    /// The page on which a copy of page `place` of the table stands.
+    #[must_use]
+    pub fn table_page(&self, place: u32, copy: Copy) -> u64 {
+        assert!(u64::from(place) < self.table_pages, "there is no such page");
+        SUPERBLOCKS + 2 * self.journal_pages + copy.of(self.table_pages) + u64::from(place)
+    }
+
+    /// The page that is a frame.
+    #[must_use]
+    pub fn frame_page(&self, frame: Frame) -> u64 {
+        assert!(u64::from(frame.0) < self.frames, "there is no such frame");
+        SUPERBLOCKS + 2 * (self.journal_pages + self.table_pages) + u64::from(frame.0)
+    }
+
+    /// The page of the table that has the entry of a frame, and the entry's place in it.
+    #[must_use]
+    pub fn entry(frame: Frame) -> (u32, usize) {
+        (frame.0 / ENTRIES as u32, frame.0 as usize % ENTRIES)
+    }
+
+    /// Pages in all.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        SUPERBLOCKS + 2 * (self.journal_pages + self.table_pages) + self.frames
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_ssd_that_is_too_small_is_refused() {
+        assert_eq!(Layout::for_ssd(0), None);
+        assert_eq!(Layout::for_ssd(8 << 20), None);
+        let small = Layout::for_ssd(16 << 20).expect("large enough");
+        assert_eq!((small.journal_pages, small.frames - small.slots), (64, SPARE_FRAMES_MIN));
+    }
+
+    proptest! {
+        /// Parts neither overlap nor go past the end, and little is left over.
+        #[test]
+        fn parts_lie_one_behind_the_other(bytes in (16_u64 << 20)..(20 << 40)) {
+            let layout = Layout::for_ssd(bytes).expect("large enough");
+            let pages = bytes / PAGE_BYTES as u64;
+            prop_assert!(layout.pages() <= pages && layout.is_sound(bytes));
+            prop_assert!(!layout.is_sound(layout.pages() * PAGE_BYTES as u64 - 1));
+            prop_assert!(layout.frames == FRAMES_MAX || pages - layout.pages() <= 5);
+            prop_assert!(layout.table_pages * ENTRIES as u64 >= layout.frames);
+            prop_assert!(layout.slots < layout.frames);
+            let last = |pages: u64| pages - 1;
+            let journal = |number, copy| layout.journal_page(number, copy);
+            let end = layout.journal_pages;
+            prop_assert_eq!(journal(1, Copy::One), Copy::Two.superblock_page() + 1);
+            prop_assert_eq!(journal(end, Copy::One) + 1, journal(1, Copy::Two));
+            prop_assert_eq!(journal(end, Copy::Two) + 1, layout.table_page(0, Copy::One));
+            let place = last(layout.table_pages) as u32;
+            let table = |place, copy| layout.table_page(place, copy);
+            prop_assert_eq!(table(place, Copy::One) + 1, table(0, Copy::Two));
+            prop_assert_eq!(table(place, Copy::Two) + 1, layout.frame_page(Frame(0)));
+            let frame = Frame(last(layout.frames) as u32);
+            prop_assert_eq!(layout.frame_page(frame) + 1, layout.pages());
+            prop_assert_eq!(journal(end + 1, Copy::Two), journal(1, Copy::Two));
+        }
+    }
+}

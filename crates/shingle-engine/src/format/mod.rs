@@ -1,0 +1,120 @@
+//! What stands on the SSD, byte by byte: docs/format.md tells the same in words.
+//!
+//! ```text
+//! page 0, 1       superblock, two copies, the newer valid one counts      superblock.rs
+//! journal         pages in a circle: what has changed                     journal.rs
+//! table, twice    an entry a frame; of each page the newer copy counts    table.rs
+//! frames          4 KiB of data each
+//! ```
+//!
+//! All numbers are little-endian. Every structure is one page of 4 KiB, carries a CRC32C of itself
+//! with the CRC's field as zero, and the first eight bytes of the cache's UUID, so that pages of a
+//! former cache are never taken for this one's.
+
+pub mod journal;
+pub mod layout;
+pub mod superblock;
+pub mod table;
+
+use shingle_core::units::{BLOCK_BYTES, Block};
+
+/// Bytes of a page of metadata, and of a frame.
+pub const PAGE_BYTES: usize = BLOCK_BYTES as usize;
+
+/// One page.
+pub type Page = [u8; PAGE_BYTES];
+
+/// A place for one block on the SSD.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Frame(pub u32);
+
+/// What a frame is to the cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// It holds nothing.
+    Free,
+    /// A block, as the disk has it.
+    Clean,
+    /// A block that the disk does not have.
+    Dirty,
+    /// Nothing any more, as another frame holds the block now. In the journal only: it counts if
+    /// what it gives way to does.
+    Superseded,
+}
+
+/// Numbers of pages of the journal are smaller: a sequence has a place beside them, and what comes after the
+/// last has a number, too. No SSD lives to write as many.
+pub(crate) const NUMBERS_END: u64 = 1 << 55;
+
+/// Blocks have 44 bits: 64 PiB.
+pub const BLOCKS_MAX: u64 = 1 << BLOCK_BITS;
+const BLOCK_BITS: u32 = 44;
+const STATE_BITS: u32 = 4;
+
+/// Block, state and hint in one word.
+fn packed(block: Block, state: State, hint: u16) -> u64 {
+    assert!(block.0 < BLOCKS_MAX, "no disk is that large");
+    let state = match state {
+        State::Free => 0,
+        State::Clean => 1,
+        State::Dirty => 2,
+        State::Superseded => 3,
+    };
+    block.0 | state << BLOCK_BITS | u64::from(hint) << (BLOCK_BITS + STATE_BITS)
+}
+
+/// `None` if no such state exists.
+fn unpacked(word: u64) -> Option<(Block, State, u16)> {
+    let state = match (word >> BLOCK_BITS) & ((1 << STATE_BITS) - 1) {
+        0 => State::Free,
+        1 => State::Clean,
+        2 => State::Dirty,
+        3 => State::Superseded,
+        _ => return None,
+    };
+    let hint = (word >> (BLOCK_BITS + STATE_BITS)) as u16;
+    Some((Block(word & (BLOCKS_MAX - 1)), state, hint))
+}
+
+/// Which cache a page belongs to: the beginning of its UUID.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Owner(pub u64);
+
+/// Why a page is not used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unusable {
+    /// It never was one of these, or belongs to another cache.
+    #[error("it is no page of this kind of this cache")]
+    Foreign,
+    /// The checksum disagrees.
+    #[error("its checksum does not fit: it was torn or damaged")]
+    Damaged,
+    /// The checksum fits and the content makes no sense: a newer version, or a bug.
+    #[error("its content makes no sense; it was written by another version")]
+    Nonsense,
+}
+
+/// The checksum of a page whose own is the four bytes at `at`.
+fn checksum(page: &Page, at: usize) -> u32 {
+    let head = crc32c::crc32c(&page[..at]);
+    let own = crc32c::crc32c_append(head, &[0; 4]);
+    crc32c::crc32c_append(own, &page[at + 4..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_keep_what_they_hold() {
+        for (block, state, hint) in [
+            (0, State::Free, 0),
+            (BLOCKS_MAX - 1, State::Dirty, u16::MAX),
+            (1 << 40, State::Clean, 7),
+        ] {
+            let block = Block(block);
+            assert_eq!(unpacked(packed(block, state, hint)), Some((block, state, hint)));
+        }
+        assert_eq!(unpacked(4 << BLOCK_BITS), None);
+    }
+}

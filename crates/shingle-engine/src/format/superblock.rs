@@ -1,0 +1,339 @@
+//! The superblock: what this SSD is, which disk it belongs to, and from where the journal counts.
+//!
+//! ```text
+//!   0  magic        8 bytes  "SHINGLE\0"
+//!   8  version      u32      2; 1 is read, too, and has zeros in place of what is new
+//!  12  crc          u32      CRC32C of the page with this field as zero
+//!  16  uuid         16 bytes of the cache
+//!  32  edition      u64      of the two copies the one with the higher edition counts
+//!  40  ssd bytes    u64      of which shingle uses a part
+//!  48  disk bytes   u64
+//!  56  fingerprint  32 bytes of sampled sectors of the disk
+//!  88  journal pages, table pages, frames, slots   u64 each
+//! 120  journal from u64      number of the first page that counts
+//! 128  clean from   u64      clean blocks of records before this page of the journal do not count
+//! 136  dirty from   u64      nor do dirty ones before this page
+//! 144  clean        u8       1: shut down in order, nothing behind `journal from`
+//! 145  zero         u8
+//! 146  words        u16      bytes of what follows
+//! 148  words        UTF-8    policy and parameters, a line each
+//! 4080 session      u64      the edition with which the cache was put into use last (version 2)
+//! 4088 session from u64      pages of the journal from this number on count if that session wrote them
+//! ```
+
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::layout::Layout;
+use super::{NUMBERS_END, Owner, PAGE_BYTES, Page, Unusable, checksum};
+
+const MAGIC: [u8; 8] = *b"SHINGLE\0";
+const CRC_AT: usize = 12;
+
+/// The version of the format that is written.
+pub const VERSION: u32 = 2;
+/// The version before: without sessions.
+const VERSION_WITHOUT_SESSIONS: u32 = 1;
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Raw {
+    magic: [u8; 8],
+    version: U32,
+    crc: U32,
+    uuid: [u8; 16],
+    edition: U64,
+    ssd_bytes: U64,
+    disk_bytes: U64,
+    fingerprint: [u8; 32],
+    journal_pages: U64,
+    table_pages: U64,
+    frames: U64,
+    slots: U64,
+    journal_from: U64,
+    clean_from: U64,
+    dirty_from: U64,
+    clean: u8,
+    zero: u8,
+    words: U16,
+}
+
+const RAW_BYTES: usize = size_of::<Raw>();
+
+/// Where the session stands, and behind it from where it counts.
+const SESSION_AT: usize = PAGE_BYTES - 16;
+
+/// Bytes of [`Superblock::words`] at most.
+pub const WORDS_BYTES_MAX: usize = SESSION_AT - RAW_BYTES;
+
+/// What an SSD says of itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Superblock {
+    /// Of the cache.
+    pub uuid: [u8; 16],
+    /// Which time it is written, from 1.
+    pub edition: u64,
+    /// Size of the SSD.
+    pub ssd_bytes: u64,
+    /// Size of the disk behind it.
+    pub disk_bytes: u64,
+    /// Of sampled sectors of the disk, as they were when the cache was last shut down.
+    pub fingerprint: [u8; 32],
+    /// Where things stand.
+    pub layout: Layout,
+    /// Number of the first page of the journal that counts.
+    pub journal_from: u64,
+    /// Clean blocks count only if a record on this page or a later one says so; 0: all count. Written
+    /// by a process that has to write round an SSD that fails.
+    pub clean_from: u64,
+    /// Likewise dirty ones.
+    pub dirty_from: u64,
+    /// Shut down in order: the table says all.
+    pub clean: bool,
+    /// The edition with which the cache was put into use last: marks the pages of the journal that were
+    /// written since.
+    pub session: u64,
+    /// Pages of the journal from this number on count only if that session wrote them: an earlier one
+    /// may have left parts of such pages, which a write that is torn can make whole.
+    pub session_from: u64,
+    /// Policy and parameters, a line each.
+    pub words: String,
+}
+
+impl Superblock {
+    /// Of an empty cache: the first edition, shut down in order, with no fingerprint and no words.
+    #[must_use]
+    pub fn new(uuid: [u8; 16], layout: Layout, ssd_bytes: u64, disk_bytes: u64) -> Superblock {
+        Superblock {
+            uuid,
+            edition: 1,
+            ssd_bytes,
+            disk_bytes,
+            fingerprint: [0; 32],
+            layout,
+            journal_from: 1,
+            clean_from: 0,
+            dirty_from: 0,
+            clean: true,
+            session: 0,
+            session_from: 0,
+            words: String::new(),
+        }
+    }
+
+    /// What marks the pages of this cache.
+    #[must_use]
+    pub fn owner(&self) -> Owner {
+        Owner(u64::from_le_bytes(self.uuid[..8].try_into().expect("eight bytes")))
+    }
+
+    /// As it stands on the SSD.
+    ///
+    /// # Panics
+    /// If the words are too long: they are checked when a cache is made or set.
+    #[must_use]
+    pub fn encode(&self) -> Page {
+        assert!(self.words.len() <= WORDS_BYTES_MAX, "the words do not fit");
+        let raw = Raw {
+            magic: MAGIC,
+            version: VERSION.into(),
+            crc: 0.into(),
+            uuid: self.uuid,
+            edition: self.edition.into(),
+            ssd_bytes: self.ssd_bytes.into(),
+            disk_bytes: self.disk_bytes.into(),
+            fingerprint: self.fingerprint,
+            journal_pages: self.layout.journal_pages.into(),
+            table_pages: self.layout.table_pages.into(),
+            frames: self.layout.frames.into(),
+            slots: self.layout.slots.into(),
+            journal_from: self.journal_from.into(),
+            clean_from: self.clean_from.into(),
+            dirty_from: self.dirty_from.into(),
+            clean: self.clean.into(),
+            zero: 0,
+            words: (self.words.len() as u16).into(),
+        };
+        let mut page = [0; PAGE_BYTES];
+        page[..RAW_BYTES].copy_from_slice(raw.as_bytes());
+        page[RAW_BYTES..RAW_BYTES + self.words.len()].copy_from_slice(self.words.as_bytes());
+        page[SESSION_AT..SESSION_AT + 8].copy_from_slice(&self.session.to_le_bytes());
+        page[SESSION_AT + 8..].copy_from_slice(&self.session_from.to_le_bytes());
+        let crc = checksum(&page, CRC_AT);
+        page[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+        page
+    }
+
+    /// What stands on the SSD.
+    ///
+    /// # Errors
+    /// If it is no superblock, damaged, or of another version.
+    pub fn decode(page: &Page) -> Result<Superblock, Unusable> {
+        let (raw, rest) = Raw::ref_from_prefix(page).expect("a page is longer");
+        if raw.magic != MAGIC {
+            return Err(Unusable::Foreign);
+        }
+        if raw.crc.get() != checksum(page, CRC_AT) {
+            return Err(Unusable::Damaged);
+        }
+        let layout = Layout {
+            journal_pages: raw.journal_pages.get(),
+            table_pages: raw.table_pages.get(),
+            frames: raw.frames.get(),
+            slots: raw.slots.get(),
+        };
+        let words = usize::from(raw.words.get());
+        if words > WORDS_BYTES_MAX {
+            return Err(Unusable::Nonsense);
+        }
+        let words = rest.get(..words).ok_or(Unusable::Nonsense)?;
+        let words = str::from_utf8(words).map_err(|_| Unusable::Nonsense)?;
+        let ssd_bytes = raw.ssd_bytes.get();
+        let version = raw.version.get();
+        // The next edition, and the next page of the journal, need numbers.
+        let numbers = [&raw.journal_from, &raw.clean_from, &raw.dirty_from].map(|from| from.get());
+        let ours = [VERSION_WITHOUT_SESSIONS, VERSION].contains(&version)
+            && layout.is_sound(ssd_bytes)
+            && raw.clean <= 1
+            && raw.journal_from.get() > 0
+            && raw.edition.get() < u64::MAX
+            && numbers.iter().all(|&from| from < NUMBERS_END);
+        if !ours {
+            return Err(Unusable::Nonsense);
+        }
+        let number = |at: usize| {
+            let bytes = page[at..at + 8].try_into().expect("eight bytes");
+            if version == VERSION { u64::from_le_bytes(bytes) } else { 0 }
+        };
+        Ok(Superblock {
+            uuid: raw.uuid,
+            edition: raw.edition.get(),
+            ssd_bytes,
+            disk_bytes: raw.disk_bytes.get(),
+            fingerprint: raw.fingerprint,
+            layout,
+            journal_from: raw.journal_from.get(),
+            clean_from: raw.clean_from.get(),
+            dirty_from: raw.dirty_from.get(),
+            clean: raw.clean == 1,
+            session: number(SESSION_AT),
+            session_from: number(SESSION_AT + 8),
+            words: words.to_owned(),
+        })
+    }
+
+    /// The one that counts of the two copies.
+    ///
+    /// # Errors
+    /// Why neither does; damage counts more than absence.
+    pub fn newer(copies: &[Page; 2]) -> Result<Superblock, Unusable> {
+        let [one, two] = [0, 1].map(|copy: usize| Superblock::decode(&copies[copy]));
+        match (one, two) {
+            (Ok(one), Ok(two)) => Ok(if one.edition > two.edition { one } else { two }),
+            (Ok(one), Err(_)) | (Err(_), Ok(one)) => Ok(one),
+            (Err(Unusable::Foreign), Err(why)) | (Err(why), Err(_)) => Err(why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn superblock(edition: u64) -> Superblock {
+        let ssd_bytes = 64 << 20;
+        Superblock {
+            uuid: *b"0123456789abcdef",
+            edition,
+            ssd_bytes,
+            disk_bytes: 1 << 40,
+            fingerprint: [7; 32],
+            layout: Layout::for_ssd(ssd_bytes).expect("large enough"),
+            journal_from: 9,
+            clean_from: 7,
+            dirty_from: 5,
+            clean: edition.is_multiple_of(2),
+            session: edition.wrapping_add(3),
+            session_from: edition.wrapping_mul(2),
+            words: "policy sac\nsac.rule4=exact\n".into(),
+        }
+    }
+
+    #[test]
+    fn a_superblock_is_laid_out_as_documented() {
+        assert_eq!(RAW_BYTES, 148);
+        let page = superblock(2).encode();
+        assert_eq!(&page[..8], b"SHINGLE\0");
+        assert_eq!(page[8..12], 2_u32.to_le_bytes());
+        assert_eq!(page[32..40], 2_u64.to_le_bytes());
+        assert_eq!(page[120..128], 9_u64.to_le_bytes());
+        assert_eq!(page[128..136], 7_u64.to_le_bytes());
+        assert_eq!(page[136..144], 5_u64.to_le_bytes());
+        assert_eq!((page[144], &page[148..158]), (1, &b"policy sac"[..]));
+        assert_eq!(page[4080..4088], 5_u64.to_le_bytes());
+        assert_eq!(page[4088..], 4_u64.to_le_bytes());
+    }
+
+    #[test]
+    fn the_newer_copy_counts_and_a_torn_one_does_not() {
+        let (old, new) = (superblock(4), superblock(5));
+        let copies = [old.encode(), new.encode()];
+        assert_eq!(Superblock::newer(&copies), Ok(new));
+        let mut torn = copies;
+        torn[1][700] ^= 1;
+        assert_eq!(Superblock::newer(&torn), Ok(old));
+        torn[0][700] ^= 1;
+        assert_eq!(Superblock::newer(&torn), Err(Unusable::Damaged));
+        assert_eq!(Superblock::newer(&[[0; PAGE_BYTES]; 2]), Err(Unusable::Foreign));
+    }
+
+    /// Whatever is decoded can be written again, and followed by a next one.
+    #[test]
+    fn what_could_not_be_gone_on_with_makes_no_sense() {
+        let sealed = |mut page: Page| {
+            let crc = checksum(&page, CRC_AT);
+            page[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+            Superblock::decode(&page)
+        };
+        let mut page = superblock(2).encode();
+        assert_eq!(sealed(page), Ok(superblock(2)));
+        // Words that reach into what stands behind them.
+        page[RAW_BYTES..].fill(b' ');
+        page[146..148].copy_from_slice(&(WORDS_BYTES_MAX as u16 + 1).to_le_bytes());
+        assert_eq!(sealed(page), Err(Unusable::Nonsense));
+        let edition = superblock(u64::MAX);
+        let journal = Superblock { journal_from: NUMBERS_END, ..superblock(2) };
+        let clean = Superblock { clean_from: u64::MAX, ..superblock(2) };
+        for superblock in [edition, journal, clean] {
+            assert_eq!(sealed(superblock.encode()), Err(Unusable::Nonsense));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_decoded(edition in 1..u64::MAX) {
+            let superblock = superblock(edition);
+            prop_assert_eq!(Superblock::decode(&superblock.encode()), Ok(superblock));
+        }
+
+        /// No flipped bit goes unnoticed.
+        #[test]
+        fn damage_is_found(at in 0..PAGE_BYTES * 8) {
+            let mut page = superblock(1).encode();
+            page[at / 8] ^= 1 << (at % 8);
+            prop_assert!(Superblock::decode(&page).is_err());
+        }
+
+        /// Whatever the bytes, an answer.
+        #[test]
+        fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), PAGE_BYTES)) {
+            let mut page: Page = bytes.try_into().expect("a page");
+            page[..8].copy_from_slice(&MAGIC);
+            let crc = checksum(&page, CRC_AT);
+            page[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+            prop_assert!(Superblock::decode(&page).is_err());
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! What a cache was when it stopped: read, never written.
+//!
+//! Pages of the journal up to the highest `durable` that any of them names are taken at their word:
+//! what they speak of was flushed. What follows may speak of data that never arrived, so each such
+//! frame is read and its checksum compared; where it does not fit, the block is what it was before.
+
+mod read;
+
+use std::collections::HashMap;
+
+use shingle_core::units::Block;
+use thiserror::Error;
+
+use crate::format::journal::{Record, page_of, sequence};
+use crate::format::layout::{Copy, Layout, SUPERBLOCKS};
+use crate::format::superblock::Superblock;
+use crate::format::table::Entry;
+use crate::format::{Frame, PAGE_BYTES, Page, State, Unusable};
+use crate::journal::Journal;
+use crate::table::{Table, set};
+
+use read::{Found, UNREADABLE, read_what_can_be};
+
+/// Reads pages of an SSD.
+pub trait Pages {
+    /// Why it could not.
+    type Error: std::error::Error + 'static;
+
+    /// Reads the pages from `first` on.
+    ///
+    /// # Errors
+    /// If the SSD does not give them.
+    fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), Self::Error>;
+}
+
+/// Why a cache cannot be recovered.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RecoverError<E: std::error::Error + 'static> {
+    /// The SSD cannot be read.
+    #[error("cannot read page {page} of the SSD: {error}")]
+    Read {
+        /// Where.
+        page: u64,
+        /// Why.
+        error: E,
+    },
+    /// Neither superblock is good.
+    #[error("{}", match .0 {
+        Unusable::Foreign => "it holds no cache; `shingle store create` makes one".to_owned(),
+        why => format!("neither superblock can be used: {why}"),
+    })]
+    Superblock(Unusable),
+    /// Both copies of a page of the journal are bad that was flushed.
+    #[error("page {number} of the journal is damaged (both copies): what changed since is lost")]
+    Journal {
+        /// Its number.
+        number: u64,
+    },
+    /// Both copies of a page of the table are bad.
+    #[error(
+        "page {place} of the frame table: {why} (both copies): what {frames} frames hold is lost"
+    )]
+    Table {
+        /// Which page of the table.
+        place: u32,
+        /// Why the newer copy is bad.
+        why: Unusable,
+        /// How many frames it describes.
+        frames: usize,
+    },
+}
+
+/// A cache as it was.
+#[derive(Debug)]
+pub struct Recovered {
+    /// Goes on from there.
+    pub journal: Journal,
+    /// It was shut down in order.
+    pub clean: bool,
+    /// Blocks and where they are, in the order of their frames.
+    pub live: Vec<(Block, Frame)>,
+    /// Records that take back what did not arrive. They come first in the journal, before any frame is
+    /// used again.
+    pub corrections: Vec<Record>,
+    /// Pages of the journal that counted.
+    pub replayed_pages: u64,
+    /// What was damaged, and did no harm.
+    pub findings: Findings,
+}
+
+/// Damage that recovery met. All of it was made good, or taken back.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Findings {
+    /// Pages of metadata that were damaged and stood elsewhere, too.
+    pub damaged_pages: u64,
+    /// Pages at the end of the journal, of which it is not known that they were flushed, with one good
+    /// copy of two: after a crash nothing unusual.
+    pub torn_pages: u64,
+    /// Records there whose data does not fit: their blocks are what they were before. After a power cut
+    /// nothing unusual; after anything else, damage.
+    pub void_records: u64,
+}
+
+impl Recovered {
+    /// Blocks that the disk does not have.
+    #[must_use]
+    pub fn dirty_blocks(&self) -> u64 {
+        let dirty =
+            |&&(_, frame): &&(Block, Frame)| self.journal.table.entry(frame).state == State::Dirty;
+        self.live.iter().filter(dirty).count() as u64
+    }
+}
+
+/// Finds out what a cache was.
+///
+/// # Errors
+/// If the SSD cannot be read, or what must be there is damaged.
+pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error>> {
+    let mut copies = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
+    let superblocks = read_what_can_be(ssd, Copy::One.superblock_page(), &mut copies);
+    if let Some(error) = superblocks.filter(|_| copies == [UNREADABLE; 2]) {
+        return Err(RecoverError::Read { page: Copy::One.superblock_page(), error });
+    }
+    let superblock = Superblock::newer(&copies).map_err(RecoverError::Superblock)?;
+    let bad = |page: &&Page| Superblock::decode(page).is_err();
+    let mut findings = Findings::default();
+    findings.damaged_pages += copies.iter().filter(bad).count() as u64;
+    // The better copy stays until the other one is good.
+    let worse = if copies[0] == superblock.encode() { Copy::Two } else { Copy::One };
+    let uneven = (copies[0] != copies[1]).then_some(worse);
+    let Found { mut entries, editions, uneven: pages_uneven } =
+        read::table(ssd, &superblock, &mut findings)?;
+    let (pages, newest) = read::journal(ssd, &superblock, &mut findings)?;
+    let durable = pages.iter().map(|page| page.durable).max().unwrap_or(0);
+    let layout = superblock.layout;
+    let mut touched = Vec::new();
+    let mut corrections = Vec::new();
+    // Blocks whose last record in the tail did not count.
+    let mut taken_back = HashMap::new();
+    for page in &pages {
+        for (place, record) in page.records.iter().enumerate() {
+            if u64::from(record.frame.0) >= layout.frames {
+                return Err(RecoverError::Superblock(Unusable::Nonsense));
+            }
+            let sequence = sequence(page.number, place);
+            if page.number > durable && !counts(ssd, &layout, record, &mut taken_back) {
+                findings.void_records +=
+                    u64::from(matches!(record.state, State::Clean | State::Dirty));
+                corrections.push(*record);
+                continue;
+            }
+            let entry = &mut entries[record.frame.0 as usize];
+            if sequence > entry.sequence {
+                set(entry, record, sequence);
+            }
+            touched.push((record.frame, page.number));
+        }
+    }
+    one_frame_a_block(&corrections, &mut entries);
+    without_what_was_written_off(&superblock, &mut entries);
+    let corrections = corrected(&corrections, &entries);
+    let live = live(&entries);
+    let mut table = Table::new(&layout, Some((entries, editions)));
+    for &(place, worse) in &pages_uneven {
+        table.touch_page(place, superblock.journal_from);
+        table.write_first(place, worse);
+    }
+    touched.iter().for_each(|&(frame, number)| table.touch(frame, number));
+    let last = pages.last().map_or(superblock.journal_from - 1, |page| page.number);
+    let clean = superblock.clean && pages.is_empty();
+    let replayed_pages = pages.len() as u64;
+    // What was written off ends before the page that comes next.
+    let next = (newest.max(last) + 1).max(superblock.clean_from).max(superblock.dirty_from);
+    let journal = Journal::new(superblock, uneven, table, last, next)
+        .confirming(last > durable && !pages.is_empty());
+    Ok(Recovered { journal, clean, live, corrections, replayed_pages, findings })
+}
+
+/// Whether a record counts of which it is not known that it was flushed.
+fn counts<P: Pages>(
+    ssd: &mut P,
+    layout: &Layout,
+    record: &Record,
+    taken_back: &mut HashMap<Block, bool>,
+) -> bool {
+    let counts = match record.state {
+        State::Free => true,
+        State::Superseded => !taken_back.get(&record.block).copied().unwrap_or(false),
+        State::Clean | State::Dirty => {
+            let mut data = [[0; PAGE_BYTES]];
+            let read = ssd.read(layout.frame_page(record.frame), &mut data);
+            read.is_ok() && crc32c::crc32c(&data[0]) == record.crc
+        }
+    };
+    if matches!(record.state, State::Clean | State::Dirty) {
+        taken_back.insert(record.block, !counts);
+    }
+    counts
+}
+
+/// A block that moved twice, of which only the second move counts, is no longer where it was before
+/// the first.
+fn one_frame_a_block(void: &[Record], entries: &mut [Entry]) {
+    let moved = void.iter().filter(|record| record.state == State::Superseded);
+    let mut newest: HashMap<Block, u64> = moved.map(|record| (record.block, 0)).collect();
+    if newest.is_empty() {
+        return;
+    }
+    for entry in entries.iter().filter(|entry| entry.state != State::Free) {
+        if let Some(sequence) = newest.get_mut(&entry.block) {
+            *sequence = entry.sequence.max(*sequence);
+        }
+    }
+    for entry in entries.iter_mut().filter(|entry| entry.state != State::Free) {
+        if newest.get(&entry.block).is_some_and(|&newest| entry.sequence < newest) {
+            entry.state = State::Free;
+        }
+    }
+}
+
+/// Blocks that were written round an SSD that failed are not here any more.
+fn without_what_was_written_off(superblock: &Superblock, entries: &mut [Entry]) {
+    for entry in entries {
+        let from = match entry.state {
+            State::Clean => superblock.clean_from,
+            State::Dirty => superblock.dirty_from,
+            State::Free | State::Superseded => continue,
+        };
+        if page_of(entry.sequence) < from {
+            entry.state = State::Free;
+        }
+    }
+}
+
+/// Records that say of the frames of those that did not count what they are.
+fn corrected(void: &[Record], entries: &[Entry]) -> Vec<Record> {
+    let mut frames: Vec<Frame> = void.iter().map(|record| record.frame).collect();
+    frames.sort_unstable();
+    frames.dedup();
+    let of = |frame: Frame| {
+        let entry = &entries[frame.0 as usize];
+        Record { frame, crc: entry.crc, block: entry.block, state: entry.state }
+    };
+    frames.into_iter().map(of).collect()
+}
+
+fn live(entries: &[Entry]) -> Vec<(Block, Frame)> {
+    let live = entries.iter().zip(0..).filter(|(entry, _)| entry.state != State::Free);
+    live.map(|(entry, frame)| (entry.block, Frame(frame))).collect()
+}

@@ -1,0 +1,150 @@
+//! What stands on the SSD: of each page of metadata the copy that counts.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Findings, Pages, RecoverError};
+use crate::format::journal::JournalPage;
+use crate::format::layout::Copy;
+use crate::format::superblock::Superblock;
+use crate::format::table::{ENTRIES, Entry, TablePage};
+use crate::format::{PAGE_BYTES, Page, Unusable};
+
+/// Pages read at a time.
+const PAGES_AT_ONCE: usize = 256;
+
+/// The table as it was found.
+pub(super) struct Found {
+    pub(super) entries: Vec<Entry>,
+    /// By page.
+    pub(super) editions: Vec<u64>,
+    /// Pages whose copies are not alike, and the worse copy: they are written anew before the journal
+    /// lets go of what made them so.
+    pub(super) uneven: Vec<(u32, Copy)>,
+}
+
+/// The table, of each page the better copy.
+pub(super) fn table<P: Pages>(
+    ssd: &mut P,
+    superblock: &Superblock,
+    findings: &mut Findings,
+) -> Result<Found, RecoverError<P::Error>> {
+    let layout = superblock.layout;
+    let mut entries = Vec::with_capacity(layout.frames as usize);
+    let (mut editions, mut uneven) = (Vec::new(), Vec::new());
+    let mut copies = two_buffers(layout.table_pages);
+    let total = layout.table_pages as u32;
+    for first in (0..total).step_by(PAGES_AT_ONCE) {
+        let count = (total - first).min(PAGES_AT_ONCE as u32) as usize;
+        for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
+            read_what_can_be(ssd, layout.table_page(first, copy), &mut pages[..count]);
+        }
+        for ((one, two), place) in copies[0].iter().zip(&copies[1]).take(count).zip(first..) {
+            let decode = |page| TablePage::decode(page, superblock.owner(), place);
+            let frames = (layout.frames as usize - place as usize * ENTRIES).min(ENTRIES);
+            // As a rule they are alike.
+            if let Some(Ok(page)) = (one == two).then(|| decode(one)) {
+                editions.push(page.edition);
+                entries.extend_from_slice(&page.entries[..frames]);
+                continue;
+            }
+            let found = [one, two].map(decode);
+            findings.damaged_pages += found.iter().filter(|page| page.is_err()).count() as u64;
+            let (page, worse) = match found {
+                [Ok(one), Ok(two)] if one.edition > two.edition => (one, Copy::Two),
+                [_, Ok(two)] => (two, Copy::One),
+                [Ok(one), _] => (one, Copy::Two),
+                [Err(why), Err(_)] => return Err(RecoverError::Table { place, why, frames }),
+            };
+            if one != two {
+                uneven.push((place, worse));
+            }
+            editions.push(page.edition);
+            entries.extend_from_slice(&page.entries[..frames]);
+        }
+    }
+    Ok(Found { entries, editions, uneven })
+}
+
+/// The pages that count, in order, and the highest number of any page.
+pub(super) fn journal<P: Pages>(
+    ssd: &mut P,
+    superblock: &Superblock,
+    findings: &mut Findings,
+) -> Result<(Vec<JournalPage>, u64), RecoverError<P::Error>> {
+    let layout = superblock.layout;
+    let mut by_previous = HashMap::new();
+    // Pages with one good copy.
+    let mut halves = HashSet::new();
+    let (mut newest, mut durable) = (superblock.journal_from - 1, 0);
+    let mut copies = two_buffers(layout.journal_pages);
+    for first in (1..=layout.journal_pages).step_by(PAGES_AT_ONCE) {
+        let count = (layout.journal_pages - first + 1).min(PAGES_AT_ONCE as u64) as usize;
+        for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
+            read_what_can_be(ssd, layout.journal_page(first, copy), &mut pages[..count]);
+        }
+        for (one, two) in copies[0].iter().zip(&copies[1]).take(count) {
+            let mut half = |page: JournalPage| {
+                halves.insert(page.number);
+                page
+            };
+            let found = [one, two].map(|page| {
+                let page = JournalPage::decode(page, superblock.owner())?;
+                if page.is_of(superblock) { Ok(page) } else { Err(Unusable::Foreign) }
+            });
+            let page =
+                match found {
+                    // Of an earlier session one copy can have been made whole by a write that was torn.
+                    [Ok(one), Ok(two)] if one.number == two.number => {
+                        if one.session >= two.session { one } else { two }
+                    }
+                    // A newer page was on its way to one of them.
+                    [Ok(one), Ok(two)] => half(if one.number > two.number { one } else { two }),
+                    [Ok(page), Err(_)] | [Err(_), Ok(page)] => half(page),
+                    [Err(_), Err(_)] => continue,
+                };
+            durable = durable.max(page.durable);
+            newest = newest.max(page.number);
+            if page.number >= superblock.journal_from {
+                by_previous.insert(page.previous.max(superblock.journal_from - 1), page);
+            }
+        }
+    }
+    let mut pages = Vec::new();
+    let mut last = superblock.journal_from - 1;
+    while let Some(page) = by_previous.remove(&last) {
+        last = page.number;
+        pages.push(page);
+    }
+    if durable > last {
+        return Err(RecoverError::Journal { number: last + 1 });
+    }
+    let halves = pages.iter().filter(|page| halves.contains(&page.number));
+    let (flushed, torn): (Vec<_>, Vec<_>) = halves.partition(|page| page.number <= durable);
+    findings.damaged_pages += flushed.len() as u64;
+    findings.torn_pages += torn.len() as u64;
+    Ok((pages, newest))
+}
+
+/// For parts of both copies of `pages`.
+fn two_buffers(pages: u64) -> [Vec<Page>; 2] {
+    [(); 2].map(|()| vec![[0; PAGE_BYTES]; pages.min(PAGES_AT_ONCE as u64) as usize])
+}
+
+/// What a page is taken for that the SSD does not give: no page of metadata, so its copy counts.
+pub(super) const UNREADABLE: Page = [0xFF; PAGE_BYTES];
+
+/// Reads these pages, or, if the SSD does not give all of them, each that it gives. Returns why not, if
+/// there are others.
+pub(super) fn read_what_can_be<P: Pages>(
+    ssd: &mut P,
+    first: u64,
+    out: &mut [Page],
+) -> Option<P::Error> {
+    let mut error = ssd.read(first, out).err()?;
+    for (page, at) in out.iter_mut().zip(first..) {
+        if let Err(why) = ssd.read(at, std::slice::from_mut(page)) {
+            (*page, error) = (UNREADABLE, why);
+        }
+    }
+    Some(error)
+}

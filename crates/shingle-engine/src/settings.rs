@@ -1,0 +1,456 @@
+//! What a cache was told: policy, parameters and mode. They stand in the superblock, a line each,
+//! so that a cache needs no file beside it.
+//!
+//! ```text
+//! policy=sac
+//! mode=write-back
+//! sac.zone=20MiB
+//! cache.batch=64
+//! drive.buffer_blocks=184000
+//! ```
+//!
+//! `drive.NAME` is what is known of the disk (`shingle probe` finds it out): policies plan with it.
+
+use std::fmt::Write as _;
+
+use shingle_core::cache::CacheCore;
+use shingle_core::params::{Kind, Param, Params};
+use shingle_core::policies::none::NoCache;
+use shingle_core::policy::Policy;
+use shingle_core::registry::{CACHE_PARAMS, Entry, MakeError, Registry, Setup};
+use shingle_core::slots::Costs;
+use shingle_core::units::Nanos;
+use thiserror::Error;
+
+use crate::format::superblock::WORDS_BYTES_MAX;
+use shingle_core::service::Mode;
+
+/// What is known of the disk, `drive.NAME`. By default what SAC measured on its own ([`Costs::PAPER`]).
+pub const DRIVE_PARAMS: &[Param] = &[
+    Param {
+        name: "buffer_blocks",
+        kind: Kind::Count,
+        default: "0",
+        about: "Blocks that fit into the disk's buffer; 0 if nobody knows",
+    },
+    Param {
+        name: "zone_blocks",
+        kind: Kind::Count,
+        default: "0",
+        about: "Blocks of the zones that R(x) is of, and zones of a policy that is not told otherwise; \
+                0 for the policy's own",
+    },
+    Param {
+        name: "read_us",
+        kind: Kind::Count,
+        default: "14000",
+        about: "L_read, a random read (SAC's prototype)",
+    },
+    Param {
+        name: "rmw_base_us",
+        kind: Kind::Count,
+        default: "436000",
+        about: "R(0), the fixed part of the drive time of a zone written (SAC section 4.4)",
+    },
+    Param {
+        name: "rmw_us_per_block",
+        kind: Kind::Count,
+        default: "728",
+        about: "The part of R(x) for each block written of the zone (SAC section 4.4)",
+    },
+];
+
+/// No disk takes a quarter of an hour for an I/O, and sums of times have to fit.
+const DRIVE_US_MAX: u64 = 1_000_000_000;
+/// The parameter of policies that are told a size of zones.
+const ZONE: &str = "zone";
+
+/// What a cache was told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// Name of the policy.
+    pub policy: String,
+    /// What reads and writes do.
+    pub mode: Mode,
+    /// Parameters: `OWNER.NAME` and value. The owner is `cache` or a policy.
+    pub sets: Vec<(String, String)>,
+}
+
+/// One thing that can be set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Setting {
+    /// `policy`, `mode`, or `OWNER.NAME`.
+    pub name: String,
+    /// As a user would write it.
+    pub value: String,
+    /// A parameter that is what it is if nobody sets it.
+    pub is_default: bool,
+}
+
+/// Why settings cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{0}")]
+pub struct SettingsError(String);
+
+fn error(text: impl ToString) -> SettingsError {
+    SettingsError(text.to_string())
+}
+
+impl SettingsError {
+    /// Of a cache that is being recorded: a recording has one policy.
+    #[must_use]
+    pub fn recorded() -> SettingsError {
+        error(
+            "it is being recorded, and a recording has one policy: stop it, and serve it without --record",
+        )
+    }
+}
+
+impl Settings {
+    /// A policy with its defaults, as a write-back cache.
+    #[must_use]
+    pub fn new(policy: &str) -> Settings {
+        Settings { policy: policy.to_owned(), mode: Mode::WriteBack, sets: Vec::new() }
+    }
+
+    /// Sets one thing: `policy=NAME`, `mode=NAME` or `OWNER.NAME=VALUE`.
+    ///
+    /// # Errors
+    /// If there is no such thing.
+    pub fn set(&mut self, text: &str) -> Result<(), SettingsError> {
+        // They stand in the superblock, a line each.
+        if text.contains(char::is_control) {
+            let shown = text.escape_debug();
+            return Err(error(format!(
+                "`{shown}` has a control character; settings are plain text"
+            )));
+        }
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| error(format!("`{text}` sets nothing; write NAME=VALUE")))?;
+        match name {
+            "policy" => value.clone_into(&mut self.policy),
+            "mode" => self.mode = value.parse().map_err(error)?,
+            _ if name.contains('.') => {
+                self.sets.retain(|(other, _)| other != name);
+                self.sets.push((name.to_owned(), value.to_owned()));
+            }
+            _ => {
+                let text = format!(
+                    "there is no `{name}` to set; there are policy, mode, and OWNER.NAME such as \
+                     sac.zone or cache.batch"
+                );
+                return Err(error(text));
+            }
+        }
+        Ok(())
+    }
+
+    /// As it stands in the superblock.
+    ///
+    /// # Errors
+    /// If it is too long.
+    pub fn to_words(&self) -> Result<String, SettingsError> {
+        let mut words = format!("policy={}\nmode={}\n", self.policy, self.mode.name());
+        for (name, value) in &self.sets {
+            let _ = writeln!(words, "{name}={value}");
+        }
+        if words.len() > WORDS_BYTES_MAX {
+            let text = format!("the settings are longer than {WORDS_BYTES_MAX} bytes; set fewer");
+            return Err(error(text));
+        }
+        Ok(words)
+    }
+
+    /// What stands in a superblock.
+    ///
+    /// # Errors
+    /// If a line is none that this version writes.
+    pub fn of_words(words: &str) -> Result<Settings, SettingsError> {
+        let mut settings = Settings::new("");
+        words.lines().try_for_each(|line| settings.set(line))?;
+        if settings.policy.is_empty() {
+            return Err(error("the superblock names no policy"));
+        }
+        Ok(settings)
+    }
+
+    /// The parameters of the policy, and those of any cache.
+    ///
+    /// # Errors
+    /// If policy or parameters are unknown.
+    pub fn params(&self, registry: &Registry) -> Result<(Params, Params), SettingsError> {
+        let entry = registry.get(&self.policy).map_err(error)?;
+        let Told { own, cache, .. } = self.told(entry, registry)?;
+        Ok((own, cache))
+    }
+
+    /// Everything that can be set, with the values that count: policy, mode, parameters of the policy,
+    /// of the cache, and of the disk.
+    ///
+    /// # Errors
+    /// If policy or parameters are unknown.
+    pub fn all(&self, registry: &Registry) -> Result<Vec<Setting>, SettingsError> {
+        let entry = registry.get(&self.policy).map_err(error)?;
+        let Told { own, cache, drive } = self.told(entry, registry)?;
+        let plain = |name: &str, value: &str| Setting {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            is_default: false,
+        };
+        let mut all = vec![plain("policy", entry.name), plain("mode", self.mode.name())];
+        for (owner, params, declared) in [
+            (entry.name, own, entry.params),
+            ("cache", cache, CACHE_PARAMS),
+            ("drive", drive, DRIVE_PARAMS),
+        ] {
+            let defaults = Params::new(declared);
+            for ((param, value), (_, default)) in params.iter().zip(defaults.iter()) {
+                let is_default = value == default;
+                all.push(Setting { name: format!("{owner}.{param}"), value, is_default });
+            }
+        }
+        Ok(all)
+    }
+
+    /// An empty cache as these settings want it.
+    ///
+    /// # Errors
+    /// If policy or parameters are unknown, or cannot do with a disk whose bands are not known.
+    pub fn cache(
+        &self,
+        registry: &Registry,
+        slots: u32,
+        disk_blocks: u64,
+    ) -> Result<Box<dyn CacheCore>, SettingsError> {
+        let entry = registry.get(&self.policy).map_err(error)?;
+        if entry.name == NoCache::NAME {
+            return Err(error(
+                "policy `none` caches nothing, and what is cached would never leave; set mode=pass-through instead",
+            ));
+        }
+        let told = self.told(entry, registry)?;
+        let setup = Setup {
+            cache_blocks: slots,
+            disk_blocks,
+            bands: None,
+            conventional_zones: None,
+            sequential_required: false,
+            buffer_blocks: told.drive.count("buffer_blocks"),
+            costs: told.costs(),
+            cache: &told.cache,
+        };
+        let own = &told.own;
+        let cache = entry.make(own, &setup).map_err(|why| not_in_a_store(entry, own, why))?;
+        if cache.wants_future() {
+            let text = format!(
+                "policy `{}` has to know the future: it runs in the simulator only",
+                self.policy
+            );
+            return Err(error(text));
+        }
+        if cache.wants_horizon() {
+            let text = format!(
+                "policy `{0}` as it is set asks the drive what it has cleaned, which only a simulated \
+                 one tells; set {0}.rule4=destaged",
+                self.policy
+            );
+            return Err(error(text));
+        }
+        // An order beneath the policy, such as that of pore.base.
+        for (name, value) in own.iter() {
+            let one = Setup { cache_blocks: 1, ..setup.clone() };
+            let beneath = registry.get(&value).ok();
+            let beneath = beneath.and_then(|beneath| {
+                beneath.make(&Params::new(beneath.params), &one).ok().filter(|c| c.wants_future())
+            });
+            if beneath.is_some() {
+                let text = format!(
+                    "{}.{name}={value}: `{value}` has to know the future, which only a simulator can; \
+                     set {0}.{name}=lru or another order",
+                    self.policy
+                );
+                return Err(error(text));
+            }
+        }
+        Ok(cache)
+    }
+}
+
+/// Why there is no cache, as somebody can do something about it who has a disk and no model of one.
+fn not_in_a_store(entry: &Entry, own: &Params, why: MakeError) -> SettingsError {
+    let name = entry.name;
+    match why {
+        MakeError::NoBands { .. } if own.has(ZONE) => error(format!(
+            "policy `{name}` is to work with the true bands of the disk ({name}.{ZONE}=bands), which no \
+             store knows; set {name}.{ZONE}=20MiB, or the size that shingle probe found"
+        )),
+        MakeError::NoBands { .. } => error(format!(
+            "policy `{name}` works with the true bands of the disk, which no store knows; set another \
+             policy"
+        )),
+        MakeError::NotExposed { .. } => error(format!(
+            "policy `{name}` works with the write pointers of zones, and a store knows a disk by its \
+             addresses only; set another policy"
+        )),
+        why => error(why),
+    }
+}
+
+/// What each owner was told.
+struct Told {
+    /// The policy.
+    own: Params,
+    cache: Params,
+    drive: Params,
+}
+
+impl Told {
+    fn costs(&self) -> Costs {
+        let us = |name| Nanos::from_micros(self.drive.count(name));
+        Costs {
+            read: us("read_us"),
+            rmw_base: us("rmw_base_us"),
+            rmw_per_block: us("rmw_us_per_block"),
+        }
+    }
+}
+
+impl Settings {
+    fn told(&self, entry: &Entry, registry: &Registry) -> Result<Told, SettingsError> {
+        let mut told = Told {
+            own: Params::new(entry.params),
+            cache: Params::new(CACHE_PARAMS),
+            drive: Params::new(DRIVE_PARAMS),
+        };
+        // The policy's own word on its zones goes before that on the disk, whichever came first.
+        let (of_drive, others): (Vec<_>, Vec<_>) =
+            self.sets.iter().partition(|(name, _)| name.starts_with("drive."));
+        for (name, value) in of_drive {
+            let wrong = |why: &dyn std::fmt::Display| error(format!("{name}={value}: {why}"));
+            let param = name.split_once('.').map_or("", |(_, param)| param);
+            told.drive.set(param, value).map_err(|e| wrong(&e))?;
+            if param.contains("us") && told.drive.count(param) > DRIVE_US_MAX {
+                return Err(wrong(&format!("at most {DRIVE_US_MAX} us")));
+            }
+        }
+        let zone_blocks = told.drive.count("zone_blocks");
+        if zone_blocks > 0 && entry.params.iter().any(|p| p.name == ZONE && p.kind == Kind::Zones) {
+            let set = told.own.set(ZONE, &format!("{zone_blocks}b"));
+            set.map_err(|e| error(format!("drive.zone_blocks={zone_blocks}: {e}")))?;
+        }
+        for (name, value) in others {
+            let (owner, param) = name.split_once('.').unwrap_or((name, ""));
+            let params = match owner {
+                "cache" => &mut told.cache,
+                "policy" => &mut told.own,
+                _ if owner == entry.name => &mut told.own,
+                // Of another policy, for the day on which that one is chosen.
+                _ if registry.get(owner).is_ok() => continue,
+                _ => return Err(error(registry.get(owner).expect_err("it is unknown"))),
+            };
+            params.set(param, value).map_err(|e| error(format!("{name}={value}: {e}")))?;
+        }
+        Ok(told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_come_back_from_their_words() {
+        let mut settings = Settings::new("lru");
+        for text in ["policy=sac", "mode=write-around", "sac.zone=40M", "cache.batch=7"] {
+            settings.set(text).expect("valid");
+        }
+        settings.set("sac.zone=20M").expect("valid");
+        let words = settings.to_words().expect("short");
+        assert_eq!(words, "policy=sac\nmode=write-around\ncache.batch=7\nsac.zone=20M\n");
+        assert_eq!(Settings::of_words(&words), Ok(settings));
+        assert!(Settings::of_words("mode=write-back\n").is_err());
+    }
+
+    #[test]
+    fn what_is_known_of_the_disk_is_planned_with() {
+        let registry = Registry::default();
+        let told = |policy: &str, texts: &[&str]| {
+            let mut settings = Settings::new(policy);
+            texts.iter().try_for_each(|text| settings.set(text)).expect("valid");
+            let settings = Settings::of_words(&settings.to_words().expect("short")).expect("words");
+            settings.told(registry.get(policy).expect("a policy"), &registry).expect("valid")
+        };
+        let nothing = told("sac", &[]);
+        assert_eq!((nothing.costs(), nothing.drive.count("buffer_blocks")), (Costs::PAPER, 0));
+        let profile = [
+            "drive.buffer_blocks=184000",
+            "drive.zone_blocks=4000",
+            "drive.read_us=16036",
+            "drive.rmw_base_us=613742",
+            "drive.rmw_us_per_block=2435",
+        ];
+        let probed = told("sac", &profile);
+        let costs = Costs {
+            read: Nanos::from_micros(16_036),
+            rmw_base: Nanos::from_micros(613_742),
+            rmw_per_block: Nanos::from_micros(2_435),
+        };
+        assert_eq!((probed.costs(), probed.drive.count("buffer_blocks")), (costs, 184_000));
+        assert_eq!(probed.own.zones("zone"), Some(4000));
+        // The user's own word, before or after; a policy without zones.
+        for order in [
+            ["sac.zone=100b", "drive.zone_blocks=4000"],
+            ["drive.zone_blocks=4000", "sac.zone=100b"],
+        ] {
+            assert_eq!(told("sac", &order).own.zones("zone"), Some(100));
+        }
+        assert_eq!(told("lru", &profile).costs(), costs);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let registry = Registry::default();
+        let made = |texts: &[&str]| {
+            let mut settings = Settings::new("sac");
+            texts.iter().try_for_each(|text| settings.set(text))?;
+            settings.cache(&registry, 4096, 1 << 20).map(drop)
+        };
+        assert_eq!(made(&[]), Ok(()));
+        assert_eq!(made(&["sac.zone=40M", "roco.dwell=3"]), Ok(()));
+        for (texts, told) in [
+            (["policy=sacc", "cache.batch=1"], "there is no policy `sacc`"),
+            (["policy=belady", "cache.batch=1"], "the future"),
+            (
+                ["policy=pore", "pore.base=belady"],
+                "pore.base=belady: `belady` has to know the future",
+            ),
+            (["policy=cdc", "cdc.clean=belady"], "set cdc.clean=lru or another order"),
+            (["sac.rule4=exact", "cache.batch=1"], "set sac.rule4=destaged"),
+            (["policy=sac-plus", "sac-plus.rule4=exact"], "set sac-plus.rule4=destaged"),
+            (["sac.zone=bands", "cache.batch=1"], "set sac.zone=20MiB"),
+            (["policy=zfifo", "cache.batch=1"], "set zfifo.zone=20MiB"),
+            (["policy=lru-band", "cache.batch=1"], "no store knows; set another policy"),
+            (["policy=roco", "cache.batch=1"], "by its addresses only; set another policy"),
+            (["policy=none", "cache.batch=1"], "mode=pass-through"),
+            (["sac.zoom=1", "cache.batch=1"], "sac.zoom=1: no parameter `zoom`"),
+            (["nobody.zone=1", "cache.batch=1"], "no policy `nobody`"),
+            (
+                ["drive.read=1", "cache.batch=1"],
+                "drive.read=1: no parameter `read`; there are read_us",
+            ),
+            (["drive.read_us=-1", "cache.batch=1"], "drive.read_us=-1: "),
+            (["drive.rmw_base_us=1000000001", "cache.batch=1"], "at most 1000000000 us"),
+            (["drive.zone_blocks=18446744073709551615", "cache.batch=1"], "drive.zone_blocks="),
+            (["mode=fast", "cache.batch=1"], "no mode `fast`"),
+            (["fast=1", "cache.batch=1"], "no `fast` to set"),
+            (["sac", "cache.batch=1"], "sets nothing"),
+            // What another policy is told is looked at when it is chosen: it must not say more.
+            (["lru-band.zone=1b\npolicy=lru", "cache.batch=1"], "control character"),
+            (["lru-band.zone=1b\r", "cache.batch=1"], "control character"),
+        ] {
+            let error = made(&texts).expect_err(told).to_string();
+            assert!(error.contains(told), "{error}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The frame table in memory: what is committed, and which pages of it the SSD has yet to get.
+
+use std::collections::VecDeque;
+
+use crate::format::journal::{Record, sequence};
+use crate::format::layout::{Copy, Layout};
+use crate::format::table::{ENTRIES, Entry, TablePage};
+use crate::format::{Frame, Owner, Page, State};
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    entries: Vec<Entry>,
+    pages: Vec<TableState>,
+    /// Pages that were changed, by the number of the journal's page that changed them first.
+    changed: VecDeque<(u64, u32)>,
+    /// Likewise those that are being written.
+    leaving: Vec<(u64, u32)>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct TableState {
+    /// Of the copies written last.
+    edition: u64,
+    /// It is in `changed`.
+    changed: bool,
+    /// It is in `leaving`.
+    leaving: bool,
+    /// Hints changed since it was written.
+    hinted: bool,
+    /// The second copy is the worse one: it is written first.
+    two_first: bool,
+}
+
+impl Table {
+    /// Of a new SSD, or of what was found on one: entries by frame and editions by page.
+    #[must_use]
+    pub fn new(layout: &Layout, found: Option<(Vec<Entry>, Vec<u64>)>) -> Table {
+        let (frames, pages) = (layout.frames as usize, layout.table_pages as usize);
+        let (entries, editions) =
+            found.unwrap_or_else(|| (vec![Entry::UNUSED; frames], vec![0; pages]));
+        assert_eq!((entries.len(), editions.len()), (frames, pages), "all of the table");
+        let state = |edition| TableState { edition, ..TableState::default() };
+        let pages = editions.into_iter().map(state).collect();
+        Table { entries, pages, changed: VecDeque::new(), leaving: Vec::new() }
+    }
+
+    /// What a frame is.
+    #[must_use]
+    pub fn entry(&self, frame: Frame) -> &Entry {
+        &self.entries[frame.0 as usize]
+    }
+
+    /// What all frames are, by number.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// How late a frame was used; the SSD is told when its page is written for another reason, or at
+    /// the end.
+    pub fn hint(&mut self, frame: Frame, hint: u16) {
+        let entry = &mut self.entries[frame.0 as usize];
+        if entry.hint != hint {
+            entry.hint = hint;
+            self.pages[Layout::entry(frame).0 as usize].hinted = true;
+        }
+    }
+
+    /// Pages of which only the hints have changed are to be written, too.
+    pub(crate) fn touch_hinted(&mut self, number: u64) {
+        for place in 0..self.pages.len() {
+            if std::mem::take(&mut self.pages[place].hinted) {
+                self.touch_page(place as u32, number);
+            }
+        }
+    }
+
+    /// A record is committed.
+    pub fn apply(&mut self, record: &Record, number: u64, place: usize) {
+        let sequence = sequence(number, place);
+        let entry = &mut self.entries[record.frame.0 as usize];
+        assert!(sequence > entry.sequence, "records are applied in their order");
+        set(entry, record, sequence);
+        self.touch(record.frame, number);
+    }
+
+    /// The page of a frame was changed by a page of the journal. Numbers never fall.
+    pub fn touch(&mut self, frame: Frame, number: u64) {
+        self.touch_page(Layout::entry(frame).0, number);
+    }
+
+    /// As [`Table::touch`], by the place of the page.
+    pub fn touch_page(&mut self, place: u32, number: u64) {
+        let state = &mut self.pages[place as usize];
+        if !state.changed {
+            state.changed = true;
+            self.changed.push_back((number, place));
+        }
+    }
+
+    /// The first page of the journal that something in the table still needs; `None` if the SSD has
+    /// all of the table.
+    #[must_use]
+    pub fn needs_from(&self) -> Option<u64> {
+        self.needs_from_where(true, |_| true)
+    }
+
+    /// Likewise, of some of the pages only: for seeded bugs.
+    pub(crate) fn needs_from_where(
+        &self,
+        leaving: bool,
+        some: impl Fn(u32) -> bool,
+    ) -> Option<u64> {
+        let some = |&&(_, place): &&(u64, u32)| some(place);
+        // (They are in order.)
+        let changed = self.changed.iter().find(some);
+        let leaving = self.leaving.iter().filter(|_| leaving).filter(some);
+        leaving.chain(changed).map(|&(since, _)| since).min()
+    }
+
+    /// Of the copies of this page `worse` may be damaged: the other one is left alone until it is not.
+    pub(crate) fn write_first(&mut self, place: u32, worse: Copy) {
+        self.pages[place as usize].two_first = worse == Copy::Two;
+    }
+
+    /// The page that was changed longest ago, as it is now, to be written twice, to
+    /// this copy first.
+    pub fn leave(&mut self, owner: Owner) -> Option<(u32, Copy, Page)> {
+        let ready = |&(_, place): &(u64, u32)| !self.pages[place as usize].leaving;
+        let at = self.changed.iter().position(ready)?;
+        let (since, place) = self.changed.remove(at).expect("found");
+        self.leaving.push((since, place));
+        let state = &mut self.pages[place as usize];
+        (state.changed, state.leaving, state.hinted) = (false, true, false);
+        state.edition += 1;
+        let copy = if state.two_first { Copy::Two } else { Copy::One };
+        let first = place as usize * ENTRIES;
+        let mut entries = self.entries[first..(first + ENTRIES).min(self.entries.len())].to_vec();
+        entries.resize(ENTRIES, Entry::UNUSED);
+        Some((place, copy, TablePage { place, edition: state.edition, entries }.encode(owner)))
+    }
+
+    /// Both copies of a page that [`Table::leave`] gave are safe.
+    pub fn left(&mut self, place: u32) {
+        let at = self.leaving.iter().position(|&(_, leaving)| leaving == place);
+        self.leaving.swap_remove(at.expect("a page that leaves"));
+        self.pages[place as usize].leaving = false;
+    }
+}
+
+/// What a record makes of an entry.
+pub(crate) fn set(entry: &mut Entry, record: &Record, sequence: u64) {
+    let state = match record.state {
+        State::Superseded | State::Free => State::Free,
+        live => live,
+    };
+    *entry = Entry { block: record.block, state, sequence, crc: record.crc, hint: entry.hint };
+}

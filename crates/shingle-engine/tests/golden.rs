@@ -1,0 +1,58 @@
+//! The engine asks its devices for the same I/O, in the same order and with the same bytes, as it did
+//! before, and gives the same answers: a change that is to change nothing is held to that. The runs are those
+//! of the crash tests, under a few policies.
+//!
+//! `SHINGLE_GOLDEN=write` writes what there is now. `SHINGLE_SEEDS=N` prints the same of N runs of each theme
+//! under all policies instead, a line a hundred, to be compared by hand.
+
+#[allow(dead_code)]
+mod simulated;
+
+use std::fmt::Write as _;
+
+use simulated::trail::Trail;
+use simulated::world::{Theme, World};
+
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/engine.txt");
+const THEMES: [Theme; 3] = [Theme::Crashes, Theme::Faults, Theme::Flips];
+const POLICIES: [&str; 4] = ["lru", "arc", "sac", "most"];
+/// Of each theme.
+const SEEDS: u64 = 240;
+/// Runs that share a line.
+const STEP: u64 = 20;
+
+fn trails(seeds: u64, step: u64, world: impl Fn(u64, Theme) -> World) -> String {
+    let mut text = String::new();
+    for theme in THEMES {
+        for from in (0..seeds).step_by(step as usize) {
+            let mut trail = Trail::default();
+            let upto = seeds.min(from + step);
+            (from..upto).for_each(|seed| trail.then(world(seed, theme).live().trail()));
+            let Trail { ios, replies, hash } = trail;
+            let _ = writeln!(
+                text,
+                "{theme:?} {from}..{upto}: {ios} I/Os, {replies} replies, {hash:016x}"
+            );
+        }
+    }
+    text
+}
+
+#[test]
+fn the_engine_asks_and_answers_as_it_did() {
+    if let Some(seeds) = std::env::var("SHINGLE_SEEDS").ok().and_then(|text| text.parse().ok()) {
+        return print!("{}", trails(seeds, 100, |seed, theme| World::new(seed, theme, None)));
+    }
+    let now = trails(SEEDS, STEP, |seed, theme| World::among(seed, theme, &POLICIES));
+    if std::env::var("SHINGLE_GOLDEN").is_ok_and(|text| text == "write") {
+        return std::fs::write(GOLDEN, now).expect("the golden file can be written");
+    }
+    let golden = std::fs::read_to_string(GOLDEN).expect("there is a golden file");
+    for (now, golden) in now.lines().zip(golden.lines()) {
+        assert_eq!(
+            now, golden,
+            "the engine behaves in another way (SHINGLE_GOLDEN=write accepts it)"
+        );
+    }
+    assert_eq!(now.lines().count(), golden.lines().count());
+}

@@ -1,0 +1,404 @@
+//! The journal on an SSD that loses unflushed writes in any subset, torn at 512 bytes: what a block is
+//! after a crash is what was committed last, or something written since.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use proptest::prelude::*;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use shingle_core::units::Block;
+use shingle_engine::format::journal::Record;
+use shingle_engine::format::layout::{Copy, Layout};
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::{Frame, PAGE_BYTES, Page, State};
+use shingle_engine::journal::{Full, Journal, Write};
+use shingle_engine::recover::{Pages, RecoverError, Recovered, recover};
+
+/// An SSD with a volatile cache.
+#[derive(Clone)]
+struct Ssd {
+    safe: BTreeMap<u64, Page>,
+    /// Written and not flushed, in order.
+    volatile: Vec<(u64, Page)>,
+}
+
+impl Pages for Ssd {
+    type Error = Infallible;
+
+    fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), Infallible> {
+        for (page, out) in (first..).zip(out) {
+            let newest = self.volatile.iter().rev().find(|(at, _)| *at == page);
+            *out = newest
+                .map(|(_, bytes)| bytes)
+                .or(self.safe.get(&page))
+                .copied()
+                .unwrap_or([0; PAGE_BYTES]);
+        }
+        Ok(())
+    }
+}
+
+impl Ssd {
+    fn write(&mut self, page: u64, bytes: Page) {
+        self.volatile.push((page, bytes));
+    }
+
+    fn flush(&mut self) {
+        self.safe.extend(self.volatile.drain(..));
+    }
+
+    /// The power goes: of what was not flushed any part of 512 bytes may have arrived.
+    fn cut(&mut self, rng: &mut Xoshiro256PlusPlus) {
+        for (page, bytes) in std::mem::take(&mut self.volatile) {
+            let arrived = match rng.next_u32() % 3 {
+                0 => 0,
+                1 => 0xff,
+                _ => rng.next_u32() as u8,
+            };
+            let old = self.safe.entry(page).or_insert([0; PAGE_BYTES]);
+            for part in (0..8).filter(|part| arrived & 1 << part != 0) {
+                old[part * 512..][..512].copy_from_slice(&bytes[part * 512..][..512]);
+            }
+        }
+    }
+}
+
+/// What a block may be after a crash: versions from the last committed one on; 0 is nothing.
+#[derive(Clone, Default)]
+struct Allowed {
+    versions: Vec<u32>,
+}
+
+/// A cache without a policy: blocks are written, dropped, committed; frames come and go.
+struct World {
+    ssd: Ssd,
+    journal: Journal,
+    map: BTreeMap<u64, (Frame, u32)>,
+    free: Vec<Frame>,
+    allowed: BTreeMap<u64, Allowed>,
+    version: u32,
+}
+
+const BLOCKS: u64 = 40;
+
+fn data(block: u64, version: u32) -> Page {
+    let mut page = [version as u8; PAGE_BYTES];
+    page[..8].copy_from_slice(&block.to_le_bytes());
+    page[8..12].copy_from_slice(&version.to_le_bytes());
+    // Each torn part of it differs.
+    page.chunks_exact_mut(512).zip(0..).for_each(|(part, n)| part[511] = n);
+    page
+}
+
+fn new_superblock() -> Superblock {
+    let ssd_bytes = 16 << 20;
+    let layout = Layout::for_ssd(ssd_bytes).expect("large enough");
+    Superblock::new(*b"a cache for test", layout, ssd_bytes, 1 << 30)
+}
+
+impl World {
+    fn new() -> World {
+        let mut ssd = Ssd { safe: BTreeMap::new(), volatile: Vec::new() };
+        for copy in Copy::BOTH {
+            ssd.write(copy.superblock_page(), new_superblock().encode());
+        }
+        ssd.flush();
+        let recovered = recover(&mut ssd).expect("a new cache");
+        assert!(recovered.clean && recovered.live.is_empty());
+        World::of(ssd, recovered, BTreeMap::new(), 0)
+    }
+
+    fn of(ssd: Ssd, found: Recovered, allowed: BTreeMap<u64, Allowed>, version: u32) -> World {
+        let mut ssd = ssd;
+        let mut map = BTreeMap::new();
+        for (block, frame) in &found.live {
+            let mut bytes = [[0; PAGE_BYTES]];
+            let page = found.journal.layout().frame_page(*frame);
+            ssd.read(page, &mut bytes).expect("infallible");
+            let crc = found.journal.table.entry(*frame).crc;
+            assert_eq!(crc32c::crc32c(&bytes[0]), crc, "block {} is damaged", block.0);
+            let version = u32::from_le_bytes(bytes[0][8..12].try_into().expect("four"));
+            assert_eq!(bytes[0], data(block.0, version), "block {} is another's", block.0);
+            assert!(map.insert(block.0, (*frame, version)).is_none(), "one frame a block");
+        }
+        let mut journal = found.journal;
+        // Few frames, so that they are used again soon. Those that a correction gives up come back
+        // when it is committed.
+        let given_up =
+            |frame: &Frame| found.corrections.iter().any(|record| record.frame == *frame);
+        let used = |frame: &Frame| map.values().any(|(used, _)| used == frame);
+        let free = (0..60).map(Frame).filter(|f| !used(f) && !given_up(f)).collect();
+        found.corrections.iter().for_each(|record| journal.add(*record));
+        let mut world = World { ssd, journal, map, free, allowed, version };
+        // Nothing is used again before the corrections are safe.
+        world.commit();
+        world
+    }
+
+    fn carry_out(&mut self, write: Write) {
+        self.ssd.write(write.page, write.bytes);
+        self.journal.written(write.what);
+    }
+
+    fn write(&mut self, block: u64) {
+        let Some(frame) = self.free.pop() else {
+            self.commit();
+            self.seal();
+            return self.commit();
+        };
+        self.version += 1;
+        let bytes = data(block, self.version);
+        self.ssd.write(self.journal.layout().frame_page(frame), bytes);
+        let crc = crc32c::crc32c(&bytes);
+        self.journal.add(Record { frame, crc, block: Block(block), state: State::Dirty });
+        if let Some((old, _)) = self.map.insert(block, (frame, self.version)) {
+            let (block, state) = (Block(block), State::Superseded);
+            self.journal.add(Record { frame: old, crc: 0, block, state });
+        }
+        self.allowed
+            .entry(block)
+            .or_insert(Allowed { versions: vec![0] })
+            .versions
+            .push(self.version);
+    }
+
+    fn drop(&mut self, block: u64) {
+        let Some((frame, _)) = self.map.remove(&block) else { return };
+        let record = Record { frame, crc: 0, block: Block(block), state: State::Free };
+        self.journal.add(record);
+        self.allowed.entry(block).or_default().versions.push(0);
+    }
+
+    /// Writes pages of the journal without a flush.
+    fn seal(&mut self) {
+        match self.journal.seal() {
+            Ok(Some(writes)) => writes.into_iter().for_each(|write| self.carry_out(write)),
+            Ok(None) => {}
+            Err(Full) => self.checkpoint(usize::MAX),
+        }
+    }
+
+    fn flush(&mut self) {
+        let covered = self.journal.covered();
+        self.ssd.flush();
+        let mut next = Vec::new();
+        self.journal.flushed(covered, &mut self.free, &mut next);
+        next.into_iter().for_each(|write| self.carry_out(write));
+    }
+
+    fn commit(&mut self) {
+        self.seal();
+        while self.journal.open() > 0 {
+            self.seal();
+        }
+        self.flush();
+        assert!(self.journal.is_committed());
+        for (block, allowed) in &mut self.allowed {
+            allowed.versions = vec![self.map.get(block).map_or(0, |(_, version)| *version)];
+        }
+    }
+
+    fn checkpoint(&mut self, pages: usize) {
+        for _ in 0..pages.min(8) {
+            let Some(write) = self.journal.write_table() else { break };
+            self.carry_out(write);
+        }
+        if pages > 8 {
+            (0..2).for_each(|_| self.flush());
+        }
+        if let Some(write) = self.journal.write_superblock() {
+            self.carry_out(write);
+        }
+        if pages > 8 {
+            (0..2).for_each(|_| self.flush());
+        }
+    }
+
+    fn crash(mut self, rng: &mut Xoshiro256PlusPlus) -> World {
+        self.ssd.cut(rng);
+        let found = recover(&mut self.ssd).expect("a crash damages nothing that was flushed");
+        // Reading changes nothing: a second crash during recovery finds the same.
+        let again = recover(&mut self.ssd).expect("again");
+        assert_eq!(found.live, again.live);
+        let mut allowed = self.allowed;
+        let live: BTreeMap<u64, Frame> = found.live.iter().map(|&(b, f)| (b.0, f)).collect();
+        for (block, allowed) in &mut allowed {
+            let version = live.get(block).map_or(0, |frame| {
+                let mut bytes = [[0; PAGE_BYTES]];
+                let page = found.journal.layout().frame_page(*frame);
+                self.ssd.read(page, &mut bytes).expect("infallible");
+                u32::from_le_bytes(bytes[0][8..12].try_into().expect("four"))
+            });
+            assert!(
+                allowed.versions.contains(&version),
+                "block {block} is version {version}, allowed are {:?}",
+                allowed.versions
+            );
+            allowed.versions = vec![version];
+        }
+        World::of(self.ssd, found, allowed, self.version)
+    }
+}
+
+/// One seed, one run.
+fn live_through(seed: u64) {
+    let rng = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut world = World::new();
+    let crashes = 1 + rng.next_u32() % 4;
+    for _ in 0..crashes {
+        for _ in 0..rng.next_u32() % 400 {
+            let block = u64::from(rng.next_u32()) % BLOCKS;
+            match rng.next_u32() % 32 {
+                0..20 => world.write(block),
+                20..24 => world.drop(block),
+                24..27 => world.seal(),
+                27 => world.flush(),
+                28..30 => world.commit(),
+                30 => world.checkpoint(3),
+                _ => world.checkpoint(usize::MAX),
+            }
+        }
+        world = world.crash(rng);
+    }
+}
+
+#[test]
+fn no_crash_loses_what_was_committed() {
+    let seeds = std::env::var("SHINGLE_SEEDS").ok().and_then(|text| text.parse().ok());
+    (0..seeds.unwrap_or(400)).for_each(live_through);
+}
+
+#[test]
+fn the_journal_goes_round_and_round() {
+    let rng = &mut Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut world = World::new();
+    for number in 0..20_000 {
+        world.write(number % BLOCKS);
+        world.seal();
+        if number % 7 == 0 {
+            world.flush();
+        }
+    }
+    assert!(world.journal.used_pages() <= world.journal.layout().journal_pages);
+    world.crash(rng);
+}
+
+#[test]
+fn an_orderly_end_leaves_nothing_to_replay() {
+    let mut world = World::new();
+    (0..200).for_each(|n| world.write(n % BLOCKS));
+    world.commit();
+    while world.journal.table.needs_from().is_some() {
+        world.checkpoint(usize::MAX);
+    }
+    let write = world.journal.write_last_superblock().expect("none is on its way");
+    world.carry_out(write);
+    (0..2).for_each(|_| world.flush());
+    let found = recover(&mut world.ssd).expect("good");
+    assert!(found.clean && found.corrections.is_empty());
+    assert_eq!((found.replayed_pages, found.live.len()), (0, BLOCKS as usize));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    /// One damaged place of metadata loses nothing; it is noticed or does not matter.
+    #[test]
+    fn damage_to_one_place_loses_nothing(seed in any::<u64>(), at in any::<prop::sample::Index>()) {
+        let rng = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut world = World::new();
+        for _ in 0..300 {
+            let block = u64::from(rng.next_u32()) % BLOCKS;
+            match rng.next_u32() % 16 {
+                0..12 => world.write(block),
+                12 => world.drop(block),
+                13 => world.commit(),
+                _ => world.checkpoint(usize::MAX),
+            }
+        }
+        world.commit();
+        let frames_from = world.journal.layout().frame_page(Frame(0));
+        let before = recover(&mut world.ssd).expect("good").live;
+        let metadata: Vec<u64> = world.ssd.safe.range(..frames_from).map(|(page, _)| *page).collect();
+        let page = metadata[at.index(metadata.len())];
+        let bytes = world.ssd.safe.get_mut(&page).expect("there");
+        bytes[rng.next_u32() as usize % PAGE_BYTES] ^= 1 << (rng.next_u32() % 8);
+        let after = recover(&mut world.ssd).expect("the other copy is good");
+        prop_assert_eq!(before, after.live);
+    }
+
+    /// Damage to both copies is told, never served.
+    #[test]
+    fn damage_to_both_copies_is_told(seed in any::<u64>(), place in 0..1_u32) {
+        let rng = &mut Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut world = World::new();
+        (0..100).for_each(|n| world.write(n % BLOCKS));
+        world.commit();
+        world.checkpoint(usize::MAX);
+        world.commit();
+        for copy in Copy::BOTH {
+            let page = world.journal.layout().table_page(place, copy);
+            let bytes = world.ssd.safe.get_mut(&page).expect("written");
+            bytes[rng.next_u32() as usize % PAGE_BYTES] ^= 1 << (rng.next_u32() % 8);
+        }
+        let told = matches!(recover(&mut world.ssd), Err(RecoverError::Table { place: 0, .. }));
+        prop_assert!(told);
+    }
+}
+
+/// Both copies of the first page that the journal seals, with one record, and where they go.
+fn sealed(journal: &mut Journal, block: u64) -> [Write; 2] {
+    let (frame, crc) = (Frame(0), crc32c::crc32c(&data(block, 1)));
+    journal.add(Record { frame, crc, block: Block(block), state: State::Dirty });
+    journal.seal().expect("there is room").expect("it has a record")
+}
+
+/// What a start writes before anything else.
+fn put_into_use(ssd: &mut Ssd) -> Journal {
+    let mut journal = recover(ssd).expect("good").journal;
+    for write in journal.put_into_use() {
+        ssd.write(write.page, write.bytes);
+        ssd.flush();
+    }
+    journal
+}
+
+/// A crash leaves the head of a page of the journal, over the rest of an older one. The next process
+/// writes a page of the same number, and the crash lets through the rest of that one, which is zeros as in
+/// the first: now the page of the first process is whole, of whose block the second knew nothing.
+#[test]
+fn a_page_that_a_torn_write_makes_whole_does_not_count() {
+    let mut ssd = World::new().ssd;
+    let mut journal = put_into_use(&mut ssd);
+    ssd.write(journal.layout().frame_page(Frame(0)), data(7, 1));
+    let first = sealed(&mut journal, 7);
+    for write in &first {
+        let mut torn = [0x55; PAGE_BYTES];
+        torn[..512].copy_from_slice(&write.bytes[..512]);
+        ssd.write(write.page, torn);
+    }
+    ssd.flush();
+    let mut journal = put_into_use(&mut ssd);
+    let second = sealed(&mut journal, 8);
+    assert_eq!(first[0].page, second[0].page, "the second has the number of the first");
+    for (first, second) in first.iter().zip(&second) {
+        let mut torn = second.bytes;
+        torn[..512].copy_from_slice(&first.bytes[..512]);
+        assert_eq!(torn, first.bytes, "as the first was to be");
+        ssd.write(second.page, torn);
+    }
+    ssd.flush();
+    let found = recover(&mut ssd).expect("good");
+    assert!(found.live.is_empty(), "block 7 is there again: {:?}", found.live);
+    // In one copy only, beside the page of the second in the other.
+    ssd.write(second[1].page, second[1].bytes);
+    ssd.write(journal.layout().frame_page(Frame(0)), data(8, 1));
+    ssd.flush();
+    let found = recover(&mut ssd).expect("good");
+    assert_eq!(found.replayed_pages, 1);
+    // Once a third process has begun.
+    put_into_use(&mut ssd);
+    let found = recover(&mut ssd).expect("good");
+    let entry = found.journal.table.entry(Frame(0));
+    assert_eq!((found.replayed_pages, entry.block), (1, Block(8)), "it is the page of the second");
+}

@@ -1,0 +1,199 @@
+//! A disk that takes nothing is asked less and less often, by destages and by flushes; who waits for room is
+//! told in time; and when the disk is well again everything gets there. In virtual time.
+
+mod memory;
+
+use std::collections::HashMap;
+
+use shingle_core::registry::Registry;
+use shingle_core::service::Rules;
+use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_engine::format::layout::{Copy, Layout};
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::{PAGE_BYTES, Page};
+use shingle_engine::recover::recover;
+use shingle_engine::settings::Settings;
+use shingle_engine::{
+    Command, CommandOp, Config, Connection, Device, Engine, Errno, Failed, Io, Kind, Reply,
+};
+
+use memory::Memory;
+
+const SSD_BYTES: u64 = 32 << 20;
+const TICK: Nanos = Nanos::from_millis(50);
+
+/// What the disk refuses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Refuses {
+    Nothing,
+    Writes,
+    Flushes,
+    /// Writes of these blocks.
+    Below(u64),
+}
+
+struct Bed {
+    engine: Engine,
+    ssd: HashMap<u64, Page>,
+    slots: u64,
+    now: Nanos,
+    refuses: Refuses,
+    /// Writes and flushes that the disk has refused.
+    refused: u64,
+    ids: u64,
+    replies: Vec<Reply>,
+}
+
+impl Bed {
+    /// A cache full of dirty data.
+    fn full() -> Bed {
+        let layout = Layout::for_ssd(SSD_BYTES).expect("large enough");
+        let disk_bytes = layout.slots * 4 * BLOCK_BYTES;
+        let superblock = Superblock::new(*b"a cache for test", layout, SSD_BYTES, disk_bytes);
+        let ssd: HashMap<u64, Page> =
+            Copy::BOTH.map(|copy| (copy.superblock_page(), superblock.encode())).into();
+        let found = recover(&mut Memory(&ssd)).expect("a new cache");
+        let cache = Settings::new("lru")
+            .cache(&Registry::default(), layout.slots as u32, layout.slots * 4)
+            .expect("a policy for stores");
+        let rules = Rules { sequential_bytes: None, ..Rules::for_slots(layout.slots) };
+        let config = Config { rules, ..Config::for_slots(layout.slots) };
+        let engine = Engine::open(found, cache, layout.slots * 4, config).expect("a new cache");
+        let mut bed = Bed {
+            engine,
+            ssd,
+            slots: layout.slots,
+            now: Nanos::ZERO,
+            refuses: Refuses::Nothing,
+            refused: 0,
+            ids: 0,
+            replies: Vec::new(),
+        };
+        bed.pass(Nanos::from_millis(200));
+        bed.refuses = Refuses::Writes;
+        // Every other block: no two are neighbours, and each is tried by itself.
+        for block in 0..bed.slots {
+            bed.write(block * 2);
+            bed.work();
+        }
+        bed.refuses = Refuses::Nothing;
+        bed
+    }
+
+    fn write(&mut self, block: u64) -> u64 {
+        self.ids += 1;
+        self.engine.submit(Command {
+            id: self.ids,
+            connection: Connection::default(),
+            op: CommandOp::Write,
+            offset: block * BLOCK_BYTES,
+            bytes: BLOCK_BYTES,
+            fua: false,
+            data: vec![1; PAGE_BYTES],
+        });
+        self.ids
+    }
+
+    /// Devices answer at once.
+    fn work(&mut self) {
+        loop {
+            let effects = self.engine.take();
+            self.replies.extend(effects.replies);
+            if effects.ios.is_empty() {
+                return;
+            }
+            effects.ios.into_iter().for_each(|io| self.serve(io));
+        }
+    }
+
+    fn serve(&mut self, mut io: Io) {
+        let refused = io.device == Device::Disk
+            && match self.refuses {
+                Refuses::Nothing => false,
+                Refuses::Writes => io.kind == Kind::Write,
+                Refuses::Flushes => io.kind == Kind::Flush,
+                Refuses::Below(end) => io.kind == Kind::Write && io.page < end,
+            };
+        if refused {
+            self.refused += 1;
+            return self.engine.done(io.id, Err(Failed), io.buffers);
+        }
+        if io.device == Device::Ssd {
+            for (buffer, at) in io.buffers.iter_mut().zip(io.page..) {
+                match io.kind {
+                    Kind::Read => buffer.0 = self.ssd.get(&at).copied().unwrap_or([0; PAGE_BYTES]),
+                    _ => drop(self.ssd.insert(at, buffer.0)),
+                }
+            }
+        }
+        self.engine.done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
+    }
+
+    /// Time passes; returns how much the disk refused meanwhile.
+    fn pass(&mut self, time: Nanos) -> u64 {
+        let (before, end) = (self.refused, self.now + time);
+        while self.now < end {
+            self.now += TICK;
+            self.engine.tick(self.now);
+            self.work();
+        }
+        self.refused - before
+    }
+
+    fn seconds(&mut self, seconds: u64) -> Vec<u64> {
+        (0..seconds).map(|_| self.pass(Nanos::from_millis(1_000))).collect()
+    }
+}
+
+/// A few tries at first, later about one a second.
+fn are_few(refused: &[u64]) {
+    println!("refused in each second: {refused:?}");
+    assert!((2..=10).contains(&refused[0]), "at first");
+    assert!(refused[1..].iter().all(|&tries| tries <= 2), "later");
+    let last: u64 = refused[refused.len() - 20..].iter().sum();
+    assert!((10..=20).contains(&last), "at last, and for ever: {last}");
+}
+
+#[test]
+fn a_disk_that_takes_no_writes_is_asked_less_and_less_often() {
+    let mut bed = Bed::full();
+    bed.refuses = Refuses::Writes;
+    bed.engine.drain();
+    let waits = bed.write(1);
+    are_few(&bed.seconds(59));
+    assert!(bed.replies.iter().all(|reply| reply.id != waits), "not before its time");
+    bed.seconds(3);
+    let told = bed.replies.iter().find(|reply| reply.id == waits).expect("it is told");
+    assert_eq!(told.result, Err(Errno::TIMED_OUT));
+    bed.refuses = Refuses::Nothing;
+    bed.seconds(12);
+    assert_eq!(bed.engine.status().dirty_blocks, 0, "all is there in the end");
+}
+
+#[test]
+fn a_disk_that_does_not_flush_is_asked_less_and_less_often() {
+    let mut bed = Bed::full();
+    bed.refuses = Refuses::Flushes;
+    bed.engine.drain();
+    are_few(&bed.seconds(60));
+    let dirty = bed.engine.status().dirty_blocks;
+    assert_eq!(dirty, bed.slots, "what is not flushed stays dirty");
+    bed.refuses = Refuses::Nothing;
+    bed.seconds(12);
+    assert_eq!(bed.engine.status().dirty_blocks, 0, "all is there in the end");
+}
+
+/// Bad places do not keep the rest waiting, nor are they tried all the time.
+#[test]
+fn a_disk_that_is_bad_in_part_gets_the_rest() {
+    let mut bed = Bed::full();
+    let bad = 400;
+    bed.refuses = Refuses::Below(bad * 2);
+    bed.engine.drain();
+    let refused = bed.seconds(120);
+    println!("refused in each second: {refused:?}");
+    assert_eq!(bed.engine.status().dirty_blocks, bad);
+    let last: u64 = refused[60..].iter().sum();
+    assert!(last <= 60 * bad / 5 + bad, "each once in 5 s: {last}");
+    assert!(last > 0, "they are tried");
+}

@@ -1,0 +1,339 @@
+//! Knows what each block may be: the last content that was durable, or anything written since, and
+//! nothing else.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use shingle_core::units::BLOCK_BYTES;
+use shingle_engine::format::{PAGE_BYTES, Page};
+use shingle_engine::{Command, CommandOp, Connection, Reply};
+
+/// What became of a block.
+#[derive(Clone)]
+struct History {
+    /// All contents it ever had, in order.
+    contents: Vec<Rc<Page>>,
+    /// The oldest that may come back.
+    floor: usize,
+    /// The newest that a client was told of.
+    acked: usize,
+    /// Of contents before this one nothing is known: the block was trimmed, or lost.
+    wild_below: usize,
+    /// The newest that a client was told of and that the disk has lost: a flush failed. 0 for none.
+    lost: usize,
+}
+
+/// Of contents up to these, by block, a connection was told that they may be lost: its FLUSH failed.
+type Unkept = Vec<usize>;
+
+/// A command under way.
+#[derive(Clone)]
+struct Asked {
+    command: Command,
+    /// Blocks and versions written.
+    versions: Vec<(u64, usize)>,
+    /// What was acknowledged when it came, by block; of a read, from its first block on.
+    acked: Vec<usize>,
+}
+
+/// Knows.
+#[derive(Clone)]
+pub(crate) struct Oracle {
+    blocks: Vec<History>,
+    asked: HashMap<u64, Asked>,
+    /// By connection, and what anybody was told.
+    unkept: HashMap<Connection, Unkept>,
+    told: Unkept,
+    versions: u64,
+    /// Requests may fail.
+    pub(crate) may_fail: bool,
+    /// The disk tears blocks that are written round the cache.
+    pub(crate) may_tear: bool,
+    pub(crate) reads_checked: u64,
+}
+
+/// The content of a block that was written whole, as version so and so of all.
+pub(crate) fn stamp(block: u64, version: u64) -> Page {
+    let mut page = [(version * 31 + block) as u8; PAGE_BYTES];
+    for part in page.chunks_exact_mut(512) {
+        part[..8].copy_from_slice(&block.to_le_bytes());
+        part[8..16].copy_from_slice(&version.to_le_bytes());
+    }
+    page
+}
+
+impl Oracle {
+    /// A disk that was in use before it got a cache.
+    pub(crate) fn new(blocks: u64) -> Oracle {
+        let history = |block| History {
+            contents: vec![Rc::new(stamp(block, 0))],
+            floor: 0,
+            acked: 0,
+            wild_below: 0,
+            lost: 0,
+        };
+        Oracle {
+            blocks: (0..blocks).map(history).collect(),
+            asked: HashMap::new(),
+            unkept: HashMap::new(),
+            told: vec![0; blocks as usize],
+            versions: 0,
+            may_fail: false,
+            may_tear: false,
+            reads_checked: 0,
+        }
+    }
+
+    pub(crate) fn under_way(&self) -> usize {
+        self.asked.len()
+    }
+
+    pub(crate) fn block_is_busy(&self, block: u64) -> bool {
+        self.asked.values().any(|asked| blocks_of(&asked.command).contains(&block))
+    }
+
+    /// A write of the block is not answered yet.
+    pub(crate) fn is_being_written(&self, block: u64) -> bool {
+        let writes = [CommandOp::Write, CommandOp::WriteZeroes];
+        let mut asked = self.asked.values().filter(|asked| writes.contains(&asked.command.op));
+        asked.any(|asked| blocks_of(&asked.command).contains(&block))
+    }
+
+    /// A client has connected. What others were told it has to find out by itself.
+    pub(crate) fn opened(&mut self, connection: Connection) {
+        self.unkept.insert(connection, self.told.clone());
+    }
+
+    pub(crate) fn is_busy(&self, connection: Connection) -> bool {
+        self.asked.values().any(|asked| asked.command.connection == connection)
+    }
+
+    /// The disk has lost the newest of a block that the SSD does not have; `left` is what it keeps. Reads
+    /// may give either.
+    pub(crate) fn lose(&mut self, block: u64, left: &Page) {
+        let history = &mut self.blocks[block as usize];
+        let kept = history.contents.iter().rposition(|content| **content == *left);
+        if kept.is_none_or(|kept| kept < history.acked) && history.acked >= history.wild_below {
+            history.lost = history.acked;
+            self.may_lack(block);
+        }
+    }
+
+    /// Whether the newest of a block is there nobody can say: all from the last durable one on may be.
+    pub(crate) fn may_lack(&mut self, block: u64) {
+        let history = &mut self.blocks[block as usize];
+        history.acked = history.floor;
+        // Reads under way may have seen that already.
+        for asked in self.asked.values_mut().filter(|asked| asked.command.op == CommandOp::Read) {
+            let at = blocks_of(&asked.command).position(|at| at == block);
+            at.into_iter().for_each(|at| asked.acked[at] = asked.acked[at].min(history.floor));
+        }
+    }
+
+    /// A client asks; the data of a write is filled in.
+    pub(crate) fn ask(&mut self, command: &mut Command) {
+        let mut asked = Asked { command: command.clone(), versions: Vec::new(), acked: Vec::new() };
+        match command.op {
+            CommandOp::Flush => {
+                let newest = |history: &History| history.acked.max(history.lost);
+                asked.acked = self.blocks.iter().map(newest).collect();
+            }
+            CommandOp::Trim => {
+                let first = command.offset.div_ceil(BLOCK_BYTES);
+                for block in first..(command.offset + command.bytes) / BLOCK_BYTES {
+                    let history = &mut self.blocks[block as usize];
+                    (history.floor, history.acked, history.lost) = (0, 0, 0);
+                    history.wild_below = history.contents.len();
+                }
+            }
+            CommandOp::Read => {
+                let of = |block| self.blocks[block as usize].acked;
+                asked.acked = blocks_of(command).map(of).collect();
+            }
+            CommandOp::Write | CommandOp::WriteZeroes => {
+                self.versions += 1;
+                for block in blocks_of(command) {
+                    let new = match command.op {
+                        CommandOp::Write => stamp(block, self.versions),
+                        _ => [0; PAGE_BYTES],
+                    };
+                    let part = part_of(command, block);
+                    if command.op == CommandOp::Write {
+                        command.data.extend_from_slice(&new[part.clone()]);
+                    }
+                    let history = &mut self.blocks[block as usize];
+                    let mut page = **history.contents.last().expect("there is one");
+                    let unknown =
+                        history.wild_below == history.contents.len() && part.len() < PAGE_BYTES;
+                    page[part.clone()].copy_from_slice(&new[part]);
+                    history.contents.push(Rc::new(page));
+                    history.wild_below += usize::from(unknown);
+                    asked.versions.push((block, history.contents.len() - 1));
+                }
+            }
+        }
+        self.asked.insert(command.id, asked);
+    }
+
+    /// The client is answered.
+    pub(crate) fn answered(&mut self, reply: &Reply, ssd_gone: bool) {
+        let asked = self.asked.remove(&reply.id).expect("a command is answered once");
+        let Ok(data) = &reply.result else {
+            assert!(self.may_fail, "{:?} failed: {:?}", asked.command, reply.result);
+            if asked.command.op == CommandOp::Flush {
+                self.tell(asked.command.connection, ssd_gone);
+            }
+            return;
+        };
+        for &(block, version) in &asked.versions {
+            let history = &mut self.blocks[block as usize];
+            history.acked = history.acked.max(version);
+            if asked.command.fua {
+                history.floor = history.floor.max(version);
+            }
+        }
+        match asked.command.op {
+            CommandOp::Flush => {
+                let unkept = &self.unkept[&asked.command.connection];
+                for (block, history) in self.blocks.iter_mut().enumerate() {
+                    let (newest, unkept) = (asked.acked[block], unkept[block]);
+                    assert!(
+                        history.lost <= unkept || history.lost > newest,
+                        "block {block} was lost and a flush on {:?} does not tell",
+                        asked.command.connection
+                    );
+                    // (A trim since then, or a loss that was told, has lowered it.)
+                    let acked = newest.min(history.acked);
+                    if acked > unkept {
+                        history.floor = history.floor.max(acked);
+                    }
+                }
+            }
+            CommandOp::Read => {
+                assert_eq!(data.len() as u64, asked.command.bytes);
+                for (block, &acked) in blocks_of(&asked.command).zip(&asked.acked) {
+                    self.check_read(&asked.command, block, acked, data);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A flush has failed: what is lost may be known now. Of an SSD that has failed nobody knows more.
+    fn tell(&mut self, connection: Connection, ssd_gone: bool) {
+        let unkept = self.unkept.get_mut(&connection).expect("it is open");
+        for ((history, unkept), told) in self.blocks.iter().zip(unkept).zip(&mut self.told) {
+            let newest = if ssd_gone { history.acked.max(history.lost) } else { history.lost };
+            *unkept = newest.max(*unkept);
+            *told = newest.max(*told);
+        }
+    }
+
+    fn check_read(&mut self, command: &Command, block: u64, acked: usize, data: &[u8]) {
+        self.reads_checked += 1;
+        let part = part_of(command, block);
+        let at = (block * BLOCK_BYTES + part.start as u64 - command.offset) as usize;
+        let got = &data[at..at + part.len()];
+        let history = &self.blocks[block as usize];
+        let from = acked.min(history.acked);
+        let fits = history.contents[from..].iter().rev().any(|page| page[part.clone()] == *got);
+        assert!(
+            fits || from < history.wild_below,
+            "block {block} reads {}, {}",
+            name(got),
+            history.says()
+        );
+    }
+
+    /// After the power went: `pages` is what the blocks are now; from now on they are that. `None` is
+    /// a block of which the loss is known.
+    pub(crate) fn cut(&mut self, page_of: impl Fn(u64) -> Option<Page>, power: bool) {
+        self.asked.clear();
+        self.unkept.clear();
+        self.told.fill(0);
+        let may_tear = self.may_tear;
+        for (history, block) in self.blocks.iter_mut().zip(0..) {
+            history.lost = 0;
+            let Some(page) = page_of(block) else {
+                assert!(self.may_fail, "block {block} is damaged");
+                history.wild_below = history.contents.len();
+                continue;
+            };
+            let allowed = &history.contents[history.floor..];
+            let found = allowed.iter().rposition(|content| **content == page);
+            let sector = |n: usize| n * 512..(n + 1) * 512;
+            let torn = || {
+                may_tear
+                    && (0..8).map(sector).all(|part| {
+                        allowed.iter().any(|content| content[part.clone()] == page[part.clone()])
+                    })
+            };
+            assert!(
+                found.is_some() || history.floor < history.wild_below || torn(),
+                "block {block} is {} after a crash, {}",
+                name(&page),
+                history.says()
+            );
+            if power {
+                // What it is now it stays, until it is written again.
+                history.contents = vec![Rc::new(page)];
+                (history.floor, history.acked, history.wild_below) = (0, 0, 0);
+            } else {
+                // It stays so until the power goes.
+                history.contents.push(Rc::new(page));
+                history.acked = history.contents.len() - 1;
+            }
+        }
+    }
+
+    /// Nothing may be under way: each block is what was written last.
+    pub(crate) fn check_all(&self, page_of: impl Fn(u64) -> Option<Page>) {
+        for (history, block) in self.blocks.iter().zip(0..) {
+            if let Some(page) = page_of(block) {
+                let last =
+                    history.contents[history.acked..].iter().any(|content| **content == page);
+                assert!(
+                    last || history.acked < history.wild_below,
+                    "block {block} is {} at the end, {}",
+                    name(&page),
+                    history.says()
+                );
+            }
+        }
+    }
+}
+
+impl History {
+    fn says(&self) -> String {
+        let names: Vec<String> =
+            self.contents[self.floor..].iter().map(|page| name(&page[..])).collect();
+        format!(
+            "may be {}, the client knows of number {}",
+            names.join(" "),
+            self.acked - self.floor
+        )
+    }
+}
+
+pub(crate) fn name(bytes: &[u8]) -> String {
+    let stamps = bytes.chunks_exact(512).map(|part| {
+        let word = |at: usize| u64::from_le_bytes(part[at..at + 8].try_into().expect("eight"));
+        (word(0), word(8))
+    });
+    let mut stamps: Vec<String> = stamps.map(|(b, v)| format!("{b}v{v}")).collect();
+    stamps.dedup();
+    stamps.join("/")
+}
+
+fn blocks_of(command: &Command) -> std::ops::Range<u64> {
+    if command.bytes == 0 || command.op == CommandOp::Flush {
+        return 0..0;
+    }
+    command.offset / BLOCK_BYTES..(command.offset + command.bytes).div_ceil(BLOCK_BYTES)
+}
+
+fn part_of(command: &Command, block: u64) -> std::ops::Range<usize> {
+    let from = command.offset.saturating_sub(block * BLOCK_BYTES);
+    let to = (command.offset + command.bytes - block * BLOCK_BYTES).min(BLOCK_BYTES);
+    from as usize..to as usize
+}

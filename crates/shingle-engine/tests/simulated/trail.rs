@@ -1,0 +1,52 @@
+//! What an engine asked of its devices and answered, in order, as one number: two engines that behave alike
+//! leave the same.
+
+use shingle_engine::{Device, Io, Kind, Reply};
+
+/// Counts and a hash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Trail {
+    pub(crate) ios: u64,
+    pub(crate) replies: u64,
+    pub(crate) hash: u64,
+}
+
+impl Default for Trail {
+    fn default() -> Trail {
+        Trail { ios: 0, replies: 0, hash: 0xCBF2_9CE4_8422_2325 }
+    }
+}
+
+impl Trail {
+    /// FNV-1a, a word at a time.
+    fn add(&mut self, word: u64) {
+        self.hash = (self.hash ^ word).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(23);
+    }
+
+    pub(crate) fn asked(&mut self, io: &Io) {
+        self.ios += 1;
+        self.add(u64::from(io.device == Device::Disk) << 8 | io.kind as u64);
+        self.add(io.id.0);
+        self.add(io.page);
+        self.add(io.buffers.len() as u64);
+        // What is in a buffer that is to be read into is of no meaning.
+        if io.kind == Kind::Write {
+            io.buffers.iter().for_each(|buffer| self.add(crc32c::crc32c(&buffer.0).into()));
+        }
+    }
+
+    pub(crate) fn answered(&mut self, reply: &Reply) {
+        self.replies += 1;
+        self.add(reply.id);
+        match &reply.result {
+            Ok(data) => self.add(crc32c::crc32c(data).into()),
+            Err(errno) => self.add(1 << 32 | errno.0 as u64),
+        }
+    }
+
+    /// One run after another.
+    pub(crate) fn then(&mut self, other: Trail) {
+        (self.ios, self.replies) = (self.ios + other.ios, self.replies + other.replies);
+        self.add(other.hash);
+    }
+}

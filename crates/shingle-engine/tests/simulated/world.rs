@@ -1,0 +1,653 @@
+//! The store, its devices, its client and its clock.
+
+use shingle_core::cache::CacheCore;
+use shingle_core::params::Params;
+use shingle_core::policies;
+use shingle_core::registry::{CACHE_PARAMS, Entry, Setup};
+use shingle_core::service::Mode;
+use shingle_core::slots::Costs;
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos};
+use shingle_engine::format::layout::{Copy, Layout};
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::table::ENTRIES;
+use shingle_engine::format::{Frame, PAGE_BYTES, Page, State};
+use shingle_engine::recover::{Recovered, recover};
+use shingle_engine::{Bug, Command, CommandOp, Config, Connection, Device, Engine, Io};
+
+use super::Rng;
+use super::device::{Faults, Gone, Pending, Simulated};
+use super::oracle::{Oracle, name, stamp};
+use super::trail::Trail;
+
+/// One in so many runs has a large cache.
+const LARGE_ONE_IN: u64 = 10;
+
+/// What a run is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Theme {
+    /// Power cuts and kills.
+    Crashes,
+    /// I/O errors, and power cuts.
+    Faults,
+    /// Bits of cached data flip.
+    Flips,
+}
+
+/// Everything.
+pub(crate) struct World {
+    pub(super) rng: Rng,
+    pub(super) seed: u64,
+    /// Every step is printed: one seed is replayed.
+    pub(super) tells: bool,
+    pub(super) theme: Theme,
+    pub(super) ssd: Simulated,
+    pub(super) disk: Simulated,
+    pub(super) layout: Layout,
+    pub(super) disk_blocks: u64,
+    pub(super) policy: Entry,
+    pub(super) config: Config,
+    pub(super) engine: Engine,
+    pub(super) pending: Vec<Pending>,
+    pub(super) oracle: Oracle,
+    pub(super) now: Nanos,
+    pub(super) commands: u64,
+    pub(super) depth: u64,
+    /// Of a hundred actions, how many are completions.
+    pub(super) diligence: u64,
+    pub(super) hot: u64,
+    /// One in so many steps is the end of the SSD.
+    pub(super) goes: u64,
+    /// One in so many steps the disk begins to refuse something, for a while.
+    pub(super) refusals: u64,
+    /// Open connections; numbers of them are given once.
+    pub(super) connections: Vec<Connection>,
+    pub(super) last_connection: u64,
+    /// What is worth asking next, because of what has just happened: first block, and how many.
+    pub(super) next: Option<(CommandOp, u64, u64)>,
+    /// Blocks that the disk has lost since the start, though it may give them for a while.
+    pub(super) lost: Vec<u64>,
+    /// I/O of a process that was killed, which only a seeded bug lets its successor meet.
+    pub(super) late: Vec<Io>,
+    /// Policies of which the run draws.
+    pub(super) policies: Vec<Entry>,
+    /// What the engine asked of its devices, and answered.
+    pub(super) trail: Trail,
+}
+
+fn policies() -> Vec<Entry> {
+    policies::all().filter(|entry| entry.name != "none").copied().collect()
+}
+
+fn cache(entry: &Entry, slots: u64, disk_blocks: u64) -> Option<Box<dyn CacheCore>> {
+    let mut params = Params::new(entry.params);
+    if params.has("zone") {
+        params.set("zone", "8b").expect("a size");
+    }
+    let cache = Params::new(CACHE_PARAMS);
+    let setup = Setup {
+        cache_blocks: slots as u32,
+        disk_blocks,
+        bands: None,
+        conventional_zones: None,
+        sequential_required: false,
+        buffer_blocks: 20,
+        costs: Costs::PAPER,
+        cache: &cache,
+    };
+    entry.make(&params, &setup).ok().filter(|cache| !cache.wants_future())
+}
+
+impl World {
+    /// Whether a store can run this policy over a disk of which it knows only the size.
+    pub(crate) fn can_run(policy: &Entry) -> bool {
+        policies().iter().any(|entry| entry.name == policy.name) && cache(policy, 16, 64).is_some()
+    }
+
+    pub(crate) fn new(seed: u64, theme: Theme, bug: Option<Bug>) -> World {
+        World::with(seed, theme, bug, None)
+    }
+
+    /// Under this policy, to begin with; or under any.
+    pub(crate) fn with(seed: u64, theme: Theme, bug: Option<Bug>, policy: Option<&Entry>) -> World {
+        World::of(seed, theme, bug, policy, policies())
+    }
+
+    /// Under these policies, one after the other.
+    pub(crate) fn among(seed: u64, theme: Theme, names: &[&str]) -> World {
+        let named = |name: &&str| policies().into_iter().find(|entry| entry.name == *name);
+        let policies = names.iter().map(|name| named(name).expect("a policy")).collect();
+        World::of(seed, theme, None, None, policies)
+    }
+
+    fn of(
+        seed: u64,
+        theme: Theme,
+        bug: Option<Bug>,
+        policy: Option<&Entry>,
+        policies: Vec<Entry>,
+    ) -> World {
+        let mut rng = Rng::new(seed);
+        // Some are so large that the table has several pages, and a page of the journal can be full.
+        let large = policy.is_none() && rng.one_in(LARGE_ONE_IN);
+        let disk_blocks = if large { rng.range(280, 420) } else { rng.range(24, 96) };
+        let slots = if large { rng.range(190, 260) } else { rng.range(4, 40) };
+        let frames = slots + rng.range(6, 40) + if large { 20 } else { 0 };
+        let table_pages = frames.div_ceil(ENTRIES as u64);
+        let journal_pages = if large { rng.range(6, 12) } else { rng.range(6, 24) };
+        let layout = Layout { journal_pages, table_pages, frames, slots };
+        let policy = loop {
+            let any = *rng.pick(&policies);
+            let entry = policy.copied().unwrap_or(any);
+            if cache(&entry, slots, disk_blocks).is_some() {
+                break entry;
+            }
+        };
+        let mut pages = vec![[0; PAGE_BYTES]; layout.pages() as usize];
+        let (ssd_bytes, disk_bytes) =
+            (layout.pages() * PAGE_BYTES as u64, disk_blocks * BLOCK_BYTES);
+        let superblock = Superblock::new(*b"a cache for test", layout, ssd_bytes, disk_bytes);
+        for copy in Copy::BOTH {
+            pages[copy.superblock_page() as usize] = superblock.encode();
+        }
+        let disk_atom = if rng.one_in(2) { 512 } else { PAGE_BYTES };
+        let mut ssd = Simulated::new(pages, 512);
+        let mut disk =
+            Simulated::new((0..disk_blocks).map(|block| stamp(block, 0)).collect(), disk_atom);
+        let mut oracle = Oracle::new(disk_blocks);
+        oracle.may_fail = theme != Theme::Crashes;
+        oracle.may_tear = disk_atom == 512;
+        if theme == Theme::Faults {
+            let mut faults = |often: u64| Faults {
+                reads: *rng.pick(&[0, 20, 100]),
+                writes: *rng.pick(&[0, 20, 100]),
+                flushes: *rng.pick(&[0, often, often * 5]),
+                short: *rng.pick(&[0, 0, 30]),
+            };
+            (ssd.faults, disk.faults) = (faults(0), faults(10));
+            // A flush of the SSD that fails is the end of the SSD.
+            ssd.faults.flushes = *rng.pick(&[0, 0, 0, 200]);
+        }
+        let mut config = Config::in_mode(*rng.pick(&Mode::ALL), slots);
+        config.depth = rng.range(1, 20) as usize;
+        config.rules.sequential_bytes = rng.one_in(3).then_some(40_000);
+        config.rules.room_slots = rng.below(slots / 2) as u32;
+        config.bug = bug;
+        let mut found = recover(&mut ssd).expect("a new cache");
+        assert!(found.clean && found.live.is_empty());
+        for write in found.journal.put_into_use() {
+            ssd.keep(write.page, &write.bytes);
+        }
+        let mut world = World {
+            engine: open(found, &policy, slots, disk_blocks, &config),
+            depth: rng.range(1, 24),
+            diligence: rng.range(20, 95),
+            hot: rng.range(2, disk_blocks),
+            goes: if theme == Theme::Faults { *rng.pick(&[0, 0, 300]) } else { 0 },
+            refusals: if theme == Theme::Faults { *rng.pick(&[0, 0, 200]) } else { 0 },
+            connections: Vec::new(),
+            last_connection: 0,
+            next: None,
+            lost: Vec::new(),
+            late: Vec::new(),
+            policies,
+            trail: Trail::default(),
+            rng,
+            seed,
+            tells: std::env::var("SHINGLE_SEED").is_ok(),
+            theme,
+            ssd,
+            disk,
+            layout,
+            disk_blocks,
+            policy,
+            config,
+            pending: Vec::new(),
+            oracle,
+            now: Nanos::ZERO,
+            commands: 0,
+        };
+        world.connect();
+        world.effects();
+        world
+    }
+
+    /// One run, from seed to end.
+    pub(crate) fn live(mut self) -> World {
+        // A few long lives, or many short ones: what goes wrong at a start shows at the next.
+        let short = self.rng.one_in(4);
+        let lives = if short { self.rng.range(6, 16) } else { self.rng.range(1, 5) };
+        let lengths: &[u64] = if short { &[0, 2, 8, 25, 60] } else { &[0, 20, 100, 400] };
+        for _ in 0..if self.theme == Theme::Flips { 0 } else { lives } {
+            let steps = *self.rng.pick(lengths);
+            for _ in 0..self.rng.below(steps + 1) {
+                self.step();
+            }
+            self.crash();
+        }
+        for _ in 0..self.rng.below(400) {
+            self.step();
+            if self.theme == Theme::Flips && self.rng.one_in(20) {
+                self.flip();
+            }
+        }
+        self.end();
+        self
+    }
+
+    pub(super) fn step(&mut self) {
+        if self.rng.one_in(self.goes) {
+            self.lose_ssd();
+        }
+        self.disk_refuses();
+        self.something_lands();
+        match self.rng.below(100) {
+            n if n < self.diligence && !self.pending.is_empty() => self.complete(),
+            n if n < 97 => {
+                let room = (self.oracle.under_way() as u64) < self.depth;
+                if room && self.engine.accepts() {
+                    self.ask();
+                } else if !self.pending.is_empty() {
+                    self.complete();
+                } else {
+                    self.tick();
+                }
+            }
+            97 if self.rng.one_in(10) => {
+                let mode = *self.rng.pick(&Mode::ALL);
+                self.config.rules.mode = mode;
+                self.engine.set_mode(mode);
+            }
+            98 if self.rng.one_in(10) => self.swap(),
+            98 => self.connect(),
+            _ => self.tick(),
+        }
+        self.effects();
+    }
+
+    /// Another policy, while all goes on.
+    fn swap(&mut self) {
+        let policy = *self.rng.pick(&self.policies);
+        if let Some(cache) = cache(&policy, self.layout.slots, self.disk_blocks) {
+            if self.tells {
+                println!("policy {}", policy.name);
+            }
+            self.policy = policy;
+            self.engine.set_cache(cache).expect("it is as large");
+        }
+    }
+
+    /// A client comes, or one of several leaves.
+    pub(super) fn connect(&mut self) {
+        let at = self.rng.below(3) as usize;
+        match self.connections.get(at).copied() {
+            Some(connection) if self.connections.len() > 1 => {
+                if !self.oracle.is_busy(connection) {
+                    self.connections.remove(at);
+                    self.engine.closed(connection);
+                }
+            }
+            _ => {
+                self.last_connection += 1;
+                let connection = Connection(self.last_connection);
+                self.connections.push(connection);
+                self.oracle.opened(connection);
+                self.engine.opened(connection);
+            }
+        }
+    }
+
+    /// The disk refuses something for a while, and is well again.
+    fn disk_refuses(&mut self) {
+        if self.disk.gone.is_some() {
+            if self.rng.one_in(40) {
+                self.disk.gone = None;
+            }
+        } else if self.rng.one_in(self.refusals) {
+            let part = Gone::Part(0, self.disk_blocks / 2);
+            let ways = [Gone::Silent, Gone::ReadOnly, Gone::Unflushed, part];
+            self.disk.gone = Some(*self.rng.pick(&ways));
+        }
+    }
+
+    /// I/O of a process that was killed lands late.
+    fn something_lands(&mut self) {
+        if !self.late.is_empty() && self.rng.one_in(10) {
+            let at = self.rng.below(self.late.len() as u64) as usize;
+            let io = self.late.swap_remove(at);
+            let device = if io.device == Device::Ssd { &mut self.ssd } else { &mut self.disk };
+            device.land(&io, &mut self.rng);
+        }
+    }
+
+    fn tick(&mut self) {
+        let millis = *self.rng.pick(&[0, 1, 50, 300, 1500]);
+        self.now += Nanos::from_millis(millis);
+        self.engine.tick(self.now);
+    }
+
+    /// What the engine wants from outside.
+    pub(super) fn effects(&mut self) {
+        let effects = self.engine.take();
+        for io in effects.ios {
+            if self.tells {
+                let names: Vec<_> = io.buffers.iter().map(|buffer| name(&buffer.0)).collect();
+                println!("{:?} {:?} {} {names:?}", io.device, io.kind, io.page);
+            }
+            self.trail.asked(&io);
+            let device = if io.device == Device::Ssd { &self.ssd } else { &self.disk };
+            self.pending.push(device.begin(io));
+        }
+        for reply in &effects.replies {
+            if self.tells {
+                println!(
+                    "{} answered {:?}",
+                    reply.id,
+                    reply.result.as_ref().map(|data| name(data))
+                );
+            }
+            self.trail.answered(reply);
+            self.oracle
+                .answered(reply, self.theme == Theme::Faults && self.engine.status().ssd_failed);
+        }
+    }
+
+    fn complete(&mut self) {
+        let at = self.rng.below(self.pending.len() as u64) as usize;
+        let mut pending = self.pending.swap_remove(at);
+        let device = match pending.io.device {
+            Device::Ssd => &mut self.ssd,
+            Device::Disk => &mut self.disk,
+        };
+        let result = device.end(&mut pending, &mut self.pending, &mut self.rng);
+        self.disk_has_lost();
+        self.now += Nanos::from_micros(self.rng.below(500));
+        let io = pending.io;
+        self.engine.done(io.id, result, io.buffers);
+    }
+
+    /// What the disk has lost nobody can give back, unless the SSD has it.
+    fn disk_has_lost(&mut self) {
+        self.ssd.take_lost();
+        for (block, left) in self.disk.take_lost() {
+            let dirty = self.engine.dirty_runs(Block(block), 1) == [(1, true)];
+            if !dirty {
+                self.oracle.lose(block, &left);
+                self.lost.push(block);
+            } else if self.oracle.is_being_written(block) {
+                // A write under way makes a block dirty before the SSD has it, and may yet go round the SSD.
+                self.oracle.may_lack(block);
+            }
+        }
+    }
+
+    fn ask(&mut self) {
+        let rng = &mut self.rng;
+        let mut op = match rng.below(64) {
+            0..24 => CommandOp::Read,
+            24..52 => CommandOp::Write,
+            52..55 => CommandOp::WriteZeroes,
+            55..57 => CommandOp::Trim,
+            _ => CommandOp::Flush,
+        };
+        let mut first =
+            if rng.one_in(2) { rng.below(self.hot) } else { rng.below(self.disk_blocks) };
+        let most = *rng.pick(&[1, 1, 4, 12]);
+        let mut blocks =
+            (1 + rng.below(most * self.disk_blocks.div_ceil(96))).min(self.disk_blocks - first);
+        if let Some(next) = self.next.take()
+            && rng.one_in(2)
+        {
+            (op, first, blocks) = next;
+        }
+        let (mut offset, mut bytes) = (first * BLOCK_BYTES, blocks * BLOCK_BYTES);
+        // When a part of a block was not written, nobody knows what all of it is.
+        if self.theme == Theme::Crashes && op != CommandOp::Trim && rng.one_in(3) {
+            offset += rng.below(BLOCK_BYTES);
+            bytes = 1 + rng.below(bytes - (offset - first * BLOCK_BYTES));
+        }
+        if op == CommandOp::Trim {
+            self.next = Some((CommandOp::Write, first, blocks));
+        } else if !self.lost.is_empty() && rng.one_in(8) {
+            self.next = Some((CommandOp::Read, *rng.pick(&self.lost), 1));
+        }
+        let fua = rng.one_in(8);
+        if self.tells {
+            println!("{} {op:?} {offset} +{bytes} fua {fua}", self.commands + 1);
+        }
+        self.commands += 1;
+        let connection = *rng.pick(&self.connections);
+        let (id, data) = (self.commands, Vec::new());
+        let mut command = Command { id, connection, op, offset, bytes, fua, data };
+        self.oracle.ask(&mut command);
+        self.engine.submit(command);
+    }
+
+    /// The SSD fails for good, one way or another.
+    fn lose_ssd(&mut self) {
+        let journal = self.layout.journal_page(1, Copy::One);
+        let table = journal + 2 * self.layout.journal_pages;
+        let ways = [
+            Gone::Silent,
+            Gone::ReadOnly,
+            Gone::Unflushed,
+            Gone::Part(journal, table),
+            Gone::Part(journal, self.layout.pages()),
+        ];
+        self.ssd.gone = Some(*self.rng.pick(&ways));
+    }
+
+    /// A bit of a frame flips.
+    fn flip(&mut self) {
+        let frame = Frame(self.rng.below(self.layout.frames) as u32);
+        let bit = self.rng.below(PAGE_BYTES as u64 * 8) as usize;
+        self.ssd.flip_bit(self.layout.frame_page(frame), bit);
+    }
+
+    /// The power goes, or the process is killed, and the store starts again.
+    fn crash(&mut self) {
+        let power = !self.rng.one_in(4);
+        self.stop_now(power);
+        if self.rng.one_in(2) {
+            self.ssd.gone = None;
+        }
+        if self.tells {
+            println!("crash, power {power}, {}", self.says());
+        }
+        let found = self.put_into_use(power);
+        let World { policy, layout, disk_blocks, config, .. } = self;
+        self.engine = open(found, policy, layout.slots, *disk_blocks, config);
+        self.connections.clear();
+        self.lost.clear();
+        self.connect();
+        self.engine.tick(self.now);
+        self.effects();
+    }
+
+    /// What is found, once the superblock says that it is used again. That may be cut off, too.
+    fn put_into_use(&mut self, power: bool) -> Recovered {
+        loop {
+            let mut found =
+                recover(&mut self.ssd).expect("a crash damages nothing that was flushed");
+            self.look_at(&found, power);
+            let [one, other] = found.journal.put_into_use();
+            self.ssd.keep(one.page, &one.bytes);
+            if !self.rng.one_in(8) {
+                self.ssd.keep(other.page, &other.bytes);
+                return found;
+            }
+        }
+    }
+
+    /// The power goes, and nothing starts again.
+    pub(super) fn power_goes(&mut self) {
+        self.stop_now(true);
+    }
+
+    fn stop_now(&mut self, power: bool) {
+        let of = |device| self.pending.iter().map(|p| &p.io).filter(move |io| io.device == device);
+        let ssd: Vec<_> = of(Device::Ssd).collect();
+        let disk: Vec<_> = of(Device::Disk).collect();
+        let late = self.config.bug == Some(Bug::LockEndsWithProcess);
+        self.late.clear();
+        if late && !power {
+            self.late.extend(self.pending.drain(..).map(|pending| pending.io));
+        } else if power {
+            self.ssd.cut(&ssd, &mut self.rng);
+            self.disk.cut(&disk, &mut self.rng);
+        } else {
+            self.ssd.kill(&ssd, &mut self.rng);
+            self.disk.kill(&disk, &mut self.rng);
+        }
+        self.pending.clear();
+    }
+
+    /// What each block is, as found after a crash, must be allowed; what is clean, the disk has.
+    pub(super) fn look_at(&mut self, found: &Recovered, power: bool) {
+        let page_of = |block| page_of(found, &self.ssd, &self.disk, block);
+        for &(block, frame) in &found.live {
+            let entry = found.journal.table.entry(frame);
+            let page = self.ssd.page(self.layout.frame_page(frame));
+            let fits = crc32c::crc32c(page) == entry.crc;
+            if entry.state == State::Clean && fits {
+                let disk = self.disk.page(block.0);
+                assert!(
+                    page == disk,
+                    "block {} is said to be clean: the SSD has {}, the disk {}",
+                    block.0,
+                    name(page),
+                    name(disk)
+                );
+            }
+        }
+        self.oracle.cut(page_of, power);
+    }
+
+    /// Everything comes to an end, in order.
+    pub(super) fn end(&mut self) {
+        self.until(|engine| engine.is_idle(), "commands");
+        self.disk.gone = None;
+        let faults = (self.ssd.faults, self.disk.faults);
+        (self.ssd.faults, self.disk.faults) = (Faults::default(), Faults::default());
+        if self.engine.status().ssd_failed {
+            // It may be there again when the store is.
+            return self.crash();
+        }
+        self.ssd.gone = None;
+        // Everything is read once more, through the front door.
+        for block in 0..self.disk_blocks {
+            self.commands += 1;
+            let (id, op) = (self.commands, CommandOp::Read);
+            let (offset, bytes) = (block * BLOCK_BYTES, BLOCK_BYTES);
+            let (connection, data) = (self.connections[0], Vec::new());
+            let mut command = Command { id, connection, op, offset, bytes, fua: false, data };
+            self.oracle.ask(&mut command);
+            self.engine.submit(command);
+            self.effects();
+            while !self.engine.accepts() {
+                self.complete();
+                self.effects();
+            }
+        }
+        self.until(|engine| engine.is_idle(), "reads");
+        let drains = self.rng.one_in(2);
+        if drains {
+            self.engine.drain();
+            self.until(
+                |engine| {
+                    let status = engine.status();
+                    status.dirty_blocks == status.lost.len() as u64
+                },
+                "what is dirty",
+            );
+        }
+        let lost = self.engine.status().lost;
+        self.engine.shut_down();
+        self.until(|engine| engine.is_stopped(), "the end");
+        assert!(self.pending.is_empty());
+        if self.rng.one_in(2) {
+            self.ssd.cut(&[], &mut self.rng);
+            self.disk.cut(&[], &mut self.rng);
+        }
+        let found = recover(&mut self.ssd).expect("shut down in order");
+        assert!(found.clean, "it was shut down in order");
+        assert_eq!((found.replayed_pages, found.corrections.len()), (0, 0));
+        self.oracle.check_all(|block| {
+            let lost = lost.contains(&Block(block));
+            page_of(&found, &self.ssd, &self.disk, block).filter(|_| !lost)
+        });
+        if drains {
+            let dirty = |frame| found.journal.table.entry(frame).state == State::Dirty;
+            let dirty = found.live.iter().filter(|&&(_, frame)| dirty(frame)).count();
+            assert!(dirty <= lost.len(), "all was destaged");
+            self.oracle.check_all(|block| {
+                Some(*self.disk.page(block)).filter(|_| !lost.contains(&Block(block)))
+            });
+        }
+        (self.ssd.faults, self.disk.faults) = faults;
+    }
+
+    fn until(&mut self, done: impl Fn(&Engine) -> bool, what: &str) {
+        for _ in 0..200_000 {
+            if done(&self.engine) {
+                return;
+            }
+            if self.pending.is_empty() || self.rng.one_in(50) {
+                self.tick();
+            } else {
+                self.complete();
+            }
+            self.effects();
+        }
+        panic!("{what} never come to an end: {}", self.says());
+    }
+
+    pub(crate) fn says(&self) -> String {
+        let status = self.engine.status();
+        format!(
+            "seed {}: {} {} slots {}, {} reads checked, {status:?}",
+            self.seed,
+            self.policy.name,
+            self.engine.mode().name(),
+            self.layout.slots,
+            self.oracle.reads_checked,
+        )
+    }
+
+    pub(crate) fn trail(&self) -> Trail {
+        self.trail
+    }
+
+    pub(crate) fn reads_checked(&self) -> u64 {
+        self.oracle.reads_checked
+    }
+}
+
+pub(super) fn open(
+    found: Recovered,
+    policy: &Entry,
+    slots: u64,
+    disk_blocks: u64,
+    config: &Config,
+) -> Engine {
+    let cache = cache(policy, slots, disk_blocks).expect("it was made before");
+    Engine::open(found, cache, disk_blocks, config.clone()).expect("what was found makes sense")
+}
+
+/// What a block is; `None` if it is known to be damaged.
+pub(super) fn page_of(
+    found: &Recovered,
+    ssd: &Simulated,
+    disk: &Simulated,
+    block: u64,
+) -> Option<Page> {
+    let live = found.live.iter().filter(|(cached, _)| cached.0 == block).collect::<Vec<_>>();
+    assert!(live.len() <= 1, "block {block} is in two frames");
+    let Some((_, frame)) = live.first() else { return Some(*disk.page(block)) };
+    let entry = found.journal.table.entry(*frame);
+    let page = ssd.page(found.journal.layout().frame_page(*frame));
+    match crc32c::crc32c(page) == entry.crc {
+        true => Some(*page),
+        false if entry.state == State::Clean => Some(*disk.page(block)),
+        false => None,
+    }
+}

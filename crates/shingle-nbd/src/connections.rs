@@ -1,0 +1,98 @@
+//! The open connections of a server, and which of them gives way when there are too many.
+//!
+//! Half-open ones go first: those whose handshake is not over. Then those in transmission that have
+//! been idle for some time: no byte has moved, and the export works on none of their requests. Among
+//! both the one whose last byte is the oldest. So whoever sits there, never ends a request, or never
+//! takes a reply locks nobody out, and one that the export works for is never cut off.
+
+use std::collections::BTreeMap;
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::activity::Activity;
+use crate::outbox::Outbox;
+use crate::server::Limits;
+use crate::stream::Stream;
+
+/// One that is open.
+#[derive(Clone)]
+pub(crate) struct Connection {
+    pub(crate) stream: Arc<Stream>,
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) activity: Arc<Activity>,
+    /// For how long it had done nothing when it had to give way; it ends at once.
+    pub(crate) gave_way: Option<Duration>,
+}
+
+#[derive(Default)]
+pub(crate) struct Connections {
+    /// The number of the newest.
+    last: u64,
+    open: BTreeMap<u64, Connection>,
+}
+
+impl Connections {
+    /// A new one, of which `make` gets the number; another one may give way to it. None if there are
+    /// too many that work.
+    pub(crate) fn enter(
+        &mut self,
+        limits: &Limits,
+        make: impl FnOnce(u64) -> Connection,
+    ) -> Option<(u64, Connection)> {
+        // Those that give way still have their threads, for a moment: there must not be any number.
+        let full = self.len() >= limits.connections;
+        if full && (self.open.len() >= 2 * limits.connections || !self.make_room(limits.idle)) {
+            return None;
+        }
+        self.last += 1;
+        let new = make(self.last);
+        self.open.insert(self.last, new.clone());
+        Some((self.last, new))
+    }
+
+    /// Cuts off the one that does nothing, if there is one.
+    fn make_room(&mut self, idle: Duration) -> bool {
+        let now = Instant::now();
+        let mut found: Vec<_> = self
+            .open
+            .values_mut()
+            .filter(|connection| connection.gave_way.is_none())
+            .map(|connection| {
+                let activity = &connection.activity;
+                (activity.transmits(), activity.moved(), connection)
+            })
+            .filter(|&(transmits, moved, _)| !transmits || now.duration_since(moved) >= idle)
+            .collect();
+        found.sort_unstable_by_key(|&(transmits, moved, _)| (transmits, moved));
+        for (_, moved, connection) in found {
+            // A request whose payload has not come is nothing that the export works on.
+            let lacking = usize::from(connection.activity.lacks_payload());
+            if connection.outbox.abandon_idle(lacking) {
+                connection.gave_way = Some(now.duration_since(moved));
+                connection.stream.shutdown(Shutdown::Both);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The connection has ended.
+    pub(crate) fn remove(&mut self, id: u64) -> Option<Connection> {
+        self.open.remove(&id)
+    }
+
+    /// How many there are, without those that gave way.
+    pub(crate) fn len(&self) -> usize {
+        self.open.values().filter(|connection| connection.gave_way.is_none()).count()
+    }
+
+    /// Whether all have ended.
+    pub(crate) fn all_ended(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Connection> {
+        self.open.values()
+    }
+}

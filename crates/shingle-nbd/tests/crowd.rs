@@ -1,0 +1,166 @@
+//! More clients than a server takes: those that do nothing give way, those that work stay.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use common::{Bed, Held, LONG};
+use shingle_nbd::client::Client;
+use shingle_nbd::export::{Answer, Command};
+use shingle_nbd::memory::Memory;
+use shingle_nbd::requests::Request;
+use shingle_nbd::server::{Event, Limits};
+use shingle_nbd::stream::Stream;
+use shingle_nbd::wire::command;
+
+/// A server of `connections` at most, of which one that does nothing gives way after `idle`.
+fn bed(export: Arc<dyn shingle_nbd::export::Export>, connections: usize, idle: Duration) -> Bed {
+    Bed::with(export, 1, Limits { connections, idle, ..Limits::default() })
+}
+
+fn gave_way(bed: &Bed) -> u64 {
+    bed.event(|event| match event {
+        Event::GaveWay(id, _) => Some(id),
+        Event::Left(..) | Event::CutOff(..) => panic!("{event}"),
+        _ => None,
+    })
+}
+
+/// The server has hung up on it.
+fn is_cut_off(stream: &UnixStream) {
+    let ended = std::io::copy(&mut { stream }, &mut std::io::sink());
+    assert!(ended.is_ok() || ended.is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset));
+}
+
+fn works(client: &mut Client<UnixStream>) {
+    client.flush().expect("connected").expect("flushed");
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[test]
+fn half_open_connections_give_way_the_one_longest_silent_first() {
+    let bed = bed(Arc::new(Memory::new(4096)), 4, HOUR);
+    // One in transmission came first of all, and has done nothing since: it is left alone for an hour.
+    let mut first = bed.client(true);
+    let silent: Vec<UnixStream> = (0..3).map(|_| bed.raw()).collect();
+    let mut newer: Vec<Client<UnixStream>> = Vec::new();
+    for (nth, stream) in (2..).zip(&silent) {
+        newer.push(bed.client(true));
+        assert_eq!(gave_way(&bed), nth);
+        is_cut_off(stream);
+    }
+    // Now all are in transmission, and none has been idle for long enough.
+    let (ours, theirs) = UnixStream::pair().expect("two sockets");
+    assert!(!bed.server.adopt(Stream::Unix(theirs)));
+    is_cut_off(&ours);
+    works(&mut first);
+    newer.iter_mut().for_each(works);
+}
+
+#[test]
+fn sixty_four_half_open_connections_lock_nobody_out() {
+    let bed = Bed::new(Arc::new(Memory::new(4096)));
+    let _silent: Vec<UnixStream> = (0..64).map(|_| bed.raw()).collect();
+    let mut clients: Vec<_> = (0..64).map(|_| bed.client(true)).collect();
+    clients.iter_mut().for_each(works);
+    assert_eq!(bed.server.connections(), 64);
+}
+
+#[test]
+fn idle_connections_give_way_the_one_idle_for_the_longest_time_first() {
+    let bed = bed(Arc::new(Memory::new(4096)), 3, Duration::ZERO);
+    let mut clients: Vec<_> = (0..3).map(|_| bed.client(true)).collect();
+    // The second is idle for the longest time, then the third.
+    [1, 2, 0].into_iter().for_each(|nth: usize| works(&mut clients[nth]));
+    let mut newer: Vec<_> = Vec::new();
+    for nth in [1, 2, 0] {
+        newer.push(bed.client(true));
+        assert_eq!(gave_way(&bed), nth as u64 + 1);
+        is_cut_off(clients[nth].stream());
+    }
+    newer.iter_mut().for_each(works);
+    assert_eq!(bed.server.connections(), 3);
+}
+
+#[test]
+fn one_that_the_export_works_for_is_never_cut_off() {
+    let held = Held::new();
+    let bed = bed(Arc::clone(&held) as _, 1, Duration::ZERO);
+    let mut busy = bed.client(true);
+    busy.send(command::WRITE, 0, 0, 3, b"abc").expect("sent");
+    let (_, done) = held.next();
+    for _ in 0..3 {
+        let (ours, theirs) = UnixStream::pair().expect("two sockets");
+        assert!(!bed.server.adopt(Stream::Unix(theirs)));
+        is_cut_off(&ours);
+    }
+    done.done(Ok(Answer::Done));
+    assert_eq!(busy.receive().expect("answered").error, None);
+    // Now it is idle.
+    let _new = bed.raw();
+    assert_eq!(gave_way(&bed), 1);
+}
+
+#[test]
+fn who_stalls_in_a_request_gives_way() {
+    let held = Held::new();
+    let bed = bed(Arc::clone(&held) as _, 1, Duration::ZERO);
+    // The payload does not come, of one request that is served and of one that is refused.
+    for (nth, flags) in (1..).zip([0, 0x8000]) {
+        let mut stalled = bed.client(true);
+        let before = held.kicks.load(Ordering::Relaxed);
+        stalled.send(command::FLUSH, 0, 0, 0, &[]).expect("sent");
+        held.next().1.done(Ok(Answer::Done));
+        stalled.receive().expect("answered");
+        let mut bytes = Vec::new();
+        let request = Request { flags, kind: command::WRITE, cookie: 1, offset: 0, length: 100 };
+        request.encode(&mut bytes);
+        bytes.resize(60, 0xff);
+        stalled.stream().write_all(&bytes).expect("sent");
+        // The export is told before the server waits: for the first request (if that is not counted
+        // in `before`), for the second, and for the payload.
+        let begun = Instant::now();
+        while held.kicks.load(Ordering::Relaxed) < before + 2 {
+            assert!(begun.elapsed() < LONG, "the payload is not waited for");
+            std::thread::yield_now();
+        }
+        let new = loop {
+            let (ours, theirs) = UnixStream::pair().expect("two sockets");
+            if bed.server.adopt(Stream::Unix(theirs)) {
+                break ours;
+            }
+            assert!(begun.elapsed() < LONG, "it does not give way");
+        };
+        assert_eq!(gave_way(&bed), 2 * nth - 1);
+        is_cut_off(stalled.stream());
+        drop(new);
+        bed.event(|event| match event {
+            Event::Left(id, _) | Event::CutOff(id, _) => (id == 2 * nth).then_some(()),
+            _ => None,
+        });
+    }
+}
+
+#[test]
+fn who_takes_no_reply_gives_way() {
+    let held = Held::new();
+    let bed = bed(Arc::clone(&held) as _, 1, Duration::ZERO);
+    let mut deaf = bed.client(false);
+    deaf.send(command::READ, 0, 0, 32 << 20, &[]).expect("sent");
+    let (read, done) = held.next();
+    let Command::Read { length, .. } = read else { panic!("{read:?}") };
+    done.done(Ok(Answer::Data(vec![1; length as usize])));
+    // Some of it arrives: the server is about to send the rest.
+    deaf.stream().read_exact(&mut [0; 16]).expect("the head of the reply");
+    let mut new = bed.client(true);
+    assert_eq!(gave_way(&bed), 1);
+    is_cut_off(deaf.stream());
+    new.send(command::FLUSH, 0, 0, 0, &[]).expect("sent");
+    held.next().1.done(Ok(Answer::Done));
+    assert_eq!(new.receive().expect("answered").error, None);
+}

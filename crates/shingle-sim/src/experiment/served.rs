@@ -1,0 +1,108 @@
+//! Runs of the store itself: what it takes, and what it is told.
+
+use shingle_core::registry::Setup;
+use shingle_core::size::show_bytes;
+use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_engine::Config;
+use shingle_engine::format::PAGE_BYTES;
+use shingle_engine::format::layout::{Layout, SLOTS_MIN};
+
+use super::drives::DriveChoice;
+use super::{ExperimentError, Job, Options, usage};
+use crate::store::Serving;
+
+/// What a request costs a store and its client, measured over files in memory (`.ci/speed`): some 50,000 a
+/// second.
+const REQUEST_TIME: Nanos = Nanos::from_micros(20);
+
+/// How a store is asked, where runs are runs of the store.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoreOptions {
+    /// Closed loop: requests under way at a time.
+    pub depth: usize,
+    /// The client flushes so often; never, if `None`.
+    pub flush_every: Option<Nanos>,
+}
+
+impl Default for StoreOptions {
+    fn default() -> StoreOptions {
+        StoreOptions { depth: 32, flush_every: None }
+    }
+}
+
+/// What can be said without a policy: that nothing was asked for that no store does.
+pub(super) fn check(options: &Options) -> Result<(), ExperimentError> {
+    let Some(store) = &options.store else { return Ok(()) };
+    let refused = [
+        (options.split, "--split 4k: a store joins neighbouring blocks"),
+        (
+            !options.fill_partial,
+            "--partial ignore: a store reads the rest of a partly written block",
+        ),
+        (
+            options.translations.iter().any(|name| name != "none"),
+            "-t: a store stands over no translation yet",
+        ),
+        (store.depth == 0, "--depth 0: give at least 1"),
+    ];
+    match refused.into_iter().find(|(refused, _)| *refused) {
+        Some((_, why)) => Err(usage(format!("{why} (--as store)"))),
+        None => Ok(()),
+    }
+}
+
+/// Whether a store can stand before such a disk, with a cache of so many blocks on such an SSD.
+pub(super) fn check_devices(
+    drive: &DriveChoice,
+    ssd: &DriveChoice,
+    cache_blocks: u32,
+) -> Result<(), ExperimentError> {
+    if drive.description.exposed.is_some_and(|zones| zones.sequential_required) {
+        return Err(usage(format!(
+            "{}: a store writes anywhere, and the zones of this drive have to be written in sequence \
+             (--as store)",
+            drive.name
+        )));
+    }
+    let slots = u64::from(cache_blocks);
+    if slots < SLOTS_MIN {
+        return Err(usage(format!(
+            "a cache of {slots} blocks: a store has {SLOTS_MIN} at least (--as store)"
+        )));
+    }
+    let pages = Layout::for_slots(slots).pages();
+    if pages > ssd.description.disk_blocks {
+        return Err(usage(format!(
+            "a store of {slots} blocks takes {} of an SSD with what it writes down beside them, and {} has \
+             {} (--as store)",
+            show_bytes(pages * PAGE_BYTES as u64),
+            ssd.name,
+            show_bytes(ssd.description.disk_blocks * BLOCK_BYTES)
+        )));
+    }
+    Ok(())
+}
+
+impl Job {
+    /// What a store is told; `None` if this is no run of a store.
+    pub(super) fn serving(&self) -> Option<Serving> {
+        let store = self.store.as_ref()?;
+        Some(Serving {
+            config: Config::for_slots(u64::from(self.cache_blocks)),
+            depth: store.depth,
+            request_time: REQUEST_TIME,
+            flush_every: store.flush_every,
+            check: self.check,
+        })
+    }
+
+    /// What a store knows of its disk: what a probe finds out, and no bands.
+    pub(super) fn as_a_store_knows<'a>(&self, setup: Setup<'a>) -> Setup<'a> {
+        match self.store {
+            None => setup,
+            Some(_) => {
+                Setup { bands: None, conventional_zones: None, sequential_required: false, ..setup }
+            }
+        }
+    }
+}

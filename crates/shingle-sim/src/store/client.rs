@@ -1,0 +1,281 @@
+//! The client of a simulated store: gives it requests at their times, or so many at a time, flushes as it is
+//! told to, and looks at what it reads.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use shingle_core::units::{Nanos, Op, Request};
+use shingle_core::witness::{Event, Witness as _};
+use shingle_drive::drive::Stamp;
+use shingle_engine::{Command, CommandOp, Reply};
+
+use super::Serving;
+use super::stamps::{Stamped, Stamps};
+use super::world::World;
+use crate::check::Check;
+use crate::counters::Snapshot;
+use crate::measured::HostMeter;
+use crate::requests::Requests;
+use crate::response::ResponseTimes;
+use crate::result::{Counts, Point, Queue};
+use crate::run::{Backlog, Course, PROGRESS_EVERY, RunError};
+use crate::system::Pacing;
+use crate::watch::Parts;
+
+/// A request of more blocks goes alone: of one that long a store works at a part at a time, and what comes
+/// next may overtake the rest.
+const TOGETHER_BLOCKS_MAX: u64 = 1024;
+
+/// A request that is not answered.
+struct Asked {
+    /// When it came.
+    at: Nanos,
+    request: Request,
+    /// What its blocks must read as, if that is checked and known.
+    expected: Vec<Option<Stamp>>,
+}
+
+/// The queue in open loop.
+pub(super) struct Waiting {
+    longest: usize,
+    backlog: Backlog,
+}
+
+impl Waiting {
+    #[allow(clippy::cast_precision_loss)]
+    pub(super) fn result(&self, world: &World) -> Queue {
+        Queue {
+            disk_utilisation: world.disk().utilisation(world.now()),
+            ssd_utilisation: world.ssd().utilisation(world.now()),
+            longest: self.longest as u64,
+            overloaded: self.backlog.is_overloaded(),
+        }
+    }
+}
+
+/// A client.
+pub(super) struct Client<'a> {
+    pub(super) world: World,
+    pub(super) times: ResponseTimes,
+    pub(super) queue: Option<Waiting>,
+    pub(super) points: Vec<Point>,
+    /// The request from which on the cache was full, and the counters before it.
+    pub(super) warm: Option<(u64, Snapshot)>,
+    meter: Arc<Mutex<HostMeter>>,
+    serving: &'a Serving,
+    course: &'a Course,
+    check: Option<Check>,
+    /// Requests and flushes that are not answered, by number.
+    asked: HashMap<u64, Asked>,
+    /// Flushes of its own that are not answered are among them, and no requests of the trace.
+    flushes: u64,
+    numbers: u64,
+    next_flush: Nanos,
+    /// Closed loop: no request comes before.
+    next_request: Nanos,
+    parts: Option<(Parts, Snapshot)>,
+}
+
+impl<'a> Client<'a> {
+    pub(super) fn new(
+        world: World,
+        meter: Arc<Mutex<HostMeter>>,
+        serving: &'a Serving,
+        course: &'a Course,
+    ) -> Client<'a> {
+        let open = course.pacing == Pacing::Open;
+        let now = world.now();
+        Client {
+            world,
+            times: ResponseTimes::default(),
+            queue: open.then(|| Waiting { longest: 0, backlog: Backlog::default() }),
+            points: Vec::new(),
+            warm: None,
+            meter,
+            serving,
+            course,
+            check: serving.check.then(Check::default),
+            asked: HashMap::new(),
+            flushes: 0,
+            numbers: 0,
+            next_flush: serving.flush_every.map_or(Nanos(u64::MAX), |every| now + every),
+            next_request: now,
+            parts: None,
+        }
+    }
+
+    fn meter(&self) -> MutexGuard<'_, HostMeter> {
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads of blocks that were checked, in a checked run.
+    pub(super) fn checked_reads(&self) -> Option<u64> {
+        self.check.as_ref().map(Check::reads)
+    }
+
+    /// Has `requests` served.
+    pub(super) fn serve(
+        &mut self,
+        requests: &(impl Requests + ?Sized),
+        progress: &(dyn Fn(u64) + Sync),
+        served: &Cell<usize>,
+    ) -> Result<(), RunError> {
+        let start = self.world.now();
+        let parts = Parts::new(requests.len(), self.course.points);
+        let host = self.meter().host;
+        self.parts = Some((parts, self.world.snapshot(&host)));
+        let mut scratch = Vec::with_capacity(1);
+        let mut next = 0;
+        loop {
+            // Who comes now, and finds a place.
+            let mut coming = None;
+            while next < requests.len() {
+                let request = self.course.paced(&requests.part(next, 1, &mut scratch)[0]);
+                let at = match self.course.pacing {
+                    Pacing::Closed => self.next_request.max(self.world.now()),
+                    Pacing::Open => start + request.at,
+                };
+                if !self.takes(&request) {
+                    break;
+                }
+                if at > self.world.now() {
+                    coming = Some(at);
+                    break;
+                }
+                self.next_request = at + self.serving.request_time;
+                self.submit(Request { at, ..request });
+                next += 1;
+                served.set(next);
+                self.record_part(next);
+                if next % PROGRESS_EVERY == 0 {
+                    progress(PROGRESS_EVERY as u64);
+                }
+            }
+            self.flush_in_time();
+            let replies = self.world.carry_out();
+            if !replies.is_empty() {
+                replies.into_iter().try_for_each(|reply| self.answered(reply))?;
+                continue; // there is room for more
+            }
+            if next == requests.len() && self.asked.is_empty() {
+                break;
+            }
+            let flush = Some(self.next_flush).filter(|&at| at != Nanos(u64::MAX));
+            let until = [coming, flush].into_iter().flatten().min();
+            assert!(self.world.pass(until), "requests wait, and nothing is under way");
+        }
+        progress((requests.len() % PROGRESS_EVERY) as u64);
+        Ok(())
+    }
+
+    /// Whether the next request may be given to the store now.
+    fn takes(&self, request: &Request) -> bool {
+        let alone = |request: &Request| request.blocks() > TOGETHER_BLOCKS_MAX;
+        let open = self.course.pacing == Pacing::Open;
+        let under_way = self.asked.len() - self.flushes as usize;
+        let (first, few) = (under_way == 0, open || under_way < self.serving.depth);
+        let together = !alone(request) && !self.asked.values().any(|asked| alone(&asked.request));
+        first || self.world.engine.accepts() && few && together
+    }
+
+    fn submit(&mut self, request: Request) {
+        let Request { at, offset, bytes, op } = request;
+        let mut command = Command::new(
+            self.numbers,
+            match op {
+                Op::Read => CommandOp::Read,
+                Op::Write => CommandOp::Write,
+                Op::Trim => CommandOp::Trim,
+                Op::Flush => CommandOp::Flush,
+            },
+            offset,
+            bytes,
+        );
+        let mut expected = Vec::new();
+        if let Some(check) = &mut self.check {
+            let blocks = (0..request.blocks()).map(|place| request.first().after(place));
+            match op {
+                Op::Read => expected.extend(blocks.map(|block| check.expected(block))),
+                Op::Write => command.data = blocks.map(|block| check.write(block)).collect(),
+                Op::Trim => {
+                    let (first, count) = request.whole_blocks();
+                    check.trim(first, count);
+                }
+                Op::Flush => {}
+            }
+        }
+        if let Some(queue) = &mut self.queue {
+            queue.longest = queue.longest.max(self.asked.len() + 1);
+            queue.backlog.record(at, || self.world.disk().last_io().since(at));
+        }
+        self.ask(command, Asked { at, request, expected });
+    }
+
+    fn ask(&mut self, command: Command<Stamped>, asked: Asked) {
+        self.meter().see(&Event::Request(asked.request));
+        self.asked.insert(self.numbers, asked);
+        self.numbers += 1;
+        self.world.submit(command);
+    }
+
+    /// Flushes of its own.
+    fn flush_in_time(&mut self) {
+        let Some(every) = self.serving.flush_every else { return };
+        if self.world.now() < self.next_flush {
+            return;
+        }
+        self.next_flush = self.world.now() + every;
+        // One that is not done says as much as the next would.
+        if self.flushes == 0 {
+            let at = self.world.now();
+            let request = Request { at, offset: 0, bytes: 0, op: Op::Flush };
+            self.flushes += 1;
+            let command = Command::new(self.numbers, CommandOp::Flush, 0, 0);
+            self.ask(command, Asked { at, request, expected: vec![None] });
+        }
+    }
+
+    fn answered(&mut self, reply: Reply<Stamped>) -> Result<(), RunError> {
+        let Reply { id: number, result } = reply;
+        let asked = self.asked.remove(&number).expect("it was asked for");
+        let done = result.is_ok();
+        self.meter().see(&Event::Answered { number, at: self.world.now(), done });
+        let own = asked.request.op == Op::Flush && !asked.expected.is_empty();
+        if own {
+            self.flushes -= 1;
+            return Ok(());
+        }
+        self.times.record(self.world.now().since(asked.at));
+        if self.warm.is_none() {
+            let meter = self.meter();
+            let (was_full, host) = (meter.was_full(), meter.host);
+            drop(meter);
+            self.warm = was_full.then(|| (number, self.world.snapshot(&host)));
+        }
+        let data: Stamps = result.unwrap_or_default();
+        let Some(check) = &mut self.check else { return Ok(()) };
+        if asked.request.op == Op::Read && done {
+            for (place, expected) in (0..).zip(asked.expected) {
+                let found = data.get(place as usize).copied().unwrap_or(0);
+                check.compare(asked.request.first().after(place), expected, found);
+            }
+        }
+        check.stale().map_or(Ok(()), |stale| Err(RunError::Stale(stale)))
+    }
+
+    /// The course of the run, in equal parts of its requests.
+    fn record_part(&mut self, requests: usize) {
+        let Some((parts, before)) = &mut self.parts else { return };
+        if !parts.ends(requests) {
+            return;
+        }
+        let host = self.meter.lock().unwrap_or_else(PoisonError::into_inner).host;
+        let now = self.world.snapshot(&host);
+        let part = Counts::between(before, &now);
+        let dirty_blocks = self.world.engine.dirty_blocks();
+        let buffer = self.world.disk().drive().buffer();
+        self.points.push(Point::of(requests, self.world.now(), &part, dirty_blocks, &buffer));
+        *before = now;
+    }
+}

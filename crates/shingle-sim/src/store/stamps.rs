@@ -1,0 +1,85 @@
+//! What the blocks of a simulated store are in memory: the number of the write that made them.
+
+use std::ops::Range;
+
+use shingle_core::units::BLOCK_BYTES;
+use shingle_drive::drive::Stamp;
+use shingle_engine::data::Data;
+use shingle_engine::format::Page;
+
+/// The number of the last write of a block; 0 where nobody checks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stamped(pub(super) Stamp);
+
+/// Stamps of the blocks of a command, in order; none where nobody checks.
+pub(super) type Stamps = Vec<Stamp>;
+
+/// The place of a block among those of its command, of which it begins at byte `at`.
+fn place(at: usize) -> usize {
+    at.div_ceil(BLOCK_BYTES as usize)
+}
+
+impl Data for Stamped {
+    type Payload = Stamps;
+
+    fn zeroed() -> Stamped {
+        Stamped(0)
+    }
+
+    fn room(_: u64) -> Stamps {
+        Stamps::new()
+    }
+
+    fn fits(_: &Stamps, _: u64) -> bool {
+        true
+    }
+
+    /// A block of which a part is written is another one.
+    fn write(&mut self, _: Range<usize>, payload: &Stamps, at: usize) {
+        self.0 = payload.get(place(at)).copied().unwrap_or(0);
+    }
+
+    fn clear(&mut self, _: Range<usize>) {
+        self.0 = 0;
+    }
+
+    fn read(&self, _: Range<usize>, payload: &mut Stamps, at: usize) {
+        if self.0 == 0 {
+            return; // as a place that is not there
+        }
+        let place = place(at);
+        if payload.len() <= place {
+            payload.resize(place + 1, 0);
+        }
+        payload[place] = self.0;
+    }
+
+    fn crc(&self) -> u32 {
+        (self.0 ^ (self.0 >> 32)) as u32
+    }
+
+    /// Pages of metadata are not read again.
+    fn set_page(&mut self, _: &Page) {
+        self.0 = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_a_command_are_told_apart() {
+        // From the middle of one block to that of the fourth.
+        let written = vec![5, 6, 7, 8];
+        let parts = [(2048..4096, 0), (0..4096, 2048), (0..4096, 6144), (0..100, 10_240)];
+        let mut read = Stamped::room(0);
+        for (number, (part, at)) in parts.into_iter().enumerate() {
+            let mut block = Stamped::zeroed();
+            block.write(part.clone(), &written, at);
+            assert_eq!(block, Stamped(written[number]));
+            block.read(part, &mut read, at);
+        }
+        assert_eq!(read, written);
+    }
+}

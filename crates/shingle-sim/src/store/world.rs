@@ -1,0 +1,181 @@
+//! The world of a simulated store: a clock, an SSD and a disk that are models, and the engine between
+//! them. What a real store gets from files and from the time of day it gets from here.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use shingle_core::units::{Block, Nanos, Op};
+use shingle_drive::drive::{Io, Stamp};
+use shingle_engine::{self as engine, Command, Engine, Kind, Reply};
+use slab::Slab;
+
+use super::stamps::Stamped;
+use crate::counters::{HostCounters, Snapshot};
+use crate::device::Device;
+use crate::watch::Cause;
+
+/// As often as a store looks at the clock when nothing happens.
+const TICK: Nanos = Nanos::from_millis(100);
+
+/// After so many looks at the clock that led to nothing, nothing will come of more: the engine waits for
+/// nothing longer than this, but for devices and clients.
+const QUIET_TICKS: u32 = 30;
+
+/// An engine in virtual time.
+pub(super) struct World {
+    pub(super) engine: Engine<Stamped>,
+    ssd: Device,
+    disk: Device,
+    now: Nanos,
+    last_tick: Nanos,
+    /// Looks at the clock since something last happened.
+    quiet: u32,
+    /// What is under way at the devices, and when each is done; of equals the one begun first.
+    due: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
+    under_way: Slab<engine::Io<Stamped>>,
+    begun: u64,
+    /// Times of the devices, by what was asked of them.
+    pub(super) times: HostCounters,
+    checked: bool,
+    scratch: Vec<Stamp>,
+}
+
+impl World {
+    /// An engine that has just been opened. With `checked` the devices keep what is written.
+    pub(super) fn new(engine: Engine<Stamped>, ssd: Device, disk: Device, checked: bool) -> World {
+        let mut world = World {
+            engine,
+            ssd,
+            disk,
+            now: Nanos::ZERO,
+            last_tick: Nanos::ZERO,
+            quiet: 0,
+            due: BinaryHeap::new(),
+            under_way: Slab::new(),
+            begun: 0,
+            times: HostCounters::default(),
+            checked,
+            scratch: Vec::new(),
+        };
+        world.settle();
+        world
+    }
+
+    /// The time.
+    pub(super) fn now(&self) -> Nanos {
+        self.now
+    }
+
+    pub(super) fn submit(&mut self, command: Command<Stamped>) {
+        self.quiet = 0;
+        self.engine.submit(command);
+    }
+
+    /// Hands over what the engine wants of the devices, and returns its answers.
+    pub(super) fn carry_out(&mut self) -> Vec<Reply<Stamped>> {
+        let effects = self.engine.take();
+        if !effects.ios.is_empty() || !effects.replies.is_empty() {
+            self.quiet = 0;
+        }
+        effects.ios.into_iter().for_each(|io| self.begin(io));
+        effects.replies
+    }
+
+    /// Lets time pass to the next thing that happens, at `until` at the latest. Returns whether anything can
+    /// happen at all.
+    pub(super) fn pass(&mut self, until: Option<Nanos>) -> bool {
+        let due = self.due.peek().map(|&Reverse((at, ..))| at);
+        let tick = (self.quiet < QUIET_TICKS).then_some(self.last_tick + TICK);
+        let Some(next) = [due, tick, until].into_iter().flatten().min() else { return false };
+        self.now = self.now.max(next);
+        self.last_tick = self.now;
+        self.quiet += 1;
+        // Before completions are reported: what they took is counted to now.
+        self.engine.tick(self.now);
+        while let Some(&Reverse((at, _, key))) = self.due.peek()
+            && at <= self.now
+        {
+            self.due.pop();
+            let io = self.under_way.remove(key);
+            let bytes = io.buffers.len() * shingle_engine::format::PAGE_BYTES;
+            self.engine.done(io.id, Ok(bytes), io.buffers);
+        }
+        true
+    }
+
+    /// Waits until nothing is under way.
+    pub(super) fn settle(&mut self) {
+        loop {
+            let replies = self.carry_out();
+            assert!(replies.is_empty(), "nobody has asked for anything");
+            if self.engine.is_idle() || !self.pass(None) {
+                return;
+            }
+        }
+    }
+
+    fn begin(&mut self, mut io: engine::Io<Stamped>) {
+        let op = match io.kind {
+            Kind::Read => Op::Read,
+            Kind::Write => Op::Write,
+            Kind::Flush => Op::Flush,
+        };
+        let asked = Io { op, block: Block(io.page), count: io.buffers.len() as u64 };
+        self.scratch.clear();
+        if self.checked {
+            self.scratch.extend(io.buffers.iter().map(|block| block.0));
+        }
+        let (turn, served) = match io.device {
+            engine::Device::Ssd => self.ssd.serve(self.now, &asked, &mut self.scratch),
+            engine::Device::Disk => {
+                let cause = match io.kind {
+                    Kind::Read => Cause::Miss,
+                    Kind::Write => Cause::Destage,
+                    Kind::Flush => Cause::Flush,
+                };
+                self.disk.serve_for(cause, self.now, &asked, &mut self.scratch)
+            }
+        };
+        if io.kind == Kind::Read {
+            io.buffers.iter_mut().zip(&self.scratch).for_each(|(block, &stamp)| block.0 = stamp);
+        }
+        let times = &mut self.times;
+        *(match (io.device, op) {
+            (engine::Device::Ssd, Op::Read) => &mut times.ssd_read_time,
+            (engine::Device::Ssd, _) => &mut times.ssd_write_time,
+            (engine::Device::Disk, Op::Read) => &mut times.drive_read_time,
+            (engine::Device::Disk, _) => &mut times.drive_write_time,
+        }) += served.done.since(turn);
+        let key = self.under_way.insert(io);
+        self.due.push(Reverse((served.done, self.begun, key)));
+        self.begun += 1;
+    }
+
+    /// Destages everything, and has the disk empty its buffer.
+    pub(super) fn drain(&mut self) {
+        self.engine.drain();
+        while self.engine.dirty_blocks() > 0 {
+            self.quiet = 0;
+            let replies = self.carry_out();
+            assert!(replies.is_empty(), "nobody has asked for anything");
+            self.pass(None);
+        }
+        self.settle();
+        let from = self.now.max(self.disk.last_io());
+        self.now = self.disk.drain(from);
+        self.times.drive_write_time += self.now.since(from);
+    }
+
+    pub(super) fn snapshot(&self, host: &HostCounters) -> Snapshot {
+        let host = host.timed(&self.times);
+        Snapshot { host, ssd: self.ssd.counters(), disk: self.disk.counters() }
+    }
+
+    pub(super) fn disk(&self) -> &Device {
+        &self.disk
+    }
+
+    pub(super) fn ssd(&self) -> &Device {
+        &self.ssd
+    }
+}

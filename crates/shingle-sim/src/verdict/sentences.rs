@@ -1,0 +1,275 @@
+//! What is said of runs that share seed, drive and cache size.
+
+use super::{
+    CLEANINGS_MIN, LEVEL, count, done_and_left, hardly_cleaned, measure, name, never_filled,
+    none_filled, order_by, overloaded, ranking,
+};
+use crate::result::{ByCause, RunResult};
+use crate::said::{Kind, Said};
+
+/// A factor is also given without the work left undone if that makes it so much larger or smaller.
+const APART: f64 = 1.1;
+
+/// Open loop: what the first leaves undone matters if it is more than this part of what it did.
+const LEFT_PART: f64 = 0.1;
+
+/// What is said of those of `all` whose numbers are `compared`.
+pub(super) fn of(all: &[RunResult], compared: &[usize]) -> Vec<Said> {
+    let runs: Vec<&RunResult> = compared.iter().map(|&i| &all[i]).collect();
+    let runs = &runs[..];
+    let everybody: Vec<usize> = (0..runs.len()).collect();
+    let say = |kind, (text, about): (String, Vec<usize>)| {
+        let about = about.into_iter().map(|at| compared[at]).collect();
+        Said { kind, text, compared: compared.to_vec(), runs: about }
+    };
+    let verdict = if runs.len() < 2 {
+        None
+    } else if none_filled(runs) {
+        Some(
+            "This comparison says nothing about policies: the cache never filled, so nothing had \
+             to leave it."
+                .to_owned(),
+        )
+    } else {
+        Some(winner(runs))
+    };
+    let verdict = verdict.map(|text| say(Kind::Verdict, (text, everybody)));
+    let cold = cold(runs).map(|cold| say(Kind::Warning, cold));
+    // A factor is believed before the warning behind it is read.
+    let [first, second] = if none_filled(runs) { [verdict, cold] } else { [cold, verdict] };
+    let mut said: Vec<Said> = first.into_iter().chain(second).collect();
+    if !none_filled(runs) {
+        said.extend(without_left(runs).map(|turned| say(Kind::Verdict, turned)));
+        said.extend(put_off(runs).map(|left| say(Kind::Warning, left)));
+    }
+    said.extend(few_cleanings(runs).map(|few| say(Kind::Warning, few)));
+    said.extend(overload(runs).map(|overload| say(Kind::Warning, overload)));
+    said
+}
+
+/// Who is best, by how much, and why.
+fn winner(runs: &[&RunResult]) -> String {
+    let order = ranking(runs);
+    let (first, second, last) = (order[0], order[1], order[order.len() - 1]);
+    let (best, next, worst) = (runs[first], runs[second], runs[last]);
+    if measure(worst) <= measure(best) * LEVEL {
+        return "All are level.".into();
+    }
+    let open = best.queue.is_some();
+    let counted = !open && runs.iter().any(|run| run.left.seconds > 0.0);
+    let what = match (open, counted) {
+        (true, _) => "responds fastest",
+        (false, true) => "needs the least I/O time, with the work it leaves undone",
+        (false, false) => "needs the least I/O time",
+    };
+    let beside = |other: &RunResult| beside(other, best, runs);
+    let cached: Vec<&RunResult> = runs.iter().copied().filter(|r| r.cache_blocks > 0).collect();
+    let cached_level = cached.len() > 1
+        && best.cache_blocks > 0
+        && cached.iter().all(|run| measure(run) <= measure(best) * LEVEL);
+    let mut sentence = if cached_level {
+        format!("All policies with a cache are level: {}", beside(worst))
+    } else {
+        format!("{} {what}: {}", name(best, runs), beside(next))
+    };
+    if !cached_level && second != last {
+        sentence += &format!(", {}", beside(worst));
+    }
+    format!("{sentence}. {} {}", reason(best, worst, &name(worst, runs)), fewest(runs))
+}
+
+/// How much better the best is than another.
+fn beside(other: &RunResult, best: &RunResult, runs: &[&RunResult]) -> String {
+    let other_name = name(other, runs);
+    if overloaded(other) && !overloaded(best) {
+        return format!("{other_name} cannot keep up");
+    }
+    let shown = |factor: f64| match factor {
+        factor if factor < 100.0 => format!("{factor:.2}"),
+        factor => format!("{factor:.0}"),
+    };
+    let factor = measure(other) / measure(best);
+    let told = match factor {
+        factor if factor < LEVEL => format!("level with {other_name}"),
+        factor => format!("{} times better than {other_name}", shown(factor)),
+    };
+    let done = other.all.seconds.total / best.all.seconds.total;
+    // In open loop the measure is not of work at all.
+    if best.queue.is_some() || (done < factor * APART && factor < done * APART) {
+        return told;
+    }
+    format!("{told} ({} without that work)", shown(done))
+}
+
+/// Whether work left undone is counted: in closed loop, if there is any.
+fn counts_left(run: &RunResult) -> bool {
+    run.queue.is_none() && run.left.seconds > 0.0
+}
+
+/// Blocks read from the disk because the cache did not hold them, or to merge them with what it
+/// held.
+fn read_blocks(run: &RunResult) -> u64 {
+    run.all.drive_io.read_blocks + if counts_left(run) { run.left.read_blocks } else { 0 }
+}
+
+fn written_blocks(run: &RunResult) -> u64 {
+    run.all.drive_io.written_blocks + if counts_left(run) { run.left.written_blocks } else { 0 }
+}
+
+/// RMWs, and all cleanings.
+fn cleaned_bands(run: &RunResult) -> (u64, u64) {
+    let left = if counts_left(run) { (run.left.rmw, run.left.rmw_free) } else { (0, 0) };
+    let rmws = run.all.drive_io.rmw + left.0;
+    (rmws, rmws + run.all.drive_io.rmw_free + left.1)
+}
+
+/// Said behind a number of cleanings that holds some which are not in the tables.
+fn to_come(runs: &[&RunResult]) -> &'static str {
+    match runs.iter().any(|run| counts_left(run) && run.left.rmw + run.left.rmw_free > 0) {
+        true => ", with those still to come",
+        false => "",
+    }
+}
+
+/// Who has the fewest RMWs, and who reads least: the two do not go together.
+fn fewest(runs: &[&RunResult]) -> String {
+    let rmws = |run: &RunResult| cleaned_bands(run).0;
+    let least =
+        |of: &dyn Fn(&RunResult) -> u64| *runs.iter().min_by_key(|run| of(run)).expect("runs");
+    let (by_rmw, by_reads) = (least(&rmws), least(&read_blocks));
+    let reading =
+        format!("ewest blocks read: {} ({})", name(by_reads, runs), count(read_blocks(by_reads)));
+    if runs.iter().all(|run| rmws(run) == rmws(by_rmw)) {
+        return format!("F{reading}.");
+    }
+    let number = count(rmws(by_rmw));
+    format!("Fewest RMWs: {} ({number}{}); f{reading}.", name(by_rmw, runs), to_come(runs))
+}
+
+/// Where the time between the best and the worst went, and what stands behind that.
+fn reason(best: &RunResult, worst: &RunResult, worst_name: &str) -> String {
+    let saved = |of: fn(&ByCause) -> f64| {
+        let spent = |run: &RunResult| {
+            let left = if counts_left(run) { of(&run.left.by_cause) } else { 0.0 };
+            of(&run.all.seconds.by_cause) + left
+        };
+        spent(worst) - spent(best)
+    };
+    let causes = [
+        (saved(|s| s.clean), cleaned(best, worst)),
+        (saved(|s| s.read), moved("read from", read_blocks(best), read_blocks(worst))),
+        (
+            saved(|s| s.log) + saved(|s| s.write),
+            moved("written to", written_blocks(best), written_blocks(worst)),
+        ),
+        (saved(|s| s.ssd), "the SSD did less".to_owned()),
+    ];
+    let all: f64 = causes.iter().map(|(seconds, _)| seconds.max(0.0)).sum();
+    let (seconds, why) = causes.iter().max_by(|a, b| a.0.total_cmp(&b.0)).expect("four causes");
+    if *seconds <= 0.0 {
+        return "The devices were busy for as long as with the others.".into();
+    }
+    format!(
+        "Against {worst_name}, {:.0}% of the time saved is because {why}.",
+        100.0 * seconds / all
+    )
+}
+
+/// Why less time went into what was `read from` or `written to` the disk: there was less of it, or as
+/// much took less time.
+fn moved(what: &str, few: u64, many: u64) -> String {
+    let less = few + few / 10 < many;
+    let why = if less { "less was" } else { "it took less time to serve what was" };
+    format!("{why} {what} the disk ({} blocks against {})", count(few), count(many))
+}
+
+/// What fewer cleanings, or shorter ones, come to.
+fn cleaned(best: &RunResult, worst: &RunResult) -> String {
+    let ((b_rmw, b_all), (w_rmw, w_all)) = (cleaned_bands(best), cleaned_bands(worst));
+    let (what, few, many) = if b_rmw < w_rmw {
+        ("fewer bands had to be cleaned (RMWs", b_rmw, w_rmw)
+    } else if b_all < w_all {
+        ("fewer bands had to be cleaned (all in all", b_all, w_all)
+    } else {
+        ("cleaning took less time (bands", b_all, w_all)
+    };
+    format!("{what} {} against {}{})", count(few), count(many), to_come(&[best, worst]))
+}
+
+/// Who would be first if work left undone did not count.
+fn without_left(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
+    let first = ranking(runs)[0];
+    let other = order_by(runs, |run| run.all.seconds.total)[0];
+    let (best, early) = (runs[first], runs[other]);
+    // What is level is no change of rank.
+    if best.queue.is_some()
+        || done_and_left(early) <= done_and_left(best) * LEVEL
+        || best.all.seconds.total <= early.all.seconds.total * LEVEL
+    {
+        return None;
+    }
+    let text = format!(
+        "By what is done alone {early_name} would be first, with {:.1} s against {:.1} s; but it \
+         leaves work of {:.1} s, {} of {:.1} s.",
+        early.all.seconds.total,
+        best.all.seconds.total,
+        early.left.seconds,
+        name(best, runs),
+        best.left.seconds,
+        early_name = name(early, runs),
+    );
+    Some((text, vec![first, other]))
+}
+
+/// Open loop: response times say nothing of work that is put off.
+fn put_off(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
+    let first = ranking(runs)[0];
+    let best = runs[first];
+    best.queue?;
+    let others = runs.iter().filter(|run| !std::ptr::eq(**run, best));
+    let least = others.min_by(|a, b| a.left.seconds.total_cmp(&b.left.seconds))?;
+    let did = best.all.seconds.total + best.all.seconds.by_cause.idle_clean;
+    if best.left.seconds - least.left.seconds <= LEFT_PART * did {
+        return None;
+    }
+    let text = format!(
+        "Response times say nothing of work put off: {} did {did:.1} s of I/O and leaves {:.1} s \
+         to do, {} leaves {:.1} s.",
+        name(best, runs),
+        best.left.seconds,
+        name(least, runs),
+        least.left.seconds,
+    );
+    Some((text, vec![first]))
+}
+
+/// Numbers of those of which `is` holds, and their names; nothing if there are none.
+fn those(runs: &[&RunResult], is: impl Fn(&RunResult) -> bool) -> Option<(Vec<usize>, String)> {
+    let about: Vec<usize> = (0..runs.len()).filter(|&at| is(runs[at])).collect();
+    let names: Vec<String> = about.iter().map(|&at| name(runs[at], runs)).collect();
+    (!about.is_empty()).then(|| (about, names.join(", ")))
+}
+
+fn cold(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
+    let (about, names) = those(runs, never_filled)?;
+    Some((format!("The cache never filled under {names}: choose a smaller one with -c."), about))
+}
+
+fn few_cleanings(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
+    let (about, names) = those(runs, hardly_cleaned)?;
+    let text = format!(
+        "Fewer than {CLEANINGS_MIN} bands were cleaned under {names}: the drive's buffer hardly \
+         filled, so this result says little about shingling. A longer trace, a smaller cache or a \
+         smaller buffer (--set drive.pb=SIZE) shows more."
+    );
+    Some((text, about))
+}
+
+fn overload(runs: &[&RunResult]) -> Option<(String, Vec<usize>)> {
+    let (about, names) = those(runs, overloaded)?;
+    let text = format!(
+        "Overloaded (!): {names}. The queue still grew at the end, so the mean says how long the \
+         trace is; --speed below 1 slows it down."
+    );
+    Some((text, about))
+}

@@ -1,0 +1,372 @@
+//! What a comparison says: sentences worked out by hand from a few figures, and that work left undone
+//! counts as much as it takes when it is done.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::read;
+use shingle_core::registry::Registry;
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
+use shingle_sim::counters::Snapshot;
+use shingle_sim::experiment::{DEFAULT_CACHE, Options, Trace, plan, run_all, share};
+use shingle_sim::result::{
+    ByCause, Counts, DriveLatency, Latency, Left, Memory, Queue, RunResult, Wall,
+};
+use shingle_sim::said::{Kind, Said};
+use shingle_sim::swept::{Axis, Place, Swept};
+use shingle_sim::system::Pacing;
+use shingle_sim::target::Target;
+use shingle_sim::verdict::{done_and_left, groups, measure, ranking, said, said_of_sweep};
+use shingle_trace::Summary;
+
+/// A run in closed loop that was busy cleaning for `done` seconds and leaves `left` seconds of that,
+/// with an RMW for each second.
+fn run(policy: &str, done: f64, left: f64) -> RunResult {
+    let mut all = Counts::between(&Snapshot::default(), &Snapshot::default());
+    (all.seconds.total, all.seconds.by_cause.clean) = (done, done);
+    all.drive_io.rmw = done as u64;
+    RunResult {
+        seed: 1,
+        policy: policy.into(),
+        parameters: BTreeMap::new(),
+        drive: "disk".into(),
+        drive_parameters: BTreeMap::from([("pb".into(), "100b".into())]),
+        pb_blocks: Some(100),
+        ssd: "ssd".into(),
+        translation: None,
+        translation_parameters: None,
+        cache_blocks: if policy == "none" { 0 } else { 1000 },
+        mode: "rw".into(),
+        pacing: "closed".into(),
+        knows_bands: false,
+        memory: Memory { bytes_per_slot: None, zone_bytes: 0 },
+        warm: all,
+        all,
+        warm_from: Some(5),
+        left: work(left),
+        drained: None,
+        latency: Latency { mean_us: 0.0, p50_us: 0.0, p99_us: 0.0, p999_us: 0.0, max_us: 0.0 },
+        drive_latency: DriveLatency { ios: 0, mean_us: None, max_us: 0.0 },
+        flash: None,
+        translation_counters: None,
+        queue: None,
+        series: Vec::new(),
+        heat: None,
+        histogram: Vec::new(),
+        checked_reads: None,
+        measured: None,
+        wall: Wall { seconds: 1.0, blocks_per_second: 1.0 },
+    }
+}
+
+fn work(seconds: f64) -> Left {
+    let by_cause = ByCause { clean: seconds, ..ByCause::default() };
+    Left { seconds, by_cause, rmw: seconds as u64, ..Left::default() }
+}
+
+/// The same in open loop, with a mean response time.
+fn answered(policy: &str, mean_us: f64, done: f64, left: f64) -> RunResult {
+    let mut run = run(policy, done, left);
+    run.latency.mean_us = mean_us;
+    run.queue =
+        Some(Queue { disk_utilisation: 0.5, ssd_utilisation: 0.1, longest: 3, overloaded: false });
+    run
+}
+
+fn texts(said: &[Said]) -> Vec<&str> {
+    said.iter().map(|said| said.text.as_str()).collect()
+}
+
+#[test]
+fn who_put_work_off_is_ranked_by_it() {
+    let runs = [run("lru", 300.0, 0.0), run("most", 80.0, 120.0), run("sac", 118.0, 10.0)];
+    let order = ranking(&runs.iter().collect::<Vec<_>>());
+    assert_eq!(order, [2, 1, 0], "128 s, 200 s, 300 s");
+    let told = said(&runs);
+    // 200 ÷ 128 and 80 ÷ 118; 300 ÷ 128, which 300 ÷ 118 is near to.
+    assert_eq!(
+        texts(&told),
+        [
+            "sac needs the least I/O time, with the work it leaves undone: 1.56 times better than \
+             most (0.68 without that work), 2.34 times better than lru. Against lru, 100% of the \
+             time saved is because fewer bands had to be cleaned (RMWs 128 against 300, with those \
+             still to come). Fewest RMWs: sac (128, with those still to come); fewest blocks read: \
+             lru (0).",
+            "By what is done alone most would be first, with 80.0 s against 118.0 s; but it leaves \
+             work of 120.0 s, sac of 10.0 s.",
+        ]
+    );
+    assert_eq!((told[0].kind, &told[0].runs[..]), (Kind::Verdict, &[0, 1, 2][..]));
+    assert_eq!((told[1].kind, &told[1].runs[..]), (Kind::Verdict, &[2, 1][..]));
+}
+
+/// What `--drain` did stands among what was done, and nowhere else to be added to it.
+#[test]
+fn drained_work_counts_once() {
+    let drained = |policy: &str, done: f64, left: f64| {
+        let mut run = run(policy, done + left, 0.0);
+        run.drained = Some(work(left));
+        run
+    };
+    let runs = [drained("lru", 300.0, 40.0), drained("sac", 118.0, 82.0)];
+    assert_eq!(runs.each_ref().map(measure), [340.0, 200.0]);
+    let told = said(&runs);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].text.starts_with(
+        "sac needs the least I/O time: 1.70 times better than lru. Against lru, 100% of the time \
+         saved is because fewer bands had to be cleaned (RMWs 200 against 340). "
+    ));
+    // The drain cleans whatever was put off: that is no sign of a trace that cleans much.
+    let runs = [drained("lru", 20.0, 200.0), drained("sac", 31.0, 2.0)];
+    let told = said(&runs);
+    let warning = told.iter().find(|said| said.kind == Kind::Warning).expect("20 cleanings");
+    assert!(warning.text.starts_with("Fewer than 30 bands were cleaned under lru: "));
+    assert_eq!(warning.runs, [0]);
+}
+
+#[test]
+fn where_no_cache_filled_nobody_wins() {
+    let cold = |policy: &str, done| RunResult { warm_from: None, ..run(policy, done, 0.0) };
+    let none = RunResult { warm_from: None, ..run("none", 1396.0, 0.0) };
+    let runs = [none.clone(), cold("lru", 50.0), cold("sac", 40.0)];
+    let told = said(&runs);
+    assert_eq!(
+        texts(&told),
+        [
+            "This comparison says nothing about policies: the cache never filled, so nothing had \
+             to leave it.",
+            "The cache never filled under lru, sac: choose a smaller one with -c.",
+        ]
+    );
+    assert_eq!((told[1].kind, &told[1].runs[..]), (Kind::Warning, &[1, 2][..]));
+
+    // Where only some never filled, this is said before any factor.
+    let runs = [none, cold("lru", 50.0), run("sac", 40.0, 0.0)];
+    let told = said(&runs);
+    assert_eq!(told[0].text, "The cache never filled under lru: choose a smaller one with -c.");
+    assert!(told[1].text.starts_with("sac needs the least I/O time: 1.25 times better than lru, "));
+}
+
+#[test]
+fn policies_that_are_level_are_not_ranked() {
+    let level = [run("none", 360.0, 0.0), run("lru", 100.1, 0.0), run("sac", 100.0, 0.0)];
+    let told = said(&level);
+    let start = "All policies with a cache are level: 3.60 times better than none. ";
+    assert!(told[0].text.starts_with(start), "{told:?}");
+    assert_eq!(said(&level[1..])[0].text, "All are level.");
+    let nothing = [run("lru", 0.0, 0.0), run("sac", 0.0, 0.0)];
+    assert_eq!(said(&nothing)[0].text, "All are level.", "no time at all");
+}
+
+/// As many blocks in fewer pieces are not "less".
+#[test]
+fn the_reason_is_what_the_figures_say() {
+    let reading = |policy: &str, seconds: f64, blocks| {
+        let mut run = run(policy, 0.0, 0.0);
+        (run.all.seconds.total, run.all.seconds.by_cause.read) = (seconds, seconds);
+        run.all.drive_io.read_blocks = blocks;
+        run.drive_parameters.clear();
+        run
+    };
+    let why = |few| said(&[reading("lru", 100.0, 9000), reading("sac", 50.0, few)])[0].text.clone();
+    let told = why(4000);
+    assert!(told.contains("is because less was read from the disk (4,000 blocks against 9,000)."));
+    let told = why(9001);
+    let wanted = "is because it took less time to serve what was read from the disk (9,001 blocks against 9,000).";
+    assert!(told.contains(wanted), "{told}");
+}
+
+#[test]
+fn in_open_loop_answers_are_ranked_and_work_put_off_is_told() {
+    let runs = [answered("sac", 900.0, 80.0, 166.0), answered("lru", 1800.0, 150.0, 12.0)];
+    let told = said(&runs);
+    assert!(told[0].text.starts_with("sac responds fastest: 2.00 times better than lru. "));
+    assert!(told[0].text.contains("(RMWs 80 against 150)"), "as done: {}", told[0].text);
+    assert_eq!(
+        told[1].text,
+        "Response times say nothing of work put off: sac did 80.0 s of I/O and leaves 166.0 s to \
+         do, lru leaves 12.0 s."
+    );
+    assert_eq!((told[1].kind, &told[1].runs[..]), (Kind::Warning, &[0][..]));
+    let runs = [answered("sac", 900.0, 80.0, 19.0), answered("lru", 1800.0, 150.0, 12.0)];
+    assert_eq!(said(&runs).len(), 1, "7 s more than lru are less than a tenth of 80 s");
+}
+
+#[test]
+fn runs_of_one_seed_drive_and_size_are_compared() {
+    let sized = |policy: &str, cache_blocks, seed| RunResult {
+        cache_blocks,
+        seed,
+        ..run(policy, cache_blocks as f64 + 40.0, 0.0)
+    };
+    let runs: Vec<RunResult> = [1, 2]
+        .into_iter()
+        .flat_map(|seed| [sized("none", 0, seed), sized("lru", 10, seed), sized("lru", 20, seed)])
+        .collect();
+    let found: Vec<(u64, Vec<usize>)> =
+        groups(&runs).into_iter().map(|group| (group.cache_blocks, group.runs)).collect();
+    assert_eq!(
+        found,
+        [(10, vec![0, 1]), (20, vec![0, 2]), (10, vec![3, 4]), (20, vec![3, 5])],
+        "a run without a cache belongs to each size"
+    );
+    let told = said(&runs);
+    let over_seeds: Vec<&Said> = told.iter().filter(|said| said.compared.len() == 4).collect();
+    assert_eq!(over_seeds.len(), 2, "{told:?}");
+    assert_eq!(over_seeds[0].text, "Best of 2 seeds: none in 2.");
+    assert_eq!(over_seeds[0].compared, [0, 1, 3, 4]);
+}
+
+#[test]
+fn places_of_a_sweep_are_won_with_the_work_left() {
+    let runs = [
+        run("most", 80.0, 120.0),
+        run("sac", 118.0, 10.0),
+        run("most", 80.0, 20.0),
+        run("sac", 118.0, 10.0),
+        RunResult { warm_from: None, ..run("most", 70.0, 0.0) },
+        RunResult { warm_from: None, ..run("sac", 20.0, 0.0) },
+    ];
+    let at = |cache: &str, policy: &str| Place {
+        trace: 0,
+        at: [("cache", cache), ("policy", policy)].map(|(k, v)| (k.into(), v.into())).into(),
+    };
+    let caches = ["1%", "2%", "90%"];
+    let axis = |name: &str, values: &[&str]| Axis {
+        name: name.into(),
+        values: values.iter().map(|&value| value.into()).collect(),
+    };
+    let sweep = Swept {
+        axes: vec![axis("cache", &caches), axis("policy", &["most", "sac"])],
+        traces: Vec::new(),
+        cells: caches.iter().flat_map(|cache| [at(cache, "most"), at(cache, "sac")]).collect(),
+        left_out: Vec::new(),
+    };
+    let told = said_of_sweep(&runs, &sweep);
+    assert_eq!(
+        texts(&told),
+        [
+            "Best of 2 places: most in 1, sac in 1.",
+            "The cache never filled in 2 of 6 runs; places where it filled in none count for no \
+             policy.",
+            "1 of 6 runs cleaned fewer than 30 bands: they say little about shingling.",
+        ]
+    );
+    assert_eq!((&told[1].runs[..], &told[2].runs[..]), (&[4, 5][..], &[5][..]));
+
+    let mut late = [answered("most", 9e9, 90.0, 0.0), answered("sac", 1e3, 60.0, 0.0)];
+    late[0].queue.as_mut().expect("open loop").overloaded = true;
+    let sweep = Swept { cells: sweep.cells[..2].to_vec(), ..sweep };
+    let told = said_of_sweep(&late, &sweep);
+    assert!(told[1].text.starts_with("1 of 2 runs are overloaded (!): "), "{told:?}");
+    assert_eq!((told[1].kind, &told[1].runs[..]), (Kind::Warning, &[0][..]));
+}
+
+#[test]
+fn a_target_in_seconds_counts_what_is_left() {
+    let smallest = |limit: &str| {
+        let target = Target::parse(limit).expect("a target");
+        target.smallest(&[run("most", 80.0, 120.0)])[0].cache_blocks
+    };
+    assert_eq!((smallest("seconds=199"), smallest("seconds=200")), (None, Some(1000)));
+}
+
+#[test]
+fn a_share_is_of_the_footprint_unless_it_says_of_what() {
+    // One block in each of 100 zones of 5,000, half of them written.
+    let text: String =
+        (0..100).map(|i| format!("{i},{},{},4096\n", ["R", "W"][i % 2], i * 20_480_000)).collect();
+    let folder = std::env::temp_dir().join(format!("shingle-share-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("sparse.csv");
+    std::fs::write(&path, format!("time_us,op,offset_bytes,size_bytes\n{text}")).expect("a file");
+    let trace = read(path.to_str().expect("the path is text"));
+    std::fs::remove_dir_all(&folder).expect("it is there");
+    let share = |text: &str| share(text, &trace.summary).map_err(|error| error.to_string());
+    assert_eq!((share("5%"), share("5%footprint")), (Ok(5), Ok(5)));
+    assert_eq!((share("5%zones"), share("5%written")), (Ok(25_000), Ok(12_500)));
+    assert_eq!(share(DEFAULT_CACHE), Ok(15), "it fills, however sparse the trace is");
+    let told = share("5%accessed").expect_err("a former name");
+    assert!(["footprint", "zones", "written"].iter().all(|of| told.contains(of)), "{told}");
+}
+
+/// Draining for real costs what was said to be left, so that both ways rank alike.
+#[test]
+fn done_and_left_is_what_a_drained_run_takes() {
+    for workload in ["synth:mixed?requests=6k", "synth:zipf?requests=6k&range=1GB"] {
+        let trace = read(workload);
+        for (drive, pacing) in [
+            ("st8000as0002", Pacing::Closed),
+            ("sac-emulator", Pacing::Closed),
+            ("cmr5900", Pacing::Closed),
+            ("st8000as0002", Pacing::Open),
+        ] {
+            let runs = |drain: bool| {
+                let options = Options {
+                    policies: ["none", "lru", "most", "sac"].map(str::to_owned).to_vec(),
+                    drives: vec![drive.into()],
+                    caches: vec!["5%".into()],
+                    pacing,
+                    drain,
+                    ..Options::default()
+                };
+                let (jobs, _) = plan(&options, &Registry::default(), &trace).expect("it is one");
+                run_all(&jobs, &trace, &|_| {}).expect("no stale read")
+            };
+            let (as_is, drained) = (runs(false), runs(true));
+            for (a, b) in as_is.iter().zip(&drained) {
+                let what = format!("{workload} {drive} {} {pacing:?}", a.policy);
+                let (sum, real) = (done_and_left(a), b.all.seconds.total);
+                assert!((sum - real).abs() <= 0.01 * real, "{what}: {sum} s, drained {real} s");
+                assert_eq!(b.left, Left::default(), "{what}");
+                assert_eq!(b.drained, Some(a.left), "{what}");
+                let done = |run: &RunResult| run.all.drive_io.written_blocks;
+                assert_eq!(done(b), done(a) + a.left.written_blocks, "{what}");
+                if pacing == Pacing::Closed {
+                    assert!((a.left.seconds - total(&a.left.by_cause)).abs() < 1e-6, "{what}");
+                }
+            }
+            let order = |runs: &[RunResult]| ranking(&runs.iter().collect::<Vec<_>>());
+            assert_eq!(order(&as_is), order(&drained), "{workload} {drive} {pacing:?}");
+        }
+    }
+}
+
+fn total(by_cause: &ByCause) -> f64 {
+    let ByCause { ssd, read, log, write, clean, .. } = by_cause;
+    ssd + read + log + write + clean
+}
+
+/// One written block a zone: 0.4% of the zones has room for all of them.
+#[test]
+fn a_scaled_buffer_that_holds_all_writes_is_told() {
+    let notes = |zone_blocks: u64| {
+        let requests: Vec<Request> = (0..100)
+            .map(|i| Request {
+                at: Nanos(i),
+                offset: Block(i * zone_blocks).bytes(),
+                bytes: BLOCK_BYTES,
+                op: Op::Write,
+            })
+            .collect();
+        let trace = Trace {
+            name: "sparse".into(),
+            format: None,
+            summary: Summary::of(&requests),
+            requests,
+        };
+        let options = Options {
+            policies: ["lru", "most"].map(str::to_owned).to_vec(),
+            drives: ["st8000as0002", "cmr5900"].map(str::to_owned).to_vec(),
+            ..Options::default()
+        };
+        plan(&options, &Registry::default(), &trace).expect("it can be planned").1.0
+    };
+    let sparse = notes(5000);
+    assert_eq!(sparse.len(), 2, "{sparse:?}");
+    assert!(sparse[0].text.contains("the drive's buffer is scaled to 0.4% of that, 7.8 MiB"));
+    assert!(sparse[1].text.contains("room for all 400 KiB it writes"), "{}", sparse[1].text);
+    assert_eq!(sparse[1].jobs, [0, 1], "a conventional disk has no buffer");
+    assert_eq!(notes(1).len(), 1, "100 blocks next to each other, a buffer of 20");
+}

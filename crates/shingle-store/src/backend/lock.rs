@@ -1,0 +1,117 @@
+//! Who may use a file or device: one process at a time, for as long as its I/O is under way.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+
+/// Whoever only looks holds a lock for a moment ([`is_held`]).
+const WITHIN: Duration = Duration::from_millis(200);
+/// I/O of a process that was killed goes on for as long as the device takes for it.
+const WITHIN_AFTER_A_KILL: Duration = Duration::from_secs(10);
+const STEP: Duration = Duration::from_millis(10);
+
+/// Opens a file or block device for direct I/O, where the file system can, and locks it. The lock
+/// belongs to the open file that carries the I/O: with that, it outlives the process.
+///
+/// # Errors
+/// [`io::ErrorKind::ResourceBusy`] if somebody has it.
+pub(super) fn open_alone(path: &Path, metadata: &Metadata) -> io::Result<File> {
+    let begun = Instant::now();
+    loop {
+        let error = match try_open(path, metadata.is_file()) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => error,
+            other => return other,
+        };
+        // A device that nobody has locked is mounted, which lasts.
+        let patience = match holder(path, metadata) {
+            Holder::Nobody => Duration::ZERO,
+            Holder::Alive => WITHIN,
+            Holder::Unknown => WITHIN_AFTER_A_KILL,
+        };
+        if begun.elapsed() >= patience {
+            return Err(error);
+        }
+        thread::sleep(STEP);
+    }
+}
+
+fn try_open(path: &Path, regular: bool) -> io::Result<File> {
+    // The system lets nobody have a block device for himself that is mounted.
+    let alone = if regular { OFlags::empty() } else { OFlags::EXCL };
+    let open = |flags: OFlags| {
+        OpenOptions::new().read(true).write(true).custom_flags(flags.bits() as i32).open(path)
+    };
+    let file = match open(alone | OFlags::DIRECT) {
+        // A file system without direct I/O.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => open(alone)?,
+        other => other?,
+    };
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(error) if error == rustix::io::Errno::WOULDBLOCK => {
+            Err(io::ErrorKind::ResourceBusy.into())
+        }
+        other => other.map(|()| file).map_err(io::Error::from),
+    }
+}
+
+/// Whether somebody has locked `file`, which is open for reading. Does not stand in his way, but for
+/// the moment that it takes.
+pub(crate) fn is_held(file: &File) -> bool {
+    if flock(file, FlockOperation::NonBlockingLockShared).is_err() {
+        return true;
+    }
+    // (Closing it would do so, too, a little later.)
+    let _ = flock(file, FlockOperation::Unlock);
+    false
+}
+
+enum Holder {
+    Nobody,
+    /// A process that lives.
+    Alive,
+    /// One that is gone, or that cannot be seen from here.
+    Unknown,
+}
+
+fn holder(path: &Path, metadata: &Metadata) -> Holder {
+    if File::open(path).is_ok_and(|file| !is_held(&file)) {
+        return Holder::Nobody;
+    }
+    let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
+    let lives = |process: &str| Path::new("/proc").join(process).exists();
+    match lockers(&locks, metadata.ino()).any(lives) {
+        true => Holder::Alive,
+        false => Holder::Unknown,
+    }
+}
+
+/// The processes that have locked the file of this number, of any file system (what is listed of that
+/// is not always what `stat` says), as `/proc/locks` tells.
+fn lockers(locks: &str, inode: u64) -> impl Iterator<Item = &str> {
+    locks.lines().filter_map(move |line| {
+        let mut words = line.split_whitespace().skip_while(|&word| word != "FLOCK").skip(3);
+        let (process, place) = (words.next()?, words.next()?);
+        let number: u64 = place.rsplit(':').next()?.parse().ok()?;
+        (number == inode).then_some(process)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lockers_are_told_by_the_file() {
+        let locks = "1: FLOCK  ADVISORY  WRITE 4023 fe:00:5677359 0 EOF\n\
+                     2: POSIX  ADVISORY  WRITE 17 fe:00:5677359 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 99 00:2c:7 0 EOF\nnonsense\n";
+        assert_eq!(lockers(locks, 5_677_359).collect::<Vec<_>>(), ["4023"]);
+        assert_eq!(lockers(locks, 7).collect::<Vec<_>>(), ["99"]);
+        assert_eq!(lockers(locks, 8).count(), 0);
+    }
+}

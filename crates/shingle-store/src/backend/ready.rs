@@ -1,0 +1,181 @@
+//! A cache that is opened, looked at, and begun.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::event::{EventfdFlags, eventfd};
+use shingle_core::cache::CacheCore;
+use shingle_core::witness::{Shared, Watched};
+use thiserror::Error;
+
+use super::file::{Device, FileError};
+use super::handle::Handle;
+use super::mark::Mark;
+use super::medium::{Direct, Medium, Served};
+use super::ring::Ring;
+use super::run::{Run, Store};
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::journal::Write;
+use shingle_engine::recover::{RecoverError, Recovered, recover};
+use shingle_engine::{Config, Engine, OpenError};
+
+/// Why a store cannot be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// A file or device.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// What stands on the SSD.
+    #[error("cannot use the cache on {path}: {error}")]
+    Recover {
+        /// The SSD.
+        path: PathBuf,
+        /// Why.
+        error: RecoverError<io::Error>,
+    },
+    /// The SSD cannot be told that the disk is about to change.
+    #[error("{error}; with --trust-disk, `export` writes to the disk what can still be read there")]
+    Told {
+        /// Why.
+        error: FileError,
+    },
+    /// The cache and the SSD do not fit.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The policy.
+    #[error("{0}")]
+    Policy(String),
+    /// No io_uring.
+    #[error("this system does not allow io_uring ({0}): see sysctl kernel.io_uring_disabled")]
+    Ring(io::Error),
+    /// No thread, or no bell.
+    #[error("cannot start the store: {0}")]
+    Start(io::Error),
+}
+
+/// What has been opened and not begun yet: there is time to look at it.
+pub struct Ready {
+    ssd: Device,
+    disk: Device,
+    found: Recovered,
+    trusts_disk: bool,
+}
+
+impl Ready {
+    /// Opens the cache on `ssd` and its `disk`.
+    ///
+    /// # Errors
+    /// If they are in use, of other sizes than before, or what stands on the SSD cannot be used.
+    pub fn open(ssd_path: &Path, disk_path: &Path) -> Result<Ready, StoreError> {
+        let (ssd, disk) = Device::pair(ssd_path, disk_path)?;
+        let found = recover(&mut &ssd)
+            .map_err(|error| StoreError::Recover { path: ssd_path.to_owned(), error })?;
+        let superblock = found.journal.superblock();
+        ssd.must_have(superblock.ssd_bytes)?;
+        disk.must_have(superblock.disk_bytes)?;
+        Ok(Ready { ssd, disk, found, trusts_disk: false })
+    }
+
+    /// The operator answers for it that the disk is the one of this cache: it is begun also if the SSD
+    /// cannot be told that the disk is about to change.
+    pub fn trust_disk(&mut self) {
+        self.trusts_disk = true;
+    }
+
+    /// What the SSD says of itself.
+    #[must_use]
+    pub fn superblock(&self) -> &Superblock {
+        self.found.journal.superblock()
+    }
+
+    /// The SSD, to be looked at.
+    #[must_use]
+    pub fn ssd(&self) -> &Device {
+        &self.ssd
+    }
+
+    /// The disk, to be looked at.
+    #[must_use]
+    pub fn disk(&self) -> &Device {
+        &self.disk
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn found(&self) -> &Recovered {
+        &self.found
+    }
+
+    /// Begins, with an empty cache of as many slots as the superblock says.
+    ///
+    /// # Errors
+    /// If the cache does not fit, the system has no io_uring, or the SSD takes no writes.
+    pub fn start(self, cache: Box<dyn CacheCore>, config: Config) -> Result<Store, StoreError> {
+        self.start_with(cache, config, None, None)
+    }
+
+    /// Direct I/O on the disk, for a [`Medium`] that takes its place.
+    ///
+    /// # Errors
+    /// If the system gives no more files.
+    pub fn direct_disk(&self) -> io::Result<Direct> {
+        self.disk.again()
+    }
+
+    /// As [`Ready::start`]; `witness` is told of everything that happens, on the store's thread, and
+    /// I/O on the disk goes to `medium`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn start_with(
+        self,
+        cache: Box<dyn CacheCore>,
+        config: Config,
+        witness: Option<Shared>,
+        medium: Option<Box<dyn Medium>>,
+    ) -> Result<Store, StoreError> {
+        let cache = match &witness {
+            Some(witness) => Box::new(Watched::new(cache, witness.clone())),
+            None => cache,
+        };
+        let Ready { ssd, disk, mut found, trusts_disk } = self;
+        let disk_blocks = disk.blocks();
+        let superblocks = found.journal.put_into_use();
+        let Superblock { uuid, edition, .. } = *found.journal.superblock();
+        let mut engine = Engine::open(found, cache, disk_blocks, config)?;
+        if let Some(witness) = witness {
+            engine.watch(witness);
+        }
+        let bell =
+            eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| StoreError::Start(error.into()))?;
+        let bell = File::from(bell);
+        let ring_bell = bell.try_clone().map_err(StoreError::Start)?;
+        let files = ssd.again().and_then(|ssd| Ok((ssd, disk.again()?)));
+        let (ssd_file, disk_file) = files.map_err(StoreError::Start)?;
+        let ring = Ring::new(ssd_file.0, disk_file.0, ring_bell).map_err(StoreError::Ring)?;
+        // All that can be refused was. The engine has given no I/O away yet: first the SSD says that
+        // the disk may change, and after that the disk says which cache may have changed it.
+        match write_all(&ssd, &superblocks) {
+            Ok(()) => Mark { uuid, edition }.leave_if_possible(&disk),
+            Err(_) if trusts_disk => {}
+            Err(error) => return Err(StoreError::Told { error }),
+        }
+        let bell = Arc::new(bell);
+        let medium = medium.map(|medium| Served::start(medium, bell.clone())).transpose();
+        let medium = medium.map_err(StoreError::Start)?;
+        let (handle, ears) = Handle::new(bell, disk_blocks);
+        Run::new(ears, engine, ring, medium, (ssd, disk)).begin(handle).map_err(StoreError::Start)
+    }
+}
+
+/// Writes copies of the superblock, each flushed before the next.
+fn write_all(ssd: &Device, writes: &[Write]) -> Result<(), FileError> {
+    for Write { page, bytes, .. } in writes {
+        ssd.write(*page, bytes)?;
+        ssd.flush()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! Who answers at a control socket: the user who asks, or root. A folder in /tmp may have been made by
+//! anybody, and whoever answers there could say that a cache is detached which is not.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use rustix::net::sockopt::socket_peercred;
+use thiserror::Error;
+
+/// Why a folder or a socket is not trusted.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ForeignSocket {
+    /// It is a link, a file or the like.
+    #[error("{0} is no folder (links are not followed); remove it, or set XDG_RUNTIME_DIR")]
+    NoFolder(PathBuf),
+    /// Somebody else's.
+    #[error(
+        "{path} belongs to user {user}, who could answer in the server's place; \
+         set XDG_RUNTIME_DIR to a folder of your own"
+    )]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Its owner.
+        user: u32,
+    },
+    /// Others may put a socket there.
+    #[error("others may write to {path} (mode {mode:o}): say `chmod 700 {path}`", path = .path.display())]
+    Mode {
+        /// The folder.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// Somebody else answers.
+    #[error("{path}: user {user} listens there, not you; ask as that user")]
+    Listener {
+        /// The socket.
+        path: PathBuf,
+        /// Who listens.
+        user: u32,
+    },
+    /// The system does not say.
+    #[error("{path}: cannot find out whose it is: {error}")]
+    Unknown {
+        /// The folder or socket.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// Root can do all that a user can, so users trust it; root trusts only itself.
+fn is_trusted(user: u32) -> bool {
+    user == rustix::process::geteuid().as_raw() || user == 0
+}
+
+/// A folder of a control socket must be one that only this user or root can write to. If there is none
+/// nobody listens in it, which is for the caller to find.
+pub(super) fn folder(path: &Path) -> Result<(), ForeignSocket> {
+    let found = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(ForeignSocket::Unknown { path: path.to_owned(), error }),
+        Ok(found) => found,
+    };
+    let (path, user, mode) = (path.to_owned(), found.uid(), found.mode() & 0o7777);
+    if !found.is_dir() {
+        return Err(ForeignSocket::NoFolder(path));
+    }
+    if !is_trusted(user) {
+        return Err(ForeignSocket::Folder { path, user });
+    }
+    if mode & 0o022 != 0 {
+        return Err(ForeignSocket::Mode { path, mode });
+    }
+    Ok(())
+}
+
+/// Who listens must be this user or root. The kernel keeps who that was when the socket began to
+/// listen, so this holds even if the folder was changed since it was looked at.
+pub(super) fn listener(stream: &UnixStream, path: &Path) -> Result<(), ForeignSocket> {
+    let path = path.to_owned();
+    match socket_peercred(stream) {
+        Err(error) => Err(ForeignSocket::Unknown { path, error: error.into() }),
+        Ok(peer) if is_trusted(peer.uid.as_raw()) => Ok(()),
+        Ok(peer) => Err(ForeignSocket::Listener { path, user: peer.uid.as_raw() }),
+    }
+}

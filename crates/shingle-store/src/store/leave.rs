@@ -1,0 +1,106 @@
+//! The end of serving: what is said of the disk, or the end of the cache; and the same without serving.
+//! All of it on the devices that were opened at the start, whatever lies where they lay.
+
+use std::io;
+use std::path::Path;
+
+use shingle_core::registry::Registry;
+use uuid::Uuid;
+
+use super::create::{EndError, destroy};
+use super::drain::drain;
+use super::fingerprint::fingerprint;
+use super::serve::ServeError;
+use super::trust;
+use crate::backend::{FileError, Left, Mark, Store, StoreError, read_superblock, write_superblock};
+use shingle_core::service::Mode;
+use shingle_engine::Config;
+use shingle_engine::settings::Settings;
+
+/// Writes down what the disk is like, of a cache that was shut down in order.
+pub(super) fn stopped(left: &Left, uuid: Uuid) -> Result<(), ServeError> {
+    let Left { ssd, disk, .. } = left;
+    let (mut superblock, worse) = read_superblock(ssd)
+        .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
+    if superblock.uuid != *uuid.as_bytes() {
+        return Err(EndError::Another { path: ssd.path().to_owned(), uuid }.into());
+    }
+    // (One whose SSD has failed was not shut down in order.)
+    if superblock.clean {
+        superblock.edition += 1;
+        superblock.fingerprint = fingerprint(disk)?;
+        write_superblock(ssd, &superblock, worse)?;
+    }
+    Ok(())
+}
+
+/// Ends a cache, if the disk has everything.
+pub(super) fn ended(left: &Left, uuid: Uuid) -> Result<(), ServeError> {
+    if left.dirty_blocks > 0 {
+        return Err(EndError::Dirty(left.dirty_blocks).into());
+    }
+    destroy(&left.ssd, uuid)?;
+    Ok(Mark::remove(&left.disk).map_err(|error| FileError::System {
+        what: "clear the mark of",
+        path: left.disk.path().to_owned(),
+        error,
+    })?)
+}
+
+/// Destages everything, without serving. `left` is told how many blocks are left.
+///
+/// # Errors
+/// As [`Serving::start`](super::serve::Serving::start), or if the disk does not take something.
+pub fn export(
+    ssd: &Path,
+    disk: &Path,
+    trust_disk: bool,
+    registry: &Registry,
+    left: &mut dyn FnMut(u64),
+) -> Result<(), ServeError> {
+    let (store, uuid) = start(ssd, disk, trust_disk, registry)?;
+    let drained = drained(&store, left);
+    stopped(&store.shut_down()?, uuid)?;
+    Ok(drained?)
+}
+
+/// As [`export`], and ends the cache.
+///
+/// # Errors
+/// As there. It is still a cache then.
+pub fn detach(
+    ssd: &Path,
+    disk: &Path,
+    trust_disk: bool,
+    registry: &Registry,
+    left: &mut dyn FnMut(u64),
+) -> Result<(), ServeError> {
+    let (store, uuid) = start(ssd, disk, trust_disk, registry)?;
+    if let Err(error) = drained(&store, left) {
+        stopped(&store.shut_down()?, uuid)?;
+        return Err(error.into());
+    }
+    ended(&store.shut_down_for_good()?, uuid)
+}
+
+fn start(
+    ssd: &Path,
+    disk: &Path,
+    trust_disk: bool,
+    registry: &Registry,
+) -> Result<(Store, Uuid), ServeError> {
+    let ready = trust::open(ssd, disk, trust_disk)?;
+    let superblock = ready.superblock().clone();
+    let settings = Settings::of_words(&superblock.words)?;
+    let slots = superblock.layout.slots;
+    let cache = settings.cache(registry, slots as u32, ready.disk().blocks())?;
+    let config = Config::in_mode(Mode::PassThrough, slots);
+    Ok((ready.start(cache, config)?, Uuid::from_bytes(superblock.uuid)))
+}
+
+fn drained(store: &Store, left: &mut dyn FnMut(u64)) -> io::Result<()> {
+    drain(store.handle(), &mut |blocks| {
+        left(blocks);
+        Ok(())
+    })
+}

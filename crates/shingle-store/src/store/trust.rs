@@ -1,0 +1,211 @@
+//! Is this the disk that the cache knows, as the cache knows it? If not, what is cached may be stale, and
+//! what is dirty belongs elsewhere.
+//!
+//! After an end in order the fingerprint tells. After a crash nothing was said of the disk, but a block
+//! that is cached as clean is on the disk with the very same bytes: some are compared. A disk that is a
+//! file also says which cache it was used with last ([`Mark`]). None of it is a proof that all is well.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use shingle_core::units::Block;
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::fingerprint::{FIRST_BLOCKS, UNKNOWN, fingerprint};
+use super::serve::ServeError;
+use crate::backend::{Device, FileError, Mark, Ready};
+use shingle_engine::format::{Frame, PAGE_BYTES, State};
+use shingle_engine::recover::Recovered;
+
+/// What is wrong with a disk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Doubt {
+    /// It is not as it was when the cache was shut down.
+    Changed,
+    /// Blocks that are cached as clean are different on the disk.
+    Differs {
+        /// Those that are.
+        blocks: Vec<Block>,
+        /// Of so many that were compared.
+        compared: usize,
+    },
+    /// It was used with the same cache later.
+    Later {
+        /// Edition of the superblock that the disk knows.
+        disk: u64,
+        /// And that of the cache.
+        cache: u64,
+    },
+    /// It was used with another cache last.
+    Another(Uuid),
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doubt::Changed => write!(f, "was written without its cache since that was shut down"),
+            Doubt::Differs { blocks, compared } => {
+                const NAMED: usize = 5;
+                let named: Vec<String> =
+                    blocks.iter().take(NAMED).map(|block| block.0.to_string()).collect();
+                let more = match blocks.len().saturating_sub(NAMED) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                write!(
+                    f,
+                    "was written without its cache, or this is an older copy of the cache: of \
+                     {compared} blocks compared these are not as they are cached: {}{more}",
+                    named.join(", ")
+                )
+            }
+            Doubt::Later { disk, cache } => write!(
+                f,
+                "was used with a newer copy of this cache (edition {disk}; this one has {cache})"
+            ),
+            Doubt::Another(uuid) => write!(f, "was last used with another cache, {uuid}"),
+        }
+    }
+}
+
+/// A disk that is not written without the operator's word for it.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error(
+    "{}: {doubt}; what is cached may be stale{}. If it is the right disk, --trust-disk uses it \
+     nevertheless{}; `create --destroy {uuid}` makes a new cache for it{}", disk.display(),
+    match dirty_blocks {
+        0 => String::new(),
+        1 => ", and 1 block is on the SSD only".to_owned(),
+        n => format!(", and {n} blocks are on the SSD only"),
+    },
+    if *dirty_blocks > 0 { " and writes that to it" } else { "" },
+    if *dirty_blocks > 0 { " and gives that up" } else { "" },
+)]
+pub struct Distrusted {
+    /// The disk.
+    pub disk: PathBuf,
+    /// The cache.
+    pub uuid: Uuid,
+    /// What is wrong.
+    pub doubt: Doubt,
+    /// Blocks that the disk does not have.
+    pub dirty_blocks: u64,
+}
+
+/// What is known of a disk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Known {
+    /// It is as it was when the cache was shut down, as far as the fingerprint tells.
+    AsItWas,
+    /// Nothing speaks against it. So many blocks were compared.
+    Nothing {
+        /// How many.
+        compared: usize,
+    },
+    /// Something does.
+    Doubtful(Doubt),
+}
+
+/// Opens a cache and its disk, which must not be doubtful, unless the operator trusts it.
+pub(super) fn open(ssd: &Path, disk: &Path, trust_disk: bool) -> Result<Ready, ServeError> {
+    let mut ready = Ready::open(ssd, disk)?;
+    if trust_disk {
+        ready.trust_disk();
+        return Ok(ready);
+    }
+    if let Known::Doubtful(doubt) = look(ready.found(), ready.ssd(), ready.disk())? {
+        let uuid = Uuid::from_bytes(ready.superblock().uuid);
+        let dirty_blocks = ready.found().dirty_blocks();
+        return Err(Distrusted { disk: disk.to_owned(), uuid, doubt, dirty_blocks }.into());
+    }
+    Ok(ready)
+}
+
+/// What can be told of the disk of a cache.
+///
+/// # Errors
+/// If the fingerprint cannot be taken.
+pub fn look(found: &Recovered, ssd: &Device, disk: &Device) -> Result<Known, FileError> {
+    let superblock = found.journal.superblock();
+    match Mark::of(disk) {
+        Some(mark) if mark.uuid != superblock.uuid => {
+            return Ok(Known::Doubtful(Doubt::Another(Uuid::from_bytes(mark.uuid))));
+        }
+        Some(mark) if mark.edition > superblock.edition => {
+            let doubt = Doubt::Later { disk: mark.edition, cache: superblock.edition };
+            return Ok(Known::Doubtful(doubt));
+        }
+        _ => {}
+    }
+    if found.clean && superblock.fingerprint != UNKNOWN {
+        return Ok(match fingerprint(disk)? == superblock.fingerprint {
+            true => Known::AsItWas,
+            false => Known::Doubtful(Doubt::Changed),
+        });
+    }
+    Ok(compare(found, ssd, disk))
+}
+
+/// Compares some of the clean blocks with what the disk has. One that the disk does not give tells
+/// nothing, nor does one that is damaged on the SSD.
+fn compare(found: &Recovered, ssd: &Device, disk: &Device) -> Known {
+    let layout = found.journal.layout();
+    let mut compared = 0;
+    let mut blocks = Vec::new();
+    for (block, frame) in sample(found) {
+        let crc = found.journal.table.entry(frame).crc;
+        let has = |device: &Device, block: Block| {
+            let mut page = [0; PAGE_BYTES];
+            let read = device.read_block(block, &mut page);
+            read.ok().map(|()| crc32c::crc32c(&page) == crc)
+        };
+        match has(disk, block) {
+            Some(true) => compared += 1,
+            Some(false) if has(ssd, Block(layout.frame_page(frame))) == Some(true) => {
+                compared += 1;
+                blocks.push(block);
+            }
+            _ => {}
+        }
+    }
+    match blocks.is_empty() {
+        true => Known::Nothing { compared },
+        false => Known::Doubtful(Doubt::Differs { blocks, compared }),
+    }
+}
+
+/// Blocks used last are those that somebody else would have written, too.
+const LATEST: usize = 96;
+/// The others are spread over the SSD.
+const SPREAD: usize = 96;
+
+/// Clean blocks to be compared, in the order of the disk.
+fn sample(found: &Recovered) -> BTreeSet<(Block, Frame)> {
+    let entry = |frame: Frame| found.journal.table.entry(frame);
+    let clean =
+        || found.live.iter().copied().filter(|&(_, frame)| entry(frame).state == State::Clean);
+    let mut by_hint = vec![0_usize; usize::from(u16::MAX) + 1];
+    clean().for_each(|(_, frame)| by_hint[usize::from(entry(frame).hint)] += 1);
+    let count: usize = by_hint.iter().sum();
+    // The lowest hint of the latest, and how many of that one are among them.
+    let (mut lowest, mut of_lowest) = (by_hint.len(), 0);
+    let mut missing = LATEST.min(count);
+    while missing > 0 {
+        lowest -= 1;
+        of_lowest = by_hint[lowest].min(missing);
+        missing -= of_lowest;
+    }
+    let step = count.div_ceil(SPREAD).max(1);
+    let chosen = clean().enumerate().filter(|&(at, (block, frame))| {
+        let hint = usize::from(entry(frame).hint);
+        let mut late = hint > lowest;
+        if hint == lowest && of_lowest > 0 {
+            of_lowest -= 1;
+            late = true;
+        }
+        late || block.0 < FIRST_BLOCKS || at.is_multiple_of(step)
+    });
+    chosen.map(|(_, one)| one).collect()
+}

@@ -1,0 +1,139 @@
+//! What a cache holds that nobody serves, from its metadata: it is read and never written, and whoever
+//! wants to serve it may.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::fingerprint::UNKNOWN;
+use super::status::{Errors, SCHEMA, Status};
+use crate::backend::lock::is_held;
+use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
+use shingle_engine::recover::{Pages, RecoverError, recover};
+use shingle_engine::settings::{Settings, SettingsError};
+
+/// Why nothing can be said.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum UnservedError {
+    /// The SSD cannot be read.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The SSD.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Somebody uses it after all.
+    #[error(
+        "{}: another process uses it, which cannot be asked from here: ask as the user who runs it, \
+         with the same XDG_RUNTIME_DIR", .0.display()
+    )]
+    Held(PathBuf),
+    /// Metadata is damaged.
+    #[error("cannot use the cache on {}: {error}", path.display())]
+    Recover {
+        /// The SSD.
+        path: PathBuf,
+        /// Why.
+        error: RecoverError<io::Error>,
+    },
+    /// What it was told makes no sense.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+}
+
+/// An SSD that is only read.
+struct Look(File);
+
+impl Pages for Look {
+    type Error = io::Error;
+
+    fn read(&mut self, first: u64, out: &mut [Page]) -> io::Result<()> {
+        self.0.read_exact_at(out.as_flattened_mut(), first * PAGE_BYTES as u64)
+    }
+}
+
+impl Look {
+    fn at(ssd: &Path) -> io::Result<Look> {
+        File::open(ssd).map(Look)
+    }
+
+    /// `None` if there is no cache.
+    fn superblock(&mut self) -> io::Result<Option<Superblock>> {
+        let mut copies: [Page; 2] = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
+        match self.read(Copy::One.superblock_page(), &mut copies) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            other => other?,
+        }
+        match Superblock::newer(&copies) {
+            Ok(superblock) => Ok(Some(superblock)),
+            Err(Unusable::Foreign) => Ok(None),
+            Err(why) => Err(io::Error::other(why)),
+        }
+    }
+}
+
+fn told(ssd: &Path) -> impl Fn(io::Error) -> UnservedError {
+    move |error| UnservedError::Io { path: ssd.to_owned(), error }
+}
+
+/// What the cache on an SSD says of itself, which a process may be serving; `None` if there is no
+/// cache.
+///
+/// # Errors
+/// If the SSD cannot be read, or its superblocks are damaged.
+pub fn superblock(ssd: &Path) -> Result<Option<Superblock>, UnservedError> {
+    Look::at(ssd).and_then(|mut look| look.superblock()).map_err(told(ssd))
+}
+
+/// What the cache on an SSD holds. Data is not read, but for that of the last second before a crash.
+///
+/// # Errors
+/// If somebody uses it, the SSD cannot be read, or metadata is damaged.
+pub fn status(ssd: &Path) -> Result<Status, UnservedError> {
+    let mut look = Look::at(ssd).map_err(told(ssd))?;
+    if is_held(&look.0) {
+        return Err(UnservedError::Held(ssd.to_owned()));
+    }
+    let found = recover(&mut look);
+    // Whoever began to use it meanwhile has written to it, first of all a superblock.
+    let path = || ssd.to_owned();
+    let found = match found {
+        Err(_) if is_held(&look.0) => return Err(UnservedError::Held(path())),
+        other => other.map_err(|error| UnservedError::Recover { path: path(), error })?,
+    };
+    let superblock = found.journal.superblock();
+    let now = look.superblock().map_err(told(ssd))?;
+    if now.map(|now| now.edition) != Some(superblock.edition) {
+        return Err(UnservedError::Held(path()));
+    }
+    let dirty_blocks = found.dirty_blocks();
+    let mut status = Status {
+        schema: SCHEMA.to_owned(),
+        served: false,
+        uuid: Uuid::from_bytes(superblock.uuid).to_string(),
+        ssd: ssd.display().to_string(),
+        disk_bytes: superblock.disk_bytes,
+        edition: superblock.edition,
+        clean_shutdown: Some(found.clean),
+        fingerprint_known: Some(found.clean && superblock.fingerprint != UNKNOWN),
+        slots: superblock.layout.slots,
+        dirty_blocks,
+        clean_blocks: found.live.len() as u64 - dirty_blocks,
+        errors: Errors {
+            damaged_pages: found.findings.damaged_pages,
+            void_records: found.findings.void_records,
+            ..Errors::default()
+        },
+        ..Status::default()
+    };
+    status.tell(&Settings::of_words(&superblock.words)?);
+    Ok(status)
+}

@@ -1,0 +1,180 @@
+//! For tests that change the machine for a moment: loop devices, mounts, other users. They need root,
+//! and root may well be somebody who only wanted to run the tests: so they do it where
+//! `SHINGLE_ROOT_TESTS=1` asks for it, and say `SKIPPED: …` elsewhere.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The variable that asks for tests that need root.
+pub const VARIABLE: &str = "SHINGLE_ROOT_TESTS";
+
+/// How long the kernel may hold on to what nobody uses any more.
+const BUSY_MAX: Duration = Duration::from_secs(60);
+
+/// Whether tests that need root are asked for and can be done.
+///
+/// # Errors
+/// Why not, in a few words.
+pub fn root() -> Result<(), String> {
+    if std::env::var_os(VARIABLE).is_none_or(|value| value != "1") {
+        return Err(format!("{VARIABLE}=1 asks for tests that need root"));
+    }
+    match rustix::process::geteuid().is_root() {
+        true => Ok(()),
+        false => Err("not root".to_owned()),
+    }
+}
+
+/// As [`root`]; says what is left out if it is so.
+pub fn root_or_skip(test: &str) -> bool {
+    skip_if(test, root())
+}
+
+/// True if all is there; otherwise says that `test` is left out, and why.
+pub fn skip_if<T>(test: &str, there: Result<T, String>) -> bool {
+    if let Err(why) = &there {
+        eprintln!("SKIPPED: {test}: {why}");
+    }
+    there.is_ok()
+}
+
+/// Runs a program, which must succeed; what it wrote.
+///
+/// # Errors
+/// If it is not there or fails, with what it said.
+pub fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("{program}: {error}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(format!("{program} {}: {}", arguments.join(" "), said.trim()))
+        }
+    }
+}
+
+/// A path as an argument.
+///
+/// # Panics
+/// If it is no text: tests choose better ones.
+#[must_use]
+pub fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of a test is text")
+}
+
+/// Does it again while the kernel says that something is busy. That is so for a moment after a process
+/// was killed: the end of its io_uring, with the files of all I/O that was under way, is work that the
+/// kernel puts off until after the process has been waited for.
+fn until_not_busy(what: impl Fn() -> Result<String, String>) -> Result<(), String> {
+    let begun = Instant::now();
+    loop {
+        match what() {
+            Err(why) if why.contains("busy") && begun.elapsed() < BUSY_MAX => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            other => return other.map(drop),
+        }
+    }
+}
+
+/// A loop device over a file, until it is dropped.
+#[derive(Debug)]
+pub struct Loop {
+    device: PathBuf,
+    attached: bool,
+}
+
+impl Loop {
+    /// Makes one; `more` goes to `losetup`.
+    ///
+    /// # Errors
+    /// If there are no loop devices here.
+    pub fn new(file: &Path, more: &[&str]) -> Result<Loop, String> {
+        let device = run("losetup", &[&["-f", "--show"], more, &[text(file)]].concat())?;
+        Ok(Loop { device: device.into(), attached: true })
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.device
+    }
+
+    /// The last part of its path.
+    ///
+    /// # Panics
+    /// Never: it is in /dev.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.device.file_name().and_then(|name| name.to_str()).expect("/dev/loopN")
+    }
+
+    /// Takes it away, and waits until the file behind it is free.
+    ///
+    /// # Errors
+    /// If that takes too long.
+    pub fn detach(mut self) -> Result<(), String> {
+        self.attached = false;
+        run("losetup", &["-d", text(&self.device)])?;
+        // While somebody has it open it stays, and goes by itself when the last one has closed it.
+        let backing = format!("/sys/block/{}/loop/backing_file", self.name());
+        until_not_busy(|| match Path::new(&backing).exists() {
+            true => Err(format!("{} is busy", self.device.display())),
+            false => Ok(String::new()),
+        })
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        if self.attached {
+            let _ = run("losetup", &["-d", text(&self.device)]);
+        }
+    }
+}
+
+/// A mounted file system, until it is dropped.
+#[derive(Debug)]
+pub struct Mount {
+    folder: PathBuf,
+    mounted: bool,
+}
+
+impl Mount {
+    /// Mounts a device on a folder; `options` as of `mount -o`.
+    ///
+    /// # Errors
+    /// If that cannot be done here.
+    pub fn new(device: &Path, folder: &Path, options: Option<&str>) -> Result<Mount, String> {
+        let options = options.map_or(Vec::new(), |options| vec!["-o", options]);
+        run("mount", &[&options[..], &[text(device), text(folder)]].concat())?;
+        Ok(Mount { folder: folder.to_owned(), mounted: true })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Takes it away, as soon as the kernel has let go of it.
+    ///
+    /// # Errors
+    /// If that takes too long.
+    pub fn unmount(mut self) -> Result<(), String> {
+        until_not_busy(|| run("umount", &[text(&self.folder)]))?;
+        self.mounted = false;
+        Ok(())
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        if self.mounted && run("umount", &[text(&self.folder)]).is_err() {
+            // A test has failed, and something in there is in use still.
+            let _ = run("umount", &["-l", text(&self.folder)]);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The volumes of a trace, counted: which to choose with `--volume`.
+
+use shingle_core::units::Op;
+
+use crate::arrange::Records;
+use crate::error::TraceError;
+use crate::format::{self, Decoded};
+use crate::source::{BATCH_REQUESTS, Raw, Source};
+use crate::volume::{Choice, Volumes};
+use crate::{Input, OpenOptions, Recognised, Reorder, name_of, synth};
+
+/// What a volume holds.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// As `--volume` takes it; empty where the format knows no volumes.
+    pub name: String,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Trims and flushes.
+    pub others: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// One past the highest byte of any request: at least so large the volume is.
+    pub end_bytes: u64,
+}
+
+impl Tally {
+    /// Requests of all kinds.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.reads + self.writes + self.others
+    }
+
+    fn add(&mut self, op: Op, offset: u64, bytes: u64) {
+        match op {
+            Op::Read => (self.reads, self.read_bytes) = (self.reads + 1, self.read_bytes + bytes),
+            Op::Write => {
+                (self.writes, self.written_bytes) = (self.writes + 1, self.written_bytes + bytes);
+            }
+            Op::Trim | Op::Flush => self.others += 1,
+        }
+        self.end_bytes = self.end_bytes.max(offset + bytes);
+    }
+}
+
+/// The volumes of a trace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Counted {
+    /// A short name of the trace.
+    pub name: String,
+    /// Its format, and how that is known.
+    pub recognised: Recognised,
+    /// The volume with the most requests first; of equals the one met first.
+    pub volumes: Vec<Tally>,
+}
+
+/// Reads a trace to its end and counts what each volume holds. Memory goes with the number of
+/// volumes. `on_progress` is told the bytes that were read, and those there are, if that is known.
+///
+/// # Errors
+/// If it cannot be opened, recognised or read.
+pub fn count(
+    spec: &str,
+    options: &OpenOptions,
+    on_progress: &mut dyn FnMut(u64, u64),
+) -> Result<Counted, TraceError> {
+    let mut told = |progress: Option<(u64, u64)>| {
+        if let Some((done, total)) = progress {
+            on_progress(done, total);
+        }
+    };
+    if spec.starts_with(synth::PREFIX) {
+        let opened = crate::open(spec, options)?;
+        let volumes = vec![only(opened.source, &mut told)?];
+        return Ok(Counted { name: opened.name, recognised: opened.recognised, volumes });
+    }
+    // In which order requests come makes no difference to what is counted.
+    let options = OpenOptions { volume: Choice::All, reorder: Reorder::Keep, ..options.clone() };
+    let first = format::blktrace::first_file(spec);
+    let (recognised, decoded) = format::decoded(Input::open(&first)?, &options)?;
+    let mut volumes = match decoded {
+        Decoded::Records(records) => each(records, &mut told)?,
+        Decoded::Source(source) => vec![only(source, &mut told)?],
+    };
+    volumes.sort_by_key(|volume| core::cmp::Reverse(volume.requests()));
+    Ok(Counted { name: name_of(&first).to_owned(), recognised, volumes })
+}
+
+fn each(
+    mut records: Box<dyn Records>,
+    told: &mut dyn FnMut(Option<(u64, u64)>),
+) -> Result<Vec<Tally>, TraceError> {
+    let mut volumes: Vec<Tally> = Vec::new();
+    let mut batch: Vec<Raw> = Vec::with_capacity(BATCH_REQUESTS);
+    while records.fill(&mut batch)? {
+        for raw in batch.drain(..) {
+            let at = raw.volume as usize;
+            if volumes.len() <= at {
+                volumes.resize_with(at + 1, Tally::default);
+            }
+            volumes[at].add(raw.op, raw.offset, raw.bytes);
+        }
+        told(records.progress());
+    }
+    let names = records.volumes().map_or(&[][..], Volumes::names);
+    for (volume, name) in volumes.iter_mut().zip(names) {
+        volume.name = String::from_utf8_lossy(name).into_owned();
+    }
+    Ok(volumes)
+}
+
+/// A trace of one volume.
+fn only(
+    mut source: Box<dyn Source>,
+    told: &mut dyn FnMut(Option<(u64, u64)>),
+) -> Result<Tally, TraceError> {
+    let (mut tally, mut batch) = (Tally::default(), Vec::new());
+    while source.fill(&mut batch)? {
+        for request in &batch {
+            tally.add(request.op, request.offset, request.bytes);
+        }
+        told(source.progress());
+    }
+    Ok(tally)
+}

@@ -1,0 +1,97 @@
+//! Where a command that serves listens, and who may connect there.
+
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use shingle_nbd::listen::{Address, ListenError, Listener};
+use shingle_nbd::users::Users;
+
+use crate::Usage;
+use crate::output::note;
+
+#[derive(Debug, Args)]
+pub(crate) struct Listening {
+    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT with a loopback address. May come several
+    /// times.
+    #[arg(long, value_name = "ADDRESS", required = true)]
+    nbd: Vec<String>,
+    /// Who may connect over TCP, besides you and root: names or numbers of users, with commas between
+    /// them, or `any` for every user of this machine.
+    #[arg(long, value_name = "USER,…|any")]
+    allow_users: Option<String>,
+}
+
+impl Listening {
+    pub(crate) fn addresses(&self) -> Result<Vec<Address>, Usage> {
+        let addresses = self.nbd.iter().map(|text| text.parse::<Address>());
+        addresses.collect::<Result<_, _>>().map_err(|error| Usage(error.to_string()))
+    }
+
+    /// Who may connect over TCP.
+    pub(crate) fn users(&self) -> Result<Users, Usage> {
+        match self.allow_users.as_deref() {
+            None => Ok(Users::default()),
+            Some("any") => Ok(Users::Any),
+            Some(names) => names.split(',').map(number).collect::<Result<_, _>>().map(Users::Own),
+        }
+    }
+
+    /// Listens everywhere.
+    pub(crate) fn bind(addresses: &[Address], users: &Users) -> Result<Vec<Listener>, ListenError> {
+        let bound = addresses.iter().map(Listener::bind);
+        bound.map(|listener| Ok(listener?.for_users(users.clone()))).collect()
+    }
+
+    /// Says who may read and write at addresses that every user of the machine reaches.
+    pub(crate) fn warn(addresses: &[Address], users: &Users, quiet: bool) {
+        for address in addresses {
+            match (address, users) {
+                (Address::Unix(_), _) => {}
+                (Address::Tcp(_), Users::Any) => note(
+                    &format!("warning: every user of this machine may read and write at {address}"),
+                    quiet,
+                ),
+                (Address::Tcp(_), Users::Own(more)) => {
+                    let more: String = more.iter().map(|user| format!(", user {user}")).collect();
+                    note(&format!("you and root{more} may connect to {address}"), quiet);
+                }
+            }
+        }
+    }
+}
+
+/// The number of a user, of a name or a number.
+fn number(name: &str) -> Result<u32, Usage> {
+    if let Ok(number) = name.parse() {
+        return Ok(number);
+    }
+    // It asks the C library, which also knows users of a directory service; /etc/passwd does not.
+    let output = Command::new("id").args(["-u", "--", name]).stderr(Stdio::null()).output();
+    let output =
+        output.map_err(|error| Usage(format!("--allow-users: cannot run `id`: {error}")))?;
+    let number = String::from_utf8_lossy(&output.stdout);
+    let unknown = || Usage(format!("--allow-users: there is no user {name:?} here"));
+    if name.is_empty() || !output.status.success() {
+        return Err(unknown());
+    }
+    number.trim().parse().map_err(|_| unknown())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_have_names_and_numbers() {
+        let of = |text: &str| {
+            let allow_users = Some(text.to_owned());
+            Listening { nbd: Vec::new(), allow_users }.users()
+        };
+        assert_eq!(of("any").expect("known"), Users::Any);
+        assert_eq!(of("root,1001").expect("known"), Users::Own(vec![0, 1001]));
+        for bad in ["", "root,", "nobody-of-this-name", "any,root", "-1"] {
+            let error = of(bad).expect_err(bad).to_string();
+            assert!(error.contains("--allow-users"), "{error}");
+        }
+    }
+}

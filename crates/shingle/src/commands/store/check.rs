@@ -1,0 +1,122 @@
+//! `shingle store check`: all of a cache is read and compared.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+use serde_json::json;
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_store::backend::Device;
+use shingle_store::store::check::{Findings, check};
+use shingle_store::store::trust::Known;
+
+use super::Ask;
+use crate::cli::Arguments;
+use crate::output::print;
+use crate::progress::Progress;
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    ask: Ask,
+    /// The disk, to see whether it was written without its cache.
+    #[arg(long, value_name = "FILE|DEV")]
+    disk: Option<PathBuf>,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn execute(args: &Check, global: &Arguments) -> anyhow::Result<()> {
+    let (ssd, disk) = match &args.disk {
+        Some(disk) => {
+            let (ssd, disk) = Device::pair(&args.ask.cache, disk)?;
+            (ssd, Some(disk))
+        }
+        None => (Device::open(&args.ask.cache)?, None),
+    };
+    let progress = Progress::new("checking", 0, global.quiet);
+    let findings = check(&ssd, disk.as_ref(), &mut |done, all| progress.set(done, all))?;
+    drop(progress);
+    if args.json {
+        print(&json(&findings).to_string())?;
+    } else {
+        print(&told(&findings))?;
+    }
+    if !findings.is_sound() {
+        bail!("{}: something is wrong, see above", args.ask.cache.display());
+    }
+    Ok(())
+}
+
+fn json(findings: &Findings) -> serde_json::Value {
+    json!({
+        "schema": "shingle.store-check/1",
+        "uuid": findings.uuid.to_string(),
+        "policy": findings.settings.as_ref().map(|settings| &settings.policy),
+        "mode": findings.settings.as_ref().map(|settings| settings.mode.name()),
+        "clean_shutdown": findings.clean,
+        "clean_blocks": findings.clean_blocks,
+        "dirty_blocks": findings.dirty_blocks,
+        "replayed_pages": findings.replayed_pages,
+        "mendable_pages": findings.mendable_pages,
+        "torn_pages": findings.torn_pages,
+        "void_records": findings.void_records,
+        "damaged_clean_blocks": findings.damaged_clean_blocks,
+        "lost_blocks": findings.lost.iter().map(|block| block.0).collect::<Vec<_>>(),
+        "other_disk_bytes": findings.other_disk_bytes,
+        "disk_changed": findings.disk_changed(),
+        "sound": findings.is_sound(),
+    })
+}
+
+fn told(findings: &Findings) -> String {
+    let blocks = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
+    let mut lines = vec![
+        format!("cache {}", findings.uuid),
+        match findings.clean {
+            true => "shut down in order".to_owned(),
+            false => format!("not shut down in order: {} pages to replay", findings.replayed_pages),
+        },
+        format!("{} clean, {} dirty", blocks(findings.clean_blocks), blocks(findings.dirty_blocks)),
+    ];
+    if findings.mendable_pages > 0 {
+        lines.push(format!(
+            "{} pages of metadata are damaged and stand elsewhere too: serving mends them",
+            findings.mendable_pages
+        ));
+    }
+    if findings.void_records > 0 {
+        lines.push(format!(
+            "{} blocks that were written shortly before the crash are as they were before: their data \
+             was not flushed, or is damaged",
+            findings.void_records
+        ));
+    }
+    if findings.damaged_clean_blocks > 0 {
+        lines.push(format!(
+            "{} clean blocks are damaged: they will be read from the disk",
+            findings.damaged_clean_blocks
+        ));
+    }
+    for block in &findings.lost {
+        lines.push(format!(
+            "the dirty block at byte {} is damaged: its data is lost",
+            block.bytes()
+        ));
+    }
+    if let Some(bytes) = findings.other_disk_bytes {
+        lines
+            .push(format!("the disk has {bytes} bytes: it is not the one this cache was made for"));
+    }
+    match &findings.disk {
+        Some(Known::Doubtful(doubt)) => lines.push(format!("the disk {doubt}")),
+        Some(Known::AsItWas) => lines.push("the disk is as it was left".to_owned()),
+        Some(Known::Nothing { compared: 1.. }) => lines
+            .push("the disk has the clean blocks that were compared as they are cached".to_owned()),
+        Some(Known::Nothing { .. }) | None => {}
+    }
+    lines.push(if findings.is_sound() { "sound" } else { "NOT SOUND" }.to_owned());
+    lines.join("\n")
+}

@@ -1,0 +1,322 @@
+//! `shingle store`: a real cache, made, served, asked and ended.
+
+mod check;
+mod status;
+
+use std::cell::RefCell;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{anyhow, bail};
+use clap::{Args, Subcommand};
+use shingle_core::registry::Registry;
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_core::witness::Shared;
+use shingle_engine::settings::Settings;
+use shingle_nbd::server::Event;
+use shingle_store::backend::Device;
+use shingle_store::store::control::{self, Answer, Request};
+use shingle_store::store::create::{Consent, CreateError, create};
+use shingle_store::store::leave;
+use shingle_store::store::serve::{Options, Record, ServeError, Serving};
+use shingle_store::store::unserved;
+use shingle_trace::record::{About, Recording};
+use uuid::Uuid;
+
+use super::listening::Listening;
+use super::signals::Ending;
+use crate::Usage;
+use crate::cli::Arguments;
+use crate::output::{note, print};
+use crate::progress::Progress;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Store {
+    /// Make a cache on an SSD for a disk. What the disk holds stays.
+    #[command(
+        after_help = "Example: shingle store create --cache cache.img --disk disk.img --policy sac"
+    )]
+    Create(Create),
+    /// Serve a cached disk as a block device, over NBD.
+    #[command(after_help = "Example: shingle store serve --cache cache.img --disk disk.img --nbd \
+                            unix:disk.sock")]
+    Serve(Serve),
+    /// How a cache is doing. If nobody serves it: what it holds, which is read from the SSD and
+    /// changes nothing there.
+    #[command(after_help = "Example: shingle store status --cache cache.img")]
+    Status(status::AskStatus),
+    /// Write everything that is dirty to the disk, while clients are served.
+    #[command(after_help = "Example: shingle store flush --cache cache.img")]
+    Flush(Ask),
+    /// Set mode, policy or parameters. All of it counts at once.
+    #[command(after_help = "Example: shingle store set --cache cache.img mode=write-around")]
+    Set(Set),
+    /// Show mode, policy and parameters, of a cache that is served or not.
+    #[command(after_help = "Example: shingle store get --cache cache.img")]
+    Get(status::Get),
+    /// Stop serving. What is dirty stays in the cache.
+    #[command(after_help = "Example: shingle store stop --cache cache.img")]
+    Stop(Ask),
+    /// Read all of a cache that is not served, and compare it with its checksums. Changes nothing.
+    #[command(after_help = "Example: shingle store check --cache cache.img --disk disk.img")]
+    Check(check::Check),
+    /// Write everything that is dirty to the disk, without serving.
+    #[command(after_help = "Example: shingle store export --cache cache.img --disk disk.img")]
+    Export(Export),
+    /// Write everything that is dirty to the disk, and end the cache. The disk is then whole by
+    /// itself.
+    #[command(after_help = "Example: shingle store detach --cache cache.img --disk disk.img")]
+    Detach(Detach),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Places {
+    /// The SSD: a file or block device.
+    #[arg(long, value_name = "FILE|DEV")]
+    cache: PathBuf,
+    /// The disk behind it.
+    #[arg(long, value_name = "FILE|DEV")]
+    disk: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    #[command(flatten)]
+    places: Places,
+    /// Policy.
+    #[arg(short, long, value_name = "NAME", default_value = "sac")]
+    policy: String,
+    /// Set a parameter, or the mode, as in sac.zone=40M or mode=write-through.
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// Plan with what `shingle probe` found out of the disk: size of its buffer, size of zones, costs. The
+    /// cache keeps them; the file is not needed later.
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Destroy the cache of this name, that is on the SSD or that the disk belongs to, with all dirty data
+    /// that it may hold. May be repeated.
+    #[arg(long, value_name = "UUID")]
+    destroy: Vec<Uuid>,
+    /// Destroy a file system, partition table or the like that is on the SSD.
+    #[arg(long)]
+    overwrite: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    places: Places,
+    #[command(flatten)]
+    listening: Listening,
+    /// Bytes that offsets and lengths of requests have to be multiples of: a power of two up to 4096.
+    #[arg(long, value_name = "BYTES", default_value_t = 1)]
+    minimum_block: u32,
+    /// Serve although the disk is not known to be the right one, or was written without its cache.
+    #[arg(long)]
+    trust_disk: bool,
+    /// Record requests, their times, and all that the cache is told and decides, as a trace that
+    /// `shingle run` reads and `shingle follow` repeats. The file is whole when the server has ended
+    /// in order.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ask {
+    /// The SSD: a file or block device.
+    #[arg(long, value_name = "FILE|DEV")]
+    cache: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Set {
+    #[command(flatten)]
+    ask: Ask,
+    /// What, as in mode=write-around, policy=most or sac.zone=40M.
+    #[arg(required_unless_present = "profile", value_name = "NAME=VALUE")]
+    what: Vec<String>,
+    /// Plan with what `shingle probe` found out of the disk.
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    #[command(flatten)]
+    places: Places,
+    /// Write to the disk although it is not known to be the right one, or was written without its cache.
+    #[arg(long)]
+    trust_disk: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Detach {
+    #[command(flatten)]
+    ask: Ask,
+    /// The disk; needed if nobody serves the cache.
+    #[arg(long, value_name = "FILE|DEV")]
+    disk: Option<PathBuf>,
+    /// Write to the disk although it is not known to be the right one, or was written without its cache.
+    #[arg(long, requires = "disk")]
+    trust_disk: bool,
+}
+
+pub(crate) fn execute(
+    command: &Store,
+    global: &Arguments,
+    registry: &Registry,
+) -> anyhow::Result<()> {
+    match command {
+        Store::Create(args) => make(args, global, registry),
+        Store::Serve(args) => serve(args, global, registry),
+        Store::Status(args) => status::execute(args, registry),
+        Store::Get(args) => status::get(args, registry),
+        Store::Flush(args) => ask(&args.cache, &Request::Flush, global),
+        Store::Set(args) => {
+            let (_, mut what) = profiled(args.profile.as_deref())?;
+            what.extend(args.what.iter().cloned());
+            ask(&args.ask.cache, &Request::Set { what }, global)
+        }
+        Store::Stop(args) => ask(&args.cache, &Request::Stop, global),
+        Store::Detach(args) => detach(args, global, registry),
+        Store::Check(args) => check::execute(args, global),
+        Store::Export(Export { places: Places { cache, disk }, trust_disk }) => {
+            let left = &mut writing(global.quiet);
+            Ok(leave::export(cache, disk, *trust_disk, registry, left)?)
+        }
+    }
+}
+
+fn make(args: &Create, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+    let mut settings = Settings::new(&args.policy);
+    let (probed, known) = profiled(args.profile.as_deref())?;
+    let mut sets = known.iter().chain(&args.set);
+    sets.try_for_each(|text| settings.set(text)).map_err(|e| Usage(e.to_string()))?;
+    let (ssd, disk) = Device::pair(&args.places.cache, &args.places.disk)?;
+    if let Some(blocks) = probed.map(|bytes| bytes / BLOCK_BYTES)
+        && blocks != disk.blocks()
+    {
+        let [other, this] = [blocks, disk.blocks()].map(|blocks| show_bytes(blocks * BLOCK_BYTES));
+        note(
+            &format!("the profile is of a disk of {other}, and this one has {this}"),
+            global.quiet,
+        );
+    }
+    let consent = Consent { destroy: &args.destroy, overwrite: args.overwrite };
+    let made = create(&ssd, &disk, &settings, registry, consent).map_err(|error| match error {
+        CreateError::Settings(_) => anyhow!(Usage(error.to_string())),
+        _ => anyhow!(error),
+    })?;
+    let uuid = Uuid::from_bytes(made.uuid);
+    print(&uuid.to_string())?;
+    let slots = made.layout.slots;
+    let room = show_bytes(slots * BLOCK_BYTES);
+    let text = format!("a cache for {room} ({slots} blocks) under {}", settings.policy);
+    note(&text, global.quiet);
+    Ok(())
+}
+
+/// The size of the disk that a profile is of, and what to set for it.
+fn profiled(file: Option<&Path>) -> anyhow::Result<(Option<u64>, Vec<String>)> {
+    let Some(file) = file else { return Ok((None, Vec::new())) };
+    let profile = shingle_drive::profile::read(file)?;
+    let set = |(name, value)| format!("drive.{name}={value}");
+    Ok((Some(profile.bytes), profile.plan().known().map(set).collect()))
+}
+
+fn serve(args: &Serve, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+    let (addresses, users) = (args.listening.addresses()?, args.listening.users()?);
+    if !args.minimum_block.is_power_of_two() || args.minimum_block > 4096 {
+        bail!(Usage(format!("--minimum-block {}: a power of two up to 4096", args.minimum_block)));
+    }
+    let options = Options {
+        ssd: args.places.cache.clone(),
+        disk: args.places.disk.clone(),
+        addresses,
+        users: users.clone(),
+        minimum_block: args.minimum_block,
+        trust_disk: args.trust_disk,
+        control: None,
+    };
+    let quiet = global.quiet;
+    let recording = RefCell::new(None);
+    let path = args.record.as_ref().map(|path| path.display().to_string());
+    let record = |settings: &Settings, slots, disk_blocks| {
+        let words = settings.to_words().map_err(io::Error::other)?;
+        let about = About { slots, disk_blocks, words };
+        let begun = Recording::begin(path.as_deref().unwrap_or_default(), &about);
+        let (recorder, handle) = begun.map_err(io::Error::other)?;
+        recording.replace(Some(handle));
+        Ok(Shared::new(recorder))
+    };
+    let record = path.as_ref().map(|_| &record as Record<'_>);
+    let tell = move |event: Event| note(&event.to_string(), quiet);
+    let serving = Serving::start_recorded(options, registry, record, tell)?;
+    // From now on a signal ends it in order.
+    let mut ending = Ending::new()?;
+    let stopper = serving.stopper();
+    std::thread::Builder::new().name("shingle-signals".to_owned()).spawn(move || {
+        loop {
+            ending.wait();
+            stopper.stop();
+        }
+    })?;
+    for address in serving.addresses() {
+        note(&format!("{}: served at {address}", serving.uuid()), quiet);
+    }
+    Listening::warn(&serving.addresses(), &users, quiet);
+    let served = serving.wait();
+    if let Err(ServeError::Failed(_)) = served {
+        // Its last I/O may hang, and the recording with it.
+        return Ok(served?);
+    }
+    if let Some(recording) = recording.take() {
+        recording.finish()?.iter().for_each(|text| note(text, quiet));
+    }
+    Ok(served?)
+}
+
+/// The name of the cache on an SSD.
+fn name(ssd: &Path) -> anyhow::Result<Uuid> {
+    let Some(superblock) = unserved::superblock(ssd)? else {
+        bail!("{}: holds no cache; `shingle store create` makes one", ssd.display());
+    };
+    Ok(Uuid::from_bytes(superblock.uuid))
+}
+
+/// Asks whoever serves the cache, and waits until it is done.
+fn ask(ssd: &Path, request: &Request, global: &Arguments) -> anyhow::Result<()> {
+    let mut show = writing(global.quiet);
+    let mut told = |answer: &Answer| {
+        if let Answer::DirtyBlocks(left) = answer {
+            show(*left);
+        }
+    };
+    let last = control::ask(&control::socket(name(ssd)?), &mut told, request)?;
+    match last {
+        Answer::Failed(why) => bail!(why),
+        _ => Ok(()),
+    }
+}
+
+/// Shows how far it is with what was dirty; is told how many blocks are left.
+fn writing(quiet: bool) -> impl FnMut(u64) {
+    let mut progress = None;
+    let mut most = 0;
+    move |left| {
+        most = most.max(left);
+        let bar = progress.get_or_insert_with(|| Progress::new("writing", most, quiet));
+        bar.set(most - left, most);
+    }
+}
+
+/// By whoever serves the cache; if nobody does, by ourselves.
+fn detach(args: &Detach, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+    let ssd = &args.ask.cache;
+    let outcome = ask(ssd, &Request::Detach, global);
+    let Err(error) = &outcome else { return outcome };
+    let alone = matches!(error.downcast_ref(), Some(control::ControlError::Nobody(_)));
+    let (true, Some(disk)) = (alone, &args.disk) else { return outcome };
+    Ok(leave::detach(ssd, disk, args.trust_disk, registry, &mut writing(global.quiet))?)
+}

@@ -1,0 +1,201 @@
+//! `shingle store status` and `get`: how a cache is doing, and what it was told, whether somebody serves
+//! it or not.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::Args;
+use serde_json::{Map, json};
+use shingle_core::params::nearest;
+use shingle_core::registry::Registry;
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_engine::settings::{Setting, Settings};
+use shingle_store::store::control::{self, Answer, ControlError, Request};
+use shingle_store::store::status::{Errors, Status};
+use shingle_store::store::unserved;
+
+use super::{Ask, name};
+use crate::Usage;
+use crate::output::print;
+
+#[derive(Debug, Args)]
+pub(crate) struct AskStatus {
+    #[command(flatten)]
+    ask: Ask,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+    /// Again every second, until it is interrupted.
+    #[arg(long)]
+    watch: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Get {
+    #[command(flatten)]
+    ask: Ask,
+    /// Only this one, as in mode or sac.zone.
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn get(args: &Get, registry: &Registry) -> anyhow::Result<()> {
+    let ssd = &args.ask.cache;
+    let socket = control::socket(name(ssd)?);
+    let settings = match control::ask(&socket, &mut |_| {}, &Request::Status) {
+        Ok(Answer::Status(status)) => status.told()?,
+        Ok(Answer::Failed(why)) => bail!(why),
+        Ok(other) => bail!("an odd answer: {other:?}"),
+        Err(ControlError::Nobody(_)) => {
+            let superblock = unserved::superblock(ssd)?;
+            Settings::of_words(&superblock.map(|found| found.words).unwrap_or_default())?
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut all = settings.all(registry)?;
+    if let Some(name) = &args.name {
+        let names = nearest(name, all.iter().map(|setting| setting.name.as_str())).join(", ");
+        all.retain(|setting| setting.name == *name);
+        if all.is_empty() {
+            bail!(Usage(format!("there is no `{name}` to get; there are {names}")));
+        }
+    }
+    if args.json {
+        let map: Map<_, _> =
+            all.into_iter().map(|Setting { name, value, .. }| (name, value.into())).collect();
+        return print(
+            &json!({ "schema": "shingle.store-settings/1", "settings": map }).to_string(),
+        );
+    }
+    let line = |Setting { name: of, value, .. }| match args.name {
+        Some(_) => value,
+        None => format!("{of}={value}"),
+    };
+    print(&all.into_iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+pub(super) fn execute(args: &AskStatus, registry: &Registry) -> anyhow::Result<()> {
+    const STEP: Duration = Duration::from_secs(1);
+    loop {
+        let status = of(&args.ask.cache)?;
+        if args.json {
+            print(&serde_json::to_string(&status)?)?;
+        } else {
+            print(&table(&status, registry)?)?;
+        }
+        if !args.watch {
+            return Ok(());
+        }
+        std::thread::sleep(STEP);
+    }
+}
+
+/// Whoever serves the cache says it; if nobody does, the SSD.
+pub(super) fn of(ssd: &Path) -> anyhow::Result<Status> {
+    let socket = control::socket(name(ssd)?);
+    match control::ask(&socket, &mut |_| {}, &Request::Status) {
+        Ok(Answer::Status(status)) => Ok(*status),
+        Ok(Answer::Failed(why)) => bail!(why),
+        Ok(other) => bail!("an odd answer: {other:?}"),
+        Err(ControlError::Nobody(_)) => Ok(unserved::status(ssd)?),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn table(status: &Status, registry: &Registry) -> anyhow::Result<String> {
+    let mut lines = if status.served { served(status) } else { unserved(status) };
+    // (Settings of a version that knows other parameters are told by `get`, which fails.)
+    let set = status.told().and_then(|settings| settings.all(registry)).unwrap_or_default();
+    let set = set.into_iter().filter(|setting| setting.name.contains('.') && !setting.is_default);
+    let set: Vec<String> =
+        set.map(|Setting { name, value, .. }| format!("{name}={value}")).collect();
+    if !set.is_empty() {
+        let after = lines.iter().position(|(name, _)| *name == "policy").map_or(0, |at| at + 1);
+        lines.insert(after, ("parameters", set.join(" ")));
+    }
+    lines.extend(errors(&status.errors));
+    Ok(lines.iter().map(|(name, value)| format!("{name:20}{value}\n")).collect())
+}
+
+type Line = (&'static str, String);
+
+fn blocks(blocks: u64) -> String {
+    show_bytes(blocks * BLOCK_BYTES)
+}
+
+fn content(status: &Status) -> [Line; 3] {
+    let used = status.dirty_blocks + status.clean_blocks;
+    [
+        ("policy", format!("{}, {}", status.policy, status.mode)),
+        ("cached", format!("{} of {}", blocks(used), blocks(status.slots))),
+        ("dirty", blocks(status.dirty_blocks)),
+    ]
+}
+
+fn served(status: &Status) -> Vec<Line> {
+    let ratio = |hits: u64, misses: u64| match hits + misses {
+        0 => "–".to_owned(),
+        all => format!("{:.1} %", 100.0 * hits as f64 / all as f64),
+    };
+    let mut lines = vec![
+        ("cache", format!("{} on {} before {}", status.uuid, status.ssd, status.disk)),
+        ("served at", status.addresses.join(", ")),
+        ("clients", status.connections.to_string()),
+    ];
+    lines.extend(content(status));
+    lines.extend([
+        ("read hits", ratio(status.read_hits, status.read_misses)),
+        ("write hits", ratio(status.write_hits, status.write_misses)),
+        ("destaged", blocks(status.destaged_blocks)),
+        ("round the cache", blocks(status.bypassed_blocks)),
+    ]);
+    lines
+}
+
+fn unserved(status: &Status) -> Vec<Line> {
+    let end = match status.clean_shutdown {
+        Some(true) => "it was shut down in order",
+        _ => "it was not shut down in order",
+    };
+    let disk = match status.fingerprint_known {
+        Some(true) => "as it was left is known",
+        _ => "as it was left is not known",
+    };
+    let mut lines = vec![
+        ("cache", format!("{} on {}", status.uuid, status.ssd)),
+        ("served at", format!("nobody serves it; {end}")),
+        ("disk", format!("{} {disk}", show_bytes(status.disk_bytes))),
+    ];
+    lines.extend(content(status));
+    lines
+}
+
+fn errors(errors: &Errors) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (name, count) in [
+        ("damaged metadata", errors.damaged_pages),
+        ("unflushed writes", errors.void_records),
+        ("SSD reads failed", errors.ssd_reads),
+        ("wrong checksums", errors.checksums),
+        ("SSD writes failed", errors.ssd_writes),
+        ("disk reads failed", errors.disk_reads),
+        ("disk writes failed", errors.disk_writes),
+        ("disk flushes failed", errors.disk_flushes),
+    ] {
+        if count > 0 {
+            lines.push((name, count.to_string()));
+        }
+    }
+    if errors.ssd_failed {
+        lines.push(("SSD", "takes no more writes: nothing new is cached".to_owned()));
+    }
+    for (first, bytes) in &errors.lost_ranges {
+        lines.push(("lost", format!("{} at byte {first}", show_bytes(*bytes))));
+    }
+    lines
+}

@@ -1,0 +1,149 @@
+//! Results a line a run, for CSV and Parquet: a column for each figure, with the type that the schema
+//! of the result gives it. So files of any two commands have the same columns but for parameters
+//! and axes, whatever the values are.
+
+mod schema;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use shingle_sim::result::{Report, TraceInfo};
+use shingle_sim::said::Kind;
+
+use schema::Field;
+pub(crate) use schema::Holds;
+
+/// A column.
+#[derive(Debug)]
+pub(crate) struct Column {
+    /// The path of a field in the JSON, joined by dots.
+    pub(crate) name: String,
+    /// What its values are; each may be null.
+    pub(crate) holds: Holds,
+    /// A value for each line.
+    pub(crate) values: Vec<Value>,
+}
+
+impl Column {
+    fn text(name: impl Into<String>, values: impl Iterator<Item = Option<String>>) -> Column {
+        Column { name: name.into(), holds: Holds::Text, values: values.map(Value::from).collect() }
+    }
+}
+
+/// The columns of `report`: where in the sweep a run stands, its trace, its own figures, what is
+/// said of it, and what wrote the file, so that files can be put together and their lines told apart.
+pub(crate) fn columns(report: &Report) -> serde_json::Result<Vec<Column>> {
+    let mut columns = places(report);
+    let traces: Vec<&TraceInfo> = match &report.sweep {
+        None => vec![&report.trace; report.runs.len()],
+        Some(sweep) => sweep.cells.iter().map(|place| &sweep.traces[place.trace].info).collect(),
+    };
+    let of_trace = |name: &str, of: fn(&TraceInfo) -> &str| {
+        Column::text(name, traces.iter().map(|trace| Some(of(trace).to_owned())))
+    };
+    columns.push(of_trace("trace.name", |trace| &trace.name));
+    columns.push(of_trace("trace.hash", |trace| &trace.hash));
+    columns.extend(figures(report)?);
+    columns.push(said(report, "verdict", Kind::Verdict));
+    columns.push(said(report, "warnings", Kind::Warning));
+    columns.push(said(report, "notes", Kind::Note));
+    let all = |text: &str| vec![Some(text.to_owned()); report.runs.len()].into_iter();
+    columns.push(Column::text("shingle.version", all(&report.shingle.version)));
+    columns.push(Column::text("shingle.command", all(&report.shingle.command)));
+    Ok(columns)
+}
+
+/// What is said of each run, in words: nothing where nothing is.
+fn said(report: &Report, name: &str, kind: Kind) -> Column {
+    let of_run = |run: usize| {
+        let about = report.said.iter().filter(|said| said.kind == kind && said.runs.contains(&run));
+        let texts: Vec<&str> = about.map(|said| said.text.as_str()).collect();
+        (!texts.is_empty()).then(|| texts.join(" "))
+    };
+    Column::text(name, (0..report.runs.len()).map(of_run))
+}
+
+/// Where in the grid of a sweep each run stands.
+fn places(report: &Report) -> Vec<Column> {
+    let Some(sweep) = &report.sweep else { return Vec::new() };
+    let of_axis = |axis: &str| {
+        let at = sweep.cells.iter().map(|place| match axis {
+            "trace" => Some(sweep.traces[place.trace].info.name.clone()),
+            axis => place.at.get(axis).cloned(),
+        });
+        Column::text(format!("at.{axis}"), at)
+    };
+    let mut axes: Vec<&str> = sweep.axes.iter().map(|axis| axis.name.as_str()).collect();
+    if !axes.contains(&"trace") {
+        axes.push("trace");
+    }
+    axes.into_iter().map(of_axis).collect()
+}
+
+/// The figures of the runs themselves. Lists are left out.
+pub(crate) fn figures(report: &Report) -> serde_json::Result<Vec<Column>> {
+    let runs: Vec<Value> =
+        report.runs.iter().map(serde_json::to_value).collect::<serde_json::Result<_>>()?;
+    let mut columns = Vec::new();
+    for field in schema::fields_of_a_run() {
+        match field {
+            Field::Figure { path, holds } => {
+                let values = runs.iter().map(|run| at(run, &path).clone()).collect();
+                columns.push(Column { name: path.join("."), holds, values });
+            }
+            Field::Settings { path } => columns.extend(settings(&runs, &path)),
+        }
+    }
+    Ok(columns)
+}
+
+/// What lies at `path` in `value`; null if there is nothing.
+fn at<'a>(value: &'a Value, path: &[String]) -> &'a Value {
+    path.iter().fold(value, |value, name| value.get(name).unwrap_or(&Value::Null))
+}
+
+/// Parameters by name: as they are written, and those that are written in blocks as numbers too.
+fn settings(runs: &[Value], path: &[String]) -> Vec<Column> {
+    let mut named: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    for (line, run) in runs.iter().enumerate() {
+        for (name, value) in at(run, path).as_object().into_iter().flatten() {
+            named.entry(name).or_insert_with(|| vec![Value::Null; runs.len()])[line] =
+                value.clone();
+        }
+    }
+    let mut columns = Vec::new();
+    for (name, values) in named {
+        let name = format!("{}.{name}", path.join("."));
+        let blocks: Vec<Value> = values.iter().map(|value| blocks(value).into()).collect();
+        columns.push(Column { name: name.clone(), holds: Holds::Text, values });
+        if blocks.iter().any(|value| !value.is_null()) {
+            let name = format!("{name}_blocks");
+            columns.push(Column { name, holds: Holds::Whole, values: blocks });
+        }
+    }
+    columns
+}
+
+/// The number of a size in blocks, such as `5000b`.
+fn blocks(value: &Value) -> Option<u64> {
+    value.as_str()?.strip_suffix('b')?.parse().ok()
+}
+
+/// A value as it stands in a table.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        figure => figure.to_string(),
+    }
+}
+
+/// The columns as CSV. What is null is empty.
+pub(crate) fn csv(columns: &[Column]) -> anyhow::Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(columns.iter().map(|column| &column.name))?;
+    for line in 0..columns.first().map_or(0, |column| column.values.len()) {
+        writer.write_record(columns.iter().map(|column| plain(&column.values[line])))?;
+    }
+    Ok(String::from_utf8(writer.into_inner()?)?)
+}

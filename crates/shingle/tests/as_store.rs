@@ -1,0 +1,107 @@
+//! `--as store`: the store in virtual time, on the command line.
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// Pauses of seconds between bursts, and dirty blocks that there is time to write.
+const IDLE: &str = "time_ms,op,sector,sectors";
+
+/// Exit code, stdout and stderr.
+fn shingle(folder: &std::path::Path, args: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
+    let output = command.current_dir(folder).args(args).output().expect("started");
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
+    (output.status.code().expect("an exit code"), text(&output.stdout), text(&output.stderr))
+}
+
+fn json(folder: &std::path::Path, args: &[&str]) -> Value {
+    let args: Vec<&str> = args.iter().copied().chain(["--json", "-", "--quiet"]).collect();
+    let (code, out, err) = shingle(folder, &args);
+    assert_eq!(code, 0, "{args:?}: {err}");
+    serde_json::from_str(&out).expect("JSON")
+}
+
+#[test]
+fn what_no_store_does_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let small = "synth:mixed?requests=2k";
+    let cases: &[(&[&str], &str)] = &[
+        (&["--as", "store", "--split", "4k"], "a store joins neighbouring blocks"),
+        (&["--as", "store", "--partial", "ignore"], "--partial ignore"),
+        (&["--as", "store", "--depth", "0"], "--depth 0"),
+        (&["--as", "store", "-d", "exos-x18z"], "written in sequence"),
+        (&["--as", "store", "-d", "hm-tiny", "-t", "fluid"], "no translation yet"),
+        (&["--as", "store", "-c", "16M", "-p", "belady"], "has to know the future, which no store"),
+        (
+            &["--as", "store", "-c", "16M", "--set", "sac.rule4=exact"],
+            "how old its buffer is, which no store",
+        ),
+        (&["--as", "store", "-c", "1M"], "a store has 1024 at least"),
+        (&["--depth", "4"], "of a store only, --as store"),
+        (&["--as", "papers", "--flush-every", "5"], "of a store only, --as store"),
+    ];
+    for (args, told) in cases {
+        let (code, _, err) = shingle(folder.path(), &[&["run", small], *args].concat());
+        assert!(code == 2 && err.contains(told), "{args:?}: {code} {err}");
+    }
+}
+
+#[test]
+fn a_store_is_a_function_of_its_input_and_loses_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let args = [
+        "compare",
+        "synth:mixed?requests=4k",
+        "--as",
+        "store",
+        "-p",
+        "lru,sac,most",
+        "-c",
+        "16M",
+        "--check",
+        "--flush-every",
+        "1",
+    ];
+    let (first, second) = (json(folder.path(), &args), json(folder.path(), &args));
+    let runs = first["runs"].as_array().expect("runs");
+    for (run, again) in runs.iter().zip(second["runs"].as_array().expect("runs")) {
+        let counted = |run: &Value| [&run["all"], &run["left"], &run["latency"]].map(Value::clone);
+        assert_eq!(counted(run), counted(again));
+    }
+    let stores: Vec<&Value> = runs.iter().filter(|run| run["policy"] != "none").collect();
+    assert_eq!(stores.len(), 3);
+    for run in stores {
+        assert_eq!(run["parameters"]["as"], "store");
+        assert!(run["checked_reads"].as_u64() > Some(1_000), "{run}");
+        assert!(run["all"]["requests"]["flush"].as_u64() > Some(0), "the client flushes");
+        // Journal and frames: the SSD gets more than the host's writes and what is read into the cache.
+        let all = &run["all"];
+        let count = |value: &Value| value.as_u64().expect("a count");
+        let frames =
+            count(&all["accesses"]["write_blocks"]) - count(&all["bypass"]["write_blocks"]);
+        assert!(count(&all["ssd"]["written_blocks"]) > frames, "{all}");
+    }
+}
+
+#[test]
+fn idle_time_is_used() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut trace = format!("{IDLE}\n");
+    for burst in 0..20_u64 {
+        for n in 0..40 {
+            let sector = (burst * 40 + n) * 7_919 % 100_000 * 8;
+            trace += &format!("{},W,{sector},8\n", burst * 20_000 + n);
+        }
+    }
+    std::fs::write(folder.path().join("idle.csv"), trace).expect("written");
+    for policy in ["lru", "sac", "most", "cdc", "pore"] {
+        let args = ["run", "idle.csv", "-p", policy, "-c", "16M", "--pacing", "trace"];
+        let dirty = |executor: &str| {
+            let run = json(folder.path(), &[&args[..], &["--as", executor]].concat());
+            run["runs"][0]["left"]["dirty_blocks"].as_u64().expect("a count")
+        };
+        assert_eq!(dirty("papers"), 800, "{policy}: nothing leaves a cache that is not full");
+        // (The last burst ends with the trace.)
+        assert!(dirty("store") <= 40, "{policy}: {} blocks are dirty", dirty("store"));
+    }
+}

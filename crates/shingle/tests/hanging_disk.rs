@@ -1,0 +1,243 @@
+//! A disk that hangs: reads of what is cached do not wait for it.
+//!
+//! SSD and disk are block devices, as they are for users. Behind the disk's loop device is a file of FUSE
+//! (`nbdfuse`), and behind that an export in this process, which holds writes back for as long as the
+//! test wants.
+
+use std::fs::File;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::export::{Command as Asked, Completion, Export};
+use shingle_nbd::listen::Address;
+use shingle_nbd::memory::Memory;
+use shingle_nbd::server::{Limits, Served, Server};
+use shingle_testbed::{Loop, root_or_skip, run, skip_if, text};
+use tempfile::TempDir;
+
+const MIB: u64 = 1 << 20;
+const BLOCK: u64 = 4096;
+const DISK_BYTES: u64 = 64 * MIB;
+/// How long the disk hangs.
+const HANG: Duration = Duration::from_secs(10);
+/// A read that waits for what hangs takes longer. What the SSD itself takes is printed, and decides nothing:
+/// a machine may be busy, or its files slow.
+const READ_MAX: Duration = Duration::from_secs(5);
+/// Longer than anything here takes, on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Memory whose writes hang while it is told so.
+struct Hanging {
+    memory: Memory,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Well,
+    /// It hangs from the next write on.
+    Hangs,
+    /// A write is there and hangs.
+    Held,
+}
+
+impl Hanging {
+    fn set(&self, state: State) {
+        *self.state.lock().expect("no panic") = state;
+        self.changed.notify_all();
+    }
+
+    /// Waits until it is in such a state.
+    fn wait(&self, wanted: State) {
+        let state = self.state.lock().expect("no panic");
+        let waited = self.changed.wait_timeout_while(state, PATIENCE, |state| *state != wanted);
+        assert_eq!(*waited.expect("no panic").0, wanted);
+    }
+
+    fn is(&self, state: State) -> bool {
+        *self.state.lock().expect("no panic") == state
+    }
+}
+
+impl Export for Hanging {
+    fn size_bytes(&self) -> u64 {
+        self.memory.size_bytes()
+    }
+
+    fn submit(&self, command: Asked, done: Completion) {
+        if matches!(command, Asked::Write { .. }) {
+            let mut state = self.state.lock().expect("no panic");
+            while *state != State::Well {
+                *state = State::Held;
+                self.changed.notify_all();
+                state = self.changed.wait(state).expect("no panic");
+            }
+        }
+        done.done(self.memory.execute(command));
+    }
+}
+
+/// Ended from the first to the last.
+struct Bed {
+    disk: Arc<Hanging>,
+    server: Option<Child>,
+    loops: Vec<Loop>,
+    fuse: Option<Child>,
+    _export: Server,
+    folder: TempDir,
+}
+
+impl Bed {
+    fn new() -> Bed {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let (state, changed) = (Mutex::new(State::Well), Condvar::new());
+        let memory = Memory::new(usize::try_from(DISK_BYTES).expect("small"));
+        let disk = Arc::new(Hanging { memory, state, changed });
+        let served = Served {
+            name: String::new(),
+            description: String::new(),
+            minimum_block: 1,
+            export: Arc::clone(&disk) as _,
+        };
+        let address = Address::Unix(folder.path().join("behind"));
+        let export = Server::start(&[address], vec![served], Limits::default(), |_| {});
+        let export = export.expect("it is served");
+        let mut bed =
+            Bed { disk, server: None, loops: Vec::new(), fuse: None, _export: export, folder };
+        let (file, pid) = (bed.path("file"), bed.path("fuse.pid"));
+        File::create(&file).expect("made");
+        let url = format!("nbd+unix:///?socket={}", bed.path("behind").display());
+        let fuse = Command::new("nbdfuse").arg("-P").arg(&pid).arg(&file).arg(url).spawn();
+        bed.fuse = Some(fuse.expect("started"));
+        wait_for(|| pid.metadata().is_ok_and(|pid| pid.len() > 0));
+        let cache = bed.path("cache");
+        File::create(&cache).and_then(|file| file.set_len(24 * MIB)).expect("made");
+        bed.loops = [&cache, &file].map(|file| Loop::new(file, &[]).expect("made")).into();
+        let made = bed.store("create").args(["--policy", "lru"]).status().expect("started");
+        assert!(made.success(), "no cache was made");
+        let mut nbd = std::ffi::OsString::from("unix:");
+        nbd.push(bed.path("nbd"));
+        let server = bed.store("serve").arg("--nbd").arg(nbd).spawn().expect("started");
+        bed.server = Some(server);
+        wait_for(|| UnixStream::connect(bed.path("nbd")).is_ok());
+        bed
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn store(&self, what: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
+        command.env("XDG_RUNTIME_DIR", self.folder.path()).args(["store", what, "--quiet"]);
+        command.arg("--cache").arg(self.loops[0].path());
+        if what != "flush" {
+            command.arg("--disk").arg(self.loops[1].path());
+        }
+        command.stderr(Stdio::null()).stdout(Stdio::null());
+        command
+    }
+
+    fn client(&self) -> Client<UnixStream> {
+        let stream = UnixStream::connect(self.path("nbd")).expect("connected");
+        let wishes = Wishes { export: "", structured: true, contexts: &[] };
+        Client::connect(stream, &wishes).expect("a handshake")
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        // Whatever waits for the disk would not end.
+        self.disk.set(State::Well);
+        let end = |child: &mut Option<Child>| {
+            if let Some(mut child) = child.take() {
+                let _ = child.kill().and_then(|()| child.wait());
+            }
+        };
+        end(&mut self.server);
+        self.loops.drain(..).for_each(|device| drop(device.detach()));
+        let _ = run("umount", &[text(&self.path("file"))]);
+        end(&mut self.fuse);
+    }
+}
+
+fn wait_for(condition: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < PATIENCE, "waited in vain");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Where the blocks are that are cached: with gaps, as what comes in order goes round the cache.
+fn places() -> impl Iterator<Item = u64> + Clone {
+    (0..256).map(|nth| nth * 37 % 256 * 7 * BLOCK)
+}
+
+/// Reads cached blocks until `end`; the longest it took, and how many there were.
+fn read(client: &mut Client<UnixStream>, end: impl Fn() -> bool) -> (Duration, u64) {
+    let (mut longest, mut reads) = (Duration::ZERO, 0);
+    for place in places().cycle() {
+        if end() {
+            break;
+        }
+        let begun = Instant::now();
+        let data = client.read(place, BLOCK as u32).expect("connected").expect("read");
+        longest = longest.max(begun.elapsed());
+        reads += 1;
+        assert_eq!(data[..8], place.to_le_bytes(), "the block at byte {place}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    (longest, reads)
+}
+
+/// The longest read of a cached block while a destage hangs.
+fn hang(bed: &Bed, client: &mut Client<UnixStream>) -> Duration {
+    // All of it is dirty.
+    for place in places() {
+        let block = place.to_le_bytes().repeat(BLOCK as usize / 8);
+        client.write(place, &block, 0).expect("connected").expect("written");
+    }
+    let disk = Arc::clone(&bed.disk);
+    disk.set(State::Hangs);
+    let mut flush = bed.store("flush").spawn().expect("started");
+    disk.wait(State::Held);
+    let well = std::thread::spawn({
+        let disk = Arc::clone(&disk);
+        move || {
+            std::thread::sleep(HANG);
+            disk.set(State::Well);
+        }
+    });
+    let (longest, reads) = read(client, || disk.is(State::Well));
+    println!(
+        "a destage hung for {} s: the longest of {reads} reads of cached blocks took {:.1} ms",
+        HANG.as_secs(),
+        longest.as_secs_f64() * 1000.0
+    );
+    well.join().expect("no panic");
+    assert!(flush.wait().expect("ended").success(), "what hung is destaged in the end");
+    longest
+}
+
+#[test]
+fn a_destage_that_hangs_delays_no_read_of_a_cached_block() {
+    let test = "a disk that hangs";
+    let tools =
+        run("nbdfuse", &["--version"]).and_then(|_| match Path::new("/dev/fuse").exists() {
+            true => Ok(()),
+            false => Err("no /dev/fuse".to_owned()),
+        });
+    if !root_or_skip(test) || !skip_if(test, tools) {
+        return;
+    }
+    let bed = Bed::new();
+    let mut client = bed.client();
+    let longest = hang(&bed, &mut client);
+    assert!(longest <= READ_MAX, "a read of a cached block waited for the disk: {longest:?}");
+}
