@@ -6,10 +6,9 @@
 //! from the coldest up, so a lower ticket means colder: what comes back is sorted by ticket and
 //! given back hottest first, which puts every slot where it was.
 
-use crate::by_zone::{ByZone, ZoneIndex};
-use crate::list::{Links, List};
 use crate::order::Order;
 use crate::params::Params;
+use crate::parts::{ByZone, Links, List, ZoneIndex};
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
 use crate::units::Slot;
@@ -195,7 +194,7 @@ impl<O: Order> Gated<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::orders::lru::Lru;
+    use crate::policies::lru::Lru;
     use crate::slots::{Costs, DriveView};
     use crate::units::{Block, Nanos, Op};
     use crate::zones::ZoneMap;

@@ -45,31 +45,24 @@
 
 #![allow(clippy::cast_possible_truncation)] // slots, zones and scores are u32 by construction
 
-pub mod bits;
-pub mod buckets;
-pub mod by_zone;
+#[macro_use]
+mod any_order;
 pub mod cache;
 pub mod cdc;
 mod contract;
 pub mod duration;
 pub mod gated;
-pub mod ghosts;
-pub mod heap;
 pub mod idle;
-pub mod list;
 pub mod order;
-pub mod orders;
 pub mod params;
+pub mod parts;
 pub mod plan;
 pub mod policies;
 pub mod policy;
-pub mod recency;
 pub mod registry;
 pub mod service;
 pub mod size;
-pub mod sketch;
 pub mod slots;
-pub mod tournament;
 pub mod units;
 pub mod witness;
 pub mod zones;

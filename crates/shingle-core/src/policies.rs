@@ -1,7 +1,37 @@
-//! The registry of policies: one line each. Policies that only order the blocks are in the table of
-//! [`crate::orders`]. Everything else that knows policies reads these two.
+//! The registry of policies: two tables, one line each. Those that only order blocks (LRU, ARC, …) are in
+//! the first, and serve as a base for others too (`--set pore.base=NAME`). Everything else that knows
+//! policies reads these two tables.
 
+use crate::order::{Order, Plain};
+use crate::params::{Kind, Param, Params};
+use crate::policy::{Access, Memory};
 use crate::registry::{Entry, Registry};
+use crate::slots::Slots;
+use crate::units::Slot;
+
+#[cfg(test)]
+mod orders_by_hand;
+
+orders! {
+    lru => Lru,
+    fifo => Fifo,
+    clock => Clock,
+    sieve => Sieve,
+    two_q => TwoQ,
+    arc => Arc,
+    lirs => Lirs,
+    s3_fifo => S3Fifo,
+    w_tinylfu => WTinyLfu,
+    belady => Belady,
+}
+
+/// The parameter by which a policy over [`AnyOrder`] is told its base.
+pub const BASE: Param = Param {
+    name: "base",
+    kind: Kind::Choice(ORDER_NAMES),
+    default: "lru",
+    about: "the order underneath: any policy that only orders",
+};
 
 /// Declares each policy's module and its entry: `file => type`, or `file => type | type` if a file
 /// has several.
@@ -28,7 +58,7 @@ policies! {
 
 /// Every built-in policy, orders last.
 pub fn all() -> impl Iterator<Item = &'static Entry> {
-    ALL.iter().chain(crate::orders::ALL)
+    ALL.iter().chain(ORDERS)
 }
 
 /// The built-in policies.

@@ -211,14 +211,14 @@ pub const ZONE: Param = Param {
 ///
 /// An implementer must not block, fail, read a clock or do I/O; must be deterministic; and must bound
 /// every loop. It takes memory for its slots in [`Policy::new`] and for a zone when the cache first
-/// meets it ([`ByZone`](crate::by_zone::ByZone)), never for all zones of the disk, of which there may
+/// meets it ([`ByZone`](crate::parts::ByZone)), never for all zones of the disk, of which there may
 /// be thousands of millions. Once all zones have been met it allocates nothing.
 ///
 /// A policy that names a slot it may not name, names nobody though somebody may be named and no I/O is
 /// under way that it could wait for, names more than it was asked for where that is not allowed, or does
 /// with idle time what it has not declared, ends the program with a sentence that names it and
 /// the rule: to go on would lose data or wait for ever. So does one that loses track of its lists, as far
-/// as [`List`](crate::list::List) sees it.
+/// as [`List`](crate::parts::List) sees it.
 pub trait Policy: Clone + Send + 'static {
     /// Name on the command line.
     const NAME: &'static str;

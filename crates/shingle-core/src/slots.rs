@@ -1,8 +1,6 @@
 //! What each slot of the cache holds and in what state: the view a policy gets.
 
-use crate::bits::Bits;
-use crate::by_zone::{Met, ZoneIndex};
-use crate::list::{Links, List};
+use crate::parts::{Bits, Links, List, Met, ZoneIndex};
 use crate::units::{Block, Nanos, Request, Slot, Zone};
 use crate::zones::ZoneMap;
 
@@ -162,7 +160,7 @@ impl Slots {
     }
 
     /// The zone of the block in `slot`, as an index into what a policy keeps of zones
-    /// ([`ByZone`](crate::by_zone::ByZone)). A slot that holds no block has an index that may not be
+    /// ([`ByZone`](crate::parts::ByZone)). A slot that holds no block has an index that may not be
     /// used.
     #[must_use]
     #[inline]

@@ -1,21 +1,18 @@
 //! A policy that breaks its contract is named, and so is the rule it broke: in release builds too.
 
-mod common;
-
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use common::with_params;
-use shingle_core::by_zone::ByZone;
 use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::idle::Idle;
-use shingle_core::list::{Links, List};
 use shingle_core::params::Params;
+use shingle_core::parts::{ByZone, Links, List};
 use shingle_core::plan::Plan;
 use shingle_core::policy::{Access, Memory, Policy, Victims, ZONE, Zoning};
 use shingle_core::registry::Entry;
 use shingle_core::slots::Slots;
 use shingle_core::units::{Block, Op, Slot};
+use shingle_testkit::make_with;
 
 /// What the policy under test does wrong.
 mod wrong {
@@ -119,7 +116,7 @@ fn full<const WRONG: u8>(op: Op) -> Box<dyn CacheCore> {
     let entry = Entry::of::<Broken<WRONG>>();
     let mut params = Params::new(entry.params);
     params.set("zone", "5b").expect("a zone");
-    let mut cache = with_params(&entry, &params, 4, 1);
+    let mut cache = make_with(&entry, &params, 4, 1);
     for slot in 0..4 {
         let mut access = Access::whole(slot, Block(5 * slot), op);
         let outcome = cache.access(&mut access, &mut Plan::default());
@@ -249,7 +246,7 @@ fn who_keeps_the_contract_may_let_idle_time_pass() {
     let entry = Entry::of::<Broken<{ wrong::WRITES_MANY }>>();
     let mut params = Params::new(entry.params);
     params.set("zone", "100b").expect("a zone");
-    let mut cache = with_params(&entry, &params, 4, 1);
+    let mut cache = make_with(&entry, &params, 4, 1);
     for block in 0..4 {
         cache.access(&mut Access::whole(block, Block(block), Op::Write), &mut Plan::default());
     }

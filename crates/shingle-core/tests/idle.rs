@@ -1,8 +1,5 @@
 //! What policies name in idle time: by hand, and in figures.
 
-mod common;
-
-use common::{DISK_BLOCKS, Rng, make, with_params};
 use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::params::Params;
 use shingle_core::plan::{Manner, Plan, WriteOrder};
@@ -10,6 +7,7 @@ use shingle_core::policies;
 use shingle_core::policy::Access;
 use shingle_core::registry::Registry;
 use shingle_core::units::{Block, Op, Zone};
+use shingle_testkit::{DISK_BLOCKS, Rng, make, make_with};
 
 const READ: Op = Op::Read;
 const WRITE: Op = Op::Write;
@@ -34,7 +32,7 @@ impl Run {
             params.set("zone", "8b").expect("a size");
         }
         sets.iter().for_each(|(name, value)| params.set(name, value).expect("a value"));
-        Run { cache: with_params(entry, &params, slots, 1), number: 0 }
+        Run { cache: make_with(entry, &params, slots, 1), number: 0 }
     }
 
     fn carry_out(&mut self, plan: &mut Plan) -> Written {

@@ -1,19 +1,18 @@
 //! Orders as policies, against models of their own (`models/`), and against MIN.
 
-mod common;
-mod models;
-
 use std::collections::BTreeMap;
 
-use common::{Rng, make};
+mod models;
+
 use models::model;
 use proptest::prelude::*;
 use shingle_core::cache::{CacheCore, Outcome};
-use shingle_core::orders;
 use shingle_core::plan::Plan;
+use shingle_core::policies::ORDERS;
 use shingle_core::policy::Access;
 use shingle_core::registry::Entry;
 use shingle_core::units::{Block, Op};
+use shingle_testkit::{DISK_BLOCKS, Rng, make};
 
 /// Blocks the traces are of.
 const BLOCKS: u64 = 60;
@@ -101,7 +100,7 @@ fn agrees(entry: &Entry, slots: u32, trace: &[Step]) -> Result<(), TestCaseError
 
 #[test]
 fn every_order_does_as_its_model() {
-    for entry in orders::ALL {
+    for entry in ORDERS {
         for slots in [1, 2, 3, 4, 5, 7, 10, 16, 29, 50] {
             for seed in 0..12 {
                 agrees(entry, slots, &mixed(seed, 1_500)).unwrap_or_else(|error| panic!("{error}"));
@@ -122,7 +121,7 @@ fn every_order_does_as_its_model_in_larger_caches() {
         })
         .collect();
     let trace = with_next_uses(&accesses);
-    for entry in orders::ALL {
+    for entry in ORDERS {
         let (mut cache, mut model) = (make(entry, 400, 1), model(entry.name, 400));
         for (at, step) in trace.iter().enumerate() {
             let hit = access(cache.as_mut(), at, step);
@@ -140,7 +139,7 @@ proptest! {
         accesses in prop::collection::vec((0u64..14, any::<bool>()), 1..120),
     ) {
         let trace = with_next_uses(&accesses);
-        for entry in orders::ALL {
+        for entry in ORDERS {
             agrees(entry, slots, &trace)?;
         }
     }
@@ -152,7 +151,7 @@ proptest! {
         accesses in prop::collection::vec((0u64..6, any::<bool>()), 1..14),
     ) {
         let trace = with_next_uses(&accesses);
-        let belady = orders::ALL.iter().find(|entry| entry.name == "belady").unwrap();
+        let belady = ORDERS.iter().find(|entry| entry.name == "belady").unwrap();
         prop_assert_eq!(hits(belady, slots as u32, &trace), most_hits(&[], slots, &trace));
     }
 }
@@ -173,12 +172,12 @@ fn most_hits(cached: &[u64], slots: usize, trace: &[Step]) -> usize {
 
 #[test]
 fn nobody_has_more_hits_than_belady() {
-    let belady = orders::ALL.iter().find(|entry| entry.name == "belady").unwrap();
+    let belady = ORDERS.iter().find(|entry| entry.name == "belady").unwrap();
     for slots in [1, 2, 3, 5, 10, 20, 40] {
         for seed in 0..20 {
             let trace = mixed(seed, 2_000);
             let bound = hits(belady, slots, &trace);
-            for entry in orders::ALL {
+            for entry in ORDERS {
                 let hits = hits(entry, slots, &trace);
                 assert!(hits <= bound, "{}, {slots} slots: {hits} hits of {bound}", entry.name);
             }
@@ -189,7 +188,7 @@ fn nobody_has_more_hits_than_belady() {
 /// What the tables of slots and an order take together, in caches of a few thousand blocks.
 #[test]
 fn a_cached_block_takes_at_most_64_bytes() {
-    for entry in orders::ALL {
+    for entry in ORDERS {
         let cache = make(entry, 4096, 1);
         let bytes = cache.memory().by_slots;
         assert!(bytes <= 64 * 4096 + 1024, "{}: {bytes} bytes", entry.name);
@@ -203,7 +202,7 @@ fn a_batch_does_not_turn_lirs_into_an_lru() {
         let mut rng = Rng(11);
         let block = |rng: &mut Rng| {
             // Half of the accesses go to 60 blocks, the others are a scan in effect.
-            if rng.chance(50) { rng.below(60) } else { rng.below(common::DISK_BLOCKS) }
+            if rng.chance(50) { rng.below(60) } else { rng.below(DISK_BLOCKS) }
         };
         with_next_uses(&(0..20_000).map(|_| (block(&mut rng), rng.chance(33))).collect::<Vec<_>>())
     };

@@ -1,12 +1,9 @@
 //! What policies over orders promise the order beneath, checked from beneath: two orders of a few
 //! lines that panic when a promise is broken, under PORE and on both sides of the comparator.
 
-mod common;
-
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use common::{DISK_BLOCKS, Rng};
 use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::cdc::held::Held;
 use shingle_core::cdc::{CLEAN_PART, COST, Cdc, Pair, WINDOW, group_blocks};
@@ -20,6 +17,7 @@ use shingle_core::registry::{CACHE_PARAMS, Setup, build};
 use shingle_core::slots::{Costs, Slots};
 use shingle_core::units::{Block, Op, Slot};
 use shingle_core::zones::ZoneMap;
+use shingle_testkit::{DISK_BLOCKS, Rng};
 
 /// First in, first out; or last in, first out. Remembers who left, and who was named and neither
 /// left nor came back yet.

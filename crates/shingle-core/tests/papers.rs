@@ -1,9 +1,6 @@
 //! The policies of the papers, step by step: cases worked out by hand from their figures, and
 //! random ones against models that search and sort where the policies keep count.
 
-mod common;
-
-use common::{DISK_BLOCKS, with_params};
 use proptest::prelude::*;
 use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::params::Params;
@@ -11,6 +8,7 @@ use shingle_core::plan::Plan;
 use shingle_core::policy::Access;
 use shingle_core::registry::Registry;
 use shingle_core::units::{Block, Op};
+use shingle_testkit::{DISK_BLOCKS, make_with};
 
 const ZONE: u64 = 8;
 /// Of the disk of `common`.
@@ -33,7 +31,7 @@ impl Run {
         for (name, value) in sets {
             params.set(name, value).expect("a value");
         }
-        Run { cache: with_params(entry, &params, slots, 1), number: 0 }
+        Run { cache: make_with(entry, &params, slots, 1), number: 0 }
     }
 
     /// Accesses a block; returns what left the cache for it, in order of address.

@@ -11,9 +11,9 @@ use std::time::Instant;
 
 use shingle_core::cache::{Cache, CacheCore, Outcome};
 use shingle_core::order::Plain;
-use shingle_core::orders::lru::Lru;
 use shingle_core::params::Params;
 use shingle_core::plan::Plan;
+use shingle_core::policies::lru::Lru;
 use shingle_core::policy::Access;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup, build};
 use shingle_core::size;

@@ -1,8 +1,8 @@
 //! A policy of somebody's own that is wrong ends its run with one line, which names it, what it did and
 //! when.
 
-use shingle_core::list::{Links, List};
 use shingle_core::params::Params;
+use shingle_core::parts::{Links, List};
 use shingle_core::policy::{Access, Memory, Policy, Victims};
 use shingle_core::registry::Registry;
 use shingle_core::slots::Slots;

@@ -86,7 +86,7 @@ fn belady_in_the_simulator_is_min() {
 fn no_order_has_more_hits() {
     let trace = read("synth:mixed?requests=10k");
     let bound = hits(&trace, "belady", "2%zones");
-    for order in shingle_core::orders::NAMES {
+    for order in shingle_core::policies::ORDER_NAMES {
         let hits = hits(&trace, order, "2%zones");
         assert!(hits <= bound, "{order}: {hits} of {bound}");
     }

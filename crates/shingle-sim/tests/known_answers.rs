@@ -15,8 +15,8 @@ mod common;
 use std::fmt::Write;
 use std::path::Path;
 
-use shingle_core::orders::NAMES;
 use shingle_core::params::{Kind, Param, Params};
+use shingle_core::policies::ORDER_NAMES;
 use shingle_core::policy::Zoning;
 use shingle_core::registry::{Entry, Registry};
 use shingle_sim::experiment::{Options, Trace, plan, run_all};
@@ -113,7 +113,7 @@ const PERIOD: &str = "0.1";
 fn settings(entry: &Entry) -> Vec<Vec<(String, String)>> {
     let mut all = vec![Vec::new()];
     let (orders, others): (Vec<&Param>, Vec<&Param>) =
-        entry.params.iter().partition(|param| param.kind == Kind::Choice(NAMES));
+        entry.params.iter().partition(|param| param.kind == Kind::Choice(ORDER_NAMES));
     for param in others {
         let words: &[&str] = match param.kind {
             Kind::Switch => &["on", "off"],
@@ -131,7 +131,7 @@ fn settings(entry: &Entry) -> Vec<Vec<(String, String)>> {
         all = all.iter().flat_map(|set| words.iter().map(move |word| with(set, word))).collect();
     }
     for param in orders {
-        for name in NAMES.iter().filter(|&&name| name != param.default) {
+        for name in ORDER_NAMES.iter().filter(|&&name| name != param.default) {
             let mut set = Vec::new();
             for (name, value) in [("zone", ZONE), ("period", PERIOD)] {
                 if entry.params.iter().any(|param| param.name == name) {

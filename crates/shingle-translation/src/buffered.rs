@@ -8,7 +8,7 @@ use crate::native::Native;
 use crate::step::{Piece, Place};
 use crate::translation::{Held, Layout};
 use crate::write_back::WriteBack;
-use shingle_core::list::{Links, List};
+use shingle_core::parts::{Links, List};
 use shingle_core::units::{Block, Zone};
 
 /// The block of a hole.

@@ -4,10 +4,8 @@
 //! a point from its zone, and each eviction forgives one zone, in turn, half of its hits: a zone
 //! that was busy once is not spared for ever. As in MOST, reads do not fill.
 
-use shingle_core::buckets::Buckets;
-use shingle_core::by_zone::{ByZone, ZoneIndex};
-use shingle_core::list::{Links, List};
 use shingle_core::params::{Kind, Param, Params};
+use shingle_core::parts::{Buckets, ByZone, Links, List, ZoneIndex};
 use shingle_core::policy::{Access, Admission, Memory, Policy, Victims, ZONE, Zoning};
 use shingle_core::slots::Slots;
 use shingle_core::units::{Op, Slot};

@@ -3,11 +3,10 @@
 //! the order when they are used. So the price is kept up to date block by block, and no group is
 //! ever searched.
 
-use crate::by_zone::ByZone;
 use crate::cdc::{Offer, Shared, Side};
 use crate::idle::Round;
-use crate::list::List;
 use crate::order::Order;
+use crate::parts::{ByZone, List};
 use crate::policy::{Access, Memory, Victims};
 use crate::slots::{Costs, Slots};
 use crate::units::{Nanos, Slot};

@@ -9,7 +9,7 @@
 //! none ([`Recent::cold_first`]).
 
 use crate::cdc::{Offer, Shared, Side};
-use crate::list::List;
+use crate::parts::List;
 use crate::policy::{Access, Memory, Victims};
 use crate::slots::{Costs, Slots};
 use crate::units::{Nanos, Slot};

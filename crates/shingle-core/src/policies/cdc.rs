@@ -15,9 +15,9 @@
 use crate::cdc::held::Held;
 use crate::cdc::{CLEAN_PART, COST, Cdc, Pair, WINDOW, group_blocks};
 use crate::order::Order;
-use crate::orders::lru::Lru;
-use crate::orders::{AnyOrder, NAMES};
 use crate::params::{Kind, Param, Params};
+use crate::policies::lru::Lru;
+use crate::policies::{AnyOrder, ORDER_NAMES};
 use crate::policy::ZONE;
 use crate::slots::Slots;
 
@@ -59,13 +59,13 @@ impl Pair for Any {
         COST,
         Param {
             name: "dirty",
-            kind: Kind::Choice(NAMES),
+            kind: Kind::Choice(ORDER_NAMES),
             default: "lru",
             about: "the order of the dirty blocks",
         },
         Param {
             name: "clean",
-            kind: Kind::Choice(NAMES),
+            kind: Kind::Choice(ORDER_NAMES),
             default: "lru",
             about: "the order of the clean blocks",
         },

@@ -4,10 +4,9 @@
 //! In idle time, of which the paper says nothing, the dirty blocks of the bands that would leave next
 //! are written, band by band.
 
-use crate::by_zone::ByZone;
 use crate::idle::{Idle, LOOKED_AT, Round};
-use crate::list::{Links, List};
 use crate::params::{Kind, Param, Params};
+use crate::parts::{ByZone, Links, List};
 use crate::policy::{Access, Memory, Policy, Victims, Zoning};
 use crate::slots::Slots;
 use crate::units::Slot;

@@ -8,12 +8,10 @@
 //! that is leaving before them. Unlike MOST alone this fills the cache with reads: Table 5 shows 29.9 % of
 //! them hitting.
 
-use crate::buckets::Buckets;
-use crate::by_zone::{ByZone, ZoneIndex};
 use crate::cdc::recent::Recent;
 use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, group_blocks};
-use crate::list::List;
 use crate::params::{Param, Params};
+use crate::parts::{Buckets, ByZone, List, ZoneIndex};
 use crate::policy::{Access, Memory, Victims, ZONE};
 use crate::slots::{Costs, Slots};
 use crate::units::{Nanos, Slot};

@@ -29,12 +29,12 @@ pub mod scheme;
 
 use core::marker::PhantomData;
 
-use crate::by_zone::ZoneIndex;
 use crate::gated::Gated;
 use crate::idle::{Idle, LOOKED_AT, Round};
 use crate::order::Order;
-use crate::orders::{AnyOrder, BASE};
 use crate::params::{Kind, Param, Params};
+use crate::parts::ZoneIndex;
+use crate::policies::{AnyOrder, BASE};
 use crate::policy::{Access, Admission, Memory, Policy, Victims, ZONE, Zoning};
 use crate::slots::Slots;
 use crate::units::Slot;

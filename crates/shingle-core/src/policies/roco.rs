@@ -25,14 +25,12 @@
 //! kind: tournaments know it ([`Tournament`]), and a zone that has changed plays again when it
 //! next matters.
 
-use crate::by_zone::{ByZone, ZoneIndex};
 use crate::idle::Idle;
-use crate::list::{Links, List};
 use crate::params::{Kind, Param, Params};
+use crate::parts::{ByZone, Links, List, Tournament, ZoneIndex};
 use crate::plan::{Manner, WriteOrder};
 use crate::policy::{Access, Admission, Memory, Policy, Victims, Zoning};
 use crate::slots::Slots;
-use crate::tournament::Tournament;
 use crate::units::{Op, Slot, Zone};
 
 /// What is cached of a zone.

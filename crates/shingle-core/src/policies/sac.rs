@@ -31,12 +31,10 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::marker::PhantomData;
 
-use crate::buckets::Buckets;
-use crate::by_zone::{ByZone, ZoneIndex};
 use crate::cdc::recent::Recent;
 use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, group_blocks};
-use crate::list::List;
 use crate::params::{Kind, Param, Params};
+use crate::parts::{Buckets, ByZone, List, ZoneIndex};
 use crate::policy::{Access, Memory, Victims, ZONE};
 use crate::slots::{Costs, Slots};
 use crate::units::{Nanos, Slot};

@@ -8,14 +8,12 @@
 
 use core::marker::PhantomData;
 
-use crate::by_zone::{ByZone, ZoneIndex};
 use crate::idle::Idle;
-use crate::list::{Links, List};
 use crate::params::{Param, Params};
+use crate::parts::{ByZone, Links, List, Tournament, ZoneIndex};
 use crate::plan::{Manner, WriteOrder};
 use crate::policy::{Access, Admission, Memory, Policy, Victims, ZONE, Zoning};
 use crate::slots::Slots;
-use crate::tournament::Tournament;
 use crate::units::{Op, Slot};
 
 /// In which sequence a zone leaves.

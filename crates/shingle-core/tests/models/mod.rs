@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use shingle_core::sketch::Sketch;
+use shingle_core::parts::Sketch;
 use shingle_core::units::Block;
 
 pub(crate) trait Model {

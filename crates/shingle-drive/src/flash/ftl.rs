@@ -16,8 +16,7 @@
 
 use super::nand::{EraseBlock, Geometry, Nand, Page};
 use crate::drive::Stamp;
-use shingle_core::buckets::Buckets;
-use shingle_core::list::{Links, List};
+use shingle_core::parts::{Buckets, Links, List};
 
 /// Place of a logical page that was never written, or trimmed.
 const NOWHERE: u32 = u32::MAX;

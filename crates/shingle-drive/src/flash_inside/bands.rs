@@ -1,7 +1,6 @@
 //! Which band is worth rewriting: what the controllers know of the pages of each band.
 
-use shingle_core::buckets::Buckets;
-use shingle_core::list::{Links, List};
+use shingle_core::parts::{Buckets, Links, List};
 use shingle_core::units::Zone;
 
 /// The pages of bands on the flash, as far as a controller wants to know.

@@ -12,8 +12,7 @@ use super::scratch::Scratch;
 use crate::flash::{EraseBlock, Geometry, Nand, Page};
 use crate::map::Map;
 use crate::runs::Runs;
-use shingle_core::buckets::Buckets;
-use shingle_core::list::{Links, List};
+use shingle_core::parts::{Buckets, Links, List};
 use shingle_core::units::Zone;
 
 /// Open blocks that a region fills in turn.

@@ -11,8 +11,8 @@ use std::ops::RangeInclusive;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use shingle_core::orders::NAMES;
 use shingle_core::params::{Kind, Params};
+use shingle_core::policies::ORDER_NAMES;
 use shingle_core::policy::Zoning;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Registry, Setup};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
@@ -117,7 +117,7 @@ fn combinations(entry: &Entry) -> Vec<Variant> {
     let mut all = vec![params.clone()];
     for param in entry.params {
         let words: &[&str] = match param.kind {
-            Kind::Choice(words) if words == NAMES => continue,
+            Kind::Choice(words) if words == ORDER_NAMES => continue,
             Kind::Switch => &["on", "off"],
             Kind::Choice(words) => words,
             Kind::Count | Kind::Blocks | Kind::Zones | Kind::Ratio => continue,
@@ -130,8 +130,8 @@ fn combinations(entry: &Entry) -> Vec<Variant> {
             all.extend(each(&params).collect::<Vec<_>>());
         }
     }
-    for param in entry.params.iter().filter(|param| param.kind == Kind::Choice(NAMES)) {
-        let others = NAMES.iter().filter(|&&name| name != param.default);
+    for param in entry.params.iter().filter(|param| param.kind == Kind::Choice(ORDER_NAMES)) {
+        let others = ORDER_NAMES.iter().filter(|&&name| name != param.default);
         all.extend(others.map(|name| with(&params, param.name, name)));
     }
     all.into_iter().map(|params| Variant { entry: *entry, params }).collect()

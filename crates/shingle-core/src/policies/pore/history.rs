@@ -8,7 +8,7 @@
 //! Unlike the prototype's, these records are of dirty blocks only, and of a bounded number that have
 //! left: the size of the cache and a period.
 
-use crate::by_zone::ZoneIndex;
+use crate::parts::ZoneIndex;
 use crate::units::{Block, Slot};
 
 /// A block that has left since the last division.

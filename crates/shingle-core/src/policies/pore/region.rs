@@ -2,7 +2,7 @@
 
 use core::cmp::Ordering;
 
-use crate::by_zone::{ByZone, ZoneIndex};
+use crate::parts::{ByZone, ZoneIndex};
 use crate::slots::Slots;
 use crate::units::Zone;
 

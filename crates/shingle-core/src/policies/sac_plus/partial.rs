@@ -9,15 +9,12 @@
 
 use core::cmp::Ordering;
 
-use crate::by_zone::{ByZone, ZoneIndex};
 use crate::cdc::{Offer, Shared, Side};
-use crate::heap::{Heap, Pool};
-use crate::list::List;
 use crate::params::Params;
+use crate::parts::{ByZone, Heap, List, Pool, Tournament, ZoneIndex};
 use crate::plan::{Manner, WriteOrder};
 use crate::policy::{Access, Memory, Victims};
 use crate::slots::{Costs, Slots};
-use crate::tournament::Tournament;
 use crate::units::Slot;
 
 /// Set in the key of a hot block; the rest is its offset in the zone.

@@ -7,7 +7,7 @@
 use super::bits::Bits;
 use super::index::{Index, hash};
 use super::zones::Zones;
-use shingle_core::list::{Links, List};
+use shingle_core::parts::{Links, List};
 use shingle_core::units::Block;
 
 /// No chunk of the disk: what a frame without one has.

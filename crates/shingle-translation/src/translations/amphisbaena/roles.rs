@@ -13,7 +13,7 @@
 use super::history::History;
 use super::index::{IDS_MAX, Index, hash};
 use super::record::{Record, Role, TIME_MAX};
-use shingle_core::list::{Links, List};
+use shingle_core::parts::{Links, List};
 use shingle_core::units::Block;
 
 /// How many slots, and what is remembered.

@@ -1,6 +1,6 @@
 //! What is known of the zones that were touched.
 
-use shingle_core::list::List;
+use shingle_core::parts::List;
 
 const NONE: u32 = u32::MAX;
 

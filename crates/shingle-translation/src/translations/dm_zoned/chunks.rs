@@ -3,7 +3,7 @@
 use super::bits;
 use crate::step::Place;
 use crate::translation::{Held, Layout};
-use shingle_core::list::{Links, List};
+use shingle_core::parts::{Links, List};
 use shingle_core::units::{Block, Zone};
 use std::collections::VecDeque;
 

@@ -12,10 +12,9 @@
 //! than there are HIR blocks gets no more than these: to empty the LIR blocks of a small cache for a large
 //! `cache.batch` would make LIRS an LRU. For larger batches raise `lirs.hirs`.
 
-use crate::ghosts::Ghosts;
-use crate::list::{Links, List};
 use crate::order::Order;
 use crate::params::{Kind, Param, Params};
+use crate::parts::{Ghosts, Links, List};
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
 use crate::units::{Block, Slot};

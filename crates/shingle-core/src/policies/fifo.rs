@@ -1,9 +1,9 @@
 //! FIFO: the block that came first leaves first, however often it was used. The plainest baseline
 //! there is, and the list on which CLOCK, SIEVE and S3-FIFO build.
 
-use crate::list::{Links, List};
 use crate::order::Order;
 use crate::params::Params;
+use crate::parts::{Links, List};
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
 use crate::units::Slot;

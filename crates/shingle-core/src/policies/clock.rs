@@ -6,9 +6,9 @@
 //! head (FIFO with reinsertion, which is the same circle). A newcomer's bit is clear: coming in is
 //! no use. A block with I/O under way stays in front of the hand, with its bit.
 
-use crate::list::{Links, List};
 use crate::order::Order;
 use crate::params::Params;
+use crate::parts::{Links, List};
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
 use crate::units::Slot;

@@ -1,7 +1,7 @@
 //! Heaps in a pool: the least of each at hand, and any member can leave.
 //!
 //! Pairing heaps (Fredman, Sedgewick, Sleator and Tarjan, 1986): a member comes in constant time and
-//! leaves in amortised logarithmic time. As the lists of [`crate::list`] they share a pool of links,
+//! leaves in amortised logarithmic time. As the lists of [`List`] they share a pool of links,
 //! in which each member belongs to at most one heap, and nothing allocates but [`Pool::new`]: members
 //! are slots.
 

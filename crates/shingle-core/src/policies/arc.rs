@@ -7,10 +7,9 @@
 //! same blocks are forgotten. When many leave and none comes, |B1|+|B2| stays at most c+1. If the
 //! list whose turn it is has nobody who may leave, the other one gives.
 
-use crate::ghosts::Ghosts;
-use crate::list::{Links, List};
 use crate::order::Order;
 use crate::params::Params;
+use crate::parts::{Ghosts, Links, List};
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
 use crate::units::Slot;

@@ -13,10 +13,9 @@ use super::two_q::TwoQ;
 use super::w_tinylfu::WTinyLfu;
 use super::{AnyOrder, BASE};
 use crate::gated::Gated;
-use crate::ghosts::Ghosts;
-use crate::list::{Links, List};
 use crate::order::Order;
 use crate::params::Params;
+use crate::parts::{Ghosts, Links, List};
 use crate::policy::Access;
 use crate::slots::{Costs, DriveView, Slots};
 use crate::units::{Block, Nanos, Op, Slot, Zone};
@@ -289,7 +288,7 @@ proptest! {
         letters in prop::collection::vec(0u8..20, 0..80),
         in_use in prop::collection::vec(any::<bool>(), 12),
     ) {
-        for name in super::NAMES {
+        for name in super::ORDER_NAMES {
             let mut params = Params::new(&[BASE]);
             params.set("base", name).unwrap();
             let slots = slots(capacity);
@@ -317,7 +316,7 @@ proptest! {
         capacity in 1u32..12,
         ops in prop::collection::vec((0u8..8, 0u64..20, 0u64..50), 0..150),
     ) {
-        for name in super::NAMES {
+        for name in super::ORDER_NAMES {
             let mut params = Params::new(&[BASE]);
             params.set("base", name).unwrap();
             let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };

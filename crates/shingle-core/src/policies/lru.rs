@@ -1,9 +1,9 @@
 //! LRU: the block unused for longest leaves first. Knows nothing of shingling: the blocks it writes
 //! belong to many bands, so on a shingled disk it can be worse than no cache at all (SAC §2.2).
 
-use crate::list::{Links, List};
 use crate::order::Order;
 use crate::params::Params;
+use crate::parts::{Links, List};
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
 use crate::units::Slot;

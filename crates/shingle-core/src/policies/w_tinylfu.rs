@@ -7,11 +7,10 @@
 //! room is needed, and the winner moves when the newcomer is in. While the window is not full it
 //! takes room from the main part without a contest.
 
-use crate::list::{Links, List};
 use crate::order::Order;
 use crate::params::{Kind, Param, Params};
+use crate::parts::{Links, List, Sketch};
 use crate::policy::{Access, Memory};
-use crate::sketch::Sketch;
 use crate::slots::Slots;
 use crate::units::Slot;
 

@@ -1,17 +1,14 @@
-//! The seam for a real store, proved with the shipping policies: an executor that keeps 32 requests
-//! in flight over real bytes, completes I/O out of order and fails some destages. Every read must
-//! return the last write that was acknowledged, and equal seeds must give equal runs.
-
-mod common;
+//! An executor as a store is one: it keeps 32 requests in flight over real bytes, completes I/O out of
+//! order and fails some destages. Every read must return the last write that was acknowledged.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use common::{DISK_BLOCKS, Rng, variants, with_params};
 use shingle_core::cache::{CacheCore, Outcome};
-use shingle_core::idle::Idle;
 use shingle_core::plan::Plan;
 use shingle_core::policy::{Access, Cost};
 use shingle_core::units::{Block, Nanos, Op, Slot};
+
+use crate::setup::{DISK_BLOCKS, Rng};
 
 const IN_FLIGHT: usize = 32;
 const BYTES: usize = 16;
@@ -38,7 +35,8 @@ enum Io {
     Destage { slot: Slot, block: Block, data: Data, fails: bool },
 }
 
-struct Executor {
+/// A cache, its SSD and its disk, and what is under way between them.
+pub(crate) struct InFlight {
     cache: Box<dyn CacheCore>,
     plan: Plan,
     ssd: Vec<Data>,
@@ -51,15 +49,15 @@ struct Executor {
     no_room: VecDeque<HostOp>,
     open_ops: usize,
     rng: Rng,
-    digest: u64,
-    reads_checked: u64,
-    idle_destages: u64,
+    pub(crate) digest: u64,
+    pub(crate) reads_checked: u64,
+    pub(crate) idle_destages: u64,
 }
 
-impl Executor {
-    fn new(cache: Box<dyn CacheCore>, seed: u64) -> Executor {
+impl InFlight {
+    pub(crate) fn new(cache: Box<dyn CacheCore>, seed: u64) -> InFlight {
         let slots = cache.slots().capacity() as usize;
-        Executor {
+        InFlight {
             cache,
             plan: Plan::default(),
             ssd: vec![[0xEE; BYTES]; slots],
@@ -76,7 +74,8 @@ impl Executor {
         }
     }
 
-    fn run(&mut self, requests: u64) {
+    /// Serves that many requests, waits for the last, and looks at every block.
+    pub(crate) fn run(&mut self, requests: u64) {
         for number in 0..requests {
             self.request(number);
             while self.open_ops >= IN_FLIGHT {
@@ -110,7 +109,7 @@ impl Executor {
             let mut access = Access::whole(number, Block(first + place), op);
             access.place = place as u32;
             access.partial = self.rng.chance(25);
-            let data = self.rng.next().to_le_bytes();
+            let data = self.rng.bits().to_le_bytes();
             let data = core::array::from_fn(|i| data[i % 8] ^ i as u8);
             self.open_ops += 1;
             self.start(HostOp { access, data });
@@ -248,83 +247,4 @@ impl Executor {
 fn merge(into: &mut Data, op: &HostOp) {
     let bytes = if op.access.partial { BYTES / 2 } else { BYTES };
     into[..bytes].copy_from_slice(&op.data[..bytes]);
-}
-
-#[test]
-fn every_read_is_current_with_32_requests_in_flight() {
-    for (entry, params) in variants() {
-        // A cache barely larger than what is in flight is where most mistakes show.
-        for (seed, slots, batch) in [(1, 3, 1), (2, 5, 2), (3, 33, 1), (4, 64, 8), (5, 130, 64)] {
-            let run = |seed| {
-                let cache = with_params(&entry, &params, slots, batch);
-                let mut executor = Executor::new(cache, seed);
-                executor.run(1_500);
-                assert!(executor.reads_checked > 1_000);
-                // In the smallest caches every slot is in use all the time.
-                let named = executor.idle_destages > 0;
-                assert!(
-                    if entry.idle == Idle::Names { named || slots < 64 } else { !named },
-                    "{}: {} destages in idle time",
-                    entry.name,
-                    executor.idle_destages
-                );
-                executor.digest
-            };
-            assert_eq!(run(seed), run(seed), "{}: equal seeds, equal runs", entry.name);
-        }
-    }
-}
-
-/// What a store found on its SSD is as good as what was written since: the cache is consistent, blocks
-/// leave again, and those restored last stay longest where recency decides.
-#[test]
-fn a_restored_cache_goes_on() {
-    // `none` never has a block to name.
-    for (entry, params) in variants().into_iter().filter(|(entry, _)| entry.name != "none") {
-        let mut cache = with_params(&entry, &params, 20, 1);
-        let mut plan = Plan::naming_dropped();
-        for n in 0..20_u64 {
-            let slot = cache.restore(Block(n * 7), n % 3 == 0).expect("there is room");
-            assert_eq!(cache.lookup(Block(n * 7)), Some(slot));
-        }
-        assert_eq!(cache.restore(Block(399), false), None, "{}: it is full", entry.name);
-        cache.check();
-        assert_eq!((cache.slots().dirty_blocks(), cache.slots().clean_blocks()), (7, 13));
-        // Each block leaves once, clean ones by name.
-        let mut left = Vec::new();
-        while left.len() < 20 {
-            cache.evict(3, &mut plan);
-            assert_eq!(plan.dropped().len() as u64, plan.dropped_blocks());
-            left.extend(plan.dropped().iter().map(|dropped| dropped.block));
-            for destage in plan.destages() {
-                assert!(cache.destaged(destage.slot));
-                left.push(destage.block);
-            }
-            assert!(!plan.is_empty(), "{}: somebody leaves", entry.name);
-            plan.clear();
-        }
-        cache.check();
-        if entry.name == "lru" {
-            left[..3].sort_unstable();
-            assert_eq!(left[..3], [Block(0), Block(7), Block(14)], "coldest first");
-        }
-        left.sort_unstable();
-        left.dedup();
-        assert!(left.into_iter().eq((0..20).map(|n| Block(n * 7))));
-    }
-}
-
-/// An executor that destages of its own accord ends where the policy's own destages end.
-#[test]
-fn an_executor_destages_what_it_wants() {
-    for (entry, params) in variants() {
-        let mut cache = with_params(&entry, &params, 20, 1);
-        let dirty = cache.restore(Block(3), true).expect("there is room");
-        let clean = cache.restore(Block(5), false).expect("there is room");
-        assert!(!cache.begin_destage(clean));
-        assert!(cache.begin_destage(dirty) && !cache.begin_destage(dirty));
-        assert!(!cache.destaged(dirty), "it stays");
-        assert_eq!((cache.slots().dirty_blocks(), cache.slots().clean_blocks()), (0, 2));
-        cache.check();
-    }
 }

@@ -1,8 +1,8 @@
 //! Members by score: a bucket queue. Changing a score by any amount and finding those of the highest
-//! scores take constant time, whatever their number. As on the lists of [`crate::list`] a member is a
+//! scores take constant time, whatever their number. As on the lists of [`List`] a member is a
 //! `u32`: a zone of a policy, a band or block within a drive.
 
-use crate::list::{Links, List};
+use crate::parts::{Links, List};
 
 /// Members sorted into one bucket a score. Within a bucket the one that came first is first.
 #[derive(Clone, Debug)]

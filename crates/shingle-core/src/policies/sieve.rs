@@ -5,9 +5,9 @@
 //!
 //! The hand passes over a block with I/O under way and leaves its bit.
 
-use crate::list::{Links, List};
 use crate::order::Order;
 use crate::params::Params;
+use crate::parts::{Links, List};
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
 use crate::units::Slot;

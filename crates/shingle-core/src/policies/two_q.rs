@@ -6,10 +6,9 @@
 //! leaves Am is not remembered. Kin and Kout are at least 1, for caches smaller than the paper's.
 //! If the queue whose turn it is has nobody who may leave, the other one gives.
 
-use crate::ghosts::Ghosts;
-use crate::list::{Links, List};
 use crate::order::Order;
 use crate::params::{Kind, Param, Params};
+use crate::parts::{Ghosts, Links, List};
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
 use crate::units::{Block, Slot};

@@ -9,11 +9,10 @@
 //! departure: `pop` names one block, so when a block that moved on pushed another out of the main
 //! queue, that is the victim, where EVICTS would go on until the small queue gave one as well.
 
-use crate::ghosts::Ghosts;
-use crate::list::{Links, List};
 use crate::order::Order;
-use crate::orders::clock::second_chance;
 use crate::params::{Kind, Param, Params};
+use crate::parts::{Ghosts, Links, List};
+use crate::policies::clock::second_chance;
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
 use crate::units::Slot;

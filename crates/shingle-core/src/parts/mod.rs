@@ -1,0 +1,36 @@
+//! What policies are built from: lists, scores, sets of slots and zones. Each part takes its memory for
+//! slots at once and works in constant or logarithmic time; members are plain `u32`s (slots, ghosts,
+//! zones by [`ZoneIndex`]). None of them holds data.
+//!
+//! | to keep | part |
+//! |---|---|
+//! | an order that changes: recency, queues | [`List`] over [`Links`] |
+//! | the member with the highest small score | [`Buckets`] |
+//! | the best of a fixed number of scores | [`Tournament`] |
+//! | many small heaps in one pool | [`Heap`] over [`Pool`] |
+//! | a value for each zone that the cache meets | [`ByZone`] |
+//! | blocks that are not cached any more | [`Ghosts`] |
+//! | how often a block was used, roughly | [`Sketch`] |
+//! | who was used less recently, by rank | [`Recency`] |
+//! | one bit for each member | [`Bits`] |
+
+mod bits;
+mod buckets;
+mod by_zone;
+mod ghosts;
+mod heap;
+mod list;
+mod recency;
+mod sketch;
+mod tournament;
+
+pub use bits::Bits;
+pub use buckets::Buckets;
+pub(crate) use by_zone::Met;
+pub use by_zone::{ByZone, ZoneIndex};
+pub use ghosts::Ghosts;
+pub use heap::{Heap, Pool};
+pub use list::{Links, List};
+pub use recency::Recency;
+pub use sketch::Sketch;
+pub use tournament::Tournament;

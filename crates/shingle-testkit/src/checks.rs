@@ -1,0 +1,183 @@
+//! What holds of every policy. Each check tries all [`variants`](crate::variants) of a policy, and panics with
+//! policy and parameters if one of them breaks it.
+
+use shingle_core::idle::Idle;
+use shingle_core::params::Params;
+use shingle_core::plan::Plan;
+use shingle_core::registry::Entry;
+use shingle_core::units::{Block, Op};
+
+use crate::at_once::AtOnce;
+use crate::in_flight::InFlight;
+use crate::setup::{DISK_BLOCKS, Rng, Trying, make_with, variants};
+
+/// Calls `check` with each variant of `entry`.
+fn each(entry: &Entry, mut check: impl FnMut(&Params)) {
+    for params in variants(entry) {
+        let _trying = Trying(entry, &params);
+        check(&params);
+    }
+}
+
+/// Reads, writes, trims and idle time, 250 at a time over 120 blocks, through caches of 3 to 39 blocks.
+pub fn a_read_returns_the_last_write(entry: &Entry) {
+    each(entry, |params| {
+        for seed in 0..24 {
+            let mut rng = Rng(seed);
+            let (slots, batch) = (3 + rng.below(37) as u32, 1 + rng.below(8));
+            let mut run = AtOnce::new(entry, params, slots, batch);
+            for _ in 0..250 {
+                let (kind, block) = (rng.below(12), rng.below(120));
+                step(&mut run, kind, block);
+            }
+        }
+    });
+}
+
+/// One step of a history: `kind` (0 to 11) says what is done with `block` (below 120). For property tests,
+/// which find the shortest history that fails.
+pub fn step(run: &mut AtOnce, kind: u64, block: u64) {
+    match kind {
+        0..5 => _ = run.access(Block(block), Op::Write),
+        5..9 => _ = run.access(Block(block % 60), Op::Read),
+        9 => run.trim(Block(block), 1 + block % 50),
+        _ => _ = run.idle(block as u32 % 9),
+    }
+    run.check();
+}
+
+/// All sequences of six accesses over three blocks in two zones, reads and writes, through caches of one
+/// to three slots: 46,656 sequences a size. With the defaults only.
+pub fn every_short_sequence_is_current(entry: &Entry) {
+    let params = &variants(entry)[0];
+    let _trying = Trying(entry, params);
+    for slots in 1..=3 {
+        for code in 0..6u32.pow(6) {
+            let mut run = AtOnce::new(entry, params, slots, 1);
+            let mut rest = code;
+            for _ in 0..6 {
+                let op = if rest % 2 == 0 { Op::Read } else { Op::Write };
+                run.access(Block(u64::from(rest / 2 % 3) * 5), op);
+                rest /= 6;
+            }
+            run.check();
+        }
+    }
+}
+
+/// Uniform accesses over 400 blocks through a cache of 40: no policy without foresight can hit more than a
+/// tenth of them. Returns the fewest hits of a variant, in 40,000 accesses.
+pub fn a_hit_ratio_is_no_better_than_the_cache_is_large(entry: &Entry) -> u32 {
+    let mut fewest = u32::MAX;
+    each(entry, |params| {
+        let mut run = AtOnce::new(entry, params, 40, 1);
+        let (mut rng, mut hits) = (Rng(7), 0u32);
+        for _ in 0..40_000 {
+            let op = if rng.chance(70) { Op::Write } else { Op::Read };
+            hits += u32::from(run.access(Block(rng.below(DISK_BLOCKS)), op));
+        }
+        assert!(hits < 40_000 / 10 * 12 / 10, "{hits} hits");
+        fewest = fewest.min(hits);
+    });
+    fewest
+}
+
+/// After some work, a disk that is idle long enough has everything: within as many calls as there are
+/// dirty blocks, however small the calls. Nothing is lost by it, and the cache goes on as before. A policy
+/// that says it names nothing in idle time ([`Idle::Never`]) names nothing.
+pub fn idle_time_leaves_nothing_dirty(entry: &Entry) {
+    each(entry, |params| {
+        for (seed, slots, want) in [(1, 3, 1), (2, 40, 1), (3, 40, 8), (4, 130, 64)] {
+            let mut run = AtOnce::new(entry, params, slots, 1);
+            let mut rng = Rng(seed);
+            for _ in 0..3 {
+                for _ in 0..1_500 {
+                    let range = if rng.chance(50) { 60 } else { DISK_BLOCKS };
+                    let op = if rng.chance(60) { Op::Write } else { Op::Read };
+                    run.access(Block(rng.below(range)), op);
+                }
+                run.access(Block(rng.below(DISK_BLOCKS)), Op::Write);
+                let dirty = run.cache.slots().dirty_blocks();
+                if run.idle == Idle::Names {
+                    assert!(dirty > 0, "there is nothing to write");
+                    let calls = (0..dirty).take_while(|_| run.idle(want) > 0).count() as u32;
+                    assert!(calls <= dirty && run.cache.slots().dirty_blocks() == 0);
+                    let behind = run.latest.iter().filter(|&(b, v)| run.on_disk.get(b) != Some(v));
+                    assert_eq!(behind.count(), 0, "the disk has not got all");
+                }
+                assert_eq!(run.idle(want), 0);
+                run.check();
+            }
+        }
+    });
+}
+
+/// With 32 requests in flight, destages that fail, trims and idle time; and equal seeds give equal runs.
+pub fn every_read_is_current_with_32_requests_in_flight(entry: &Entry) {
+    each(entry, |params| {
+        // A cache barely larger than what is in flight is where most mistakes show.
+        for (seed, slots, batch) in [(1, 3, 1), (2, 5, 2), (3, 33, 1), (4, 64, 8), (5, 130, 64)] {
+            let run = |seed| {
+                let mut run = InFlight::new(make_with(entry, params, slots, batch), seed);
+                run.run(1_500);
+                assert!(run.reads_checked > 1_000);
+                // In the smallest caches every slot is in use all the time.
+                let named = run.idle_destages > 0;
+                let right = if entry.idle == Idle::Names { named || slots < 64 } else { !named };
+                assert!(right, "{} destages in idle time", run.idle_destages);
+                run.digest
+            };
+            assert_eq!(run(seed), run(seed), "equal seeds, equal runs");
+        }
+    });
+}
+
+/// What a store found on its SSD is as good as what was written since: the cache is consistent, and each
+/// block leaves again, once, clean ones by name. Returns the order in which the 20 blocks of the last
+/// variant left. (Not for a policy that never caches.)
+pub fn a_restored_cache_goes_on(entry: &Entry) -> Vec<Block> {
+    let mut left = Vec::new();
+    each(entry, |params| {
+        let mut cache = make_with(entry, params, 20, 1);
+        let mut plan = Plan::naming_dropped();
+        for n in 0..20_u64 {
+            let slot = cache.restore(Block(n * 7), n % 3 == 0).expect("there is room");
+            assert_eq!(cache.lookup(Block(n * 7)), Some(slot));
+        }
+        assert_eq!(cache.restore(Block(399), false), None, "it is full");
+        cache.check();
+        assert_eq!((cache.slots().dirty_blocks(), cache.slots().clean_blocks()), (7, 13));
+        left.clear();
+        while left.len() < 20 {
+            cache.evict(3, &mut plan);
+            assert_eq!(plan.dropped().len() as u64, plan.dropped_blocks());
+            left.extend(plan.dropped().iter().map(|dropped| dropped.block));
+            for destage in plan.destages() {
+                assert!(cache.destaged(destage.slot));
+                left.push(destage.block);
+            }
+            assert!(!plan.is_empty(), "somebody leaves");
+            plan.clear();
+        }
+        cache.check();
+        let mut sorted = left.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert!(sorted.into_iter().eq((0..20).map(|n| Block(n * 7))));
+    });
+    left
+}
+
+/// An executor that destages of its own accord ends where the policy's own destages end.
+pub fn an_executor_destages_what_it_wants(entry: &Entry) {
+    each(entry, |params| {
+        let mut cache = make_with(entry, params, 20, 1);
+        let dirty = cache.restore(Block(3), true).expect("there is room");
+        let clean = cache.restore(Block(5), false).expect("there is room");
+        assert!(!cache.begin_destage(clean));
+        assert!(cache.begin_destage(dirty) && !cache.begin_destage(dirty));
+        assert!(!cache.destaged(dirty), "it stays");
+        assert_eq!((cache.slots().dirty_blocks(), cache.slots().clean_blocks()), (0, 2));
+        cache.check();
+    });
+}

@@ -1,0 +1,63 @@
+//! Holds a policy to its contract ([`shingle_core::policy::Policy`]), with the very checks that the policies of
+//! shingle pass. A policy anywhere runs them with one line in its tests:
+//!
+//! ```no_run
+//! # type MyPolicy = shingle_core::policies::most::Most;
+//! shingle_testkit::conformance!(MyPolicy);
+//! ```
+//!
+//! That makes one test of each of [`checks`], over every variant that the parameters of the policy offer.
+//! [`AtOnce`] is an executor to write tests of one's own with:
+//!
+//! ```
+//! use shingle_core::policies::most::Most;
+//! use shingle_core::{registry::Entry, units::{Block, Op}};
+//! use shingle_testkit::{AtOnce, variants};
+//!
+//! let entry = Entry::of::<Most>();
+//! let mut run = AtOnce::new(&entry, &variants(&entry)[0], 4, 1);
+//! // Zones of 8 blocks; MOST evicts the zone with the most dirty blocks.
+//! for block in [0, 8, 9, 10, 16] {
+//!     run.access(Block(block), Op::Write);
+//! }
+//! assert!(run.has(Block(0)) && !run.has(Block(8)));
+//! ```
+//!
+//! Nothing here measures: whether a policy is good is for `shingle compare` to say.
+
+#![allow(clippy::cast_possible_truncation)] // caches and disks here are small
+#![allow(clippy::missing_panics_doc)] // to panic is what checks are for
+
+mod at_once;
+pub mod checks;
+mod in_flight;
+mod setup;
+
+pub use at_once::AtOnce;
+pub use setup::{DISK_BLOCKS, Rng, make, make_with, variants};
+
+#[doc(hidden)]
+pub use shingle_core::registry::Entry;
+
+/// Makes one test of each of [`checks`] for a [`shingle_core::policy::Policy`]. For a second policy in the
+/// same file, put it into a module of its own.
+#[macro_export]
+macro_rules! conformance {
+    ($policy:ty) => {
+        $crate::conformance!($policy:
+            a_read_returns_the_last_write,
+            every_short_sequence_is_current,
+            a_hit_ratio_is_no_better_than_the_cache_is_large,
+            idle_time_leaves_nothing_dirty,
+            every_read_is_current_with_32_requests_in_flight,
+            a_restored_cache_goes_on,
+            an_executor_destages_what_it_wants,
+        );
+    };
+    ($policy:ty: $($check:ident,)*) => {
+        $(#[test]
+        fn $check() {
+            let _ = $crate::checks::$check(&$crate::Entry::of::<$policy>());
+        })*
+    };
+}

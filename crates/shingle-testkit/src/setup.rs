@@ -1,0 +1,139 @@
+//! The caches that policies are tried in: small, so that everything happens often.
+
+use shingle_core::cache::CacheCore;
+use shingle_core::params::{Kind, Params};
+use shingle_core::policy::Zoning;
+use shingle_core::registry::{CACHE_PARAMS, Entry, Setup};
+use shingle_core::slots::Costs;
+use shingle_core::units::Nanos;
+use shingle_core::zones::ZoneMap;
+
+/// SplitMix64: small, seeded, the same everywhere.
+#[derive(Clone, Debug)]
+pub struct Rng(pub u64);
+
+impl Rng {
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.bits() % bound
+    }
+
+    /// True `percent` times out of 100.
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// Blocks of the disk: 50 zones of 8 blocks.
+pub const DISK_BLOCKS: u64 = 400;
+
+/// An empty cache under the policy's defaults, with zones of 8 blocks if it has a parameter `zone`.
+///
+/// # Panics
+/// If the policy refuses its defaults.
+#[must_use]
+pub fn make(entry: &Entry, cache_blocks: u32, batch: u64) -> Box<dyn CacheCore> {
+    make_with(entry, &variants(entry)[0], cache_blocks, batch)
+}
+
+/// An empty cache of `cache_blocks` blocks that evicts `batch` blocks at a time, before a disk with bands
+/// of 8 and of 12 blocks and a persistent buffer of 20.
+///
+/// # Panics
+/// If the policy refuses the parameters.
+#[must_use]
+pub fn make_with(
+    entry: &Entry,
+    params: &Params,
+    cache_blocks: u32,
+    batch: u64,
+) -> Box<dyn CacheCore> {
+    try_make(entry, params, cache_blocks, batch)
+        .unwrap_or_else(|error| panic!("{}: {error}", entry.name))
+}
+
+fn try_make(
+    entry: &Entry,
+    params: &Params,
+    cache_blocks: u32,
+    batch: u64,
+) -> Result<Box<dyn CacheCore>, String> {
+    let bands = ZoneMap::runs(&[(8, 20), (12, 20)], DISK_BLOCKS);
+    let mut cache = Params::new(CACHE_PARAMS);
+    set(&mut cache, "batch", &batch.to_string());
+    // A policy that takes either gets zones that show, unless it is told what zones to take.
+    let either = entry.zoning(&Params::new(entry.params)) == Zoning::ExposedOrFixed;
+    let fixed = either && params.iter().any(|(name, zone)| name == "zone" && zone != "8b");
+    let costs = Costs {
+        read: Nanos::from_millis(14),
+        rmw_base: Nanos::from_millis(436),
+        rmw_per_block: Nanos::from_micros(728),
+    };
+    let setup = Setup {
+        cache_blocks,
+        disk_blocks: DISK_BLOCKS,
+        bands: Some(&bands),
+        conventional_zones: (!fixed).then_some(2),
+        sequential_required: false,
+        buffer_blocks: 20,
+        costs,
+        cache: &cache,
+    };
+    entry.make(params, &setup).map_err(|error| error.to_string())
+}
+
+/// The defaults of a policy, and one set more for each other value of each switch and choice, and for
+/// some values of the other parameters.
+#[must_use]
+pub fn variants(entry: &Entry) -> Vec<Params> {
+    let mut defaults = Params::new(entry.params);
+    if defaults.has("zone") {
+        set(&mut defaults, "zone", "8b");
+    }
+    let mut all = vec![defaults.clone()];
+    for param in entry.params {
+        let others: &[&str] = match param.kind {
+            Kind::Switch => &["on", "off"],
+            Kind::Choice(words) => words,
+            Kind::Ratio => &["0", "0.5", "3"],
+            Kind::Count => &["0", "1", "7"],
+            Kind::Blocks => &["1b", "3b", "400b"],
+            Kind::Zones => &["1b", "3b", "400b", "bands"],
+        };
+        for other in others.iter().filter(|&&other| other != param.default) {
+            let mut params = defaults.clone();
+            // Not every value suits every policy: what it refuses is no variant.
+            let taken = params.set(param.name, other).is_ok();
+            if taken && try_make(entry, &params, 3, 1).is_ok() {
+                all.push(params);
+            }
+        }
+    }
+    all
+}
+
+fn set(params: &mut Params, name: &str, value: &str) {
+    params.set(name, value).unwrap_or_else(|error| panic!("{name}={value}: {error}"));
+}
+
+/// Says which policy and parameters were tried, if a check fails while this lives.
+pub(crate) struct Trying<'a>(pub(crate) &'a Entry, pub(crate) &'a Params);
+
+impl Drop for Trying<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let params: Vec<_> =
+                self.1.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+            eprintln!("policy {}, with{}", self.0.name, params.concat());
+        }
+    }
+}
