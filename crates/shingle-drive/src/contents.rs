@@ -4,7 +4,7 @@
 //! the first I/O that carries stamps.
 
 use crate::drive::{Io, Stamp};
-use crate::steps::{Place, Step};
+use crate::steps::{Place, Step, StepLog};
 use shingle_core::units::{Block, Op};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -18,42 +18,28 @@ pub(crate) struct Contents {
     /// Blocks held in the drive's memory.
     held: HashMap<u64, Stamp>,
     /// Each move, if somebody wants to know.
-    steps: Option<Vec<Step>>,
+    steps: StepLog,
 }
 
 impl Contents {
-    /// From now on each move is remembered until it is taken.
-    pub(crate) fn tell_steps(&mut self) {
-        self.steps.get_or_insert_default();
-        self.on = true;
-    }
-
-    /// The moves since the last call.
-    pub(crate) fn take_steps(&mut self, into: &mut Vec<Step>) {
-        if let Some(steps) = &mut self.steps {
-            into.append(steps);
-        }
-    }
-
-    fn step(&mut self, step: Step) {
-        if let Some(steps) = &mut self.steps {
-            steps.push(step);
-        }
+    /// The moves, for somebody who wants to know them.
+    pub(crate) fn steps(&mut self) -> &mut StepLog {
+        &mut self.steps
     }
 
     /// The host reads a block.
     pub(crate) fn read_from(&mut self, from: Place, block: u64) {
-        self.step(Step::Read { from, block: Block(block) });
+        self.steps.add(Step::Read { from, block: Block(block) });
     }
 
     /// A part of a band is rewritten.
     pub(crate) fn rewrite(&mut self, first: u64, blocks: u64, read: bool) {
-        self.step(Step::Rewrite { first: Block(first), blocks, read });
+        self.steps.add(Step::Rewrite { first: Block(first), blocks, read });
     }
 
     /// What was collected is where it belongs.
     pub(crate) fn written(&mut self) {
-        self.step(Step::Written);
+        self.steps.add(Step::Written);
     }
 
     /// Called with the data of each I/O: the first stamps turn the keeping on.
@@ -71,19 +57,19 @@ impl Contents {
     /// Writes to a slot of the buffer.
     pub(crate) fn put_slot(&mut self, slot: u32, stamp: Stamp) {
         self.slots.insert(slot, stamp);
-        self.step(Step::Put { stamp, to: Place::Slot(slot), block: Block(0) });
+        self.steps.add(Step::Put { stamp, to: Place::Slot(slot), block: Block(0) });
     }
 
     /// Writes to the native place.
     pub(crate) fn put_native(&mut self, block: u64, stamp: Stamp) {
         self.native.insert(block, stamp);
-        self.step(Step::Put { stamp, to: Place::Native, block: Block(block) });
+        self.steps.add(Step::Put { stamp, to: Place::Native, block: Block(block) });
     }
 
     /// Writes to memory.
     pub(crate) fn put_held(&mut self, block: u64, stamp: Stamp) {
         self.held.insert(block, stamp);
-        self.step(Step::Put { stamp, to: Place::Memory, block: Block(block) });
+        self.steps.add(Step::Put { stamp, to: Place::Memory, block: Block(block) });
     }
 
     /// Reads a slot of the buffer.
@@ -106,7 +92,7 @@ impl Contents {
         if self.on {
             let stamp = self.slots.remove(&slot).unwrap_or(0);
             self.native.insert(block, stamp);
-            self.step(Step::Collect { slot, block: Block(block) });
+            self.steps.add(Step::Collect { slot, block: Block(block) });
         }
     }
 

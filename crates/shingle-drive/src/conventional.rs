@@ -66,7 +66,7 @@ impl Conventional {
             exposed: None,
             costs: measured.plan(costs.plan(), timing),
             uniform: false,
-            channels: 1,
+            channels: None,
             queued_command: Nanos::ZERO,
         };
         let entries = if values.write_cache { values.write_cache_entries } else { 0 };

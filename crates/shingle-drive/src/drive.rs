@@ -1,13 +1,12 @@
 //! The seam between a cache and what it writes to: I/O in, time out.
 
-pub use crate::translating::Translating;
 pub use crate::wear::{RegionWear, Wear};
 pub use crate::zoned::{Condition, Exposed, Refused, Rule, ZoneInfo, Zoned};
 pub use shingle_core::slots::Costs;
-use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
 use shingle_core::zones::ZoneMap;
 
-use crate::steps::Step;
+use crate::steps::StepLog;
 
 /// Identifies one written version of a block. Checking runs hand a stamp a block to every write and
 /// compare what reads return; a block never written reads as 0.
@@ -39,7 +38,7 @@ pub struct Served {
     pub transfer: Nanos,
     /// Waiting for cleaning that had to be done first.
     pub clean: Nanos,
-    /// Waiting for I/O served before, in a drive with queues of its own ([`Drive::queues`]).
+    /// Waiting for I/O served before, in a drive that queues by itself ([`Description::channels`]).
     pub wait: Nanos,
 }
 
@@ -178,6 +177,9 @@ pub struct BufferState {
     pub log_bytes: u64,
     /// The buffer has been full since the drive was made.
     pub was_full: bool,
+    /// How many blocks the host had written when the oldest block that is still in the buffer arrived.
+    /// `None` if nothing is in the buffer, or its age is not known. No real host is told.
+    pub oldest: Option<u64>,
 }
 
 impl BufferState {
@@ -206,9 +208,11 @@ pub struct Description {
     /// A block takes the same time wherever it lies and whatever came before, so that an executor
     /// may serve several that are not neighbours as one I/O.
     pub uniform: bool,
-    /// How many I/Os the drive can work at side by side, if it queues by itself
-    /// ([`Drive::queues`]). 1 for every disk.
-    pub channels: u32,
+    /// How many I/Os a drive works at side by side whose I/O waits within it for the parts of it that it
+    /// needs. In open loop an executor then hands over each I/O when it is ready, whatever is under way,
+    /// and `now` may go back; what the I/O waited for is [`Served::wait`]. `None` for every disk: it
+    /// takes one at a time.
+    pub channels: Option<u32>,
     /// Time that the drive takes more for a write that was queued with others (SAC Table 3 against
     /// one at a time). [`Drive::serve`] does not know of it: an executor that keeps several I/Os
     /// under way adds it. Zero for drives of which it is not known.
@@ -218,8 +222,8 @@ pub struct Description {
 /// Serves one I/O at a time, in virtual time, and tells how long it took and why.
 ///
 /// The caller guarantees that `now` never goes back and is not before the last completion (neither
-/// holds for a drive with queues of its own, [`Drive::queues`]), that I/O lies within the drive, and
-/// that `data` is empty or has a stamp for each block.
+/// holds for a drive that queues by itself, [`Description::channels`]), that I/O lies within the drive,
+/// and that `data` is empty or has a stamp for each block.
 /// An implementer is deterministic: no clock, no randomness but a seed it was made with.
 pub trait Drive: Send {
     /// Serves `io`, starting at `now`. What a drive may refuse ([`Zoned::try_serve`]) is a mistake of
@@ -249,40 +253,14 @@ pub trait Drive: Send {
         now
     }
 
-    /// Whether [`Drive::announce`] is of use to it.
-    fn listens(&self) -> bool {
-        false
-    }
-
-    /// Requests to come, from an executor that knows them and passes them on as they are, so that
-    /// what cleans can tell what waits (Amphisbaena §5.3). Of those announced before, the first
-    /// `begun` have come to be served; `coming` follow behind the rest, in the order of their times.
-    /// I/O that belongs to no announced request may come in between.
-    fn announce(&mut self, begun: usize, coming: &[Request]) {
-        let _ = (begun, coming);
-    }
-
     /// The zones, of a drive that exposes them ([`Description::exposed`]).
     fn zoned(&mut self) -> Option<&mut dyn Zoned> {
         None
     }
 
-    /// Whether I/O waits within the drive for those parts of it that it needs. In open loop an
-    /// executor then hands over each I/O when it is ready, whatever is under way, and `now` may go
-    /// back; what the I/O waited for is [`Served::wait`].
-    fn queues(&self) -> bool {
-        false
-    }
-
-    /// Has the drive remember its steps from now on; every I/O has to carry stamps then. Returns whether
-    /// it can.
-    fn tell_steps(&mut self) -> bool {
-        false
-    }
-
-    /// Moves the steps since the last call into `steps`.
-    fn take_steps(&mut self, steps: &mut Vec<Step>) {
-        let _ = steps;
+    /// What it does inside, of a model that can tell somebody who does it on a real disk.
+    fn steps(&mut self) -> Option<&mut StepLog> {
+        None
     }
 
     /// What the drive has done so far.
@@ -293,20 +271,8 @@ pub trait Drive: Send {
         BufferState::default()
     }
 
-    /// How many blocks the host had written when the oldest block that is still in the buffer
-    /// arrived; all blocks ever written if the buffer is empty. Not known to a real host: only
-    /// `sac.rule4=exact` asks.
-    fn buffer_horizon(&self) -> u64 {
-        self.counters().written_blocks
-    }
-
     /// How worn its flash is, if it models that.
     fn wear(&self) -> Option<Wear> {
-        None
-    }
-
-    /// What the translation has done, if it is one over a zoned drive.
-    fn translating(&self) -> Option<Translating> {
         None
     }
 

@@ -18,7 +18,7 @@ use crate::medium::{self, Medium, Place};
 use crate::ring::{BLOCKS_MAX, Ring, SLOTS_MAX};
 use crate::runs::Runs;
 use crate::settings::{Buffer, Recipe, Timing};
-use crate::steps::{self, Step};
+use crate::steps::{self, StepLog};
 use crate::turnover::Turnover;
 use serde::Deserialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
@@ -107,7 +107,7 @@ impl Emulator {
             exposed: None,
             costs: costs.plan(),
             uniform: false,
-            channels: 1,
+            channels: None,
             queued_command: Nanos::ZERO,
         };
         Ok(Box::new(Emulator {
@@ -292,13 +292,8 @@ impl Drive for Emulator {
         done
     }
 
-    fn tell_steps(&mut self) -> bool {
-        self.contents.tell_steps();
-        true
-    }
-
-    fn take_steps(&mut self, steps: &mut Vec<Step>) {
-        self.contents.take_steps(steps);
+    fn steps(&mut self) -> Option<&mut StepLog> {
+        Some(self.contents.steps())
     }
 
     fn counters(&self) -> &Counters {
@@ -306,18 +301,8 @@ impl Drive for Emulator {
     }
 
     fn buffer(&self) -> BufferState {
-        BufferState {
-            blocks: u64::from(self.ring.live()),
-            held_blocks: 0,
-            bands: u64::from(self.ring.live_bands()),
-            extents: u64::from(self.ring.entries()),
-            log_bytes: u64::from(self.ring.used()) * BLOCK_BYTES,
-            was_full: self.was_full,
-        }
-    }
-
-    fn buffer_horizon(&self) -> u64 {
-        self.ring.horizon(self.counters.written_blocks)
+        let was_full = self.was_full;
+        BufferState { was_full, ..self.ring.state(self.counters.written_blocks) }
     }
 
     fn description(&self) -> &Description {

@@ -36,7 +36,7 @@
 //! | `ssd.rs`, `conventional.rs`, `emulator.rs`, `drive_managed/`, `host_aware/`, `host_managed/` | the drives |
 //! | `schedule.rs` | when each of the units of an SSD works |
 //! | `flash/` | NAND flash, and an SSD made of it |
-//! | `translating.rs`, `turnover.rs` | what a translation over a zoned drive counts; cleanings that came too soon |
+//! | `turnover.rs` | cleanings that came too soon |
 //! | `flash_inside/`, `wear.rs` | flash built into a drive-managed disk; how worn it is |
 //! | `load.rs`, `experiments/` | random I/O on bare drives; the papers' experiments with it |
 //! | `measure/` | what hosts plan with, measured and put into the sheets |
@@ -72,7 +72,6 @@ mod settings;
 mod sheet;
 mod ssd;
 pub mod steps;
-mod translating;
 pub mod turnover;
 mod wear;
 mod zoned;

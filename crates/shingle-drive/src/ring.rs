@@ -7,8 +7,10 @@
 //! ```
 //! What the slots hold is a [`Map`]. Holes are released when the tail has reached them, never before.
 
+use crate::drive::BufferState;
 use crate::map::Map;
 pub(crate) use crate::map::{BLOCKS_MAX, SLOTS_MAX};
+use shingle_core::units::BLOCK_BYTES;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -88,14 +90,25 @@ impl Ring {
         (self.live() > 0).then_some(self.map.edge())
     }
 
-    /// What the host's counter, now at `written`, was when the oldest live block arrived; `written`
-    /// if nothing is live. Only the low half is kept: a buffer turns over within 2^32 blocks.
+    /// What the host's counter, now at `written`, was when the oldest live block arrived. Only the low
+    /// half is kept: a buffer turns over within 2^32 blocks.
     #[allow(clippy::cast_possible_truncation)]
-    pub(crate) fn horizon(&self, written: u64) -> u64 {
-        self.oldest().map_or(written, |slot| {
-            let since = (written as u32).wrapping_sub(self.arrived[slot as usize]);
-            written - u64::from(since)
-        })
+    fn oldest_arrived(&self, written: u64) -> Option<u64> {
+        let slot = self.oldest()?;
+        let since = (written as u32).wrapping_sub(self.arrived[slot as usize]);
+        Some(written - u64::from(since))
+    }
+
+    /// What a buffer holds that is this log, when the host has written so many blocks.
+    pub(crate) fn state(&self, written: u64) -> BufferState {
+        BufferState {
+            blocks: u64::from(self.live()),
+            bands: u64::from(self.live_bands()),
+            extents: u64::from(self.entries()),
+            log_bytes: u64::from(self.used) * BLOCK_BYTES,
+            oldest: self.oldest_arrived(written),
+            ..BufferState::default()
+        }
     }
 
     /// The slot that holds `block`.

@@ -41,6 +41,11 @@ impl Schedule {
         Schedule { units: (0..units).map(|_| idle.clone()).collect() }
     }
 
+    /// How many there are.
+    pub(crate) fn units(&self) -> u32 {
+        self.units.len() as u32
+    }
+
     /// Has a unit work for `span`, as early from `now` on as any can. Returns when it begins.
     pub(crate) fn occupy_any(&mut self, now: Nanos, span: Nanos) -> Nanos {
         let start = |unit: &Unit| unit.find(now, span).map_or(now.max(unit.free), |gap| gap.1);

@@ -42,7 +42,7 @@ impl Ssd {
             exposed: None,
             costs,
             uniform: true,
-            channels: values.channels,
+            channels: Some(values.channels),
             queued_command: Nanos::ZERO,
         };
         let channels = Schedule::new(values.channels);
@@ -63,10 +63,6 @@ impl Drive for Ssd {
         let start = self.channels.occupy_any(now, transfer);
         let (done, wait) = (start + transfer, start.since(now));
         Served { done, transfer, wait, ..Served::default() }
-    }
-
-    fn queues(&self) -> bool {
-        true
     }
 
     fn counters(&self) -> &Counters {

@@ -137,15 +137,15 @@ fn an_emulator_on_a_disk_cleans_the_same_bands_and_takes_the_time_of_the_disk() 
 }
 
 #[test]
-fn the_horizon_is_what_was_written_when_the_oldest_block_arrived() {
+fn a_buffer_tells_what_was_written_when_its_oldest_block_arrived() {
     let mut drive = emulator("sac-emulator", 3);
-    assert_eq!(drive.buffer_horizon(), 0);
+    assert_eq!(drive.buffer().oldest, None);
     for (block, horizon) in [(1, 0), (11, 0), (1, 1), (21, 1), (31, 2)] {
         write(drive.as_mut(), block);
-        assert_eq!(drive.buffer_horizon(), horizon, "after block {block}");
+        assert_eq!(drive.buffer().oldest, Some(horizon), "after block {block}");
     }
     drive.drain(Nanos::ZERO);
-    assert_eq!(drive.buffer_horizon(), 5);
+    assert_eq!(drive.buffer().oldest, None);
 }
 
 #[test]

@@ -290,7 +290,7 @@ impl Checked {
         let read = now.buffer_read_blocks + now.native_read_blocks + now.beyond_pointer_blocks;
         assert_eq!(now.read_blocks, read);
         assert!(buffer.bands.max(buffer.extents) <= buffer.blocks, "an extent may span bands");
-        assert!(self.drive.buffer_horizon() <= now.written_blocks);
+        assert!(buffer.oldest.is_none_or(|oldest| oldest <= now.written_blocks));
         self.before = *now;
     }
 

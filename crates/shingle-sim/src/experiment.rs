@@ -22,6 +22,7 @@ use shingle_drive::registry::{Timing, make_ssd};
 use shingle_trace::{Mode, Recognised, Summary};
 use thiserror::Error;
 
+use crate::disk::Disk;
 use crate::requests::Requests;
 use crate::result::RunResult;
 use crate::run::{Course, Labels, RunError, run};
@@ -297,7 +298,7 @@ impl Job {
     ///
     /// # Errors
     /// If it cannot be made.
-    pub fn disk(&self) -> Result<Box<dyn Drive>, ExperimentError> {
+    pub fn disk(&self) -> Result<Disk, ExperimentError> {
         make_drive(&self.drive)
     }
 
@@ -338,7 +339,7 @@ impl Job {
     ) -> Result<RunResult, ExperimentError> {
         let (labels, course) = (&self.labels, &self.course);
         if let Some(serving) = self.serving() {
-            let devices = Devices { ssd: self.ssd()?, disk: self.disk()?, log };
+            let devices = Devices { ssd: self.ssd()?, disk: self.disk()?.into_drive(), log };
             let cache = self.cache()?;
             return Ok(store::run(cache, devices, &serving, requests, labels, course, progress)?);
         }

@@ -66,7 +66,7 @@ impl Bench {
         let cache = entry.make(&Params::new(entry.params), &setup).expect("a cache");
         let ssd = make_ssd("pcie-ssd", &Settings::default()).expect("an SSD");
         let seen = Arc::new(Mutex::new(Seen::new()));
-        let disk = Box::new(Recorded { drive: disk, seen: seen.clone() });
+        let disk: Box<dyn Drive> = Box::new(Recorded { drive: disk, seen: seen.clone() });
         let rules = Rules { pacing, split, fill_partial: true };
         Bench { system: System::new(cache, ssd, disk, rules, true), seen }
     }

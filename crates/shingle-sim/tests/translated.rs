@@ -168,7 +168,7 @@ fn steps_move_data_and_count_by_cause() {
     let before = *drive.counters();
     assert!(write(&mut drive, 40, &mut [400]).clean > Nanos::ZERO);
     let padded = |drive: &Translated| {
-        let did = drive.translating().expect("it is a translation");
+        let did = drive.translating();
         (did.padded_first_blocks, did.padded_blocks)
     };
     assert_eq!(padded(&drive), (2, 2), "16 and 18");
@@ -303,7 +303,7 @@ fn a_drive_without_zones_to_spare_is_refused() {
 
 /// Policy `none` over a scripted translation.
 fn system(script: Scripted, pacing: Pacing) -> System {
-    let drive = Box::new(script.over_a_drive(None));
+    let drive = script.over_a_drive(None);
     let description = drive.description().clone();
     let none = Registry::default().get("none").copied().expect("a policy");
     let setup = Setup {

@@ -33,7 +33,7 @@ use crate::mech::{Mech, MechValues};
 use crate::ring::Ring;
 use crate::runs::Runs;
 use crate::settings::{Recipe, Timing};
-use crate::steps::{Place, Step};
+use crate::steps::{Place, StepLog};
 use crate::turnover::Turnover;
 use clean::{Job, Share};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
@@ -150,7 +150,7 @@ impl DriveManaged {
             exposed: None,
             costs: planned,
             uniform: false,
-            channels: 1,
+            channels: None,
             queued_command: Nanos::from_micros(values.queued_command_us),
         };
         let largest =
@@ -514,13 +514,8 @@ impl Drive for DriveManaged {
         served.done
     }
 
-    fn tell_steps(&mut self) -> bool {
-        self.contents.tell_steps();
-        true
-    }
-
-    fn take_steps(&mut self, steps: &mut Vec<Step>) {
-        self.contents.take_steps(steps);
+    fn steps(&mut self) -> Option<&mut StepLog> {
+        Some(self.contents.steps())
     }
 
     fn counters(&self) -> &Counters {
@@ -529,17 +524,10 @@ impl Drive for DriveManaged {
 
     fn buffer(&self) -> BufferState {
         BufferState {
-            blocks: u64::from(self.ring.live()),
             held_blocks: self.stream.held_blocks(),
-            bands: u64::from(self.ring.live_bands()),
-            extents: u64::from(self.ring.entries()),
-            log_bytes: u64::from(self.ring.used()) * BLOCK_BYTES,
             was_full: self.was_full,
+            ..self.ring.state(self.counters.written_blocks)
         }
-    }
-
-    fn buffer_horizon(&self) -> u64 {
-        self.ring.horizon(self.counters.written_blocks)
     }
 
     fn description(&self) -> &Description {

@@ -78,7 +78,7 @@ impl FlashSsd {
             exposed: None,
             costs,
             uniform: false,
-            channels: units,
+            channels: Some(units),
             queued_command: Nanos::ZERO,
         };
         let (schedule, counters) = (Schedule::new(units), Counters::default());
@@ -110,7 +110,7 @@ impl FlashSsd {
     /// Reads or writes; units side by side, the pages of each one after the other.
     fn transfer(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
         let mut last = Served { done: now, ..Served::default() };
-        let units = u64::from(self.description.channels);
+        let units = u64::from(self.schedule.units());
         for lane in 0..units.min(io.count) {
             let mut served = Served::default();
             for at in (lane..io.count).step_by(units as usize) {
@@ -149,10 +149,6 @@ impl Drive for FlashSsd {
         self.counters.native(io, served.command + served.transfer);
         self.counters.clean_time += served.clean;
         served
-    }
-
-    fn queues(&self) -> bool {
-        true
     }
 
     fn counters(&self) -> &Counters {

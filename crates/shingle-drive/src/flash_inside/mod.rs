@@ -274,19 +274,17 @@ impl<C: Controller> Drive for FlashInside<C> {
     fn buffer(&self) -> BufferState {
         let (disk, space) = (self.parts.disk.drive.buffer(), self.controller.space());
         let live = u64::from(space.live());
+        let blocks = disk.blocks + live;
         BufferState {
-            blocks: disk.blocks + live,
+            blocks,
             held_blocks: disk.held_blocks,
             bands: disk.bands + u64::from(space.live_bands()),
             extents: disk.extents + live,
             log_bytes: disk.log_bytes + live * BLOCK_BYTES,
             was_full: disk.was_full || self.parts.did.erased > 0,
+            // The flash does not know when what it holds arrived: as early as can be.
+            oldest: (blocks > 0).then_some(0),
         }
-    }
-
-    /// The flash does not know when what it holds arrived.
-    fn buffer_horizon(&self) -> u64 {
-        if self.buffer().blocks > 0 { 0 } else { self.counters.written_blocks }
     }
 
     fn wear(&self) -> Option<Wear> {

@@ -95,7 +95,7 @@ impl HostAware {
             }),
             costs: measured.plan(costs.plan(), timing),
             uniform: false,
-            channels: 1,
+            channels: None,
             queued_command: Nanos::ZERO,
         };
         let (conventional, open_max) = (layout.conventional as usize, layout.open_max as usize);
@@ -189,6 +189,10 @@ impl Drive for HostAware {
 
     fn buffer(&self) -> BufferState {
         let map = self.cache.map();
+        // When the zone that is cleaned next got its turn: nothing in the disk cache is older, and its
+        // first block is as old unless it was written again since.
+        let first = self.turns.first().map(|zone| self.joined[zone]);
+        let job = self.job.as_ref().map(|job| job.joined);
         BufferState {
             blocks: u64::from(map.live()),
             held_blocks: 0,
@@ -196,15 +200,8 @@ impl Drive for HostAware {
             extents: u64::from(map.entries()),
             log_bytes: self.cache.used() * BLOCK_BYTES,
             was_full: self.was_full,
+            oldest: job.or(first),
         }
-    }
-
-    /// When the zone that is cleaned next got its turn: nothing in the disk cache is older, and its
-    /// first block is as old unless it was written again since.
-    fn buffer_horizon(&self) -> u64 {
-        let first = self.turns.first().map(|zone| self.joined[zone]);
-        let job = self.job.as_ref().map(|job| job.joined);
-        job.or(first).unwrap_or(self.counters.written_blocks)
     }
 
     fn description(&self) -> &Description {

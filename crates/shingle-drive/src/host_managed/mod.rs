@@ -73,7 +73,7 @@ impl HostManaged {
             }),
             costs: measured.plan(costs.plan(), timing),
             uniform: false,
-            channels: 1,
+            channels: None,
             queued_command: Nanos::ZERO,
         };
         let (conventional, open_max) = (layout.conventional as usize, layout.open_max as usize);

@@ -43,12 +43,13 @@ pub(super) struct Told {
 impl Plan {
     /// For requests that end before block `end`.
     pub(super) fn new(name: &str, mut drive: Box<dyn Drive>, end: u64) -> anyhow::Result<Plan> {
-        if !drive.tell_steps() {
+        let Some(steps) = drive.steps() else {
             bail!(Usage(format!(
                 "--emulate {name}: its model does not tell its steps; st8000as0002 does, and the \
                  emulators of SAC's and PORE's prototypes"
             )));
-        }
+        };
+        steps.begin();
         let Some(bands) = &drive.description().bands else {
             bail!(Usage(format!("--emulate {name}: it has no bands to emulate")));
         };
@@ -139,7 +140,9 @@ impl Emulated {
 
     fn carry_out(&mut self, first: u64, buffers: &mut [Buffer]) -> io::Result<()> {
         let mut steps = std::mem::take(&mut self.steps);
-        self.drive.take_steps(&mut steps);
+        if let Some(taken) = self.drive.steps() {
+            taken.take(&mut steps);
+        }
         let mut run = Run::default();
         let mut reads: Vec<(u64, usize)> = Vec::new();
         for step in steps.drain(..) {
