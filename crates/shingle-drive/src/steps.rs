@@ -7,7 +7,7 @@
 
 use shingle_core::units::Block;
 
-use crate::drive::Stamp;
+use crate::io::Stamp;
 
 /// A place on the medium, or in the drive's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,8 +1,7 @@
 //! Small cases worked by hand, block by block.
 
 use shingle_core::units::{Block, Nanos, Op, Zone};
-use shingle_drive::drive::{Counters, Drive, Io};
-use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, make};
+use shingle_drive::{Buffer, Counters, Drive, Io, Overrides, Settings, Timing, make};
 
 /// An emulator with bands of ten blocks and a buffer of `slots`.
 fn emulator(name: &str, slots: u64) -> Box<dyn Drive> {

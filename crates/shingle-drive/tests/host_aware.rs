@@ -1,9 +1,9 @@
 //! The host-aware disks, worked out by hand: block by block as in the figures of ROCO.
 
 use shingle_core::units::{Block, Nanos, Op, Zone};
-use shingle_drive::drive::{Condition, Drive, Io, Rule, Stamp, ZoneInfo};
-use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, make};
-use shingle_drive::rng::Rng;
+use shingle_drive::{
+    Buffer, Condition, Drive, Io, Overrides, Rng, Rule, Settings, Stamp, Timing, ZoneInfo, make,
+};
 
 const BLOCK: u64 = 4096;
 

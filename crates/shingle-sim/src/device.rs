@@ -1,7 +1,7 @@
 //! A drive with its queue: I/O waits for the I/O before it, and idle time reaches the drive.
 
 use shingle_core::units::{Nanos, Op, Zone};
-use shingle_drive::drive::{Counters, Drive, Io, Served, Stamp, Zoned};
+use shingle_drive::{Counters, Drive, Io, Served, Stamp, Zoned};
 
 use crate::disk::Disk;
 use crate::watch::{Cause, Command, Watch};

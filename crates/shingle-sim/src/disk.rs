@@ -1,6 +1,6 @@
 //! What a cache stands before: a drive, or a translation over one.
 
-use shingle_drive::drive::Drive;
+use shingle_drive::Drive;
 
 use crate::translated::Translated;
 

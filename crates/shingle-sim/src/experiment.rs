@@ -17,8 +17,7 @@ use shingle_core::policy::{Policy as _, Zoning};
 use shingle_core::registry::{Entry, Registry, Setup};
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Request};
-use shingle_drive::drive::{Description, Drive};
-use shingle_drive::registry::{Timing, make_ssd};
+use shingle_drive::{Description, Drive, Timing, make_ssd};
 use shingle_trace::{Mode, Recognised, Summary};
 use thiserror::Error;
 

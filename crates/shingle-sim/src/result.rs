@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use shingle_core::policy;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Request};
-use shingle_drive::drive::BufferState;
+use shingle_drive::BufferState;
 use shingle_trace::{Recognised, Summary};
 use std::borrow::Cow;
 use std::collections::BTreeMap;

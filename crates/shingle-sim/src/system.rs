@@ -12,7 +12,7 @@ use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::plan::{Destage, Manner, Plan, WriteOrder};
 use shingle_core::policy::{Access, Cost};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Slot};
-use shingle_drive::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
+use shingle_drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
 
 use crate::check::{Check, Stale};
 use crate::counters::{HostCounters, Snapshot};

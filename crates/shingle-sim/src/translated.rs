@@ -12,8 +12,9 @@ mod padding;
 
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Zone};
 use shingle_core::zones::ZoneMap;
-use shingle_drive::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp, Zoned};
-use shingle_drive::turnover::Turnover;
+use shingle_drive::{
+    BufferState, Counters, Description, Drive, Io, Served, Stamp, Turnover, Zoned,
+};
 use shingle_translation::executor::{Action, Cause, Executor};
 use shingle_translation::step::{Piece, Place};
 use shingle_translation::translation::{Layout, Translation, Work};

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex};
 use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
-use shingle_drive::drive::{Counters, Description, Drive, Io, Served, Stamp};
-use shingle_drive::registry::{Settings, make, make_ssd};
+use shingle_drive::{Counters, Description, Drive, Io, Served, Settings, Stamp, make, make_ssd};
 use shingle_sim::system::{Pacing, Rules, System};
 
 /// I/O as it reached the disk: operation, first block, blocks.

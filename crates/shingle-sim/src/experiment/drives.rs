@@ -7,8 +7,7 @@ use shingle_core::policy::Zoning;
 use shingle_core::registry::Entry;
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Request};
-use shingle_drive::drive::Description;
-use shingle_drive::registry::{self as drives, Buffer, Overrides, Settings, Timing};
+use shingle_drive::{self as drives, Buffer, Description, Overrides, Settings, Timing};
 
 use super::policies::{policy_params, settings};
 use super::translations::{self, Translator};

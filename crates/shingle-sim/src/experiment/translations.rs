@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shingle_core::params::{Kind, Param, Params, nearest};
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
-use shingle_drive::drive::{Description, Drive};
+use shingle_drive::{Description, Drive};
 use shingle_translation::registry::Entry;
 use shingle_translation::translation::Layout;
 use shingle_translation::translations::{self, ALL};

@@ -16,11 +16,10 @@ use shingle_core::params::{Kind, Params};
 use shingle_core::policy::Zoning;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Registry, Setup};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
-use shingle_drive::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
-use shingle_drive::registry::{
-    Buffer, Overrides, Parameter, Settings, Timing, drives, entry, make, make_ssd, ssds,
+use shingle_drive::{
+    Buffer, BufferState, Counters, Description, Drive, Io, Overrides, Parameter, Rng, Served,
+    Settings, Stamp, Timing, drives, entry, make, make_ssd, ssds,
 };
-use shingle_drive::rng::Rng;
 use shingle_sim::Disk;
 use shingle_sim::counters::Snapshot;
 use shingle_sim::result::Counts;

@@ -16,8 +16,8 @@ use std::time::Instant;
 
 use anyhow::bail;
 use shingle_core::units::{Block, Nanos, Op};
-use shingle_drive::drive::{BufferState, Drive, Io, Stamp};
 use shingle_drive::steps::{Place, Step};
+use shingle_drive::{BufferState, Drive, Io, Stamp};
 use shingle_engine::Kind;
 use shingle_engine::buffer::{Buffer, zeroed};
 use shingle_sim::measured::Model;
