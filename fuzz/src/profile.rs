@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use shingle_core::units::{Block, Nanos, Op};
-use shingle_drive::drive::Io;
 use shingle_drive::profile::{parse, read};
-use shingle_drive::registry::{Settings, make};
+use shingle_drive::{Io, Settings, make};
 
 /// A file of this process.
 static FILE: LazyLock<PathBuf> = LazyLock::new(|| {

@@ -4,9 +4,7 @@
 //! few runs. Run as a test it only goes through the motions.
 
 use shingle_core::units::{Block, Nanos, Op, Zone};
-use shingle_drive::drive::Io;
-use shingle_drive::registry::{Buffer, Settings, Timing, make, make_ssd};
-use shingle_drive::rng::Rng;
+use shingle_drive::{Buffer, Io, Rng, Settings, Timing, make, make_ssd};
 use std::time::Instant;
 
 struct Case {

@@ -1,20 +1,16 @@
 //! Drives by name: one line each, and those that a profile describes (`profile:FILE`).
 
-use crate::conventional::Conventional;
 use crate::drive::Drive;
-use crate::drive_managed::DriveManaged;
-use crate::emulator::{Emulator, Rewrite};
-pub use crate::error::DriveError;
-use crate::flash::FlashSsd;
-use crate::flash_inside::FlashInside;
-use crate::host_aware::HostAware;
-use crate::host_managed::HostManaged;
+use crate::models::conventional::Conventional;
+use crate::models::drive_managed::DriveManaged;
+use crate::models::emulator::{Emulator, Rewrite};
+use crate::models::flash_inside::FlashInside;
+use crate::models::flash_ssd::FlashSsd;
+use crate::models::host_aware::HostAware;
+use crate::models::host_managed::HostManaged;
+use crate::models::ssd::Ssd;
 use crate::profile::Model;
-use crate::settings::Recipe;
-pub use crate::settings::{Buffer, Settings, Timing};
-use crate::sheet::Sheet;
-pub use crate::sheet::{Overrides, Parameter, Value};
-use crate::ssd::Ssd;
+use crate::sheet::{DriveError, Parameter, Recipe, Settings, Sheet};
 use shingle_core::params::nearest;
 
 type Make = fn(&Recipe) -> Result<Box<dyn Drive>, DriveError>;
@@ -240,6 +236,7 @@ fn find(entries: &'static [DriveEntry], name: &str) -> Result<&'static DriveEntr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sheet::{Overrides, Value};
     use shingle_core::units::Nanos;
 
     #[test]
@@ -283,7 +280,7 @@ mod tests {
 
     #[test]
     fn no_value_that_is_allowed_brings_a_drive_down() {
-        use crate::drive::Io;
+        use crate::io::Io;
         use shingle_core::units::{Block, Op};
         for (entry, parameter) in drives()
             .iter()

@@ -7,7 +7,7 @@
 
 use shingle_core::units::Block;
 
-use crate::drive::Stamp;
+use crate::io::Stamp;
 
 /// A place on the medium, or in the drive's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,4 +58,30 @@ pub enum Step {
     },
     /// What was rewritten and collected since the last such step is written now.
     Written,
+}
+
+/// Remembers the steps of a drive from when it is first asked to.
+#[derive(Clone, Debug, Default)]
+pub struct StepLog {
+    steps: Option<Vec<Step>>,
+}
+
+impl StepLog {
+    /// Steps are remembered from now on; every I/O has to carry stamps then.
+    pub fn begin(&mut self) {
+        self.steps.get_or_insert_default();
+    }
+
+    /// Moves the steps since the last call into `steps`.
+    pub fn take(&mut self, steps: &mut Vec<Step>) {
+        if let Some(remembered) = &mut self.steps {
+            steps.append(remembered);
+        }
+    }
+
+    pub(crate) fn add(&mut self, step: Step) {
+        if let Some(steps) = &mut self.steps {
+            steps.push(step);
+        }
+    }
 }

@@ -1,9 +1,7 @@
 //! Serving allocates nothing once a drive is made.
 
 use shingle_core::units::{Block, Nanos, Op, Zone};
-use shingle_drive::drive::Io;
-use shingle_drive::registry::{Buffer, Overrides, Settings, drives, make, make_ssd, ssds};
-use shingle_drive::rng::Rng;
+use shingle_drive::{Buffer, Io, Overrides, Rng, Settings, drives, make, make_ssd, ssds};
 
 #[test]
 fn serving_allocates_nothing() {

@@ -1,6 +1,6 @@
 //! The models stay where they were put.
 
-use shingle_drive::anchors::{Role, anchors};
+use shingle_drive::measure::{Role, anchors};
 
 /// Rows known to miss their aim, by how they begin. A row that leaves this list is good news.
 const MISSES: [&str; 2] = ["4 KB random writes over 2 GB: ", "8 KB random writes over 56 GB"];

@@ -1,8 +1,7 @@
 //! Small cases worked by hand, block by block.
 
 use shingle_core::units::{Block, Nanos, Op, Zone};
-use shingle_drive::drive::{Counters, Drive, Io};
-use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, make};
+use shingle_drive::{Buffer, Counters, Drive, Io, Overrides, Settings, Timing, make};
 
 /// An emulator with bands of ten blocks and a buffer of `slots`.
 fn emulator(name: &str, slots: u64) -> Box<dyn Drive> {
@@ -137,15 +136,15 @@ fn an_emulator_on_a_disk_cleans_the_same_bands_and_takes_the_time_of_the_disk() 
 }
 
 #[test]
-fn the_horizon_is_what_was_written_when_the_oldest_block_arrived() {
+fn a_buffer_tells_what_was_written_when_its_oldest_block_arrived() {
     let mut drive = emulator("sac-emulator", 3);
-    assert_eq!(drive.buffer_horizon(), 0);
+    assert_eq!(drive.buffer().oldest, None);
     for (block, horizon) in [(1, 0), (11, 0), (1, 1), (21, 1), (31, 2)] {
         write(drive.as_mut(), block);
-        assert_eq!(drive.buffer_horizon(), horizon, "after block {block}");
+        assert_eq!(drive.buffer().oldest, Some(horizon), "after block {block}");
     }
     drive.drain(Nanos::ZERO);
-    assert_eq!(drive.buffer_horizon(), 5);
+    assert_eq!(drive.buffer().oldest, None);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The papers' experiments on bare drives: what can be said of them beforehand.
 
 use shingle_core::units::Op;
-use shingle_drive::experiments::sac::{Start, figure_1, table_2, table_3};
-use shingle_drive::experiments::{Bandwidth, pore};
-use shingle_drive::registry::entry;
+use shingle_drive::entry;
+use shingle_drive::measure::experiments::sac::{Start, figure_1, table_2, table_3};
+use shingle_drive::measure::experiments::{Bandwidth, pore};
 
 /// SAC Figure 1: the shingled disk swings by far more than the conventional one, and is slower.
 #[test]

@@ -3,9 +3,7 @@
 
 use proptest::prelude::*;
 use shingle_core::units::{Block, Nanos, Op};
-use shingle_drive::drive::{Drive, Io, Served, Stamp};
-use shingle_drive::registry::{Overrides, Settings, Timing, make_ssd};
-use shingle_drive::rng::Rng;
+use shingle_drive::{Drive, Io, Overrides, Rng, Served, Settings, Stamp, Timing, make_ssd};
 
 /// Of a page over the pins of its unit.
 const BUS: Nanos = Nanos(102_400);

@@ -2,9 +2,7 @@
 //! part of it. That no read is wrong whatever comes is tested for all drives in `drives.rs`.
 
 use shingle_core::units::{Block, Nanos, Op};
-use shingle_drive::drive::{Drive, Io, Served};
-use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, make};
-use shingle_drive::rng::Rng;
+use shingle_drive::{Buffer, Drive, Io, Overrides, Rng, Served, Settings, Timing, make};
 
 const READ: Nanos = Nanos::from_micros(750);
 const PROGRAM: Nanos = Nanos::from_micros(1300);

@@ -1,9 +1,9 @@
 //! The host-aware disks, worked out by hand: block by block as in the figures of ROCO.
 
 use shingle_core::units::{Block, Nanos, Op, Zone};
-use shingle_drive::drive::{Condition, Drive, Io, Rule, Stamp, ZoneInfo};
-use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, make};
-use shingle_drive::rng::Rng;
+use shingle_drive::{
+    Buffer, Condition, Drive, Io, Overrides, Rng, Rule, Settings, Stamp, Timing, ZoneInfo, make,
+};
 
 const BLOCK: u64 = 4096;
 
@@ -186,7 +186,7 @@ fn zones_take_turns() {
     write(drive, 17, &[17]);
     assert_eq!(cleaned(drive), [0, 2]);
     assert_eq!(drive.counters().rmw_free, 2);
-    assert_eq!(drive.buffer_horizon(), 2, "zone 1 is the oldest now");
+    assert_eq!(drive.buffer().oldest, Some(2), "zone 1 is the oldest now");
     // Zone 2 comes again, to the end.
     write(drive, 9, &[109]);
     drive.drain(Nanos::ZERO);
@@ -235,7 +235,11 @@ fn what_is_written_while_cleaning_waits_wins() {
     write(given_up.as_mut(), 4, &[5]);
     let info = zone(given_up.as_mut(), 0);
     assert_eq!((info.write_pointer, given_up.buffer().blocks), (5, 4));
-    assert_eq!(given_up.buffer_horizon(), 4, "its turn comes before that of zone 1, as before");
+    assert_eq!(
+        given_up.buffer().oldest,
+        Some(4),
+        "its turn comes before that of zone 1, as before"
+    );
     given_up.drain(Nanos::ZERO);
     let counters = given_up.counters();
     assert_eq!((counters.rmw, counters.buffer_evicted_blocks), (1, 4));

@@ -3,8 +3,7 @@
 
 use proptest::prelude::*;
 use shingle_core::units::{Block, Nanos, Op, Zone};
-use shingle_drive::drive::{Condition, Drive, Io, Rule, Stamp};
-use shingle_drive::registry::{Buffer, Overrides, Settings, make};
+use shingle_drive::{Buffer, Condition, Drive, Io, Overrides, Rule, Settings, Stamp, make};
 use std::collections::BTreeSet;
 
 const BLOCK: u64 = 4096;

@@ -2,9 +2,10 @@
 //! condition, and what it takes.
 
 use shingle_core::units::{Block, Nanos, Op, Zone};
-use shingle_drive::drive::{Condition, Drive, Io, Refused, Rule, Served, Stamp};
-use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, make};
-use shingle_drive::rng::Rng;
+use shingle_drive::{
+    Buffer, Condition, Drive, Io, Overrides, Refused, Rng, Rule, Served, Settings, Stamp, Timing,
+    make,
+};
 
 const BLOCK: u64 = 4096;
 

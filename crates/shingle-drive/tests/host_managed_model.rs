@@ -3,8 +3,7 @@
 
 use proptest::prelude::*;
 use shingle_core::units::{Block, Nanos, Op, Zone};
-use shingle_drive::drive::{Condition, Drive, Io, Rule, Served, Stamp};
-use shingle_drive::registry::{Overrides, Settings, Timing, make};
+use shingle_drive::{Condition, Drive, Io, Overrides, Rule, Served, Settings, Stamp, Timing, make};
 use std::collections::BTreeSet;
 
 const BLOCK: u64 = 4096;

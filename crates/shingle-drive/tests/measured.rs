@@ -4,9 +4,8 @@
 //! a model.
 
 use shingle_core::units::Nanos;
-use shingle_drive::measure::coverage::{Placement, Plan, Sequence};
-use shingle_drive::measure::{measure, rmw, sheet};
-use shingle_drive::registry::{Overrides, Settings, Timing, entry, make};
+use shingle_drive::measure::{Placement, Plan, Sequence, measure, rewrite, rewrite_file, rmw};
+use shingle_drive::{Overrides, Settings, Timing, entry, make};
 use std::path::PathBuf;
 
 /// Measures as the command does: every fill of the buffer, nothing left out.
@@ -14,10 +13,10 @@ fn check(name: &str) {
     let measured = measure(name).expect("a disk");
     let path = PathBuf::from(format!("{}/data/{name}.toml", env!("CARGO_MANIFEST_DIR")));
     if std::env::var("SHINGLE_SHEETS").is_ok_and(|value| value == "write") {
-        sheet::rewrite_file(&path, name, &measured).expect("a sheet");
+        rewrite_file(&path, name, &measured).expect("a sheet");
     }
     let text = std::fs::read_to_string(&path).expect("readable");
-    let fresh = sheet::rewrite(&text, name, &measured).expect("a sheet");
+    let fresh = rewrite(&text, name, &measured).expect("a sheet");
     let differ = text.lines().zip(fresh.lines()).find(|(old, new)| old != new);
     let write = "SHINGLE_SHEETS=write cargo test -p shingle-drive --test measured";
     assert!(text == fresh, "{name}: {differ:?}; if that is meant: {write}");

@@ -3,15 +3,12 @@
 use proptest::prelude::*;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
-use shingle_drive::drive::{Drive, Io};
-use shingle_drive::measure;
-use shingle_drive::measure::coverage::Plan;
+use shingle_drive::measure::Plan;
 use shingle_drive::profile::{
     BandFacts, BufferFacts, CapacityFacts, DistanceFacts, FORMAT, IdleFacts, Kind, MechanicsFacts,
     Profile, Reads, RmwFacts, ZoneFacts, parse, read,
 };
-use shingle_drive::registry::{Buffer, Overrides, Settings, Timing, entry, make};
-use shingle_drive::rng::Rng;
+use shingle_drive::{Buffer, Drive, Io, Overrides, Rng, Settings, Timing, entry, make, measure};
 use std::path::PathBuf;
 
 /// What the documentation shows.

@@ -1,6 +1,6 @@
 //! Grids of runs: which systems over which traces, what is varied, and what is measured of a run.
 
-use shingle_drive::registry::Timing;
+use shingle_drive::Timing;
 use shingle_sim::result::RunResult;
 use shingle_sim::system::Pacing;
 use shingle_trace::Mode;

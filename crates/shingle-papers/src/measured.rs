@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shingle_drive::registry::DriveError;
+use shingle_drive::DriveError;
 use shingle_trace::TraceError;
 use shingle_trace::papers::Papers;
 use thiserror::Error;

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_core::zones::ZoneMap;
-use shingle_drive::registry::{self as drives, Settings, Timing};
+use shingle_drive::{self as drives, Settings, Timing};
 use shingle_sim::experiment::{ExperimentError, Job, Options, Trace, plan};
 use shingle_sim::result::RunResult;
 use shingle_sim::system::Pacing;

@@ -2,12 +2,9 @@
 
 use serde::Serialize;
 use shingle_core::units::{BLOCK_BYTES, Block};
-use shingle_drive::drive::Description;
-use shingle_drive::measure::coverage::Plan;
-use shingle_drive::measure::rmw;
+use shingle_drive::measure::{Plan, rmw};
 use shingle_drive::profile::Profile;
-use shingle_drive::registry::{DriveError, Overrides, Settings, make};
-use shingle_drive::rng::Rng;
+use shingle_drive::{Description, DriveError, Overrides, Rng, Settings, make};
 
 use crate::change::real;
 use crate::error::ProbeError;

@@ -69,7 +69,7 @@ pub(crate) fn real(count: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shingle_drive::rng::Rng;
+    use shingle_drive::Rng;
 
     #[test]
     fn a_clean_cliff_is_found_to_the_write() {

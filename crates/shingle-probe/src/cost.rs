@@ -10,8 +10,8 @@
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
-use shingle_drive::measure::fit::{Line, line};
-use shingle_drive::rng::Rng;
+use shingle_drive::Rng;
+use shingle_drive::measure::{Line, line};
 
 use crate::bands::{Filler, Full};
 use crate::change::real;

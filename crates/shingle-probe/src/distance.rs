@@ -8,8 +8,8 @@
 
 use serde::{Deserialize, Serialize};
 use shingle_core::units::BLOCK_BYTES;
+use shingle_drive::Rng;
 use shingle_drive::profile::{DistanceFacts, MechanicsFacts, pairs_below};
-use shingle_drive::rng::Rng;
 
 use crate::change::real;
 use crate::error::ProbeError;

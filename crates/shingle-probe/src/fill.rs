@@ -3,7 +3,7 @@
 //! begins with a mark, by which a later run knows that nobody would miss it.
 
 use shingle_core::units::BLOCK_BYTES;
-use shingle_drive::rng::Rng;
+use shingle_drive::Rng;
 
 const BLOCK: usize = BLOCK_BYTES as usize;
 

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use shingle_core::units::Zone;
-use shingle_drive::drive::Drive;
-use shingle_drive::rng::Rng;
+use shingle_drive::{Drive, Rng};
 
 use crate::target::{Done, Facts, Io, Nanos, Target, TargetError, Zones};
 

@@ -1,7 +1,7 @@
 //! Every number below a bound once, in an order that looks random: positions of writes that never
 //! replace each other.
 
-use shingle_drive::rng::Rng;
+use shingle_drive::Rng;
 
 /// A permutation of the numbers below `bound`, by a Feistel network over the next power of four and
 /// walking on while a number falls outside. No memory, whatever the bound.

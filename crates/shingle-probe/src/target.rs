@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 pub use shingle_core::units::{Block, Nanos, Op};
-pub use shingle_drive::drive::Io;
+pub use shingle_drive::Io;
 use thiserror::Error;
 
 /// What a disk tells of itself, before any I/O.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use shingle_drive::profile::{Kind, parse};
-use shingle_drive::registry::{Overrides, Settings, make, make_ssd};
+use shingle_drive::{Overrides, Settings, make, make_ssd};
 use shingle_probe::blind::trial;
 use shingle_probe::findings::Findings;
 use shingle_probe::model::{Model, Noise};

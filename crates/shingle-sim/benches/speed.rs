@@ -19,7 +19,7 @@ use shingle_core::registry::{CACHE_PARAMS, Registry, Setup, build};
 use shingle_core::size;
 use shingle_core::slots::Costs;
 use shingle_core::units::{Block, Nanos, Op, Request};
-use shingle_drive::registry::Timing;
+use shingle_drive::Timing;
 use shingle_sim::experiment::{Options, Trace, plan};
 use shingle_sim::future::next_uses;
 use shingle_trace::{OpenOptions, Shape, Summary};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use shingle_core::units::Block;
-use shingle_drive::drive::Stamp;
+use shingle_drive::Stamp;
 
 /// What each block must read as.
 #[derive(Clone, Default)]

@@ -1,7 +1,7 @@
 //! What is counted while a system runs.
 
 use shingle_core::units::Nanos;
-use shingle_drive::drive::Counters;
+use shingle_drive::Counters;
 
 /// What the host asked and what the cache did. All counters only grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,8 +1,9 @@
 //! A drive with its queue: I/O waits for the I/O before it, and idle time reaches the drive.
 
 use shingle_core::units::{Nanos, Op, Zone};
-use shingle_drive::drive::{Counters, Drive, Io, Served, Stamp, Zoned};
+use shingle_drive::{Counters, Drive, Io, Served, Stamp, Zoned};
 
+use crate::disk::Disk;
 use crate::watch::{Cause, Command, Watch};
 
 /// Response times of a device, its queue included.
@@ -27,7 +28,7 @@ impl Responses {
 
 /// A drive and when it is free.
 pub(crate) struct Device {
-    drive: Box<dyn Drive>,
+    disk: Disk,
     /// When it is free.
     free: Nanos,
     /// When it was done with I/O, background work apart.
@@ -44,10 +45,11 @@ pub(crate) struct Device {
 
 impl Device {
     /// With `parallel`, a drive that has queues of its own works at several I/Os side by side.
-    pub(crate) fn new(drive: Box<dyn Drive>, parallel: bool) -> Device {
+    pub(crate) fn new(disk: impl Into<Disk>, parallel: bool) -> Device {
+        let disk = disk.into();
         Device {
-            queues: parallel && drive.queues(),
-            drive,
+            queues: parallel && disk.drive().description().channels.is_some(),
+            disk,
             free: Nanos::ZERO,
             last_io: Nanos::ZERO,
             responses: Responses::default(),
@@ -61,6 +63,7 @@ impl Device {
     /// came, which is before the end of the background step it may have to wait for.
     #[inline]
     pub(crate) fn serve(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> (Nanos, Served) {
+        debug_assert!(self.may_serve(io, data), "{io:?} with {} stamps", data.len());
         if self.queues {
             return self.hand_over(ready, io, data);
         }
@@ -102,7 +105,7 @@ impl Device {
             zoned(drive).reset(start, zone).expect("a zone with a write pointer can be reset")
         });
         if let Some(watch) = &mut self.watch {
-            let info = zoned(self.drive.as_mut()).zone(zone);
+            let info = zoned(self.disk.drive_mut()).zone(zone);
             let io = Io { op: Op::Trim, block: info.first, count: info.blocks };
             watch.command(&Command { at: turn, done: served.done, io, cause: Cause::Reset });
         }
@@ -119,7 +122,8 @@ impl Device {
         self.idle_until(turn);
         self.overrun += self.free.since(turn);
         let start = turn.max(self.free);
-        let served = work(self.drive.as_mut(), start);
+        let served = work(self.disk.drive_mut(), start);
+        debug_assert!(adds_up(start, &served), "{served:?} from {start:?}");
         (self.free, self.last_io) = (served.done, served.done);
         self.busy += served.done.since(start);
         self.responses.record(served.done.since(ready));
@@ -134,13 +138,22 @@ impl Device {
 
     /// Serves `io` by a drive that has the queues itself.
     fn hand_over(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> (Nanos, Served) {
-        let served = self.drive.serve(ready, io, data);
+        let served = self.disk.drive_mut().serve(ready, io, data);
+        debug_assert!(adds_up(ready, &served), "{served:?} from {ready:?}");
         let turn = ready + served.wait;
         self.last_io = self.last_io.max(served.done);
         self.free = self.last_io;
         self.busy += served.done.since(turn);
         self.responses.record(served.done.since(ready));
         (turn, served)
+    }
+
+    /// Whether the drive may be asked for this ([`Drive`]).
+    fn may_serve(&self, io: &Io, data: &[Stamp]) -> bool {
+        let within = io.block.0 + io.count <= self.drive().description().disk_blocks;
+        let moves_data = matches!(io.op, Op::Read | Op::Write);
+        let stamped = data.is_empty() || moves_data && data.len() as u64 == io.count;
+        within && stamped && (io.count > 0 || io.op == Op::Flush)
     }
 
     /// Lets the drive use the time from its last completion to `until`. A step that was begun is
@@ -151,10 +164,10 @@ impl Device {
         if until <= self.free {
             return;
         }
-        let Some(from) = self.drive.background_from(idle_since) else { return };
+        let Some(from) = self.drive().background_from(idle_since) else { return };
         let mut now = from.max(self.free);
         while now < until {
-            let Some(end) = self.drive.background(now, idle_since, &[]) else { return };
+            let Some(end) = self.disk.drive_mut().background(now, idle_since, &[]) else { return };
             (self.free, now) = (end, end);
         }
     }
@@ -166,7 +179,8 @@ impl Device {
 
     /// Time spent serving, over all servers, and how many there are.
     pub(crate) fn busy(&self) -> (Nanos, u32) {
-        (self.busy, if self.queues { self.drive.description().channels } else { 1 })
+        let channels = self.drive().description().channels.filter(|_| self.queues);
+        (self.busy, channels.unwrap_or(1))
     }
 
     /// The part of the time up to `end` that its servers were at work.
@@ -182,7 +196,7 @@ impl Device {
     /// The drive's counters. Of a background step, the part that I/O waited for counts as cleaning
     /// that made it wait, which the drive cannot know.
     pub(crate) fn counters(&self) -> Counters {
-        let mut counters = *self.drive.counters();
+        let mut counters = *self.drive().counters();
         counters.clean_time += self.overrun;
         counters.idle_clean_time = counters.idle_clean_time.since(self.overrun);
         counters
@@ -195,23 +209,32 @@ impl Device {
 
     /// The drive, to be asked for its zones.
     pub(crate) fn drive_mut(&mut self) -> &mut dyn Drive {
-        self.drive.as_mut()
+        self.disk.drive_mut()
     }
 
+    #[inline]
     pub(crate) fn drive(&self) -> &dyn Drive {
-        self.drive.as_ref()
+        self.disk.drive()
+    }
+
+    pub(crate) fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    pub(crate) fn disk_mut(&mut self) -> &mut Disk {
+        &mut self.disk
     }
 
     /// Has the drive do all it has left undone, from `now` on.
     pub(crate) fn drain(&mut self, now: Nanos) -> Nanos {
-        let done = self.drive.drain(now.max(self.free));
+        let done = self.disk.drive_mut().drain(now.max(self.free));
         (self.free, self.last_io) = (done, done);
         done
     }
 
     pub(crate) fn copy(&self) -> Device {
         Device {
-            drive: self.drive.copy(),
+            disk: self.disk.copy(),
             queues: self.queues,
             free: self.free,
             last_io: self.last_io,
@@ -221,6 +244,12 @@ impl Device {
             watch: None, // of the device itself, not of what it would do
         }
     }
+}
+
+/// Whether the spans of what began at `start` add up to its end.
+fn adds_up(start: Nanos, served: &Served) -> bool {
+    let Served { done, command, seek, rotation, transfer, clean, wait } = *served;
+    start + [command, seek, rotation, transfer, clean, wait].into_iter().sum() == done
 }
 
 fn zoned(drive: &mut dyn Drive) -> &mut dyn Zoned {

@@ -17,11 +17,11 @@ use shingle_core::policy::{Policy as _, Zoning};
 use shingle_core::registry::{Entry, Registry, Setup};
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Request};
-use shingle_drive::drive::{Description, Drive};
-use shingle_drive::registry::{Timing, make_ssd};
+use shingle_drive::{Description, Drive, Timing, make_ssd};
 use shingle_trace::{Mode, Recognised, Summary};
 use thiserror::Error;
 
+use crate::disk::Disk;
 use crate::requests::Requests;
 use crate::result::RunResult;
 use crate::run::{Course, Labels, RunError, run};
@@ -297,7 +297,7 @@ impl Job {
     ///
     /// # Errors
     /// If it cannot be made.
-    pub fn disk(&self) -> Result<Box<dyn Drive>, ExperimentError> {
+    pub fn disk(&self) -> Result<Disk, ExperimentError> {
         make_drive(&self.drive)
     }
 
@@ -338,7 +338,7 @@ impl Job {
     ) -> Result<RunResult, ExperimentError> {
         let (labels, course) = (&self.labels, &self.course);
         if let Some(serving) = self.serving() {
-            let devices = Devices { ssd: self.ssd()?, disk: self.disk()?, log };
+            let devices = Devices { ssd: self.ssd()?, disk: self.disk()?.into_drive(), log };
             let cache = self.cache()?;
             return Ok(store::run(cache, devices, &serving, requests, labels, course, progress)?);
         }

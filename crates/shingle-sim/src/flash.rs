@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shingle_drive::drive::{Counters, RegionWear, Wear};
+use shingle_drive::{Counters, RegionWear, Wear};
 
 /// Flash inside a disk, from the first request on. A page is a block of 4 KiB.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]

@@ -6,6 +6,7 @@
 mod check;
 pub mod counters;
 mod device;
+mod disk;
 pub mod experiment;
 pub mod flash;
 pub mod future;
@@ -22,7 +23,10 @@ pub mod swept;
 pub mod system;
 pub mod target;
 pub mod translated;
+mod translating;
 pub mod verdict;
 pub mod watch;
 
 pub use check::Stale;
+pub use disk::Disk;
+pub use translating::Translating;

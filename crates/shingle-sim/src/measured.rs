@@ -7,7 +7,7 @@ use shingle_core::cache::Outcome;
 use shingle_core::policy;
 use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_core::witness::{Asked, Event, Witness};
-use shingle_drive::drive::Counters;
+use shingle_drive::Counters;
 
 use crate::counters::{HostCounters, Snapshot};
 use crate::device::Responses;

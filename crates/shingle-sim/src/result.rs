@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use shingle_core::policy;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Request};
-use shingle_drive::drive::{BufferState, Translating};
+use shingle_drive::BufferState;
 use shingle_trace::{Recognised, Summary};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,6 +20,7 @@ use crate::said::Said;
 use crate::swept::Swept;
 use crate::system::Pacing;
 use crate::target::Smallest;
+use crate::translating::Translating;
 
 /// Name and version of the format.
 pub const SCHEMA: &str = "shingle.result/1";

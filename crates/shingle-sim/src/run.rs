@@ -187,7 +187,7 @@ fn serve_all(
         latency: times.responses.latency(),
         drive_latency,
         flash: system.disk().wear().map(|wear| Flash::new(&wear, &end.disk)),
-        translation_counters: system.disk().translating(),
+        translation_counters: system.translating(),
         queue,
         series: series.points,
         heat: system.watched().and_then(|watch| watch.heating.as_ref()).map(Heating::heat),

@@ -12,11 +12,14 @@ use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::plan::{Destage, Manner, Plan, WriteOrder};
 use shingle_core::policy::{Access, Cost};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Slot};
-use shingle_drive::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
+use shingle_drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
 
 use crate::check::{Check, Stale};
 use crate::counters::{HostCounters, Snapshot};
 use crate::device::{Device, Responses};
+use crate::disk::Disk;
+use crate::translated::Translated;
+use crate::translating::Translating;
 use crate::watch::{Cause, Watch};
 
 /// When requests come.
@@ -86,7 +89,7 @@ pub struct System {
     warm: Warm,
     wants_horizon: bool,
     wants_write_pointers: bool,
-    /// The disk gets the host's requests as they come, and is told of them ahead.
+    /// The disk is a translation that gets the host's requests as they come, and is told of them ahead.
     announces: bool,
     /// The next use of the block of each access, if the policy is told.
     future: Option<Arc<Vec<u64>>>,
@@ -126,11 +129,11 @@ impl System {
     pub fn new(
         cache: Box<dyn CacheCore>,
         ssd: Box<dyn Drive>,
-        disk: Box<dyn Drive>,
+        disk: impl Into<Disk>,
         rules: Rules,
         checked: bool,
     ) -> System {
-        let open = rules.pacing == Pacing::Open;
+        let (open, disk) = (rules.pacing == Pacing::Open, disk.into());
         let pools = !open && ssd.description().uniform;
         let stamped_slots = if pools && checked { cache.slots().capacity() } else { 0 };
         System {
@@ -139,7 +142,7 @@ impl System {
             wants_horizon: cache.wants_horizon(),
             wants_write_pointers: cache.wants_write_pointers(),
             // A cache changes what the disk is asked; in closed loop nothing ever waits.
-            announces: open && cache.slots().capacity() == 0 && disk.listens(),
+            announces: open && cache.slots().capacity() == 0 && disk.translated().is_some(),
             merged: Vec::new(),
             future: None,
             cache,
@@ -166,9 +169,7 @@ impl System {
             Pacing::Open => request.at,
         };
         (self.ready, self.done) = (start, start);
-        if self.announces {
-            self.disk.drive_mut().announce(1, &[]);
-        }
+        self.tell_translation(1, &[]);
         if self.wants_write_pointers {
             self.disk.catch_up(start);
             self.tell_write_pointers();
@@ -229,10 +230,18 @@ impl System {
         self.announces
     }
 
-    /// These requests come behind those announced before; see [`Drive::announce`].
+    /// These requests come behind those announced before; see [`Translated::announce`].
     pub fn announce(&mut self, requests: &[Request]) {
-        if self.announces {
-            self.disk.drive_mut().announce(0, requests);
+        self.tell_translation(0, requests);
+    }
+
+    /// The first `begun` requests of those announced have come, and `coming` follow.
+    fn tell_translation(&mut self, begun: usize, coming: &[Request]) {
+        if !self.announces {
+            return;
+        }
+        if let Some(translated) = self.disk.disk_mut().translated_mut() {
+            translated.announce(begun, coming);
         }
     }
 
@@ -553,7 +562,9 @@ impl System {
     fn tell_of_disk(&mut self) {
         if self.wants_horizon {
             let disk = self.disk.drive();
-            let behind = disk.counters().written_blocks - disk.buffer_horizon();
+            // (With nothing in the buffer all that was destaged is in its place.)
+            let written = disk.counters().written_blocks;
+            let behind = written - disk.buffer().oldest.unwrap_or(written);
             self.cache.set_horizon(self.cache.slots().destaged().saturating_sub(behind));
         }
         if self.wants_write_pointers {
@@ -680,6 +691,12 @@ impl System {
         self.disk.drive()
     }
 
+    /// What the translation over the disk has done, if there is one.
+    #[must_use]
+    pub fn translating(&self) -> Option<Translating> {
+        self.disk.disk().translated().map(Translated::translating)
+    }
+
     /// Time the disk and the SSD spent serving, each with its number of servers.
     #[must_use]
     pub fn busy(&self) -> [(Nanos, u32); 2] {
@@ -759,7 +776,8 @@ impl Drive for System {
     }
 
     fn buffer(&self) -> BufferState {
-        self.disk.drive().buffer()
+        // What the cache above destaged may lie on the SSD still.
+        BufferState { oldest: None, ..self.disk.drive().buffer() }
     }
 
     fn description(&self) -> &Description {

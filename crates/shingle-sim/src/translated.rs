@@ -12,14 +12,14 @@ mod padding;
 
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Zone};
 use shingle_core::zones::ZoneMap;
-use shingle_drive::drive::{
-    BufferState, Counters, Description, Drive, Io, Served, Stamp, Translating, Zoned,
+use shingle_drive::{
+    BufferState, Counters, Description, Drive, Io, Served, Stamp, Turnover, Zoned,
 };
-use shingle_drive::turnover::Turnover;
 use shingle_translation::executor::{Action, Cause, Executor};
 use shingle_translation::step::{Piece, Place};
 use shingle_translation::translation::{Layout, Translation, Work};
 
+use crate::translating::Translating;
 use coming::Coming;
 use padding::Padding;
 
@@ -116,8 +116,58 @@ impl Translated {
             exposed: None,
             costs: beneath.costs,
             uniform: false,
-            channels: 1,
+            channels: None,
             queued_command: beneath.queued_command,
+        }
+    }
+
+    /// Requests to come, from an executor that knows them and passes them on as they are, so that what
+    /// cleans can tell what waits (Amphisbaena §5.3). Of those announced before, the first `begun` have
+    /// come to be served; `coming` follow behind the rest, in the order of their times. I/O that belongs
+    /// to no announced request may come in between.
+    pub fn announce(&mut self, begun: usize, coming: &[Request]) {
+        self.coming.announce(begun, coming);
+    }
+
+    /// What the translation has done.
+    #[must_use]
+    pub fn translating(&self) -> Translating {
+        let did = self.translation().counters();
+        let (padded_first_blocks, padded_blocks) = self.padding.written();
+        Translating {
+            written_blocks: did.written_blocks,
+            write_hits: did.write_hits,
+            hot_hits: did.hot_hits,
+            cleanings: did.cleanings,
+            victims: did.victims,
+            aborted: did.aborted,
+            evicted_blocks: did.evicted_blocks,
+            moved_blocks: did.moved_blocks,
+            chunks_to_hot: did.chunks_to_hot,
+            chunks_to_cold: did.chunks_to_cold,
+            padded_first_blocks,
+            padded_blocks,
+            memory_bytes: self.translation().memory_bytes(),
+        }
+    }
+
+    /// A copy in the same state.
+    #[must_use]
+    pub fn duplicate(&self) -> Translated {
+        Translated {
+            executor: self.executor.copy(),
+            drive: self.drive.copy(),
+            layout: self.layout,
+            conventional: self.conventional,
+            idle_after: self.idle_after,
+            cleaned: self.cleaned,
+            turnover: self.turnover.clone(),
+            coming: self.coming.clone(),
+            padding: self.padding.clone(),
+            pieces: Vec::with_capacity(PIECES),
+            was_full: self.was_full,
+            description: self.description.clone(),
+            counters: self.counters,
         }
     }
 
@@ -353,14 +403,6 @@ impl Drive for Translated {
         served.done
     }
 
-    fn listens(&self) -> bool {
-        true
-    }
-
-    fn announce(&mut self, begun: usize, coming: &[Request]) {
-        self.coming.announce(begun, coming);
-    }
-
     fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -374,27 +416,8 @@ impl Drive for Translated {
             extents: held.blocks,
             log_bytes: held.used * BLOCK_BYTES,
             was_full: self.was_full,
+            oldest: None, // no translation knows
         }
-    }
-
-    fn translating(&self) -> Option<Translating> {
-        let did = self.translation().counters();
-        let (padded_first_blocks, padded_blocks) = self.padding.written();
-        Some(Translating {
-            written_blocks: did.written_blocks,
-            write_hits: did.write_hits,
-            hot_hits: did.hot_hits,
-            cleanings: did.cleanings,
-            victims: did.victims,
-            aborted: did.aborted,
-            evicted_blocks: did.evicted_blocks,
-            moved_blocks: did.moved_blocks,
-            chunks_to_hot: did.chunks_to_hot,
-            chunks_to_cold: did.chunks_to_cold,
-            padded_first_blocks,
-            padded_blocks,
-            memory_bytes: self.translation().memory_bytes(),
-        })
     }
 
     fn description(&self) -> &Description {
@@ -402,21 +425,7 @@ impl Drive for Translated {
     }
 
     fn copy(&self) -> Box<dyn Drive> {
-        Box::new(Translated {
-            executor: self.executor.copy(),
-            drive: self.drive.copy(),
-            layout: self.layout,
-            conventional: self.conventional,
-            idle_after: self.idle_after,
-            cleaned: self.cleaned,
-            turnover: self.turnover.clone(),
-            coming: self.coming.clone(),
-            padding: self.padding.clone(),
-            pieces: Vec::with_capacity(PIECES),
-            was_full: self.was_full,
-            description: self.description.clone(),
-            counters: self.counters,
-        })
+        Box::new(self.duplicate())
     }
 
     fn check(&self) {

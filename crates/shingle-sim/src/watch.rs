@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use shingle_core::units::{Nanos, Op, Request};
-use shingle_drive::drive::Io;
+use shingle_drive::Io;
 use shingle_trace::zones::ZONE_BLOCKS;
 
 use crate::requests::{Requests, all};

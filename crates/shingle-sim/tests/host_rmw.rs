@@ -3,7 +3,7 @@
 
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Zone};
-use shingle_drive::drive::{Condition, ZoneInfo};
+use shingle_drive::{Condition, ZoneInfo};
 use shingle_sim::experiment::{Options, Trace, plan};
 use shingle_sim::system::{Pacing, System};
 use shingle_trace::Summary;

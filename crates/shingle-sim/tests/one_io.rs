@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex};
 use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
-use shingle_drive::drive::{Counters, Description, Drive, Io, Served, Stamp};
-use shingle_drive::registry::{Settings, make, make_ssd};
+use shingle_drive::{Counters, Description, Drive, Io, Served, Settings, Stamp, make, make_ssd};
 use shingle_sim::system::{Pacing, Rules, System};
 
 /// I/O as it reached the disk: operation, first block, blocks.
@@ -66,7 +65,7 @@ impl Bench {
         let cache = entry.make(&Params::new(entry.params), &setup).expect("a cache");
         let ssd = make_ssd("pcie-ssd", &Settings::default()).expect("an SSD");
         let seen = Arc::new(Mutex::new(Seen::new()));
-        let disk = Box::new(Recorded { drive: disk, seen: seen.clone() });
+        let disk: Box<dyn Drive> = Box::new(Recorded { drive: disk, seen: seen.clone() });
         let rules = Rules { pacing, split, fill_partial: true };
         Bench { system: System::new(cache, ssd, disk, rules, true), seen }
     }

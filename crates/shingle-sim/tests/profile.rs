@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_drive::profile::{BandFacts, parse};
-use shingle_drive::registry::{Settings, make};
+use shingle_drive::{Settings, make};
 use shingle_sim::experiment::{plan, run_all};
 
 use common::{prototypes, read};

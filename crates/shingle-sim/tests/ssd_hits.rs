@@ -3,7 +3,7 @@
 use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
-use shingle_drive::registry::{Settings, make, make_ssd, ssds};
+use shingle_drive::{Settings, make, make_ssd, ssds};
 use shingle_sim::system::{Pacing, Rules, System};
 
 fn system(ssd: &str) -> System {

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex};
 use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Zone};
-use shingle_drive::drive::{Drive, Io, Stamp};
-use shingle_drive::registry::{Overrides, Settings, make, make_ssd};
+use shingle_drive::{Drive, Io, Overrides, Settings, Stamp, make, make_ssd};
 use shingle_sim::system::{Pacing, Rules, System};
 use shingle_sim::translated::{Translated, layout};
 use shingle_translation::step::{Piece, Place, Step};
@@ -168,7 +167,7 @@ fn steps_move_data_and_count_by_cause() {
     let before = *drive.counters();
     assert!(write(&mut drive, 40, &mut [400]).clean > Nanos::ZERO);
     let padded = |drive: &Translated| {
-        let did = drive.translating().expect("it is a translation");
+        let did = drive.translating();
         (did.padded_first_blocks, did.padded_blocks)
     };
     assert_eq!(padded(&drive), (2, 2), "16 and 18");
@@ -303,7 +302,7 @@ fn a_drive_without_zones_to_spare_is_refused() {
 
 /// Policy `none` over a scripted translation.
 fn system(script: Scripted, pacing: Pacing) -> System {
-    let drive = Box::new(script.over_a_drive(None));
+    let drive = script.over_a_drive(None);
     let description = drive.description().clone();
     let none = Registry::default().get("none").copied().expect("a policy");
     let setup = Setup {

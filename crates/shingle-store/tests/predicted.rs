@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_core::witness::Shared;
-use shingle_drive::registry::{Overrides, Settings as DriveSettings, make_ssd};
+use shingle_drive::{Overrides, Settings as DriveSettings, make_ssd};
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Errno};
 use shingle_sim::measured::{self, Meter};

@@ -379,7 +379,7 @@ pub(crate) enum Color {
     Never,
 }
 
-impl From<DriveTiming> for shingle_drive::registry::Timing {
+impl From<DriveTiming> for shingle_drive::Timing {
     fn from(timing: DriveTiming) -> Self {
         match timing {
             DriveTiming::Mechanics => Self::Mechanics,

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use shingle_core::registry::{Registry, UnknownPolicy};
-use shingle_drive::registry::DriveError;
+use shingle_drive::DriveError;
 use shingle_papers::runner::PaperError;
 use shingle_sim::experiment::ExperimentError;
 use shingle_sweep::SweepError;

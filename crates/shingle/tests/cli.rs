@@ -536,8 +536,8 @@ fn lists_show_all_there_is() {
         assert!(out.lines().any(|line| line.trim_start().starts_with(what)), "{what}: {out}");
     }
     let policies = Registry::default().entries().iter().map(|entry| entry.name).collect();
-    let drives = shingle_drive::registry::drives().iter().map(|entry| entry.name).collect();
-    let ssds = shingle_drive::registry::ssds().iter().map(|entry| entry.name).collect();
+    let drives = shingle_drive::drives().iter().map(|entry| entry.name).collect();
+    let ssds = shingle_drive::ssds().iter().map(|entry| entry.name).collect();
     let formats = shingle_trace::format::FORMATS.iter().map(|format| format.name).collect();
     let workloads = shingle_trace::synth::WORKLOADS.iter().map(|workload| workload.name).collect();
     let translations = shingle_translation::translations::ALL.iter().map(|t| t.name).collect();

@@ -8,8 +8,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 use shingle_core::units::{Block, Nanos, Op};
 use shingle_core::witness::Event;
-use shingle_drive::drive::Io;
-use shingle_drive::registry::{Buffer, Settings, make};
+use shingle_drive::{Buffer, Io, Settings, make};
 use shingle_trace::record::Events;
 
 const TRACE: &str = "synth:mixed?requests=3000&range=400MB";

@@ -12,9 +12,10 @@
 //! What the paper leaves open is an option of [`Plan`], and matters (`docs/drives.md`): where the
 //! zones lie, in which order a zone is written, and how many the host has open at a time.
 
-use crate::drive::{Drive, Io};
-use crate::load::{nanos, real, write_zones};
-use crate::rng::Rng;
+use crate::drive::Drive;
+use crate::io::Io;
+use crate::measure::load::{nanos, real, write_zones};
+use crate::parts::rng::Rng;
 use serde::Serialize;
 use shingle_core::units::{Block, Nanos, Op};
 

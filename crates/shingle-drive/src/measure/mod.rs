@@ -2,17 +2,24 @@
 //!
 //! Sheets carry the result as parameters `measured_…`, and hosts plan with it
 //! ([`crate::drive::Description::costs`]) under timing by mechanics. It holds for the drive as
-//! built: overrides of other parameters do not change it. [`sheet::rewrite`] puts a new measurement
+//! built: overrides of other parameters do not change it. [`rewrite`] puts a new measurement
 //! in; a test measures again and compares.
 
-pub mod coverage;
-pub mod fit;
-pub mod sheet;
+mod anchors;
+mod coverage;
+pub mod experiments;
+mod into_sheet;
+mod load;
 
-use crate::load::{Load, real};
-use crate::registry::{DriveError, Settings, entry, make};
-use coverage::{Coverage, Plan, coverage};
-use fit::{Line, line};
+pub use crate::parts::fit::{Line, line};
+pub use anchors::{Role, Row, anchors};
+pub use coverage::{Clusters, Coverage, Peak, Placement, Plan, Sequence};
+pub use into_sheet::{SheetError, rewrite, rewrite_file};
+
+use crate::registry::{entry, make};
+use crate::sheet::{DriveError, Settings};
+use coverage::coverage;
+use load::{Load, real};
 use serde::Serialize;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 

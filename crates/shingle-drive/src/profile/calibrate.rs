@@ -5,8 +5,7 @@ use super::mechanics::{Tracks, seek_us, seeks};
 use super::model::{Model, real, whole};
 use super::work::{Shape, work};
 use super::{BufferFacts, MechanicsFacts, Profile, RmwFacts};
-use crate::error::DriveError;
-use crate::sheet::{Parameter, Value};
+use crate::sheet::{DriveError, Parameter, Value};
 use shingle_core::units::BLOCK_BYTES;
 
 /// Parts of a zone at which the model's `R(x)` is made the measured one, as in SAC's Figure 10.

@@ -1,6 +1,6 @@
 //! How often bands are cleaned for a zone of which `x` blocks were written.
 
-use crate::measure::fit::{Line, line};
+use crate::parts::fit::{Line, line};
 
 /// Parts of a zone that are written, as in SAC's Figure 10: 500 to 2,500 of 5,000 blocks.
 const COVERAGES: [f64; 5] = [0.1, 0.2, 0.3, 0.4, 0.5];

@@ -1,8 +1,8 @@
 //! Bands over a whole disk, from those that were measured.
 
 use super::BandFacts;
-use crate::measure::fit::line;
-use crate::rng::Rng;
+use crate::parts::fit::line;
+use crate::parts::rng::Rng;
 
 /// Sizes that differ by no more are alike: a border is found to a reading step.
 const ALIKE: f64 = 0.05;

@@ -23,9 +23,7 @@ use super::cleanings::cleanings;
 use super::layout::laid_out;
 use super::{BufferFacts, Kind, Profile, RmwFacts, read};
 use crate::drive::Drive;
-use crate::error::DriveError;
-use crate::settings::{Recipe, Settings, Timing};
-use crate::sheet::{Parameter, Sheet, Value};
+use crate::sheet::{DriveError, Parameter, Recipe, Settings, Sheet, Timing, Value};
 use shingle_core::units::BLOCK_BYTES;
 use std::path::Path;
 

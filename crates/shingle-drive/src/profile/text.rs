@@ -5,7 +5,7 @@ use super::{
     BandFacts, BufferFacts, CapacityFacts, FORMAT, IdleFacts, MechanicsFacts, Profile, Reads,
     RmwFacts,
 };
-use crate::error::DriveError;
+use crate::sheet::DriveError;
 use serde::Deserialize;
 use shingle_core::units::BLOCK_BYTES;
 use std::fs::File;

@@ -4,7 +4,7 @@
 //! Zones are put at places that are spread evenly over where they may lie to the borders of bands, and
 //! their blocks drawn in random order, as the probe does to measure `R(x)`.
 
-use crate::rng::Rng;
+use crate::parts::rng::Rng;
 
 /// Zones that are looked at.
 const ZONES: u64 = 48;

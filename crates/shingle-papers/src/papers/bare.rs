@@ -1,10 +1,10 @@
 //! Figures that no cache had a part in: bare drives, and the traces themselves.
 
 use shingle_core::units::{Block, Op};
-use shingle_drive::experiments::sac::Start;
-use shingle_drive::experiments::{Series, pore, sac};
-use shingle_drive::measure::coverage::Plan;
-use shingle_drive::registry::Settings;
+use shingle_drive::Settings;
+use shingle_drive::measure::Plan;
+use shingle_drive::measure::experiments::sac::Start;
+use shingle_drive::measure::experiments::{Series, pore, sac};
 use shingle_sim::system::Pacing;
 use shingle_trace::Mode;
 use shingle_trace::papers::Packed;

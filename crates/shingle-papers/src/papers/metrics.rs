@@ -1,6 +1,6 @@
 //! Figures of runs, as the papers name them.
 
-use shingle_drive::drive::Translating;
+use shingle_sim::Translating;
 use shingle_sim::flash::Flash;
 use shingle_sim::result::{Counts, RunResult};
 

@@ -5,7 +5,7 @@
 //! systems are quotients of averages, as the paper's own write amplification is (45.6 / 7.76 =
 //! 5.88).
 
-use shingle_drive::registry::Timing;
+use shingle_drive::Timing;
 use shingle_sim::system::Pacing;
 use shingle_trace::Mode;
 

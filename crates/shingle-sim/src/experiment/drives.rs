@@ -7,12 +7,12 @@ use shingle_core::policy::Zoning;
 use shingle_core::registry::Entry;
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Request};
-use shingle_drive::drive::{Description, Drive};
-use shingle_drive::registry::{self as drives, Buffer, Overrides, Settings, Timing};
+use shingle_drive::{self as drives, Buffer, Description, Overrides, Settings, Timing};
 
 use super::policies::{policy_params, settings};
 use super::translations::{self, Translator};
 use super::{ExperimentError, Options, Trace, percent_of, usage};
+use crate::disk::Disk;
 use crate::system::Pacing;
 
 /// Buffers are scaled to this many thousandths of the touched zones (PORE §V-A.3: 20 GB of 5 TB)…
@@ -41,10 +41,10 @@ impl DriveChoice {
     }
 }
 
-pub(super) fn make_drive(choice: &DriveChoice) -> Result<Box<dyn Drive>, ExperimentError> {
+pub(super) fn make_drive(choice: &DriveChoice) -> Result<Disk, ExperimentError> {
     let drive = drives::make(&choice.name, &choice.settings).map_err(usage)?;
     match &choice.translator {
-        None => Ok(drive),
+        None => Ok(drive.into()),
         Some(translator) => translator.over(drive).map_err(usage),
     }
 }

@@ -3,7 +3,7 @@
 
 use shingle_core::params::nearest;
 use shingle_core::registry::Registry;
-use shingle_drive::registry::{self as drives, Known};
+use shingle_drive::{self as drives, Known};
 
 use super::drives::DRIVE_EXTRAS;
 use super::policies::{cache_params, check_owners, chosen, settings};

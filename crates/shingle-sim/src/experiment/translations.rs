@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shingle_core::params::{Kind, Param, Params, nearest};
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
-use shingle_drive::drive::{Description, Drive};
+use shingle_drive::{Description, Drive};
 use shingle_translation::registry::Entry;
 use shingle_translation::translation::Layout;
 use shingle_translation::translations::{self, ALL};
@@ -13,6 +13,7 @@ use shingle_translation::translations::{self, ALL};
 use super::drives::{TOUCHED_PART, holds_all, last, pb_bytes, shown_pb};
 use super::policies::settings;
 use super::{ExperimentError, Options, Trace, usage};
+use crate::disk::Disk;
 use crate::system::Pacing;
 use crate::translated::{Translated, layout};
 
@@ -147,10 +148,10 @@ impl Translator {
     }
 
     /// The translation over `drive`.
-    pub(super) fn over(&self, drive: Box<dyn Drive>) -> Result<Box<dyn Drive>, String> {
+    pub(super) fn over(&self, drive: Box<dyn Drive>) -> Result<Disk, String> {
         let made = self.entry.make(&self.params, self.layout);
         let made = made.map_err(|error| format!("-t {}: {error}", self.entry.name))?;
-        Ok(Box::new(Translated::new(made, drive, self.layout, self.idle_after)))
+        Ok(Translated::new(made, drive, self.layout, self.idle_after).into())
     }
 
     /// What a host may know of the translation over a drive so described.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_core::witness::{Event, Witness as _};
-use shingle_drive::drive::Stamp;
+use shingle_drive::Stamp;
 use shingle_engine::{Command, CommandOp, Reply};
 
 use super::Serving;

@@ -16,7 +16,7 @@ use std::time::Instant;
 use shingle_core::cache::CacheCore;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 use shingle_core::witness::{Shared, Watched};
-use shingle_drive::drive::Drive;
+use shingle_drive::Drive;
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use shingle_core::units::BLOCK_BYTES;
-use shingle_drive::drive::Stamp;
+use shingle_drive::Stamp;
 use shingle_engine::data::Data;
 use shingle_engine::format::Page;
 

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use shingle_core::units::{Block, Nanos, Op};
-use shingle_drive::drive::{Io, Stamp};
+use shingle_drive::{Io, Stamp};
 use shingle_engine::{self as engine, Command, Engine, Kind, Reply};
 use slab::Slab;
 

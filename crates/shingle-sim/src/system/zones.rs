@@ -4,7 +4,7 @@
 use shingle_core::plan::Destage;
 use shingle_core::policy::Cost;
 use shingle_core::units::{Block, Nanos, Op, Zone};
-use shingle_drive::drive::Io;
+use shingle_drive::Io;
 
 use super::System;
 use crate::watch::Cause;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use shingle_core::units::{Block, Nanos, Op, Request};
-use shingle_drive::drive::Io;
+use shingle_drive::Io;
 use shingle_translation::translation::Queue;
 
 /// Requests that will come, in the order of their times.

@@ -16,13 +16,11 @@ use shingle_core::policies::ORDER_NAMES;
 use shingle_core::policy::Zoning;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Registry, Setup};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
-use shingle_drive::drive::{
-    BufferState, Counters, Description, Drive, Io, Served, Stamp, Translating, Zoned,
+use shingle_drive::{
+    Buffer, BufferState, Counters, Description, Drive, Io, Overrides, Parameter, Rng, Served,
+    Settings, Stamp, Timing, drives, entry, make, make_ssd, ssds,
 };
-use shingle_drive::registry::{
-    Buffer, Overrides, Parameter, Settings, Timing, drives, entry, make, make_ssd, ssds,
-};
-use shingle_drive::rng::Rng;
+use shingle_sim::Disk;
 use shingle_sim::counters::Snapshot;
 use shingle_sim::result::Counts;
 use shingle_sim::system::{Pacing, Rules, System};
@@ -236,8 +234,9 @@ struct Case {
 impl Case {
     /// `None` if the policy wants bands or zones and the drive has none, or writes anywhere and the
     /// drive's zones must be written in sequence.
-    fn system(&self, disk: Box<dyn Drive>, checked: bool) -> Option<System> {
-        let description = disk.description().clone();
+    fn system(&self, disk: impl Into<Disk>, checked: bool) -> Option<System> {
+        let disk = disk.into();
+        let description = disk.drive().description().clone();
         let mut cache_params = Params::new(CACHE_PARAMS);
         cache_params.set("batch", &self.batch.to_string()).expect("a count");
         let none = self.variant.entry.name == "none";
@@ -266,94 +265,7 @@ impl Case {
             }
         };
         let ssd = tiny_ssd(self.ssd);
-        Some(System::new(cache, ssd, Box::new(Watched::new(disk)), self.rules, checked))
-    }
-}
-
-// ── A drive that holds its caller to the contract ────────────────────────────────────────────
-
-/// Passes everything on, and checks what [`Drive`] says the caller guarantees.
-struct Watched {
-    drive: Box<dyn Drive>,
-    free: Nanos,
-}
-
-impl Watched {
-    fn new(drive: Box<dyn Drive>) -> Watched {
-        Watched { drive, free: Nanos::ZERO }
-    }
-}
-
-impl Drive for Watched {
-    fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
-        assert!(now >= self.free, "an I/O begins before the one before it is done");
-        assert!(io.count > 0 || io.op == Op::Flush, "an I/O without blocks");
-        let end = io.block.0 + io.count;
-        assert!(end <= self.drive.description().disk_blocks, "an I/O beyond the drive");
-        let moves_data = matches!(io.op, Op::Read | Op::Write);
-        assert!(data.is_empty() || moves_data && data.len() as u64 == io.count, "a stamp a block");
-        let served = self.drive.serve(now, io, data);
-        let spans = [served.command, served.seek, served.rotation, served.transfer, served.clean];
-        assert_eq!(now + spans.into_iter().sum(), served.done, "the spans add up");
-        self.free = served.done;
-        served
-    }
-
-    fn background(&mut self, now: Nanos, idle_since: Nanos, pending: &[Io]) -> Option<Nanos> {
-        assert!(idle_since >= self.free || self.free <= now, "idle while it works");
-        let end = self.drive.background(now, idle_since, pending)?;
-        self.free = end;
-        Some(end)
-    }
-
-    fn background_from(&self, idle_since: Nanos) -> Option<Nanos> {
-        self.drive.background_from(idle_since)
-    }
-
-    fn drain(&mut self, now: Nanos) -> Nanos {
-        assert!(now >= self.free, "a drain begins while the drive works");
-        self.free = self.drive.drain(now);
-        self.free
-    }
-
-    fn listens(&self) -> bool {
-        self.drive.listens()
-    }
-
-    fn announce(&mut self, begun: usize, coming: &[Request]) {
-        self.drive.announce(begun, coming);
-    }
-
-    fn zoned(&mut self) -> Option<&mut dyn Zoned> {
-        self.drive.zoned()
-    }
-
-    fn counters(&self) -> &Counters {
-        self.drive.counters()
-    }
-
-    fn buffer(&self) -> BufferState {
-        self.drive.buffer()
-    }
-
-    fn buffer_horizon(&self) -> u64 {
-        self.drive.buffer_horizon()
-    }
-
-    fn translating(&self) -> Option<Translating> {
-        self.drive.translating()
-    }
-
-    fn description(&self) -> &Description {
-        self.drive.description()
-    }
-
-    fn copy(&self) -> Box<dyn Drive> {
-        Box::new(Watched { drive: self.drive.copy(), free: self.free })
-    }
-
-    fn check(&self) {
-        self.drive.check();
+        Some(System::new(cache, ssd, disk, self.rules, checked))
     }
 }
 
@@ -539,7 +451,7 @@ impl Run {
             disk.buffer_write_hits + disk.buffer_evicted_blocks + disk.buffer_released_blocks;
         let buffer = self.system.disk().buffer();
         // Translations may bring blocks back from zones; those check themselves.
-        if self.system.disk().translating().is_none() {
+        if self.system.translating().is_none() {
             assert_eq!(disk.buffer_written_blocks, buffer.blocks + gone, "blocks in the buffer");
         }
 
@@ -829,10 +741,6 @@ impl Drive for Stacked {
         self.inner.buffer()
     }
 
-    fn buffer_horizon(&self) -> u64 {
-        self.inner.buffer_horizon()
-    }
-
     fn description(&self) -> &Description {
         self.inner.description()
     }
@@ -873,7 +781,7 @@ fn a_cache_over_a_cache_is_a_cache_over_a_drive() {
             let beneath = Rules { fill_partial: false, ..rules };
             let Some(inner) = case(lower, 20, beneath).system(disk, true) else { continue };
             let (model, contents) = (Model::default(), BTreeMap::new());
-            let stacked = Box::new(Stacked { inner, model, contents });
+            let stacked: Box<dyn Drive> = Box::new(Stacked { inner, model, contents });
             let Some(system) = case(upper, 6, rules).system(stacked, true) else { continue };
             let mut run = Run::new(system, rules, false);
             for request in &requests {

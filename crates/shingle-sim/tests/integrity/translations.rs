@@ -6,6 +6,7 @@ use shingle_translation::registry::Entry as Translation;
 use shingle_translation::translation::Layout;
 use shingle_translation::translations::ALL;
 
+use shingle_sim::Translating;
 use shingle_sim::translated::{Translated, layout};
 
 use super::*;
@@ -38,11 +39,11 @@ fn over_the_disk(
     params: &Params,
     buffer_blocks: u64,
     idle_after: Option<Nanos>,
-) -> Option<Box<dyn Drive>> {
+) -> Option<Translated> {
     let drive = DRIVE.with(|drive| drive.copy());
     let layout: Layout = layout(drive.description(), Some(buffer_blocks)).expect("it has zones");
     let made = entry.make(params, layout).ok()?;
-    Some(Box::new(Translated::new(made, drive, layout, idle_after)))
+    Some(Translated::new(made, drive, layout, idle_after))
 }
 
 /// The defaults, and each other value of each switch and choice.
@@ -71,7 +72,7 @@ fn values(entry: &Translation) -> Vec<Params> {
 }
 
 /// Runs a policy over a translation to its drain; what happened.
-fn play(case: &Case, disk: Box<dyn Drive>, draws: &[Draw]) -> Option<(Snapshot, Translating)> {
+fn play(case: &Case, disk: Translated, draws: &[Draw]) -> Option<(Snapshot, Translating)> {
     let requests = requests(draws, disk.description().disk_blocks);
     let mut run = Run::new(case.system(disk, true)?, case.rules, true);
     // As a run does: all but those under way are announced.
@@ -81,7 +82,7 @@ fn play(case: &Case, disk: Box<dyn Drive>, draws: &[Draw]) -> Option<(Snapshot, 
     }
     run.report();
     let happened = run.system.snapshot();
-    let did = run.system.disk().translating().expect("a translation");
+    let did = run.system.translating().expect("a translation");
     run.drain();
     Some((happened, did))
 }

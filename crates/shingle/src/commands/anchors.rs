@@ -1,7 +1,7 @@
 //! `shingle list anchors`: the drive models beside published measurements.
 
 use serde_json::{Value, json};
-use shingle_drive::anchors::{Role, Row, anchors};
+use shingle_drive::measure::{Role, Row, anchors};
 
 use crate::cli::Arguments;
 use crate::output::{note, print};

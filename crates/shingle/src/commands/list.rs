@@ -6,16 +6,15 @@ use serde_json::{Value, json};
 use shingle_core::params::{Kind, Param, Params, nearest};
 use shingle_core::policy::Zoning;
 use shingle_core::registry::Registry;
-use shingle_drive::registry::{DriveEntry, drives, ssds};
+use shingle_drive::{DriveEntry, drives, ssds};
 use shingle_sim::experiment::TRANSLATION_PARAMS;
 use shingle_trace::format::FORMATS;
 use shingle_trace::synth::WORKLOADS;
 use shingle_translation::translations::ALL;
 
-use crate::Usage;
 use crate::cli::{Arguments, List, Listed};
 use crate::output::print;
-use crate::table;
+use crate::{Usage, table};
 
 /// A thing that can be listed.
 struct Item {

@@ -14,11 +14,10 @@ use shingle_papers::scale::Scale;
 use shingle_papers::sensitivity::sensitivity;
 use shingle_papers::traces::Traces;
 
-use crate::Usage;
 use crate::cli::{Arguments, Reproduce};
 use crate::output::{self, note, print};
 use crate::progress::Progress;
-use crate::table;
+use crate::{Usage, table};
 
 /// Work of the runs that vary free parameters, unless all is scaled smaller: half of one copy of a
 /// large trace, and a sixteenth of single volumes.
@@ -119,7 +118,7 @@ fn check_drive(args: &Reproduce) -> anyhow::Result<()> {
         bail!(Usage("-d and --write go with `reproduce sac --figure 10` alone".into()));
     }
     if let Some(name) = &args.drive {
-        shingle_drive::registry::entry(name).map_err(|error| Usage(error.to_string()))?;
+        shingle_drive::entry(name).map_err(|error| Usage(error.to_string()))?;
     }
     Ok(())
 }
@@ -133,7 +132,7 @@ fn write_sheet(drive: &str, quiet: bool) -> anyhow::Result<()> {
             sheet.display()
         );
     }
-    let changed = measure::sheet::rewrite_file(&sheet, drive, &measure::measure(drive)?)?;
+    let changed = measure::rewrite_file(&sheet, drive, &measure::measure(drive)?)?;
     let what = if changed { "now holds what was measured" } else { "held it already" };
     note(&format!("{} {what}", sheet.display()), quiet);
     Ok(())

@@ -2,8 +2,7 @@
 
 use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
-use shingle_drive::drive::Io;
-use shingle_drive::registry::{self as drives, Overrides, Settings};
+use shingle_drive::{self as drives, Io, Overrides, Settings};
 use shingle_trace::summary::PerOp;
 
 use crate::measured::{Bench, MeasureError, Measured};

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
-use shingle_drive::drive::{Counters, Drive, Io};
+use shingle_drive::{Counters, Drive, Io};
 use shingle_nbd::export::{Answer, Command, Completion, Export, Extent, Failure};
 use shingle_nbd::replies::ErrorCode;
 use shingle_nbd::wire::PAYLOAD_BYTES_MAX;
@@ -247,7 +247,7 @@ mod tests {
     use std::sync::mpsc::{Receiver, channel};
     use std::time::Instant;
 
-    use shingle_drive::registry::{Buffer, Settings, make};
+    use shingle_drive::{Buffer, Settings, make};
 
     /// Longer than anything here takes, on a machine that is busy.
     const PATIENCE: Duration = Duration::from_secs(60);

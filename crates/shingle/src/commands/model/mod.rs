@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_drive::drive::Counters;
+use shingle_drive::Counters;
 use shingle_nbd::server::{Event, Limits, Served, Server};
 use shingle_nbd::url::Url;
 

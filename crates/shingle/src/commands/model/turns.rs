@@ -2,7 +2,7 @@
 //! background work while none is there.
 
 use shingle_core::units::Nanos;
-use shingle_drive::drive::{Counters, Drive, Io, Refused};
+use shingle_drive::{Counters, Drive, Io, Refused};
 
 /// A drive, and when it is free.
 pub(super) struct Turns {
@@ -59,7 +59,7 @@ impl Turns {
 mod tests {
     use super::*;
     use shingle_core::units::{Block, Op};
-    use shingle_drive::registry::{Buffer, Overrides, Settings, make};
+    use shingle_drive::{Buffer, Overrides, Settings, make};
 
     fn io(op: Op, block: u64, count: u64) -> Io {
         Io { op, block: Block(block), count }

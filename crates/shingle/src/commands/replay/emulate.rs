@@ -16,8 +16,8 @@ use std::time::Instant;
 
 use anyhow::bail;
 use shingle_core::units::{Block, Nanos, Op};
-use shingle_drive::drive::{BufferState, Drive, Io, Stamp};
 use shingle_drive::steps::{Place, Step};
+use shingle_drive::{BufferState, Drive, Io, Stamp};
 use shingle_engine::Kind;
 use shingle_engine::buffer::{Buffer, zeroed};
 use shingle_sim::measured::Model;
@@ -43,12 +43,13 @@ pub(super) struct Told {
 impl Plan {
     /// For requests that end before block `end`.
     pub(super) fn new(name: &str, mut drive: Box<dyn Drive>, end: u64) -> anyhow::Result<Plan> {
-        if !drive.tell_steps() {
+        let Some(steps) = drive.steps() else {
             bail!(Usage(format!(
                 "--emulate {name}: its model does not tell its steps; st8000as0002 does, and the \
                  emulators of SAC's and PORE's prototypes"
             )));
-        }
+        };
+        steps.begin();
         let Some(bands) = &drive.description().bands else {
             bail!(Usage(format!("--emulate {name}: it has no bands to emulate")));
         };
@@ -139,7 +140,9 @@ impl Emulated {
 
     fn carry_out(&mut self, first: u64, buffers: &mut [Buffer]) -> io::Result<()> {
         let mut steps = std::mem::take(&mut self.steps);
-        self.drive.take_steps(&mut steps);
+        if let Some(taken) = self.drive.steps() {
+            taken.take(&mut steps);
+        }
         let mut run = Run::default();
         let mut reads: Vec<(u64, usize)> = Vec::new();
         for step in steps.drain(..) {

@@ -166,7 +166,7 @@ fn emulated(
         ..Options::default()
     };
     let (jobs, _) = experiment::plan(&options, &Registry::default(), trace)?;
-    let drive = jobs[0].disk()?;
+    let drive = jobs[0].disk()?.into_drive();
     let end = trace.summary.end_bytes.div_ceil(BLOCK_BYTES);
     Ok((Plan::new(name, drive, end)?, jobs[0].labels().drive_parameters.clone()))
 }

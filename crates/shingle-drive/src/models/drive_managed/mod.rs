@@ -1,0 +1,570 @@
+//! A drive-managed shingled disk: a log at the outer edge before bands at fixed places.
+//!
+//! ```text
+//!  outer edge                                                        inner edge
+//!  ┌──────────────┬─────────┬─────────┬─────────┬───┄┄┄───┬────────┬────────┐
+//!  │ log, scratch │ band 0  │ band 1  │ band 2  │         │        │ band n │   36–40 MB … 20 MB
+//!  └──────────────┴─────────┴─────────┴─────────┴───┄┄┄───┴────────┴────────┘
+//!    ▲ writes        ▲ reads of what the log does not hold; cleaning; whole bands in order
+//! ```
+//! A host write becomes an extent of the log: one map entry. When the map or the log is full, the
+//! band of the oldest extent is cleaned (`clean.rs`). A band written in order from its first block
+//! to its last goes straight to its place (`stream.rs`). After the drive model of Northeastern
+//! University's group (Skylight, FAST 2015; "drive-managed SMR performance model", 2017), with the
+//! limits and times measured by SAC; the sheets say what is from where.
+//!
+//! What is not modelled: a read cache beside read-ahead, defects, the layout of map and journal,
+//! and where packet headers lie (their time is counted, their place is not).
+//!
+//! After a trim the content of the blocks is unspecified until they are written again: the buffered
+//! copies are dropped, so reads may return older, native data.
+
+mod clean;
+mod inside;
+mod layout;
+mod stream;
+mod values;
+
+use crate::counters::Counters;
+use crate::drive::{BufferState, Description, Drive};
+use crate::io::{Io, Served, Stamp};
+use crate::parts::contents::Contents;
+use crate::parts::cost::{CostValues, MeasuredValues};
+use crate::parts::mech::{Mech, MechValues};
+use crate::parts::ring::Ring;
+use crate::parts::runs::Runs;
+use crate::parts::turnover::Turnover;
+use crate::sheet::{DriveError, Recipe, Timing};
+use crate::steps::{Place, StepLog};
+use clean::{Job, Share};
+use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
+use std::collections::VecDeque;
+use stream::Stream;
+use values::{Limits, Values, scaled};
+
+/// See the module.
+#[derive(Clone)]
+pub(crate) struct DriveManaged {
+    timing: Timing,
+    costs: CostValues,
+    values: Values,
+    times: Times,
+    limits: Limits,
+    ring: Ring,
+    /// With the write cache off: number of the first slot of each packet in the log.
+    packets: VecDeque<u64>,
+    /// Packets since the map was last written to its journal.
+    journal: u64,
+    /// Extents in the packet that is being gathered in memory.
+    gathered: u64,
+    bands: Runs,
+    turnover: Turnover,
+    mech: Mech,
+    /// Place of the host's block 0.
+    native: u64,
+    /// The head has left the log.
+    away: bool,
+    job: Option<Job>,
+    /// What each phase of the job collects.
+    shares: Vec<Share>,
+    stream: Stream,
+    was_full: bool,
+    idle_cleaning: bool,
+    idle_delay: Nanos,
+    /// A cleaning collects no more than so many separate reads of the log. The papers' R(x) is of all
+    /// of a band's dirty blocks; that of a probed disk is not.
+    in_parts: bool,
+    description: Description,
+    counters: Counters,
+    contents: Contents,
+}
+
+/// Times that follow from the sheet, made once.
+#[derive(Clone, Debug)]
+struct Times {
+    /// Write cache on: fixed part of a log write.
+    log_fixed: Nanos,
+    /// Write cache on: media time of a log write of so many blocks, its header included.
+    log_media: Vec<Nanos>,
+    /// Write cache off: a log write, and of it the platter's part.
+    packet: Nanos,
+    packet_rotation: Nanos,
+    packet_bytes: u64,
+    journal: Nanos,
+    /// A separate read of the log in cleaning.
+    collect: Nanos,
+    /// By how much going over a band takes longer than mechanics say, with [`SCALE_BITS`] behind the
+    /// point.
+    clean_scale: u64,
+}
+
+/// Bits behind the point of a scale of times.
+const SCALE_BITS: u32 = 16;
+
+impl Times {
+    fn new(values: &Values, mech: &Mech, mech_values: &MechValues) -> Times {
+        let rotation = mech.rotation().0;
+        let packet_rotation = Nanos(scaled(rotation, values.log_write_rotations));
+        let extent = values.extent_max_bytes / BLOCK_BYTES;
+        Times {
+            log_fixed: Nanos::from_micros(values.log_write_fixed_us),
+            log_media: (0..=extent).map(|blocks| mech.streamed(0, blocks + 1)).collect(),
+            packet: Nanos::from_micros(values.log_write_command_us) + packet_rotation,
+            packet_rotation,
+            packet_bytes: scaled(mech_values.track_od_bytes, values.log_packet_tracks),
+            journal: Nanos::from_millis(values.journal_ms),
+            collect: Nanos(scaled(rotation, values.collect_rotations)),
+            clean_scale: scaled(1 << SCALE_BITS, values.clean_scale.unwrap_or(1.0)),
+        }
+    }
+}
+
+impl DriveManaged {
+    pub(crate) fn make(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
+        Ok(Box::new(DriveManaged::new(recipe)?))
+    }
+
+    pub(crate) fn new(recipe: &Recipe) -> Result<DriveManaged, DriveError> {
+        let (values, mut mech_values): (Values, MechValues) =
+            (recipe.sheet.values(), recipe.sheet.values());
+        let (costs, settings): (CostValues, _) = (recipe.sheet.values(), recipe.settings);
+        let limits = values.limits(recipe)?;
+        let disk_blocks = mech_values.capacity_bytes / BLOCK_BYTES;
+        let bands = layout::bands(recipe, &values, &mut mech_values)?;
+        let count = index(bands.units());
+        let reserved = values.reserved_tracks(&mech_values, &limits);
+        let native = reserved * (mech_values.track_od_bytes / BLOCK_BYTES);
+        let mech = Mech::new(&mech_values, reserved, native + disk_blocks);
+        let per_write = u64::from(limits.slots.min(limits.entries));
+        let buffer_blocks =
+            if values.write_cache { per_write } else { per_write.min(limits.packets as u64) };
+        let timing = settings.timing.unwrap_or(Timing::Mechanics);
+        let measured: MeasuredValues = recipe.sheet.values();
+        let planned = match recipe.bands {
+            Some(_) => measured.over(costs.plan()),
+            None => measured.plan(costs.plan(), timing),
+        };
+        let description = Description {
+            disk_blocks,
+            bands: Some(bands.zone_map()),
+            buffer_blocks,
+            exposed: None,
+            costs: planned,
+            uniform: false,
+            channels: None,
+            queued_command: Nanos::from_micros(values.queued_command_us),
+        };
+        let largest =
+            bands.all().iter().map(|run| run.unit_blocks * BLOCK_BYTES).max().unwrap_or(0);
+        let phases = usize::try_from(largest.div_ceil(values.merge_bytes)).unwrap_or(0) + 1;
+        Ok(DriveManaged {
+            timing,
+            costs,
+            times: Times::new(&values, &mech, &mech_values),
+            limits,
+            ring: Ring::new(limits.slots, count),
+            packets: VecDeque::with_capacity(if values.write_cache { 0 } else { limits.packets }),
+            journal: 0,
+            gathered: 0,
+            bands,
+            turnover: Turnover::new(count, buffer_blocks),
+            mech,
+            native,
+            away: false,
+            job: None,
+            shares: vec![Share::default(); phases],
+            stream: Stream::new(&values),
+            was_full: false,
+            idle_cleaning: settings.idle_cleaning.unwrap_or(values.idle_cleaning),
+            idle_delay: settings.idle_delay.unwrap_or(Nanos::from_millis(values.idle_delay_ms)),
+            in_parts: values.collect_reads_max > 0
+                && (timing == Timing::Mechanics || recipe.bands.is_some()),
+            values,
+            description,
+            counters: Counters::default(),
+            contents: Contents::default(),
+        })
+    }
+
+    /// The band of a block.
+    #[inline]
+    fn band(&self, block: u64) -> usize {
+        usize::try_from(self.bands.place(block).unit).unwrap_or(usize::MAX)
+    }
+
+    /// Writes blocks into the log, as few extents as possible. `stamps` are theirs, or none.
+    fn log(&mut self, served: &mut Served, first: u64, count: u64, stamps: &[Stamp]) {
+        let most = (self.values.extent_max_bytes / BLOCK_BYTES).min(u64::from(self.limits.slots));
+        let mut done = 0;
+        while done < count {
+            let blocks = most.min(count - done);
+            self.make_room(served, blocks);
+            self.open_packet();
+            self.append(first + done, blocks, stamps.get(index(done)..).unwrap_or(&[]));
+            self.time_extent(served, blocks);
+            done += blocks;
+        }
+    }
+
+    /// Cleans until an extent of `blocks` fits. Ends: each cleaning moves the tail of the log.
+    #[inline]
+    fn make_room(&mut self, served: &mut Served, blocks: u64) {
+        while self.ring.entries() >= self.limits.entries
+            || u64::from(self.ring.used()) + blocks > u64::from(self.limits.slots)
+            || (!self.values.write_cache && self.packets.len() >= self.limits.packets)
+        {
+            self.was_full = true;
+            let clean = self.clean_now(served.done);
+            served.clean += clean;
+            served.done += clean;
+            self.counters.clean_time += clean;
+        }
+    }
+
+    /// With the write cache off, what is appended next begins a packet.
+    #[inline]
+    fn open_packet(&mut self) {
+        if !self.values.write_cache {
+            self.packets.push_back(self.ring.end_number());
+        }
+    }
+
+    /// Fills slots with one extent.
+    #[inline]
+    fn append(&mut self, first: u64, blocks: u64, stamps: &[Stamp]) {
+        let mut at = self.bands.place(first);
+        let mut band = index(at.unit);
+        for block in first..first + blocks {
+            if at.offset == self.bands.run(at.run).unit_blocks {
+                at = self.bands.place(block);
+                band = index(at.unit);
+            }
+            at.offset += 1;
+            let written = self.counters.written_blocks;
+            let (slot, again) = self.ring.append(block, band, block == first, written);
+            self.counters.buffer_write_hits += u64::from(again);
+            if let Some(&stamp) = stamps.get(index(block - first)) {
+                self.contents.put_slot(slot, stamp);
+            }
+        }
+        self.counters.buffer_written_blocks += blocks;
+        self.release_packets();
+    }
+
+    /// Forgets packets the tail of the log has passed.
+    fn release_packets(&mut self) {
+        // Ends: each turn takes a packet out.
+        while let Some(_oldest) = self.packets.front() {
+            let end = self.packets.get(1).copied().unwrap_or(self.ring.end_number());
+            if self.ring.tail_number() < end {
+                return;
+            }
+            self.packets.pop_front();
+        }
+    }
+
+    /// Adds the time of an extent of `blocks` and what it takes of the log.
+    #[inline]
+    fn time_extent(&mut self, served: &mut Served, blocks: u64) {
+        let before = served.done;
+        self.counters.log_bytes_written += blocks * BLOCK_BYTES;
+        if self.timing == Timing::Cost {
+            served.transfer += self.costs.log(blocks);
+            served.done += self.costs.log(blocks);
+        } else if self.values.write_cache {
+            served.command += self.times.log_fixed;
+            served.done += self.times.log_fixed;
+            self.mech.bus(served, blocks);
+            let media = self.times.log_media[index(blocks)];
+            served.transfer += media;
+            served.done += media;
+            if self.gathered == 0 {
+                self.counters.log_bytes_written += BLOCK_BYTES;
+            }
+            self.gathered += 1;
+            if self.gathered >= self.values.extents_per_packet {
+                self.close_packet(served);
+            }
+        } else {
+            self.time_packet(served, blocks);
+        }
+        self.counters.log_time += served.done.since(before);
+    }
+
+    /// Write cache on: what was gathered goes to the log, once for many extents.
+    fn close_packet(&mut self, served: &mut Served) {
+        self.gathered = 0;
+        self.go_to_log(served);
+    }
+
+    /// Write cache off: the packet is on the medium before the write is done.
+    fn time_packet(&mut self, served: &mut Served, blocks: u64) {
+        self.go_to_log(served);
+        served.rotation += self.times.packet_rotation;
+        served.command += self.times.packet.since(self.times.packet_rotation);
+        served.done += self.times.packet;
+        let padding = self.times.packet_bytes.saturating_sub(blocks * BLOCK_BYTES);
+        self.counters.log_bytes_written += padding;
+        self.journal += 1;
+        if self.journal >= self.values.journal_packets {
+            self.journal = 0;
+            served.transfer += self.times.journal;
+            served.done += self.times.journal;
+        }
+    }
+
+    /// Brings the head back to the log.
+    #[inline]
+    fn go_to_log(&mut self, served: &mut Served) {
+        if !self.away {
+            return;
+        }
+        self.mech.stop_ahead(served.done);
+        let seek = self.mech.seek(self.log_track().abs_diff(self.mech.head()));
+        served.seek += seek;
+        served.done += seek;
+        self.away = false;
+    }
+
+    /// Where the log is being written.
+    fn log_track(&self) -> u64 {
+        self.mech.track(u64::from(self.ring.end_slot()))
+    }
+
+    /// Reads a run of blocks, each piece from where its newest copy is.
+    fn read(&mut self, served: &mut Served, io: &Io, data: &mut [Stamp]) {
+        let mechanics = self.timing == Timing::Mechanics;
+        if mechanics {
+            self.mech.command(served);
+        } else {
+            let cost = self.costs.read(io.count);
+            served.transfer += cost;
+            served.done += cost;
+        }
+        let mut done = 0;
+        while done < io.count {
+            let first = io.block.0 + done;
+            let (source, count) = self.piece(first, io.count - done);
+            match source {
+                Source::Memory => self.counters.buffer_read_blocks += count,
+                Source::Slot(_) => self.counters.buffer_read_blocks += count,
+                Source::Native => self.counters.native_read_blocks += count,
+            }
+            if mechanics {
+                self.time_read(served, source, first, count);
+            }
+            let end = index(done + count).min(data.len());
+            for (block, stamp) in (first..).zip(&mut data[index(done).min(end)..end]) {
+                self.contents.read_from(source.place(block - first), block);
+                *stamp = match source {
+                    Source::Memory => self.contents.held(block),
+                    Source::Slot(slot) => self.contents.slot(slot + narrow(block - first)),
+                    Source::Native => self.contents.native(block),
+                };
+            }
+            done += count;
+        }
+    }
+
+    /// Where `first` is read from, and how many of the next `most` blocks go on there in order.
+    fn piece(&self, first: u64, most: u64) -> (Source, u64) {
+        let mut count = 1;
+        if let Some(held) = self.stream.holds(first) {
+            return (Source::Memory, most.min(held));
+        }
+        let slot = self.ring.find(first);
+        let after = |count: u64| slot.map(|slot| slot + narrow(count));
+        while count < most
+            && self.ring.find(first + count) == after(count)
+            && self.stream.holds(first + count).is_none()
+        {
+            count += 1;
+        }
+        (slot.map_or(Source::Native, Source::Slot), count)
+    }
+
+    fn time_read(&mut self, served: &mut Served, source: Source, first: u64, count: u64) {
+        let place = match source {
+            Source::Memory => return self.mech.bus(served, count),
+            Source::Slot(slot) => u64::from(slot),
+            Source::Native => self.native + first,
+        };
+        if !self.away {
+            let track = self.log_track();
+            self.mech.put_head(track);
+            self.away = true;
+        }
+        self.mech.read(served, place, count);
+    }
+
+    /// Drops the buffered copies of trimmed blocks.
+    fn trim(&mut self, io: &Io) {
+        let blocks = io.block.0..io.block.0 + io.count;
+        if io.count <= u64::from(self.ring.used()) {
+            for block in blocks {
+                if let Some(slot) = self.ring.find(block) {
+                    self.release(slot, self.band(block));
+                }
+            }
+        } else {
+            // A large range: rather each band in it.
+            for band in self.band(blocks.start)..=self.band(blocks.end - 1) {
+                self.release_band(band, &blocks);
+            }
+        }
+        self.release_packets();
+    }
+
+    /// Drops the buffered copies of those blocks of a band that are in `blocks`.
+    fn release_band(&mut self, band: usize, blocks: &std::ops::Range<u64>) {
+        let mut next = self.ring.first_of(band);
+        while let Some(slot) = next {
+            next = self.ring.next_of(band, slot);
+            if blocks.contains(&self.ring.block(slot)) {
+                self.release(slot, band);
+            }
+        }
+    }
+
+    fn release(&mut self, slot: u32, band: usize) {
+        self.ring.remove(slot, band);
+        self.counters.buffer_released_blocks += 1;
+    }
+}
+
+/// Where a piece of a read comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Source {
+    Memory,
+    Slot(u32),
+    Native,
+}
+
+impl Source {
+    /// Where the block is that lies so many behind the first.
+    fn place(self, behind: u64) -> Place {
+        match self {
+            Source::Memory => Place::Memory,
+            Source::Slot(slot) => Place::Slot(slot + narrow(behind)),
+            Source::Native => Place::Native,
+        }
+    }
+}
+
+impl Drive for DriveManaged {
+    fn serve(&mut self, now: Nanos, io: &Io, data: &mut [Stamp]) -> Served {
+        self.contents.see(data);
+        let mut served = Served { done: now, ..Served::default() };
+        match io.op {
+            Op::Read => {
+                self.read(&mut served, io, data);
+                self.counters.read_blocks += io.count;
+                self.counters.read_time += served.done.since(now);
+            }
+            Op::Write => {
+                self.write(&mut served, io, data);
+                self.counters.written_blocks += io.count;
+            }
+            Op::Trim if io.count > 0 => {
+                if self.stream.touches(io) {
+                    self.spill(&mut served);
+                }
+                self.trim(io);
+            }
+            Op::Trim => {}
+            Op::Flush => {
+                self.spill(&mut served);
+                if self.gathered > 0 {
+                    let before = served.done;
+                    self.close_packet(&mut served);
+                    self.counters.log_time += served.done.since(before);
+                }
+            }
+        }
+        served
+    }
+
+    fn background(&mut self, now: Nanos, idle_since: Nanos, pending: &[Io]) -> Option<Nanos> {
+        if !pending.is_empty() || self.background_from(idle_since)? > now {
+            return None;
+        }
+        let step = self.clean_step(now)?;
+        self.counters.idle_clean_time += step;
+        Some(now + step)
+    }
+
+    fn background_from(&self, idle_since: Nanos) -> Option<Nanos> {
+        if self.ring.live() == 0 && self.job.is_none() {
+            None
+        } else if self.ring.entries() >= self.limits.trigger {
+            Some(idle_since)
+        } else {
+            self.idle_cleaning.then(|| idle_since + self.idle_delay)
+        }
+    }
+
+    fn drain(&mut self, now: Nanos) -> Nanos {
+        let mut served = Served { done: now, ..Served::default() };
+        self.spill(&mut served);
+        // Ends: each step goes through a phase, each last phase moves the tail of the log.
+        while self.ring.live() > 0 || self.job.is_some() {
+            let step = self.clean_step(served.done).unwrap_or(Nanos::ZERO);
+            served.done += step;
+            self.counters.clean_time += step;
+        }
+        served.done
+    }
+
+    fn steps(&mut self) -> Option<&mut StepLog> {
+        Some(self.contents.steps())
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn buffer(&self) -> BufferState {
+        BufferState {
+            held_blocks: self.stream.held_blocks(),
+            was_full: self.was_full,
+            ..self.ring.state(self.counters.written_blocks)
+        }
+    }
+
+    fn description(&self) -> &Description {
+        &self.description
+    }
+
+    fn copy(&self) -> Box<dyn Drive> {
+        Box::new(self.twin())
+    }
+
+    fn check(&self) {
+        self.ring.check(|block| self.band(block));
+        let counters = &self.counters;
+        let left = counters.buffer_write_hits
+            + counters.buffer_evicted_blocks
+            + counters.buffer_released_blocks;
+        assert_eq!(counters.buffer_written_blocks, u64::from(self.ring.live()) + left);
+        assert!(self.packets.len() <= self.limits.packets);
+        assert!(self.packets.iter().zip(self.packets.iter().skip(1)).all(|(a, b)| a < b));
+        if let Some(&oldest) = self.packets.front() {
+            assert!(oldest <= self.ring.tail_number() && self.ring.used() > 0);
+        }
+        self.stream.check(&self.bands);
+    }
+}
+
+/// A count as an index.
+#[inline]
+#[allow(clippy::cast_possible_truncation)] // 64-bit machines; what is counted lies in memory
+fn index(count: u64) -> usize {
+    count as usize
+}
+
+/// A count within the log or a band, narrow.
+#[inline]
+#[allow(clippy::cast_possible_truncation)] // a log has at most 2^27 slots, a disk 2^32 blocks
+fn narrow(count: u64) -> u32 {
+    count as u32
+}

@@ -1,0 +1,111 @@
+//! The seam between what decides where blocks go and what carries that out.
+//!
+//! A controller owns the map and the state of the flash. It has no clock and moves no data: it
+//! changes its state and says, step by step and in order, what is to be done. The frame
+//! (`work.rs`) carries each step out as it comes: it times it and moves the data, so that a wrong
+//! decision shows as a wrong read.
+
+use super::space::Space;
+use crate::parts::flash::{EraseBlock, Page};
+
+/// One thing to be done. Pages and erase blocks are of the flash, blocks of the disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// A block the host writes now goes to `page`.
+    Program { block: u64, page: Page },
+    /// What the host writes now is held in memory.
+    Hold { first: u64, count: u64 },
+    /// A block that was held goes to `page`. Its time was counted when it was held.
+    Settle { block: u64, page: Page },
+    /// Blocks go to the disk, through its persistent cache; the host writes them now, or they were
+    /// `held`.
+    ToDisk { first: u64, count: u64, held: bool },
+    /// Blocks the host writes now go straight to their native place, as nothing that is needed lies
+    /// behind them in their band.
+    ToBand { first: u64, count: u64 },
+    /// A valid page is copied within the flash.
+    Copy { from: Page, to: Page },
+    /// A valid page is read, to be written to the disk with the others read since the last writing.
+    Load { block: u64, page: Page },
+    /// What was read goes to the disk, through its persistent cache.
+    WriteBack,
+    /// What was read, of one band, is merged into it (RMW).
+    Rewrite,
+    /// An erase block is erased, after all steps before.
+    Erase(EraseBlock),
+}
+
+/// What carries out the steps of a controller.
+pub(crate) trait Steps {
+    fn step(&mut self, step: Step);
+}
+
+/// Decides what lies on the flash and what on the disk.
+pub(crate) trait Controller: Clone + Send + 'static {
+    /// Names of the regions of the flash.
+    const REGIONS: &'static [&'static str];
+
+    /// The host writes `count` blocks from `first` on.
+    fn write(&mut self, first: u64, count: u64, steps: &mut dyn Steps);
+
+    /// The host no longer needs these blocks.
+    fn trim(&mut self, first: u64, count: u64, steps: &mut dyn Steps) {
+        let _ = steps;
+        self.space_mut().forget_all(first, count);
+    }
+
+    /// Nothing may stay in memory.
+    fn flush(&mut self, steps: &mut dyn Steps) {
+        let _ = steps;
+    }
+
+    /// Whether a block is held in memory.
+    fn holds(&self, block: u64) -> bool {
+        let _ = block;
+        false
+    }
+
+    /// Whether free blocks should be gained before anything waits for them.
+    fn wants(&self) -> bool;
+
+    /// Gains free blocks: one victim, or one band.
+    fn collect(&mut self, steps: &mut dyn Steps);
+
+    /// The next free page for a block that was there before the host came; `None` when there is no
+    /// room without collecting.
+    fn prefill(&mut self) -> Option<EraseBlock>;
+
+    /// Whether what is written back is merged into its band at once, not through the persistent
+    /// cache.
+    fn rewrites(&self) -> bool;
+
+    /// What lies on the flash.
+    fn space(&self) -> &Space;
+
+    /// What lies on the flash.
+    fn space_mut(&mut self) -> &mut Space;
+
+    /// Panics if an invariant is broken.
+    fn check(&self) {
+        self.space().check();
+    }
+}
+
+/// Writes steps down instead of carrying them out.
+#[cfg(test)]
+#[derive(Default)]
+pub(super) struct Recorder(pub(super) Vec<Step>);
+
+#[cfg(test)]
+impl Steps for Recorder {
+    fn step(&mut self, step: Step) {
+        self.0.push(step);
+    }
+}
+
+#[cfg(test)]
+impl Recorder {
+    pub(super) fn take(&mut self) -> Vec<Step> {
+        std::mem::take(&mut self.0)
+    }
+}

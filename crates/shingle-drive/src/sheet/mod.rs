@@ -1,0 +1,11 @@
+//! Parameter sheets, what a user may ask of a drive, and what its maker gets of both.
+
+mod error;
+mod parameters;
+mod settings;
+
+pub use error::DriveError;
+pub(crate) use parameters::Sheet;
+pub use parameters::{Overrides, Parameter, Value};
+pub(crate) use settings::Recipe;
+pub use settings::{Buffer, Settings, Timing};

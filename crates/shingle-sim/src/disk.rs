@@ -1,0 +1,82 @@
+//! What a cache stands before: a drive, or a translation over one.
+
+use shingle_drive::Drive;
+
+use crate::translated::Translated;
+
+/// A drive, or a translation over one. Only a translation is told of requests to come, and counts more than
+/// drives do.
+pub enum Disk {
+    /// A drive by itself.
+    Drive(Box<dyn Drive>),
+    /// A translation and the drive beneath it.
+    Translated(Box<Translated>),
+}
+
+impl From<Box<dyn Drive>> for Disk {
+    fn from(drive: Box<dyn Drive>) -> Disk {
+        Disk::Drive(drive)
+    }
+}
+
+impl From<Translated> for Disk {
+    fn from(translated: Translated) -> Disk {
+        Disk::Translated(Box::new(translated))
+    }
+}
+
+impl Disk {
+    /// As a drive that is only looked at.
+    #[inline]
+    #[must_use]
+    pub fn drive(&self) -> &dyn Drive {
+        match self {
+            Disk::Drive(drive) => drive.as_ref(),
+            Disk::Translated(translated) => translated.as_ref(),
+        }
+    }
+
+    /// As a drive that works.
+    #[inline]
+    pub fn drive_mut(&mut self) -> &mut dyn Drive {
+        match self {
+            Disk::Drive(drive) => drive.as_mut(),
+            Disk::Translated(translated) => translated.as_mut(),
+        }
+    }
+
+    /// As a drive and nothing else.
+    #[must_use]
+    pub fn into_drive(self) -> Box<dyn Drive> {
+        match self {
+            Disk::Drive(drive) => drive,
+            Disk::Translated(translated) => translated,
+        }
+    }
+
+    /// The translation, if there is one.
+    #[must_use]
+    pub fn translated(&self) -> Option<&Translated> {
+        match self {
+            Disk::Drive(_) => None,
+            Disk::Translated(translated) => Some(translated),
+        }
+    }
+
+    /// The translation, to be told something.
+    pub fn translated_mut(&mut self) -> Option<&mut Translated> {
+        match self {
+            Disk::Drive(_) => None,
+            Disk::Translated(translated) => Some(translated),
+        }
+    }
+
+    /// A copy in the same state.
+    #[must_use]
+    pub fn copy(&self) -> Disk {
+        match self {
+            Disk::Drive(drive) => Disk::Drive(drive.copy()),
+            Disk::Translated(translated) => Disk::from(translated.duplicate()),
+        }
+    }
+}
