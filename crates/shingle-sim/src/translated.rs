@@ -15,11 +15,11 @@ use shingle_core::zones::ZoneMap;
 use shingle_drive::{
     BufferState, Counters, Description, Drive, Io, Served, Stamp, Turnover, Zoned,
 };
+use shingle_result::Translating;
 use shingle_translation::executor::{Action, Cause, Executor};
 use shingle_translation::step::{Piece, Place};
 use shingle_translation::translation::{Layout, Translation, Work};
 
-use crate::translating::Translating;
 use coming::Coming;
 use padding::Padding;
 

@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex};
 use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
-use shingle_drive::{Counters, Description, Drive, Io, Served, Settings, Stamp, make, make_ssd};
-use shingle_sim::system::{Pacing, Rules, System};
+use shingle_drive::{Counters, Description, Drive, Io, Served, Stamp};
+use shingle_drive::{Settings, make, make_ssd};
+use shingle_result::Pacing;
+use shingle_sim::system::{Rules, System};
 
 /// I/O as it reached the disk: operation, first block, blocks.
 type Seen = Vec<(Op, u64, u64)>;

@@ -5,7 +5,7 @@ use shingle_drive::Settings;
 use shingle_drive::measure::Plan;
 use shingle_drive::measure::experiments::sac::Start;
 use shingle_drive::measure::experiments::{Series, pore, sac};
-use shingle_sim::system::Pacing;
+use shingle_result::Pacing;
 use shingle_trace::Mode;
 use shingle_trace::papers::Packed;
 use shingle_trace::summary::PerOp;

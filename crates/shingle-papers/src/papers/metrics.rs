@@ -1,8 +1,6 @@
 //! Figures of runs, as the papers name them.
 
-use shingle_sim::Translating;
-use shingle_sim::flash::Flash;
-use shingle_sim::result::{Counts, RunResult};
+use shingle_result::{Counts, Flash, RunResult, Translating};
 
 use crate::grid::Metric;
 

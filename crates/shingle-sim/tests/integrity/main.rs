@@ -20,10 +20,9 @@ use shingle_drive::{
     Buffer, BufferState, Counters, Description, Drive, Io, Overrides, Parameter, Rng, Served,
     Settings, Stamp, Timing, drives, entry, make, make_ssd, ssds,
 };
+use shingle_result::{Counts, Pacing, Snapshot};
 use shingle_sim::Disk;
-use shingle_sim::counters::Snapshot;
-use shingle_sim::result::Counts;
-use shingle_sim::system::{Pacing, Rules, System};
+use shingle_sim::system::{Rules, System};
 
 // ── What is tested ───────────────────────────────────────────────────────────────────────────
 
@@ -437,7 +436,7 @@ impl Run {
 
     fn accounts_of_disk(
         &self,
-        host: &shingle_sim::counters::HostCounters,
+        host: &shingle_result::HostCounters,
         disk: &Counters,
         ssd_time: Nanos,
     ) {

@@ -6,7 +6,7 @@ use shingle_translation::registry::Entry as Translation;
 use shingle_translation::translation::Layout;
 use shingle_translation::translations::ALL;
 
-use shingle_sim::Translating;
+use shingle_result::Translating;
 use shingle_sim::translated::{Translated, layout};
 
 use super::*;
