@@ -2,14 +2,7 @@
 
 use shingle_core::size::parse_bytes;
 use shingle_core::units::BLOCK_BYTES;
-<<<<<<< ours
-use shingle_drive::Drive;
-use shingle_drive::{self as drives, Buffer, Settings};
-use shingle_sim::experiment::Assignment;
-=======
-use shingle_drive::drive::Drive;
-use shingle_drive::registry::{self as drives, Buffer, Settings};
->>>>>>> theirs
+use shingle_drive::{self as drives, Buffer, Drive, Settings};
 
 use crate::Usage;
 use crate::cli::DriveTiming;
