@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shingle_sim::result::RunResult;
+use shingle_result::RunResult;
 
 use crate::grid::{Grid, Metric};
 use crate::measured::Measured;

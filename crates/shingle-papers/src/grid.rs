@@ -1,8 +1,7 @@
 //! Grids of runs: which systems over which traces, what is varied, and what is measured of a run.
 
 use shingle_drive::registry::Timing;
-use shingle_sim::result::RunResult;
-use shingle_sim::system::Pacing;
+use shingle_result::{Pacing, RunResult};
 use shingle_trace::Mode;
 
 /// Runs: each system over each trace at each point.

@@ -131,7 +131,7 @@ impl Scaled {
 mod tests {
     use super::*;
     use crate::grid::ONE;
-    use shingle_sim::system::Pacing;
+    use shingle_result::Pacing;
     use shingle_trace::Mode;
 
     fn grid(copies: u32, accesses: Option<u64>) -> Grid {

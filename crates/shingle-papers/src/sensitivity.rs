@@ -3,8 +3,8 @@
 
 use std::iter::repeat;
 
+use shingle_result::Pacing;
 use shingle_sim::experiment::ExperimentError;
-use shingle_sim::system::Pacing;
 
 use crate::experiment::{Figure, Paper, Source};
 use crate::runner::{Order, PaperError, run};

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use shingle_core::units::{BLOCK_BYTES, Request};
-use shingle_sim::requests::{Packed, Requests};
-use shingle_sim::system::Pacing;
+use shingle_result::Pacing;
+use shingle_sim::requests::{Packed, RequestList};
 use shingle_trace::papers::{LONG, Papers, Trace, free_parameters, time_parameters};
 use shingle_trace::sample::ZoneSample;
 use shingle_trace::shape::pack_zones;
@@ -126,7 +126,7 @@ impl Held {
     }
 }
 
-impl Requests for Beginning<'_> {
+impl RequestList for Beginning<'_> {
     fn len(&self) -> usize {
         match self {
             Beginning::Blocks(blocks) => blocks.len(),

@@ -2,28 +2,9 @@
 
 use shingle_core::units::{Nanos, Op, Zone};
 use shingle_drive::drive::{Counters, Drive, Io, Served, Stamp, Zoned};
+use shingle_result::Responses;
 
 use crate::watch::{Cause, Command, Watch};
-
-/// Response times of a device, its queue included.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Responses {
-    /// I/Os.
-    pub count: u64,
-    /// The sum of their times.
-    pub sum: Nanos,
-    /// The longest.
-    pub max: Nanos,
-}
-
-impl Responses {
-    #[inline]
-    fn record(&mut self, took: Nanos) {
-        self.count += 1;
-        self.sum += took;
-        self.max = self.max.max(took);
-    }
-}
 
 /// A drive and when it is free.
 pub(crate) struct Device {

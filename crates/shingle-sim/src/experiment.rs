@@ -19,15 +19,14 @@ use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Request};
 use shingle_drive::drive::{Description, Drive};
 use shingle_drive::registry::{Timing, make_ssd};
+use shingle_result::{Labels, Notes, Pacing, RunResult};
 use shingle_trace::{Mode, Recognised, Summary};
 use thiserror::Error;
 
-use crate::requests::Requests;
-use crate::result::RunResult;
-use crate::run::{Course, Labels, RunError, run};
-use crate::said::Notes;
+use crate::requests::RequestList;
+use crate::run::{Course, RunError, run};
 use crate::store::{self, Devices};
-use crate::system::{Pacing, Rules, System};
+use crate::system::{Rules, System};
 use crate::watch::{Log, Rows};
 pub use drives::timing_name;
 use drives::{DriveChoice, check_capacity, drive_choice, make_drive, ssd_choice, unused_zones};
@@ -217,7 +216,7 @@ pub fn plan(
                     continue;
                 }
                 let job = Job {
-                    labels: labels(&entry, &params, &cache_params, &drive, &ssd, options),
+                    labels: labels(&entry, &params, &cache_params, &drive, &ssd, options, slots),
                     entry,
                     params,
                     cache_params: cache_params.clone(),
@@ -324,7 +323,7 @@ impl Job {
     /// If the system cannot be made, or a checked run reads stale data.
     pub fn run(
         &self,
-        requests: &(impl Requests + ?Sized),
+        requests: &(impl RequestList + ?Sized),
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<RunResult, ExperimentError> {
         self.run_with(requests, None, progress)
@@ -332,7 +331,7 @@ impl Job {
 
     fn run_with(
         &self,
-        requests: &(impl Requests + ?Sized),
+        requests: &(impl RequestList + ?Sized),
         log: Option<Log>,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<RunResult, ExperimentError> {
@@ -355,7 +354,7 @@ impl Job {
     /// As there.
     pub fn run_logged(
         &self,
-        requests: &(impl Requests + ?Sized),
+        requests: &(impl RequestList + ?Sized),
         log: Log,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<RunResult, ExperimentError> {
@@ -482,6 +481,7 @@ fn labels(
     drive: &DriveChoice,
     ssd: &DriveChoice,
     options: &Options,
+    cache_blocks: u32,
 ) -> Labels {
     let mut parameters: BTreeMap<String, String> =
         params.iter().map(|(name, value)| (name.to_owned(), value)).collect();
@@ -507,13 +507,18 @@ fn labels(
         parameters,
         drive: drive.name.clone(),
         drive_parameters: drive.shown.clone(),
-        translation: drive.translator.as_ref().map(Translator::label),
+        pb_blocks: Some(drive.description.buffer_blocks).filter(|&blocks| blocks > 0),
         ssd: ssd.name.clone(),
+        translation: drive.translator.as_ref().map(|over| over.name().to_owned()),
+        translation_parameters: drive.translator.as_ref().map(Translator::parameters),
+        cache_blocks: cache_blocks.into(),
         mode: match options.mode {
             Mode::ReadWrite => "rw",
             Mode::Write => "w",
             Mode::Read => "r",
-        },
+        }
+        .into(),
+        pacing: options.pacing.name().into(),
         // A host that translates knows the zones, as one to which the drive shows them does.
         knows_bands: entry.zoning(params) == Zoning::Bands
             && drive.description.exposed.is_none()

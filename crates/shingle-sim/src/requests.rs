@@ -3,7 +3,7 @@
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 
 /// Requests at hand, read in order and by several runs at once.
-pub trait Requests: Sync {
+pub trait RequestList: Sync {
     /// How many there are.
     fn len(&self) -> usize;
 
@@ -22,12 +22,12 @@ pub trait Requests: Sync {
 }
 
 /// All of them, one by one.
-pub fn all<R: Requests + ?Sized>(requests: &R) -> impl Iterator<Item = Request> + '_ {
+pub fn all<R: RequestList + ?Sized>(requests: &R) -> impl Iterator<Item = Request> + '_ {
     let mut scratch = Vec::with_capacity(1);
     (0..requests.len()).map(move |number| requests.part(number, 1, &mut scratch)[0])
 }
 
-impl Requests for [Request] {
+impl RequestList for [Request] {
     fn len(&self) -> usize {
         <[Request]>::len(self)
     }
@@ -44,7 +44,7 @@ impl Requests for [Request] {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packed<'a>(pub &'a [u64]);
 
-impl Requests for Packed<'_> {
+impl RequestList for Packed<'_> {
     fn len(&self) -> usize {
         self.0.len()
     }

@@ -2,47 +2,23 @@
 
 use std::cell::Cell;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use serde::Serialize;
 use shingle_core::units::{Nanos, Request};
+use shingle_result::{
+    Counts, DriveLatency, Flash, Labels, Left, Pacing, Point, Queue, ResponseTimes, RunResult,
+    Snapshot, Wall,
+};
 use thiserror::Error;
 
 use crate::check::Stale;
-use crate::counters::Snapshot;
-use crate::flash::Flash;
 use crate::future::next_uses;
 use crate::guard::guarded;
-use crate::requests::{Requests, all};
-use crate::response::ResponseTimes;
-use crate::result::{Counts, DriveLatency, Left, Point, Queue, RunResult, Wall};
-use crate::system::{Pacing, System};
+use crate::requests::{RequestList, all};
+use crate::system::System;
 use crate::watch::{Heating, Parts, Rows};
-
-/// What a run is called in its result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Labels {
-    /// Seed of a synthetic trace.
-    pub seed: u64,
-    /// Policy.
-    pub policy: String,
-    /// Parameters of policy and cache.
-    pub parameters: BTreeMap<String, String>,
-    /// Drive.
-    pub drive: String,
-    /// What was set on the drive.
-    pub drive_parameters: BTreeMap<String, String>,
-    /// Translation over the drive, with its parameters.
-    pub translation: Option<(String, BTreeMap<String, String>)>,
-    /// SSD.
-    pub ssd: String,
-    /// Mode.
-    pub mode: &'static str,
-    /// The policy is given the true bands of the drive.
-    pub knows_bands: bool,
-}
 
 /// How a run goes, beside its system.
 #[derive(Clone, Debug)]
@@ -102,7 +78,7 @@ pub(crate) const PROGRESS_EVERY: usize = 1 << 14;
 /// If the system is checked and a read was stale, or if it panicked: a policy may be anybody's.
 pub fn run(
     system: System,
-    requests: &(impl Requests + ?Sized),
+    requests: &(impl RequestList + ?Sized),
     labels: &Labels,
     course: &Course,
     progress: &(dyn Fn(u64) + Sync),
@@ -118,7 +94,7 @@ pub fn run(
 /// Runs `requests`; `served` is told how many have been.
 fn serve_all(
     mut system: System,
-    requests: &(impl Requests + ?Sized),
+    requests: &(impl RequestList + ?Sized),
     labels: &Labels,
     course: &Course,
     progress: &(dyn Fn(u64) + Sync),
@@ -174,11 +150,9 @@ fn serve_all(
     let end = system.snapshot();
     let all = Counts::between(&Snapshot::default(), &end);
     let warm = system.warm();
-    let slots = u64::from(system.cache().slots().capacity());
     let memory = system.cache().memory();
     #[allow(clippy::cast_precision_loss)]
     let result = RunResult {
-        pb_blocks: Some(system.disk().description().buffer_blocks).filter(|&blocks| blocks > 0),
         all,
         warm: Counts::between(warm.map_or(&end, |(_, before)| before), &end),
         warm_from: warm.map(|(request, _)| request),
@@ -197,7 +171,7 @@ fn serve_all(
             seconds: wall,
             blocks_per_second: (end.host.read_blocks + end.host.write_blocks) as f64 / wall,
         },
-        ..RunResult::uncounted(labels, slots, course.pacing, memory)
+        ..RunResult::uncounted(labels, memory)
     };
     Ok(result)
 }
@@ -232,7 +206,7 @@ impl Ahead {
     }
 
     /// Announces all up to request `to`, if anybody listens.
-    fn announce(&mut self, to: usize, requests: &(impl Requests + ?Sized), system: &mut System) {
+    fn announce(&mut self, to: usize, requests: &(impl RequestList + ?Sized), system: &mut System) {
         while system.announces() && self.told < to.min(requests.len()) {
             let part = requests.part(self.told, to - self.told, &mut self.scratch);
             self.told += part.len();

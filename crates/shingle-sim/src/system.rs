@@ -13,31 +13,11 @@ use shingle_core::plan::{Destage, Manner, Plan, WriteOrder};
 use shingle_core::policy::{Access, Cost};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Slot};
 use shingle_drive::drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp};
+use shingle_result::{HostCounters, Pacing, Responses, Snapshot};
 
 use crate::check::{Check, Stale};
-use crate::counters::{HostCounters, Snapshot};
-use crate::device::{Device, Responses};
+use crate::device::Device;
 use crate::watch::{Cause, Watch};
-
-/// When requests come.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Pacing {
-    /// The next when the last is done.
-    Closed,
-    /// At their timestamps.
-    Open,
-}
-
-impl Pacing {
-    /// As on the command line and in results.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Pacing::Closed => "closed",
-            Pacing::Open => "trace",
-        }
-    }
-}
 
 /// How requests and plans become I/O.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_drive::drive::Io;
+use shingle_result::Heat;
 use shingle_trace::zones::ZONE_BLOCKS;
 
-use crate::requests::{Requests, all};
-use crate::result::Heat;
+use crate::requests::{RequestList, all};
 
 /// Why the disk is asked for something.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -95,7 +95,7 @@ pub struct Rows {
 impl Rows {
     /// At most `rows` rows for `requests`, in `parts` parts.
     #[must_use]
-    pub fn new(requests: &(impl Requests + ?Sized), rows: u16, parts: u32) -> Rows {
+    pub fn new(requests: &(impl RequestList + ?Sized), rows: u16, parts: u32) -> Rows {
         let mut of_zone: Vec<u16> = Vec::new();
         for request in all(requests).filter(accesses) {
             let (first, last) = zones(request.first().0, request.blocks());

@@ -4,8 +4,8 @@
 use shingle_core::params::Params;
 use shingle_core::policy::Zoning;
 use shingle_core::registry::{Entry, Registry};
+use shingle_result::Pacing;
 use shingle_sim::experiment::{Options, Trace, plan};
-use shingle_sim::system::Pacing;
 use shingle_trace::{OpenOptions, Shape, Summary};
 use shingle_translation::translations::ALL;
 

@@ -4,8 +4,9 @@
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Zone};
 use shingle_drive::drive::{Condition, ZoneInfo};
+use shingle_result::Pacing;
 use shingle_sim::experiment::{Options, Trace, plan};
-use shingle_sim::system::{Pacing, System};
+use shingle_sim::system::System;
 use shingle_trace::Summary;
 
 /// The blocks of Figure 3, as far into zone 0 as they are into the alphabet; the zone ends with M.

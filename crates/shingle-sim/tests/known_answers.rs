@@ -19,9 +19,8 @@ use shingle_core::orders::NAMES;
 use shingle_core::params::{Kind, Param, Params};
 use shingle_core::policy::Zoning;
 use shingle_core::registry::{Entry, Registry};
+use shingle_result::{Pacing, RunResult};
 use shingle_sim::experiment::{Options, Trace, plan, run_all};
-use shingle_sim::result::RunResult;
-use shingle_sim::system::Pacing;
 use shingle_trace::Mode;
 
 use common::{prototypes, read, real, real_mode};
@@ -31,7 +30,7 @@ fn run(options: &Options, trace: &Trace) -> Vec<RunResult> {
     run_all(&jobs, trace, &|_| {}).expect("no stale read")
 }
 
-fn hits(counts: &shingle_sim::result::Counts) -> u64 {
+fn hits(counts: &shingle_result::Counts) -> u64 {
     counts.hits.read_blocks + counts.hits.write_blocks
 }
 
@@ -94,7 +93,7 @@ fn the_numbers_of_pores_prototype_for_a_virtual_disk() {
     for (run, known) in run(&options, &trace).iter().zip(known) {
         let all = &run.all;
         let got = (all.hits.write_blocks, all.evictions.dirty_blocks, all.drive_io.rmw);
-        assert_eq!((run.policy.as_str(), got.0, got.1, got.2), known);
+        assert_eq!((run.labels.policy.as_str(), got.0, got.1, got.2), known);
     }
 }
 

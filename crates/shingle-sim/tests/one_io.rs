@@ -9,7 +9,8 @@ use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 use shingle_drive::drive::{Counters, Description, Drive, Io, Served, Stamp};
 use shingle_drive::registry::{Settings, make, make_ssd};
-use shingle_sim::system::{Pacing, Rules, System};
+use shingle_result::Pacing;
+use shingle_sim::system::{Rules, System};
 
 /// I/O as it reached the disk: operation, first block, blocks.
 type Seen = Vec<(Op, u64, u64)>;

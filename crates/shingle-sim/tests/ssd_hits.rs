@@ -4,7 +4,8 @@ use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_drive::registry::{Settings, make, make_ssd, ssds};
-use shingle_sim::system::{Pacing, Rules, System};
+use shingle_result::Pacing;
+use shingle_sim::system::{Rules, System};
 
 fn system(ssd: &str) -> System {
     let disk = make("cmr7200", &Settings::default()).expect("a disk");

@@ -76,7 +76,7 @@ fn compare(trace: &Trace) {
         let runs = run_all(&jobs, trace, &|_| {}).expect("no check, no failure");
         assert_eq!(runs.len(), sizes.len());
         for (run, size) in runs.iter().zip(sizes) {
-            assert_eq!(run.cache_blocks, size);
+            assert_eq!(run.labels.cache_blocks, size);
             let below = |counts: &[u64]| counts.iter().take(size as usize).sum::<u64>();
             let hits = (run.all.hits.read_blocks, run.all.hits.write_blocks);
             assert_eq!(hits, (below(&reads), below(&writes)), "{}, {size} slots", trace.name);

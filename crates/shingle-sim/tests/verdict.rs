@@ -8,16 +8,12 @@ use std::collections::BTreeMap;
 use common::read;
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
-use shingle_sim::counters::Snapshot;
-use shingle_sim::experiment::{DEFAULT_CACHE, Options, Trace, plan, run_all, share};
-use shingle_sim::result::{
-    ByCause, Counts, DriveLatency, Latency, Left, Memory, Queue, RunResult, Wall,
+use shingle_result::{
+    Axis, ByCause, Counts, DriveLatency, Labels, Latency, Left, Memory, Pacing, Place, Queue,
+    RunResult, Said, SaidKind, Snapshot, Swept, Target, Wall,
+    verdict::{done_and_left, groups, measure, ranking, said, said_of_sweep},
 };
-use shingle_sim::said::{Kind, Said};
-use shingle_sim::swept::{Axis, Place, Swept};
-use shingle_sim::system::Pacing;
-use shingle_sim::target::Target;
-use shingle_sim::verdict::{done_and_left, groups, measure, ranking, said, said_of_sweep};
+use shingle_sim::experiment::{DEFAULT_CACHE, Options, Trace, plan, run_all, share};
 use shingle_trace::Summary;
 
 /// A run in closed loop that was busy cleaning for `done` seconds and leaves `left` seconds of that,
@@ -27,19 +23,21 @@ fn run(policy: &str, done: f64, left: f64) -> RunResult {
     (all.seconds.total, all.seconds.by_cause.clean) = (done, done);
     all.drive_io.rmw = done as u64;
     RunResult {
-        seed: 1,
-        policy: policy.into(),
-        parameters: BTreeMap::new(),
-        drive: "disk".into(),
-        drive_parameters: BTreeMap::from([("pb".into(), "100b".into())]),
-        pb_blocks: Some(100),
-        ssd: "ssd".into(),
-        translation: None,
-        translation_parameters: None,
-        cache_blocks: if policy == "none" { 0 } else { 1000 },
-        mode: "rw".into(),
-        pacing: "closed".into(),
-        knows_bands: false,
+        labels: Labels {
+            seed: 1,
+            policy: policy.into(),
+            parameters: BTreeMap::new(),
+            drive: "disk".into(),
+            drive_parameters: BTreeMap::from([("pb".into(), "100b".into())]),
+            pb_blocks: Some(100),
+            ssd: "ssd".into(),
+            translation: None,
+            translation_parameters: None,
+            cache_blocks: if policy == "none" { 0 } else { 1000 },
+            mode: "rw".into(),
+            pacing: "closed".into(),
+            knows_bands: false,
+        },
         memory: Memory { bytes_per_slot: None, zone_bytes: 0 },
         warm: all,
         all,
@@ -97,8 +95,8 @@ fn who_put_work_off_is_ranked_by_it() {
              work of 120.0 s, sac of 10.0 s.",
         ]
     );
-    assert_eq!((told[0].kind, &told[0].runs[..]), (Kind::Verdict, &[0, 1, 2][..]));
-    assert_eq!((told[1].kind, &told[1].runs[..]), (Kind::Verdict, &[2, 1][..]));
+    assert_eq!((told[0].kind, &told[0].runs[..]), (SaidKind::Verdict, &[0, 1, 2][..]));
+    assert_eq!((told[1].kind, &told[1].runs[..]), (SaidKind::Verdict, &[2, 1][..]));
 }
 
 /// What `--drain` did stands among what was done, and nowhere else to be added to it.
@@ -120,7 +118,7 @@ fn drained_work_counts_once() {
     // The drain cleans whatever was put off: that is no sign of a trace that cleans much.
     let runs = [drained("lru", 20.0, 200.0), drained("sac", 31.0, 2.0)];
     let told = said(&runs);
-    let warning = told.iter().find(|said| said.kind == Kind::Warning).expect("20 cleanings");
+    let warning = told.iter().find(|said| said.kind == SaidKind::Warning).expect("20 cleanings");
     assert!(warning.text.starts_with("Fewer than 30 bands were cleaned under lru: "));
     assert_eq!(warning.runs, [0]);
 }
@@ -139,7 +137,7 @@ fn where_no_cache_filled_nobody_wins() {
             "The cache never filled under lru, sac: choose a smaller one with -c.",
         ]
     );
-    assert_eq!((told[1].kind, &told[1].runs[..]), (Kind::Warning, &[1, 2][..]));
+    assert_eq!((told[1].kind, &told[1].runs[..]), (SaidKind::Warning, &[1, 2][..]));
 
     // Where only some never filled, this is said before any factor.
     let runs = [none, cold("lru", 50.0), run("sac", 40.0, 0.0)];
@@ -166,7 +164,7 @@ fn the_reason_is_what_the_figures_say() {
         let mut run = run(policy, 0.0, 0.0);
         (run.all.seconds.total, run.all.seconds.by_cause.read) = (seconds, seconds);
         run.all.drive_io.read_blocks = blocks;
-        run.drive_parameters.clear();
+        run.labels.drive_parameters.clear();
         run
     };
     let why = |few| said(&[reading("lru", 100.0, 9000), reading("sac", 50.0, few)])[0].text.clone();
@@ -188,17 +186,17 @@ fn in_open_loop_answers_are_ranked_and_work_put_off_is_told() {
         "Response times say nothing of work put off: sac did 80.0 s of I/O and leaves 166.0 s to \
          do, lru leaves 12.0 s."
     );
-    assert_eq!((told[1].kind, &told[1].runs[..]), (Kind::Warning, &[0][..]));
+    assert_eq!((told[1].kind, &told[1].runs[..]), (SaidKind::Warning, &[0][..]));
     let runs = [answered("sac", 900.0, 80.0, 19.0), answered("lru", 1800.0, 150.0, 12.0)];
     assert_eq!(said(&runs).len(), 1, "7 s more than lru are less than a tenth of 80 s");
 }
 
 #[test]
 fn runs_of_one_seed_drive_and_size_are_compared() {
-    let sized = |policy: &str, cache_blocks, seed| RunResult {
-        cache_blocks,
-        seed,
-        ..run(policy, cache_blocks as f64 + 40.0, 0.0)
+    let sized = |policy: &str, cache_blocks: u64, seed| {
+        let mut run = run(policy, cache_blocks as f64 + 40.0, 0.0);
+        (run.labels.cache_blocks, run.labels.seed) = (cache_blocks, seed);
+        run
     };
     let runs: Vec<RunResult> = [1, 2]
         .into_iter()
@@ -260,7 +258,7 @@ fn places_of_a_sweep_are_won_with_the_work_left() {
     let sweep = Swept { cells: sweep.cells[..2].to_vec(), ..sweep };
     let told = said_of_sweep(&late, &sweep);
     assert!(told[1].text.starts_with("1 of 2 runs are overloaded (!): "), "{told:?}");
-    assert_eq!((told[1].kind, &told[1].runs[..]), (Kind::Warning, &[0][..]));
+    assert_eq!((told[1].kind, &told[1].runs[..]), (SaidKind::Warning, &[0][..]));
 }
 
 #[test]
@@ -316,7 +314,7 @@ fn done_and_left_is_what_a_drained_run_takes() {
             };
             let (as_is, drained) = (runs(false), runs(true));
             for (a, b) in as_is.iter().zip(&drained) {
-                let what = format!("{workload} {drive} {} {pacing:?}", a.policy);
+                let what = format!("{workload} {drive} {} {pacing:?}", a.labels.policy);
                 let (sum, real) = (done_and_left(a), b.all.seconds.total);
                 assert!((sum - real).abs() <= 0.01 * real, "{what}: {sum} s, drained {real} s");
                 assert_eq!(b.left, Left::default(), "{what}");

@@ -11,8 +11,8 @@ use shingle_core::params::Params;
 use shingle_core::policy::Zoning;
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
+use shingle_result::RunResult;
 use shingle_sim::experiment::{Trace, plan, run_all};
-use shingle_sim::result::RunResult;
 use shingle_trace::Summary;
 
 use common::prototypes;
@@ -61,7 +61,7 @@ fn reads_everywhere_and_writes_to_one_zone() {
     });
     for buffer in ["100b", "6000b"] {
         for run in run(&trace(accesses.clone()), "2000b", buffer) {
-            let (all, name) = (&run.all, &run.policy);
+            let (all, name) = (&run.all, &run.labels.policy);
             assert_eq!(all.requests.read + all.requests.write, 60_000, "{name}");
             assert!(name == "most" || all.evictions.clean_blocks > 0, "{name} kept every read");
         }
@@ -72,8 +72,8 @@ fn reads_everywhere_and_writes_to_one_zone() {
 fn a_single_dirty_zone_with_nothing_clean() {
     let accesses = (0..40_000).map(|number| (scattered(number, ZONE), Op::Write));
     for run in run(&trace(accesses), "300b", "100b") {
-        assert!(run.all.evictions.dirty_blocks > 10_000, "{}", run.policy);
-        assert!(run.all.drive_io.rmw > 0, "{}", run.policy);
+        assert!(run.all.evictions.dirty_blocks > 10_000, "{}", run.labels.policy);
+        assert!(run.all.drive_io.rmw > 0, "{}", run.labels.policy);
     }
 }
 
@@ -85,7 +85,7 @@ fn a_buffer_of_more_than_a_hundred_zones() {
         (zone * ZONE + block, if number % 4 == 0 { Op::Read } else { Op::Write })
     });
     for run in run(&trace(accesses), "4000b", "600000b") {
-        assert!(run.all.evictions.dirty_blocks > 10_000, "{}", run.policy);
+        assert!(run.all.evictions.dirty_blocks > 10_000, "{}", run.labels.policy);
     }
 }
 
@@ -94,6 +94,6 @@ fn a_cache_of_one_block() {
     let accesses = (0..200).map(|number| (number / 3 % 5 * ZONE, Op::Write));
     for run in run(&trace(accesses), "1b", "10b") {
         // The same block three times, then another.
-        assert_eq!(run.all.hits.write_blocks, 133, "{}", run.policy);
+        assert_eq!(run.all.hits.write_blocks, 133, "{}", run.labels.policy);
     }
 }

@@ -13,12 +13,9 @@ use shingle_core::witness::Shared;
 use shingle_drive::registry::{Overrides, Settings as DriveSettings, make_ssd};
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Errno};
-use shingle_sim::measured::{self, Meter};
-use shingle_sim::response::ResponseTimes;
-use shingle_sim::result::RunResult;
-use shingle_sim::run::{Course, Labels};
+use shingle_result::{Labels, Meter, Pacing, RealRun, ResponseTimes, RunResult};
+use shingle_sim::run::Course;
 use shingle_sim::store::{self, Devices, Serving};
-use shingle_sim::system::Pacing;
 use shingle_store::backend::{Device, Ready};
 use shingle_store::store::create::{Consent, create};
 use shingle_trace::{OpenOptions, Shape};
@@ -28,16 +25,20 @@ use shingle_trace::{OpenOptions, Shape};
 const SSD_BYTES: u64 = 64 << 20;
 const DISK_BLOCKS: u64 = 1 << 16;
 
-fn labels() -> Labels {
+fn labels(slots: u64) -> Labels {
     Labels {
         seed: 1,
         policy: String::new(),
         parameters: BTreeMap::new(),
         drive: String::new(),
         drive_parameters: BTreeMap::new(),
-        translation: None,
+        pb_blocks: None,
         ssd: String::new(),
-        mode: "rw",
+        translation: None,
+        translation_parameters: None,
+        cache_blocks: slots,
+        mode: "rw".into(),
+        pacing: Pacing::Closed.name().into(),
         knows_bands: false,
     }
 }
@@ -106,12 +107,10 @@ fn served(folder: &Path, settings: &Settings, requests: &[Request], depth: usize
     }
     waiting.into_iter().for_each(|answer| drop(answer.recv().expect("an answer")));
     let dirty_blocks = store.handle().status().expect("it is there").dirty_blocks;
-    let result = meter.lock().expect("no panic").result(&measured::Course {
-        labels: &labels(),
-        cache_blocks: slots,
+    let result = meter.lock().expect("no panic").result(&RealRun {
+        labels: &labels(slots),
         memory,
-        pacing: Pacing::Closed,
-        depth: depth as u64,
+        depth: Some(depth as u64),
         times: &ResponseTimes::default(),
         seconds: 1.0,
         dirty_blocks,
@@ -145,7 +144,8 @@ fn predicted(settings: &Settings, slots: u64, requests: &[Request], depth: usize
         rows: None,
     };
     let devices = Devices { ssd: ssd(), disk: ssd(), log: None };
-    store::run(cache, devices, &serving, requests, &labels(), &course, &|_| {}).expect("no panic")
+    let labels = labels(slots);
+    store::run(cache, devices, &serving, requests, &labels, &course, &|_| {}).expect("no panic")
 }
 
 /// In memory, if there is a place: what counts is what is done, not how fast.
@@ -175,7 +175,7 @@ fn a_simulated_store_does_what_a_real_one_did() {
         for depth in [1, 32] {
             let folder = folder();
             let real = served(folder.path(), settings, &requests, depth);
-            let simulated = predicted(settings, real.cache_blocks, &requests, depth);
+            let simulated = predicted(settings, real.labels.cache_blocks, &requests, depth);
             let points = |result: &RunResult| 100.0 * result.all.hits.ratio.expect("accesses");
             let (off_points, blocks) =
                 (points(&simulated) - points(&real), [written(&real), written(&simulated)]);

@@ -2,9 +2,8 @@
 
 use shingle_core::params::nearest;
 use shingle_core::registry::Registry;
+use shingle_result::{Axis, Pacing};
 use shingle_sim::experiment::{Options, check_names};
-use shingle_sim::swept::Axis;
-use shingle_sim::system::Pacing;
 use shingle_translation::translations;
 
 use crate::SweepError;

@@ -9,7 +9,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use shingle_sim::result::RunResult;
+use shingle_result::RunResult;
 
 use crate::SweepError;
 

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use shingle_result::Swept;
 use shingle_sim::experiment::Options;
-use shingle_sim::swept::Swept;
 
 use crate::plan::Plan;
 

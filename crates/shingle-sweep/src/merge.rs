@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use shingle_sim::result::{Program, Report};
+use shingle_result::{Program, Report};
 
 use crate::SweepError;
 use crate::folder::{self, Folder};

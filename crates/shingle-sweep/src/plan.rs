@@ -1,14 +1,13 @@
 //! From a grid to cells: which configurations there are, which of them are the same, and what does
 //! not go together.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use shingle_core::registry::Registry;
+use shingle_result::{Axis, Labels, Place, Swept, SweptTrace, TraceInfo};
 use shingle_sim::experiment::{ExperimentError, Job, Options, Trace, plan, takes};
-use shingle_sim::result::TraceInfo;
-use shingle_sim::run::Labels;
-use shingle_sim::swept::{Axis, Place, Swept, SweptTrace};
 
 use crate::SweepError;
 use crate::grid::Grid;
@@ -42,14 +41,57 @@ pub(crate) struct Cell {
     pub(crate) identity: Identity,
 }
 
-/// What makes a configuration: two cells with the same one have the same result.
+/// What makes a configuration: two cells with the same one have the same result. It stands in `sweep.json`,
+/// in this order.
 #[derive(Serialize)]
 pub(crate) struct Identity {
     pub(crate) trace: usize,
-    pacing: &'static str,
-    cache_blocks: u32,
-    #[serde(flatten)]
-    labels: Labels,
+    pacing: Cow<'static, str>,
+    cache_blocks: u64,
+    seed: u64,
+    policy: String,
+    parameters: BTreeMap<String, String>,
+    drive: String,
+    drive_parameters: BTreeMap<String, String>,
+    /// With its parameters.
+    translation: Option<(String, BTreeMap<String, String>)>,
+    ssd: String,
+    mode: Cow<'static, str>,
+    knows_bands: bool,
+}
+
+impl Identity {
+    fn new(trace: usize, labels: &Labels) -> Identity {
+        let Labels {
+            seed,
+            policy,
+            parameters,
+            drive,
+            drive_parameters,
+            pb_blocks: _, // follows from the drive and what is set on it
+            ssd,
+            translation,
+            translation_parameters,
+            cache_blocks,
+            mode,
+            pacing,
+            knows_bands,
+        } = labels.clone();
+        Identity {
+            trace,
+            pacing,
+            cache_blocks,
+            seed,
+            policy,
+            parameters,
+            drive,
+            drive_parameters,
+            translation: translation.zip(translation_parameters),
+            ssd,
+            mode,
+            knows_bands,
+        }
+    }
 }
 
 impl Plan {
@@ -163,7 +205,7 @@ impl<'a> Found<'a> {
                 }
                 let job = jobs.pop().expect("a plan has a job");
                 assert!(jobs.is_empty(), "a cell is one configuration");
-                self.put(cell, job, number, options.pacing.name());
+                self.put(cell, job, number);
             }
             Err(why) => {
                 for (axis, &at) in cell.iter().enumerate() {
@@ -178,13 +220,8 @@ impl<'a> Found<'a> {
         }
     }
 
-    fn put(&mut self, cell: &[usize], job: Job, trace: usize, pacing: &'static str) {
-        let identity = Identity {
-            trace,
-            pacing,
-            cache_blocks: job.cache_blocks(),
-            labels: job.labels().clone(),
-        };
+    fn put(&mut self, cell: &[usize], job: Job, trace: usize) {
+        let identity = Identity::new(trace, job.labels());
         let key = serde_json::to_string(&identity).expect("an identity is JSON");
         let at = *self.numbers.entry(key).or_insert_with(|| {
             self.cells.push(Cell { job, identity });

@@ -4,9 +4,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use shingle_result::{Program, Report, RunResult, SCHEMA, verdict};
 use shingle_sim::experiment::Options;
-use shingle_sim::result::{Program, Report, RunResult, SCHEMA};
-use shingle_sim::verdict;
 
 use crate::SweepError;
 use crate::folder::Folder;

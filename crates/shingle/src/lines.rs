@@ -7,8 +7,7 @@ mod schema;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use shingle_sim::result::{Report, TraceInfo};
-use shingle_sim::said::Kind;
+use shingle_result::{Report, SaidKind, TraceInfo};
 
 use schema::Field;
 pub(crate) use schema::Holds;
@@ -44,9 +43,9 @@ pub(crate) fn columns(report: &Report) -> serde_json::Result<Vec<Column>> {
     columns.push(of_trace("trace.name", |trace| &trace.name));
     columns.push(of_trace("trace.hash", |trace| &trace.hash));
     columns.extend(figures(report)?);
-    columns.push(said(report, "verdict", Kind::Verdict));
-    columns.push(said(report, "warnings", Kind::Warning));
-    columns.push(said(report, "notes", Kind::Note));
+    columns.push(said(report, "verdict", SaidKind::Verdict));
+    columns.push(said(report, "warnings", SaidKind::Warning));
+    columns.push(said(report, "notes", SaidKind::Note));
     let all = |text: &str| vec![Some(text.to_owned()); report.runs.len()].into_iter();
     columns.push(Column::text("shingle.version", all(&report.shingle.version)));
     columns.push(Column::text("shingle.command", all(&report.shingle.command)));
@@ -54,7 +53,7 @@ pub(crate) fn columns(report: &Report) -> serde_json::Result<Vec<Column>> {
 }
 
 /// What is said of each run, in words: nothing where nothing is.
-fn said(report: &Report, name: &str, kind: Kind) -> Column {
+fn said(report: &Report, name: &str, kind: SaidKind) -> Column {
     let of_run = |run: usize| {
         let about = report.said.iter().filter(|said| said.kind == kind && said.runs.contains(&run));
         let texts: Vec<&str> = about.map(|said| said.text.as_str()).collect();

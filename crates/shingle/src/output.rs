@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::Serialize;
 use shingle_report::page::Making;
-use shingle_sim::result::Program;
+use shingle_result::Program;
 
 /// Prints a result.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {

@@ -10,10 +10,10 @@ use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::drive::Translating;
 use shingle_papers::result::Reproduction;
-use shingle_sim::flash::{Erases, Flash};
-use shingle_sim::result::{Counts, Measured, Point, Report, RunResult};
-use shingle_sim::said::{Kind, Said};
-use shingle_sim::verdict::{self, Group, count};
+use shingle_result::{
+    Counts, Erases, Flash, Measured, Point, Report, RunResult, Said, SaidKind,
+    verdict::{self, Group, count},
+};
 
 use crate::cli::Color;
 use fit::Figures;
@@ -121,8 +121,8 @@ pub(crate) fn over_seeds(report: &Report, runs_each: usize, color: Color) -> Str
             let open = run.queue.is_some();
             let time = |us: f64| if open { micros(us) } else { seconds(us) };
             [
-                run.policy.clone(),
-                format!("{}, {}", title(run), show_bytes(run.cache_blocks * BLOCK_BYTES)),
+                run.labels.policy.clone(),
+                format!("{}, {}", title(run), show_bytes(run.labels.cache_blocks * BLOCK_BYTES)),
                 spread(at, &|run| run.all.hits.ratio.unwrap_or(0.0), &|r| {
                     format!("{:.1} %", 100.0 * r)
                 }),
@@ -142,9 +142,9 @@ pub(crate) fn over_seeds(report: &Report, runs_each: usize, color: Color) -> Str
     text += &format!("{table}\n");
     // Verdicts on all seeds together, and what is to be taken with care under any of them.
     let of_all = |said: &&Said| {
-        let seed = |run: &usize| report.runs[*run].seed;
+        let seed = |run: &usize| report.runs[*run].labels.seed;
         let several = said.compared.iter().any(|run| seed(run) != seed(&said.compared[0]));
-        several || said.kind == Kind::Warning
+        several || said.kind == SaidKind::Warning
     };
     let mut sentences: Vec<&str> = Vec::new();
     for said in report.said.iter().filter(of_all) {
@@ -158,9 +158,9 @@ pub(crate) fn over_seeds(report: &Report, runs_each: usize, color: Color) -> Str
 
 /// The drive, and what is over it.
 fn title(run: &RunResult) -> String {
-    match &run.translation {
-        None => run.drive.clone(),
-        Some(translation) => format!("{translation} over {}", run.drive),
+    match &run.labels.translation {
+        None => run.labels.drive.clone(),
+        Some(translation) => format!("{translation} over {}", run.labels.drive),
     }
 }
 
@@ -185,10 +185,10 @@ fn one_group(report: &Report, group: &Group, baselines: &[bool], color: Color) -
     let runs: Vec<&RunResult> = group.runs.iter().map(|&i| &report.runs[i]).collect();
     let first = runs[0];
     let open = first.queue.is_some();
-    let translations = runs.iter().any(|run| run.translation != first.translation);
-    let over = if translations { first.drive.clone() } else { title(first) };
+    let translations = runs.iter().any(|run| run.labels.translation != first.labels.translation);
+    let over = if translations { first.labels.drive.clone() } else { title(first) };
     let mut text = format!("\n{over}, cache {}", show_bytes(group.cache_blocks * BLOCK_BYTES));
-    match first.drive_parameters.get("pb").map(String::as_str) {
+    match first.labels.drive_parameters.get("pb").map(String::as_str) {
         Some("real") => text += ", buffer as built",
         Some(blocks) => {
             let blocks: u64 = blocks.trim_end_matches('b').parse().unwrap_or(0);
@@ -197,8 +197,8 @@ fn one_group(report: &Report, group: &Group, baselines: &[bool], color: Color) -
         None => {}
     }
     // (A disk without a cache, beside them, is served one request after another.)
-    let depth = runs.iter().find_map(|run| run.parameters.get("depth"));
-    let stores = runs.iter().any(|run| run.parameters.contains_key("as"));
+    let depth = runs.iter().find_map(|run| run.labels.parameters.get("depth"));
+    let stores = runs.iter().any(|run| run.labels.parameters.contains_key("as"));
     text += if stores { ", as a store" } else { "" };
     text += &match depth {
         _ if open => ", at the trace's own pace\n".to_owned(),
@@ -218,10 +218,10 @@ fn one_group(report: &Report, group: &Group, baselines: &[bool], color: Color) -
     table.set_header(header);
     for at in verdict::ranking(&runs) {
         let run = runs[at];
-        let bands = if run.knows_bands { " †" } else { "" };
-        let mut cells = vec![Cell::new(format!("{}{bands}", run.policy))];
+        let bands = if run.labels.knows_bands { " †" } else { "" };
+        let mut cells = vec![Cell::new(format!("{}{bands}", run.labels.policy))];
         if translations {
-            cells.push(Cell::new(run.translation.as_deref().unwrap_or("-")));
+            cells.push(Cell::new(run.labels.translation.as_deref().unwrap_or("-")));
         }
         let figures = figures(run);
         cells.extend(figures.into_iter().map(|f| Cell::new(f).set_alignment(CellAlignment::Right)));
@@ -232,7 +232,7 @@ fn one_group(report: &Report, group: &Group, baselines: &[bool], color: Color) -
     }
     text += &table.to_string();
     text.push('\n');
-    if runs.iter().any(|run| run.knows_bands) {
+    if runs.iter().any(|run| run.labels.knows_bands) {
         text += "† knows the bands of the drive, which no host does\n";
     }
     text + &said(report, &group.runs)
@@ -291,14 +291,17 @@ fn one_run(run: &RunResult, color: Color) -> String {
     };
     let mut text = wrapped(&format!(
         "{} on {}, cache {} of {}, {} loop\n  {}\n{}{}\n",
-        run.policy,
+        run.labels.policy,
         title(run),
-        show_bytes(run.cache_blocks * BLOCK_BYTES),
-        run.ssd,
-        if run.pacing == "closed" { "closed" } else { "open" },
-        settings(&run.parameters),
-        line("drive", &run.drive_parameters),
-        run.translation_parameters.as_ref().map_or(String::new(), |set| line("translation", set)),
+        show_bytes(run.labels.cache_blocks * BLOCK_BYTES),
+        run.labels.ssd,
+        if run.labels.pacing == "closed" { "closed" } else { "open" },
+        settings(&run.labels.parameters),
+        line("drive", &run.labels.drive_parameters),
+        run.labels
+            .translation_parameters
+            .as_ref()
+            .map_or(String::new(), |set| line("translation", set)),
     ));
     let (zones, flash) = (has_zones(&run.all), run.all.wa_flash.is_some());
     let modelled = run.measured.as_ref().is_none_or(|measured| measured.emulated);

@@ -35,7 +35,7 @@ fn refused(folder: &Path, words: &str, told: &str) {
 fn json(folder: &Path, words: &str) -> Value {
     let output = done(folder, &format!("{words} --json - --quiet"));
     let result: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
-    let schema = serde_json::to_value(shingle_sim::result::schema()).expect("it is JSON");
+    let schema = serde_json::to_value(shingle_result::schema()).expect("it is JSON");
     let validator = jsonschema::validator_for(&schema).expect("it is a schema");
     let errors: Vec<String> = validator.iter_errors(&result).map(|e| e.to_string()).collect();
     assert!(errors.is_empty(), "{words}: {errors:?}");

@@ -37,7 +37,7 @@ fn folder() -> tempfile::TempDir {
 fn the_schema_in_the_repository_is_that_of_the_structs() {
     let path =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/shingle.result-1.schema.json");
-    let schema = shingle_sim::result::schema();
+    let schema = shingle_result::schema();
     let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n";
     if std::env::var_os("SHINGLE_SCHEMA").is_some_and(|value| value == "write") {
         std::fs::write(path, &text).expect("the schema can be written");
@@ -48,7 +48,7 @@ fn the_schema_in_the_repository_is_that_of_the_structs() {
 
 #[test]
 fn results_are_valid_by_the_schema() {
-    let schema = serde_json::to_value(shingle_sim::result::schema()).expect("it is JSON");
+    let schema = serde_json::to_value(shingle_result::schema()).expect("it is JSON");
     let validator = jsonschema::validator_for(&schema).expect("it is a schema");
     let folder = folder();
     let commands = [

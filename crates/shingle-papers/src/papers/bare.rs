@@ -5,7 +5,7 @@ use shingle_drive::experiments::sac::Start;
 use shingle_drive::experiments::{Series, pore, sac};
 use shingle_drive::measure::coverage::Plan;
 use shingle_drive::registry::Settings;
-use shingle_sim::system::Pacing;
+use shingle_result::Pacing;
 use shingle_trace::Mode;
 use shingle_trace::papers::Packed;
 use shingle_trace::summary::PerOp;

@@ -1,8 +1,7 @@
 //! Figures of runs, as the papers name them.
 
 use shingle_drive::drive::Translating;
-use shingle_sim::flash::Flash;
-use shingle_sim::result::{Counts, RunResult};
+use shingle_result::{Counts, Flash, RunResult};
 
 use crate::grid::Metric;
 

@@ -6,7 +6,7 @@
 //! 5.88).
 
 use shingle_drive::registry::Timing;
-use shingle_sim::system::Pacing;
+use shingle_result::Pacing;
 use shingle_trace::Mode;
 
 use super::bare;

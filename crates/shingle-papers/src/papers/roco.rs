@@ -5,7 +5,7 @@
 //! "52.89 times worse" is a quotient of 52.89. What the paper calls GB and KB are powers of 1024, as
 //! its table agrees with others then.
 
-use shingle_sim::system::Pacing;
+use shingle_result::Pacing;
 use shingle_trace::Mode;
 
 use super::bare;

@@ -6,7 +6,7 @@
 //! neither is given and the emulator's own buffer would hold a sixth of such a trace. Hit ratios
 //! count from when the cache is full, as the prototype's do.
 
-use shingle_sim::system::Pacing;
+use shingle_result::Pacing;
 use shingle_trace::Mode;
 
 use super::bare;

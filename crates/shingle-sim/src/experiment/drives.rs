@@ -9,11 +9,11 @@ use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Request};
 use shingle_drive::drive::{Description, Drive};
 use shingle_drive::registry::{self as drives, Buffer, Overrides, Settings, Timing};
+use shingle_result::Pacing;
 
 use super::policies::{policy_params, settings};
 use super::translations::{self, Translator};
 use super::{ExperimentError, Options, Trace, percent_of, usage};
-use crate::system::Pacing;
 
 /// Buffers are scaled to this many thousandths of the touched zones (PORE §V-A.3: 20 GB of 5 TB)…
 const SCALED_BUFFER_THOUSANDTHS: u64 = 4;

@@ -6,6 +6,7 @@ use shingle_core::params::{Kind, Param, Params, nearest};
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use shingle_drive::drive::{Description, Drive};
+use shingle_result::Pacing;
 use shingle_translation::registry::Entry;
 use shingle_translation::translation::Layout;
 use shingle_translation::translations::{self, ALL};
@@ -13,7 +14,6 @@ use shingle_translation::translations::{self, ALL};
 use super::drives::{TOUCHED_PART, holds_all, last, pb_bytes, shown_pb};
 use super::policies::settings;
 use super::{ExperimentError, Options, Trace, usage};
-use crate::system::Pacing;
 use crate::translated::{Translated, layout};
 
 /// Parameters that all translations share: `translation.NAME`.
@@ -138,12 +138,11 @@ impl Translator {
         shown_pb(self.buffer_bytes)
     }
 
-    /// Name and parameters.
-    pub(super) fn label(&self) -> (String, BTreeMap<String, String>) {
+    /// Its parameters, as a result has them.
+    pub(super) fn parameters(&self) -> BTreeMap<String, String> {
         let own = self.params.iter();
         let shared = self.shared.iter().filter(|_| self.idle_after.is_some());
-        let set = own.chain(shared).map(|(name, value)| (name.to_owned(), value));
-        (self.entry.name.to_owned(), set.collect())
+        own.chain(shared).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     /// The translation over `drive`.

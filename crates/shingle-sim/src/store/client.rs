@@ -9,18 +9,14 @@ use shingle_core::units::{Nanos, Op, Request};
 use shingle_core::witness::{Event, Witness as _};
 use shingle_drive::drive::Stamp;
 use shingle_engine::{Command, CommandOp, Reply};
+use shingle_result::{Counts, HostMeter, Pacing, Point, Queue, ResponseTimes, Snapshot};
 
 use super::Serving;
 use super::stamps::{Stamped, Stamps};
 use super::world::World;
 use crate::check::Check;
-use crate::counters::Snapshot;
-use crate::measured::HostMeter;
-use crate::requests::Requests;
-use crate::response::ResponseTimes;
-use crate::result::{Counts, Point, Queue};
+use crate::requests::RequestList;
 use crate::run::{Backlog, Course, PROGRESS_EVERY, RunError};
-use crate::system::Pacing;
 use crate::watch::Parts;
 
 /// A request of more blocks goes alone: of one that long a store works at a part at a time, and what comes
@@ -117,7 +113,7 @@ impl<'a> Client<'a> {
     /// Has `requests` served.
     pub(super) fn serve(
         &mut self,
-        requests: &(impl Requests + ?Sized),
+        requests: &(impl RequestList + ?Sized),
         progress: &(dyn Fn(u64) + Sync),
         served: &Cell<usize>,
     ) -> Result<(), RunError> {

@@ -22,14 +22,14 @@ use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::{Pages, recover};
 use shingle_engine::{Config, Engine, OpenError};
+use shingle_result::{
+    Counts, DriveLatency, HostCounters, HostMeter, Labels, Left, RunResult, Wall,
+};
 
-use crate::counters::HostCounters;
 use crate::device::Device;
 use crate::guard::guarded;
-use crate::measured::HostMeter;
-use crate::requests::Requests;
-use crate::result::{Counts, DriveLatency, Left, RunResult, Wall};
-use crate::run::{Course, Labels, RunError};
+use crate::requests::RequestList;
+use crate::run::{Course, RunError};
 use crate::watch::Log;
 use client::Client;
 use world::World;
@@ -103,7 +103,7 @@ pub fn run(
     cache: Box<dyn CacheCore>,
     devices: Devices,
     serving: &Serving,
-    requests: &(impl Requests + ?Sized),
+    requests: &(impl RequestList + ?Sized),
     labels: &Labels,
     course: &Course,
     progress: &(dyn Fn(u64) + Sync),
@@ -122,17 +122,15 @@ fn serve_all(
     cache: Box<dyn CacheCore>,
     devices: Devices,
     serving: &Serving,
-    requests: &(impl Requests + ?Sized),
+    requests: &(impl RequestList + ?Sized),
     labels: &Labels,
     course: &Course,
     progress: &(dyn Fn(u64) + Sync),
     served: &Cell<usize>,
 ) -> Result<RunResult, RunError> {
     let begun = Instant::now();
-    let slots = u64::from(cache.slots().capacity());
     let memory = cache.memory();
-    let description = devices.disk.description();
-    let (disk_blocks, buffer_blocks) = (description.disk_blocks, description.buffer_blocks);
+    let disk_blocks = devices.disk.description().disk_blocks;
     let meter = Arc::new(Mutex::new(HostMeter::default()));
     let cache = Box::new(Watched::new(cache, Shared::new(meter.clone())));
     let engine = open(cache, disk_blocks, serving.config.clone());
@@ -171,7 +169,6 @@ fn serve_all(
     #[allow(clippy::cast_precision_loss)]
     let blocks_per_second = (all.accesses.read_blocks + all.accesses.write_blocks) as f64 / wall;
     Ok(RunResult {
-        pb_blocks: Some(buffer_blocks).filter(|&blocks| blocks > 0),
         all,
         warm: Counts::between(warm.as_ref().map_or(&end, |(_, before)| before), &end),
         warm_from: warm.as_ref().map(|(request, _)| *request),
@@ -184,6 +181,6 @@ fn serve_all(
         histogram: if course.points > 0 { times.bars() } else { Vec::new() },
         checked_reads,
         wall: Wall { seconds: wall, blocks_per_second },
-        ..RunResult::uncounted(labels, slots, course.pacing, memory)
+        ..RunResult::uncounted(labels, memory)
     })
 }

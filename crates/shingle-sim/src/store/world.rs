@@ -7,10 +7,10 @@ use std::collections::BinaryHeap;
 use shingle_core::units::{Block, Nanos, Op};
 use shingle_drive::drive::{Io, Stamp};
 use shingle_engine::{self as engine, Command, Engine, Kind, Reply};
+use shingle_result::{HostCounters, Snapshot};
 use slab::Slab;
 
 use super::stamps::Stamped;
-use crate::counters::{HostCounters, Snapshot};
 use crate::device::Device;
 use crate::watch::Cause;
 

@@ -23,9 +23,8 @@ use shingle_drive::registry::{
     Buffer, Overrides, Parameter, Settings, Timing, drives, entry, make, make_ssd, ssds,
 };
 use shingle_drive::rng::Rng;
-use shingle_sim::counters::Snapshot;
-use shingle_sim::result::Counts;
-use shingle_sim::system::{Pacing, Rules, System};
+use shingle_result::{Counts, Pacing, Snapshot};
+use shingle_sim::system::{Rules, System};
 
 // ── What is tested ───────────────────────────────────────────────────────────────────────────
 
@@ -525,7 +524,7 @@ impl Run {
 
     fn accounts_of_disk(
         &self,
-        host: &shingle_sim::counters::HostCounters,
+        host: &shingle_result::HostCounters,
         disk: &Counters,
         ssd_time: Nanos,
     ) {

@@ -2,9 +2,8 @@
 
 use anyhow::bail;
 use shingle_core::registry::Registry;
+use shingle_result::{Notes, Target};
 use shingle_sim::experiment;
-use shingle_sim::said::Notes;
-use shingle_sim::target::Target;
 
 use super::setup::{
     DEFAULT_TRACE, check_files, deliver, options, read_trace, report, run_jobs, seed,

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use shingle_core::units::{Nanos, Op, Request};
+use shingle_result::{
+    Notes, Pacing, Report, RunResult, SCHEMA, Said, SaidKind, TraceInfo, verdict,
+};
 use shingle_sim::experiment::{self, Job, Options, StoreOptions, Trace};
-use shingle_sim::result::{Report, RunResult, SCHEMA, TraceInfo};
-use shingle_sim::said::{Kind, Notes, Said};
-use shingle_sim::system::Pacing;
-use shingle_sim::verdict;
 use shingle_trace::{Choice, Evidence, Mode, OpenOptions, Opened, Reorder, Shape, Summary};
 
 use crate::Usage;
@@ -255,7 +254,7 @@ pub(crate) fn deliver(
     let mut tried = Tried::default();
     if [&args.json, &args.csv].into_iter().flatten().any(|path| path == Path::new("-")) {
         // A program reads stdout; whoever started it should know what to take with care.
-        let warnings = report.said.iter().filter(|said| said.kind == Kind::Warning);
+        let warnings = report.said.iter().filter(|said| said.kind == SaidKind::Warning);
         warnings.for_each(|said| note(&said.text, quiet));
     } else {
         tried.add(output::print(&table()));

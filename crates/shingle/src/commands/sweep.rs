@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use shingle_core::registry::Registry;
+use shingle_result::Report;
 use shingle_sim::experiment::Options;
-use shingle_sim::result::Report;
 use shingle_sweep::{Order, Plan, Shard, merge};
 
 use super::compare::DEFAULT_POLICIES;

@@ -34,7 +34,7 @@ pub(super) enum Field {
 
 /// The fields of an entry of `runs`, in their order; lists are left out.
 pub(super) fn fields_of_a_run() -> Vec<Field> {
-    let schema = shingle_sim::result::schema().to_value();
+    let schema = shingle_result::schema().to_value();
     let mut fields = Vec::new();
     walk(&schema, &schema["$defs"]["RunResult"], &mut Vec::new(), &mut fields);
     fields

@@ -2,7 +2,7 @@
 
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_sim::result::RunResult;
+use shingle_result::RunResult;
 
 /// A name and a value, as one would write them.
 type Setting = (String, String);
@@ -89,30 +89,30 @@ impl Names {
 /// Whose parameter `key` is: runs that differ in that are not told apart by it.
 fn owner(key: &str) -> fn(&RunResult) -> Option<&str> {
     match key.split_once('.') {
-        Some(("drive", _)) => |run| Some(&run.drive),
-        Some(("translation", _)) => |run| run.translation.as_deref(),
-        Some(("ssd", _)) => |run| Some(&run.ssd),
-        Some(("policy", _)) => |run| Some(&run.policy),
+        Some(("drive", _)) => |run| Some(&run.labels.drive),
+        Some(("translation", _)) => |run| run.labels.translation.as_deref(),
+        Some(("ssd", _)) => |run| Some(&run.labels.ssd),
+        Some(("policy", _)) => |run| Some(&run.labels.policy),
         _ => |_| None,
     }
 }
 
 /// How a run was set up.
 fn settings(run: &RunResult) -> Vec<Setting> {
-    let mut all: Vec<Setting> = vec![("policy".into(), run.policy.clone())];
-    all.push(("translation".into(), run.translation.clone().unwrap_or_default()));
-    all.push(("drive".into(), run.drive.clone()));
-    let cache = match run.cache_blocks {
+    let mut all: Vec<Setting> = vec![("policy".into(), run.labels.policy.clone())];
+    all.push(("translation".into(), run.labels.translation.clone().unwrap_or_default()));
+    all.push(("drive".into(), run.labels.drive.clone()));
+    let cache = match run.labels.cache_blocks {
         0 => String::new(),
         blocks => show_bytes(blocks * BLOCK_BYTES),
     };
     all.push((CACHE.into(), cache));
-    all.push(("ssd".into(), run.ssd.clone()));
-    all.push((SEED.into(), run.seed.to_string()));
-    all.push(("mode".into(), run.mode.to_string()));
-    all.push(("pacing".into(), run.pacing.to_string()));
+    all.push(("ssd".into(), run.labels.ssd.clone()));
+    all.push((SEED.into(), run.labels.seed.to_string()));
+    all.push(("mode".into(), run.labels.mode.to_string()));
+    all.push(("pacing".into(), run.labels.pacing.to_string()));
     let rules = ["split", "partial"];
-    for (name, value) in &run.parameters {
+    for (name, value) in &run.labels.parameters {
         let owned = name.contains('.') || rules.contains(&name.as_str());
         let name = if owned { name.clone() } else { format!("policy.{name}") };
         all.push((name, value.clone()));
@@ -120,8 +120,8 @@ fn settings(run: &RunResult) -> Vec<Setting> {
     let named = |owner: &'static str| {
         move |(name, value): (&String, &String)| (format!("{owner}.{name}"), value.clone())
     };
-    all.extend(run.drive_parameters.iter().map(named("drive")));
-    let of_translation = run.translation_parameters.iter().flatten();
+    all.extend(run.labels.drive_parameters.iter().map(named("drive")));
+    let of_translation = run.labels.translation_parameters.iter().flatten();
     all.extend(of_translation.map(named("translation")));
     all
 }

@@ -9,8 +9,7 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_report::chart::escaped;
 use shingle_report::numbers::grouped;
 use shingle_report::page::{Making, foot, head};
-use shingle_sim::result::{Report, RunResult};
-use shingle_sim::verdict;
+use shingle_result::{Report, RunResult, verdict};
 
 use super::Drawn;
 use super::names::Names;
@@ -122,10 +121,10 @@ fn table(html: &mut String, runs: &[&RunResult], names: &Names) {
         for (column, value) in names.columns.iter().zip(&names.values[at]) {
             // Sizes sort by what they are, not by how they are written.
             let sorted = match column.as_str() {
-                super::names::CACHE => format!(" data-v=\"{}\"", run.cache_blocks),
+                super::names::CACHE => format!(" data-v=\"{}\"", run.labels.cache_blocks),
                 _ => String::new(),
             };
-            let mark = if column == "policy" && run.knows_bands { " †" } else { "" };
+            let mark = if column == "policy" && run.labels.knows_bands { " †" } else { "" };
             let value = if value.is_empty() { "–" } else { value };
             let _ = write!(html, "<td{sorted}>{}{mark}</td>", escaped(value));
         }
@@ -140,7 +139,7 @@ fn table(html: &mut String, runs: &[&RunResult], names: &Names) {
         html.push_str("</tr>");
     }
     html.push_str("</tbody></table></div>");
-    if runs.iter().any(|run| run.knows_bands) {
+    if runs.iter().any(|run| run.labels.knows_bands) {
         html.push_str("<p>† knows the bands of the drive, which no host does.</p>");
     }
     if runs.iter().any(|run| run.queue.is_some_and(|queue| queue.overloaded)) {

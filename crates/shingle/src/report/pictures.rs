@@ -3,8 +3,7 @@
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_report::chart::{DrawError, Kind, Picture, Value};
-use shingle_sim::result::{ByCause, Heat, Point, Report, RunResult};
-use shingle_sim::verdict;
+use shingle_result::{ByCause, Heat, Point, Report, RunResult, verdict};
 
 use super::Drawn;
 use super::names::{CACHE, Names, SEED};
@@ -110,7 +109,7 @@ impl All<'_> {
 
     /// What a larger cache brings.
     fn by_cache(&self) -> Vec<Named> {
-        let mut sizes: Vec<u64> = self.runs.iter().map(|run| run.cache_blocks).collect();
+        let mut sizes: Vec<u64> = self.runs.iter().map(|run| run.labels.cache_blocks).collect();
         sizes.retain(|&blocks| blocks > 0);
         sizes.sort_unstable();
         sizes.dedup();
@@ -136,7 +135,7 @@ impl All<'_> {
                 // A run without a cache is the same beside every size; seeds are taken together.
                 let at = |size: u64| {
                     let here = runs.iter().map(|&run| self.runs[run]);
-                    let here = here.filter(|run| [0, size].contains(&run.cache_blocks));
+                    let here = here.filter(|run| [0, size].contains(&run.labels.cache_blocks));
                     Value::over(&here.map(of).collect::<Vec<_>>()).mean
                 };
                 sizes.iter().map(|&size| (mib(size), at(size))).collect::<Vec<_>>()

@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use shingle_report::chart::escaped;
-use shingle_sim::result::Report;
-use shingle_sim::said::{Kind, Said};
+use shingle_result::{Report, Said, SaidKind};
 
 use super::names::Names;
 
@@ -43,12 +42,12 @@ pub(super) fn section(html: &mut String, report: &Report, names: &Names) {
         .iter()
         .flat_map(|group| &group.said)
         .for_each(|said| sentence(html, said.kind, &said.text));
-    left_out.for_each(|text| sentence(html, Kind::Note, text));
+    left_out.for_each(|text| sentence(html, SaidKind::Note, text));
     let titled = groups.len() > 1;
     let (open, folded) = groups.split_at(groups.len().min(OPEN_GROUPS));
     open.iter().for_each(|group| show(html, group, names, titled));
     if !folded.is_empty() {
-        let warned = |group: &&Group| group.said.iter().any(|said| said.kind == Kind::Warning);
+        let warned = |group: &&Group| group.said.iter().any(|said| said.kind == SaidKind::Warning);
         let _ = write!(
             html,
             "<details><summary>{} more, {} of them with warnings</summary>",
@@ -68,11 +67,11 @@ fn show(html: &mut String, group: &Group, names: &Names, titled: bool) {
     group.said.iter().for_each(|said| sentence(html, said.kind, &said.text));
 }
 
-fn sentence(html: &mut String, kind: Kind, text: &str) {
+fn sentence(html: &mut String, kind: SaidKind, text: &str) {
     let (class, before) = match kind {
-        Kind::Verdict => ("verdict", ""),
-        Kind::Warning => ("warning", "<b>Take care:</b> "),
-        Kind::Note => ("note", ""),
+        SaidKind::Verdict => ("verdict", ""),
+        SaidKind::Warning => ("warning", "<b>Take care:</b> "),
+        SaidKind::Note => ("note", ""),
     };
     let _ = write!(html, "<p class=\"{class}\">{before}{}</p>", escaped(text));
 }

@@ -3,10 +3,10 @@
 use comfy_table::{Cell, CellAlignment};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_sim::result::{Report, RunResult};
-use shingle_sim::swept::Axis;
-use shingle_sim::target::Smallest;
-use shingle_sim::verdict::{self, POLICY, Place, count};
+use shingle_result::{
+    Axis, Report, RunResult, Smallest,
+    verdict::{self, POLICY, PlaceRuns, count},
+};
 
 use super::fit::{Figures, wrapped};
 use super::{heading, micros, rows, seconds};
@@ -36,12 +36,12 @@ pub(crate) fn sweep(report: &Report, color: Color) -> String {
     header.extend(["left", "hits", "RMWs"]);
     header.extend(several.then_some("next best"));
     table.set_header(header);
-    for Place { at, runs } in &places {
+    for PlaceRuns { at, runs } in &places {
         let runs: Vec<&RunResult> = runs.iter().map(|&i| &report.runs[i]).collect();
         let best = runs[0];
         let value = |axis: &&Axis| at.get(axis.name.as_str()).copied().unwrap_or("-");
         let mut cells: Vec<Cell> = axes.iter().map(|axis| Cell::new(value(axis))).collect();
-        cells.push(Cell::new(&best.policy));
+        cells.push(Cell::new(&best.labels.policy));
         let figures = [
             measure(best),
             seconds(best.left.seconds),
@@ -52,7 +52,7 @@ pub(crate) fn sweep(report: &Report, color: Color) -> String {
         if several {
             let behind = |run: &&RunResult| {
                 let times = verdict::measure(run) / verdict::measure(best);
-                format!("{}, {times:.2} times", run.policy)
+                format!("{}, {times:.2} times", run.labels.policy)
             };
             let next = match verdict::none_filled(&runs) {
                 true => "the cache never filled".into(),

@@ -1,6 +1,6 @@
 //! What is compared: translations over the paper's disk, and grids of their runs.
 
-use shingle_sim::system::Pacing;
+use shingle_result::Pacing;
 use shingle_trace::Mode;
 
 use crate::grid::{Grid, ONE, Point, Sets, Size, System};

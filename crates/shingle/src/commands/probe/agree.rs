@@ -10,10 +10,11 @@ use shingle_probe::plan::plan;
 use shingle_probe::probe::probe;
 use shingle_probe::session::Session;
 use shingle_probe::target::Target;
+use shingle_result::{
+    Pacing, RunResult,
+    verdict::{measure, ranking},
+};
 use shingle_sim::experiment::{self, Options, Trace};
-use shingle_sim::result::RunResult;
-use shingle_sim::system::Pacing;
-use shingle_sim::verdict::{measure, ranking};
 use shingle_trace::{OpenOptions, Shape, Summary};
 
 use super::{Watch, told};
@@ -187,7 +188,7 @@ fn flip<'a>(truth: &'a [RunResult], probed: &'a [RunResult]) -> Option<(&'a str,
     let first = |runs: &[RunResult]| ranking(&runs.iter().collect::<Vec<_>>())[0];
     let (model, profile) = (first(truth), first(probed));
     let level = measure(&truth[profile]) <= measure(&truth[model]) * (1.0 + LEVEL);
-    (!level).then(|| (truth[model].policy.as_str(), probed[profile].policy.as_str()))
+    (!level).then(|| (truth[model].labels.policy.as_str(), probed[profile].labels.policy.as_str()))
 }
 
 fn pacing_name(pacing: Pacing) -> &'static str {
@@ -226,7 +227,7 @@ impl<'a> Row<'a> {
         [
             self.trace.to_owned(),
             pacing_name(self.pacing).to_owned(),
-            self.truth.policy.clone(),
+            self.truth.labels.policy.clone(),
             seconds(self.truth),
             seconds(self.probed),
             format!("{:.2}{}", self.ratio(), if self.off() > IO_TIME_OFF { " ✗" } else { "" }),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_engine::{Command, CommandOp, Connection, Errno};
-use shingle_sim::response::ResponseTimes;
+use shingle_result::ResponseTimes;
 use shingle_store::backend::Handle;
 
 use super::stamps::{Expected, Stamps};

@@ -20,7 +20,7 @@ use shingle_drive::drive::{BufferState, Drive, Io, Stamp};
 use shingle_drive::steps::{Place, Step};
 use shingle_engine::Kind;
 use shingle_engine::buffer::{Buffer, zeroed};
-use shingle_sim::measured::Model;
+use shingle_result::ModelCounters;
 use shingle_store::backend::{Direct, Medium};
 
 use crate::Usage;
@@ -36,7 +36,7 @@ pub(super) struct Plan {
 /// What is told of the model while it is at work.
 #[derive(Clone, Default)]
 pub(super) struct Told {
-    pub(super) counters: Model,
+    pub(super) counters: ModelCounters,
     pub(super) buffer: Arc<Mutex<BufferState>>,
 }
 

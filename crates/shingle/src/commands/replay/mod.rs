@@ -19,12 +19,8 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_core::witness::Shared;
 use shingle_engine::Config;
 use shingle_engine::settings::Settings;
+use shingle_result::{Labels, Meter, Notes, Pacing, RealRun, Report};
 use shingle_sim::experiment::{self, DEFAULT_CACHE, Options, Trace};
-use shingle_sim::measured::{Course, Meter};
-use shingle_sim::result::Report;
-use shingle_sim::run::Labels;
-use shingle_sim::said::Notes;
-use shingle_sim::system::Pacing;
 use shingle_store::backend::{Device, Mark, Medium, Ready, read_superblock};
 use shingle_store::store::create::{Consent, CreateError, create, destroy, occupant};
 use shingle_store::store::drain::drain;
@@ -188,13 +184,23 @@ fn labels(
         parameters,
         drive: args.emulate.clone().unwrap_or_else(|| args.disk.display().to_string()),
         drive_parameters: shown.cloned().unwrap_or_default(),
-        translation: None,
+        pb_blocks: None,
         ssd: args.cache.display().to_string(),
+        translation: None,
+        translation_parameters: None,
+        cache_blocks: 0, // until the cache is there
         mode: match mode(&args.trace) {
             Mode::ReadWrite => "rw",
             Mode::Write => "w",
             Mode::Read => "r",
-        },
+        }
+        .into(),
+        pacing: match args.pacing {
+            cli::Pacing::Closed => Pacing::Closed,
+            cli::Pacing::Trace => Pacing::Open,
+        }
+        .name()
+        .into(),
         knows_bands: false,
     })
 }
@@ -232,7 +238,7 @@ impl Run<'_> {
         self,
         global: &Arguments,
         registry: &Registry,
-    ) -> anyhow::Result<shingle_sim::result::RunResult> {
+    ) -> anyhow::Result<shingle_result::RunResult> {
         let args = self.args;
         let ready = Ready::open(&args.cache, &args.disk)?;
         let slots = ready.superblock().layout.slots;
@@ -263,10 +269,11 @@ impl Run<'_> {
         let witness = Shared::new((meter.clone(), recorder));
         let store = ready.start_with(cache, config, Some(witness), medium)?;
 
-        let (pacing, pace) = match args.pacing {
-            cli::Pacing::Closed => (Pacing::Closed, Pace::Closed(args.depth)),
-            cli::Pacing::Trace => (Pacing::Open, Pace::Open(args.speed)),
+        let (depth, pace) = match args.pacing {
+            cli::Pacing::Closed => (Some(args.depth as u64), Pace::Closed(args.depth)),
+            cli::Pacing::Trace => (None, Pace::Open(args.speed)),
         };
+        let labels = Labels { cache_blocks: slots, ..self.labels };
         let progress = Progress::new("replaying", self.trace.requests.len() as u64, global.quiet);
         let handle = store.handle().clone();
         let mut client = Client::new(&handle, args.verify);
@@ -280,19 +287,17 @@ impl Run<'_> {
         }
         let result = |client: &Client<'_>, drained_seconds: Option<f64>| {
             let seconds = took.as_secs_f64() + drained_seconds.unwrap_or(0.0);
-            let course = Course {
-                labels: &self.labels,
-                cache_blocks: slots,
+            let run = RealRun {
+                labels: &labels,
                 memory,
-                pacing,
-                depth: args.depth as u64,
+                depth,
                 times: &client.times,
                 seconds,
                 dirty_blocks,
                 buffered: (buffer.blocks, buffer.bands),
                 drained_seconds,
             };
-            meter.lock().unwrap_or_else(PoisonError::into_inner).result(&course)
+            meter.lock().unwrap_or_else(PoisonError::into_inner).result(&run)
         };
         // The end of the store counts only if all that is left was to be written.
         let mut counted = result(&client, None);

@@ -82,7 +82,9 @@ fn cells(row: &Compared) -> [String; 6] {
 fn shown(quantity: Quantity, value: f64) -> String {
     let unit = quantity.unit();
     match quantity {
-        Quantity::Blocks | Quantity::Requests => shingle_sim::verdict::count(value.round() as u64),
+        Quantity::Blocks | Quantity::Requests => {
+            shingle_result::verdict::count(value.round() as u64)
+        }
         Quantity::WrittenLarge => format!("{value:.0}"),
         Quantity::WriteSectors => format!("{value:.1} sectors"),
         _ => format!("{value:.2} {}", unit.split(' ').next().unwrap_or(unit)),

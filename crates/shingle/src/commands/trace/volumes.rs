@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 use shingle_core::size::show_bytes;
-use shingle_sim::result::TraceFormat;
-use shingle_sim::verdict::count;
+use shingle_result::{TraceFormat, verdict::count};
 use shingle_trace::tally::{self, Counted, Tally};
 
 use crate::cli::{Arguments, AssumedOp, TraceArgs, number};

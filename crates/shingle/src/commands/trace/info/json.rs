@@ -1,7 +1,7 @@
 //! The JSON of `trace info`, schema `shingle.trace-info/1`: docs/traces.md says what each field means.
 
 use serde_json::{Value, json};
-use shingle_sim::result::TraceFormat;
+use shingle_result::TraceFormat;
 use shingle_trace::analysis::curve::Curve;
 use shingle_trace::analysis::histogram::Histogram;
 use shingle_trace::analysis::idle::GAPS_MS;

@@ -3,7 +3,7 @@
 use shingle_core::duration::show_duration;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_sim::verdict::count;
+use shingle_result::verdict::count;
 use shingle_trace::analysis::idle::GAPS_MS;
 use shingle_trace::analysis::sequential::{Runs, STREAMS};
 

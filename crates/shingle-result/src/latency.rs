@@ -1,9 +1,31 @@
-//! How long requests took.
+//! How long requests took, and I/O at the disk.
 
 use hdrhistogram::Histogram;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shingle_core::units::Nanos;
 
-use crate::result::{Bar, Latency};
+use crate::ratio::ratio;
+
+/// Response times of requests.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Latency {
+    pub mean_us: f64,
+    pub p50_us: f64,
+    pub p99_us: f64,
+    pub p999_us: f64,
+    pub max_us: f64,
+}
+
+/// Requests within a span of response times.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Bar {
+    /// No response time of the bar is longer; each is longer than this bound of the bar before.
+    pub up_to_us: f64,
+    /// Requests.
+    pub requests: u64,
+}
 
 /// Response times: their distribution to two digits, their mean and the longest exactly.
 pub struct ResponseTimes {
@@ -30,9 +52,9 @@ impl ResponseTimes {
         self.max = self.max.max(took);
     }
 
-    #[allow(clippy::cast_precision_loss)]
     /// Mean and quantiles.
     #[must_use]
+    #[allow(clippy::cast_precision_loss)]
     pub fn latency(&self) -> Latency {
         let us = |ns: u64| ns as f64 / 1000.0;
         let count = self.histogram.len();
@@ -58,5 +80,48 @@ impl ResponseTimes {
             })
             .filter(|bar| bar.requests > 0)
             .collect()
+    }
+}
+
+/// Response times of a device, its queue included.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Responses {
+    /// I/Os.
+    pub count: u64,
+    /// The sum of their times.
+    pub sum: Nanos,
+    /// The longest.
+    pub max: Nanos,
+}
+
+impl Responses {
+    /// An I/O took so long.
+    #[inline]
+    pub fn record(&mut self, took: Nanos) {
+        self.count += 1;
+        self.sum += took;
+        self.max = self.max.max(took);
+    }
+}
+
+/// Response times of I/O at the disk.
+#[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct DriveLatency {
+    pub ios: u64,
+    pub mean_us: Option<f64>,
+    pub max_us: f64,
+}
+
+impl DriveLatency {
+    /// What `responses` come to.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn of(responses: Responses) -> DriveLatency {
+        DriveLatency {
+            ios: responses.count,
+            mean_us: ratio(responses.sum.0, responses.count).map(|ns| ns / 1000.0),
+            max_us: responses.max.0 as f64 / 1000.0,
+        }
     }
 }

@@ -94,7 +94,9 @@ impl Erases {
 }
 
 impl Flash {
-    pub(crate) fn new(wear: &Wear, did: &Counters) -> Flash {
+    /// Of flash so worn, which did this.
+    #[must_use]
+    pub fn new(wear: &Wear, did: &Counters) -> Flash {
         let region = |wear: &RegionWear| Region {
             name: wear.region.into(),
             erases: Erases::of(wear),

@@ -1,11 +1,13 @@
 //! What is said of runs that share seed, drive and cache size.
 
-use super::{
-    CLEANINGS_MIN, LEVEL, count, done_and_left, hardly_cleaned, measure, name, never_filled,
-    none_filled, order_by, overloaded, ranking,
+use super::measure::{
+    CLEANINGS_MIN, LEVEL, done_and_left, hardly_cleaned, measure, never_filled, none_filled,
+    order_by, overloaded, ranking,
 };
-use crate::result::{ByCause, RunResult};
-use crate::said::{Kind, Said};
+use super::names::{count, name};
+use crate::counts::ByCause;
+use crate::run::RunResult;
+use crate::said::{Said, SaidKind};
 
 /// A factor is also given without the work left undone if that makes it so much larger or smaller.
 const APART: f64 = 1.1;
@@ -33,17 +35,17 @@ pub(super) fn of(all: &[RunResult], compared: &[usize]) -> Vec<Said> {
     } else {
         Some(winner(runs))
     };
-    let verdict = verdict.map(|text| say(Kind::Verdict, (text, everybody)));
-    let cold = cold(runs).map(|cold| say(Kind::Warning, cold));
+    let verdict = verdict.map(|text| say(SaidKind::Verdict, (text, everybody)));
+    let cold = cold(runs).map(|cold| say(SaidKind::Warning, cold));
     // A factor is believed before the warning behind it is read.
     let [first, second] = if none_filled(runs) { [verdict, cold] } else { [cold, verdict] };
     let mut said: Vec<Said> = first.into_iter().chain(second).collect();
     if !none_filled(runs) {
-        said.extend(without_left(runs).map(|turned| say(Kind::Verdict, turned)));
-        said.extend(put_off(runs).map(|left| say(Kind::Warning, left)));
+        said.extend(without_left(runs).map(|turned| say(SaidKind::Verdict, turned)));
+        said.extend(put_off(runs).map(|left| say(SaidKind::Warning, left)));
     }
-    said.extend(few_cleanings(runs).map(|few| say(Kind::Warning, few)));
-    said.extend(overload(runs).map(|overload| say(Kind::Warning, overload)));
+    said.extend(few_cleanings(runs).map(|few| say(SaidKind::Warning, few)));
+    said.extend(overload(runs).map(|overload| say(SaidKind::Warning, overload)));
     said
 }
 
@@ -63,9 +65,10 @@ fn winner(runs: &[&RunResult]) -> String {
         (false, false) => "needs the least I/O time",
     };
     let beside = |other: &RunResult| beside(other, best, runs);
-    let cached: Vec<&RunResult> = runs.iter().copied().filter(|r| r.cache_blocks > 0).collect();
+    let cached: Vec<&RunResult> =
+        runs.iter().copied().filter(|r| r.labels.cache_blocks > 0).collect();
     let cached_level = cached.len() > 1
-        && best.cache_blocks > 0
+        && best.labels.cache_blocks > 0
         && cached.iter().all(|run| measure(run) <= measure(best) * LEVEL);
     let mut sentence = if cached_level {
         format!("All policies with a cache are level: {}", beside(worst))

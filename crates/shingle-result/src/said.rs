@@ -7,7 +7,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Said {
     /// What sort of thing is said.
-    pub kind: Kind,
+    pub kind: SaidKind,
     /// One sentence or a few, on one line.
     pub text: String,
     /// The runs that are compared with each other, and among which this is said: those of one seed,
@@ -21,7 +21,8 @@ pub struct Said {
 /// What sort of thing is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+#[schemars(rename = "Kind")]
+pub enum SaidKind {
     /// Which run is best, by how much, and why; or that this cannot be said.
     Verdict,
     /// Why figures are to be taken with care.
@@ -41,7 +42,7 @@ pub struct Note {
 
 impl From<Note> for Said {
     fn from(note: Note) -> Said {
-        Said { kind: Kind::Note, text: note.text, compared: Vec::new(), runs: note.jobs }
+        Said { kind: SaidKind::Note, text: note.text, compared: Vec::new(), runs: note.jobs }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::result::TraceInfo;
+use crate::trace::TraceInfo;
 
 /// A grid of runs.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]

@@ -10,19 +10,20 @@ use shingle_core::witness::{Asked, Event, Witness};
 use shingle_drive::drive::Counters;
 
 use crate::counters::{HostCounters, Snapshot};
-use crate::device::Responses;
-use crate::response::ResponseTimes;
-use crate::result::{Counts, DriveLatency, Left, Measured, RunResult, Wall};
-use crate::run::Labels;
-use crate::system::Pacing;
+use crate::counts::Counts;
+use crate::labels::Labels;
+use crate::latency::{DriveLatency, ResponseTimes, Responses};
+use crate::left::Left;
+use crate::run::{Measured, RunResult, Wall};
 
 /// What an emulated disk counts, as its thread goes along.
-pub type Model = Arc<Mutex<Counters>>;
+pub type ModelCounters = Arc<Mutex<Counters>>;
 
 /// Counts what the host asked and what the cache did.
 #[derive(Default)]
-pub(crate) struct HostMeter {
-    pub(crate) host: HostCounters,
+pub struct HostMeter {
+    /// All of it so far. Times of devices are not among it.
+    pub host: HostCounters,
     /// Requests that are not answered, and how many of their blocks the cache was asked for.
     open: BTreeMap<u64, (Request, u64)>,
     requests: u64,
@@ -33,7 +34,8 @@ pub(crate) struct HostMeter {
 
 impl HostMeter {
     /// Whether the cache has been full.
-    pub(crate) fn was_full(&self) -> bool {
+    #[must_use]
+    pub fn was_full(&self) -> bool {
         self.has_evicted
     }
 
@@ -111,24 +113,20 @@ pub struct Meter {
     times: HostCounters,
     ssd: Counters,
     disk: Counters,
-    model: Option<Model>,
+    model: Option<ModelCounters>,
     responses: Responses,
     warm: Option<(u64, Snapshot)>,
     failed_ios: u64,
 }
 
-/// What is told beside the counts.
-pub struct Course<'a> {
+/// What is told of a real run beside the counts.
+pub struct RealRun<'a> {
     /// What the run is called.
     pub labels: &'a Labels,
-    /// Slots of the cache.
-    pub cache_blocks: u64,
     /// What cache and policy take.
     pub memory: policy::Memory,
-    /// When requests came.
-    pub pacing: Pacing,
-    /// Requests under way at a time, in closed loop.
-    pub depth: u64,
+    /// Requests under way at a time; `None` if they came at the trace's own times.
+    pub depth: Option<u64>,
     /// Response times.
     pub times: &'a ResponseTimes,
     /// How long all took.
@@ -144,7 +142,7 @@ pub struct Course<'a> {
 impl Meter {
     /// Of a run whose disk is emulated.
     #[must_use]
-    pub fn of_model(model: Model) -> Meter {
+    pub fn of_model(model: ModelCounters) -> Meter {
         Meter { model: Some(model), ..Meter::default() }
     }
 
@@ -175,39 +173,35 @@ impl Meter {
             Op::Read => &mut self.disk.read_time,
             _ => &mut self.disk.write_time,
         }) += took;
-        self.responses.count += 1;
-        self.responses.sum += took;
-        self.responses.max = self.responses.max.max(took);
+        self.responses.record(took);
     }
 
     /// What it all came to.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
-    pub fn result(&self, course: &Course<'_>) -> RunResult {
-        let Course { labels, cache_blocks, .. } = *course;
+    pub fn result(&self, run: &RealRun<'_>) -> RunResult {
         let end = self.snapshot();
         let warm = self.warm.as_ref();
-        let open = course.pacing == Pacing::Open;
         // What is left to do can be measured by doing it only.
         let undone = Left {
-            dirty_blocks: course.dirty_blocks,
-            buffer_blocks: course.buffered.0,
-            buffer_bands: course.buffered.1,
+            dirty_blocks: run.dirty_blocks,
+            buffer_blocks: run.buffered.0,
+            buffer_bands: run.buffered.1,
             ..Left::default()
         };
-        let drained = course.drained_seconds.map(|seconds| Left { seconds, ..undone });
-        let wall = course.seconds.max(1e-9);
+        let drained = run.drained_seconds.map(|seconds| Left { seconds, ..undone });
+        let wall = run.seconds.max(1e-9);
         RunResult {
             all: Counts::between(&Snapshot::default(), &end),
             warm: Counts::between(warm.map_or(&end, |(_, before)| before), &end),
             warm_from: warm.map(|&(request, _)| request),
             left: if drained.is_some() { Left::default() } else { undone },
             drained,
-            latency: course.times.latency(),
+            latency: run.times.latency(),
             drive_latency: DriveLatency::of(self.responses),
-            histogram: course.times.bars(),
+            histogram: run.times.bars(),
             measured: Some(Measured {
-                depth: (!open).then_some(course.depth),
+                depth: run.depth,
                 failed_requests: self.host.failed_requests,
                 failed_ios: self.failed_ios,
                 emulated: self.model.is_some(),
@@ -217,7 +211,7 @@ impl Meter {
                 blocks_per_second: (end.host.read_blocks + end.host.write_blocks) as f64 / wall,
             },
             // (It stands over no translation of this process.)
-            ..RunResult::uncounted(labels, cache_blocks, course.pacing, course.memory)
+            ..RunResult::uncounted(run.labels, run.memory)
         }
     }
 }

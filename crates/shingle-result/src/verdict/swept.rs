@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{CLEANINGS_MIN, firsts, hardly_cleaned, measure, never_filled, overloaded};
-use crate::result::RunResult;
-use crate::said::{Kind, Said};
+use super::firsts::firsts;
+use super::measure::{CLEANINGS_MIN, hardly_cleaned, measure, never_filled, overloaded};
+use crate::run::RunResult;
+use crate::said::{Said, SaidKind};
 use crate::swept::Swept;
 
 /// The axis within whose places runs are compared.
@@ -12,7 +13,7 @@ pub const POLICY: &str = "policy";
 
 /// A place of the grid but for the policy, with the runs that belong there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct PlaceRuns<'a> {
     /// Its value on each axis.
     pub at: BTreeMap<&'a str, &'a str>,
     /// Numbers of its runs, the best first.
@@ -22,8 +23,8 @@ pub struct Place<'a> {
 /// Runs by place. What an axis makes no difference to belongs to each of its values, as `none` does
 /// to each cache size.
 #[must_use]
-pub fn places<'a>(runs: &[RunResult], sweep: &'a Swept) -> Vec<Place<'a>> {
-    let mut places: Vec<Place> = Vec::new();
+pub fn places<'a>(runs: &[RunResult], sweep: &'a Swept) -> Vec<PlaceRuns<'a>> {
+    let mut places: Vec<PlaceRuns> = Vec::new();
     let mut numbers = BTreeMap::new();
     let cells: Vec<BTreeMap<&str, &str>> = sweep
         .cells
@@ -36,7 +37,7 @@ pub fn places<'a>(runs: &[RunResult], sweep: &'a Swept) -> Vec<Place<'a>> {
     let most = cells.iter().map(BTreeMap::len).max().unwrap_or(0);
     for (run, at) in cells.iter().enumerate().filter(|(_, at)| at.len() == most) {
         let number = *numbers.entry(at.clone()).or_insert_with(|| {
-            places.push(Place { at: at.clone(), runs: Vec::new() });
+            places.push(PlaceRuns { at: at.clone(), runs: Vec::new() });
             places.len() - 1
         });
         places[number].runs.push(run);
@@ -50,7 +51,7 @@ pub fn places<'a>(runs: &[RunResult], sweep: &'a Swept) -> Vec<Place<'a>> {
             }
         }
         if alone {
-            places.push(Place { at: at.clone(), runs: vec![run] });
+            places.push(PlaceRuns { at: at.clone(), runs: vec![run] });
         }
     }
     for place in &mut places {
@@ -72,7 +73,7 @@ pub fn said(runs: &[RunResult], sweep: &Swept) -> Vec<Said> {
         said.push(Said { kind, text, compared: all.clone(), runs });
     };
     if let Some(text) = firsts(&of_places, "places") {
-        say(Kind::Verdict, text, all.clone());
+        say(SaidKind::Verdict, text, all.clone());
     }
     let those = |is: fn(&RunResult) -> bool| -> Vec<usize> {
         all.iter().copied().filter(|&i| is(&runs[i])).collect()
@@ -85,7 +86,7 @@ pub fn said(runs: &[RunResult], sweep: &Swept) -> Vec<Said> {
             cold.len(),
             runs.len()
         );
-        say(Kind::Warning, text, cold);
+        say(SaidKind::Warning, text, cold);
     }
     let few = those(hardly_cleaned);
     if !few.is_empty() {
@@ -94,7 +95,7 @@ pub fn said(runs: &[RunResult], sweep: &Swept) -> Vec<Said> {
             few.len(),
             runs.len()
         );
-        say(Kind::Warning, text, few);
+        say(SaidKind::Warning, text, few);
     }
     let over = those(overloaded);
     if !over.is_empty() {
@@ -104,7 +105,7 @@ pub fn said(runs: &[RunResult], sweep: &Swept) -> Vec<Said> {
             over.len(),
             runs.len()
         );
-        say(Kind::Warning, text, over);
+        say(SaidKind::Warning, text, over);
     }
     said
 }

@@ -1,5 +1,7 @@
 //! What is counted while a system runs.
 
+use std::ops::Sub;
+
 use shingle_core::units::Nanos;
 use shingle_drive::drive::Counters;
 
@@ -53,7 +55,7 @@ pub struct HostCounters {
 impl HostCounters {
     /// The same, with the times of devices from `times`.
     #[must_use]
-    pub(crate) fn timed(&self, times: &HostCounters) -> HostCounters {
+    pub fn timed(&self, times: &HostCounters) -> HostCounters {
         HostCounters {
             ssd_read_time: times.ssd_read_time,
             ssd_write_time: times.ssd_write_time,
@@ -61,6 +63,29 @@ impl HostCounters {
             drive_write_time: times.drive_write_time,
             ..*self
         }
+    }
+}
+
+/// What was counted since.
+impl Sub for HostCounters {
+    type Output = HostCounters;
+
+    fn sub(self, before: HostCounters) -> HostCounters {
+        macro_rules! each {
+            ($($count:ident)*; $($time:ident)*) => {
+                HostCounters {
+                    $($count: self.$count - before.$count,)*
+                    $($time: self.$time.since(before.$time),)*
+                }
+            };
+        }
+        each!(
+            read_requests write_requests trim_requests flush_requests
+            read_blocks write_blocks read_hits write_hits bypassed_reads bypassed_writes fills
+            evicted_clean evicted_dirty
+            host_rmw host_rmw_read_blocks host_rmw_written_blocks gap_blocks;
+            ssd_read_time ssd_write_time drive_read_time drive_write_time
+        )
     }
 }
 

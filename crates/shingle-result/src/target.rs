@@ -5,7 +5,7 @@ use serde::Serialize;
 use shingle_core::params::nearest;
 use shingle_core::units::BLOCK_BYTES;
 
-use crate::result::RunResult;
+use crate::run::RunResult;
 use crate::verdict;
 
 /// Something a run should reach, such as `p99=50ms`.
@@ -124,14 +124,15 @@ impl Target {
         let mut found: Vec<Smallest> = Vec::new();
         for run in runs {
             let same = |s: &Smallest| {
-                (&s.policy, &s.drive, &s.translation) == (&run.policy, &run.drive, &run.translation)
+                (&s.policy, &s.drive, &s.translation)
+                    == (&run.labels.policy, &run.labels.drive, &run.labels.translation)
             };
             let at = found.iter().position(same).unwrap_or_else(|| {
                 found.push(Smallest {
                     target: self.text.clone(),
-                    policy: run.policy.clone(),
-                    drive: run.drive.clone(),
-                    translation: run.translation.clone(),
+                    policy: run.labels.policy.clone(),
+                    drive: run.labels.drive.clone(),
+                    translation: run.labels.translation.clone(),
                     cache_blocks: None,
                     cache_bytes: None,
                     tried: Vec::new(),
@@ -157,12 +158,12 @@ impl Target {
             Kind::Share => (value >= self.limit, f64::min),
             _ => (value <= self.limit, f64::max),
         };
-        match tried.iter_mut().find(|tried| tried.cache_blocks == run.cache_blocks) {
+        match tried.iter_mut().find(|tried| tried.cache_blocks == run.labels.cache_blocks) {
             Some(tried) => {
                 tried.value = worse(tried.value, value);
                 tried.meets &= meets;
             }
-            None => tried.push(Tried { cache_blocks: run.cache_blocks, value, meets }),
+            None => tried.push(Tried { cache_blocks: run.labels.cache_blocks, value, meets }),
         }
     }
 }

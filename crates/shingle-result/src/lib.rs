@@ -1,0 +1,52 @@
+//! What a run says of itself: what was counted, what that comes to, and the format it is written in.
+//!
+//! Simulated runs and real ones are told in the same words. Whoever runs something takes [`Snapshot`]s of
+//! its counters; [`Counts::between`] makes figures of two of them, and [`RunResult`] has all figures of a
+//! run. A [`Report`] is what commands print: several runs, and what they come to in words ([`verdict`]).
+//! No other crate says how any of that is written.
+//!
+//! ```
+//! use shingle_result::{Counts, HostCounters, Snapshot};
+//!
+//! let before = Snapshot::default();
+//! let host = HostCounters { read_blocks: 4, read_hits: 3, ..HostCounters::default() };
+//! let counts = Counts::between(&before, &Snapshot { host, ..before });
+//! assert_eq!(counts.hits.ratio, Some(0.75));
+//! ```
+
+mod between;
+mod counters;
+mod counts;
+mod flash;
+mod labels;
+mod latency;
+mod left;
+mod meter;
+mod ratio;
+mod report;
+mod run;
+mod said;
+mod series;
+mod swept;
+mod target;
+mod trace;
+pub mod verdict;
+
+pub use counters::{HostCounters, Snapshot};
+pub use counts::{
+    Buffer, ByCall, ByCause, Counts, DriveIo, Evictions, Hits, HostRmw, PerOp, Requests, Seconds,
+    Ssd,
+};
+pub use flash::{Erases, Flash, Lifetime, Region};
+pub use labels::{Labels, Pacing};
+pub use latency::{Bar, DriveLatency, Latency, ResponseTimes, Responses};
+pub use left::Left;
+pub use meter::{HostMeter, Meter, ModelCounters, RealRun};
+pub use report::{Program, Report, SCHEMA, schema};
+pub use run::{Measured, Memory, Queue, RunResult, Wall};
+pub use said::{Note, Notes, Said, SaidKind};
+pub use series::{Heat, Point};
+pub use shingle_drive::drive::Translating;
+pub use swept::{Axis, Place, Swept, SweptTrace};
+pub use target::{Smallest, Target, Tried};
+pub use trace::{TraceFormat, TraceInfo};

@@ -1,0 +1,85 @@
+//! The trace of a run, and how its format is known.
+
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shingle_core::units::Request;
+use shingle_trace::{Recognised, Summary};
+
+/// The trace, after filters.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct TraceInfo {
+    /// File name or workload.
+    pub name: String,
+    /// The format it was read in, or the built-in workload; null if a program made the requests.
+    pub format: Option<TraceFormat>,
+    /// Of the requests as they were run, after all filters ([`shingle_trace::hash`]).
+    pub hash: String,
+    /// Requests of all kinds.
+    pub requests: u64,
+    /// Blocks accessed: each block a read or write touches, once a request.
+    pub blocks: u64,
+    /// Of these, by reads.
+    pub read_blocks: u64,
+    /// Of these, by writes.
+    pub write_blocks: u64,
+    /// Different blocks accessed.
+    pub distinct_blocks: u64,
+    /// Bytes of the 5,000-block zones that any access touches.
+    pub accessed_zone_bytes: u64,
+    /// Bytes of the 5,000-block zones that writes touch.
+    pub written_zone_bytes: u64,
+}
+
+impl TraceInfo {
+    /// Of a summarised trace of `requests`.
+    #[must_use]
+    pub fn new(
+        name: &str,
+        format: Option<&Recognised>,
+        requests: &[Request],
+        summary: &Summary,
+    ) -> TraceInfo {
+        TraceInfo {
+            name: name.into(),
+            format: format.map(TraceFormat::new),
+            hash: shingle_trace::hash::hash(requests),
+            requests: summary.requests.total(),
+            blocks: summary.blocks(),
+            read_blocks: summary.read_blocks,
+            write_blocks: summary.write_blocks,
+            distinct_blocks: summary.distinct_blocks,
+            accessed_zone_bytes: summary.accessed_zone_bytes(),
+            written_zone_bytes: summary.written_zone_bytes(),
+        }
+    }
+}
+
+/// The format of a trace, and how it is known.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct TraceFormat {
+    /// As `--format` takes it; of a built-in workload its name.
+    pub name: String,
+    /// One line about it.
+    pub about: String,
+    /// How it is known: `told` (by `--format`), `magic` (only this format begins so), `header` (by the
+    /// names of its columns), `lines` or `records` (those of the beginning fit this format and no
+    /// other), or `workload` (it is built in).
+    pub by: Cow<'static, str>,
+    /// The same in words, with how many lines or records that rests on.
+    pub evidence: String,
+}
+
+impl TraceFormat {
+    /// Of what was recognised.
+    #[must_use]
+    pub fn new(recognised: &Recognised) -> TraceFormat {
+        TraceFormat {
+            name: recognised.name.into(),
+            about: recognised.about.into(),
+            by: recognised.evidence.kind().into(),
+            evidence: recognised.evidence.to_string(),
+        }
+    }
+}

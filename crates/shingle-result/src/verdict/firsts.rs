@@ -1,0 +1,50 @@
+//! Who is first how often: over several seeds, or over the places of a sweep.
+
+use super::groups::Group;
+use super::measure::{none_filled, ranking};
+use super::names::name;
+use crate::run::RunResult;
+use crate::said::{Said, SaidKind};
+
+/// Who is first with how many seeds; nothing with one seed.
+pub(super) fn over_seeds(runs: &[RunResult], groups: &[Group]) -> Vec<Said> {
+    let seed = |group: &Group| runs[group.runs[0]].labels.seed;
+    let alike = |a: &Group, b: &Group| {
+        runs[a.runs[0]].labels.drive == runs[b.runs[0]].labels.drive
+            && a.cache_blocks == b.cache_blocks
+    };
+    let first_seed = groups.iter().take_while(|group| seed(group) == seed(&groups[0]));
+    let several = |group: &&Group| groups.iter().filter(|other| alike(group, other)).count() > 1;
+    first_seed
+        .filter(several)
+        .filter_map(|first| {
+            let of: Vec<&Group> = groups.iter().filter(|other| alike(first, other)).collect();
+            let places: Vec<Vec<&RunResult>> =
+                of.iter().map(|group| group.runs.iter().map(|&i| &runs[i]).collect()).collect();
+            let compared: Vec<usize> = of.iter().flat_map(|group| group.runs.clone()).collect();
+            Some(Said {
+                kind: SaidKind::Verdict,
+                text: firsts(&places, "seeds")?,
+                runs: compared.clone(),
+                compared,
+            })
+        })
+        .collect()
+}
+
+/// Who is first in how many of `places`, which are so many `of`. Nothing where nothing is compared.
+pub(super) fn firsts(places: &[Vec<&RunResult>], of: &str) -> Option<String> {
+    let mut wins: Vec<(String, usize)> = Vec::new();
+    let mut all = 0;
+    for runs in places.iter().filter(|runs| runs.len() > 1 && !none_filled(runs)) {
+        all += 1;
+        let first = name(runs[ranking(runs)[0]], runs);
+        match wins.iter_mut().find(|(name, _)| *name == first) {
+            Some((_, count)) => *count += 1,
+            None => wins.push((first, 1)),
+        }
+    }
+    wins.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let wins: Vec<String> = wins.iter().map(|(name, count)| format!("{name} in {count}")).collect();
+    (all > 0).then(|| format!("Best of {all} {of}: {}.", wins.join(", ")))
+}

@@ -1,0 +1,70 @@
+//! What runs are ranked by, and what makes their figures worth little.
+
+use crate::run::RunResult;
+
+/// A run with fewer cleanings than this says little about shingling.
+pub const CLEANINGS_MIN: u64 = 30;
+
+/// Less than this apart, two runs are level.
+pub(super) const LEVEL: f64 = 1.005;
+
+/// What a run costs, work put off included: its I/O time and that of the work it leaves, in seconds.
+/// With `--drain` nothing is left, and both are in the I/O time.
+#[must_use]
+pub fn done_and_left(run: &RunResult) -> f64 {
+    run.all.seconds.total + run.left.seconds
+}
+
+/// What runs are ranked by: in closed loop seconds of I/O, done and left; in open loop microseconds
+/// of mean response. Lower is better.
+#[must_use]
+pub fn measure(run: &RunResult) -> f64 {
+    match run.queue {
+        None => done_and_left(run),
+        Some(_) => run.latency.mean_us,
+    }
+}
+
+/// Numbers of `runs` by [`measure`], the best first.
+#[must_use]
+pub fn ranking(runs: &[&RunResult]) -> Vec<usize> {
+    order_by(runs, measure)
+}
+
+pub(super) fn order_by(runs: &[&RunResult], key: impl Fn(&RunResult) -> f64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    order.sort_by(|&a, &b| key(runs[a]).total_cmp(&key(runs[b])));
+    order
+}
+
+/// Whether the cache of a run never filled: no policy was ever asked whom to evict.
+#[must_use]
+pub fn never_filled(run: &RunResult) -> bool {
+    run.warm_from.is_none() && run.labels.cache_blocks > 0
+}
+
+/// Whether caches of `runs` tell nothing of policies: there are some, and none of them ever filled.
+#[must_use]
+pub fn none_filled(runs: &[&RunResult]) -> bool {
+    let mut cached = runs.iter().filter(|run| run.labels.cache_blocks > 0).peekable();
+    cached.peek().is_some() && cached.all(|run| never_filled(run))
+}
+
+/// Cleanings while requests came, those of `--drain` apart.
+#[must_use]
+pub fn cleanings(run: &RunResult) -> u64 {
+    let drained = run.drained.map_or(0, |drained| drained.rmw + drained.rmw_free);
+    (run.all.drive_io.rmw + run.all.drive_io.rmw_free).saturating_sub(drained)
+}
+
+/// Whether a run cleaned too little to say much about shingling.
+#[must_use]
+pub fn hardly_cleaned(run: &RunResult) -> bool {
+    // Only shingled drives have the size of a buffer among what was set.
+    run.labels.drive_parameters.contains_key("pb") && cleanings(run) < CLEANINGS_MIN
+}
+
+/// Whether the queue of a run in open loop still grew at its end.
+pub(super) fn overloaded(run: &RunResult) -> bool {
+    run.queue.is_some_and(|queue| queue.overloaded)
+}

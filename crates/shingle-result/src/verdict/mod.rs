@@ -1,0 +1,29 @@
+//! What a comparison comes to: what runs are ranked by, which are compared with which, and what is
+//! said of them in words.
+
+mod firsts;
+mod groups;
+mod measure;
+mod names;
+mod sentences;
+mod swept;
+
+use crate::run::RunResult;
+use crate::said::Said;
+pub use groups::{Group, groups};
+pub use measure::{
+    CLEANINGS_MIN, cleanings, done_and_left, hardly_cleaned, measure, never_filled, none_filled,
+    ranking,
+};
+pub use names::{count, name};
+pub use swept::{POLICY, PlaceRuns, places, said as said_of_sweep};
+
+/// What `runs` of `compare` or `run` come to in words, group by group, and over all seeds.
+#[must_use]
+pub fn said(runs: &[RunResult]) -> Vec<Said> {
+    let groups = groups(runs);
+    let mut said: Vec<Said> =
+        groups.iter().flat_map(|group| sentences::of(runs, &group.runs)).collect();
+    said.extend(firsts::over_seeds(runs, &groups));
+    said
+}

@@ -1,0 +1,40 @@
+//! Names and numbers within sentences.
+
+use crate::run::RunResult;
+
+/// What a run is called among `runs`: after its policy, and its translation if they differ in that.
+#[must_use]
+pub fn name(run: &RunResult, runs: &[&RunResult]) -> String {
+    let alike = runs.iter().all(|other| other.labels.translation == run.labels.translation);
+    match (&run.labels.translation, run.labels.policy.as_str()) {
+        (Some(translation), "none") if !alike => translation.clone(),
+        (Some(translation), policy) if !alike => format!("{policy} over {translation}"),
+        (_, policy) => policy.to_owned(),
+    }
+}
+
+/// A number with commas between thousands.
+#[must_use]
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut shown = String::with_capacity(digits.len() * 4 / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_apart() {
+        for (number, shown) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_141_869, "1,141,869")] {
+            assert_eq!(count(number), shown);
+        }
+    }
+}
