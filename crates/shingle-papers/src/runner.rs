@@ -9,7 +9,9 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_core::zones::ZoneMap;
 use shingle_drive::registry::{self as drives, Settings, Timing};
 use shingle_result::{Pacing, RunResult};
-use shingle_sim::experiment::{ExperimentError, Job, Options, Trace, plan};
+use shingle_sim::experiment::{
+    Assignment, Assignments, ExperimentError, Job, Options, Trace, plan,
+};
 use shingle_trace::TraceError;
 use shingle_trace::papers::Papers;
 use shingle_trace::zones::ZONE_BLOCKS;
@@ -365,16 +367,17 @@ fn job(
     seed: u64,
     registry: &Registry,
 ) -> Result<Job, PaperError> {
-    let mut sets: Vec<(String, String)> = Vec::new();
+    let set = |key: &str, value: &str| Assignment::new(key, value).expect("each has an owner");
+    let mut sets = Assignments::default();
     if let Some(blocks) = key.buffer_blocks {
-        sets.push(("drive.pb".into(), format!("{blocks}b")));
+        sets.push(set("drive.pb", &format!("{blocks}b")));
     } else if drives::entry(key.drive).is_ok_and(|entry| entry.shingled) {
-        sets.push(("drive.pb".into(), "real".into()));
+        sets.push(set("drive.pb", "real"));
     }
     if let Some(blocks) = key.flash_blocks {
-        sets.push((format!("drive.{FLASH}"), (blocks * BLOCK_BYTES).to_string()));
+        sets.push(set(&format!("drive.{FLASH}"), &(blocks * BLOCK_BYTES).to_string()));
     }
-    sets.extend(key.sets.iter().map(|(name, value)| ((*name).into(), (*value).into())));
+    sets.extend(key.sets.iter().map(|(name, value)| set(name, value)));
     let options = Options {
         seed,
         policies: vec![key.policy.into()],

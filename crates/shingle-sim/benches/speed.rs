@@ -20,7 +20,7 @@ use shingle_core::size;
 use shingle_core::slots::Costs;
 use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_drive::registry::Timing;
-use shingle_sim::experiment::{Options, Trace, plan};
+use shingle_sim::experiment::{Assignment, Options, Trace, plan};
 use shingle_sim::future::next_uses;
 use shingle_trace::{OpenOptions, Shape, Summary};
 
@@ -197,7 +197,7 @@ fn simulated(
         drives: vec![drive.into()],
         translations: vec![translation.into()],
         caches: vec![cache.into()],
-        sets: vec![("drive.pb".into(), buffer.into())],
+        sets: [Assignment::new("drive.pb", buffer)?].into_iter().collect(),
         fill_partial: false,
         timing,
         ..Options::default()

@@ -1,167 +1,44 @@
 //! From names and settings to runs: what `compare` and `run` do behind their options.
 
+mod assignments;
+mod buffer;
 mod drives;
+mod job;
 mod names;
+mod options;
+mod owners;
 mod policies;
 mod served;
+mod sizes;
 mod translations;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-use shingle_core::cache::CacheCore;
-use shingle_core::params::{Params, nearest};
+use shingle_core::params::Params;
 use shingle_core::policies::none::NoCache;
 use shingle_core::policy::{Policy as _, Zoning};
-use shingle_core::registry::{Entry, Registry, Setup};
+use shingle_core::registry::Registry;
 use shingle_core::size;
-use shingle_core::units::{BLOCK_BYTES, Request};
-use shingle_drive::drive::{Description, Drive};
-use shingle_drive::registry::{Timing, make_ssd};
-use shingle_result::{Labels, Notes, Pacing, RunResult};
-use shingle_trace::{Mode, Recognised, Summary};
-use thiserror::Error;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_result::{Labels, Notes, Pacing};
+use shingle_trace::Mode;
 
-use crate::requests::RequestList;
-use crate::run::{Course, RunError, run};
-use crate::store::{self, Devices};
-use crate::system::{Rules, System};
-use crate::watch::{Log, Rows};
+use crate::run::Course;
+use crate::system::Rules;
+use crate::watch::Rows;
+pub use assignments::{Assignment, Assignments};
 pub use drives::timing_name;
-use drives::{DriveChoice, check_capacity, drive_choice, make_drive, ssd_choice, unused_zones};
+use drives::{DriveChoice, check_capacity, drive_choice, ssd_choice, unused_zones};
+pub use job::{Job, run_all};
 pub use names::{check_names, takes};
-use policies::{cache_params, check_owners, chosen, policy_params};
-pub use served::StoreOptions;
+use options::{ALL, usage};
+pub use options::{DEFAULT_CACHE, ExperimentError, Options, StoreOptions, Trace};
+use owners::check_owners;
+use policies::{Chosen, cache_params};
+pub use sizes::share;
 pub use translations::PARAMS as TRANSLATION_PARAMS;
 use translations::Translator;
-
-/// A decoded trace.
-#[derive(Clone, Debug)]
-pub struct Trace {
-    /// File name or workload.
-    pub name: String,
-    /// Its format and how that is known; `None` if it was not read.
-    pub format: Option<Recognised>,
-    /// Its requests, filtered and shaped.
-    pub requests: Vec<Request>,
-    /// What they amount to.
-    pub summary: Summary,
-}
-
-/// The cache if nothing is asked for: a part of the different blocks accessed, so that it fills
-/// however thinly the trace is spread over the disk.
-pub const DEFAULT_CACHE: &str = "15%";
-
-/// What the user asked for. Names are checked by [`plan`].
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Seed of a synthetic trace, for the result.
-    pub seed: u64,
-    /// Policies.
-    pub policies: Vec<String>,
-    /// Policy to run along for comparison.
-    pub baseline: Option<String>,
-    /// Drives.
-    pub drives: Vec<String>,
-    /// Translations, each over each drive; `none` for the drive by itself.
-    pub translations: Vec<String>,
-    /// Cache sizes: `5%` of the different blocks accessed, `2%zones`, `2%written`, or a size.
-    pub caches: Vec<String>,
-    /// SSD the cache is on.
-    pub ssd: String,
-    /// Settings, `OWNER.NAME` and value.
-    pub sets: Vec<(String, String)>,
-    /// The requests that count; the trace has been filtered already.
-    pub mode: Mode,
-    /// When requests come.
-    pub pacing: Pacing,
-    /// Open loop: speed of the trace in thousandths.
-    pub speed_thousandths: u64,
-    /// Runs are runs of the store, and not of the papers' executor.
-    pub store: Option<StoreOptions>,
-    /// Every block by itself, as the prototypes do.
-    pub split: bool,
-    /// Read the rest of partly written blocks.
-    pub fill_partial: bool,
-    /// Count the work left at the end in.
-    pub drain: bool,
-    /// Keep data stamps and check every read.
-    pub check: bool,
-    /// Points of the course of each run to record.
-    pub points: u32,
-    /// Rows of a heat map to record, with as many columns as points; 0 for none.
-    pub heat_rows: u16,
-    /// How drives are timed; `None`: as each prefers.
-    pub timing: Option<Timing>,
-}
-
-/// What is done if nothing is asked for, but for the policies, of which there are none.
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            seed: 1,
-            policies: Vec::new(),
-            baseline: None,
-            drives: vec!["st8000as0002".into()],
-            translations: vec!["none".into()],
-            caches: vec![DEFAULT_CACHE.into()],
-            ssd: "pcie-ssd".into(),
-            sets: Vec::new(),
-            mode: Mode::ReadWrite,
-            pacing: Pacing::Closed,
-            speed_thousandths: 1000,
-            store: None,
-            split: false,
-            fill_partial: true,
-            drain: false,
-            check: false,
-            points: 0,
-            heat_rows: 0,
-            timing: None,
-        }
-    }
-}
-
-/// Why something cannot be run. Displays as one line.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ExperimentError {
-    /// A name, value or combination is wrong.
-    #[error("{0}")]
-    Usage(String),
-    /// The trace does not fit the drive.
-    #[error("{0}")]
-    Data(String),
-    /// A run failed.
-    #[error(transparent)]
-    Run(#[from] RunError),
-}
-
-fn usage(error: impl ToString) -> ExperimentError {
-    ExperimentError::Usage(error.to_string())
-}
-
-/// One run, ready to start.
-pub struct Job {
-    entry: Entry,
-    params: Params,
-    cache_params: Params,
-    cache_blocks: u32,
-    drive: DriveChoice,
-    ssd: DriveChoice,
-    rules: Rules,
-    course: Course,
-    /// How the store is asked, if this is a run of the store.
-    store: Option<StoreOptions>,
-    check: bool,
-    labels: Labels,
-    /// Runs along for comparison only.
-    pub baseline: bool,
-}
-
-/// All policies, or translations, that go with the rest.
-const ALL: &str = "all";
 
 /// Checks everything that can be checked without running: names, values, sizes.
 ///
@@ -173,16 +50,17 @@ pub fn plan(
     trace: &Trace,
 ) -> Result<(Vec<Job>, Notes), ExperimentError> {
     let mut notes = Notes::default();
-    let policies = chosen(options, registry)?;
     served::check(options)?;
+    check_owners(options, registry)?;
+    let policies = policies::chosen(options, registry)?;
     let cache_params = cache_params(options)?;
     let ssd = ssd_choice(options)?;
-    check_owners(options, &policies, registry)?;
     let mut jobs: Vec<Job> = Vec::new();
     let rows = (options.heat_rows > 0 && options.points > 0)
         .then(|| Arc::new(Rows::new(&trace.requests[..], options.heat_rows, options.points)));
     let translations = translations::chosen(options)?;
-    let pairs = options.drives.iter().flat_map(|name| translations.iter().map(move |t| (name, *t)));
+    let pairs =
+        options.drives.iter().flat_map(|name| translations.iter().map(move |t| (name, t.as_ref())));
     for (name, translation) in pairs {
         let all = options.translations.iter().any(|name| name == ALL);
         let mut of_drive = Vec::new();
@@ -194,12 +72,12 @@ pub fn plan(
             drive => drive?,
         };
         check_capacity(&drive, trace)?;
-        of_drive.extend(unused_zones(&drive, &policies, options)?);
+        of_drive.extend(unused_zones(&drive, &policies));
         let first = jobs.len();
         for cache in &options.caches {
             let cache_blocks = cache_blocks(cache, &drive, &ssd, trace)?;
-            for &(entry, baseline) in &policies {
-                let params = policy_params(&entry, options)?;
+            for policy in &policies {
+                let entry = &policy.entry;
                 let cached = entry.name != NoCache::NAME;
                 let slots = if cached { cache_blocks } else { 0 };
                 // (A disk without a cache is no store: it runs by itself, for comparison.)
@@ -208,7 +86,7 @@ pub fn plan(
                     served::check_devices(&drive, &ssd, slots)?;
                 }
                 let same = |job: &Job| {
-                    job.entry.name == entry.name
+                    job.policy.entry.name == entry.name
                         && job.drive.title() == drive.title()
                         && job.cache_blocks == slots
                 };
@@ -216,9 +94,8 @@ pub fn plan(
                     continue;
                 }
                 let job = Job {
-                    labels: labels(&entry, &params, &cache_params, &drive, &ssd, options, slots),
-                    entry,
-                    params,
+                    labels: labels(policy, &cache_params, &drive, &ssd, options, slots),
+                    policy: policy.clone(),
                     cache_params: cache_params.clone(),
                     cache_blocks: slots,
                     drive: drive.clone(),
@@ -237,11 +114,10 @@ pub fn plan(
                     },
                     store,
                     check: options.check,
-                    baseline,
                 };
                 match job.check_makes() {
                     Err(ExperimentError::Usage(why))
-                        if baseline || options.policies.iter().any(|name| name == ALL) =>
+                        if policy.baseline || options.policies.iter().any(|name| name == ALL) =>
                     {
                         notes.add(left_out(&why), []);
                     }
@@ -263,183 +139,6 @@ pub fn plan(
 /// Why one of `all`, or the baseline, is not there.
 fn left_out(why: &str) -> String {
     format!("left out: {why}")
-}
-
-/// Runs `jobs` over `trace` on all threads of the pool in force; results come in the order of jobs.
-///
-/// # Errors
-/// The first run that failed, in the order of jobs.
-pub fn run_all(
-    jobs: &[Job],
-    trace: &Trace,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Vec<RunResult>, ExperimentError> {
-    let results: Vec<Result<RunResult, ExperimentError>> =
-        jobs.par_iter().map(|job| job.run(&trace.requests[..], progress)).collect();
-    results.into_iter().collect()
-}
-
-impl Job {
-    /// What the run will be called in its result.
-    #[must_use]
-    pub fn labels(&self) -> &Labels {
-        &self.labels
-    }
-
-    /// Slots of the cache.
-    #[must_use]
-    pub fn cache_blocks(&self) -> u32 {
-        self.cache_blocks
-    }
-
-    /// A fresh disk.
-    ///
-    /// # Errors
-    /// If it cannot be made.
-    pub fn disk(&self) -> Result<Box<dyn Drive>, ExperimentError> {
-        make_drive(&self.drive)
-    }
-
-    /// A fresh system.
-    ///
-    /// # Errors
-    /// If it cannot be made.
-    pub fn system(&self) -> Result<System, ExperimentError> {
-        let disk = make_drive(&self.drive)?;
-        Ok(System::new(self.cache()?, self.ssd()?, disk, self.rules, self.check))
-    }
-
-    fn ssd(&self) -> Result<Box<dyn Drive>, ExperimentError> {
-        make_ssd(&self.ssd.name, &self.ssd.settings).map_err(usage)
-    }
-
-    fn cache(&self) -> Result<Box<dyn CacheCore>, ExperimentError> {
-        self.entry.make(&self.params, &self.setup()).map_err(usage)
-    }
-
-    /// Runs over `requests`; `progress` is told how many have been served.
-    ///
-    /// # Errors
-    /// If the system cannot be made, or a checked run reads stale data.
-    pub fn run(
-        &self,
-        requests: &(impl RequestList + ?Sized),
-        progress: &(dyn Fn(u64) + Sync),
-    ) -> Result<RunResult, ExperimentError> {
-        self.run_with(requests, None, progress)
-    }
-
-    fn run_with(
-        &self,
-        requests: &(impl RequestList + ?Sized),
-        log: Option<Log>,
-        progress: &(dyn Fn(u64) + Sync),
-    ) -> Result<RunResult, ExperimentError> {
-        let (labels, course) = (&self.labels, &self.course);
-        if let Some(serving) = self.serving() {
-            let devices = Devices { ssd: self.ssd()?, disk: self.disk()?, log };
-            let cache = self.cache()?;
-            return Ok(store::run(cache, devices, &serving, requests, labels, course, progress)?);
-        }
-        let mut system = self.system()?;
-        if let Some(log) = log {
-            system.watch().log = Some(log);
-        }
-        Ok(run(system, requests, labels, course, progress)?)
-    }
-
-    /// [`Job::run`], and `log` is told of each command that the disk gets.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn run_logged(
-        &self,
-        requests: &(impl RequestList + ?Sized),
-        log: Log,
-        progress: &(dyn Fn(u64) + Sync),
-    ) -> Result<RunResult, ExperimentError> {
-        self.run_with(requests, Some(log), progress)
-    }
-
-    fn setup(&self) -> Setup<'_> {
-        let Description { disk_blocks, bands, exposed, buffer_blocks, costs, .. } =
-            &self.drive.description;
-        self.as_a_store_knows(Setup {
-            cache_blocks: self.cache_blocks,
-            disk_blocks: *disk_blocks,
-            bands: bands.as_ref(),
-            conventional_zones: exposed.map(|zones| zones.conventional_zones),
-            sequential_required: exposed.is_some_and(|zones| zones.sequential_required),
-            buffer_blocks: *buffer_blocks,
-            costs: *costs,
-            cache: &self.cache_params,
-        })
-    }
-
-    /// Fails now, not after the other runs, if the policy does not go with the drive.
-    fn check_makes(&self) -> Result<(), ExperimentError> {
-        let setup = Setup { cache_blocks: self.cache_blocks.min(1), ..self.setup() };
-        let cache = self.entry.make(&self.params, &setup).map_err(usage)?;
-        let only_simulated = [
-            (cache.wants_future(), "has to know the future"),
-            (cache.wants_horizon(), "asks the drive how old its buffer is"),
-        ];
-        if let (Some(_), Some((_, why))) =
-            (&self.store, only_simulated.iter().find(|(wants, _)| *wants))
-        {
-            return Err(usage(format!("{} {why}, which no store can tell it", self.entry.name)));
-        }
-        if cache.wants_horizon() && self.drive.translator.is_some() {
-            return Err(usage(format!(
-                "{} asks the drive how old its buffer is, which no translation tells: drop \
-                 {0}.rule4=exact",
-                self.entry.name
-            )));
-        }
-        Ok(())
-    }
-}
-
-// ── Cache ────────────────────────────────────────────────────────────────────────────────────
-
-/// `percent` (a decimal number) of `bytes`.
-fn percent_of(percent: &str, bytes: u64) -> Option<u64> {
-    let value: f64 = percent.trim().parse().ok()?;
-    if !(value > 0.0 && value <= 100.0) {
-        return None;
-    }
-    // Thousandths of a percent, so that no rounding of floats decides a size.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let thousandths = (value * 1000.0).round() as u64;
-    Some((u128::from(bytes) * u128::from(thousandths) / 100_000) as u64)
-}
-
-/// Blocks of a cache of the size `text`, as in `-c`, for a trace.
-///
-/// # Errors
-/// If it is no size.
-pub fn share(text: &str, summary: &Summary) -> Result<u64, ExperimentError> {
-    let wrong = |why: String| usage(format!("-c {text}: {why}"));
-    let blocks = match text.split_once('%') {
-        Some((percent, of)) => {
-            let bytes = match of {
-                "" | "footprint" => summary.distinct_blocks * BLOCK_BYTES,
-                "zones" => summary.accessed_zone_bytes(),
-                "written" => summary.written_zone_bytes(),
-                _ => {
-                    let known = ["footprint", "zones", "written"].into_iter();
-                    let names = nearest(of, known).join(", ");
-                    return Err(wrong(format!("percent of what? there are {names}")));
-                }
-            };
-            let share = percent_of(percent, bytes)
-                .ok_or_else(|| wrong("give a share above 0% and up to 100%".into()))?;
-            share.div_ceil(BLOCK_BYTES)
-        }
-        None => size::parse_blocks(text)
-            .map_err(|error| wrong(format!("{error}, or a share such as 5%")))?,
-    };
-    Ok(blocks)
 }
 
 fn cache_blocks(
@@ -475,14 +174,14 @@ fn cache_blocks(
 }
 
 fn labels(
-    entry: &Entry,
-    params: &Params,
+    policy: &Chosen,
     cache: &Params,
     drive: &DriveChoice,
     ssd: &DriveChoice,
     options: &Options,
     cache_blocks: u32,
 ) -> Labels {
+    let (entry, params) = (&policy.entry, &policy.params);
     let mut parameters: BTreeMap<String, String> =
         params.iter().map(|(name, value)| (name.to_owned(), value)).collect();
     parameters.extend(cache.iter().map(|(name, value)| (format!("cache.{name}"), value)));

@@ -5,7 +5,7 @@ use shingle_core::params::Params;
 use shingle_core::policy::Zoning;
 use shingle_core::registry::{Entry, Registry};
 use shingle_result::Pacing;
-use shingle_sim::experiment::{Options, Trace, plan};
+use shingle_sim::experiment::{Assignment, Options, Trace, plan};
 use shingle_trace::{OpenOptions, Shape, Summary};
 use shingle_translation::translations::ALL;
 
@@ -45,7 +45,8 @@ fn memory_of_zones_grows_with_those_touched() {
         registry.entries().iter().filter(|entry| Params::new(entry.params).has("zone"));
     let policies: Vec<String> = with_zones.map(|entry| entry.name.to_owned()).collect();
     assert!(policies.len() >= 10, "{policies:?}");
-    let sets = policies.iter().map(|name| (format!("{name}.zone"), "1b".to_owned())).collect();
+    let set = |name: &String| Assignment::parse(&format!("{name}.zone=1b")).expect("a key");
+    let sets = policies.iter().map(set).collect();
     let options = Options {
         policies: [vec!["lru".to_owned()], policies].concat(),
         drives: vec!["st8000as0002".to_owned()],
@@ -106,7 +107,7 @@ fn nor_does_translating_it() {
             policies: vec!["none".into()],
             drives: vec!["hm-tiny".into()],
             translations: ALL.iter().map(|entry| entry.name.to_owned()).collect(),
-            sets: vec![("drive.pb".into(), "4MiB".into())],
+            sets: [Assignment::parse("drive.pb=4MiB").expect("a key")].into_iter().collect(),
             pacing,
             ..Options::default()
         };

@@ -5,7 +5,7 @@ use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Zone};
 use shingle_drive::drive::{Condition, ZoneInfo};
 use shingle_result::Pacing;
-use shingle_sim::experiment::{Options, Trace, plan};
+use shingle_sim::experiment::{Assignment, Options, Trace, plan};
 use shingle_sim::system::System;
 use shingle_trace::Summary;
 
@@ -29,7 +29,7 @@ impl Bench {
             policies: vec![policy.into()],
             drives: vec!["ha-roco".into()],
             caches: vec![format!("{cache_blocks}b")],
-            sets: sets.map(|&(key, value)| (key.to_owned(), value.to_owned())).collect(),
+            sets: sets.map(|(key, value)| Assignment::new(key, value).expect("a key")).collect(),
             check: true,
             pacing,
             ..Options::default()

@@ -20,7 +20,7 @@ use shingle_core::params::{Kind, Param, Params};
 use shingle_core::policy::Zoning;
 use shingle_core::registry::{Entry, Registry};
 use shingle_result::{Pacing, RunResult};
-use shingle_sim::experiment::{Options, Trace, plan, run_all};
+use shingle_sim::experiment::{Assignment, Options, Trace, plan, run_all};
 use shingle_trace::Mode;
 
 use common::{prototypes, read, real, real_mode};
@@ -175,13 +175,16 @@ fn observed() -> String {
             let shown: Vec<_> = set.iter().map(|(key, value)| format!(" {key}={value}")).collect();
             for split in [true, false] {
                 let mut options = prototypes(&[entry.name], &["4000b"], &[("drive.pb", "4000b")]);
-                options.sets.extend(set.iter().cloned());
+                let set =
+                    set.iter().map(|(key, value)| Assignment::new(key, value).expect("a key"));
+                options.sets.extend(set);
                 if entry.zoning(&Params::new(entry.params)) == Zoning::Exposed {
                     options.drives = vec!["ha-roco".into()];
                 }
                 options.split = split;
                 options.fill_partial = !split;
-                options.sets.push(("cache.batch".into(), if split { "64" } else { "1" }.into()));
+                let batch = Assignment::new("cache.batch", if split { "64" } else { "1" });
+                options.sets.push(batch.expect("a key"));
                 options.check = true;
                 let runs = run(&options, &trace);
                 let how = if split { "4k" } else { "joined" };

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use shingle_core::registry::Registry;
 use shingle_core::units::Op;
-use shingle_sim::experiment::{Trace, plan, run_all};
+use shingle_sim::experiment::{Assignment, Trace, plan, run_all};
 use shingle_trace::Mode;
 
 use common::{prototypes, real_mode};
@@ -219,8 +219,9 @@ fn policies(trace: &Trace) -> Vec<u64> {
     options.drives = vec!["pore-emulator".into()];
     options.mode = Mode::Write;
     for name in names {
-        options.sets.push((format!("{name}.history"), "forever".into()));
-        options.sets.push((format!("{name}.division"), "prototype".into()));
+        for set in ["history=forever", "division=prototype"] {
+            options.sets.push(Assignment::parse(&format!("{name}.{set}")).expect("a key"));
+        }
     }
     let (jobs, _) = plan(&options, &Registry::default(), trace).expect("valid options");
     let runs = run_all(&jobs, trace, &|_| {}).expect("no stale read");

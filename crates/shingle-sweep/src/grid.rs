@@ -3,7 +3,7 @@
 use shingle_core::params::nearest;
 use shingle_core::registry::Registry;
 use shingle_result::{Axis, Pacing};
-use shingle_sim::experiment::{Options, check_names};
+use shingle_sim::experiment::{Assignment, Options, check_names};
 use shingle_translation::translations;
 
 use crate::SweepError;
@@ -86,7 +86,7 @@ impl Grid {
             all.drives = self.values("drive").to_vec();
             all.translations = self.values("translation").to_vec();
             for axis in self.axes.iter().filter(|axis| is_setting(&axis.name)) {
-                let set = |value: &String| (axis.name.clone(), value.clone());
+                let set = |value: &String| assignment(&axis.name, value);
                 all.sets.extend(axis.values.iter().map(set));
             }
             check_names(&all, registry)?;
@@ -123,7 +123,7 @@ impl Grid {
                 "ssd" => options.ssd = value,
                 "cache" => options.caches = vec![value],
                 "policy" => options.policies = vec![value],
-                _ => options.sets.push((axis.name.clone(), value)),
+                setting => options.sets.push(assignment(setting, &value)),
             }
         }
         options
@@ -136,6 +136,10 @@ fn wrong(axis: &str, value: &str, why: &str) -> SweepError {
 
 fn pacing(value: &str) -> Option<Pacing> {
     [Pacing::Closed, Pacing::Open].into_iter().find(|pacing| pacing.name() == value)
+}
+
+fn assignment(setting: &str, value: &str) -> Assignment {
+    Assignment::new(setting, value).expect("a setting has a dot")
 }
 
 fn is_setting(axis: &str) -> bool {
@@ -271,7 +275,7 @@ mod tests {
         assert_eq!(cells, all);
         let last = grid.options(&grid.cells().last().unwrap(), &options);
         assert_eq!((last.policies, last.caches), (names(&["sac"]), names(&["2%"])));
-        assert_eq!(last.sets, [("sac.window".to_owned(), "0.8".to_owned())]);
+        assert_eq!(last.sets.of("sac").collect::<Vec<_>>(), [("window", "0.8")]);
     }
 
     #[test]

@@ -195,7 +195,7 @@ impl<'a> Found<'a> {
         // A file is the same with each seed, and its runs are.
         let mut options = Options { seed: *seed, ..self.grid.options(cell, order.options) };
         let chosen = options.clone();
-        options.sets.retain(|(key, _)| takes(key, &chosen, order.registry));
+        options.sets.retain(|set| takes(set, &chosen, order.registry));
         match plan(&options, order.registry, trace) {
             Ok((mut jobs, notes)) => {
                 for note in notes.0 {

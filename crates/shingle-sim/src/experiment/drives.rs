@@ -1,24 +1,18 @@
-//! Drives and SSDs: which, with which settings, and how large a buffer they get.
+//! Drives and SSDs: which, and with which settings.
 
 use std::collections::BTreeMap;
 
 use shingle_core::params::nearest;
 use shingle_core::policy::Zoning;
-use shingle_core::registry::Entry;
-use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Request};
 use shingle_drive::drive::{Description, Drive};
-use shingle_drive::registry::{self as drives, Buffer, Overrides, Settings, Timing};
+use shingle_drive::registry::{self as drives, Overrides, Settings, Timing};
 use shingle_result::Pacing;
 
-use super::policies::{policy_params, settings};
-use super::translations::{self, Translator};
-use super::{ExperimentError, Options, Trace, percent_of, usage};
-
-/// Buffers are scaled to this many thousandths of the touched zones (PORE §V-A.3: 20 GB of 5 TB)…
-const SCALED_BUFFER_THOUSANDTHS: u64 = 4;
-/// …for traces that touch less than one such part of the drive.
-pub(super) const TOUCHED_PART: u64 = 10;
+use super::buffer::buffer;
+use super::options::{ExperimentError, Options, Trace, usage};
+use super::policies::Chosen;
+use super::translations::{Over, Translator};
 
 /// A drive, as it is to be made, with the translation over it.
 #[derive(Clone)]
@@ -57,7 +51,7 @@ pub(super) const IDLE_CLEANING: &str = "idle_cleaning";
 
 pub(super) fn drive_choice(
     name: &str,
-    translation: translations::Named,
+    translation: Option<&Over>,
     options: &Options,
     trace: &Trace,
     notes: &mut Vec<String>,
@@ -67,7 +61,7 @@ pub(super) fn drive_choice(
     let mut settings = Settings { timing: options.timing, ..Settings::default() };
     let mut shown = BTreeMap::new();
     let known: Vec<String> = entry.parameters().into_iter().map(|param| param.name).collect();
-    for (key, value) in self::settings(options, "drive") {
+    for (key, value) in options.sets.of("drive") {
         if DRIVE_EXTRAS.contains(&key) {
             continue;
         }
@@ -92,7 +86,7 @@ pub(super) fn drive_choice(
     // By the sheet's own word, disks do not clean in idle time: in open loop they do, unless the
     // user decides, or a probe found that this one does not. Emulators never do, and have no such
     // parameter.
-    let decided = last(options, IDLE_CLEANING).is_some();
+    let decided = options.sets.last("drive", IDLE_CLEANING).is_some();
     if !decided && known.iter().any(|name| name == IDLE_CLEANING) {
         let may = entry.idle_cleaning != Some(false);
         settings.idle_cleaning = Some(may && options.pacing == Pacing::Open);
@@ -102,8 +96,8 @@ pub(super) fn drive_choice(
     }
     let mut description = drives::make(name, &settings).map_err(usage)?.description().clone();
     let mut translator = None;
-    if let Some(entry) = translation {
-        let made = Translator::new(entry, name, &description, options, trace, notes)?;
+    if let Some(over) = translation {
+        let made = Translator::new(over, name, &description, options, trace, notes)?;
         shown.insert("pb".into(), made.buffer());
         description = made.description(&description)?;
         translator = Some(made);
@@ -111,7 +105,7 @@ pub(super) fn drive_choice(
         settings.buffer = buffer(name, options, trace, &description, &mut shown, notes)?;
         description = drives::make(name, &settings).map_err(usage)?.description().clone();
     } else if options.drives.len() == 1
-        && last(options, "pb").is_some_and(|size| !entry.shingled || size != "real")
+        && options.sets.last("drive", "pb").is_some_and(|size| !entry.shingled || size != "real")
     {
         return Err(usage(format!("{name} has no buffer of its own: drop drive.pb")));
     }
@@ -127,100 +121,10 @@ pub fn timing_name(timing: Timing) -> &'static str {
     }
 }
 
-/// The last value of `drive.NAME`.
-pub(super) fn last<'a>(options: &'a Options, name: &str) -> Option<&'a str> {
-    options
-        .sets
-        .iter()
-        .rev()
-        .find(|(key, _)| key.strip_prefix("drive.") == Some(name))
-        .map(|(_, v)| v.as_str())
-}
-
-/// The size of the buffer: as asked for, or scaled with the data.
-pub(super) fn buffer(
-    name: &str,
-    options: &Options,
-    trace: &Trace,
-    real: &Description,
-    shown: &mut BTreeMap<String, String>,
-    notes: &mut Vec<String>,
-) -> Result<Buffer, ExperimentError> {
-    let touched = trace.summary.accessed_zone_bytes();
-    let scaled = |thousandths: u64| (touched * thousandths / 1000).max(BLOCK_BYTES);
-    let extents = match last(options, "extents") {
-        None => None,
-        Some(text) => match text.parse::<u64>() {
-            Ok(extents) if extents > 0 => Some(extents),
-            _ => return Err(usage(format!("drive.extents={text}: give a number of map entries"))),
-        },
-    };
-    let log_bytes = match last(options, "pb") {
-        Some(text) => pb_bytes(text, touched)?,
-        None if touched < real.disk_blocks * BLOCK_BYTES / TOUCHED_PART => {
-            let bytes = scaled(SCALED_BUFFER_THOUSANDTHS);
-            notes.push(format!(
-                "{name}: the trace touches {} of {}, so the drive's buffer is scaled to 0.4% of \
-                 that, {} (--set drive.pb=real for the drive's own)",
-                size::show_bytes(touched),
-                size::show_bytes(real.disk_blocks * BLOCK_BYTES),
-                size::show_bytes(bytes),
-            ));
-            notes.extend(holds_all(name, bytes, trace));
-            Some(bytes)
-        }
-        None => None,
-    };
-    shown.insert("pb".into(), shown_pb(log_bytes));
-    Ok(match (log_bytes, extents) {
-        (None, None) => Buffer::Real,
-        (Some(bytes), None) => Buffer::Bytes(bytes),
-        (bytes, Some(extents)) => {
-            shown.insert("extents".into(), extents.to_string());
-            let log_bytes = bytes.unwrap_or(u64::MAX / 4);
-            Buffer::Limits { log_bytes, extents }
-        }
-    })
-}
-
-/// A word on a scaled buffer that has room for all that is written. The data of a sparse trace is
-/// much less than the zones it touches.
-pub(super) fn holds_all(name: &str, buffer_bytes: u64, trace: &Trace) -> Option<String> {
-    let written = trace.summary.distinct_written_blocks * BLOCK_BYTES;
-    (0 < written && written <= buffer_bytes).then(|| {
-        format!(
-            "{name}: the trace is sparse: that buffer has room for all {} it writes, so that little or \
-             nothing need be cleaned; a smaller one (--set drive.pb=SIZE) shows more",
-            size::show_bytes(written),
-        )
-    })
-}
-
-/// The value of `drive.pb` in bytes: a share of `whole`, a size, or `None` for `real`.
-pub(super) fn pb_bytes(text: &str, whole: u64) -> Result<Option<u64>, ExperimentError> {
-    let bytes = match text.strip_suffix('%') {
-        _ if text == "real" => return Ok(None),
-        Some(percent) => percent_of(percent, whole).ok_or_else(|| {
-            usage(format!("drive.pb={text}: give a share such as 0.4%, a size, or real"))
-        })?,
-        None => size::parse_bytes(text)
-            .map_err(|error| usage(format!("drive.pb: {error}, a share such as 0.4%, or real")))?,
-    };
-    match bytes {
-        0..BLOCK_BYTES => Err(usage("drive.pb: a buffer holds at least one block of 4 KiB")),
-        bytes => Ok(Some(bytes)),
-    }
-}
-
-/// A buffer's size as one would write it.
-pub(super) fn shown_pb(bytes: Option<u64>) -> String {
-    bytes.map_or("real".into(), |bytes| format!("{}b", bytes / BLOCK_BYTES))
-}
-
 pub(super) fn ssd_choice(options: &Options) -> Result<DriveChoice, ExperimentError> {
     let mut overrides = Overrides::new();
     let mut shown = BTreeMap::new();
-    for (name, value) in settings(options, "ssd") {
+    for (name, value) in options.sets.of("ssd") {
         overrides.set(name, value);
         shown.insert(name.to_owned(), value.to_owned());
     }
@@ -232,27 +136,16 @@ pub(super) fn ssd_choice(options: &Options) -> Result<DriveChoice, ExperimentErr
 }
 
 /// A word on policies with zones of their own on a drive that shows what its zones are.
-pub(super) fn unused_zones(
-    drive: &DriveChoice,
-    policies: &[(Entry, bool)],
-    options: &Options,
-) -> Result<Option<String>, ExperimentError> {
-    if drive.description.exposed.is_none() {
-        return Ok(None);
-    }
-    let mut names = Vec::new();
-    for (entry, _) in policies {
-        if entry.zoning(&policy_params(entry, options)?) == Zoning::Fixed {
-            names.push(entry.name);
-        }
-    }
-    let (name, names) = (&drive.name, names.join(", "));
-    Ok((!names.is_empty()).then(|| {
+pub(super) fn unused_zones(drive: &DriveChoice, policies: &[Chosen]) -> Option<String> {
+    drive.description.exposed?;
+    let fixed = policies.iter().filter(|c| c.entry.zoning(&c.params) == Zoning::Fixed);
+    let (name, names) = (&drive.name, fixed.map(|c| c.entry.name).collect::<Vec<_>>().join(", "));
+    (!names.is_empty()).then(|| {
         format!(
             "{name} shows its zones to the host; {names} take zones of a fixed size all the same \
              (--set policy.zone=bands for the drive's own)"
         )
-    }))
+    })
 }
 
 pub(super) fn check_capacity(drive: &DriveChoice, trace: &Trace) -> Result<(), ExperimentError> {

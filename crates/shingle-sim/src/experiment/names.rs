@@ -5,9 +5,12 @@ use shingle_core::params::nearest;
 use shingle_core::registry::Registry;
 use shingle_drive::registry::{self as drives, Known};
 
+use super::assignments::Assignment;
 use super::drives::DRIVE_EXTRAS;
-use super::policies::{cache_params, check_owners, chosen, settings};
-use super::{ExperimentError, Options, TRANSLATION_PARAMS, translations, usage};
+use super::options::{ExperimentError, Options, usage};
+use super::owners::check_owners;
+use super::policies::{cache_params, chosen, entries};
+use super::translations;
 
 /// Fails unless there is everything that `options` name: policies, drives, translations, the SSD, and
 /// for each setting somebody among those chosen who knows it. Needs no trace.
@@ -15,10 +18,10 @@ use super::{ExperimentError, Options, TRANSLATION_PARAMS, translations, usage};
 /// # Errors
 /// The first wrong name in a line, with the right ones, nearest first.
 pub fn check_names(options: &Options, registry: &Registry) -> Result<(), ExperimentError> {
-    let policies = chosen(options, registry)?;
+    check_owners(options, registry)?;
+    chosen(options, registry)?;
     translations::chosen(options)?;
     cache_params(options)?;
-    check_owners(options, &policies, registry)?;
     let named: Result<Vec<Known>, _> =
         options.drives.iter().map(|name| drives::entry(name).map_err(usage)).collect();
     check_parameters(options, "drive", &named?, &DRIVE_EXTRAS)?;
@@ -36,7 +39,7 @@ fn check_parameters(
     let known: Vec<String> =
         entries.iter().flat_map(|entry| entry.parameters()).map(|param| param.name).collect();
     let known = || known.iter().map(String::as_str).chain(extras.iter().copied());
-    for (name, _) in settings(options, owner) {
+    for (name, _) in options.sets.of(owner) {
         if !known().any(|other| other == name) {
             let mut names = nearest(name, known());
             names.dedup();
@@ -49,22 +52,22 @@ fn check_parameters(
     Ok(())
 }
 
-/// Whether anything that `options` choose takes the setting `key`: if not, it makes no difference.
+/// Whether anything that `options` choose has the parameter that is set: if not, that makes no difference.
 #[must_use]
-pub fn takes(key: &str, options: &Options, registry: &Registry) -> bool {
-    let Some((owner, name)) = key.split_once('.') else { return false };
+pub fn takes(set: &Assignment, options: &Options, registry: &Registry) -> bool {
+    let (owner, name) = (set.owner.as_str(), set.name.as_str());
     let declares = |params: &[shingle_core::params::Param]| params.iter().any(|p| p.name == name);
     let cached = options.policies.iter().any(|policy| policy != "none");
-    let translations = translations::chosen(options).unwrap_or_default();
+    let translations = translations::entries(options).unwrap_or_default();
     match owner {
         "cache" | "ssd" => cached,
         "policy" => {
-            let entries = chosen(options, registry).unwrap_or_default();
-            entries.iter().any(|(entry, _)| declares(entry.params))
+            let chosen = entries(options, registry).unwrap_or_default();
+            chosen.iter().any(|(entry, _)| declares(entry.params))
         }
         "translation" => {
             let mut chosen = translations.into_iter().flatten();
-            chosen.any(|entry| declares(entry.params) || declares(TRANSLATION_PARAMS))
+            chosen.any(|entry| declares(entry.params) || declares(translations::PARAMS))
         }
         "drive" if DRIVE_EXTRAS.contains(&name) => {
             let buffered = |drive: &String| {

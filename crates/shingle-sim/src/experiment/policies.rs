@@ -1,11 +1,32 @@
-//! Policies: which, with which parameters, and whose settings there are.
+//! Policies: which, and with which parameters.
 
-use shingle_core::params::{Params, nearest};
+use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Registry};
 
-use super::{ALL, ExperimentError, Options, translations, usage};
+use super::options::{ALL, ExperimentError, Options, usage};
 
+/// A policy with its parameters.
+#[derive(Clone)]
+pub(super) struct Chosen {
+    pub(super) entry: Entry,
+    pub(super) params: Params,
+    /// It runs along for comparison only.
+    pub(super) baseline: bool,
+}
+
+/// The policies asked for, each once, the baseline last.
 pub(super) fn chosen(
+    options: &Options,
+    registry: &Registry,
+) -> Result<Vec<Chosen>, ExperimentError> {
+    let all = entries(options, registry)?;
+    all.into_iter()
+        .map(|(entry, baseline)| Ok(Chosen { params: params(&entry, options)?, entry, baseline }))
+        .collect()
+}
+
+/// The same without parameters; whether it is the baseline.
+pub(super) fn entries(
     options: &Options,
     registry: &Registry,
 ) -> Result<Vec<(Entry, bool)>, ExperimentError> {
@@ -32,84 +53,27 @@ pub(super) fn chosen(
     Ok(chosen)
 }
 
-/// Settings of `owner`, by name.
-pub(super) fn settings<'a>(
-    options: &'a Options,
-    owner: &'a str,
-) -> impl Iterator<Item = (&'a str, &'a str)> + 'a {
-    options.sets.iter().filter_map(move |(key, value)| {
-        let (whose, name) = key.split_once('.')?;
-        (whose == owner).then_some((name, value.as_str()))
-    })
-}
-
-pub(super) fn policy_params(entry: &Entry, options: &Options) -> Result<Params, ExperimentError> {
+fn params(entry: &Entry, options: &Options) -> Result<Params, ExperimentError> {
     let mut params = Params::new(entry.params);
-    for (name, value) in
-        settings(options, "policy").filter(|(name, _)| params.has(name)).collect::<Vec<_>>()
-    {
-        params.set(name, value).map_err(usage)?;
+    for (name, value) in options.sets.of("policy") {
+        if params.has(name) {
+            params.set(name, value).map_err(usage)?;
+        }
     }
-    for (name, value) in settings(options, entry.name) {
+    for (name, value) in options.sets.of(entry.name) {
         params.set(name, value).map_err(|error| usage(format!("{}: {error}", entry.name)))?;
     }
     Ok(params)
 }
 
+/// Parameters of any cache.
 pub(super) fn cache_params(options: &Options) -> Result<Params, ExperimentError> {
     let mut params = Params::new(CACHE_PARAMS);
-    for (name, value) in settings(options, "cache") {
+    for (name, value) in options.sets.of("cache") {
         params.set(name, value).map_err(|error| usage(format!("cache: {error}")))?;
     }
     if params.count("batch") == 0 {
         return Err(usage("cache.batch is at least 1"));
     }
     Ok(params)
-}
-
-/// Every `--set` must have an owner that knows it: what is ignored silently misleads.
-pub(super) fn check_owners(
-    options: &Options,
-    policies: &[(Entry, bool)],
-    registry: &Registry,
-) -> Result<(), ExperimentError> {
-    for (key, value) in &options.sets {
-        let Some((owner, name)) = key.split_once('.') else {
-            return Err(usage(format!(
-                "--set {key}={value}: whose parameter is that? write OWNER.{key}, where OWNER is \
-                 policy, translation, cache, drive, ssd or the name of a policy or translation"
-            )));
-        };
-        match owner {
-            "cache" | "drive" | "ssd" => {}
-            "translation" => translations::check_parameter(name, options)?,
-            owner if translations::is_one(owner) => translations::check_value(owner, name, value)?,
-            "policy" => {
-                let has = |entry: &Entry| entry.params.iter().any(|param| param.name == name);
-                if !policies.iter().any(|(entry, _)| has(entry)) {
-                    let all = policies.iter().flat_map(|(e, _)| e.params.iter().map(|p| p.name));
-                    let mut names = nearest(name, all);
-                    names.dedup();
-                    return Err(usage(format!(
-                        "none of the policies has a parameter `{name}`; there are {}",
-                        names.join(", ")
-                    )));
-                }
-            }
-            policy => {
-                let Ok(entry) = registry.get(policy) else {
-                    let owners = ["policy", "translation", "cache", "drive", "ssd"].into_iter();
-                    let known = registry.entries().iter().map(|entry| entry.name);
-                    let known = known.chain(translations::names());
-                    return Err(usage(format!(
-                        "--set {key}: there is no owner `{owner}`; there are {}",
-                        nearest(owner, owners.chain(known)).join(", ")
-                    )));
-                };
-                let mut params = Params::new(entry.params);
-                params.set(name, value).map_err(|error| usage(format!("{policy}: {error}")))?;
-            }
-        }
-    }
-    Ok(())
 }

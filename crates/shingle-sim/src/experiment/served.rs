@@ -8,27 +8,12 @@ use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::layout::{Layout, SLOTS_MIN};
 
 use super::drives::DriveChoice;
-use super::{ExperimentError, Job, Options, usage};
+use super::options::{ExperimentError, Options, StoreOptions, usage};
 use crate::store::Serving;
 
 /// What a request costs a store and its client, measured over files in memory (`.ci/speed`): some 50,000 a
 /// second.
 const REQUEST_TIME: Nanos = Nanos::from_micros(20);
-
-/// How a store is asked, where runs are runs of the store.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StoreOptions {
-    /// Closed loop: requests under way at a time.
-    pub depth: usize,
-    /// The client flushes so often; never, if `None`.
-    pub flush_every: Option<Nanos>,
-}
-
-impl Default for StoreOptions {
-    fn default() -> StoreOptions {
-        StoreOptions { depth: 32, flush_every: None }
-    }
-}
 
 /// What can be said without a policy: that nothing was asked for that no store does.
 pub(super) fn check(options: &Options) -> Result<(), ExperimentError> {
@@ -83,26 +68,18 @@ pub(super) fn check_devices(
     Ok(())
 }
 
-impl Job {
-    /// What a store is told; `None` if this is no run of a store.
-    pub(super) fn serving(&self) -> Option<Serving> {
-        let store = self.store.as_ref()?;
-        Some(Serving {
-            config: Config::for_slots(u64::from(self.cache_blocks)),
-            depth: store.depth,
-            request_time: REQUEST_TIME,
-            flush_every: store.flush_every,
-            check: self.check,
-        })
+/// What a store is told.
+pub(super) fn serving(store: &StoreOptions, cache_blocks: u32, check: bool) -> Serving {
+    Serving {
+        config: Config::for_slots(u64::from(cache_blocks)),
+        depth: store.depth,
+        request_time: REQUEST_TIME,
+        flush_every: store.flush_every,
+        check,
     }
+}
 
-    /// What a store knows of its disk: what a probe finds out, and no bands.
-    pub(super) fn as_a_store_knows<'a>(&self, setup: Setup<'a>) -> Setup<'a> {
-        match self.store {
-            None => setup,
-            Some(_) => {
-                Setup { bands: None, conventional_zones: None, sequential_required: false, ..setup }
-            }
-        }
-    }
+/// What a store knows of its disk: what a probe finds out, and no bands.
+pub(super) fn as_a_store_knows(setup: Setup<'_>) -> Setup<'_> {
+    Setup { bands: None, conventional_zones: None, sequential_required: false, ..setup }
 }

@@ -11,9 +11,8 @@ use shingle_translation::registry::Entry;
 use shingle_translation::translation::Layout;
 use shingle_translation::translations::{self, ALL};
 
-use super::drives::{TOUCHED_PART, holds_all, last, pb_bytes, shown_pb};
-use super::policies::settings;
-use super::{ExperimentError, Options, Trace, usage};
+use super::buffer::{TOUCHED_PART, holds_all, pb_bytes, shown_pb};
+use super::options::{self, ExperimentError, Options, Trace, usage};
 use crate::translated::{Translated, layout};
 
 /// Parameters that all translations share: `translation.NAME`.
@@ -25,15 +24,18 @@ pub const PARAMS: &[Param] = &[Param {
             work in idle time does (design choice, as the host-aware drives have it)",
 }];
 
-/// A translation, or none.
-pub(super) type Named = Option<&'static Entry>;
+/// A translation with its parameters.
+#[derive(Clone)]
+pub(super) struct Over {
+    entry: &'static Entry,
+    params: Params,
+    shared: Params,
+}
 
 /// A translation as it is to be made over a drive.
 #[derive(Clone)]
 pub(super) struct Translator {
-    entry: &'static Entry,
-    params: Params,
-    shared: Params,
+    over: Over,
     layout: Layout,
     /// `None`: all conventional zones.
     buffer_bytes: Option<u64>,
@@ -43,17 +45,40 @@ pub(super) struct Translator {
 /// The buffer is this part of the zones written (Amphisbaena §6.1: 1 %)…
 const SCALED_BUFFER_PART: u64 = 100;
 
-/// The translations asked for.
-pub(super) fn chosen(options: &Options) -> Result<Vec<Named>, ExperimentError> {
+/// The translations asked for; `None` for the drive by itself.
+pub(super) fn entries(options: &Options) -> Result<Vec<Option<&'static Entry>>, ExperimentError> {
     let mut chosen = Vec::new();
     for name in &options.translations {
         match name.as_str() {
             "none" => chosen.push(None),
-            super::ALL => chosen.extend(ALL.iter().map(Some)),
+            options::ALL => chosen.extend(ALL.iter().map(Some)),
             name => chosen.push(Some(translations::get(name).map_err(usage)?)),
         }
     }
     Ok(chosen)
+}
+
+/// The same, with their parameters.
+pub(super) fn chosen(options: &Options) -> Result<Vec<Option<Over>>, ExperimentError> {
+    let over = |entry: Option<&'static Entry>| entry.map(|entry| Over::new(entry, options));
+    entries(options)?.into_iter().map(|entry| over(entry).transpose()).collect()
+}
+
+impl Over {
+    fn new(entry: &'static Entry, options: &Options) -> Result<Over, ExperimentError> {
+        let (mut params, mut shared) = (Params::new(entry.params), Params::new(PARAMS));
+        for (name, value) in options.sets.of("translation") {
+            for params in [&mut params, &mut shared].into_iter().filter(|params| params.has(name)) {
+                let set = params.set(name, value);
+                set.map_err(|error| usage(format!("translation: {error}")))?;
+            }
+        }
+        for (name, value) in options.sets.of(entry.name) {
+            let set = params.set(name, value);
+            set.map_err(|error| usage(format!("{}: {error}", entry.name)))?;
+        }
+        Ok(Over { entry, params, shared })
+    }
 }
 
 /// Whether there is a translation of this name.
@@ -68,7 +93,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// Fails unless one of the translations chosen has a parameter `name`.
 pub(super) fn check_parameter(name: &str, options: &Options) -> Result<(), ExperimentError> {
-    let own = chosen(options)?.into_iter().flatten().flat_map(|entry| entry.params);
+    let own = entries(options)?.into_iter().flatten().flat_map(|entry| entry.params);
     let all: Vec<&str> = own.chain(PARAMS).map(|param| param.name).collect();
     if all.contains(&name) {
         return Ok(());
@@ -90,7 +115,7 @@ pub(super) fn check_value(owner: &str, name: &str, value: &str) -> Result<(), Ex
 
 impl Translator {
     pub(super) fn new(
-        entry: &'static Entry,
+        over: &Over,
         drive: &str,
         beneath: &Description,
         options: &Options,
@@ -98,15 +123,18 @@ impl Translator {
         notes: &mut Vec<String>,
     ) -> Result<Translator, ExperimentError> {
         let wrong = |why: String| {
-            usage(format!("-t {}: {drive} {why}; `shingle list drives` has others", entry.name))
+            usage(format!(
+                "-t {}: {drive} {why}; `shingle list drives` has others",
+                over.entry.name
+            ))
         };
-        if last(options, "extents").is_some() {
+        if options.sets.last("drive", "extents").is_some() {
             return Err(usage("drive.extents: the buffer of a translation has no such limit"));
         }
         let whole = layout(beneath, None).map_err(wrong)?;
         let written = written_zone_bytes(trace, whole.zone_blocks);
         let touched = trace.summary.accessed_zone_bytes();
-        let buffer_bytes = match last(options, "pb") {
+        let buffer_bytes = match options.sets.last("drive", "pb") {
             Some(text) => pb_bytes(text, written)?,
             None if touched < beneath.disk_blocks * BLOCK_BYTES / TOUCHED_PART => {
                 let bytes = (written / SCALED_BUFFER_PART).max(BLOCK_BYTES);
@@ -123,14 +151,13 @@ impl Translator {
         };
         let layout =
             layout(beneath, buffer_bytes.map(|bytes| bytes / BLOCK_BYTES)).map_err(wrong)?;
-        let (params, shared) = (own_params(entry, options)?, shared_params(options)?);
-        let idle_after = Nanos::from_millis(shared.count("idle_delay_ms").min(1 << 40));
+        let idle_after = Nanos::from_millis(over.shared.count("idle_delay_ms").min(1 << 40));
         let idle_after = (options.pacing == Pacing::Open).then_some(idle_after);
-        Ok(Translator { entry, params, shared, layout, buffer_bytes, idle_after })
+        Ok(Translator { over: over.clone(), layout, buffer_bytes, idle_after })
     }
 
     pub(super) fn name(&self) -> &'static str {
-        self.entry.name
+        self.over.entry.name
     }
 
     /// The size of the buffer, as one would write it.
@@ -140,15 +167,15 @@ impl Translator {
 
     /// Its parameters, as a result has them.
     pub(super) fn parameters(&self) -> BTreeMap<String, String> {
-        let own = self.params.iter();
-        let shared = self.shared.iter().filter(|_| self.idle_after.is_some());
+        let own = self.over.params.iter();
+        let shared = self.over.shared.iter().filter(|_| self.idle_after.is_some());
         own.chain(shared).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     /// The translation over `drive`.
     pub(super) fn over(&self, drive: Box<dyn Drive>) -> Result<Box<dyn Drive>, String> {
-        let made = self.entry.make(&self.params, self.layout);
-        let made = made.map_err(|error| format!("-t {}: {error}", self.entry.name))?;
+        let made = self.over.entry.make(&self.over.params, self.layout);
+        let made = made.map_err(|error| format!("-t {}: {error}", self.over.entry.name))?;
         Ok(Box::new(Translated::new(made, drive, self.layout, self.idle_after)))
     }
 
@@ -157,33 +184,10 @@ impl Translator {
         &self,
         beneath: &Description,
     ) -> Result<Description, ExperimentError> {
-        let made = self.entry.make(&self.params, self.layout);
-        let made = made.map_err(|error| usage(format!("-t {}: {error}", self.entry.name)))?;
+        let made = self.over.entry.make(&self.over.params, self.layout);
+        let made = made.map_err(|error| usage(format!("-t {}: {error}", self.over.entry.name)))?;
         Ok(Translated::describe(beneath, &self.layout, made.blocks()))
     }
-}
-
-fn own_params(entry: &Entry, options: &Options) -> Result<Params, ExperimentError> {
-    let mut params = Params::new(entry.params);
-    for (name, value) in settings(options, "translation") {
-        if params.has(name) {
-            params.set(name, value).map_err(|error| usage(format!("translation: {error}")))?;
-        }
-    }
-    for (name, value) in settings(options, entry.name) {
-        params.set(name, value).map_err(|error| usage(format!("{}: {error}", entry.name)))?;
-    }
-    Ok(params)
-}
-
-fn shared_params(options: &Options) -> Result<Params, ExperimentError> {
-    let mut params = Params::new(PARAMS);
-    for (name, value) in settings(options, "translation") {
-        if params.has(name) {
-            params.set(name, value).map_err(|error| usage(format!("translation: {error}")))?;
-        }
-    }
-    Ok(params)
 }
 
 /// Bytes of the drive's zones that writes touch: what Amphisbaena §6.1 calls the maximum access

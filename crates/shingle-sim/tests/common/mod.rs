@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use shingle_sim::experiment::{Options, Trace};
+use shingle_sim::experiment::{Assignment, Options, Trace};
 use shingle_trace::{Mode, OpenOptions, Shape, Summary};
 
 /// A real trace from `SHINGLE_TRACES`, or from `shared/traces` beside the repository. They are not
@@ -46,7 +46,7 @@ pub(crate) fn prototypes(policies: &[&str], caches: &[&str], sets: &[(&str, &str
         policies: owned(policies),
         drives: vec!["sac-emulator".into()],
         caches: owned(caches),
-        sets: sets.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect(),
+        sets: sets.iter().map(|(key, value)| Assignment::new(key, value).expect("a key")).collect(),
         split: true,
         fill_partial: false,
         ..Options::default()

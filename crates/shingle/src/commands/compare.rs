@@ -3,7 +3,7 @@
 use anyhow::bail;
 use shingle_core::registry::Registry;
 use shingle_result::{Notes, Target};
-use shingle_sim::experiment;
+use shingle_sim::experiment::{self, Job};
 
 use super::setup::{
     DEFAULT_TRACE, check_files, deliver, options, read_trace, report, run_jobs, seed,
@@ -56,12 +56,12 @@ pub(crate) fn execute(
     let (mut first, mut runs, mut baselines) = (None, Vec::new(), Vec::new());
     for seed in first_seed..first_seed + seeds {
         setup.trace.seed = Some(seed);
-        let options = options(&setup, policies.clone(), baseline.clone(), 0);
+        let options = options(&setup, policies.clone(), baseline.clone(), 0)?;
         let trace = read_trace(&setup.trace, global.quiet)?;
         let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
         if first.is_none() {
             notes.0.iter().for_each(|told| note(&told.text, global.quiet));
-            baselines.extend(jobs.iter().map(|job| job.baseline));
+            baselines.extend(jobs.iter().map(Job::is_baseline));
         }
         let done = run_jobs(&jobs, &trace, &setup, global.quiet)?;
         // Each seed has a trace of its own, and so sizes of its own.

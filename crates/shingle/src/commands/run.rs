@@ -30,7 +30,7 @@ pub(crate) fn execute(args: &Run, global: &Arguments, registry: &Registry) -> an
         ));
     }
     let policy = policy.unwrap_or_else(|| "sac".into());
-    let options = options(&setup, vec![policy], None, POINTS);
+    let options = options(&setup, vec![policy], None, POINTS)?;
     check_files(&setup)?;
     if let Some(path) = &args.trace_out {
         TraceOut::check(path)?;

@@ -6,7 +6,7 @@ use shingle_core::units::{Nanos, Op, Request};
 use shingle_result::{
     Notes, Pacing, Report, RunResult, SCHEMA, Said, SaidKind, TraceInfo, verdict,
 };
-use shingle_sim::experiment::{self, Job, Options, StoreOptions, Trace};
+use shingle_sim::experiment::{self, Assignment, Assignments, Job, Options, StoreOptions, Trace};
 use shingle_trace::{Choice, Evidence, Mode, OpenOptions, Opened, Reorder, Shape, Summary};
 
 use crate::Usage;
@@ -119,13 +119,13 @@ pub(crate) fn options(
     policies: Vec<String>,
     baseline: Option<String>,
     points: u32,
-) -> Options {
+) -> anyhow::Result<Options> {
     let default = Options::default();
     let or = |given: &[String], default: Vec<String>| match given {
         [] => default,
         given => given.to_vec(),
     };
-    Options {
+    Ok(Options {
         seed: seed(&args.trace),
         policies,
         baseline,
@@ -133,7 +133,7 @@ pub(crate) fn options(
         translations: or(&args.translations, default.translations),
         caches: or(&args.cache, default.caches),
         ssd: args.ssd.clone().unwrap_or(default.ssd),
-        sets: args.set.clone(),
+        sets: assigned(&args.set)?,
         mode: mode(&args.trace),
         pacing: match args.pacing {
             None | Some(cli::Pacing::Closed) => Pacing::Closed,
@@ -148,7 +148,16 @@ pub(crate) fn options(
         points: if draws(args) { PICTURE_POINTS } else { points },
         heat_rows: if draws(args) { HEAT_ROWS } else { 0 },
         timing: args.drive_timing.map(Into::into),
-    }
+    })
+}
+
+/// What `--set` and a configuration set, taken apart.
+///
+/// # Errors
+/// If the owner of a parameter is not named.
+pub(crate) fn assigned(sets: &[(String, String)]) -> Result<Assignments, Usage> {
+    let assigned = |(key, value): &(String, String)| Assignment::new(key, value).map_err(Usage);
+    sets.iter().map(assigned).collect()
 }
 
 /// `--as store`, and what is said of it.

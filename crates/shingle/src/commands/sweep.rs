@@ -104,7 +104,7 @@ pub(crate) fn execute(args: &Sweep, global: &Arguments, registry: &Registry) -> 
     }
     check_files(&setup)?;
     // Courses and heat maps of all cells would fill the folder, and pages of sweeps draw none.
-    let options = Options { points: 0, heat_rows: 0, ..options(&setup, policies, None, 0) };
+    let options = Options { points: 0, heat_rows: 0, ..options(&setup, policies, None, 0)? };
     let order = Order {
         options: &options,
         trace: setup.trace.trace.as_deref().unwrap_or(DEFAULT_TRACE),

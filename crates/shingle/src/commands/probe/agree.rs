@@ -17,6 +17,7 @@ use shingle_result::{
 use shingle_sim::experiment::{self, Options, Trace};
 use shingle_trace::{OpenOptions, Shape, Summary};
 
+use super::super::setup::assigned;
 use super::{Watch, told};
 use crate::cli::{self, Arguments};
 use crate::output::{self, note, print};
@@ -173,7 +174,7 @@ fn runs(
         policies: args.policies.clone(),
         drives: vec![drive.to_owned()],
         caches: vec![args.cache.clone()],
-        sets: sets.to_vec(),
+        sets: assigned(sets)?,
         pacing,
         ..Options::default()
     };

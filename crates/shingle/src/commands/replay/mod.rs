@@ -20,7 +20,7 @@ use shingle_core::witness::Shared;
 use shingle_engine::Config;
 use shingle_engine::settings::Settings;
 use shingle_result::{Labels, Meter, Notes, Pacing, RealRun, Report};
-use shingle_sim::experiment::{self, DEFAULT_CACHE, Options, Trace};
+use shingle_sim::experiment::{self, Assignment, DEFAULT_CACHE, Options, Trace};
 use shingle_store::backend::{Device, Mark, Medium, Ready, read_superblock};
 use shingle_store::store::create::{Consent, CreateError, create, destroy, occupant};
 use shingle_store::store::drain::drain;
@@ -153,12 +153,12 @@ fn emulated(
     trace: &Trace,
 ) -> anyhow::Result<(Plan, BTreeMap<String, String>)> {
     let sets = args.set.iter().filter(|text| text.starts_with("drive."));
-    let sets = sets.filter_map(|text| text.split_once('='));
+    let sets = sets.map(|text| Assignment::parse(text).map_err(Usage));
     let options = Options {
         seed: seed(&args.trace),
         policies: vec!["none".into()],
         drives: vec![name.to_owned()],
-        sets: sets.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+        sets: sets.collect::<Result<_, _>>()?,
         ..Options::default()
     };
     let (jobs, _) = experiment::plan(&options, &Registry::default(), trace)?;

@@ -1,0 +1,96 @@
+//! How large the buffer of a drive, or of a translation, is made.
+
+use std::collections::BTreeMap;
+
+use shingle_core::size;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_drive::drive::Description;
+use shingle_drive::registry::Buffer;
+
+use super::options::{ExperimentError, Options, Trace, usage};
+use super::sizes::percent_of;
+
+/// Buffers are scaled to this many thousandths of the touched zones (PORE §V-A.3: 20 GB of 5 TB)…
+const SCALED_BUFFER_THOUSANDTHS: u64 = 4;
+/// …for traces that touch less than one such part of the drive.
+pub(super) const TOUCHED_PART: u64 = 10;
+
+/// The size of the buffer: as asked for, or scaled with the data.
+pub(super) fn buffer(
+    name: &str,
+    options: &Options,
+    trace: &Trace,
+    real: &Description,
+    shown: &mut BTreeMap<String, String>,
+    notes: &mut Vec<String>,
+) -> Result<Buffer, ExperimentError> {
+    let touched = trace.summary.accessed_zone_bytes();
+    let scaled = |thousandths: u64| (touched * thousandths / 1000).max(BLOCK_BYTES);
+    let extents = match options.sets.last("drive", "extents") {
+        None => None,
+        Some(text) => match text.parse::<u64>() {
+            Ok(extents) if extents > 0 => Some(extents),
+            _ => return Err(usage(format!("drive.extents={text}: give a number of map entries"))),
+        },
+    };
+    let log_bytes = match options.sets.last("drive", "pb") {
+        Some(text) => pb_bytes(text, touched)?,
+        None if touched < real.disk_blocks * BLOCK_BYTES / TOUCHED_PART => {
+            let bytes = scaled(SCALED_BUFFER_THOUSANDTHS);
+            notes.push(format!(
+                "{name}: the trace touches {} of {}, so the drive's buffer is scaled to 0.4% of \
+                 that, {} (--set drive.pb=real for the drive's own)",
+                size::show_bytes(touched),
+                size::show_bytes(real.disk_blocks * BLOCK_BYTES),
+                size::show_bytes(bytes),
+            ));
+            notes.extend(holds_all(name, bytes, trace));
+            Some(bytes)
+        }
+        None => None,
+    };
+    shown.insert("pb".into(), shown_pb(log_bytes));
+    Ok(match (log_bytes, extents) {
+        (None, None) => Buffer::Real,
+        (Some(bytes), None) => Buffer::Bytes(bytes),
+        (bytes, Some(extents)) => {
+            shown.insert("extents".into(), extents.to_string());
+            let log_bytes = bytes.unwrap_or(u64::MAX / 4);
+            Buffer::Limits { log_bytes, extents }
+        }
+    })
+}
+
+/// A word on a scaled buffer that has room for all that is written. The data of a sparse trace is
+/// much less than the zones it touches.
+pub(super) fn holds_all(name: &str, buffer_bytes: u64, trace: &Trace) -> Option<String> {
+    let written = trace.summary.distinct_written_blocks * BLOCK_BYTES;
+    (0 < written && written <= buffer_bytes).then(|| {
+        format!(
+            "{name}: the trace is sparse: that buffer has room for all {} it writes, so that little or \
+             nothing need be cleaned; a smaller one (--set drive.pb=SIZE) shows more",
+            size::show_bytes(written),
+        )
+    })
+}
+
+/// The value of `drive.pb` in bytes: a share of `whole`, a size, or `None` for `real`.
+pub(super) fn pb_bytes(text: &str, whole: u64) -> Result<Option<u64>, ExperimentError> {
+    let bytes = match text.strip_suffix('%') {
+        _ if text == "real" => return Ok(None),
+        Some(percent) => percent_of(percent, whole).ok_or_else(|| {
+            usage(format!("drive.pb={text}: give a share such as 0.4%, a size, or real"))
+        })?,
+        None => size::parse_bytes(text)
+            .map_err(|error| usage(format!("drive.pb: {error}, a share such as 0.4%, or real")))?,
+    };
+    match bytes {
+        0..BLOCK_BYTES => Err(usage("drive.pb: a buffer holds at least one block of 4 KiB")),
+        bytes => Ok(Some(bytes)),
+    }
+}
+
+/// A buffer's size as one would write it.
+pub(super) fn shown_pb(bytes: Option<u64>) -> String {
+    bytes.map_or("real".into(), |bytes| format!("{}b", bytes / BLOCK_BYTES))
+}

@@ -1,0 +1,180 @@
+//! One run, ready to start.
+
+use rayon::prelude::*;
+use shingle_core::cache::CacheCore;
+use shingle_core::params::Params;
+use shingle_core::registry::Setup;
+use shingle_drive::drive::{Description, Drive};
+use shingle_drive::registry::make_ssd;
+use shingle_result::{Labels, RunResult};
+
+use super::drives::{DriveChoice, make_drive};
+use super::options::{ExperimentError, StoreOptions, Trace, usage};
+use super::policies::Chosen;
+use super::served::{as_a_store_knows, serving};
+use crate::requests::RequestList;
+use crate::run::{Course, run};
+use crate::store::{self, Devices};
+use crate::system::{Rules, System};
+use crate::watch::Log;
+
+/// One run, ready to start.
+pub struct Job {
+    pub(super) policy: Chosen,
+    pub(super) cache_params: Params,
+    pub(super) cache_blocks: u32,
+    pub(super) drive: DriveChoice,
+    pub(super) ssd: DriveChoice,
+    pub(super) rules: Rules,
+    pub(super) course: Course,
+    /// How the store is asked, if this is a run of the store.
+    pub(super) store: Option<StoreOptions>,
+    pub(super) check: bool,
+    pub(super) labels: Labels,
+}
+
+/// Runs `jobs` over `trace` on all threads of the pool in force; results come in the order of jobs.
+///
+/// # Errors
+/// The first run that failed, in the order of jobs.
+pub fn run_all(
+    jobs: &[Job],
+    trace: &Trace,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Vec<RunResult>, ExperimentError> {
+    let results: Vec<Result<RunResult, ExperimentError>> =
+        jobs.par_iter().map(|job| job.run(&trace.requests[..], progress)).collect();
+    results.into_iter().collect()
+}
+
+impl Job {
+    /// What the run will be called in its result.
+    #[must_use]
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// Slots of the cache.
+    #[must_use]
+    pub fn cache_blocks(&self) -> u32 {
+        self.cache_blocks
+    }
+
+    /// A fresh disk.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn disk(&self) -> Result<Box<dyn Drive>, ExperimentError> {
+        make_drive(&self.drive)
+    }
+
+    /// A fresh system.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn system(&self) -> Result<System, ExperimentError> {
+        let disk = make_drive(&self.drive)?;
+        Ok(System::new(self.cache()?, self.ssd()?, disk, self.rules, self.check))
+    }
+
+    fn ssd(&self) -> Result<Box<dyn Drive>, ExperimentError> {
+        make_ssd(&self.ssd.name, &self.ssd.settings).map_err(usage)
+    }
+
+    fn cache(&self) -> Result<Box<dyn CacheCore>, ExperimentError> {
+        self.policy.entry.make(&self.policy.params, &self.setup()).map_err(usage)
+    }
+
+    /// Runs over `requests`; `progress` is told how many have been served.
+    ///
+    /// # Errors
+    /// If the system cannot be made, or a checked run reads stale data.
+    pub fn run(
+        &self,
+        requests: &(impl RequestList + ?Sized),
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<RunResult, ExperimentError> {
+        self.run_with(requests, None, progress)
+    }
+
+    fn run_with(
+        &self,
+        requests: &(impl RequestList + ?Sized),
+        log: Option<Log>,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<RunResult, ExperimentError> {
+        let (labels, course) = (&self.labels, &self.course);
+        if let Some(store) = &self.store {
+            let serving = serving(store, self.cache_blocks, self.check);
+            let devices = Devices { ssd: self.ssd()?, disk: self.disk()?, log };
+            let cache = self.cache()?;
+            return Ok(store::run(cache, devices, &serving, requests, labels, course, progress)?);
+        }
+        let mut system = self.system()?;
+        if let Some(log) = log {
+            system.watch().log = Some(log);
+        }
+        Ok(run(system, requests, labels, course, progress)?)
+    }
+
+    /// [`Job::run`], and `log` is told of each command that the disk gets.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_logged(
+        &self,
+        requests: &(impl RequestList + ?Sized),
+        log: Log,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<RunResult, ExperimentError> {
+        self.run_with(requests, Some(log), progress)
+    }
+
+    fn setup(&self) -> Setup<'_> {
+        let Description { disk_blocks, bands, exposed, buffer_blocks, costs, .. } =
+            &self.drive.description;
+        let setup = Setup {
+            cache_blocks: self.cache_blocks,
+            disk_blocks: *disk_blocks,
+            bands: bands.as_ref(),
+            conventional_zones: exposed.map(|zones| zones.conventional_zones),
+            sequential_required: exposed.is_some_and(|zones| zones.sequential_required),
+            buffer_blocks: *buffer_blocks,
+            costs: *costs,
+            cache: &self.cache_params,
+        };
+        if self.store.is_some() { as_a_store_knows(setup) } else { setup }
+    }
+
+    /// Whether it runs along for comparison only.
+    #[must_use]
+    pub fn is_baseline(&self) -> bool {
+        self.policy.baseline
+    }
+
+    /// Fails now, not after the other runs, if the policy does not go with the drive.
+    pub(super) fn check_makes(&self) -> Result<(), ExperimentError> {
+        let setup = Setup { cache_blocks: self.cache_blocks.min(1), ..self.setup() };
+        let cache = self.policy.entry.make(&self.policy.params, &setup).map_err(usage)?;
+        let only_simulated = [
+            (cache.wants_future(), "has to know the future"),
+            (cache.wants_horizon(), "asks the drive how old its buffer is"),
+        ];
+        if let (Some(_), Some((_, why))) =
+            (&self.store, only_simulated.iter().find(|(wants, _)| *wants))
+        {
+            return Err(usage(format!(
+                "{} {why}, which no store can tell it",
+                self.policy.entry.name
+            )));
+        }
+        if cache.wants_horizon() && self.drive.translator.is_some() {
+            return Err(usage(format!(
+                "{} asks the drive how old its buffer is, which no translation tells: drop \
+                 {0}.rule4=exact",
+                self.policy.entry.name
+            )));
+        }
+        Ok(())
+    }
+}
