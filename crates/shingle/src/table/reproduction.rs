@@ -4,7 +4,7 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Attribute, Cell};
 use shingle_papers::result::Reproduction;
 
-use super::table;
+use super::fit::table;
 use crate::cli::Color;
 
 /// The verdicts of `reproduce`, figure by figure.
