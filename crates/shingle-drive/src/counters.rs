@@ -88,6 +88,10 @@ impl core::ops::Sub for Counters {
         macro_rules! each {
             ($($count:ident)*; $($time:ident)*) => {
                 Counters {
+                    // Over a translation this is a balance of others, and may fall.
+                    buffer_released_blocks: self
+                        .buffer_released_blocks
+                        .saturating_sub(before.buffer_released_blocks),
                     $($count: self.$count - before.$count,)*
                     $($time: self.$time.since(before.$time),)*
                 }
@@ -95,7 +99,7 @@ impl core::ops::Sub for Counters {
         }
         each!(
             read_blocks written_blocks buffer_read_blocks native_read_blocks buffer_written_blocks
-            buffer_write_hits buffer_evicted_blocks buffer_released_blocks rmw rmw_free truncated
+            buffer_write_hits buffer_evicted_blocks rmw rmw_free truncated
             rmw_read_bytes band_bytes_written native_bytes_written log_bytes_written
             buffer_moved_blocks synthesized_blocks beyond_pointer_blocks zone_resets zone_closes
             pages_programmed pages_copied flash_blocks_erased flash_written_blocks

@@ -25,6 +25,7 @@ const PIECES: u64 = 16;
 const PIECE_BYTES: u64 = 64 << 10;
 
 /// The memory an xz file may ask for; `xz -9` asks for 65 MiB.
+#[cfg(feature = "compression")]
 const XZ_MEMORY_BYTES_MAX: u64 = 512 << 20;
 
 /// How the file is compressed.
@@ -46,6 +47,11 @@ impl Compression {
             Compression::Bzip2 => "bzip2",
             Compression::Xz => "xz",
         }
+    }
+
+    /// Whether a library in C unpacks it.
+    fn is_c(self) -> bool {
+        !matches!(self, Compression::None | Compression::Gzip)
     }
 
     fn of(head: &[u8]) -> Self {
@@ -70,6 +76,13 @@ fn unreadable(head: &[u8]) -> Option<&'static str> {
         [0x04, 0x22, 0x4d, 0x18, ..] => {
             Some("lz4-compressed; unpack it: lz4 -dc FILE | shingle … -")
         }
+        [b'P', b'A', b'R', b'1', ..] if cfg!(not(feature = "parquet")) => Some(
+            "a Parquet file, which this build does not read: its feature `parquet` was left out",
+        ),
+        _ if cfg!(not(feature = "compression")) && Compression::of(head).is_c() => Some(
+            "packed with zstd, bzip2 or xz, which this build does not unpack: its feature `compression` \
+             was left out; unpack it: zstd -dc FILE | shingle … -",
+        ),
         _ if head.get(257..262) == Some(b"ustar") => {
             Some("a tar archive; unpack it and name one of its files")
         }
@@ -427,8 +440,13 @@ fn decompressed(
     Ok(match compression {
         Compression::None => unreachable!("returned above"),
         Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(stored)),
+        #[cfg(not(feature = "compression"))]
+        _ => unreachable!("refused before"),
+        #[cfg(feature = "compression")]
         Compression::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(stored)?),
+        #[cfg(feature = "compression")]
         Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(stored)),
+        #[cfg(feature = "compression")]
         Compression::Xz => {
             let flags = liblzma::stream::CONCATENATED;
             let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY_BYTES_MAX, flags)

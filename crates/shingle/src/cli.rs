@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::completions::Completions;
-use crate::commands::follow::Follow;
-use crate::commands::man::Man;
-use crate::commands::model::Model;
-use crate::commands::probe::Probe;
-use crate::commands::replay::Replay;
-use crate::commands::store::Store;
+#[cfg(feature = "papers")]
+use crate::commands::reproduce::Reproduce;
 use crate::commands::sweep::Sweep;
 use crate::commands::trace::Trace;
+#[cfg(feature = "manual")]
+use crate::commands::{completions::Completions, man::Man};
+#[cfg(feature = "store")]
+use crate::commands::{follow::Follow, model::Model, probe::Probe, replay::Replay, store::Store};
+use crate::parquet::ParquetArgs;
+use crate::report::PictureArgs;
 
 /// Makes shingled (SMR) disks usable for random writes, and tells beforehand what you will get.
 #[derive(Debug, Parser)]
@@ -41,6 +42,7 @@ pub(crate) enum Command {
         after_help = "Example: shingle sweep trace.csv.gz -p lru,most,sac --vary cache=1%..8%,drive.pb=0.2%..0.8%"
     )]
     Sweep(Box<Sweep>),
+    #[cfg(feature = "papers")]
     /// A paper's tables and figures: what it published beside what comes out here, with a verdict on
     /// each statement.
     #[command(after_help = "Example: shingle reproduce sac --figure 14 --scale 0.1")]
@@ -52,26 +54,33 @@ pub(crate) enum Command {
     /// Look at traces, and make others of them.
     #[command(subcommand)]
     Trace(Trace),
+    #[cfg(feature = "store")]
     /// A trace through a real cache, on files or devices: what `run` counts, measured.
     #[command(
         after_help = "Example: shingle replay trace.csv.gz --cache ssd.img --disk hdd.img -p sac --record live.shingle"
     )]
     Replay(Box<Replay>),
+    #[cfg(feature = "store")]
     /// A recording of a real cache, followed by the simulator: whether it decides the same.
     #[command(after_help = "Example: shingle follow live.shingle")]
     Follow(Follow),
+    #[cfg(feature = "store")]
     /// A real cache: an SSD before a disk, served as a block device.
     #[command(subcommand)]
     Store(Store),
+    #[cfg(feature = "store")]
     /// Drive models for others to test against.
     #[command(subcommand)]
     Model(Model),
+    #[cfg(feature = "store")]
     /// What a disk hides: its buffer, its bands, the cost of cleaning. Destroys what is on it.
     #[command(after_help = "Example: shingle probe --model st8000as0002 --dry-run")]
     Probe(Box<Probe>),
+    #[cfg(feature = "manual")]
     /// Completions of this command for a shell, on stdout.
     #[command(after_help = "Example: shingle completions bash")]
     Completions(Completions),
+    #[cfg(feature = "manual")]
     /// Manual pages, from the same definitions as --help.
     #[command(after_help = "Example: shingle man --out man1")]
     Man(Man),
@@ -109,59 +118,6 @@ pub(crate) struct Run {
     /// Write the commands that the disk got as a trace in CSV, each with its cause.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace_out: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Reproduce {
-    /// The paper: sac, pore, roco, amphisbaena or mcm.
-    pub(crate) paper: String,
-    /// Only these figures and tables: 14, table-5. [default: all]
-    #[arg(long = "figure", value_delimiter = ',', value_name = "ID,…")]
-    pub(crate) figures: Vec<String>,
-    /// Directory with the MSR Cambridge traces as SNIA ships them (prn_0.csv.gz …). Without it,
-    /// workloads are made that are shaped by the published figures of each volume.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) traces: Option<PathBuf>,
-    /// Set a free parameter of the made workloads, as in cold=0.1, or cold=x2 for twice its default; `shingle list workloads msr-NAME`
-    /// lists them.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
-    pub(crate) free: Vec<(String, String)>,
-    /// Part of the paper's work, above 0 up to 1: fewer copies and requests. [default: each figure
-    /// has its own]
-    #[arg(long, value_name = "PART")]
-    pub(crate) scale: Option<f64>,
-    /// All of the paper's work.
-    #[arg(long, conflicts_with = "scale")]
-    pub(crate) full: bool,
-    /// Keep one zone of so many, and shrink cache and buffer to match. Refused where fewer than 30
-    /// zones would fit the buffer. [default: 1]
-    #[arg(long, value_name = "N")]
-    pub(crate) every_zone: Option<u64>,
-    /// Seeds to repeat everything with. [default: 3]
-    #[arg(long, value_name = "N")]
-    pub(crate) seeds: Option<u64>,
-    /// The first of them. [default: 1]
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// With --figure 10 of sac: the drive whose R(x) is measured. [default: st8000as0002]
-    #[arg(short, long, value_name = "NAME")]
-    pub(crate) drive: Option<String>,
-    /// With --figure 10 of sac: write what was measured into the drive's sheet,
-    /// crates/shingle-drive/data/NAME.toml of the checkout this is run in.
-    #[arg(long)]
-    pub(crate) write: bool,
-    /// Do not repeat everything with each free parameter of the workloads halved and doubled.
-    #[arg(long)]
-    pub(crate) no_sensitivity: bool,
-    /// Folder for the page and its pictures. [default: reproduce-PAPER]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Write verdicts and numbers as JSON; `-` for stdout, in place of the table.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-    /// Runs side by side. [default: one a core]
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
 }
 
 /// What `compare` and `run` share. Options that are not given come from `--config`, or else have
@@ -233,18 +189,10 @@ pub(crate) struct SetupArgs {
     /// stdout, in place of the table.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
-    /// Write the results as Parquet, with the columns of the CSV.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) parquet: Option<PathBuf>,
-    /// Write a page with tables and charts: one file that works offline.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Write each chart of the page as SVG into a folder.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) svg: Option<PathBuf>,
-    /// Write each chart of the page as PNG into a folder.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) png: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) parquet: ParquetArgs,
+    #[command(flatten)]
+    pub(crate) pictures: PictureArgs,
     /// Options from a TOML file; those on the command line come first.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

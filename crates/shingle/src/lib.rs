@@ -7,14 +7,25 @@
 //! // registry.add::<MyPolicy>();
 //! shingle::main_with(&registry);
 //! ```
+//!
+//! The features of the crate, all on by default, are parts of the command; `Cargo.toml` lists them.
 
 mod cli;
 mod commands;
 mod config;
+mod left_out;
 mod lines;
 mod output;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(not(feature = "parquet"))]
+#[path = "left_out/parquet.rs"]
 mod parquet;
 mod progress;
+#[cfg(feature = "pictures")]
+mod report;
+#[cfg(not(feature = "pictures"))]
+#[path = "left_out/report.rs"]
 mod report;
 mod table;
 mod trace_out;
@@ -24,7 +35,6 @@ use std::process::ExitCode;
 use clap::Parser;
 use shingle_core::registry::{Registry, UnknownPolicy};
 use shingle_drive::DriveError;
-use shingle_papers::runner::PaperError;
 use shingle_sim::experiment::ExperimentError;
 use shingle_sweep::SweepError;
 use shingle_trace::TraceError;
@@ -45,7 +55,10 @@ impl std::error::Error for Usage {}
 /// it was done, 1 for bad data or a failure, 2 for a wrong option or name.
 #[must_use]
 pub fn main_with(registry: &Registry) -> ExitCode {
-    let arguments = cli::Arguments::parse();
+    let arguments = match cli::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error),
+    };
     match commands::execute(&arguments, registry) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -59,17 +72,38 @@ pub fn main_with(registry: &Registry) -> ExitCode {
     }
 }
 
+/// What clap says, be it help or what is wrong, and what was left out of this build.
+fn refuse(error: &clap::Error) -> ExitCode {
+    // If nobody listens there is nothing to be done.
+    let _ = error.print();
+    if let Some(hint) = left_out::hint(error) {
+        output::note(&hint, false);
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
 fn exit_code(error: &anyhow::Error) -> u8 {
     let usage = error.chain().any(|cause| {
         cause.is::<Usage>()
             || matches!(cause.downcast_ref(), Some(ExperimentError::Usage(_)))
             || matches!(cause.downcast_ref(), Some(DriveError::UnknownDrive { .. }))
             || cause.is::<UnknownPolicy>()
-            || cause.downcast_ref::<PaperError>().is_some_and(PaperError::is_usage)
+            || is_usage_of_papers(cause)
             || cause.downcast_ref::<SweepError>().is_some_and(SweepError::is_usage)
             || cause.downcast_ref::<TraceError>().is_some_and(TraceError::is_usage)
     });
     if usage { 2 } else { 1 }
+}
+
+#[cfg(feature = "papers")]
+fn is_usage_of_papers(cause: &(dyn std::error::Error + 'static)) -> bool {
+    use shingle_papers::runner::PaperError;
+    cause.downcast_ref::<PaperError>().is_some_and(PaperError::is_usage)
+}
+
+#[cfg(not(feature = "papers"))]
+fn is_usage_of_papers(_: &(dyn std::error::Error + 'static)) -> bool {
+    false
 }
 
 /// Whoever read our output has seen enough.

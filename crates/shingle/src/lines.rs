@@ -18,6 +18,7 @@ pub(crate) struct Column {
     /// The path of a field in the JSON, joined by dots.
     pub(crate) name: String,
     /// What its values are; each may be null.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "CSV has no types"))]
     pub(crate) holds: Holds,
     /// A value for each line.
     pub(crate) values: Vec<Value>,

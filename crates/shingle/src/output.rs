@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde::Serialize;
-use shingle_report::page::Making;
 use shingle_result::Program;
 
 /// Prints a result.
@@ -134,33 +133,17 @@ pub(crate) fn json(value: &impl Serialize, path: &Path) -> anyhow::Result<()> {
     text(&(serde_json::to_string_pretty(value)? + "\n"), path)
 }
 
-/// Makes a folder for pictures.
-pub(crate) fn folder(folder: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("{}: cannot make the folder for pictures", folder.display()))
-}
-
-/// Writes a picture as `FOLDER/NAME.svg`, or as PNG.
-pub(crate) fn picture(svg: &str, folder: &Path, name: &str, png: bool) -> anyhow::Result<()> {
-    if png {
-        return bytes(&shingle_report::png::png(svg)?, &folder.join(format!("{name}.png")));
-    }
-    text(&shingle_report::chart::alone(svg), &folder.join(format!("{name}.svg")))
-}
-
-/// What a page says of its own making: the command as it was given, but for the way to the program.
-pub(crate) fn making() -> Making {
+/// The command as it was given, but for the way to the program.
+pub(crate) fn command() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,:/%+@".contains(c);
     let given = std::env::args().skip(1).map(|word| match word.chars().all(plain) {
         true if !word.is_empty() => word,
         _ => format!("'{}'", word.replace('\'', "'\\''")),
     });
-    let command = std::iter::once("shingle".to_owned()).chain(given).collect::<Vec<_>>().join(" ");
-    Making { command, version: env!("CARGO_PKG_VERSION") }
+    std::iter::once("shingle".to_owned()).chain(given).collect::<Vec<_>>().join(" ")
 }
 
-/// The same, as results have it.
+/// The program, as results have it.
 pub(crate) fn program() -> Program {
-    let Making { command, version } = making();
-    Program { version: version.into(), command }
+    Program { version: env!("CARGO_PKG_VERSION").into(), command: command() }
 }

@@ -1,7 +1,9 @@
 //! Results as Parquet: the columns of the CSV, each with a type of its own.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::Args;
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -10,10 +12,43 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
 use serde_json::Value;
 
+use crate::Usage;
 use crate::lines::{Column, Holds, plain};
+use crate::output::{self, Tried};
+
+/// Where results are written as Parquet.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ParquetArgs {
+    /// Write the results as Parquet, with the columns of the CSV.
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<PathBuf>,
+}
+
+impl ParquetArgs {
+    /// Whether it was asked for.
+    pub(crate) fn wanted(&self) -> bool {
+        self.parquet.is_some()
+    }
+
+    /// Fails now, not after the work is done, if the file cannot be written.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        if self.parquet.as_deref() == Some(Path::new("-")) {
+            return Err(Usage("--parquet takes a file, not `-`".into()).into());
+        }
+        self.parquet.as_deref().map_or(Ok(()), output::check_writable)
+    }
+
+    /// Writes the file, if it was asked for.
+    pub(crate) fn deliver(&self, columns: &[Column], tried: &mut Tried) {
+        if let Some(path) = &self.parquet {
+            let bytes = parquet(columns).map_err(anyhow::Error::from);
+            tried.add(bytes.and_then(|bytes| output::bytes(&bytes, path)));
+        }
+    }
+}
 
 /// The whole file: all lines in one row group.
-pub(crate) fn parquet(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
+fn parquet(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
     let fields = columns.iter().map(|column| Ok(Arc::new(field(column)?)));
     let fields: Vec<TypePtr> = fields.collect::<Result<_, ParquetError>>()?;
     let schema = Type::group_type_builder("shingle_result").with_fields(fields).build()?;

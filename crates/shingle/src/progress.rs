@@ -40,6 +40,7 @@ impl Progress {
     }
 
     /// So much more is to be done.
+    #[cfg(feature = "papers")]
     pub(crate) fn extend(&self, more: u64) {
         self.bar.inc_length(more);
     }

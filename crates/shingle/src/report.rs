@@ -5,13 +5,89 @@ mod page;
 mod pictures;
 mod said;
 
-pub(crate) use page::page;
-pub(crate) use pictures::pictures;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use shingle_report::page::Making;
+use shingle_result::Report;
+
+use crate::Usage;
+use crate::output::{self, Tried};
+
+/// Where pictures are written.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct PictureArgs {
+    /// Write a page with tables and charts: one file that works offline.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write each chart of the page as SVG into a folder.
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+    /// Write each chart of the page as PNG into a folder.
+    #[arg(long, value_name = "DIR")]
+    png: Option<PathBuf>,
+}
+
+impl PictureArgs {
+    /// Whether any are drawn, which want the course of each run.
+    pub(crate) fn wanted(&self) -> bool {
+        [&self.html, &self.svg, &self.png].into_iter().any(Option::is_some)
+    }
+
+    /// Fails now, not after the work is done, if they cannot be written.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        if self.html.as_deref() == Some(Path::new("-")) {
+            return Err(Usage("--html takes a file, not `-`".into()).into());
+        }
+        self.html.as_deref().map_or(Ok(()), output::check_writable)?;
+        [&self.svg, &self.png].into_iter().flatten().try_for_each(|path| folder(path))
+    }
+
+    /// Draws and writes what was asked for.
+    pub(crate) fn deliver(&self, report: &Report, tried: &mut Tried) -> anyhow::Result<()> {
+        if !self.wanted() {
+            return Ok(());
+        }
+        let pictures = pictures::pictures(report)?;
+        if let Some(path) = &self.html {
+            let page = page::page(report, &pictures);
+            tried.add(page.and_then(|page| output::text(&page, path)));
+        }
+        for (folder, png) in [(&self.svg, false), (&self.png, true)] {
+            let Some(folder) = folder else { continue };
+            for picture in &pictures {
+                tried.add(save(&picture.svg, folder, picture.file, png));
+            }
+        }
+        Ok(())
+    }
+}
 
 /// A picture, drawn.
-pub(crate) struct Drawn {
+struct Drawn {
     /// What its file is called.
-    pub(crate) file: &'static str,
+    file: &'static str,
     /// The SVG.
-    pub(crate) svg: String,
+    svg: String,
+}
+
+/// Makes a folder for pictures.
+pub(crate) fn folder(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("{}: cannot make the folder for pictures", folder.display()))
+}
+
+/// Writes a picture as `FOLDER/NAME.svg`, or as PNG.
+pub(crate) fn save(svg: &str, folder: &Path, name: &str, png: bool) -> anyhow::Result<()> {
+    if png {
+        let png = shingle_report::png::png(svg)?;
+        return output::bytes(&png, &folder.join(format!("{name}.png")));
+    }
+    output::text(&shingle_report::chart::alone(svg), &folder.join(format!("{name}.svg")))
+}
+
+/// What a page says of its own making.
+pub(crate) fn making() -> Making {
+    Making { command: output::command(), version: env!("CARGO_PKG_VERSION") }
 }

@@ -26,7 +26,7 @@ pub struct Trace {
 /// however thinly the trace is spread over the disk.
 pub const DEFAULT_CACHE: &str = "15%";
 
-/// What the user asked for. Names are checked by [`plan`].
+/// What the user asked for. Names are checked by [`super::plan`].
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Seed of a synthetic trace, for the result.

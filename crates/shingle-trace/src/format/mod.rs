@@ -22,6 +22,7 @@ mod msr;
 mod native;
 pub(crate) mod number;
 mod oracle_general;
+#[cfg(feature = "parquet")]
 mod parquet;
 pub mod recognise;
 mod req;
@@ -66,6 +67,7 @@ pub static FORMATS: &[Format] = &[
     blktrace::FORMAT,
     iolog::FORMAT,
     lcs::FORMAT,
+    #[cfg(feature = "parquet")]
     parquet::FORMAT,
     oracle_general::FORMAT,
 ];

@@ -9,6 +9,7 @@ mod lost;
 mod msr;
 mod native;
 mod out;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod spc;
 mod text;
@@ -21,8 +22,15 @@ pub(crate) use out::Out;
 use crate::error::{Kind, Place, Problem, TraceError, shown};
 
 /// Every format that can be written, in the order in which they are listed.
-pub static WRITERS: &[Writer] =
-    &[native::WRITER, csv::WRITER, iolog::WRITER, msr::WRITER, spc::WRITER, parquet::WRITER];
+pub static WRITERS: &[Writer] = &[
+    native::WRITER,
+    csv::WRITER,
+    iolog::WRITER,
+    msr::WRITER,
+    spc::WRITER,
+    #[cfg(feature = "parquet")]
+    parquet::WRITER,
+];
 
 /// A format that can be written.
 #[derive(Debug)]

@@ -8,11 +8,13 @@ use crate::error::{Kind, Place, TraceError};
 use crate::input::plain;
 
 /// Zstandard's own default.
+#[cfg(feature = "compression")]
 const ZSTD_LEVEL: i32 = 3;
 
 enum Packer {
     Plain(BufWriter<Box<dyn Write + Send>>),
     Gzip(flate2::write::GzEncoder<BufWriter<Box<dyn Write + Send>>>),
+    #[cfg(feature = "compression")]
     Zstd(zstd::stream::write::Encoder<'static, BufWriter<Box<dyn Write + Send>>>),
 }
 
@@ -29,8 +31,24 @@ pub(super) fn without_packing(path: &str) -> &str {
     [".gz", ".zst"].iter().find_map(|end| path.strip_suffix(end)).unwrap_or(path)
 }
 
+#[cfg(feature = "compression")]
+fn packed_with_zstd(raw: BufWriter<Box<dyn Write + Send>>) -> io::Result<Packer> {
+    Ok(Packer::Zstd(zstd::stream::write::Encoder::new(raw, ZSTD_LEVEL)?))
+}
+
+/// (Refused before a file is made.)
+#[cfg(not(feature = "compression"))]
+fn packed_with_zstd(_: BufWriter<Box<dyn Write + Send>>) -> io::Result<Packer> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 impl Out {
     pub(crate) fn create(path: &str) -> Result<Out, TraceError> {
+        if cfg!(not(feature = "compression")) && path.ends_with(".zst") {
+            let message = "this build does not pack with zstd, as its feature `compression` was left \
+                           out; end the name in .gz, or in neither";
+            return Err(TraceError::new(Kind::Usage, path, Place::Whole, message));
+        }
         let failed = |error: io::Error| failed(path, &error);
         let (raw, beside): (Box<dyn Write + Send>, _) = if path == "-" {
             (Box::new(io::stdout()), None)
@@ -46,7 +64,7 @@ impl Out {
         let packer = if path.ends_with(".gz") {
             Packer::Gzip(flate2::write::GzEncoder::new(raw, flate2::Compression::default()))
         } else if path.ends_with(".zst") {
-            Packer::Zstd(zstd::stream::write::Encoder::new(raw, ZSTD_LEVEL).map_err(failed)?)
+            packed_with_zstd(raw).map_err(failed)?
         } else {
             Packer::Plain(raw)
         };
@@ -54,6 +72,7 @@ impl Out {
     }
 
     /// The file, as the user named it.
+    #[cfg(feature = "parquet")]
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -68,6 +87,7 @@ impl Out {
         let packed = match self.packer.take().expect("finished once") {
             Packer::Plain(raw) => Ok(raw),
             Packer::Gzip(packer) => packer.finish(),
+            #[cfg(feature = "compression")]
             Packer::Zstd(packer) => packer.finish(),
         };
         packed
@@ -85,6 +105,7 @@ impl Write for Out {
         match self.packer.as_mut().expect("not finished") {
             Packer::Plain(raw) => raw.write(bytes),
             Packer::Gzip(packer) => packer.write(bytes),
+            #[cfg(feature = "compression")]
             Packer::Zstd(packer) => packer.write(bytes),
         }
     }

@@ -1,8 +1,9 @@
 //! `shingle reproduce`: a paper's tables and figures, ours beside theirs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use clap::Args;
 use shingle_core::registry::Registry;
 use shingle_drive::measure;
 use shingle_papers::experiment::Figure;
@@ -14,10 +15,63 @@ use shingle_papers::scale::Scale;
 use shingle_papers::sensitivity::sensitivity;
 use shingle_papers::traces::Traces;
 
-use crate::cli::{Arguments, Reproduce};
+use crate::cli::{self, Arguments};
 use crate::output::{self, note, print};
 use crate::progress::Progress;
 use crate::{Usage, table};
+
+#[derive(Debug, Args)]
+pub(crate) struct Reproduce {
+    /// The paper: sac, pore, roco, amphisbaena or mcm.
+    paper: String,
+    /// Only these figures and tables: 14, table-5. [default: all]
+    #[arg(long = "figure", value_delimiter = ',', value_name = "ID,…")]
+    figures: Vec<String>,
+    /// Directory with the MSR Cambridge traces as SNIA ships them (prn_0.csv.gz …). Without it,
+    /// workloads are made that are shaped by the published figures of each volume.
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
+    /// Set a free parameter of the made workloads, as in cold=0.1, or cold=x2 for twice its default; `shingle list workloads msr-NAME`
+    /// lists them.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = cli::assignment)]
+    free: Vec<(String, String)>,
+    /// Part of the paper's work, above 0 up to 1: fewer copies and requests. [default: each figure
+    /// has its own]
+    #[arg(long, value_name = "PART")]
+    scale: Option<f64>,
+    /// All of the paper's work.
+    #[arg(long, conflicts_with = "scale")]
+    full: bool,
+    /// Keep one zone of so many, and shrink cache and buffer to match. Refused where fewer than 30
+    /// zones would fit the buffer. [default: 1]
+    #[arg(long, value_name = "N")]
+    every_zone: Option<u64>,
+    /// Seeds to repeat everything with. [default: 3]
+    #[arg(long, value_name = "N")]
+    seeds: Option<u64>,
+    /// The first of them. [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// With --figure 10 of sac: the drive whose R(x) is measured. [default: st8000as0002]
+    #[arg(short, long, value_name = "NAME")]
+    drive: Option<String>,
+    /// With --figure 10 of sac: write what was measured into the drive's sheet,
+    /// crates/shingle-drive/data/NAME.toml of the checkout this is run in.
+    #[arg(long)]
+    write: bool,
+    /// Do not repeat everything with each free parameter of the workloads halved and doubled.
+    #[arg(long)]
+    no_sensitivity: bool,
+    /// Folder for the page and its pictures. [default: reproduce-PAPER]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Write verdicts and numbers as JSON; `-` for stdout, in place of the table.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Runs side by side. [default: one a core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
 
 /// Work of the runs that vary free parameters, unless all is scaled smaller: half of one copy of a
 /// large trace, and a sixteenth of single volumes.
@@ -72,7 +126,7 @@ fn run(
         let (total, add) = (|total| progress.set(0, total), |done| progress.add(done));
         pool.install(|| reproduce(&order, &total, &add))?
     };
-    let making = output::making();
+    let making = crate::report::making();
     // What is there is safe, whatever becomes of the rest.
     let save_page =
         |varied| output::text(&page::page(&result, varied, &making), &folder.join("index.html"));
@@ -171,8 +225,8 @@ fn save_pictures(folder: &Path, result: &Reproduction) -> anyhow::Result<()> {
         for (nth, (_, svg)) in figure.pictures.iter().enumerate() {
             let letter = char::from(b'a' + u8::try_from(nth).unwrap_or(25).min(25));
             let name = format!("{}{letter}", figure.id);
-            output::picture(svg, folder, &name, false)?;
-            output::picture(svg, folder, &name, true)?;
+            crate::report::save(svg, folder, &name, false)?;
+            crate::report::save(svg, folder, &name, true)?;
         }
     }
     Ok(())

@@ -13,9 +13,7 @@ use crate::Usage;
 use crate::cli::{self, SetupArgs, TraceArgs};
 use crate::lines;
 use crate::output::{self, Tried, note};
-use crate::parquet::parquet;
 use crate::progress::Progress;
-use crate::report::{page, pictures};
 
 /// What is run when no trace is named.
 pub(crate) const DEFAULT_TRACE: &str = "synth:mixed";
@@ -145,8 +143,8 @@ pub(crate) fn options(
         fill_partial: args.partial != Some(cli::Partial::Ignore),
         drain: args.drain,
         check: args.check,
-        points: if draws(args) { PICTURE_POINTS } else { points },
-        heat_rows: if draws(args) { HEAT_ROWS } else { 0 },
+        points: if args.pictures.wanted() { PICTURE_POINTS } else { points },
+        heat_rows: if args.pictures.wanted() { HEAT_ROWS } else { 0 },
         timing: args.drive_timing.map(Into::into),
     })
 }
@@ -188,11 +186,6 @@ const PICTURE_POINTS: u32 = 100;
 
 /// Rows of a heat map.
 const HEAT_ROWS: u16 = 64;
-
-/// Whether pictures are drawn, which want the course of each run.
-pub(crate) fn draws(args: &SetupArgs) -> bool {
-    [&args.html, &args.svg, &args.png].into_iter().any(Option::is_some)
-}
 
 /// Runs `jobs` side by side and reports what they come to.
 pub(crate) fn run_jobs(
@@ -244,12 +237,9 @@ pub(crate) fn check_files(args: &SetupArgs) -> anyhow::Result<()> {
     if files == [Some(Path::new("-")); 2] {
         return Err(Usage("--json - and --csv -: stdout takes one of them".into()).into());
     }
-    let whole = [args.parquet.as_deref(), args.html.as_deref()];
-    if whole.contains(&Some(Path::new("-"))) {
-        return Err(Usage("--parquet and --html take a file, not `-`".into()).into());
-    }
-    files.into_iter().chain(whole).flatten().try_for_each(output::check_writable)?;
-    [&args.svg, &args.png].into_iter().flatten().try_for_each(|folder| output::folder(folder))
+    files.into_iter().flatten().try_for_each(output::check_writable)?;
+    args.parquet.check()?;
+    args.pictures.check()
 }
 
 /// Prints the table, and then writes the files that were asked for: what cannot be written takes
@@ -271,28 +261,13 @@ pub(crate) fn deliver(
     if let Some(path) = &args.json {
         tried.add(output::json(report, path));
     }
-    if args.csv.is_some() || args.parquet.is_some() {
+    if args.csv.is_some() || args.parquet.wanted() {
         let columns = lines::columns(report)?;
         if let Some(path) = &args.csv {
             tried.add(lines::csv(&columns).and_then(|csv| output::text(&csv, path)));
         }
-        if let Some(path) = &args.parquet {
-            let bytes = parquet(&columns).map_err(anyhow::Error::from);
-            tried.add(bytes.and_then(|bytes| output::bytes(&bytes, path)));
-        }
+        args.parquet.deliver(&columns, &mut tried);
     }
-    if draws(args) {
-        let pictures = pictures(report)?;
-        if let Some(path) = &args.html {
-            let page = page(report, &pictures);
-            tried.add(page.and_then(|page| output::text(&page, path)));
-        }
-        for (folder, png) in [(&args.svg, false), (&args.png, true)] {
-            let Some(folder) = folder else { continue };
-            for picture in &pictures {
-                tried.add(output::picture(&picture.svg, folder, picture.file, png));
-            }
-        }
-    }
+    args.pictures.deliver(report, &mut tried)?;
     tried.end()
 }

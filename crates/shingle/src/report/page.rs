@@ -14,14 +14,14 @@ use shingle_result::{Report, RunResult, verdict};
 use super::Drawn;
 use super::names::Names;
 use super::said;
-use crate::{lines, output};
+use crate::lines;
 
 /// With more runs than this, their figures are left to `--csv`.
 const ALL_FIGURES: usize = 12;
 
 /// The page about `report`.
-pub(crate) fn page(report: &Report, pictures: &[Drawn]) -> anyhow::Result<String> {
-    let making = &output::making();
+pub(super) fn page(report: &Report, pictures: &[Drawn]) -> anyhow::Result<String> {
+    let making = &super::making();
     let runs: Vec<&RunResult> = report.runs.iter().collect();
     let names = Names::of(&report.runs);
     let style = [STYLE, said::STYLE].concat();

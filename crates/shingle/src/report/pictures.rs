@@ -16,7 +16,7 @@ const LINES: usize = 6;
 const MAPS: usize = 4;
 
 /// Draws everything that `report` can show.
-pub(crate) fn pictures(report: &Report) -> Result<Vec<Drawn>, DrawError> {
+pub(super) fn pictures(report: &Report) -> Result<Vec<Drawn>, DrawError> {
     let runs: Vec<&RunResult> = report.runs.iter().collect();
     let all = All { names: Names::of(&report.runs), ranking: verdict::ranking(&runs), runs };
     let mut pictures = vec![("io-time", all.io_time())];

@@ -6,7 +6,6 @@ use std::fmt;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Cell, ContentArrangement, Table};
 
-use super::table;
 use crate::cli::Color;
 
 /// Characters of a line where stdout is no terminal: documents quote such output.
@@ -24,6 +23,24 @@ pub(crate) fn width() -> usize {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
     let width = Table::new().width().map(usize::from).or_else(columns);
     width.filter(|&width| width >= LEAST_WIDTH).unwrap_or(PIPED_WIDTH)
+}
+
+/// A table as wide as a line, in colour or not.
+pub(super) fn table(color: Color) -> Table {
+    let mut table = Table::new();
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width()).unwrap_or(u16::MAX));
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    match color {
+        Color::Always => {
+            table.enforce_styling();
+        }
+        Color::Auto if !plain => {}
+        Color::Auto | Color::Never => {
+            table.force_no_tty();
+        }
+    }
+    table
 }
 
 /// `text` with its lines broken between words where they are wider than a line.

@@ -1,6 +1,7 @@
 //! What a sweep and the targets of a comparison come to.
 
 use comfy_table::{Cell, CellAlignment};
+use shingle_core::duration::{show_duration as seconds, show_micros as micros};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_result::{
@@ -9,7 +10,8 @@ use shingle_result::{
 };
 
 use super::fit::{Figures, wrapped};
-use super::{heading, micros, rows, seconds};
+use super::plain::rows;
+use super::words::heading;
 use crate::cli::Color;
 
 /// The result of `sweep`: a row for each place of the grid, with the best policy there.

@@ -34,9 +34,12 @@ mod map;
 
 use core::mem;
 
+#[cfg(feature = "parquet")]
 pub(super) use header::role_of;
+pub(super) use map::size_unit;
+#[cfg(feature = "parquet")]
+pub(super) use map::with_default_words;
 use map::{Column, Delim, Device, Header, Map, Size, Sized, Time};
-pub(super) use map::{size_unit, with_default_words};
 use shingle_core::units::Op;
 
 use super::text::{self, Decode, TextSource};

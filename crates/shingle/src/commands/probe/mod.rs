@@ -296,7 +296,7 @@ fn save(findings: &Findings, options: &Options, args: &ProbeArgs) -> anyhow::Res
         output::text(&profile.to_text(), path)?;
     }
     if let Some(path) = &args.html {
-        let page = page::page(findings, &profile, &output::making())?;
+        let page = page::page(findings, &profile, &crate::report::making())?;
         output::text(&page, path)?;
     }
     if args.profile.as_deref() == Some(Path::new("-")) {

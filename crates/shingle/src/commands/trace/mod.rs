@@ -17,7 +17,7 @@ use crate::cli::Arguments;
 pub(crate) enum Trace {
     /// What a trace holds: requests, sizes, footprints, how soon blocks come again and what LRU
     /// would miss, sequential runs, pauses, load over time.
-    #[command(after_help = "Example: shingle trace info trace.vscsi.zst --html trace.html")]
+    #[command(after_help = "Example: shingle trace info trace.csv.gz")]
     Info(Box<info::Info>),
     /// The volumes of a trace, those with the most requests first: which to choose with --volume.
     #[command(after_help = "Example: shingle trace volumes financial.spc")]

@@ -1,6 +1,7 @@
 //! `shingle trace info`: what a trace holds.
 
 mod json;
+#[cfg(feature = "pictures")]
 mod pictures;
 mod text;
 
@@ -24,9 +25,11 @@ pub(crate) struct Info {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write the table and pictures as a page; one file that works offline.
+    #[cfg(feature = "pictures")]
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Write each picture as SVG into this folder.
+    #[cfg(feature = "pictures")]
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
 }
@@ -73,7 +76,9 @@ pub(crate) fn execute(args: &Info, global: &Arguments) -> anyhow::Result<()> {
         );
         return Err(Usage(message).into());
     }
-    [&args.html, &args.json].into_iter().flatten().try_for_each(|path| check_writable(path))?;
+    #[cfg(feature = "pictures")]
+    args.html.as_deref().map_or(Ok(()), check_writable)?;
+    args.json.as_deref().map_or(Ok(()), check_writable)?;
     let trace = read_trace(&args.trace, global.quiet)?;
     let progress = Progress::new("counting", trace.requests.len() as u64, global.quiet);
     let analysis = Analysis::of(&trace.requests, &mut |done| progress.add(done));
@@ -84,11 +89,14 @@ pub(crate) fn execute(args: &Info, global: &Arguments) -> anyhow::Result<()> {
         summary: &trace.summary,
         analysis: &analysis,
     };
-    if let Some(path) = &args.html {
-        output::text(&pictures::page(&about, &output::making())?, path)?;
-    }
-    if let Some(folder) = &args.svg {
-        pictures::save(&about, folder)?;
+    #[cfg(feature = "pictures")]
+    {
+        if let Some(path) = &args.html {
+            output::text(&pictures::page(&about, &crate::report::making())?, path)?;
+        }
+        if let Some(folder) = &args.svg {
+            pictures::save(&about, folder)?;
+        }
     }
     if let Some(path) = &args.json {
         output::json(&json::value(&about), path)?;

@@ -12,7 +12,7 @@ use shingle_trace::analysis::curve::Curve;
 use shingle_trace::analysis::histogram::Histogram;
 
 use super::{About, ratio, text};
-use crate::output;
+use crate::report;
 
 /// Most names that fit below a picture.
 const NAMES: usize = 12;
@@ -157,9 +157,9 @@ pub(super) fn page(about: &About, making: &Making) -> anyhow::Result<String> {
 
 /// Each picture as a file of its own.
 pub(super) fn save(about: &About, folder: &Path) -> anyhow::Result<()> {
-    output::folder(folder)?;
+    report::folder(folder)?;
     for (name, picture) in pictures(about) {
-        output::picture(&picture.svg()?, folder, name, false)?;
+        report::save(&picture.svg()?, folder, name, false)?;
     }
     Ok(())
 }

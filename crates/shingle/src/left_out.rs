@@ -1,0 +1,58 @@
+//! What a build may leave out, and the features that put it in.
+
+use clap::error::{ContextKind, ContextValue};
+
+/// A feature of this crate, whether it is there, and its commands and options.
+type Feature = (&'static str, bool, &'static [&'static str]);
+
+const FEATURES: &[Feature] = &[
+    ("store", cfg!(feature = "store"), &["replay", "follow", "store", "model", "probe"]),
+    ("papers", cfg!(feature = "papers"), &["reproduce"]),
+    ("manual", cfg!(feature = "manual"), &["completions", "man"]),
+    ("pictures", cfg!(feature = "pictures"), &["--html", "--svg", "--png"]),
+    ("parquet", cfg!(feature = "parquet"), &["--parquet"]),
+];
+
+/// What to say if the command line asks for what this build has not.
+pub(crate) fn hint(error: &clap::Error) -> Option<String> {
+    let named = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
+    let word = named.into_iter().find_map(|kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    })?;
+    let (feature, ..) =
+        FEATURES.iter().find(|(_, there, words)| !there && words.contains(&word))?;
+    Some(format!(
+        "`{word}` was left out of this build; the feature `{feature}` of the crate shingle puts it in"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::cli::Arguments;
+
+    #[test]
+    fn what_features_have_is_on_the_command_line_and_nothing_else_is() {
+        let command = Arguments::command();
+        let run = command.find_subcommand("run").expect("it is always there");
+        for &(feature, there, words) in FEATURES {
+            for word in words {
+                let found = match word.strip_prefix("--") {
+                    Some(option) => run.get_arguments().any(|arg| arg.get_long() == Some(option)),
+                    None => command.find_subcommand(word).is_some(),
+                };
+                assert_eq!(found, there, "{word} of {feature}");
+                let told =
+                    Arguments::command().try_get_matches_from(match word.strip_prefix("--") {
+                        Some(_) => vec!["shingle", "run", word, "x"],
+                        None => vec!["shingle", word],
+                    });
+                let hint = told.err().and_then(|error| hint(&error));
+                assert_eq!(hint.is_some(), !there, "{word} of {feature}: {hint:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! In the place of `parquet.rs`, where that is left out.
+
+use clap::Args;
+
+use crate::lines::Column;
+use crate::output::Tried;
+
+/// No options.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ParquetArgs {}
+
+impl ParquetArgs {
+    pub(crate) fn wanted(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn deliver(&self, _: &[Column], _: &mut Tried) {}
+}

@@ -1,0 +1,24 @@
+//! In the place of `report.rs`, where that is left out.
+
+use clap::Args;
+use shingle_result::Report;
+
+use crate::output::Tried;
+
+/// No options.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct PictureArgs {}
+
+impl PictureArgs {
+    pub(crate) fn wanted(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn deliver(&self, _: &Report, _: &mut Tried) -> anyhow::Result<()> {
+        Ok(())
+    }
+}

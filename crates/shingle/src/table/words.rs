@@ -1,0 +1,39 @@
+//! Words around tables of results.
+
+use shingle_core::size::show_bytes;
+use shingle_result::verdict::count;
+use shingle_result::{Report, RunResult};
+
+use super::fit::wrapped;
+
+pub(super) fn heading(report: &Report) -> String {
+    let trace = &report.trace;
+    wrapped(&format!(
+        "{}: {} requests, {} block accesses ({:.1} % writes), zones touched {}, seed {}\n",
+        trace.name,
+        count(trace.requests),
+        count(trace.blocks),
+        100.0 * trace.write_blocks as f64 / trace.blocks.max(1) as f64,
+        show_bytes(trace.accessed_zone_bytes),
+        report.seed,
+    ))
+}
+
+/// The drive, and what is over it.
+pub(super) fn title(run: &RunResult) -> String {
+    match &run.labels.translation {
+        None => run.labels.drive.clone(),
+        Some(translation) => format!("{translation} over {}", run.labels.drive),
+    }
+}
+
+/// What is said of runs that were compared with each other, a line each.
+pub(super) fn said(report: &Report, compared: &[usize]) -> String {
+    let said = report.said.iter().filter(|said| said.compared == compared);
+    said.map(|said| wrapped(&said.text) + "\n").collect()
+}
+
+/// A ratio; `-` if there is nothing to divide by.
+pub(super) fn ratio(value: Option<f64>) -> String {
+    value.map_or("-".into(), |value| format!("{value:.2}"))
+}
