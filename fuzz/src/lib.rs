@@ -1,9 +1,10 @@
 //! What fuzzers of the trace formats have in common; and, in modules of their own, those of NBD, of pages on
-//! the SSD, of the control socket and of drive profiles.
+//! the SSD, of the control socket, of drive profiles and of sheets.
 
 pub mod nbd;
 pub mod pages;
 pub mod profile;
+pub mod sheet;
 pub mod store;
 
 use shingle_core::units::{Nanos, Op, Request};

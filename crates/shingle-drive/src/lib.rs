@@ -22,7 +22,7 @@
 //! |---|---|
 //! | `drive.rs`, `io.rs`, `zone.rs`, `counters.rs`, `wear.rs` | the seams, and what goes over them |
 //! | `steps.rs` | what a drive does inside, for whoever does it on a real disk |
-//! | `registry.rs` | names, `make` |
+//! | `registry/` | names, sheets in files, `make` |
 //! | `sheet/`, `data/` | parameter sheets; what a user may ask of a drive |
 //! | `models/` | the drives |
 //! | `parts/` | what they are made of |
@@ -47,7 +47,7 @@ pub use drive::{BufferState, Description, Drive, Zoned};
 pub use io::{Io, Served, Stamp};
 pub use parts::rng::Rng;
 pub use parts::turnover::Turnover;
-pub use registry::{DriveEntry, Known, PROFILE, drives, entry, make, make_ssd, ssds};
+pub use registry::{DriveEntry, Known, PROFILE, SHEET, drives, entry, make, make_ssd, ssds};
 pub use sheet::{Buffer, DriveError, Overrides, Parameter, Settings, Timing, Value};
 pub use wear::{RegionWear, Wear};
 pub use zone::{Condition, Exposed, Refused, Rule, ZoneInfo};

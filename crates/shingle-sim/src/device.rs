@@ -1,7 +1,7 @@
 //! A drive with its queue: I/O waits for the I/O before it, and idle time reaches the drive.
 
 use shingle_core::units::{Nanos, Op, Zone};
-use shingle_drive::{Counters, Drive, Io, Served, Stamp, Zoned};
+use shingle_drive::{Counters, Drive, Io, Served, Stamp, Wear, Zoned};
 use shingle_result::Responses;
 
 use crate::disk::Disk;
@@ -16,6 +16,7 @@ pub(crate) struct Device {
     last_io: Nanos,
     /// The drive has queues of its own, and gets I/O whether it is free or not.
     queues: bool,
+    /// Time spent serving, over all servers.
     busy: Nanos,
     responses: Responses,
     /// How long I/O waited for the end of background steps that had begun in idle time.
@@ -158,20 +159,19 @@ impl Device {
         self.last_io
     }
 
-    /// Time spent serving, over all servers, and how many there are.
-    pub(crate) fn busy(&self) -> (Nanos, u32) {
-        let channels = self.drive().description().channels.filter(|_| self.queues);
-        (self.busy, channels.unwrap_or(1))
-    }
-
     /// The part of the time up to `end` that its servers were at work.
     #[allow(clippy::cast_precision_loss)]
     pub(crate) fn utilisation(&self, end: Nanos) -> f64 {
-        let (busy, servers) = self.busy();
+        let channels = self.drive().description().channels.filter(|_| self.queues);
         match end.as_secs_f64() {
             0.0 => 0.0,
-            elapsed => busy.as_secs_f64() / elapsed / f64::from(servers),
+            elapsed => self.busy.as_secs_f64() / elapsed / f64::from(channels.unwrap_or(1)),
         }
+    }
+
+    /// How worn the flash in it is, if the drive models that.
+    pub(crate) fn wear(&self) -> Option<Wear> {
+        self.drive().wear()
     }
 
     /// The drive's counters. Of a background step, the part that I/O waited for counts as cleaning

@@ -335,16 +335,11 @@ impl Times {
         self.backlog.record(start, || system.backlog(start));
     }
 
-    #[allow(clippy::cast_precision_loss)]
     fn queue(&self, system: &System) -> Queue {
-        let elapsed = system.finished().as_secs_f64();
-        let utilisation = |(busy, servers): (Nanos, u32)| {
-            if elapsed == 0.0 { 0.0 } else { busy.as_secs_f64() / elapsed / f64::from(servers) }
-        };
-        let [disk, ssd] = system.busy();
+        let [disk_utilisation, ssd_utilisation] = system.utilisation();
         Queue {
-            disk_utilisation: utilisation(disk),
-            ssd_utilisation: utilisation(ssd),
+            disk_utilisation,
+            ssd_utilisation,
             longest: self.longest as u64,
             overloaded: self.backlog.is_overloaded(),
         }

@@ -676,10 +676,10 @@ impl System {
         self.disk.disk().translated().map(Translated::translating)
     }
 
-    /// Time the disk and the SSD spent serving, each with its number of servers.
+    /// The parts of the time that the disk and the SSD were at work.
     #[must_use]
-    pub fn busy(&self) -> [(Nanos, u32); 2] {
-        [self.disk.busy(), self.ssd.busy()]
+    pub fn utilisation(&self) -> [f64; 2] {
+        [&self.disk, &self.ssd].map(|device| device.utilisation(self.finished()))
     }
 
     /// When the last I/O is done.

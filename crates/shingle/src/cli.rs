@@ -126,7 +126,8 @@ pub(crate) struct Run {
 pub(crate) struct SetupArgs {
     #[command(flatten)]
     pub(crate) trace: TraceArgs,
-    /// Drives. [default: st8000as0002]
+    /// Drives: names of `list drives`, `profile:FILE` of a probed disk, `sheet:FILE` of your own. [default:
+    /// st8000as0002]
     #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) drives: Vec<String>,
     /// Translations, each over each drive; `none` for the drive by itself, `all` for all that have room.
@@ -243,11 +244,14 @@ pub(crate) struct List {
     /// What to list; without it, what can be listed.
     #[arg(value_enum)]
     pub(crate) what: Option<Listed>,
-    /// One of them, with its parameters.
+    /// One of them, with its parameters. A drive may be `sheet:FILE`.
     pub(crate) name: Option<String>,
     /// As JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,
+    /// The sheet of a drive on stdout, to make one's own of it for `-d sheet:FILE`.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) toml: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -105,3 +105,38 @@ fn idle_time_is_used() {
         assert!(dirty("store") <= 40, "{policy}: {} blocks are dirty", dirty("store"));
     }
 }
+
+/// The client's own flushes are no requests of the trace.
+#[test]
+fn a_cache_is_warm_from_a_request_of_the_trace_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut trace = format!("{IDLE}\n");
+    for n in 0..1500_u64 {
+        trace += &format!("{},W,{},32\n", n * 10, n * 7_919 % 100_000 * 32);
+    }
+    std::fs::write(folder.path().join("often.csv"), trace).expect("written");
+    let run = |every: &str| {
+        let args = ["run", "often.csv", "-p", "lru", "-c", "16M", "--pacing", "trace"];
+        let store = ["--as", "store", "--flush-every", every];
+        json(folder.path(), &[&args[..], &store].concat())["runs"][0].take()
+    };
+    let (often, never) = (run("1"), run("1000"));
+    assert!(often["all"]["requests"]["flush"].as_u64() > Some(20), "{}", often["all"]["requests"]);
+    assert!(often["warm_from"].is_u64(), "the cache is full at some time");
+    assert_eq!(often["warm_from"], never["warm_from"]);
+}
+
+#[test]
+fn flash_inside_the_disk_is_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let args =
+        ["run", "synth:mixed?requests=4k", "-p", "lru", "-c", "16M", "-d", "st5000as0011+fc"];
+    let small = ["--as", "store", "--set", "drive.flash_bytes=256MiB"];
+    for drain in [&[][..], &["--drain"]] {
+        let run = json(folder.path(), &[&args[..], &small, drain].concat())["runs"][0].take();
+        let flash = &run["flash"];
+        assert!(flash["written_blocks"].as_u64() > Some(0), "{flash}");
+        assert!(flash["programmed_blocks"].as_u64() >= flash["written_blocks"].as_u64());
+        assert!(flash["regions"].as_array().is_some_and(|regions| !regions.is_empty()));
+    }
+}

@@ -526,6 +526,65 @@ fn a_paper_that_cannot_be_reproduced_so_says_why() {
     folder.refused(2, &halved, &["15 zones", "at least 30"]);
 }
 
+// ── Drives of one's own ──────────────────────────────────────────────────────────────────────
+
+#[test]
+fn a_copy_of_a_sheet_is_that_drive_but_for_its_name() {
+    let folder = Folder::new();
+    for (drive, policy) in [("st8000as0002", "sac"), ("exos-x18z", "none")] {
+        let (sheet, _) = folder.done(&["list", "drives", drive, "--toml"]);
+        folder.write("own.toml", sheet);
+        let result = |drive: &str| {
+            let translation = if policy == "none" { "fluid" } else { "none" };
+            let args = [
+                "run",
+                SMALL,
+                "--remap",
+                "-p",
+                policy,
+                "-d",
+                drive,
+                "-t",
+                translation,
+                "--quiet",
+                "--json",
+                "-",
+            ];
+            let mut json = value(&folder.done(&args).0);
+            for run in json["runs"].as_array_mut().expect("runs") {
+                run["wall"] = Value::Null;
+                assert_eq!(run["drive"].take(), drive);
+            }
+            json["runs"].to_string()
+        };
+        assert_eq!(result("sheet:own.toml"), result(drive), "{drive}");
+    }
+}
+
+#[test]
+fn a_sheet_is_listed_like_any_drive_and_refused_in_a_line() {
+    let folder = Folder::new();
+    let (sheet, _) = folder.done(&["list", "drives", "cmr7200", "--toml"]);
+    assert!(sheet.starts_with("model = \"conventional\"\n"), "{sheet}");
+    folder.write("own.toml", sheet.replacen('\n', "\nabout = \"mine\"\n", 1));
+    let listed = |name: &str| folder.done(&["list", "drives", name]).0;
+    let (own, built_in) = (listed("sheet:own.toml"), listed("cmr7200"));
+    assert_eq!(own.lines().next(), Some("sheet:own.toml: mine"));
+    assert!(own.lines().skip(1).eq(built_in.lines().skip(1)), "{own}");
+    let json = value(&folder.done(&["list", "drives", "sheet:own.toml", "--json"]).0);
+    assert_eq!(json["parameters"].as_array().map(Vec::len), Some(27));
+    folder.write("bad.toml", sheet.replacen("value = 7200", "value = 72", 1));
+    let told = ["bad.toml: line 13: rpm: ", "from 100 to 100000"];
+    folder.refused(2, &["list", "drives", "sheet:bad.toml"], &told);
+    folder.refused(2, &["run", SMALL, "-d", "sheet:bad.toml"], &told);
+    folder.refused(2, &["compare", SMALL, "-d", "sheet:none.toml"], &["none.toml", "no such file"]);
+    folder.refused(2, &["run", SMALL, "--ssd", "sheet:own.toml"], &["it is the sheet of a disk"]);
+    folder.refused(2, &["probe", "--model", "sheet:bad.toml"], &told);
+    folder.refused(2, &["sweep", SMALL, "-d", "sheet:bad.toml", "--out", "out"], &told);
+    folder.refused(2, &["list", "policies", "--toml"], &["only drives and ssds"]);
+    folder.refused(2, &["list", "drives", "cmr72", "--toml"], &["cmr7200"]);
+}
+
 // ── Lists and help ───────────────────────────────────────────────────────────────────────────
 
 #[test]

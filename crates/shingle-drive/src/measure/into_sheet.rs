@@ -1,17 +1,18 @@
 //! The measured part of a sheet: its parameters, and how they are put into the file.
 
 use super::Measured;
+use crate::sheet::text::in_line;
 use std::fs;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-use toml_edit::{DocumentMut, Item, Table, Value, value};
+use toml_edit::{DocumentMut, Item, Table, TableLike, Value, value};
 
 /// Why a sheet was not rewritten. Displays as one line.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SheetError {
     /// The file cannot be read or written.
-    #[error("{path}: {error}; give the sheet of a drive, crates/shingle-drive/data/NAME.toml")]
+    #[error("{path}: {error}; give the sheet of a drive")]
     File {
         /// The file.
         path: PathBuf,
@@ -19,7 +20,7 @@ pub enum SheetError {
         error: std::io::Error,
     },
     /// The file is no sheet.
-    #[error("{path}: not a parameter sheet, {what}; take it anew from the repository")]
+    #[error("{path}: not a parameter sheet, {what}; `shingle list drives NAME --toml` shows one")]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -44,17 +45,19 @@ struct Entry {
 /// # Errors
 /// If the text is not that of a sheet; says what is wrong.
 pub fn rewrite(text: &str, name: &str, measured: &Measured) -> Result<String, String> {
-    let mut sheet: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
-        format!("line {}: {}", line_of(text, &error), error.message())
-    })?;
+    let mut sheet: DocumentMut = text
+        .parse()
+        .map_err(|error: toml_edit::TomlError| in_line(text, error.message(), error.span()))?;
     let source = format!("Measured by `shingle reproduce sac --figure 10 -d {name} --write`");
     for entry in entries(measured) {
         match sheet.get_mut(entry.name) {
             None => {
                 sheet.insert(entry.name, Item::Table(entry.table(&source)));
             }
-            Some(Item::Table(table)) => entry.set(table),
-            Some(_) => return Err(format!("`{}` is not a table", entry.name)),
+            Some(item) => match item.as_table_like_mut() {
+                Some(table) => entry.set(table),
+                None => return Err(format!("`{}` is not a table", entry.name)),
+            },
         }
     }
     Ok(sheet.to_string())
@@ -73,11 +76,6 @@ pub fn rewrite_file(path: &Path, name: &str, measured: &Measured) -> Result<bool
         fs::write(path, &fresh).map_err(file)?;
     }
     Ok(fresh != text)
-}
-
-fn line_of(text: &str, error: &toml_edit::TomlError) -> usize {
-    let at = error.span().map_or(0, |span| span.start.min(text.len()));
-    1 + text.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count()
 }
 
 fn entries(measured: &Measured) -> Vec<Entry> {
@@ -132,7 +130,7 @@ impl Entry {
 
     /// The figure, and the range of overrides: nothing but the figure if only a measurement can
     /// say.
-    fn set(&self, table: &mut Table) {
+    fn set(&self, table: &mut dyn TableLike) {
         let (min, max) = match self.max {
             Some(max) => (Value::from(0), Value::from(max)),
             None => (self.value.clone(), self.value.clone()),

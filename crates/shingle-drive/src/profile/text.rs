@@ -6,15 +6,13 @@ use super::{
     RmwFacts,
 };
 use crate::sheet::DriveError;
+use crate::sheet::text::{self, TEXT_BYTES_MAX, load};
 use serde::Deserialize;
 use shingle_core::units::BLOCK_BYTES;
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 use thiserror::Error;
 
-/// Profiles are a few kilobytes; what is longer is something else.
-const TEXT_BYTES_MAX: u64 = 8 << 20;
 /// Times of an I/O, in microseconds: up to 100 s.
 const IO_US_MAX: f64 = 1e8;
 /// Disks, in bytes: 64 PiB, as everywhere.
@@ -41,12 +39,7 @@ fn wrong(what: impl Into<String>) -> ProfileError {
 /// If it cannot be read, is no profile, or says what cannot be. The error names the file.
 pub fn read(path: &Path) -> Result<Profile, ProfileError> {
     let named = |what: &dyn std::fmt::Display| wrong(format!("{}: {what}", path.display()));
-    let load = || -> io::Result<String> {
-        let mut text = String::new();
-        File::open(path)?.take(TEXT_BYTES_MAX + 1).read_to_string(&mut text)?;
-        Ok(text)
-    };
-    let text = load().map_err(|error| match error.kind() {
+    let text = load(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => named(&"there is no such file; `shingle probe` writes profiles"),
         io::ErrorKind::InvalidData => named(&"no profile: it is not text"),
         _ => named(&error),
@@ -84,19 +77,8 @@ pub fn parse(text: &str) -> Result<Profile, ProfileError> {
 
 /// What the parser says, in one line with its number.
 fn in_line(text: &str, error: &toml::de::Error) -> ProfileError {
-    // It may quote the text.
-    let message = error.message().trim().replace('\n', ", ");
-    let message = message.replace(char::is_control, "\u{fffd}");
-    match error.span() {
-        Some(span) => {
-            let line = 1 + text.as_bytes()[..span.start.min(text.len())]
-                .iter()
-                .filter(|&&byte| byte == b'\n')
-                .count();
-            wrong(format!("line {line}: {message}; correct it, or probe the disk again"))
-        }
-        None => wrong(format!("{message}; correct it, or probe the disk again")),
-    }
+    let what = text::in_line(text, error.message(), error.span());
+    wrong(format!("{what}; correct it, or probe the disk again"))
 }
 
 impl Profile {

@@ -3,9 +3,10 @@
 mod error;
 mod parameters;
 mod settings;
+pub(crate) mod text;
 
 pub use error::DriveError;
-pub(crate) use parameters::Sheet;
 pub use parameters::{Overrides, Parameter, Value};
+pub(crate) use parameters::{Sheet, Written};
 pub(crate) use settings::Recipe;
 pub use settings::{Buffer, Settings, Timing};

@@ -13,7 +13,7 @@ use std::fmt;
 
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a number, true, false, or points [[x, y], …]")]
 pub enum Value {
     /// On or off.
     Switch(bool),
@@ -73,17 +73,16 @@ pub struct Parameter {
     pub range: (f64, f64),
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Entry {
-    value: Value,
-    #[serde(default)]
-    unit: String,
-    source: String,
-    about: String,
-    #[serde(default)]
-    min: f64,
-    max: Option<f64>,
+/// A parameter as a sheet has it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with value and source")]
+pub(crate) struct Written {
+    pub(crate) value: Value,
+    pub(crate) unit: Option<String>,
+    pub(crate) source: String,
+    pub(crate) about: Option<String>,
+    pub(crate) min: Option<f64>,
+    pub(crate) max: Option<f64>,
 }
 
 /// Values a user sets in place of those of the sheet: `NAME=VALUE`, in the order given.
@@ -129,13 +128,18 @@ impl Sheet {
     pub(crate) fn parse(text: &str) -> Sheet {
         let table: toml::Table = text.parse().expect("a sheet is TOML");
         let parameters = table.into_iter().map(|(name, entry)| {
-            let entry: Entry =
+            let Written { value, unit, source, about, min, max } =
                 entry.try_into().unwrap_or_else(|error| panic!("parameter {name}: {error}"));
-            let range = (entry.min, entry.max.unwrap_or(f64::INFINITY));
-            let Entry { value, unit, source, about, .. } = entry;
+            let range = (min.unwrap_or(0.0), max.unwrap_or(f64::INFINITY));
+            let (unit, about) = (unit.unwrap_or_default(), about.unwrap_or_default());
             Parameter { name, value, unit, source, about, range }
         });
         Sheet { parameters: parameters.collect() }
+    }
+
+    /// A sheet of these parameters.
+    pub(crate) fn of(parameters: Vec<Parameter>) -> Sheet {
+        Sheet { parameters }
     }
 
     /// Several sheets as one.
@@ -255,6 +259,57 @@ impl Parameter {
         self.allows_value(&value).then_some(value)
     }
 
+    /// This parameter with what a user wrote in place of it: a value of the same kind, and a range that
+    /// lies within this one. What is not written is as it is here.
+    ///
+    /// # Errors
+    /// What is wrong, in words.
+    #[allow(clippy::cast_precision_loss)] // a border is nowhere near 2^53
+    pub(crate) fn written(&self, new: Written) -> Result<Parameter, String> {
+        let Written { value, unit, source, about, min, max } = new;
+        let plain = |text: &str| !text.contains(char::is_control);
+        if source.trim().is_empty() {
+            return Err("its source is empty; say where the figure comes from".into());
+        }
+        if !plain(&source) || !about.as_deref().is_none_or(plain) {
+            return Err("its source or its about is more than a line of text".into());
+        }
+        if unit.as_ref().is_some_and(|unit| *unit != self.unit) {
+            return Err(match self.unit.as_str() {
+                "" => "it is a pure number; drop its unit".into(),
+                unit => format!("it is in {unit}; convert it, or drop its unit"),
+            });
+        }
+        let value = match (&self.value, value) {
+            (Value::Decimal(_), Value::Count(count)) => Value::Decimal(count as f64),
+            (_, value) => value,
+        };
+        let range = (
+            min.unwrap_or(self.range.0).max(self.range.0),
+            max.unwrap_or(self.range.1).min(self.range.1),
+        );
+        let about = about.unwrap_or_else(|| self.about.clone());
+        let new = Parameter { value, source, about, range, ..self.clone() };
+        let kind = match (&self.value, &new.value) {
+            (Value::Switch(_), Value::Switch(_)) => return Ok(new),
+            (Value::Count(_), Value::Count(_)) | (Value::Decimal(_), Value::Decimal(_)) => true,
+            (Value::Points(_), Value::Points(points)) => are_points(points),
+            _ => false,
+        };
+        if kind && new.allows_value(&new.value) {
+            return Ok(new);
+        }
+        Err(match &self.value {
+            Value::Switch(_) => "its value is true or false".into(),
+            Value::Count(_) => format!("its value is a whole number{}", new.allowed()),
+            Value::Decimal(_) => format!("its value is a number{}", new.allowed()),
+            Value::Points(_) => format!(
+                "its value is two or more points [x, y] from left to right, y{}",
+                new.allowed()
+            ),
+        })
+    }
+
     #[allow(clippy::cast_precision_loss)] // a border is nowhere near 2^53
     fn allows_value(&self, value: &Value) -> bool {
         match value {
@@ -303,8 +358,12 @@ fn points(text: &str) -> Option<Vec<(u64, f64)>> {
         Some((x.trim().parse().ok()?, y.trim().parse().ok()?))
     };
     let points: Vec<(u64, f64)> = text.split(',').map(point).collect::<Option<_>>()?;
-    let rising = points.windows(2).all(|pair| pair[0].0 < pair[1].0);
-    (points.len() >= 2 && rising).then_some(points)
+    are_points(&points).then_some(points)
+}
+
+/// Whether these are a curve: two at least, from left to right.
+fn are_points(points: &[(u64, f64)]) -> bool {
+    points.len() >= 2 && points.windows(2).all(|pair| pair[0].0 < pair[1].0)
 }
 
 #[cfg(test)]

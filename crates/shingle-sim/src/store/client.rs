@@ -28,6 +28,8 @@ struct Asked {
     /// When it came.
     at: Nanos,
     request: Request,
+    /// Which of the trace it is; `None` for a flush of the client's own.
+    place: Option<u64>,
     /// What its blocks must read as, if that is checked and known.
     expected: Vec<Option<Stamp>>,
 }
@@ -50,13 +52,18 @@ impl Waiting {
     }
 }
 
+/// The meter, which the engine's observer shares: one thread has both.
+fn locked(meter: &Mutex<HostMeter>) -> MutexGuard<'_, HostMeter> {
+    meter.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A client.
 pub(super) struct Client<'a> {
     pub(super) world: World,
     pub(super) times: ResponseTimes,
     pub(super) queue: Option<Waiting>,
     pub(super) points: Vec<Point>,
-    /// The request from which on the cache was full, and the counters before it.
+    /// The request of the trace from which on the cache was full, and the counters before it.
     pub(super) warm: Option<(u64, Snapshot)>,
     meter: Arc<Mutex<HostMeter>>,
     serving: &'a Serving,
@@ -67,10 +74,14 @@ pub(super) struct Client<'a> {
     /// Flushes of its own that are not answered are among them, and no requests of the trace.
     flushes: u64,
     numbers: u64,
+    /// Requests of the trace that have been given to the store.
+    submitted: u64,
     next_flush: Nanos,
     /// Closed loop: no request comes before.
     next_request: Nanos,
-    parts: Option<(Parts, Snapshot)>,
+    parts: Parts,
+    /// The counters when the last part ended.
+    before: Snapshot,
 }
 
 impl<'a> Client<'a> {
@@ -79,9 +90,11 @@ impl<'a> Client<'a> {
         meter: Arc<Mutex<HostMeter>>,
         serving: &'a Serving,
         course: &'a Course,
+        requests: usize,
     ) -> Client<'a> {
         let open = course.pacing == Pacing::Open;
         let now = world.now();
+        let before = world.snapshot(&locked(&meter).host);
         Client {
             world,
             times: ResponseTimes::default(),
@@ -95,14 +108,17 @@ impl<'a> Client<'a> {
             asked: HashMap::new(),
             flushes: 0,
             numbers: 0,
+            submitted: 0,
             next_flush: serving.flush_every.map_or(Nanos(u64::MAX), |every| now + every),
             next_request: now,
-            parts: None,
+            parts: Parts::new(requests, course.points),
+            before,
         }
     }
 
-    fn meter(&self) -> MutexGuard<'_, HostMeter> {
-        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+    /// All counters now.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        self.world.snapshot(&locked(&self.meter).host)
     }
 
     /// Reads of blocks that were checked, in a checked run.
@@ -118,9 +134,6 @@ impl<'a> Client<'a> {
         served: &Cell<usize>,
     ) -> Result<(), RunError> {
         let start = self.world.now();
-        let parts = Parts::new(requests.len(), self.course.points);
-        let host = self.meter().host;
-        self.parts = Some((parts, self.world.snapshot(&host)));
         let mut scratch = Vec::with_capacity(1);
         let mut next = 0;
         loop {
@@ -167,12 +180,15 @@ impl<'a> Client<'a> {
 
     /// Whether the next request may be given to the store now.
     fn takes(&self, request: &Request) -> bool {
-        let alone = |request: &Request| request.blocks() > TOGETHER_BLOCKS_MAX;
-        let open = self.course.pacing == Pacing::Open;
         let under_way = self.asked.len() - self.flushes as usize;
-        let (first, few) = (under_way == 0, open || under_way < self.serving.depth);
-        let together = !alone(request) && !self.asked.values().any(|asked| alone(&asked.request));
-        first || self.world.engine.accepts() && few && together
+        if under_way == 0 {
+            return true;
+        }
+        let alone = |request: &Request| request.blocks() > TOGETHER_BLOCKS_MAX;
+        let few = self.course.pacing == Pacing::Open || under_way < self.serving.depth;
+        // What goes alone came when nothing was under way, and of several nothing does.
+        let one_alone = || under_way == 1 && self.asked.values().any(|asked| alone(&asked.request));
+        few && self.world.engine.accepts() && !alone(request) && !one_alone()
     }
 
     fn submit(&mut self, request: Request) {
@@ -205,11 +221,13 @@ impl<'a> Client<'a> {
             queue.longest = queue.longest.max(self.asked.len() + 1);
             queue.backlog.record(at, || self.world.disk().last_io().since(at));
         }
-        self.ask(command, Asked { at, request, expected });
+        let place = Some(self.submitted);
+        self.submitted += 1;
+        self.ask(command, Asked { at, request, place, expected });
     }
 
     fn ask(&mut self, command: Command<Stamped>, asked: Asked) {
-        self.meter().see(&Event::Request(asked.request));
+        locked(&self.meter).see(&Event::Request(asked.request));
         self.asked.insert(self.numbers, asked);
         self.numbers += 1;
         self.world.submit(command);
@@ -228,7 +246,7 @@ impl<'a> Client<'a> {
             let request = Request { at, offset: 0, bytes: 0, op: Op::Flush };
             self.flushes += 1;
             let command = Command::new(self.numbers, CommandOp::Flush, 0, 0);
-            self.ask(command, Asked { at, request, expected: vec![None] });
+            self.ask(command, Asked { at, request, place: None, expected: Vec::new() });
         }
     }
 
@@ -236,18 +254,15 @@ impl<'a> Client<'a> {
         let Reply { id: number, result } = reply;
         let asked = self.asked.remove(&number).expect("it was asked for");
         let done = result.is_ok();
-        self.meter().see(&Event::Answered { number, at: self.world.now(), done });
-        let own = asked.request.op == Op::Flush && !asked.expected.is_empty();
-        if own {
+        locked(&self.meter).see(&Event::Answered { number, at: self.world.now(), done });
+        let Some(place) = asked.place else {
             self.flushes -= 1;
             return Ok(());
-        }
+        };
         self.times.record(self.world.now().since(asked.at));
         if self.warm.is_none() {
-            let meter = self.meter();
-            let (was_full, host) = (meter.was_full(), meter.host);
-            drop(meter);
-            self.warm = was_full.then(|| (number, self.world.snapshot(&host)));
+            let was_full = locked(&self.meter).was_full();
+            self.warm = was_full.then(|| (place, self.snapshot()));
         }
         let data: Stamps = result.unwrap_or_default();
         let Some(check) = &mut self.check else { return Ok(()) };
@@ -262,16 +277,14 @@ impl<'a> Client<'a> {
 
     /// The course of the run, in equal parts of its requests.
     fn record_part(&mut self, requests: usize) {
-        let Some((parts, before)) = &mut self.parts else { return };
-        if !parts.ends(requests) {
+        if !self.parts.ends(requests) {
             return;
         }
-        let host = self.meter.lock().unwrap_or_else(PoisonError::into_inner).host;
-        let now = self.world.snapshot(&host);
-        let part = Counts::between(before, &now);
+        let now = self.snapshot();
+        let part = Counts::between(&self.before, &now);
         let dirty_blocks = self.world.engine.dirty_blocks();
         let buffer = self.world.disk().drive().buffer();
         self.points.push(Point::of(requests, self.world.now(), &part, dirty_blocks, &buffer));
-        *before = now;
+        self.before = now;
     }
 }

@@ -10,7 +10,7 @@ mod stamps;
 mod world;
 
 use std::cell::Cell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use shingle_core::cache::CacheCore;
@@ -27,6 +27,7 @@ use shingle_result::{
 };
 
 use crate::device::Device;
+use crate::flash::Flash;
 use crate::guard::guarded;
 use crate::requests::RequestList;
 use crate::run::{Course, RunError};
@@ -143,18 +144,20 @@ fn serve_all(
     // What a start costs is not the trace's affair.
     let start = world.snapshot(&HostCounters::default());
 
-    let mut client = Client::new(world, meter.clone(), serving, course);
+    let mut client = Client::new(world, meter, serving, course, requests.len());
     client.serve(requests, progress, served)?;
     let checked_reads = client.checked_reads();
-    let Client { mut world, times, queue, points, warm, .. } = client;
-    let host = || meter.lock().unwrap_or_else(PoisonError::into_inner).host;
 
-    let before = world.snapshot(&host());
-    let (dirty_blocks, buffer) = (world.engine.dirty_blocks(), world.disk().drive().buffer());
+    let world = &client.world;
+    let (before, buffer, wear) =
+        (client.snapshot(), world.disk().drive().buffer(), world.disk().wear());
+    let dirty_blocks = world.engine.dirty_blocks();
     let drive_latency = DriveLatency::of(world.disk().responses());
-    let queue = queue.map(|queue| queue.result(&world));
-    world.drain();
-    let after = world.snapshot(&host());
+    let queue = client.queue.as_ref().map(|queue| queue.result(world));
+    client.world.drain();
+    let after = client.snapshot();
+    let wear = if course.drain { client.world.disk().wear() } else { wear };
+    let Client { times, points, warm, .. } = client;
     let undone = Left {
         dirty_blocks,
         buffer_blocks: buffer.pending_blocks(),
@@ -176,6 +179,7 @@ fn serve_all(
         drained,
         latency: times.latency(),
         drive_latency,
+        flash: wear.map(|wear| Flash::new(&wear, &end.disk)),
         queue,
         series: points,
         histogram: if course.points > 0 { times.bars() } else { Vec::new() },

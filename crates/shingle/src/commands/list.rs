@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use shingle_core::params::{Kind, Param, Params, nearest};
 use shingle_core::policy::Zoning;
 use shingle_core::registry::Registry;
-use shingle_drive::{DriveEntry, drives, ssds};
+use shingle_drive::{DriveEntry, Known, PROFILE, SHEET, drives, entry, ssds};
 use shingle_sim::experiment::TRANSLATION_PARAMS;
 use shingle_trace::format::FORMATS;
 use shingle_trace::synth::WORKLOADS;
@@ -34,16 +34,25 @@ struct Parameter {
 
 pub(crate) fn execute(args: &List, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
     let Some(what) = args.what else {
-        if args.json {
-            return Err(Usage(format!("--json: say what to list: {}", kinds().join(", "))).into());
+        if args.json || args.toml {
+            let option = if args.json { "--json" } else { "--toml" };
+            return Err(Usage(format!("{option}: say what to list: {}", kinds().join(", "))).into());
         }
         return print(&table::pairs(&all_kinds(), global.color));
     };
+    if args.toml {
+        return print(sheet(what, args.name.as_deref())?.trim_end());
+    }
     let items = match what {
+        // Of drives that a file describes there is no list.
+        Listed::Drives | Listed::Ssds if args.name.as_deref().is_some_and(is_file) => {
+            let name = args.name.as_deref().unwrap_or_default();
+            vec![drive(&entry(name).map_err(|error| Usage(error.to_string()))?)]
+        }
         Listed::Policies => policies(registry),
-        Listed::Drives => drives().iter().map(drive).collect(),
+        Listed::Drives => built_in(drives())?,
         Listed::Translations => translations(),
-        Listed::Ssds => ssds().iter().map(drive).collect(),
+        Listed::Ssds => built_in(ssds())?,
         Listed::Formats => formats(),
         Listed::Workloads => workloads(),
         Listed::Anchors => return super::anchors::execute(args.json, global),
@@ -146,15 +155,39 @@ fn translations() -> Vec<Item> {
     ALL.iter().map(item).collect()
 }
 
-fn drive(entry: &DriveEntry) -> Item {
+/// Whether a drive of this name is in a file.
+fn is_file(name: &str) -> bool {
+    name.starts_with(SHEET) || name.starts_with(PROFILE)
+}
+
+/// The sheet of a drive or SSD, to make one's own of it.
+fn sheet(what: Listed, name: Option<&str>) -> Result<String, Usage> {
+    let all = match what {
+        Listed::Drives => drives(),
+        Listed::Ssds => ssds(),
+        _ => return Err(Usage("--toml: only drives and ssds have sheets".into())),
+    };
+    let names = || all.iter().map(|entry| entry.name);
+    let found = all.iter().find(|entry| Some(entry.name) == name);
+    found.map(DriveEntry::text).ok_or_else(|| {
+        let names = nearest(name.unwrap_or_default(), names()).join(", ");
+        Usage(format!("--toml: the sheet of which one? there are {names}"))
+    })
+}
+
+fn built_in(entries: &[DriveEntry]) -> anyhow::Result<Vec<Item>> {
+    entries.iter().map(|built_in| Ok(drive(&entry(built_in.name)?))).collect()
+}
+
+fn drive(entry: &Known) -> Item {
     let parameters = entry.parameters().into_iter().map(|p| Parameter {
         name: p.name,
         value: format!("{} {}", p.value, p.unit).trim().into(),
         about: format!("{}. {}", p.about.trim_end_matches('.'), p.source),
     });
     Item {
-        name: entry.name.into(),
-        about: entry.about.into(),
+        name: entry.name.clone(),
+        about: entry.about.clone(),
         idle: None,
         parameters: parameters.collect(),
     }

@@ -177,9 +177,12 @@ fn check_drive(args: &Reproduce) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Puts what is measured into the sheet of a checkout.
+/// Puts what is measured into the sheet of a checkout, or into that which the drive is of.
 fn write_sheet(drive: &str, quiet: bool) -> anyhow::Result<()> {
-    let sheet = Path::new("crates/shingle-drive/data").join(format!("{drive}.toml"));
+    let sheet = match drive.strip_prefix(shingle_drive::SHEET) {
+        Some(file) => PathBuf::from(file),
+        None => Path::new("crates/shingle-drive/data").join(format!("{drive}.toml")),
+    };
     if !sheet.exists() {
         bail!(
             "{}: there is no such sheet here; run this in a checkout of shingle",

@@ -18,7 +18,7 @@ pub(crate) fn drive(
     idle: bool,
 ) -> anyhow::Result<Box<dyn Drive>> {
     let usage = |error: String| Usage(error);
-    let is_ssd = drives::ssds().iter().any(|entry| entry.name == name);
+    let is_ssd = drives::entry(name).is_ok_and(|known| known.ssd);
     let mut settings = Settings { timing: timing.map(Into::into), ..Settings::default() };
     if idle
         && drives::entry(name).is_ok_and(|known| known.has(IDLE) && known.idle_cleaning.is_none())

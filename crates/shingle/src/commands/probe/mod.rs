@@ -63,7 +63,7 @@ struct Which {
     /// A file, a block device, or the URL of an NBD export. All that is on it is lost.
     #[arg(value_name = "FILE|DEV|URL")]
     disk: Option<PathBuf>,
-    /// A drive model instead, in virtual time: a drive of `shingle list drives`.
+    /// A drive model instead, in virtual time: a drive of `shingle list drives`, or `sheet:FILE`.
     #[arg(long, value_name = "NAME", conflicts_with = "disk")]
     model: Option<String>,
     /// Set a parameter of the model, as in drive.idle_cleaning=on.

@@ -1,4 +1,7 @@
-//! Drives by name: one line each, and those that a profile describes (`profile:FILE`).
+//! Drives by name: one line each, and those that a profile or a sheet describes (`profile:FILE`,
+//! `sheet:FILE`).
+
+mod from_file;
 
 use crate::drive::Drive;
 use crate::models::conventional::Conventional;
@@ -9,11 +12,45 @@ use crate::models::flash_ssd::FlashSsd;
 use crate::models::host_aware::HostAware;
 use crate::models::host_managed::HostManaged;
 use crate::models::ssd::Ssd;
-use crate::profile::Model;
+use crate::profile::Model as Probed;
 use crate::sheet::{DriveError, Parameter, Recipe, Settings, Sheet};
+use from_file::OwnSheet;
+pub use from_file::SHEET;
 use shingle_core::params::nearest;
 
 type Make = fn(&Recipe) -> Result<Box<dyn Drive>, DriveError>;
+
+/// A model: drives that differ in their sheets only.
+struct Model {
+    /// As a sheet names it.
+    name: &'static str,
+    /// Whether its drives have bands.
+    shingled: bool,
+    /// Whether they are SSDs.
+    ssd: bool,
+    make: Make,
+}
+
+const fn disk(name: &'static str, shingled: bool, make: Make) -> Model {
+    Model { name, shingled, ssd: false, make }
+}
+
+const fn ssd(name: &'static str, make: Make) -> Model {
+    Model { name, shingled: false, ssd: true, make }
+}
+
+static CONVENTIONAL: Model = disk("conventional", false, Conventional::make);
+static DRIVE_MANAGED: Model = disk("drive-managed", true, DriveManaged::make);
+static FC: Model = disk("drive-managed+fc", true, FlashInside::fc);
+static RMW_F: Model = disk("drive-managed+rmw-f", true, FlashInside::rmw_f);
+static MCM: Model = disk("drive-managed+mcm", true, FlashInside::mcm);
+static HOST_AWARE: Model = disk("host-aware", true, HostAware::make);
+static HOST_MANAGED: Model = disk("host-managed", true, HostManaged::make);
+static EMULATOR: Model = disk("emulator", true, |r| Emulator::make(r, Rewrite::Append));
+static EMULATOR_IN_PLACE: Model =
+    disk("emulator-in-place", true, |r| Emulator::make(r, Rewrite::InPlace));
+static SSD: Model = ssd("ssd", Ssd::make);
+static FLASH_SSD: Model = ssd("flash-ssd", FlashSsd::make);
 
 /// One kind of drive.
 pub struct DriveEntry {
@@ -26,7 +63,7 @@ pub struct DriveEntry {
     pub shingled: bool,
     /// Parts of the sheet: the drive's, and those of what is built into it.
     sheets: &'static [&'static str],
-    make: Make,
+    model: &'static Model,
 }
 
 impl DriveEntry {
@@ -36,6 +73,12 @@ impl DriveEntry {
         self.sheet().parameters()
     }
 
+    /// Its sheet as a file of one's own has it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!("model = \"{}\"\n\n{}", self.model.name, self.sheets.join("\n"))
+    }
+
     fn sheet(&self) -> Sheet {
         Sheet::join(self.sheets.iter().map(|text| Sheet::parse(text)))
     }
@@ -43,7 +86,19 @@ impl DriveEntry {
     fn build(&self, prefix: &str, settings: &Settings) -> Result<Box<dyn Drive>, DriveError> {
         let mut sheet = self.sheet();
         sheet.apply(prefix, &settings.overrides)?;
-        (self.make)(&Recipe { name: self.name, sheet: &sheet, settings, bands: None, underneath })
+        self.model.make(self.name, &sheet, settings)
+    }
+}
+
+impl Model {
+    /// A drive of this model.
+    fn make(
+        &self,
+        name: &str,
+        sheet: &Sheet,
+        settings: &Settings,
+    ) -> Result<Box<dyn Drive>, DriveError> {
+        (self.make)(&Recipe { name, sheet, settings, bands: None, underneath })
     }
 }
 
@@ -64,6 +119,8 @@ pub struct Known {
     pub about: String,
     /// See [`DriveEntry::shingled`].
     pub shingled: bool,
+    /// It is an SSD.
+    pub ssd: bool,
     /// Whether it cleans in idle time, where that was found out by probing; `None` leaves it to who
     /// runs the drive.
     pub idle_cleaning: Option<bool>,
@@ -87,74 +144,55 @@ impl Known {
 }
 
 macro_rules! entry {
-    ($name:literal, $shingled:literal, $make:expr, $about:literal) => {
-        entry!($name = [$name], $shingled, $make, $about)
+    ($name:literal, $model:ident, $about:literal) => {
+        entry!($name = [$name], $model, $about)
     };
-    ($name:literal = [$($sheet:literal),+], $shingled:literal, $make:expr, $about:literal) => {
+    ($name:literal = [$($sheet:literal),+], $model:ident, $about:literal) => {
         DriveEntry {
             name: $name,
             about: $about,
-            shingled: $shingled,
-            sheets: &[$(include_str!(concat!("../data/", $sheet, ".toml"))),+],
-            make: $make,
+            shingled: $model.shingled,
+            sheets: &[$(include_str!(concat!("../../data/", $sheet, ".toml"))),+],
+            model: &$model,
         }
     };
 }
 
 static DRIVES: &[DriveEntry] = &[
-    entry!("st8000as0002", true, DriveManaged::make, "Seagate 8 TB, drive-managed SMR (SAC)"),
-    entry!("st5000as0011", true, DriveManaged::make, "Seagate 5 TB, drive-managed SMR (PORE, MCM)"),
+    entry!("st8000as0002", DRIVE_MANAGED, "Seagate 8 TB, drive-managed SMR (SAC)"),
+    entry!("st5000as0011", DRIVE_MANAGED, "Seagate 5 TB, drive-managed SMR (PORE, MCM)"),
     entry!(
         "st5000as0011+fc" = ["st5000as0011", "flash-mlc", "fc"],
-        true,
-        FlashInside::fc,
+        FC,
         "the same with flash that takes all writes (FC, reconstructed)"
     ),
     entry!(
         "st5000as0011+rmw-f" = ["st5000as0011", "flash-mlc", "rmw-f"],
-        true,
-        FlashInside::rmw_f,
+        RMW_F,
         "the same with flash for what would cause RMWs (RMW-F, reconstructed)"
     ),
     entry!(
         "st5000as0011+mcm" = ["st5000as0011", "flash-mlc", "mcm"],
-        true,
-        FlashInside::mcm,
+        MCM,
         "the same with flash in regions by kind and heat of the data (MCM)"
     ),
-    entry!(
-        "ha-roco",
-        true,
-        HostAware::make,
-        "the host-aware SMR disk of ROCO, 146 GB, zones 16 MiB"
-    ),
-    entry!("ha-256m", true, HostAware::make, "a host-aware SMR disk of 8 TB, zones 256 MiB"),
+    entry!("ha-roco", HOST_AWARE, "the host-aware SMR disk of ROCO, 146 GB, zones 16 MiB"),
+    entry!("ha-256m", HOST_AWARE, "a host-aware SMR disk of 8 TB, zones 256 MiB"),
     entry!(
         "exos-x18z",
-        true,
-        HostManaged::make,
+        HOST_MANAGED,
         "Seagate 18 TB, host-managed SMR (Amphisbaena), zones 256 MiB"
     ),
-    entry!("hm-tiny", true, HostManaged::make, "a host-managed SMR disk of 128 zones of 1 MiB"),
-    entry!(
-        "sac-emulator",
-        true,
-        |r| Emulator::make(r, Rewrite::Append),
-        "SAC's emulator: FIFO log, bands 20 to 41 MB"
-    ),
-    entry!(
-        "pore-emulator",
-        true,
-        |r| Emulator::make(r, Rewrite::InPlace),
-        "PORE's emulator: FIFO buffer, bands 18 MiB"
-    ),
-    entry!("cmr5900", false, Conventional::make, "a conventional 5 TB disk of the 5900 rpm class"),
-    entry!("cmr7200", false, Conventional::make, "a conventional 500 GB disk of 7200 rpm"),
+    entry!("hm-tiny", HOST_MANAGED, "a host-managed SMR disk of 128 zones of 1 MiB"),
+    entry!("sac-emulator", EMULATOR, "SAC's emulator: FIFO log, bands 20 to 41 MB"),
+    entry!("pore-emulator", EMULATOR_IN_PLACE, "PORE's emulator: FIFO buffer, bands 18 MiB"),
+    entry!("cmr5900", CONVENTIONAL, "a conventional 5 TB disk of the 5900 rpm class"),
+    entry!("cmr7200", CONVENTIONAL, "a conventional 500 GB disk of 7200 rpm"),
 ];
 
 static SSDS: &[DriveEntry] = &[
-    entry!("pcie-ssd", false, Ssd::make, "a PCIe SSD, 28 us for each 4 KiB (SAC)"),
-    entry!("ssd-slc", false, FlashSsd::make, "4 GB of SLC flash that collects garbage (ROCO)"),
+    entry!("pcie-ssd", SSD, "a PCIe SSD, 28 us for each 4 KiB (SAC)"),
+    entry!("ssd-slc", FLASH_SSD, "4 GB of SLC flash that collects garbage (ROCO)"),
 ];
 
 /// All drives.
@@ -169,59 +207,103 @@ pub fn ssds() -> &'static [DriveEntry] {
     SSDS
 }
 
-/// The drive called `name`, or that of a profile.
+/// A name that leads to a file.
+enum File {
+    Profile(Probed),
+    Sheet(OwnSheet),
+}
+
+impl File {
+    /// What is in the file, if `name` names one.
+    fn read(name: &str) -> Result<Option<File>, DriveError> {
+        if let Some(file) = name.strip_prefix(PROFILE) {
+            let sheet = |like: &str| find(DRIVES, like).expect("a drive of the registry").sheet();
+            return Probed::read(name, file, sheet).map(|model| Some(File::Profile(model)));
+        }
+        let sheet = name.strip_prefix(SHEET).map(OwnSheet::read).transpose()?;
+        Ok(sheet.map(File::Sheet))
+    }
+}
+
+/// The drive called `name`, or that of a profile (`profile:FILE`) or of a sheet (`sheet:FILE`).
 ///
 /// # Errors
 /// If there is none, or it cannot be made with these settings.
 pub fn make(name: &str, settings: &Settings) -> Result<Box<dyn Drive>, DriveError> {
-    match model(name)? {
+    match File::read(name)? {
         None => find(DRIVES, name)?.build("drive", settings),
-        Some(model) => {
-            let like = find(DRIVES, model.like)?;
-            model.make(settings, like.make, underneath)
+        Some(File::Profile(probed)) => {
+            let like = find(DRIVES, probed.like)?;
+            probed.make(settings, like.model.make, underneath)
         }
+        Some(File::Sheet(own)) => own.build(name, "drive", settings),
     }
 }
 
-/// The model of a profile, if `name` names one.
-fn model(name: &str) -> Result<Option<Model>, DriveError> {
-    let Some(file) = name.strip_prefix(PROFILE) else { return Ok(None) };
-    let sheet = |like: &str| find(DRIVES, like).expect("a drive of the registry").sheet();
-    Model::read(name, file, sheet).map(Some)
-}
-
-/// The SSD called `name`.
+/// The SSD called `name`, or that of a sheet (`sheet:FILE`).
 ///
 /// # Errors
 /// If there is none, or it cannot be made with these settings.
 pub fn make_ssd(name: &str, settings: &Settings) -> Result<Box<dyn Drive>, DriveError> {
-    find(SSDS, name)?.build("ssd", settings)
+    match File::read(name)? {
+        Some(File::Sheet(own)) => own.build(name, "ssd", settings),
+        _ => find(SSDS, name)?.build("ssd", settings),
+    }
 }
 
-/// What is known of `name`, a drive, an SSD or a profile.
+impl OwnSheet {
+    /// Makes it, called `name`, for one who wants a `drive` or an `ssd`.
+    fn build(
+        mut self,
+        name: &str,
+        wanted: &str,
+        settings: &Settings,
+    ) -> Result<Box<dyn Drive>, DriveError> {
+        let refuse = |what: &str| DriveError::Refused(format!("{name}: {what}"));
+        match (self.model.ssd, wanted) {
+            (true, "drive") => {
+                return Err(refuse("it is the sheet of an SSD; give that of a disk"));
+            }
+            (false, "ssd") => return Err(refuse("it is the sheet of a disk; give that of an SSD")),
+            _ => {}
+        }
+        self.sheet.apply(wanted, &settings.overrides)?;
+        self.model.make(name, &self.sheet, settings)
+    }
+}
+
+/// What is known of `name`, a drive, an SSD, a profile or a sheet.
 ///
 /// # Errors
 /// If there is no such thing.
 pub fn entry(name: &str) -> Result<Known, DriveError> {
-    if let Some(model) = model(name)? {
-        let like = find(DRIVES, model.like)?;
-        return Ok(Known {
-            name: name.to_owned(),
-            about: format!("a probed disk, after {}: {}", like.name, like.about),
-            shingled: like.shingled,
-            idle_cleaning: model.idle_cleaning,
-            unknown: model.unknown.clone(),
-            parameters: model.parameters(),
-        });
-    }
-    let found = find(SSDS, name).or_else(|_| find(DRIVES, name))?;
-    Ok(Known {
-        name: found.name.to_owned(),
-        about: found.about.to_owned(),
-        shingled: found.shingled,
+    let known = |about: String, model: &Model, parameters| Known {
+        name: name.to_owned(),
+        about,
+        shingled: model.shingled,
+        ssd: model.ssd,
         idle_cleaning: None,
         unknown: Vec::new(),
-        parameters: found.parameters(),
+        parameters,
+    };
+    Ok(match File::read(name)? {
+        None => {
+            let found = find(SSDS, name).or_else(|_| find(DRIVES, name))?;
+            known(found.about.to_owned(), found.model, found.parameters())
+        }
+        Some(File::Sheet(own)) => known(own.about, own.model, own.sheet.parameters()),
+        Some(File::Profile(probed)) => {
+            let like = find(DRIVES, probed.like)?;
+            Known {
+                idle_cleaning: probed.idle_cleaning,
+                unknown: probed.unknown.clone(),
+                ..known(
+                    format!("a probed disk, after {}: {}", like.name, like.about),
+                    like.model,
+                    probed.parameters(),
+                )
+            }
+        }
     })
 }
 
