@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use shingle_core::units::BLOCK_BYTES;
-use shingle_store::backend::Device;
+use shingle_device::Device;
 
 use crate::clock::Clock;
 use crate::fill::{Aligned, Fill};

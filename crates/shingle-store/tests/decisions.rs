@@ -11,10 +11,11 @@ use shingle_core::registry::Registry;
 use shingle_core::service::Rules;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_core::witness::{Event, Shared};
+use shingle_device::Device;
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Connection, Errno};
 use shingle_sim::recorded::{FollowError, Followed, Follower};
-use shingle_store::backend::{Device, Ready};
+use shingle_store::backend::Ready;
 use shingle_store::store::create::{Consent, create};
 use shingle_trace::record::{About, Events, Recording};
 

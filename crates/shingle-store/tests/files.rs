@@ -12,13 +12,14 @@ use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::service::Mode;
 use shingle_core::slots::Costs;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_device::{Device, DeviceError, Medium};
 use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::{Command, CommandOp, Config, Connection, Errno, Kind};
-use shingle_store::backend::{
-    Create, Device, FileError, Handle, Medium, Ready, Store, StoreError, create,
-};
+use shingle_store::backend::{Handle, Ready, Store, StoreError};
+use shingle_store::store::create::CreateError;
+use shingle_store::store::format::{NewCache, format};
 
 const SSD_BYTES: u64 = 20 << 20;
 const DISK_BYTES: u64 = 64 << 20;
@@ -33,8 +34,8 @@ fn sparse(path: &Path, bytes: u64) {
     std::fs::File::create(path).expect("a file").set_len(bytes).expect("its size");
 }
 
-fn new_cache() -> Create {
-    Create { uuid: *b"a cache of files", fingerprint: [0; 32], words: "policy = lru".into() }
+fn new_cache() -> NewCache {
+    NewCache { uuid: *b"a cache of files", fingerprint: [0; 32], words: "policy = lru".into() }
 }
 
 /// A disk whose blocks say their number, and a new cache.
@@ -49,7 +50,7 @@ fn beds() -> Beds {
         file.write_all_at(&stamp(block, 0), block * BLOCK_BYTES).expect("written");
     }
     let (ssd_device, disk_device) = Device::pair(&ssd, &disk).expect("opened");
-    create(&ssd_device, &disk_device, &new_cache()).expect("a new cache");
+    format(&ssd_device, &disk_device, &new_cache()).expect("a new cache");
     Beds { _folder: folder, ssd, disk }
 }
 
@@ -203,21 +204,21 @@ fn what_does_not_fit_is_refused() {
     // Somebody else has it.
     let store = start(&beds, "lru", Mode::WriteBack);
     let busy = Ready::open(&beds.ssd, &beds.disk);
-    assert!(matches!(busy, Err(StoreError::File(FileError::Busy(_)))));
+    assert!(matches!(busy, Err(StoreError::Device(DeviceError::Busy(_)))));
     store.shut_down().expect("in order");
     // New caches.
     let small = beds.disk.with_file_name("small");
     sparse(&small, 1 << 20);
-    let make = |ssd: &Path, disk: &Path, new: &Create| {
+    let make = |ssd: &Path, disk: &Path, new: &NewCache| {
         let (ssd, disk) = Device::pair(ssd, disk)?;
-        create(&ssd, &disk, new)
+        format(&ssd, &disk, new)
     };
     let error = make(&small, &beds.disk, &new_cache());
-    assert!(matches!(error, Err(FileError::TooSmall { .. })));
+    assert!(matches!(error, Err(CreateError::TooSmall { .. })));
     sparse(&other, 4097);
-    assert!(matches!(make(&beds.ssd, &other, &new_cache()), Err(FileError::Uneven { .. })));
-    let words = Create { words: "x".repeat(5000), ..new_cache() };
-    assert!(matches!(make(&beds.ssd, &beds.disk, &words), Err(FileError::Words(5000))));
+    assert!(matches!(make(&beds.ssd, &other, &new_cache()), Err(CreateError::Uneven { .. })));
+    let words = NewCache { words: "x".repeat(5000), ..new_cache() };
+    assert!(matches!(make(&beds.ssd, &beds.disk, &words), Err(CreateError::Words(5000))));
 }
 
 /// I/O of a process that was killed goes on for a while: nobody else may have the file before it ends.
@@ -228,7 +229,7 @@ fn the_lock_lasts_as_long_as_its_io() {
     // As the kernel does for each I/O that is under way.
     let under_way = device.direct().try_clone().expect("another reference");
     drop(device);
-    assert!(matches!(Device::open(&beds.ssd), Err(FileError::Busy(_))));
+    assert!(matches!(Device::open(&beds.ssd), Err(DeviceError::Busy(_))));
     drop(under_way);
     Device::open(&beds.ssd).expect("nothing is under way any more");
 }
@@ -261,7 +262,7 @@ fn the_fingerprint_is_gone_before_the_disk_is_asked_for_anything() {
     let beds = beds();
     {
         let (ssd, disk) = Device::pair(&beds.ssd, &beds.disk).expect("opened");
-        create(&ssd, &disk, &Create { fingerprint: [7; 32], ..new_cache() }).expect("a cache");
+        format(&ssd, &disk, &NewCache { fingerprint: [7; 32], ..new_cache() }).expect("a cache");
     }
     let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
     assert_eq!(ready.superblock().fingerprint, [7; 32]);

@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_device::Device;
 use shingle_engine::format::State;
 use shingle_engine::format::superblock::VERSION;
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Connection};
-use shingle_store::backend::{Create, Device, Handle, Ready, Store, create};
+use shingle_store::backend::{Handle, Ready, Store};
 use shingle_store::store::check::check;
+use shingle_store::store::format::{NewCache, format};
 
 const SSD_BYTES: u64 = 16 << 20;
 const DISK_BYTES: u64 = 1 << 20;
@@ -144,8 +146,8 @@ fn make_fixtures() {
     {
         let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
         let uuid = *b"a fixture cache!";
-        let new = Create { uuid, fingerprint: [0; 32], words: WORDS.to_owned() };
-        create(&ssd, &disk, &new).expect("a new cache");
+        let new = NewCache { uuid, fingerprint: [0; 32], words: WORDS.to_owned() };
+        format(&ssd, &disk, &new).expect("a new cache");
     }
     let store = start(Ready::open(&ssd, &disk).expect("opened"));
     let handle = store.handle();

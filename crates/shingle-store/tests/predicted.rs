@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_core::witness::Shared;
+use shingle_device::Device;
 use shingle_drive::registry::{Overrides, Settings as DriveSettings, make_ssd};
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Errno};
@@ -19,7 +20,7 @@ use shingle_sim::result::RunResult;
 use shingle_sim::run::{Course, Labels};
 use shingle_sim::store::{self, Devices, Serving};
 use shingle_sim::system::Pacing;
-use shingle_store::backend::{Device, Ready};
+use shingle_store::backend::Ready;
 use shingle_store::store::create::{Consent, create};
 use shingle_trace::{OpenOptions, Shape};
 

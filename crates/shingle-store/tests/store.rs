@@ -5,11 +5,11 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use shingle_core::registry::Registry;
+use shingle_device::{Device, DeviceError, Mark};
 use shingle_engine::format::layout::Copy;
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::recover::recover;
 use shingle_engine::settings::Settings;
-use shingle_store::backend::{Device, FileError, Mark};
 use shingle_store::store::check::check;
 use shingle_store::store::create::{Consent, CreateError, EndError, create, destroy, occupant};
 use uuid::Uuid;
@@ -84,7 +84,7 @@ fn what_is_wrong_with_places_is_told() {
     std::fs::create_dir(files.path("folder")).expect("made");
     assert!(open("folder", "disk").is_err());
     let held = files.pair();
-    assert!(matches!(Device::open(&files.path("ssd")), Err(FileError::Busy(_))));
+    assert!(matches!(Device::open(&files.path("ssd")), Err(DeviceError::Busy(_))));
     drop(held);
     assert_eq!(open("ssd", "disk"), Ok(()));
 }
@@ -128,13 +128,13 @@ fn a_cache_is_not_made_over_another_by_mistake() {
     let small = Device::open(&files.path("small")).expect("opened");
     let here = Mark::of(&disk).map(|mark| Uuid::from_bytes(mark.uuid));
     let error = make_on(&small, here.as_slice()).expect_err("too small");
-    assert!(matches!(error, CreateError::File(FileError::TooSmall { .. })), "{error}");
+    assert!(matches!(error, CreateError::TooSmall { .. }), "{error}");
     for bytes in [0, 10_000] {
         files.make("odd", bytes);
         let odd = Device::open(&files.path("odd")).expect("opened");
         let error =
             create(&ssd, &odd, &Settings::new("lru"), &Registry::default(), NO).expect_err("odd");
-        assert!(matches!(error, CreateError::File(FileError::Uneven { .. })), "{error}");
+        assert!(matches!(error, CreateError::Uneven { .. }), "{error}");
     }
     let error = create(&ssd, &disk, &Settings::new("belady"), &Registry::default(), NO)
         .expect_err("the future");

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use shingle_core::cache::CacheCore;
-use shingle_core::units::{BLOCK_BYTES, Block};
-
 use shingle_core::service::Mode;
+use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_engine::{Command, Connection, Errno, Status};
 
 /// What becomes of a command: its data, or an error.
@@ -45,7 +44,7 @@ const QUESTIONS_MAX: usize = 1024;
 pub struct Handle {
     questions: SyncSender<Question>,
     orders: Sender<Order>,
-    bell: Arc<File>,
+    doorbell: Arc<File>,
     disk_blocks: u64,
 }
 
@@ -58,12 +57,12 @@ pub(super) struct Ears {
 }
 
 impl Handle {
-    /// The two ends; `bell` is rung when something was said.
-    pub(super) fn new(bell: Arc<File>, disk_blocks: u64) -> (Handle, Ears) {
+    /// The two ends; `doorbell` is rung when something was said.
+    pub(super) fn new(doorbell: Arc<File>, disk_blocks: u64) -> (Handle, Ears) {
         let (questions, asked) = sync_channel(QUESTIONS_MAX);
         let (orders, told) = channel();
         let ears = Ears { questions: asked, orders: told };
-        (Handle { questions, orders, bell, disk_blocks }, ears)
+        (Handle { questions, orders, doorbell, disk_blocks }, ears)
     }
 
     /// Size of the disk.
@@ -161,6 +160,6 @@ impl Handle {
 
     /// Wakes the store.
     pub fn ring(&self) {
-        let _ = (&*self.bell).write(&1_u64.to_ne_bytes());
+        let _ = (&*self.doorbell).write(&1_u64.to_ne_bytes());
     }
 }

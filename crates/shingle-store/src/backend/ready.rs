@@ -8,18 +8,15 @@ use std::sync::Arc;
 use rustix::event::{EventfdFlags, eventfd};
 use shingle_core::cache::CacheCore;
 use shingle_core::witness::{Shared, Watched};
-use thiserror::Error;
-
-use super::file::{Device, FileError};
-use super::handle::Handle;
-use super::mark::Mark;
-use super::medium::{Direct, Medium, Served};
-use super::ring::Ring;
-use super::run::{Run, Store};
+use shingle_device::{Device, DeviceError, Direct, Mark, Medium, MediumThread, Ring};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::journal::Write;
 use shingle_engine::recover::{RecoverError, Recovered, recover};
 use shingle_engine::{Config, Engine, OpenError};
+use thiserror::Error;
+
+use super::handle::Handle;
+use super::run::{Run, Store};
 
 /// Why a store cannot be opened.
 #[derive(Debug, Error)]
@@ -27,7 +24,7 @@ use shingle_engine::{Config, Engine, OpenError};
 pub enum StoreError {
     /// A file or device.
     #[error(transparent)]
-    File(#[from] FileError),
+    Device(#[from] DeviceError),
     /// What stands on the SSD.
     #[error("cannot use the cache on {path}: {error}")]
     Recover {
@@ -40,7 +37,7 @@ pub enum StoreError {
     #[error("{error}; with --trust-disk, `export` writes to the disk what can still be read there")]
     Told {
         /// Why.
-        error: FileError,
+        error: DeviceError,
     },
     /// The cache and the SSD do not fit.
     #[error(transparent)]
@@ -51,7 +48,7 @@ pub enum StoreError {
     /// No io_uring.
     #[error("this system does not allow io_uring ({0}): see sysctl kernel.io_uring_disabled")]
     Ring(io::Error),
-    /// No thread, or no bell.
+    /// No thread, or no doorbell.
     #[error("cannot start the store: {0}")]
     Start(io::Error),
 }
@@ -149,13 +146,13 @@ impl Ready {
         if let Some(witness) = witness {
             engine.watch(witness);
         }
-        let bell =
+        let doorbell =
             eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| StoreError::Start(error.into()))?;
-        let bell = File::from(bell);
-        let ring_bell = bell.try_clone().map_err(StoreError::Start)?;
+        let doorbell = File::from(doorbell);
+        let of_ring = doorbell.try_clone().map_err(StoreError::Start)?;
         let files = ssd.again().and_then(|ssd| Ok((ssd, disk.again()?)));
         let (ssd_file, disk_file) = files.map_err(StoreError::Start)?;
-        let ring = Ring::new(ssd_file.0, disk_file.0, ring_bell).map_err(StoreError::Ring)?;
+        let ring = Ring::new(ssd_file, disk_file, of_ring).map_err(StoreError::Ring)?;
         // All that can be refused was. The engine has given no I/O away yet: first the SSD says that
         // the disk may change, and after that the disk says which cache may have changed it.
         match write_all(&ssd, &superblocks) {
@@ -163,16 +160,17 @@ impl Ready {
             Err(_) if trusts_disk => {}
             Err(error) => return Err(StoreError::Told { error }),
         }
-        let bell = Arc::new(bell);
-        let medium = medium.map(|medium| Served::start(medium, bell.clone())).transpose();
+        let doorbell = Arc::new(doorbell);
+        let start = |medium| MediumThread::start(medium, doorbell.clone());
+        let medium = medium.map(start).transpose();
         let medium = medium.map_err(StoreError::Start)?;
-        let (handle, ears) = Handle::new(bell, disk_blocks);
+        let (handle, ears) = Handle::new(doorbell, disk_blocks);
         Run::new(ears, engine, ring, medium, (ssd, disk)).begin(handle).map_err(StoreError::Start)
     }
 }
 
 /// Writes copies of the superblock, each flushed before the next.
-fn write_all(ssd: &Device, writes: &[Write]) -> Result<(), FileError> {
+fn write_all(ssd: &Device, writes: &[Write]) -> Result<(), DeviceError> {
     for Write { page, bytes, .. } in writes {
         ssd.write(*page, bytes)?;
         ssd.flush()?;

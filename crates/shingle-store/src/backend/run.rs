@@ -7,12 +7,10 @@ use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 use shingle_core::units::Nanos;
-
-use super::file::Device;
-use super::handle::{Answer, Ears, Handle, Order, Question};
-use super::medium::Served;
-use super::ring::{Done, Ring};
+use shingle_device::{Device, Done, MediumThread, Ring};
 use shingle_engine::Engine;
+
+use super::handle::{Answer, Ears, Handle, Order, Question};
 
 /// The engine is told the time at least so often.
 const TICK: Duration = Duration::from_millis(50);
@@ -89,7 +87,7 @@ pub(super) struct Run {
     answers: HashMap<u64, Answer>,
     ears: Ears,
     engine: Engine,
-    medium: Option<Served>,
+    medium: Option<MediumThread>,
     ring: Ring,
     numbers: u64,
     /// No more is wanted of it.
@@ -119,7 +117,7 @@ impl Run {
         ears: Ears,
         engine: Engine,
         ring: Ring,
-        medium: Option<Served>,
+        medium: Option<MediumThread>,
         devices: (Device, Device),
     ) -> Run {
         let answers = HashMap::new();
@@ -142,7 +140,7 @@ impl Run {
             return Err(error);
         }
         let dirty_blocks = self.engine.status().dirty_blocks;
-        self.medium.map_or(Ok(()), Served::end)?;
+        self.medium.map_or(Ok(()), MediumThread::end)?;
         let (ssd, disk) = self.devices;
         Ok(Left { ssd, disk, dirty_blocks })
     }

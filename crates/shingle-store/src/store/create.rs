@@ -5,17 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use shingle_core::registry::Registry;
-use thiserror::Error;
-use uuid::Uuid;
-
-use super::fingerprint::fingerprint;
-use super::signature;
-use crate::backend::{self, Create, Device, FileError, Mark, read_superblock};
+use shingle_device::{Device, DeviceError, Mark, fingerprint, signature};
 use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
-use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::superblock::{Superblock, WORDS_BYTES_MAX};
 use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
 use shingle_engine::recover::{Pages, RecoverError, recover};
 use shingle_engine::settings::{Settings, SettingsError};
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::format::{NewCache, format, read_superblock};
 
 /// Why no cache was made. Nothing was changed then, unless the SSD failed.
 #[derive(Debug, Error)]
@@ -68,12 +67,33 @@ pub enum CreateError {
         /// What is there.
         found: Occupant,
     },
+    /// An SSD that cannot hold a cache.
+    #[error("{path} has {found} bytes: too small for a cache, which needs at least 16 MiB")]
+    TooSmall {
+        /// Where.
+        path: PathBuf,
+        /// Its size.
+        found: u64,
+    },
+    /// A disk that cannot be cached.
+    #[error(
+        "{path} has {found} bytes: a disk has whole blocks of 4096 bytes, and less than 64 PiB"
+    )]
+    Uneven {
+        /// Where.
+        path: PathBuf,
+        /// Its size.
+        found: u64,
+    },
+    /// Policy and parameters are too long to be written down.
+    #[error("policy and parameters take {0} bytes; there is room for {WORDS_BYTES_MAX}")]
+    Words(usize),
     /// The settings do not hold together.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// A file or device.
     #[error(transparent)]
-    File(#[from] FileError),
+    Device(#[from] DeviceError),
     /// The SSD cannot be read.
     #[error("{}: cannot be read: {error}", path.display())]
     Read {
@@ -140,7 +160,7 @@ pub fn create(
         return Err(CreateError::Swapped { path: disk.path().to_owned(), found });
     }
     if !consent.overwrite
-        && let Some(found) = signature::of(ssd).map_err(unread(&path))?
+        && let Some(found) = signature(ssd).map_err(unread(&path))?
     {
         return Err(CreateError::Foreign { path, found });
     }
@@ -163,10 +183,10 @@ pub fn create(
         return Err(CreateError::Taken { path: disk.path().to_owned(), uuid });
     }
     let uuid = Uuid::new_v4().into_bytes();
-    let new = Create { uuid, fingerprint: fingerprint(disk)?, words };
-    let made = backend::create(ssd, disk, &new)?;
+    let new = NewCache { uuid, fingerprint: fingerprint(disk)?, words };
+    let made = format(ssd, disk, &new)?;
     // From now on the disk belongs to this one.
-    Mark { uuid, edition: made.edition }.leave(disk).map_err(|error| FileError::System {
+    Mark { uuid, edition: made.edition }.leave(disk).map_err(|error| DeviceError::System {
         what: "mark",
         path: disk.path().to_owned(),
         error,
@@ -220,7 +240,7 @@ pub enum EndError {
     },
     /// The SSD.
     #[error(transparent)]
-    File(#[from] FileError),
+    Device(#[from] DeviceError),
 }
 
 /// Ends the cache of this name with everything that it holds: the SSD is no cache any more.

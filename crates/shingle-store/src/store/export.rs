@@ -1,11 +1,11 @@
 //! A store as an export of NBD.
 
 use shingle_core::units::{BLOCK_BYTES, Block};
+use shingle_engine::{self as engine, CommandOp, Connection, Errno};
 use shingle_nbd::export::{Answer, Command, Completion, DIRTY, Export, Extent, Failure};
 use shingle_nbd::replies::ErrorCode;
 
 use crate::backend::Handle;
-use shingle_engine::{self as engine, CommandOp, Connection, Errno};
 
 /// What a client is told to be read soon is read at most up to here.
 const PREFETCH_BYTES_MAX: u64 = 8 << 20;

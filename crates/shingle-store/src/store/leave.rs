@@ -5,17 +5,18 @@ use std::io;
 use std::path::Path;
 
 use shingle_core::registry::Registry;
+use shingle_core::service::Mode;
+use shingle_device::{DeviceError, Mark, fingerprint};
+use shingle_engine::Config;
+use shingle_engine::settings::Settings;
 use uuid::Uuid;
 
 use super::create::{EndError, destroy};
 use super::drain::drain;
-use super::fingerprint::fingerprint;
+use super::format::{read_superblock, write_superblock};
 use super::serve::ServeError;
 use super::trust;
-use crate::backend::{FileError, Left, Mark, Store, StoreError, read_superblock, write_superblock};
-use shingle_core::service::Mode;
-use shingle_engine::Config;
-use shingle_engine::settings::Settings;
+use crate::backend::{Left, Store, StoreError};
 
 /// Writes down what the disk is like, of a cache that was shut down in order.
 pub(super) fn stopped(left: &Left, uuid: Uuid) -> Result<(), ServeError> {
@@ -40,7 +41,7 @@ pub(super) fn ended(left: &Left, uuid: Uuid) -> Result<(), ServeError> {
         return Err(EndError::Dirty(left.dirty_blocks).into());
     }
     destroy(&left.ssd, uuid)?;
-    Ok(Mark::remove(&left.disk).map_err(|error| FileError::System {
+    Ok(Mark::remove(&left.disk).map_err(|error| DeviceError::System {
         what: "clear the mark of",
         path: left.disk.path().to_owned(),
         error,

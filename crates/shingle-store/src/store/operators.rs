@@ -6,6 +6,8 @@ use std::sync::mpsc::Sender;
 use std::sync::{Mutex, PoisonError};
 
 use shingle_core::registry::Registry;
+use shingle_core::service::Mode;
+use shingle_engine::settings::{Settings, SettingsError};
 use shingle_nbd::server::Server;
 use uuid::Uuid;
 
@@ -13,8 +15,6 @@ use super::control::{self, Answer, Request};
 use super::drain::drain;
 use super::status::Status;
 use crate::backend::Handle;
-use shingle_core::service::Mode;
-use shingle_engine::settings::{Settings, SettingsError};
 
 /// Why a process that serves leaves.
 #[derive(Debug)]

@@ -9,6 +9,9 @@ use std::time::Duration;
 
 use shingle_core::registry::Registry;
 use shingle_core::witness::Shared as Witness;
+use shingle_device::DeviceError;
+use shingle_engine::Config;
+use shingle_engine::settings::{Settings, SettingsError};
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Event, Limits, Server};
 use shingle_nbd::stream::Stream;
@@ -23,9 +26,7 @@ use super::leave;
 use super::operators::{Leave, Shared, done};
 use super::status::{SCHEMA, Status};
 use super::trust::{self, Distrusted};
-use crate::backend::{FileError, Store, StoreError};
-use shingle_engine::Config;
-use shingle_engine::settings::{Settings, SettingsError};
+use crate::backend::{Store, StoreError};
 
 /// What is served, and how.
 #[derive(Clone, Debug)]
@@ -55,7 +56,7 @@ pub enum ServeError {
     Store(#[from] StoreError),
     /// A file or device.
     #[error(transparent)]
-    File(#[from] FileError),
+    Device(#[from] DeviceError),
     /// What the superblock says of policy and parameters.
     #[error(transparent)]
     Settings(#[from] SettingsError),

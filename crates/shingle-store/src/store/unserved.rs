@@ -6,17 +6,17 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use thiserror::Error;
-use uuid::Uuid;
-
-use super::fingerprint::UNKNOWN;
-use super::status::{Errors, SCHEMA, Status};
-use crate::backend::lock::is_held;
+use shingle_device::is_held;
 use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
 use shingle_engine::recover::{Pages, RecoverError, recover};
 use shingle_engine::settings::{Settings, SettingsError};
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::status::{Errors, SCHEMA, Status};
+use super::trust::UNKNOWN;
 
 /// Why nothing can be said.
 #[derive(Debug, Error)]

@@ -16,12 +16,12 @@ use std::time::Instant;
 
 use anyhow::bail;
 use shingle_core::units::{Block, Nanos, Op};
+use shingle_device::{Direct, Medium};
 use shingle_drive::drive::{BufferState, Drive, Io, Stamp};
 use shingle_drive::steps::{Place, Step};
 use shingle_engine::Kind;
 use shingle_engine::buffer::{Buffer, zeroed};
 use shingle_sim::measured::Model;
-use shingle_store::backend::{Direct, Medium};
 
 use crate::Usage;
 

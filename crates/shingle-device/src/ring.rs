@@ -11,16 +11,17 @@ use std::os::unix::fs::FileExt;
 
 use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
-use slab::Slab;
-
 use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::{Failed, Io, IoId, Kind};
+use slab::Slab;
+
+use crate::direct::Direct;
 
 /// Entries of the submission queue: what does not fit waits here.
 const ENTRIES: u32 = 256;
 
-/// Marks what is no I/O of the engine: somebody wants to talk.
+/// Marks what is no I/O of the engine: the doorbell was rung.
 const WOKEN: u64 = u64::MAX;
 
 /// As `struct iovec`, of which the kernel reads an array; the address is a number, as nobody here uses
@@ -39,11 +40,13 @@ struct UnderWay {
 }
 
 /// An I/O that is done.
-pub(super) struct Done {
-    pub(super) id: IoId,
+pub struct Done {
+    /// Its name.
+    pub id: IoId,
     /// Bytes that were read or written.
-    pub(super) result: Result<usize, Failed>,
-    pub(super) buffers: Vec<Buffer>,
+    pub result: Result<usize, Failed>,
+    /// Its memory.
+    pub buffers: Vec<Buffer>,
 }
 
 /// A file, and how it is asked.
@@ -79,8 +82,8 @@ impl Asked {
     }
 }
 
-/// A ring over two devices and a bell.
-pub(super) struct Ring {
+/// A ring over two devices and a doorbell (an eventfd), which other threads write to so that it wakes.
+pub struct Ring {
     ring: IoUring,
     under_way: Slab<UnderWay>,
     waiting: VecDeque<squeue::Entry>,
@@ -88,29 +91,33 @@ pub(super) struct Ring {
     finished: Vec<Done>,
     ssd: Asked,
     disk: Asked,
-    bell: File,
-    /// What was read from the bell; it does not move.
-    rung: Box<[u8; 8]>,
+    doorbell: File,
+    /// What was read from the doorbell; it does not move.
+    rings: Box<[u8; 8]>,
     listening: bool,
 }
 
 impl Ring {
-    pub(super) fn new(ssd: File, disk: File, bell: File) -> io::Result<Ring> {
+    /// Over these devices.
+    ///
+    /// # Errors
+    /// If the system allows no io_uring, or says nothing of a file.
+    pub fn new(ssd: Direct, disk: Direct, doorbell: File) -> io::Result<Ring> {
         Ok(Ring {
             ring: IoUring::new(ENTRIES)?,
             under_way: Slab::new(),
             waiting: VecDeque::new(),
             finished: Vec::new(),
-            ssd: Asked::new(ssd)?,
-            disk: Asked::new(disk)?,
-            bell,
-            rung: Box::new([0; 8]),
+            ssd: Asked::new(ssd.0)?,
+            disk: Asked::new(disk.0)?,
+            doorbell,
+            rings: Box::new([0; 8]),
             listening: false,
         })
     }
 
     /// Begins an I/O of the engine.
-    pub(super) fn begin(&mut self, io: Io) {
+    pub fn begin(&mut self, io: Io) {
         let Io { id, device, kind, page, mut buffers } = io;
         let asked = match device {
             shingle_engine::Device::Ssd => &self.ssd,
@@ -141,10 +148,13 @@ impl Ring {
 
     /// Hands over what was begun, and waits until something is done, somebody rings, or `timeout` is
     /// over.
-    pub(super) fn wait(&mut self, timeout: std::time::Duration) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If the ring itself fails: it is of no more use then.
+    pub fn wait(&mut self, timeout: std::time::Duration) -> io::Result<()> {
         if !self.listening {
-            let fd = Fd(self.bell.as_raw_fd());
-            let entry = opcode::Read::new(fd, self.rung.as_mut_ptr(), 8).build().user_data(WOKEN);
+            let fd = Fd(self.doorbell.as_raw_fd());
+            let entry = opcode::Read::new(fd, self.rings.as_mut_ptr(), 8).build().user_data(WOKEN);
             self.waiting.push_front(entry);
             self.listening = true;
         }
@@ -165,7 +175,7 @@ impl Ring {
     fn hand_over(&mut self) {
         let mut queue = self.ring.submission();
         while let Some(entry) = self.waiting.front() {
-            // SAFETY: the entry points to the bell's bytes or to parts and buffers of an I/O in
+            // SAFETY: the entry points to the doorbell's bytes or to parts and buffers of an I/O in
             // `under_way`; both are heap memory of the ring, which are neither moved nor freed until
             // the completion was seen, and `Drop` waits for all completions.
             if unsafe { queue.push(entry) }.is_err() {
@@ -175,8 +185,8 @@ impl Ring {
         }
     }
 
-    /// What is done.
-    pub(super) fn done(&mut self, done: &mut Vec<Done>) {
+    /// Adds what is done.
+    pub fn done(&mut self, done: &mut Vec<Done>) {
         done.append(&mut self.finished);
         for completion in self.ring.completion() {
             if completion.user_data() == WOKEN {
@@ -206,8 +216,8 @@ fn passes(error: io::Error) -> io::Result<()> {
 }
 
 impl Drop for Ring {
-    /// The kernel may still write into buffers of the ring: waits until it does not. The bell is rung
-    /// for its own sake.
+    /// The kernel may still write into buffers of the ring: waits until it does not. The doorbell is rung
+    /// so that the read of it ends, too.
     fn drop(&mut self) {
         for entry in self.waiting.drain(..) {
             match entry.get_user_data() {
@@ -217,12 +227,12 @@ impl Drop for Ring {
         }
         let mut done = Vec::new();
         while self.listening || !self.under_way.is_empty() {
-            let _ = io::Write::write(&mut &self.bell, &1_u64.to_ne_bytes());
+            let _ = io::Write::write(&mut &self.doorbell, &1_u64.to_ne_bytes());
             let waited = self.ring.submitter().submit_and_wait(1);
             if waited.map(drop).or_else(passes).is_err() {
                 // Rather leak than free memory that the kernel writes to.
                 std::mem::forget(std::mem::take(&mut self.under_way));
-                std::mem::forget(std::mem::replace(&mut self.rung, Box::new([0; 8])));
+                std::mem::forget(std::mem::replace(&mut self.rings, Box::new([0; 8])));
                 return;
             }
             self.done(&mut done);
@@ -261,11 +271,11 @@ mod tests {
         assert!(!Asked::new(device).expect("asked").at_once);
     }
 
-    fn bell() -> File {
-        File::from(eventfd(0, EventfdFlags::CLOEXEC).expect("a bell"))
+    fn doorbell() -> File {
+        File::from(eventfd(0, EventfdFlags::CLOEXEC).expect("a doorbell"))
     }
 
-    /// Only a file can be flushed, a bell cannot: which of them was asked shows in the answer.
+    /// Only a file can be flushed, an eventfd cannot: which of them was asked shows in the answer.
     #[test]
     fn a_flush_goes_to_the_device_it_is_for() {
         let in_memory = rustix::fs::memfd_create("flushed", rustix::fs::MemfdFlags::CLOEXEC);
@@ -276,10 +286,10 @@ mod tests {
             for flushed in [Device::Ssd, Device::Disk] {
                 let file = file.try_clone().expect("a file");
                 let (ssd, disk) = match flushed {
-                    Device::Ssd => (file, bell()),
-                    Device::Disk => (bell(), file),
+                    Device::Ssd => (file, doorbell()),
+                    Device::Disk => (doorbell(), file),
                 };
-                let mut ring = Ring::new(ssd, disk, bell()).expect("a ring");
+                let mut ring = Ring::new(Direct(ssd), Direct(disk), doorbell()).expect("a ring");
                 for device in [Device::Ssd, Device::Disk] {
                     let (id, kind, page) = (IoId(7), Kind::Flush, 0);
                     ring.begin(Io { id, device, kind, page, buffers: Vec::new() });

@@ -10,7 +10,7 @@ use rustix::fs::{XattrFlags, fgetxattr, fremovexattr, fsetxattr, fsync};
 use rustix::io::Errno;
 use uuid::Uuid;
 
-use super::file::Device;
+use crate::device::Device;
 
 /// Its text is the UUID and the edition.
 const ATTRIBUTE: &str = "user.shingle";
@@ -63,7 +63,7 @@ impl Mark {
 
     /// As [`Mark::leave`]; a mark that cannot be renewed (the file system is full) stays what it was,
     /// which is less than could be known, and nothing false.
-    pub(super) fn leave_if_possible(&self, disk: &Device) {
+    pub fn leave_if_possible(&self, disk: &Device) {
         let _ = self.leave(disk);
     }
 
