@@ -7,6 +7,8 @@ use rustix::io::{preadv, pwritev};
 use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
 
+use crate::error::ended_early;
+
 /// Pages at a time that the system takes.
 const PAGES_MAX: usize = 1024;
 
@@ -55,5 +57,5 @@ impl Direct {
 }
 
 fn whole(done: usize, wanted: usize) -> io::Result<()> {
-    if done == wanted { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    if done == wanted { Ok(()) } else { Err(ended_early(done, wanted)) }
 }

@@ -4,6 +4,7 @@
 //! - [`Device`] is a place that is ours alone. [`Direct`] is its I/O, one at a time.
 //! - [`Ring`] carries out the I/O of an engine on two of them, by io_uring.
 //! - [`Medium`] is something else in the place of a disk, which [`MediumThread`] runs on a thread of its own.
+//! - [`IoError`] says what failed: which device, what was asked of it, where, and what the system says.
 //! - [`Mark`], [`fingerprint`] and [`signature`] tell what a disk is, and what is on it.
 //!
 //! What a cache is, and what stands on its SSD, this crate does not know; `shingle-store` does.
@@ -30,6 +31,7 @@
 
 mod device;
 mod direct;
+mod error;
 mod fingerprint;
 mod lock;
 mod mark;
@@ -39,6 +41,7 @@ mod signature;
 
 pub use device::{Device, DeviceError};
 pub use direct::Direct;
+pub use error::{IoError, Operation, cause};
 pub use fingerprint::{Fingerprint, SAMPLED_FIRST_BLOCKS, fingerprint, sampled_blocks};
 pub use lock::is_held;
 pub use mark::Mark;

@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 
 use shingle_engine::buffer::Buffer;
-use shingle_engine::format::PAGE_BYTES;
-use shingle_engine::{Failed, Io, Kind};
+use shingle_engine::{Io, Kind};
 
+use crate::error::{IoError, Operation};
 use crate::ring::Done;
 
 /// Serves I/O on the disk.
@@ -45,10 +45,11 @@ impl MediumThread {
         let (done, from) = channel();
         let thread = thread::Builder::new().name("shingle-medium".to_owned());
         let thread = thread.spawn(move || {
-            for Io { id, kind, page, mut buffers, .. } in ios {
-                let bytes = buffers.len() * PAGE_BYTES;
+            for io in ios {
+                let operation = Operation::of(&io);
+                let Io { id, kind, page, mut buffers, .. } = io;
                 let result = medium.serve(kind, page, &mut buffers);
-                let result = result.map(|()| bytes).map_err(|_| Failed);
+                let result = result.map_err(|error| IoError { operation, error });
                 // If the store has gone there is nobody to tell.
                 let _ = done.send(Done { id, result, buffers });
                 let _ = (&*doorbell).write(&1_u64.to_ne_bytes());

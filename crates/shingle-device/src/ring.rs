@@ -13,10 +13,11 @@ use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
-use shingle_engine::{Failed, Io, IoId, Kind};
+use shingle_engine::{Io, IoId, Kind};
 use slab::Slab;
 
 use crate::direct::Direct;
+use crate::error::{IoError, Operation, ended_early};
 
 /// Entries of the submission queue: what does not fit waits here.
 const ENTRIES: u32 = 256;
@@ -34,6 +35,7 @@ struct Part {
 
 struct UnderWay {
     id: IoId,
+    operation: Operation,
     buffers: Vec<Buffer>,
     /// Points into `buffers`, which are boxed and do not move.
     parts: Vec<Part>,
@@ -43,8 +45,8 @@ struct UnderWay {
 pub struct Done {
     /// Its name.
     pub id: IoId,
-    /// Bytes that were read or written.
-    pub result: Result<usize, Failed>,
+    /// Whether all of it was done.
+    pub result: Result<(), IoError>,
     /// Its memory.
     pub buffers: Vec<Buffer>,
 }
@@ -118,15 +120,15 @@ impl Ring {
 
     /// Begins an I/O of the engine.
     pub fn begin(&mut self, io: Io) {
+        let operation = Operation::of(&io);
         let Io { id, device, kind, page, mut buffers } = io;
         let asked = match device {
             shingle_engine::Device::Ssd => &self.ssd,
             shingle_engine::Device::Disk => &self.disk,
         };
         if asked.at_once {
-            let bytes = buffers.len() * PAGE_BYTES;
             let result = asked.carry_out(kind, page, &mut buffers);
-            let result = result.map(|()| bytes).map_err(|_| Failed);
+            let result = result.map_err(|error| IoError { operation, error });
             return self.finished.push(Done { id, result, buffers });
         }
         let fd = Fd(asked.file.as_raw_fd());
@@ -135,7 +137,7 @@ impl Ring {
         let parts: Vec<Part> = buffers.iter_mut().map(part).collect();
         let entry = self.under_way.vacant_entry();
         let key = entry.key() as u64;
-        let io = entry.insert(UnderWay { id, buffers, parts });
+        let io = entry.insert(UnderWay { id, operation, buffers, parts });
         let (parts, count) = (io.parts.as_ptr().cast(), io.parts.len() as u32);
         let offset = page * PAGE_BYTES as u64;
         let entry = match kind {
@@ -193,10 +195,22 @@ impl Ring {
                 self.listening = false;
                 continue;
             }
-            let io = self.under_way.remove(completion.user_data() as usize);
-            let result = usize::try_from(completion.result()).map_err(|_| Failed);
-            done.push(Done { id: io.id, result, buffers: io.buffers });
+            let UnderWay { id, operation, buffers, .. } =
+                self.under_way.remove(completion.user_data() as usize);
+            let result = outcome(completion.result(), buffers.len() * PAGE_BYTES);
+            let result = result.map_err(|error| IoError { operation, error });
+            done.push(Done { id, result, buffers });
         }
+    }
+}
+
+/// What the kernel says of an I/O of so many bytes. One that ends early is an error: the device does not say why,
+/// and whoever asks again finds out.
+fn outcome(said: i32, bytes: usize) -> io::Result<()> {
+    match usize::try_from(said) {
+        Ok(done) if done == bytes => Ok(()),
+        Ok(done) => Err(ended_early(done, bytes)),
+        Err(_) => Err(io::Error::from_raw_os_error(said.saturating_neg())),
     }
 }
 
@@ -275,6 +289,47 @@ mod tests {
         File::from(eventfd(0, EventfdFlags::CLOEXEC).expect("a doorbell"))
     }
 
+    /// Carries out an I/O, and returns what became of it.
+    fn carried_out(ring: &mut Ring, io: Io) -> Result<(), IoError> {
+        ring.begin(io);
+        let mut done = Vec::new();
+        while done.is_empty() {
+            ring.wait(std::time::Duration::from_secs(1)).expect("it waits");
+            ring.done(&mut done);
+        }
+        done.remove(0).result
+    }
+
+    #[test]
+    fn what_fails_says_what_where_and_why() {
+        let exe = std::env::current_exe().expect("a program");
+        let short = tempfile::tempfile_in(exe.parent().expect("its folder")).expect("a file");
+        short.set_len(4096).expect("its length");
+        let full = File::options().read(true).write(true).open("/dev/full").expect("there");
+        let mut ring = Ring::new(Direct(short), Direct(full), doorbell()).expect("a ring");
+        for (device, kind, page, told) in [
+            (
+                Device::Disk,
+                Kind::Write,
+                3,
+                "disk: write of 8 KiB at block 3 failed: No space left on device (ENOSPC)",
+            ),
+            (Device::Disk, Kind::Flush, 0, "disk: flush failed: Invalid argument (EINVAL)"),
+            (
+                Device::Ssd,
+                Kind::Read,
+                0,
+                "SSD: read of 8 KiB at block 0 failed: it ended after 4096 of 8192 bytes",
+            ),
+        ] {
+            let count = if kind == Kind::Flush { 0 } else { 2 };
+            let buffers = (0..count).map(|_| shingle_engine::buffer::zeroed()).collect();
+            let io = Io { id: IoId(1), device, kind, page, buffers };
+            let error = carried_out(&mut ring, io).expect_err("it fails");
+            assert_eq!(error.to_string(), told);
+        }
+    }
+
     /// Only a file can be flushed, an eventfd cannot: which of them was asked shows in the answer.
     #[test]
     fn a_flush_goes_to_the_device_it_is_for() {
@@ -292,13 +347,9 @@ mod tests {
                 let mut ring = Ring::new(Direct(ssd), Direct(disk), doorbell()).expect("a ring");
                 for device in [Device::Ssd, Device::Disk] {
                     let (id, kind, page) = (IoId(7), Kind::Flush, 0);
-                    ring.begin(Io { id, device, kind, page, buffers: Vec::new() });
-                    let mut done = Vec::new();
-                    while done.is_empty() {
-                        ring.wait(std::time::Duration::from_secs(1)).expect("it waits");
-                        ring.done(&mut done);
-                    }
-                    assert_eq!(done[0].result.is_ok(), device == flushed, "{device:?}");
+                    let io = Io { id, device, kind, page, buffers: Vec::new() };
+                    let result = carried_out(&mut ring, io);
+                    assert_eq!(result.is_ok(), device == flushed, "{device:?}");
                 }
             }
         }

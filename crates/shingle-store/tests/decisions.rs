@@ -15,7 +15,7 @@ use shingle_device::Device;
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Connection, Errno};
 use shingle_sim::recorded::{FollowError, Followed, Follower};
-use shingle_store::backend::Ready;
+use shingle_store::backend::{Beside, Ready};
 use shingle_store::store::create::{Consent, create};
 use shingle_trace::record::{About, Events, Recording};
 
@@ -76,7 +76,8 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
     let idle_after = shingle_core::units::Nanos::from_millis(2);
     let rules = Rules { idle_after, ..Rules::for_slots(slots) };
     let config = Config { rules, ..Config::for_slots(slots) };
-    let store = ready.start_with(cache, config, Some(witness), None).expect("it starts");
+    let beside = Beside { witness: Some(witness), ..Beside::default() };
+    let store = ready.start_with(cache, config, beside).expect("it starts");
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut waiting: VecDeque<Receiver<Result<Vec<u8>, Errno>>> = VecDeque::new();
     for number in 0..commands {

@@ -17,7 +17,7 @@ use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::{Command, CommandOp, Config, Connection, Errno, Kind};
-use shingle_store::backend::{Handle, Ready, Store, StoreError};
+use shingle_store::backend::{Beside, Handle, Ready, Store, StoreError, Tell};
 use shingle_store::store::create::CreateError;
 use shingle_store::store::format::{NewCache, format};
 
@@ -80,6 +80,11 @@ fn start(beds: &Beds, policy: &str, mode: Mode) -> Store {
     let slots = ready.superblock().layout.slots;
     let config = Config::in_mode(mode, slots);
     ready.start(cache(policy, slots), config).expect("it starts")
+}
+
+/// A store over something else in the place of the disk.
+fn with(medium: Box<dyn Medium>) -> Beside {
+    Beside { medium: Some(medium), ..Beside::default() }
 }
 
 fn command(op: CommandOp, offset: u64, bytes: u64, data: Vec<u8>) -> Command {
@@ -270,7 +275,7 @@ fn the_fingerprint_is_gone_before_the_disk_is_asked_for_anything() {
     let said = Arc::default();
     let medium = Overheard { ssd: beds.ssd.clone(), said: Arc::clone(&said) };
     let config = Config::in_mode(Mode::WriteAround, slots);
-    let store = ready.start_with(cache("lru", slots), config, None, Some(Box::new(medium)));
+    let store = ready.start_with(cache("lru", slots), config, with(Box::new(medium)));
     let store = store.expect("it starts");
     write(store.handle(), 0, stamp(0, 1));
     drop(store);
@@ -304,7 +309,7 @@ fn operators_do_not_wait_behind_clients() {
     let (let_go, stuck) = std::sync::mpsc::channel();
     let config = Config { depth: 4, ..Config::for_slots(slots) };
     let medium = Box::new(Stuck(stuck));
-    let store = ready.start_with(cache("lru", slots), config, None, Some(medium));
+    let store = ready.start_with(cache("lru", slots), config, with(medium));
     let store = store.expect("it starts");
     // More than are carried out and wait within, fewer than the queue takes.
     let (answered, answers) = std::sync::mpsc::channel();
@@ -354,7 +359,7 @@ fn a_store_that_fails_says_so_and_answers_all() {
     let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
     let slots = ready.superblock().layout.slots;
     let config = Config::for_slots(slots);
-    let store = ready.start_with(cache("lru", slots), config, None, Some(Box::new(Broken)));
+    let store = ready.start_with(cache("lru", slots), config, with(Box::new(Broken)));
     let mut store = store.expect("it starts");
     let failure = store.failure().expect("asked for once");
     let read = store.handle().call(command(CommandOp::Read, 0, BLOCK_BYTES, Vec::new()));
@@ -362,4 +367,58 @@ fn a_store_that_fails_says_so_and_answers_all() {
     assert_eq!(failure.recv().expect("said"), "the thread of the disk has panicked");
     assert!(store.handle().status().is_none());
     assert!(store.shut_down().is_err());
+}
+
+/// A disk that takes no write at all.
+struct ReadOnly;
+
+impl Medium for ReadOnly {
+    fn serve(&mut self, kind: Kind, _: u64, buffers: &mut [Buffer]) -> std::io::Result<()> {
+        const EROFS: i32 = 30;
+        buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
+        match kind {
+            Kind::Write => Err(std::io::Error::from_raw_os_error(EROFS)),
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn why_a_device_fails_is_said_and_known() {
+    let beds = beds();
+    let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
+    let config = Config::for_slots(ready.superblock().layout.slots);
+    let (to, lines) = std::sync::mpsc::channel();
+    let tell: Tell = Box::new(move |line| to.send(line).expect("somebody looks on"));
+    let beside = Beside { tell: Some(tell), ..with(Box::new(ReadOnly)) };
+    let slots = ready.superblock().layout.slots;
+    let store = ready.start_with(cache("lru", slots), config, beside).expect("it starts");
+    let handle = store.handle();
+    assert_eq!(handle.last_errors(), []);
+    for block in 100..132 {
+        write(handle, block * BLOCK_BYTES, stamp(block, 1));
+    }
+    flush(handle);
+    assert_eq!(handle.last_errors(), [], "the disk was asked for nothing yet");
+    handle.drain(true);
+    let first = lines.recv_timeout(std::time::Duration::from_secs(30)).expect("a line");
+    assert_eq!(
+        first,
+        "disk: write of 128 KiB at block 100 failed: Read-only file system (EROFS); its blocks are tried \
+         one by one"
+    );
+    // Within the second all others are one line, however many: each block is tried again and again.
+    let second = lines.recv_timeout(std::time::Duration::from_secs(30)).expect("another line");
+    assert!(second.starts_with("disk: write of 4 KiB at block 1"), "{second}");
+    assert!(second.contains("(EROFS); destaging is tried again in "), "{second}");
+    assert!(second.ends_with(" more like it"), "{second}");
+    let last = handle.last_errors();
+    assert_eq!(last.len(), 1, "{last:?}");
+    assert_eq!(last[0].cause, "Read-only file system (EROFS)");
+    assert_eq!(last[0].operation.to_string().split(" at ").next(), Some("disk: write of 4 KiB"));
+    store.shut_down().expect("in order");
 }

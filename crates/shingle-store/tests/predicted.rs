@@ -20,7 +20,7 @@ use shingle_sim::result::RunResult;
 use shingle_sim::run::{Course, Labels};
 use shingle_sim::store::{self, Devices, Serving};
 use shingle_sim::system::Pacing;
-use shingle_store::backend::Ready;
+use shingle_store::backend::{Beside, Ready};
 use shingle_store::store::create::{Consent, create};
 use shingle_trace::{OpenOptions, Shape};
 
@@ -93,7 +93,8 @@ fn served(folder: &Path, settings: &Settings, requests: &[Request], depth: usize
     let meter = Arc::new(Mutex::new(Meter::default()));
     let witness = Shared::new(meter.clone());
     let config = config(settings, slots);
-    let store = ready.start_with(cache, config, Some(witness), None).expect("it starts");
+    let beside = Beside { witness: Some(witness), ..Beside::default() };
+    let store = ready.start_with(cache, config, beside).expect("it starts");
     let mut waiting: VecDeque<Receiver<Result<Vec<u8>, Errno>>> = VecDeque::new();
     for request in requests {
         if waiting.len() == depth {

@@ -212,6 +212,13 @@ impl<D: Data> Engine<D> {
         self.contents.dirty_runs(first, blocks.min(BLOCKS_MAX))
     }
 
+    /// The disk has not taken, or not kept, what was destaged last: how long it is left alone before it is tried
+    /// again. `None` if all is well.
+    #[must_use]
+    pub fn destage_pause(&self) -> Option<Nanos> {
+        self.destages.pause(self.now)
+    }
+
     /// Blocks cached that the disk does not have.
     #[must_use]
     pub fn dirty_blocks(&self) -> u64 {

@@ -11,6 +11,8 @@ use shingle_core::service::Mode;
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_engine::{Command, Connection, Errno, Status};
 
+use super::errors::{LastError, LastErrors};
+
 /// What becomes of a command: its data, or an error.
 pub type Answer = Box<dyn FnOnce(Result<Vec<u8>, Errno>) + Send>;
 
@@ -46,6 +48,7 @@ pub struct Handle {
     orders: Sender<Order>,
     doorbell: Arc<File>,
     disk_blocks: u64,
+    last_errors: LastErrors,
 }
 
 /// Where the store's thread hears what was said to a [`Handle`].
@@ -58,11 +61,15 @@ pub(super) struct Ears {
 
 impl Handle {
     /// The two ends; `doorbell` is rung when something was said.
-    pub(super) fn new(doorbell: Arc<File>, disk_blocks: u64) -> (Handle, Ears) {
+    pub(super) fn new(
+        doorbell: Arc<File>,
+        disk_blocks: u64,
+        last_errors: LastErrors,
+    ) -> (Handle, Ears) {
         let (questions, asked) = sync_channel(QUESTIONS_MAX);
         let (orders, told) = channel();
         let ears = Ears { questions: asked, orders: told };
-        (Handle { questions, orders, doorbell, disk_blocks }, ears)
+        (Handle { questions, orders, doorbell, disk_blocks, last_errors }, ears)
     }
 
     /// Size of the disk.
@@ -149,6 +156,12 @@ impl Handle {
         let (sender, receiver) = sync_channel(1);
         self.tell(Order::Status(sender));
         receiver.recv().ok()
+    }
+
+    /// The last I/O of the SSD and of the disk that failed, if any did.
+    #[must_use]
+    pub fn last_errors(&self) -> Vec<LastError> {
+        self.last_errors.get()
     }
 
     pub(super) fn tell(&self, order: Order) {

@@ -15,6 +15,7 @@ use shingle_engine::recover::{RecoverError, Recovered, recover};
 use shingle_engine::{Config, Engine, OpenError};
 use thiserror::Error;
 
+use super::errors::{Errors, Tell};
 use super::handle::Handle;
 use super::run::{Run, Store};
 
@@ -51,6 +52,17 @@ pub enum StoreError {
     /// No thread, or no doorbell.
     #[error("cannot start the store: {0}")]
     Start(io::Error),
+}
+
+/// What is beside a store at work, if anything is.
+#[derive(Default)]
+pub struct Beside {
+    /// Is told of everything that happens, on the store's thread.
+    pub witness: Option<Shared>,
+    /// I/O on the disk goes there.
+    pub medium: Option<Box<dyn Medium>>,
+    /// Gets lines about I/O that failed.
+    pub tell: Option<Tell>,
 }
 
 /// What has been opened and not begun yet: there is time to look at it.
@@ -111,7 +123,7 @@ impl Ready {
     /// # Errors
     /// If the cache does not fit, the system has no io_uring, or the SSD takes no writes.
     pub fn start(self, cache: Box<dyn CacheCore>, config: Config) -> Result<Store, StoreError> {
-        self.start_with(cache, config, None, None)
+        self.start_with(cache, config, Beside::default())
     }
 
     /// Direct I/O on the disk, for a [`Medium`] that takes its place.
@@ -122,8 +134,7 @@ impl Ready {
         self.disk.again()
     }
 
-    /// As [`Ready::start`]; `witness` is told of everything that happens, on the store's thread, and
-    /// I/O on the disk goes to `medium`.
+    /// As [`Ready::start`], with something beside it.
     ///
     /// # Errors
     /// As there.
@@ -131,9 +142,9 @@ impl Ready {
         self,
         cache: Box<dyn CacheCore>,
         config: Config,
-        witness: Option<Shared>,
-        medium: Option<Box<dyn Medium>>,
+        beside: Beside,
     ) -> Result<Store, StoreError> {
+        let Beside { witness, medium, tell } = beside;
         let cache = match &witness {
             Some(witness) => Box::new(Watched::new(cache, witness.clone())),
             None => cache,
@@ -164,8 +175,10 @@ impl Ready {
         let start = |medium| MediumThread::start(medium, doorbell.clone());
         let medium = medium.map(start).transpose();
         let medium = medium.map_err(StoreError::Start)?;
-        let (handle, ears) = Handle::new(doorbell, disk_blocks);
-        Run::new(ears, engine, ring, medium, (ssd, disk)).begin(handle).map_err(StoreError::Start)
+        let errors = Errors::new(tell);
+        let (handle, ears) = Handle::new(doorbell, disk_blocks, errors.last());
+        let run = Run::new(ears, engine, ring, medium, errors, (ssd, disk));
+        run.begin(handle).map_err(StoreError::Start)
     }
 }
 

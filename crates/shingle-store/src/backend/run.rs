@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 use shingle_core::units::Nanos;
-use shingle_device::{Device, Done, MediumThread, Ring};
-use shingle_engine::Engine;
+use shingle_device::{Device, Done, MediumThread, Operation, Ring};
+use shingle_engine::format::PAGE_BYTES;
+use shingle_engine::{Engine, Failed, Kind};
 
+use super::errors::Errors;
 use super::handle::{Answer, Ears, Handle, Order, Question};
 
 /// The engine is told the time at least so often.
@@ -89,6 +91,7 @@ pub(super) struct Run {
     engine: Engine,
     medium: Option<MediumThread>,
     ring: Ring,
+    errors: Errors,
     numbers: u64,
     /// No more is wanted of it.
     ended: bool,
@@ -118,10 +121,11 @@ impl Run {
         engine: Engine,
         ring: Ring,
         medium: Option<MediumThread>,
+        errors: Errors,
         devices: (Device, Device),
     ) -> Run {
         let answers = HashMap::new();
-        Run { answers, ears, engine, medium, ring, numbers: 0, ended: false, devices }
+        Run { answers, ears, engine, medium, ring, errors, numbers: 0, ended: false, devices }
     }
 
     pub(super) fn begin(self, handle: Handle) -> io::Result<Store> {
@@ -135,7 +139,9 @@ impl Run {
     /// (The last word goes before all else, also if this panics: of arguments the last is dropped
     /// first.)
     fn live(mut self, mut last_word: LastWord) -> io::Result<Left> {
-        if let Err(error) = self.run() {
+        let outcome = self.run();
+        self.errors.end(Instant::now());
+        if let Err(error) = outcome {
             last_word.why = Some(error.to_string());
             return Err(error);
         }
@@ -158,15 +164,40 @@ impl Run {
             // Before completions are reported: what they took is counted to now.
             self.engine.tick(Nanos(start.elapsed().as_nanos() as u64));
             self.finished(&mut done)?;
-            for io in done.drain(..) {
-                self.engine.done(io.id, io.result, io.buffers);
-            }
+            self.report(&mut done);
         }
     }
 
     fn finished(&mut self, done: &mut Vec<Done>) -> io::Result<()> {
         self.ring.done(done);
         self.medium.as_ref().map_or(Ok(()), |medium| medium.done(done))
+    }
+
+    /// The engine is told whether I/O was done. Why it was not, others are told.
+    fn report(&mut self, done: &mut Vec<Done>) {
+        let now = Instant::now();
+        for Done { id, result, buffers } in done.drain(..) {
+            let bytes = buffers.len() * PAGE_BYTES;
+            let told = result.as_ref().map(|()| bytes).map_err(|_| Failed);
+            self.engine.done(id, told, buffers);
+            if let Err(error) = result {
+                let follows = self.follows(&error.operation);
+                self.errors.add(&error, &follows, now);
+            }
+        }
+        self.errors.tick(now);
+    }
+
+    /// What the engine does after an error, as far as it says so.
+    fn follows(&self, failed: &Operation) -> String {
+        let of_disk = failed.device == shingle_engine::Device::Disk && failed.kind != Kind::Read;
+        match self.engine.destage_pause() {
+            _ if failed.blocks > 1 => "; its blocks are tried one by one".to_owned(),
+            Some(pause) if of_disk => {
+                format!("; destaging is tried again in {} ms", pause.0 / 1_000_000)
+            }
+            _ => String::new(),
+        }
     }
 
     fn listen(&mut self) {

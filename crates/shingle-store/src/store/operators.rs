@@ -96,7 +96,7 @@ impl Shared {
             ..self.status.clone()
         };
         status.tell(&self.settings());
-        status.take(&said);
+        status.take(&said, &self.handle.last_errors());
         Some(status)
     }
 

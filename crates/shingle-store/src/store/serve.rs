@@ -1,5 +1,6 @@
 //! A cache served: to clients over NBD, to operators over its control socket, until it is stopped.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -26,7 +27,7 @@ use super::leave;
 use super::operators::{Leave, Shared, done};
 use super::status::{SCHEMA, Status};
 use super::trust::{self, Distrusted};
-use crate::backend::{Store, StoreError};
+use crate::backend::{Beside, Store, StoreError, Tell};
 
 /// What is served, and how.
 #[derive(Clone, Debug)]
@@ -82,6 +83,25 @@ pub enum ServeError {
     System(#[from] io::Error),
 }
 
+/// What an operator may want to know of, one line each.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Notice {
+    /// Of clients.
+    Client(Event),
+    /// I/O that failed: the first of its kind, or one that stands for those of the last second.
+    Device(String),
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::Client(event) => event.fmt(f),
+            Notice::Device(line) => line.fmt(f),
+        }
+    }
+}
+
 /// Tells a process that serves to leave.
 #[derive(Clone, Debug)]
 pub struct Stopper(Sender<Leave>);
@@ -117,7 +137,7 @@ impl Serving {
     pub fn start(
         options: Options,
         registry: &Registry,
-        tell: impl Fn(Event) + Send + Sync + 'static,
+        tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
         Serving::start_recorded(options, registry, None, tell)
     }
@@ -130,7 +150,7 @@ impl Serving {
         options: Options,
         registry: &Registry,
         record: Option<Record<'_>>,
-        tell: impl Fn(Event) + Send + Sync + 'static,
+        tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
         let ready = trust::open(&options.ssd, &options.disk, options.trust_disk)?;
         let superblock = ready.superblock().clone();
@@ -145,9 +165,13 @@ impl Serving {
         let listen = |address| Listener::bind(address).map(|l| l.for_users(options.users.clone()));
         let listeners = options.addresses.iter().map(listen).collect::<Result<_, _>>()?;
         let config = Config::in_mode(settings.mode, slots);
+        let tell = Arc::new(tell);
+        let lines = device_lines(tell.clone())?;
+        let tell = move |event| tell(Notice::Client(event));
         let witness = record.map(|record| record(&settings, slots as u32, disk_blocks));
         let (witness, recorded) = (witness.transpose()?, record.is_some());
-        let mut store = ready.start_with(cache, config, witness, None)?;
+        let mut store =
+            ready.start_with(cache, config, Beside { witness, medium: None, tell: Some(lines) })?;
         let leave = channel();
         watch(&mut store, leave.0.clone())?;
         let handle = store.handle().clone();
@@ -264,6 +288,17 @@ impl Serving {
         server.map(|server| server.stop(grace));
         self.control.close();
     }
+}
+
+/// The store's thread hands lines over, and does not wait until they are written: who reads them may be slow.
+fn device_lines(tell: Arc<impl Fn(Notice) + Send + Sync + 'static>) -> io::Result<Tell> {
+    let (to, lines) = channel();
+    let thread = thread::Builder::new().name("shingle-errors".to_owned());
+    thread.spawn(move || lines.into_iter().for_each(|line| tell(Notice::Device(line))))?;
+    Ok(Box::new(move |line| {
+        // The thread ends after the store only.
+        let _ = to.send(line);
+    }))
 }
 
 /// A store that fails ends the process that serves it.

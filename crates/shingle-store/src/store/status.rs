@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-
 use shingle_engine as engine;
 use shingle_engine::settings::{Settings, SettingsError};
+
+use crate::backend;
 
 /// The name of the schema of `status --json`.
 pub const SCHEMA: &str = "shingle.store-status/1";
@@ -69,6 +70,7 @@ pub struct Status {
 
 /// What went wrong, counted since the process began.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Errors {
     /// Pages of metadata that were damaged at the start, and stood elsewhere, too.
     pub damaged_pages: u64,
@@ -98,6 +100,39 @@ pub struct Errors {
     /// Bytes of the disk whose newest data is lost, as `[first, length]`: they read as errors until
     /// they are written anew or trimmed.
     pub lost_ranges: Vec<(u64, u64)>,
+    /// The last I/O of each device that failed, if any did.
+    pub last: Vec<LastError>,
+}
+
+/// The last I/O of a device that failed.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LastError {
+    /// `SSD` or `disk`.
+    pub device: String,
+    /// `read`, `write` or `flush`.
+    pub operation: String,
+    /// The first block of 4 KiB, and how many; 0 for a flush.
+    pub block: u64,
+    /// Likewise.
+    pub blocks: u64,
+    /// Why, in words of the system: `Input/output error (EIO)`.
+    pub error: String,
+    /// How long ago.
+    pub seconds_ago: u64,
+}
+
+impl From<&backend::LastError> for LastError {
+    fn from(last: &backend::LastError) -> LastError {
+        LastError {
+            device: last.operation.device_name().to_owned(),
+            operation: last.operation.name().to_owned(),
+            block: last.operation.block,
+            blocks: last.operation.blocks,
+            error: last.cause.clone(),
+            seconds_ago: last.at.elapsed().as_secs(),
+        }
+    }
 }
 
 impl Status {
@@ -120,7 +155,7 @@ impl Status {
     }
 
     /// Fills in what the engine says.
-    pub fn take(&mut self, said: &engine::Status) {
+    pub fn take(&mut self, said: &engine::Status, last_errors: &[backend::LastError]) {
         self.dirty_blocks = said.dirty_blocks;
         self.clean_blocks = said.clean_blocks;
         self.read_hits = said.read_hits;
@@ -143,6 +178,7 @@ impl Status {
             ssd_written_off: said.ssd_written_off,
             refused_ranges: ranges(said.refused.iter().map(|block| block.bytes())),
             lost_ranges: ranges(said.lost.iter().map(|block| block.bytes())),
+            last: last_errors.iter().map(LastError::from).collect(),
         };
     }
 }

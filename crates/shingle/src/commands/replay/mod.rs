@@ -26,7 +26,7 @@ use shingle_sim::result::Report;
 use shingle_sim::run::Labels;
 use shingle_sim::said::Notes;
 use shingle_sim::system::Pacing;
-use shingle_store::backend::Ready;
+use shingle_store::backend::{Beside, Ready, Tell};
 use shingle_store::store::create::{Consent, CreateError, create, destroy, occupant};
 use shingle_store::store::drain::drain;
 use shingle_store::store::format::read_superblock;
@@ -263,7 +263,10 @@ impl Run<'_> {
         let memory: Memory = cache.memory();
         let config = Config::in_mode(self.settings.mode, slots);
         let witness = Shared::new((meter.clone(), recorder));
-        let store = ready.start_with(cache, config, Some(witness), medium)?;
+        // (Whoever wants no remarks wants to know of these.)
+        let tell: Tell = Box::new(|line| note(&line, false));
+        let beside = Beside { witness: Some(witness), medium, tell: Some(tell) };
+        let store = ready.start_with(cache, config, beside)?;
 
         let (pacing, pace) = match args.pacing {
             cli::Pacing::Closed => (Pacing::Closed, Pace::Closed(args.depth)),

@@ -15,11 +15,10 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_core::witness::Shared;
 use shingle_device::Device;
 use shingle_engine::settings::Settings;
-use shingle_nbd::server::Event;
 use shingle_store::store::control::{self, Answer, Request};
 use shingle_store::store::create::{Consent, CreateError, create};
 use shingle_store::store::leave;
-use shingle_store::store::serve::{Options, Record, ServeError, Serving};
+use shingle_store::store::serve::{Notice, Options, Record, ServeError, Serving};
 use shingle_store::store::unserved;
 use shingle_trace::record::{About, Recording};
 use uuid::Uuid;
@@ -251,7 +250,10 @@ fn serve(args: &Serve, global: &Arguments, registry: &Registry) -> anyhow::Resul
         Ok(Shared::new(recorder))
     };
     let record = path.as_ref().map(|_| &record as Record<'_>);
-    let tell = move |event: Event| note(&event.to_string(), quiet);
+    // (Whoever wants no remarks wants to know of devices that fail.)
+    let tell = move |notice: Notice| {
+        note(&notice.to_string(), quiet && !matches!(notice, Notice::Device(_)));
+    };
     let serving = Serving::start_recorded(options, registry, record, tell)?;
     // From now on a signal ends it in order.
     let mut ending = Ending::new()?;

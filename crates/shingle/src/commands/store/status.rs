@@ -13,7 +13,7 @@ use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_engine::settings::{Setting, Settings};
 use shingle_store::store::control::{self, Answer, ControlError, Request};
-use shingle_store::store::status::{Errors, Status};
+use shingle_store::store::status::{Errors, LastError, Status};
 use shingle_store::store::unserved;
 
 use super::{Ask, name};
@@ -193,6 +193,14 @@ fn errors(errors: &Errors) -> Vec<Line> {
     }
     if errors.ssd_failed {
         lines.push(("SSD", "takes no more writes: nothing new is cached".to_owned()));
+    }
+    for LastError { device, operation, block, blocks, error, seconds_ago } in &errors.last {
+        let name = if device == "SSD" { "last SSD error" } else { "last disk error" };
+        let place = match blocks {
+            0 => String::new(),
+            _ => format!(" of {} at block {block}", self::blocks(*blocks)),
+        };
+        lines.push((name, format!("{operation}{place}: {error}, {seconds_ago} s ago")));
     }
     for (first, bytes) in &errors.lost_ranges {
         lines.push(("lost", format!("{} at byte {first}", show_bytes(*bytes))));
