@@ -13,7 +13,7 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_core::witness::{Event, Shared};
 use shingle_device::Device;
 use shingle_engine::settings::Settings;
-use shingle_engine::{Command, CommandOp, Config, Connection, Errno};
+use shingle_engine::{Command, CommandOp, Config, Errno};
 use shingle_sim::recorded::{FollowError, Followed, Follower};
 use shingle_store::backend::{Beside, Ready};
 use shingle_store::store::create::{Consent, create};
@@ -42,15 +42,7 @@ fn command(rng: &mut Xoshiro256PlusPlus) -> Command {
         (offset, bytes) = (offset + 512, bytes - 1024);
     }
     let data = if op == CommandOp::Write { vec![7; bytes as usize] } else { Vec::new() };
-    Command {
-        id: 0,
-        connection: Connection::default(),
-        op,
-        offset,
-        bytes,
-        fua: below(rng, 50) == 0,
-        data,
-    }
+    Command { fua: below(rng, 50) == 0, data, ..Command::new(0, op, offset, bytes) }
 }
 
 /// Serves `commands` at `depth`, in a folder that may hold a cache already, and records that.

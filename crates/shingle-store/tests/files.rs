@@ -16,7 +16,7 @@ use shingle_device::{Device, DeviceError, Medium};
 use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::superblock::Superblock;
-use shingle_engine::{Command, CommandOp, Config, Connection, Errno, Kind};
+use shingle_engine::{Command, CommandOp, Config, Errno, Kind};
 use shingle_store::backend::{Beside, Handle, Ready, Store, StoreError, Tell};
 use shingle_store::store::create::CreateError;
 use shingle_store::store::format::{NewCache, format};
@@ -88,7 +88,7 @@ fn with(medium: Box<dyn Medium>) -> Beside {
 }
 
 fn command(op: CommandOp, offset: u64, bytes: u64, data: Vec<u8>) -> Command {
-    Command { id: 0, connection: Connection::default(), op, offset, bytes, fua: false, data }
+    Command { data, ..Command::new(0, op, offset, bytes) }
 }
 
 fn write(handle: &Handle, offset: u64, data: Vec<u8>) {

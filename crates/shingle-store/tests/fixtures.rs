@@ -13,7 +13,7 @@ use shingle_device::Device;
 use shingle_engine::format::State;
 use shingle_engine::format::superblock::VERSION;
 use shingle_engine::settings::Settings;
-use shingle_engine::{Command, CommandOp, Config, Connection};
+use shingle_engine::{Command, CommandOp, Config};
 use shingle_store::backend::{Handle, Ready, Store};
 use shingle_store::store::check::check;
 use shingle_store::store::format::{NewCache, format};
@@ -45,9 +45,7 @@ fn content(block: u64) -> Vec<u8> {
 }
 
 fn call(handle: &Handle, op: CommandOp, offset: u64, bytes: u64, data: Vec<u8>) -> Vec<u8> {
-    let command =
-        Command { id: 0, connection: Connection::default(), op, offset, bytes, fua: false, data };
-    handle.call(command).expect("no error")
+    handle.call(Command { data, ..Command::new(0, op, offset, bytes) }).expect("no error")
 }
 
 fn write(handle: &Handle, offset: u64, data: &[u8]) {

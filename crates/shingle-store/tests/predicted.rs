@@ -13,7 +13,7 @@ use shingle_core::witness::Shared;
 use shingle_device::Device;
 use shingle_drive::registry::{Overrides, Settings as DriveSettings, make_ssd};
 use shingle_engine::settings::Settings;
-use shingle_engine::{Command, CommandOp, Config, Errno};
+use shingle_engine::{Command, Config, Errno};
 use shingle_sim::measured::{self, Meter};
 use shingle_sim::response::ResponseTimes;
 use shingle_sim::result::RunResult;
@@ -60,11 +60,11 @@ fn trace(requests: u64) -> Vec<Request> {
 }
 
 fn command(request: &Request) -> Command {
-    let (op, data) = match request.op {
-        Op::Read => (CommandOp::Read, Vec::new()),
-        _ => (CommandOp::Write, vec![7; request.bytes as usize]),
+    let data = match request.op {
+        Op::Write => vec![7; request.bytes as usize],
+        _ => Vec::new(),
     };
-    Command { data, ..Command::new(0, op, request.offset, request.bytes) }
+    Command { data, ..Command::new(0, request.op.into(), request.offset, request.bytes) }
 }
 
 /// Both are told the same. A busy machine may stop the client for longer than idle time takes to begin,

@@ -21,13 +21,9 @@ impl Export for Served {
     fn submit(&self, command: Command, done: Completion) {
         let connection = Connection(done.connection());
         let plain = |op, offset, bytes, fua| engine::Command {
-            id: 0,
             connection,
-            op,
-            offset,
-            bytes,
             fua,
-            data: Vec::new(),
+            ..engine::Command::new(0, op, offset, bytes)
         };
         let (command, reads) = match command {
             Command::Read { offset, length } => {

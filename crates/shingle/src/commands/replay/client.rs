@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
-use shingle_engine::{Command, CommandOp, Connection, Errno};
+use shingle_engine::{Command, CommandOp, Errno};
 use shingle_sim::response::ResponseTimes;
 use shingle_store::backend::Handle;
 
@@ -97,24 +97,14 @@ impl<'a> Client<'a> {
             None => Expected::default(),
         };
         let Request { offset, bytes, .. } = *request;
-        let (op, data) = match request.op {
-            Op::Read => (CommandOp::Read, Vec::new()),
-            Op::Write => (CommandOp::Write, Stamps::data(number, request)),
-            Op::Trim => (CommandOp::Trim, Vec::new()),
-            Op::Flush => (CommandOp::Flush, Vec::new()),
+        let data = match request.op {
+            Op::Write => Stamps::data(number, request),
+            Op::Read | Op::Trim | Op::Flush => Vec::new(),
         };
         self.under_way.insert(number, (at, *request, expected));
         let sender = self.answers.0.clone();
         let answer = move |result| drop(sender.send(Answer { number, result, at: Instant::now() }));
-        let command = Command {
-            id: 0,
-            connection: Connection::default(),
-            op,
-            offset,
-            bytes,
-            fua: false,
-            data,
-        };
+        let command = Command { data, ..Command::new(0, request.op.into(), offset, bytes) };
         self.handle.submit(command, Box::new(answer));
     }
 
@@ -162,17 +152,7 @@ pub(super) fn read_all(handle: &Handle, stamps: &mut Stamps) -> anyhow::Result<(
         let (at, offset, bytes) = (Nanos::ZERO, block * BLOCK_BYTES, BLOCK_BYTES);
         let request = Request { at, offset, bytes, op: Op::Read };
         let expected = stamps.asked(0, &request);
-        let (op, data) = (CommandOp::Read, Vec::new());
-        let command = Command {
-            id: 0,
-            connection: Connection::default(),
-            op,
-            offset,
-            bytes,
-            fua: false,
-            data,
-        };
-        let read = handle.call(command);
+        let read = handle.call(Command::new(0, CommandOp::Read, offset, bytes));
         let read =
             read.map_err(|error| anyhow!("block {block} cannot be read: error {}", error.0))?;
         stamps.check(&request, &expected, &read)?;
