@@ -112,7 +112,8 @@ fn a_restart_of_eight_million_slots_takes_two_seconds() {
     drop(superblock);
     full_cache(&ssd, &disk, false);
     let (ended, took) = timed("end of a clean cache", || {
-        destroy(&Device::open(&ssd).expect("opened"), Uuid::from_bytes(UUID)).expect("ended");
+        let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
+        destroy(&ssd, &disk, Uuid::from_bytes(UUID)).expect("ended");
     });
     let () = ended;
     assert!(took <= Duration::from_secs(1));

@@ -397,7 +397,7 @@ fn no_command_writes_to_a_disk_that_is_not_the_one_of_the_cache() {
     bed.detach(false).expect("the right one");
     assert_eq!(bed.disk(9 * MIB, 17), b"only in the cache");
     assert_eq!(unserved::superblock(&bed.path("ssd")).expect("read"), None);
-    assert_eq!(Mark::of(&bed.devices().1), None, "the disk belongs to no cache");
+    assert_eq!(Mark::of(&bed.devices().1).expect("told"), None, "the disk belongs to no cache");
 }
 
 #[test]
@@ -439,7 +439,7 @@ fn an_older_copy_of_a_cache_is_noticed_where_the_disk_can_say_so() {
     bed.stop(serving);
     let newer = std::fs::read(bed.path("ssd")).expect("read");
     std::fs::write(bed.path("ssd"), older).expect("written");
-    if Mark::of(&bed.devices().1).is_none() {
+    if Mark::of(&bed.devices().1).expect("told").is_none() {
         return println!("SKIPPED: this file system keeps no attributes of users");
     }
     let why = refused(bed.try_serve(false));
@@ -452,7 +452,7 @@ fn an_older_copy_of_a_cache_is_noticed_where_the_disk_can_say_so() {
     std::fs::rename(bed.path("ssd"), bed.path("first")).expect("moved");
     File::create(bed.path("ssd")).and_then(|file| file.set_len(24 * MIB)).expect("made");
     let (ssd, disk) = bed.devices();
-    let first = Uuid::from_bytes(Mark::of(&disk).expect("it has one").uuid);
+    let first = Uuid::from_bytes(Mark::of(&disk).expect("told").expect("it has one").uuid);
     let consent = Consent { destroy: &[first], ..Consent::default() };
     let made = create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), consent);
     let uuid = Uuid::from_bytes(made.expect("made").uuid);

@@ -67,9 +67,10 @@ fn a_new_cache_is_empty_and_sound() {
     // One superblock is enough.
     ssd.write(Copy::One.superblock_page(), &[7; 4096]).expect("written");
     assert_eq!(check(&ssd, None, &mut |_, _| {}).expect("sound").mendable_pages, 1);
-    let other = destroy(&ssd, Uuid::from_bytes([9; 16]));
+    let other = destroy(&ssd, &disk, Uuid::from_bytes([9; 16]));
     assert!(matches!(other, Err(EndError::Another { .. })));
-    destroy(&ssd, Uuid::from_bytes(made.uuid)).expect("it is this one");
+    destroy(&ssd, &disk, Uuid::from_bytes(made.uuid)).expect("it is this one");
+    assert_eq!(Mark::of(&disk).expect("told"), None, "the disk belongs to no cache");
     assert_eq!(occupant(&ssd).expect("read"), None);
 }
 
@@ -114,7 +115,7 @@ fn a_cache_is_not_made_over_another_by_mistake() {
     table.fill(0);
     assert!(recover(&mut &ssd).expect("sound").live.is_empty());
     // What a cache on another SSD holds cannot be told: it may be all that there is.
-    if let Some(mark) = Mark::of(&disk) {
+    if let Some(mark) = Mark::of(&disk).expect("told") {
         files.make("another", 32 * MIB);
         let another = Device::open(&files.path("another")).expect("opened");
         let here = Uuid::from_bytes(mark.uuid);
@@ -126,7 +127,7 @@ fn a_cache_is_not_made_over_another_by_mistake() {
     }
     files.make("small", 4 * MIB);
     let small = Device::open(&files.path("small")).expect("opened");
-    let here = Mark::of(&disk).map(|mark| Uuid::from_bytes(mark.uuid));
+    let here = Mark::of(&disk).expect("told").map(|mark| Uuid::from_bytes(mark.uuid));
     let error = make_on(&small, here.as_slice()).expect_err("too small");
     assert!(matches!(error, CreateError::TooSmall { .. }), "{error}");
     for bytes in [0, 10_000] {

@@ -40,6 +40,12 @@ pub enum StoreError {
         /// Why.
         error: DeviceError,
     },
+    /// The disk does not take the mark of its cache: an older copy of that would not be noticed.
+    #[error("{error}; --trust-disk uses it nevertheless")]
+    Mark {
+        /// Why.
+        error: DeviceError,
+    },
     /// The cache and the SSD do not fit.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -167,9 +173,14 @@ impl Ready {
         // All that can be refused was. The engine has given no I/O away yet: first the SSD says that
         // the disk may change, and after that the disk says which cache may have changed it.
         match write_all(&ssd, &superblocks) {
-            Ok(()) => Mark { uuid, edition }.leave_if_possible(&disk),
+            Ok(()) => {}
             Err(_) if trusts_disk => {}
             Err(error) => return Err(StoreError::Told { error }),
+        }
+        match (Mark { uuid, edition }).leave(&disk) {
+            Err(error) if !trusts_disk => return Err(StoreError::Mark { error }),
+            // A mark of an earlier start says less than could be known, and nothing false.
+            _ => {}
         }
         let doorbell = Arc::new(doorbell);
         let start = |medium| MediumThread::start(medium, doorbell.clone());

@@ -168,7 +168,7 @@ pub fn create(
     let given_up = |uuid: Uuid| consent.destroy.contains(&uuid);
     let here = there.as_ref().map(|found| found.uuid);
     // (Of a cache that is not here it cannot be told what it holds.)
-    let elsewhere = Mark::of(disk).map(|mark| Uuid::from_bytes(mark.uuid));
+    let elsewhere = Mark::of(disk)?.map(|mark| Uuid::from_bytes(mark.uuid));
     let elsewhere = elsewhere.filter(|&uuid| here != Some(uuid));
     if let Some(found) = there {
         let mut typed = consent.destroy.iter().copied().map(Some);
@@ -186,11 +186,7 @@ pub fn create(
     let new = NewCache { uuid, fingerprint: fingerprint(disk)?, words };
     let made = format(ssd, disk, &new)?;
     // From now on the disk belongs to this one.
-    Mark { uuid, edition: made.edition }.leave(disk).map_err(|error| DeviceError::System {
-        what: "mark",
-        path: disk.path().to_owned(),
-        error,
-    })?;
+    Mark { uuid, edition: made.edition }.leave(disk)?;
     Ok(made)
 }
 
@@ -238,16 +234,17 @@ pub enum EndError {
         /// The cache that was served.
         uuid: Uuid,
     },
-    /// The SSD.
+    /// A device.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }
 
-/// Ends the cache of this name with everything that it holds: the SSD is no cache any more.
+/// Ends the cache of this name with everything that it holds: the SSD is no cache any more, and the disk belongs to
+/// none.
 ///
 /// # Errors
-/// If another one stands there by now, or the SSD cannot be read or written.
-pub fn destroy(ssd: &Device, uuid: Uuid) -> Result<(), EndError> {
+/// If another one stands there by now, the SSD cannot be read or written, or the mark of the disk not cleared.
+pub fn destroy(ssd: &Device, disk: &Device, uuid: Uuid) -> Result<(), EndError> {
     let path = || ssd.path().to_owned();
     let (superblock, _) =
         read_superblock(ssd).map_err(|error| EndError::Recover { path: path(), error })?;
@@ -257,5 +254,7 @@ pub fn destroy(ssd: &Device, uuid: Uuid) -> Result<(), EndError> {
     for copy in Copy::BOTH {
         ssd.write(copy.superblock_page(), &[0; PAGE_BYTES])?;
     }
-    Ok(ssd.flush()?)
+    ssd.flush()?;
+    // Only now: a disk without a mark may be given to another cache.
+    Ok(Mark::remove(disk)?)
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
-use shingle_device::{DeviceError, Mark, fingerprint};
+use shingle_device::fingerprint;
 use shingle_engine::Config;
 use shingle_engine::settings::Settings;
 use uuid::Uuid;
@@ -40,12 +40,7 @@ pub(super) fn ended(left: &Left, uuid: Uuid) -> Result<(), ServeError> {
     if left.dirty_blocks > 0 {
         return Err(EndError::Dirty(left.dirty_blocks).into());
     }
-    destroy(&left.ssd, uuid)?;
-    Ok(Mark::remove(&left.disk).map_err(|error| DeviceError::System {
-        what: "clear the mark of",
-        path: left.disk.path().to_owned(),
-        error,
-    })?)
+    Ok(destroy(&left.ssd, &left.disk, uuid)?)
 }
 
 /// Destages everything, without serving. `left` is told how many blocks are left.

@@ -129,10 +129,10 @@ pub(super) fn open(ssd: &Path, disk: &Path, trust_disk: bool) -> Result<Ready, S
 /// What can be told of the disk of a cache.
 ///
 /// # Errors
-/// If the fingerprint cannot be taken.
+/// If mark or fingerprint cannot be taken.
 pub fn look(found: &Recovered, ssd: &Device, disk: &Device) -> Result<Known, DeviceError> {
     let superblock = found.journal.superblock();
-    match Mark::of(disk) {
+    match Mark::of(disk)? {
         Some(mark) if mark.uuid != superblock.uuid => {
             return Ok(Known::Doubtful(Doubt::Another(Uuid::from_bytes(mark.uuid))));
         }

@@ -17,7 +17,7 @@ use shingle_core::policy::Memory;
 use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_core::witness::Shared;
-use shingle_device::{Device, Mark, Medium};
+use shingle_device::{Device, Medium};
 use shingle_engine::Config;
 use shingle_engine::settings::Settings;
 use shingle_sim::experiment::{self, DEFAULT_CACHE, Options, Trace};
@@ -130,8 +130,7 @@ pub(crate) fn execute(
     let done = run.go(global, registry);
     // Its data is of no use to anybody.
     let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
-    destroy(&ssd, Uuid::from_bytes(read_superblock(&ssd)?.0.uuid))?;
-    Mark::remove(&disk)?;
+    destroy(&ssd, &disk, Uuid::from_bytes(read_superblock(&ssd)?.0.uuid))?;
     let result = done?;
     let report = report(&trace, &args.trace, vec![result], Notes::default());
     let mut tried = Tried::default();
