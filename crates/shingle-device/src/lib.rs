@@ -4,6 +4,7 @@
 //! - [`Device`] is a place that is ours alone. [`Direct`] is its I/O, one at a time.
 //! - [`Ring`] carries out the I/O of an engine on two of them, by io_uring.
 //! - [`Medium`] is something else in the place of a disk, which [`MediumThread`] runs on a thread of its own.
+//! - [`Worker`] is a thread whose panic is an error.
 //! - [`IoError`] says what failed: which device, what was asked of it, where, and what the system says.
 //! - [`Mark`], [`fingerprint`] and [`signature`] tell what a disk is, and what is on it.
 //!
@@ -38,6 +39,7 @@ mod mark;
 mod medium;
 mod ring;
 mod signature;
+mod worker;
 
 pub use device::{Device, DeviceError};
 pub use direct::Direct;
@@ -48,3 +50,4 @@ pub use mark::Mark;
 pub use medium::{Medium, MediumThread};
 pub use ring::{Done, Ring};
 pub use signature::{SIGNATURE_PAGES, signature, signature_in};
+pub use worker::{Worker, panicked};

@@ -5,13 +5,13 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::thread::{self, JoinHandle};
 
 use shingle_engine::buffer::Buffer;
 use shingle_engine::{Io, Kind};
 
 use crate::error::{IoError, Operation};
 use crate::ring::Done;
+use crate::worker::{Worker, panicked};
 
 /// Serves I/O on the disk.
 pub trait Medium: Send {
@@ -28,11 +28,14 @@ pub trait Medium: Send {
     fn end(&mut self) -> io::Result<()>;
 }
 
+/// What errors call its thread.
+const WHOSE: &str = "the disk";
+
 /// A medium at work, on a thread of its own.
 pub struct MediumThread {
     to: Sender<Io>,
     from: Receiver<Done>,
-    thread: JoinHandle<io::Result<()>>,
+    worker: Worker<()>,
 }
 
 impl MediumThread {
@@ -43,8 +46,7 @@ impl MediumThread {
     pub fn start(mut medium: Box<dyn Medium>, doorbell: Arc<File>) -> io::Result<MediumThread> {
         let (to, ios) = channel::<Io>();
         let (done, from) = channel();
-        let thread = thread::Builder::new().name("shingle-medium".to_owned());
-        let thread = thread.spawn(move || {
+        let worker = Worker::start("shingle-medium", WHOSE, move || {
             for io in ios {
                 let operation = Operation::of(&io);
                 let Io { id, kind, page, mut buffers, .. } = io;
@@ -56,7 +58,7 @@ impl MediumThread {
             }
             medium.end()
         })?;
-        Ok(MediumThread { to, from, thread })
+        Ok(MediumThread { to, from, worker })
     }
 
     /// Gives it an I/O.
@@ -74,7 +76,7 @@ impl MediumThread {
             match self.from.try_recv() {
                 Ok(io) => done.push(io),
                 Err(TryRecvError::Empty) => return Ok(()),
-                Err(TryRecvError::Disconnected) => return Err(panicked()),
+                Err(TryRecvError::Disconnected) => return Err(panicked(WHOSE)),
             }
         }
     }
@@ -85,10 +87,6 @@ impl MediumThread {
     /// If the medium fails at its end, or has panicked.
     pub fn end(self) -> io::Result<()> {
         drop(self.to);
-        self.thread.join().unwrap_or_else(|_| Err(panicked()))
+        self.worker.end()
     }
-}
-
-fn panicked() -> io::Error {
-    io::Error::other("the thread of the disk has panicked")
 }

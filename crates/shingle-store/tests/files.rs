@@ -364,7 +364,7 @@ fn a_store_that_fails_says_so_and_answers_all() {
     let failure = store.failure().expect("asked for once");
     let read = store.handle().call(command(CommandOp::Read, 0, BLOCK_BYTES, Vec::new()));
     assert_eq!(read, Err(Errno::SHUT_DOWN));
-    assert_eq!(failure.recv().expect("said"), "the thread of the disk has panicked");
+    assert_eq!(failure.recv().expect("said"), "the thread of the disk has panicked: this is a bug");
     assert!(store.handle().status().is_none());
     assert!(store.shut_down().is_err());
 }

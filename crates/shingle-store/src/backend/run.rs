@@ -2,12 +2,12 @@
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 use shingle_core::units::Nanos;
-use shingle_device::{Device, Done, MediumThread, Operation, Ring};
+use shingle_device::{Device, Done, MediumThread, Operation, Ring, Worker, panicked};
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::{Engine, Failed, Kind};
 
@@ -17,10 +17,13 @@ use super::handle::{Answer, Ears, Handle, Order, Question};
 /// The engine is told the time at least so often.
 const TICK: Duration = Duration::from_millis(50);
 
+/// What errors call its thread.
+const WHOSE: &str = "the store";
+
 /// A store at work. Dropped, it is shut down in order.
 pub struct Store {
     handle: Handle,
-    thread: Option<JoinHandle<io::Result<Left>>>,
+    worker: Option<Worker<Left>>,
     failure: Option<Receiver<String>>,
 }
 
@@ -67,14 +70,13 @@ impl Store {
 
     /// Waits for nothing, of a store that has failed: its last I/O may take as long as it likes.
     pub fn give_up(mut self) {
-        self.thread = None;
+        self.worker = None;
     }
 
     fn end(&mut self, how: Order) -> Option<io::Result<Left>> {
-        let thread = self.thread.take()?;
+        let worker = self.worker.take()?;
         self.handle.tell(how);
-        let panicked = |_| Err(io::Error::other("the store's thread has panicked"));
-        Some(thread.join().unwrap_or_else(panicked))
+        Some(worker.end())
     }
 }
 
@@ -107,8 +109,8 @@ struct LastWord {
 
 impl Drop for LastWord {
     fn drop(&mut self) {
-        let panicked = || "its thread has panicked: this is a bug".to_owned();
-        if let Some(why) = self.why.take().or_else(|| thread::panicking().then(panicked)) {
+        let panicked = || thread::panicking().then(|| panicked(WHOSE).to_string());
+        if let Some(why) = self.why.take().or_else(panicked) {
             // Nobody may want to know.
             let _ = self.to.send(why);
         }
@@ -131,9 +133,8 @@ impl Run {
     pub(super) fn begin(self, handle: Handle) -> io::Result<Store> {
         let (to, failure) = channel();
         let last_word = LastWord { to, why: None };
-        let thread = thread::Builder::new().name("shingle-store".into());
-        let thread = thread.spawn(move || self.live(last_word))?;
-        Ok(Store { handle, thread: Some(thread), failure: Some(failure) })
+        let worker = Worker::start("shingle-store", WHOSE, move || self.live(last_word))?;
+        Ok(Store { handle, worker: Some(worker), failure: Some(failure) })
     }
 
     /// (The last word goes before all else, also if this panics: of arguments the last is dropped
