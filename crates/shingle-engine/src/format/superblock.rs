@@ -25,7 +25,7 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::layout::Layout;
-use super::{NUMBERS_END, Owner, PAGE_BYTES, Page, Unusable, checksum};
+use super::{NUMBERS_END, Owner, PAGE_BYTES, Page, Unusable, checksum, seal};
 
 const MAGIC: [u8; 8] = *b"SHINGLE\0";
 const CRC_AT: usize = 12;
@@ -159,8 +159,7 @@ impl Superblock {
         page[RAW_BYTES..RAW_BYTES + self.words.len()].copy_from_slice(self.words.as_bytes());
         page[SESSION_AT..SESSION_AT + 8].copy_from_slice(&self.session.to_le_bytes());
         page[SESSION_AT + 8..].copy_from_slice(&self.session_from.to_le_bytes());
-        let crc = checksum(&page, CRC_AT);
-        page[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+        seal(&mut page, CRC_AT);
         page
     }
 
@@ -293,8 +292,7 @@ mod tests {
     #[test]
     fn what_could_not_be_gone_on_with_makes_no_sense() {
         let sealed = |mut page: Page| {
-            let crc = checksum(&page, CRC_AT);
-            page[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+            seal(&mut page, CRC_AT);
             Superblock::decode(&page)
         };
         let mut page = superblock(2).encode();
@@ -331,8 +329,7 @@ mod tests {
         fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), PAGE_BYTES)) {
             let mut page: Page = bytes.try_into().expect("a page");
             page[..8].copy_from_slice(&MAGIC);
-            let crc = checksum(&page, CRC_AT);
-            page[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+            seal(&mut page, CRC_AT);
             prop_assert!(Superblock::decode(&page).is_err());
         }
     }
