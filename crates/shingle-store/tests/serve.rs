@@ -19,7 +19,7 @@ use shingle_nbd::wire::command;
 use shingle_store::store::check::check;
 use shingle_store::store::control::{Answer, ControlError, Request, ask};
 use shingle_store::store::create::{Consent, create};
-use shingle_store::store::leave::{detach, export};
+use shingle_store::store::leave::{Offline, detach, export};
 use shingle_store::store::serve::{Options, ServeError, Serving};
 use shingle_store::store::status::Status;
 use shingle_store::store::trust::{Distrusted, Doubt};
@@ -104,13 +104,20 @@ impl Bed {
     }
 
     fn export(&self, trust_disk: bool) -> Result<(), ServeError> {
-        let (ssd, disk) = (self.path("ssd"), self.path("disk"));
-        export(&ssd, &disk, trust_disk, &Registry::default(), &mut |_| {})
+        self.emptied(trust_disk, export)
     }
 
     fn detach(&self, trust_disk: bool) -> Result<(), ServeError> {
-        let (ssd, disk) = (self.path("ssd"), self.path("disk"));
-        detach(&ssd, &disk, trust_disk, &Registry::default(), &mut |_| {})
+        self.emptied(trust_disk, detach)
+    }
+
+    fn emptied(
+        &self,
+        trust_disk: bool,
+        empty: fn(Offline<'_>, &mut dyn FnMut(u64)) -> Result<(), ServeError>,
+    ) -> Result<(), ServeError> {
+        let (ssd, disk, registry) = (&self.path("ssd"), &self.path("disk"), &Registry::default());
+        empty(Offline { ssd, disk, trust_disk, registry, tell: None }, &mut |_| {})
     }
 
     fn stop(&self, serving: JoinHandle<Result<(), ServeError>>) {
@@ -200,7 +207,7 @@ fn settings_are_set_while_it_runs_and_kept() {
     let cached = |status: &Status| status.clean_blocks + status.dirty_blocks;
     assert_eq!((cached(&before), cached(&after)), (1, 1));
     assert_eq!(&read(&mut client, 0, 7), b"through");
-    assert_eq!(bed.status().read_hits, before.read_hits + 1);
+    assert_eq!(bed.status().counts.read_hits, before.counts.read_hits + 1);
     for (text, told) in
         [("mode=fast", "no mode"), ("policy=sacc", "no policy"), ("x", "NAME=VALUE")]
     {

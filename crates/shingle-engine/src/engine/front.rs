@@ -12,10 +12,11 @@ use super::contents::Contents;
 use super::destage::Destages;
 use super::disk::Disk;
 use super::durability::Durability;
-use super::failure::{Failure, Status};
+use super::failure::Failure;
 use super::life::{Drain, Life};
 use super::port::Port;
 use super::requests::{Command, Connection, Requests};
+use super::status::Status;
 use super::{Config, Engine};
 use crate::data::Data;
 use crate::recover::Recovered;
@@ -228,16 +229,15 @@ impl<D: Data> Engine<D> {
     /// What the engine says of itself.
     #[must_use]
     pub fn status(&self) -> Status {
-        let mut status = Status {
+        Status {
+            counts: self.requests.counts(),
+            errors: self.failure.errors(),
+            refused: self.failure.refused(),
             dirty_blocks: self.contents.dirty_blocks().into(),
             clean_blocks: self.contents.clean_blocks().into(),
             free_frames: self.durability.free_frames() as u64,
             destaged_blocks: self.destages.taken_blocks(),
             lost: self.contents.lost(),
-            ..Status::default()
-        };
-        self.requests.report(&mut status);
-        self.failure.report(&mut status);
-        status
+        }
     }
 }

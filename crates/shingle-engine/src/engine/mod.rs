@@ -69,16 +69,17 @@ mod front;
 mod life;
 mod port;
 mod requests;
+mod status;
 
 use shingle_core::service::{Mode, Rules, Service};
 use shingle_core::units::Nanos;
 use shingle_core::witness::{Event, Shared};
 
 pub use bugs::Bug;
-pub use failure::Status;
 pub use front::OpenError;
 pub use port::{Device, Failed, IO_PAGES_MAX, Io, IoId, Kind};
 pub use requests::{Command, CommandOp, Connection, Errno, Reply};
+pub use status::{Counts, ErrorCounts, Status};
 
 use crate::buffer::Buffer;
 use crate::data::Data;

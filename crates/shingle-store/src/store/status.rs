@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use shingle_engine as engine;
 use shingle_engine::settings::{Settings, SettingsError};
+use shingle_engine::{self as engine, Counts, ErrorCounts};
 
 use crate::backend;
 
@@ -50,18 +50,9 @@ pub struct Status {
     pub dirty_blocks: u64,
     /// Blocks cached that it has, too.
     pub clean_blocks: u64,
-    /// Accesses of blocks by reads that found them cached.
-    pub read_hits: u64,
-    /// And those that did not.
-    pub read_misses: u64,
-    /// Accesses by writes to blocks that were cached.
-    pub write_hits: u64,
-    /// And to others.
-    pub write_misses: u64,
-    /// Blocks that entered from the disk.
-    pub fills: u64,
-    /// Blocks written round the cache.
-    pub bypassed_blocks: u64,
+    /// Blocks of requests.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Blocks destaged.
     pub destaged_blocks: u64,
     /// What went wrong.
@@ -72,28 +63,9 @@ pub struct Status {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Errors {
-    /// Pages of metadata that were damaged at the start, and stood elsewhere, too.
-    pub damaged_pages: u64,
-    /// Blocks that at the start were as they had been before, as what was written last did not fit its
-    /// checksum: it was not flushed when the power went, or is damaged.
-    pub void_records: u64,
-    /// Reads of the SSD that failed.
-    pub ssd_reads: u64,
-    /// Cached blocks whose checksum did not fit.
-    pub checksums: u64,
-    /// Writes that the SSD did not take.
-    pub ssd_writes: u64,
-    /// Reads that the disk did not serve.
-    pub disk_reads: u64,
-    /// Writes that the disk did not take; they are tried again.
-    pub disk_writes: u64,
-    /// Flushes of the disk that failed.
-    pub disk_flushes: u64,
-    /// The SSD takes no more writes: the disk serves what it can.
-    pub ssd_failed: bool,
-    /// And it was told that what it holds as clean does not count any more, so that clean blocks are
-    /// written on the disk. Otherwise writes of those are refused, too.
-    pub ssd_written_off: bool,
+    /// How often.
+    #[serde(flatten)]
+    pub counts: ErrorCounts,
     /// Bytes of the disk, as `[first, length]`, whose writes are refused because the SSD that failed
     /// holds newer data for them.
     pub refused_ranges: Vec<(u64, u64)>,
@@ -158,24 +130,10 @@ impl Status {
     pub fn take(&mut self, said: &engine::Status, last_errors: &[backend::LastError]) {
         self.dirty_blocks = said.dirty_blocks;
         self.clean_blocks = said.clean_blocks;
-        self.read_hits = said.read_hits;
-        self.read_misses = said.read_misses;
-        self.write_hits = said.write_hits;
-        self.write_misses = said.write_misses;
-        self.fills = said.fills;
-        self.bypassed_blocks = said.bypassed_blocks;
+        self.counts = said.counts;
         self.destaged_blocks = said.destaged_blocks;
         self.errors = Errors {
-            damaged_pages: said.found.damaged_pages,
-            void_records: said.found.void_records,
-            ssd_reads: said.ssd_read_errors,
-            checksums: said.checksum_errors,
-            ssd_writes: said.ssd_write_errors,
-            disk_reads: said.disk_read_errors,
-            disk_writes: said.disk_write_errors,
-            disk_flushes: said.disk_flush_errors,
-            ssd_failed: said.ssd_failed,
-            ssd_written_off: said.ssd_written_off,
+            counts: said.errors,
             refused_ranges: ranges(said.refused.iter().map(|block| block.bytes())),
             lost_ranges: ranges(said.lost.iter().map(|block| block.bytes())),
             last: last_errors.iter().map(LastError::from).collect(),

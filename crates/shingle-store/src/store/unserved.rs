@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use shingle_device::is_held;
+use shingle_engine::ErrorCounts;
 use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
@@ -128,8 +129,11 @@ pub fn status(ssd: &Path) -> Result<Status, UnservedError> {
         dirty_blocks,
         clean_blocks: found.live.len() as u64 - dirty_blocks,
         errors: Errors {
-            damaged_pages: found.findings.damaged_pages,
-            void_records: found.findings.void_records,
+            counts: ErrorCounts {
+                damaged_pages: found.findings.damaged_pages,
+                void_records: found.findings.void_records,
+                ..ErrorCounts::default()
+            },
             ..Errors::default()
         },
         ..Status::default()

@@ -15,9 +15,10 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_core::witness::Shared;
 use shingle_device::Device;
 use shingle_engine::settings::Settings;
+use shingle_store::backend::Tell;
 use shingle_store::store::control::{self, Answer, Request};
 use shingle_store::store::create::{Consent, CreateError, create};
-use shingle_store::store::leave;
+use shingle_store::store::leave::{self, Offline};
 use shingle_store::store::serve::{Notice, Options, Record, ServeError, Serving};
 use shingle_store::store::unserved;
 use shingle_trace::record::{About, Recording};
@@ -181,8 +182,8 @@ pub(crate) fn execute(
         Store::Detach(args) => detach(args, global, registry),
         Store::Check(args) => check::execute(args, global),
         Store::Export(Export { places: Places { cache, disk }, trust_disk }) => {
-            let left = &mut writing(global.quiet);
-            Ok(leave::export(cache, disk, *trust_disk, registry, left)?)
+            let cache = offline(cache, disk, *trust_disk, registry);
+            Ok(leave::export(cache, &mut writing(global.quiet))?)
         }
     }
 }
@@ -320,5 +321,17 @@ fn detach(args: &Detach, global: &Arguments, registry: &Registry) -> anyhow::Res
     let Err(error) = &outcome else { return outcome };
     let alone = matches!(error.downcast_ref(), Some(control::ControlError::Nobody(_)));
     let (true, Some(disk)) = (alone, &args.disk) else { return outcome };
-    Ok(leave::detach(ssd, disk, args.trust_disk, registry, &mut writing(global.quiet))?)
+    let cache = offline(ssd, disk, args.trust_disk, registry);
+    Ok(leave::detach(cache, &mut writing(global.quiet))?)
+}
+
+/// A cache that this process itself empties.
+fn offline<'a>(
+    ssd: &'a Path,
+    disk: &'a Path,
+    trust_disk: bool,
+    registry: &'a Registry,
+) -> Offline<'a> {
+    let tell: Tell = Box::new(|line| note(&line, false));
+    Offline { ssd, disk, trust_disk, registry, tell: Some(tell) }
 }

@@ -149,10 +149,10 @@ fn served(status: &Status) -> Vec<Line> {
     ];
     lines.extend(content(status));
     lines.extend([
-        ("read hits", ratio(status.read_hits, status.read_misses)),
-        ("write hits", ratio(status.write_hits, status.write_misses)),
+        ("read hits", ratio(status.counts.read_hits, status.counts.read_misses)),
+        ("write hits", ratio(status.counts.write_hits, status.counts.write_misses)),
         ("destaged", blocks(status.destaged_blocks)),
-        ("round the cache", blocks(status.bypassed_blocks)),
+        ("round the cache", blocks(status.counts.bypassed_blocks)),
     ]);
     lines
 }
@@ -176,22 +176,23 @@ fn unserved(status: &Status) -> Vec<Line> {
 }
 
 fn errors(errors: &Errors) -> Vec<Line> {
+    let counts = &errors.counts;
     let mut lines = Vec::new();
     for (name, count) in [
-        ("damaged metadata", errors.damaged_pages),
-        ("unflushed writes", errors.void_records),
-        ("SSD reads failed", errors.ssd_reads),
-        ("wrong checksums", errors.checksums),
-        ("SSD writes failed", errors.ssd_writes),
-        ("disk reads failed", errors.disk_reads),
-        ("disk writes failed", errors.disk_writes),
-        ("disk flushes failed", errors.disk_flushes),
+        ("damaged metadata", counts.damaged_pages),
+        ("unflushed writes", counts.void_records),
+        ("SSD reads failed", counts.ssd_reads),
+        ("wrong checksums", counts.checksums),
+        ("SSD writes failed", counts.ssd_writes),
+        ("disk reads failed", counts.disk_reads),
+        ("disk writes failed", counts.disk_writes),
+        ("disk flushes failed", counts.disk_flushes),
     ] {
         if count > 0 {
             lines.push((name, count.to_string()));
         }
     }
-    if errors.ssd_failed {
+    if counts.ssd_failed {
         lines.push(("SSD", "takes no more writes: nothing new is cached".to_owned()));
     }
     for LastError { device, operation, block, blocks, error, seconds_ago } in &errors.last {
