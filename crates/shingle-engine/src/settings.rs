@@ -18,12 +18,12 @@ use shingle_core::params::{Kind, Param, Params};
 use shingle_core::policies::none::NoCache;
 use shingle_core::policy::Policy;
 use shingle_core::registry::{CACHE_PARAMS, Entry, MakeError, Registry, Setup};
+use shingle_core::service::Mode;
 use shingle_core::slots::Costs;
 use shingle_core::units::Nanos;
 use thiserror::Error;
 
 use crate::format::superblock::WORDS_BYTES_MAX;
-use shingle_core::service::Mode;
 
 /// What is known of the disk, `drive.NAME`. By default what SAC measured on its own ([`Costs::PAPER`]).
 pub const DRIVE_PARAMS: &[Param] = &[
