@@ -231,7 +231,7 @@ fn recovered(ssd: &mut Ssd) {
     assert!(found.corrections.iter().all(|record| u64::from(record.frame.0) < layout.frames));
     assert!(found.dirty_blocks() <= found.live.len() as u64);
     let superblock = found.journal.superblock().clone();
-    let Some(settings) = crate::store::words(&superblock.words) else { return };
+    let Some(settings) = crate::store::words(&superblock.settings) else { return };
     let disk_blocks = (superblock.disk_bytes / BLOCK_BYTES).min(BLOCKS_MAX);
     let Some(cache) = cache(&settings, layout.slots as u32, disk_blocks) else { return };
     for write in found.journal.put_into_use() {

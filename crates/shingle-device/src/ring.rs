@@ -51,21 +51,21 @@ pub struct Done {
     pub buffers: Vec<Buffer>,
 }
 
-/// A file, and how it is asked.
-struct Asked {
+/// A file, and how I/O on it is done.
+struct RingFile {
     file: File,
     /// It lies in memory: the ring would give each I/O to a thread of the kernel, which takes longer than
     /// to do it here.
     at_once: bool,
 }
 
-impl Asked {
-    fn new(file: File) -> io::Result<Asked> {
+impl RingFile {
+    fn new(file: File) -> io::Result<RingFile> {
         const TMPFS: rustix::fs::FsWord = 0x0102_1994;
         // (Of a block device this would be the file system of its name, and /dev lies in memory.)
         let regular = file.metadata()?.is_file();
         let at_once = regular && rustix::fs::fstatfs(&file)?.f_type == TMPFS;
-        Ok(Asked { file, at_once })
+        Ok(RingFile { file, at_once })
     }
 
     /// Does an I/O here and now.
@@ -91,8 +91,8 @@ pub struct Ring {
     waiting: VecDeque<squeue::Entry>,
     /// Was done at once.
     finished: Vec<Done>,
-    ssd: Asked,
-    disk: Asked,
+    ssd: RingFile,
+    disk: RingFile,
     doorbell: File,
     /// What was read from the doorbell; it does not move.
     rings: Box<[u8; 8]>,
@@ -110,8 +110,8 @@ impl Ring {
             under_way: Slab::new(),
             waiting: VecDeque::new(),
             finished: Vec::new(),
-            ssd: Asked::new(ssd.0)?,
-            disk: Asked::new(disk.0)?,
+            ssd: RingFile::new(ssd.0)?,
+            disk: RingFile::new(disk.0)?,
             doorbell,
             rings: Box::new([0; 8]),
             listening: false,
@@ -122,16 +122,16 @@ impl Ring {
     pub fn begin(&mut self, io: Io) {
         let operation = Operation::of(&io);
         let Io { id, device, kind, page, mut buffers } = io;
-        let asked = match device {
+        let of = match device {
             shingle_engine::Device::Ssd => &self.ssd,
             shingle_engine::Device::Disk => &self.disk,
         };
-        if asked.at_once {
-            let result = asked.carry_out(kind, page, &mut buffers);
+        if of.at_once {
+            let result = of.carry_out(kind, page, &mut buffers);
             let result = result.map_err(|error| IoError { operation, error });
             return self.finished.push(Done { id, result, buffers });
         }
-        let fd = Fd(asked.file.as_raw_fd());
+        let fd = Fd(of.file.as_raw_fd());
         let part =
             |buffer: &mut Buffer| Part { start: buffer.0.as_mut_ptr() as usize, bytes: PAGE_BYTES };
         let parts: Vec<Part> = buffers.iter_mut().map(part).collect();
@@ -278,11 +278,11 @@ mod tests {
     fn a_file_in_memory_is_served_at_once_and_a_device_is_not() {
         let shm = std::path::Path::new("/dev/shm");
         if let Ok(file) = tempfile::tempfile_in(shm) {
-            assert!(Asked::new(file).expect("asked").at_once);
+            assert!(RingFile::new(file).expect("looked at").at_once);
         }
         // As of a block device, which a test has not.
         let device = File::open("/dev/null").expect("there");
-        assert!(!Asked::new(device).expect("asked").at_once);
+        assert!(!RingFile::new(device).expect("looked at").at_once);
     }
 
     fn doorbell() -> File {

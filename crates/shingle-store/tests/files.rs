@@ -35,7 +35,7 @@ fn sparse(path: &Path, bytes: u64) {
 }
 
 fn new_cache() -> NewCache {
-    NewCache { uuid: *b"a cache of files", fingerprint: [0; 32], words: "policy = lru".into() }
+    NewCache { uuid: *b"a cache of files", fingerprint: [0; 32], settings: "policy = lru".into() }
 }
 
 /// A disk whose blocks say their number, and a new cache.
@@ -222,8 +222,8 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(error, Err(CreateError::TooSmall { .. })));
     sparse(&other, 4097);
     assert!(matches!(make(&beds.ssd, &other, &new_cache()), Err(CreateError::Uneven { .. })));
-    let words = NewCache { words: "x".repeat(5000), ..new_cache() };
-    assert!(matches!(make(&beds.ssd, &beds.disk, &words), Err(CreateError::Words(5000))));
+    let long = NewCache { settings: "x".repeat(5000), ..new_cache() };
+    assert!(matches!(make(&beds.ssd, &beds.disk, &long), Err(CreateError::SettingsTooLong(5000))));
 }
 
 /// I/O of a process that was killed goes on for a while: nobody else may have the file before it ends.

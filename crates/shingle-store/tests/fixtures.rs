@@ -58,7 +58,7 @@ fn read(handle: &Handle, block: u64) -> Vec<u8> {
 
 fn start(ready: Ready) -> Store {
     let superblock = ready.superblock().clone();
-    let settings = Settings::of_words(&superblock.words).expect("settings");
+    let settings = Settings::from_text(&superblock.settings).expect("settings");
     let slots = superblock.layout.slots;
     let cache = settings.cache(&Registry::default(), slots as u32, ready.disk().blocks());
     ready.start(cache.expect("a policy"), Config::for_slots(slots)).expect("started")
@@ -89,7 +89,7 @@ fn it_opens_and_holds_what_it_held(version: u32, kind: &str, in_order: bool) {
         assert!(findings.is_sound(), "{findings:?}");
         assert_eq!((findings.clean, findings.replayed_pages == 0), (in_order, in_order));
         assert_eq!((findings.dirty_blocks, findings.clean_blocks), (2, 2));
-        assert_eq!(findings.settings.expect("settings").to_words().expect("short"), WORDS);
+        assert_eq!(findings.settings.expect("settings").to_text().expect("short"), WORDS);
         let mut found = vec![0; DISK_BYTES as usize];
         std::os::unix::fs::FileExt::read_exact_at(
             &std::fs::File::open(disk.path()).expect("there"),
@@ -144,7 +144,7 @@ fn make_fixtures() {
     {
         let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
         let uuid = *b"a fixture cache!";
-        let new = NewCache { uuid, fingerprint: [0; 32], words: WORDS.to_owned() };
+        let new = NewCache { uuid, fingerprint: [0; 32], settings: WORDS.to_owned() };
         format(&ssd, &disk, &new).expect("a new cache");
     }
     let store = start(Ready::open(&ssd, &disk).expect("opened"));

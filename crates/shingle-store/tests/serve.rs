@@ -508,7 +508,7 @@ fn a_cache_that_nobody_serves_says_what_it_holds() {
     let settings =
         |status: &Status| (status.policy.clone(), status.mode.clone(), status.settings.clone());
     assert_eq!(settings(&status), settings(&served));
-    let told = status.told().expect("settings").all(&Registry::default()).expect("known");
+    let told = status.to_settings().expect("settings").all(&Registry::default()).expect("known");
     let zone = told.iter().find(|setting| setting.name == "sac.zone").expect("there");
     assert_eq!((zone.value.as_str(), zone.is_default), ("10240b", false));
 }

@@ -168,8 +168,8 @@ impl<D: Data> Engine<D> {
     }
 
     /// Sets what the superblock says of policy and parameters.
-    pub fn set_words(&mut self, words: String) {
-        self.durability.set_settings(words);
+    pub fn set_settings(&mut self, text: String) {
+        self.durability.set_settings(text);
     }
 
     /// Begins to shut down: new commands are refused, those that were given are finished.

@@ -53,7 +53,7 @@
 //! | two commits after a frame was given up | its reuse | `FrameReusedAtOnce`, `FrameReusedAtCommit` |
 //! | corrections of a crash committed | any frame written | `FramesUsedBeforeCorrections` |
 //! | a fill in its frame | the next request on its block | `UnlockedBeforeFill` |
-//! | a failed SSD told | a write past it | `RoundWithoutWord` |
+//! | a failed SSD invalidated | a write past it | `BypassBeforeInvalidation` |
 
 mod blocks;
 mod bugs;
@@ -168,7 +168,7 @@ impl<D: Data> Engine<D> {
         self.pump();
     }
 
-    fn tell(&self, event: impl FnOnce() -> Event) {
+    fn trace(&self, event: impl FnOnce() -> Event) {
         if let Some(witness) = &self.witness {
             witness.see(&event());
         }

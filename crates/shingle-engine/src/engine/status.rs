@@ -48,7 +48,8 @@ pub struct ErrorCounts {
     pub ssd_failed: bool,
     /// And it was told that what it holds as clean does not count any more, so that clean blocks are
     /// written on the disk. Otherwise writes of those are refused, too.
-    pub ssd_written_off: bool,
+    #[serde(rename = "ssd_written_off")]
+    pub ssd_invalidated: bool,
 }
 
 /// What an engine says of itself.

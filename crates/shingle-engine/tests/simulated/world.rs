@@ -376,7 +376,7 @@ impl World {
                 self.oracle.lose(block, &left);
                 self.lost.push(block);
             } else if self.oracle.is_being_written(block) {
-                // A write under way makes a block dirty before the SSD has it, and may yet go round the SSD.
+                // A write under way makes a block dirty before the SSD has it, and may yet bypass the SSD.
                 self.oracle.may_lack(block);
             }
         }

@@ -32,7 +32,7 @@ pub(super) enum Order {
     SetMode(Mode),
     SetCache(Box<dyn CacheCore>),
     Drain(bool),
-    SetWords(String),
+    SetSettings(String),
     Status(SyncSender<Status>),
     ShutDown,
     ShutDownForGood,
@@ -51,8 +51,8 @@ pub struct Handle {
     last_errors: LastErrors,
 }
 
-/// Where the store's thread hears what was said to a [`Handle`].
-pub(super) struct Ears {
+/// Where the store's thread gets what was said to a [`Handle`].
+pub(super) struct Inbox {
     /// Looked at only while the engine takes more.
     pub(super) questions: Receiver<Question>,
     /// Looked at always: nobody waits behind clients.
@@ -65,11 +65,11 @@ impl Handle {
         doorbell: Arc<File>,
         disk_blocks: u64,
         last_errors: LastErrors,
-    ) -> (Handle, Ears) {
+    ) -> (Handle, Inbox) {
         let (questions, asked) = sync_channel(QUESTIONS_MAX);
         let (orders, told) = channel();
-        let ears = Ears { questions: asked, orders: told };
-        (Handle { questions, orders, doorbell, disk_blocks, last_errors }, ears)
+        let inbox = Inbox { questions: asked, orders: told };
+        (Handle { questions, orders, doorbell, disk_blocks, last_errors }, inbox)
     }
 
     /// Size of the disk.
@@ -117,23 +117,23 @@ impl Handle {
 
     /// Switches the mode.
     pub fn set_mode(&self, mode: Mode) {
-        self.tell(Order::SetMode(mode));
+        self.order(Order::SetMode(mode));
     }
 
     /// From now on this cache decides, which is empty and of the same size. What is cached goes over to
     /// it. One that does not fit changes nothing.
     pub fn set_cache(&self, cache: Box<dyn CacheCore>) {
-        self.tell(Order::SetCache(cache));
+        self.order(Order::SetCache(cache));
     }
 
     /// Destages everything that is dirty, now and from now on; or no longer.
     pub fn drain(&self, on: bool) {
-        self.tell(Order::Drain(on));
+        self.order(Order::Drain(on));
     }
 
     /// Sets what the superblock says of policy and parameters, for the next start.
-    pub fn set_words(&self, words: String) {
-        self.tell(Order::SetWords(words));
+    pub fn set_settings(&self, text: String) {
+        self.order(Order::SetSettings(text));
     }
 
     /// Gives `answer` the runs of `blocks` blocks from `first` on that are dirty and that are not,
@@ -154,7 +154,7 @@ impl Handle {
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         let (sender, receiver) = sync_channel(1);
-        self.tell(Order::Status(sender));
+        self.order(Order::Status(sender));
         receiver.recv().ok()
     }
 
@@ -164,7 +164,7 @@ impl Handle {
         self.last_errors.get()
     }
 
-    pub(super) fn tell(&self, order: Order) {
+    pub(super) fn order(&self, order: Order) {
         // If the store has ended there is nobody to tell.
         if self.orders.send(order).is_ok() {
             self.ring();

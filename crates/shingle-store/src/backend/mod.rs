@@ -8,4 +8,4 @@ mod run;
 pub use errors::{LastError, Tell};
 pub use handle::{Answer, Handle};
 pub use ready::{Beside, Ready, StoreError};
-pub use run::{Left, Store};
+pub use run::{ShutDown, Store};

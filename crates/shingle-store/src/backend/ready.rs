@@ -36,7 +36,7 @@ pub enum StoreError {
     },
     /// The SSD cannot be told that the disk is about to change.
     #[error("{error}; with --trust-disk, `export` writes to the disk what can still be read there")]
-    Told {
+    Superblock {
         /// Why.
         error: DeviceError,
     },
@@ -175,7 +175,7 @@ impl Ready {
         match write_all(&ssd, &superblocks) {
             Ok(()) => {}
             Err(_) if trusts_disk => {}
-            Err(error) => return Err(StoreError::Told { error }),
+            Err(error) => return Err(StoreError::Superblock { error }),
         }
         match (Mark { uuid, edition }).leave(&disk) {
             Err(error) if !trusts_disk => return Err(StoreError::Mark { error }),
@@ -187,8 +187,8 @@ impl Ready {
         let medium = medium.map(start).transpose();
         let medium = medium.map_err(StoreError::Start)?;
         let errors = Errors::new(tell);
-        let (handle, ears) = Handle::new(doorbell, disk_blocks, errors.last());
-        let run = Run::new(ears, engine, ring, medium, errors, (ssd, disk));
+        let (handle, inbox) = Handle::new(doorbell, disk_blocks, errors.last());
+        let run = Run::new(inbox, engine, ring, medium, errors, (ssd, disk));
         run.begin(handle).map_err(StoreError::Start)
     }
 }

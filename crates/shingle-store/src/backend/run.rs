@@ -12,7 +12,7 @@ use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::{Engine, Failed, Kind};
 
 use super::errors::Errors;
-use super::handle::{Answer, Ears, Handle, Order, Question};
+use super::handle::{Answer, Handle, Inbox, Order, Question};
 
 /// The engine is told the time at least so often.
 const TICK: Duration = Duration::from_millis(50);
@@ -23,13 +23,13 @@ const WHOSE: &str = "the store";
 /// A store at work. Dropped, it is shut down in order.
 pub struct Store {
     handle: Handle,
-    worker: Option<Worker<Left>>,
+    worker: Option<Worker<ShutDown>>,
     failure: Option<Receiver<String>>,
 }
 
 /// What a store leaves behind that has ended: both devices, still locked.
 #[derive(Debug)]
-pub struct Left {
+pub struct ShutDown {
     /// The SSD.
     pub ssd: Device,
     /// The disk.
@@ -55,7 +55,7 @@ impl Store {
     ///
     /// # Errors
     /// If the store failed.
-    pub fn shut_down(mut self) -> io::Result<Left> {
+    pub fn shut_down(mut self) -> io::Result<ShutDown> {
         self.end(Order::ShutDown).expect("it was not ended before")
     }
 
@@ -64,18 +64,18 @@ impl Store {
     ///
     /// # Errors
     /// If the store failed.
-    pub fn shut_down_for_good(mut self) -> io::Result<Left> {
+    pub fn shut_down_for_good(mut self) -> io::Result<ShutDown> {
         self.end(Order::ShutDownForGood).expect("it was not ended before")
     }
 
     /// Waits for nothing, of a store that has failed: its last I/O may take as long as it likes.
-    pub fn give_up(mut self) {
+    pub fn abandon(mut self) {
         self.worker = None;
     }
 
-    fn end(&mut self, how: Order) -> Option<io::Result<Left>> {
+    fn end(&mut self, how: Order) -> Option<io::Result<ShutDown>> {
         let worker = self.worker.take()?;
-        self.handle.tell(how);
+        self.handle.order(how);
         Some(worker.end())
     }
 }
@@ -89,7 +89,7 @@ impl Drop for Store {
 /// The thread's own. What others wait for is dropped first, should it fail: I/O may take long.
 pub(super) struct Run {
     answers: HashMap<u64, Answer>,
-    ears: Ears,
+    inbox: Inbox,
     engine: Engine,
     medium: Option<MediumThread>,
     ring: Ring,
@@ -102,12 +102,12 @@ pub(super) struct Run {
 }
 
 /// Tells that the thread ends, and why.
-struct LastWord {
+struct ExitNotice {
     to: Sender<String>,
     why: Option<String>,
 }
 
-impl Drop for LastWord {
+impl Drop for ExitNotice {
     fn drop(&mut self) {
         let panicked = || thread::panicking().then(|| panicked(WHOSE).to_string());
         if let Some(why) = self.why.take().or_else(panicked) {
@@ -119,7 +119,7 @@ impl Drop for LastWord {
 
 impl Run {
     pub(super) fn new(
-        ears: Ears,
+        inbox: Inbox,
         engine: Engine,
         ring: Ring,
         medium: Option<MediumThread>,
@@ -127,36 +127,36 @@ impl Run {
         devices: (Device, Device),
     ) -> Run {
         let answers = HashMap::new();
-        Run { answers, ears, engine, medium, ring, errors, numbers: 0, ended: false, devices }
+        Run { answers, inbox, engine, medium, ring, errors, numbers: 0, ended: false, devices }
     }
 
     pub(super) fn begin(self, handle: Handle) -> io::Result<Store> {
         let (to, failure) = channel();
-        let last_word = LastWord { to, why: None };
-        let worker = Worker::start("shingle-store", WHOSE, move || self.live(last_word))?;
+        let exit_notice = ExitNotice { to, why: None };
+        let worker = Worker::start("shingle-store", WHOSE, move || self.live(exit_notice))?;
         Ok(Store { handle, worker: Some(worker), failure: Some(failure) })
     }
 
-    /// (The last word goes before all else, also if this panics: of arguments the last is dropped
+    /// (The exit notice goes before all else, also if this panics: of arguments the last is dropped
     /// first.)
-    fn live(mut self, mut last_word: LastWord) -> io::Result<Left> {
+    fn live(mut self, mut exit_notice: ExitNotice) -> io::Result<ShutDown> {
         let outcome = self.run();
         self.errors.end(Instant::now());
         if let Err(error) = outcome {
-            last_word.why = Some(error.to_string());
+            exit_notice.why = Some(error.to_string());
             return Err(error);
         }
         let dirty_blocks = self.engine.status().dirty_blocks;
         self.medium.map_or(Ok(()), MediumThread::end)?;
         let (ssd, disk) = self.devices;
-        Ok(Left { ssd, disk, dirty_blocks })
+        Ok(ShutDown { ssd, disk, dirty_blocks })
     }
 
     fn run(&mut self) -> io::Result<()> {
         let start = Instant::now();
         let mut done = Vec::new();
         loop {
-            self.listen();
+            self.take_messages();
             self.carry_out();
             if self.ended && (self.engine.is_stopped() || self.engine.can_do_no_more()) {
                 return Ok(());
@@ -201,21 +201,21 @@ impl Run {
         }
     }
 
-    fn listen(&mut self) {
+    fn take_messages(&mut self) {
         // Operators do not wait until a client's turn has come: that may depend on a slow disk.
-        while let Ok(order) = self.ears.orders.try_recv() {
-            self.obey(order);
+        while let Ok(order) = self.inbox.orders.try_recv() {
+            self.carry_out_order(order);
         }
         while self.engine.accepts() {
-            match self.ears.questions.try_recv() {
-                Ok(question) => self.hear(question),
+            match self.inbox.questions.try_recv() {
+                Ok(question) => self.take_question(question),
                 Err(TryRecvError::Empty) => return,
-                Err(TryRecvError::Disconnected) => return self.obey(Order::ShutDown),
+                Err(TryRecvError::Disconnected) => return self.carry_out_order(Order::ShutDown),
             }
         }
     }
 
-    fn hear(&mut self, question: Question) {
+    fn take_question(&mut self, question: Question) {
         match question {
             Question::Command(mut command, answer) => {
                 command.id = self.numbers;
@@ -231,14 +231,14 @@ impl Run {
         }
     }
 
-    fn obey(&mut self, order: Order) {
+    fn carry_out_order(&mut self, order: Order) {
         match order {
             Order::SetMode(mode) => self.engine.set_mode(mode),
             // (Who sends one has made it for this store.)
             Order::SetCache(cache) => drop(self.engine.set_cache(cache)),
             Order::Drain(true) => self.engine.drain(),
             Order::Drain(false) => self.engine.keep_dirty(),
-            Order::SetWords(words) => self.engine.set_words(words),
+            Order::SetSettings(text) => self.engine.set_settings(text),
             Order::Status(sender) => drop(sender.send(self.engine.status())),
             Order::ShutDown => {
                 self.ended = true;

@@ -94,7 +94,7 @@ pub fn check(
     let layout = superblock.layout;
     let mut findings = Findings {
         uuid: Uuid::from_bytes(superblock.uuid),
-        settings: Settings::of_words(&superblock.words).ok(),
+        settings: Settings::from_text(&superblock.settings).ok(),
         clean: found.clean,
         clean_blocks: found.live.len() as u64 - found.dirty_blocks(),
         dirty_blocks: found.dirty_blocks(),

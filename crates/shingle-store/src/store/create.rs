@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use shingle_core::registry::Registry;
 use shingle_device::{Device, DeviceError, Mark, fingerprint, signature};
 use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
-use shingle_engine::format::superblock::{Superblock, WORDS_BYTES_MAX};
+use shingle_engine::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
 use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
 use shingle_engine::recover::{Pages, RecoverError, recover};
 use shingle_engine::settings::{Settings, SettingsError};
@@ -86,8 +86,8 @@ pub enum CreateError {
         found: u64,
     },
     /// Policy and parameters are too long to be written down.
-    #[error("policy and parameters take {0} bytes; there is room for {WORDS_BYTES_MAX}")]
-    Words(usize),
+    #[error("policy and parameters take {0} bytes; there is room for {SETTINGS_BYTES_MAX}")]
+    SettingsTooLong(usize),
     /// The settings do not hold together.
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -151,7 +151,7 @@ pub fn create(
     if let Some(layout) = Layout::for_ssd(ssd.bytes()) {
         settings.cache(registry, layout.slots as u32, disk.blocks())?;
     }
-    let words = settings.to_words()?;
+    let text = settings.to_text()?;
     let unread = |path: &Path| {
         let path = path.to_owned();
         move |error| CreateError::Read { path, error }
@@ -183,7 +183,7 @@ pub fn create(
         return Err(CreateError::Taken { path: disk.path().to_owned(), uuid });
     }
     let uuid = Uuid::new_v4().into_bytes();
-    let new = NewCache { uuid, fingerprint: fingerprint(disk)?, words };
+    let new = NewCache { uuid, fingerprint: fingerprint(disk)?, settings: text };
     let made = format(ssd, disk, &new)?;
     // From now on the disk belongs to this one.
     Mark { uuid, edition: made.edition }.leave(disk)?;

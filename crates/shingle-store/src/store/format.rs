@@ -5,7 +5,7 @@ use std::io;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_device::{Device, DeviceError};
 use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
-use shingle_engine::format::superblock::{Superblock, WORDS_BYTES_MAX};
+use shingle_engine::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
 use shingle_engine::format::{BLOCKS_MAX, Frame, PAGE_BYTES};
 use shingle_engine::recover::{Pages, RecoverError};
 
@@ -22,7 +22,7 @@ pub struct NewCache {
     /// Of sampled sectors of the disk.
     pub fingerprint: [u8; 32],
     /// Policy and parameters.
-    pub words: String,
+    pub settings: String,
 }
 
 /// Writes an empty cache for `disk` to `ssd`; the disk stays as it is. Whatever was on the SSD is gone: whether
@@ -37,12 +37,12 @@ pub fn format(ssd: &Device, disk: &Device, new: &NewCache) -> Result<Superblock,
     if bytes == 0 || !bytes.is_multiple_of(BLOCK_BYTES) || disk.blocks() > BLOCKS_MAX {
         return Err(CreateError::Uneven { path: disk.path().to_owned(), found: bytes });
     }
-    if new.words.len() > WORDS_BYTES_MAX {
-        return Err(CreateError::Words(new.words.len()));
+    if new.settings.len() > SETTINGS_BYTES_MAX {
+        return Err(CreateError::SettingsTooLong(new.settings.len()));
     }
     let superblock = Superblock {
         fingerprint: new.fingerprint,
-        words: new.words.clone(),
+        settings: new.settings.clone(),
         ..Superblock::new(new.uuid, layout, found, bytes)
     };
     // Neither superblock counts while the rest is made.

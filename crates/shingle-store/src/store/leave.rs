@@ -15,11 +15,11 @@ use super::drain::drain;
 use super::format::{read_superblock, write_superblock};
 use super::serve::ServeError;
 use super::trust;
-use crate::backend::{Beside, Left, StoreError, Tell};
+use crate::backend::{Beside, ShutDown, StoreError, Tell};
 
 /// Writes down what the disk is like, of a cache that was shut down in order.
-pub(super) fn stopped(left: &Left, uuid: Uuid) -> Result<(), ServeError> {
-    let Left { ssd, disk, .. } = left;
+pub(super) fn stopped(left: &ShutDown, uuid: Uuid) -> Result<(), ServeError> {
+    let ShutDown { ssd, disk, .. } = left;
     let (mut superblock, worse) = read_superblock(ssd)
         .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
     if superblock.uuid != *uuid.as_bytes() {
@@ -35,7 +35,7 @@ pub(super) fn stopped(left: &Left, uuid: Uuid) -> Result<(), ServeError> {
 }
 
 /// Ends a cache, if the disk has everything.
-pub(super) fn ended(left: &Left, uuid: Uuid) -> Result<(), ServeError> {
+pub(super) fn ended(left: &ShutDown, uuid: Uuid) -> Result<(), ServeError> {
     if left.dirty_blocks > 0 {
         return Err(EndError::Dirty(left.dirty_blocks).into());
     }
@@ -77,7 +77,7 @@ fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(),
     let ready = trust::open(ssd, disk, trust_disk)?;
     let superblock = ready.superblock().clone();
     let uuid = Uuid::from_bytes(superblock.uuid);
-    let settings = Settings::of_words(&superblock.words)?;
+    let settings = Settings::from_text(&superblock.settings)?;
     let slots = superblock.layout.slots;
     let cache = settings.cache(registry, slots as u32, ready.disk().blocks())?;
     let config = Config::in_mode(Mode::PassThrough, slots);

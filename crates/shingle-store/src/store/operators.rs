@@ -95,8 +95,8 @@ impl Shared {
             connections: self.server(Server::connections).unwrap_or(0) as u64,
             ..self.status.clone()
         };
-        status.tell(&self.settings());
-        status.take(&said, &self.handle.last_errors());
+        status.put_settings(&self.settings());
+        status.put_engine(&said, &self.handle.last_errors());
         Some(status)
     }
 
@@ -106,14 +106,14 @@ impl Shared {
         let mut settings = held.clone();
         what.iter().try_for_each(|text| settings.set(text))?;
         let cache = settings.cache(&self.registry, self.slots as u32, self.disk_blocks)?;
-        let words = settings.to_words()?;
+        let text = settings.to_text()?;
         if (&settings.policy, &settings.sets) != (&held.policy, &held.sets) {
             if self.recorded {
                 return Err(SettingsError::recorded());
             }
             self.handle.set_cache(cache);
         }
-        self.handle.set_words(words);
+        self.handle.set_settings(text);
         self.handle.set_mode(settings.mode);
         *held = settings;
         Ok(())

@@ -155,7 +155,7 @@ impl Serving {
         let ready = trust::open(&options.ssd, &options.disk, options.trust_disk)?;
         let superblock = ready.superblock().clone();
         let uuid = Uuid::from_bytes(superblock.uuid);
-        let settings = Settings::of_words(&superblock.words)?;
+        let settings = Settings::from_text(&superblock.settings)?;
         let (slots, disk_blocks) = (superblock.layout.slots, ready.disk().blocks());
         let cache = settings.cache(registry, slots as u32, disk_blocks)?;
         // An address that is taken is found before anything is changed.
@@ -173,7 +173,7 @@ impl Serving {
         let mut store =
             ready.start_with(cache, config, Beside { witness, medium: None, tell: Some(lines) })?;
         let leave = channel();
-        watch(&mut store, leave.0.clone())?;
+        watch_failure(&mut store, leave.0.clone())?;
         let handle = store.handle().clone();
         let served = shingle_nbd::server::Served {
             name: String::new(),
@@ -279,7 +279,7 @@ impl Serving {
     /// devices locked until it is done.
     fn fail(self, why: String) -> ServeError {
         self.send_away(Duration::ZERO);
-        self.store.give_up();
+        self.store.abandon();
         ServeError::Failed(why)
     }
 
@@ -302,7 +302,7 @@ fn device_lines(tell: Arc<impl Fn(Notice) + Send + Sync + 'static>) -> io::Resul
 }
 
 /// A store that fails ends the process that serves it.
-fn watch(store: &mut Store, leave: Sender<Leave>) -> io::Result<()> {
+fn watch_failure(store: &mut Store, leave: Sender<Leave>) -> io::Result<()> {
     let Some(failure) = store.failure() else { return Ok(()) };
     thread::Builder::new().name("shingle-watch".to_owned()).spawn(move || {
         if let Ok(why) = failure.recv() {

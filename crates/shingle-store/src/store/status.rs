@@ -109,7 +109,7 @@ impl From<&backend::LastError> for LastError {
 
 impl Status {
     /// Fills in what the cache was told.
-    pub fn tell(&mut self, settings: &Settings) {
+    pub fn put_settings(&mut self, settings: &Settings) {
         self.policy.clone_from(&settings.policy);
         settings.mode.name().clone_into(&mut self.mode);
         self.settings = settings.sets.iter().cloned().collect();
@@ -119,7 +119,7 @@ impl Status {
     ///
     /// # Errors
     /// If a process of another version said it.
-    pub fn told(&self) -> Result<Settings, SettingsError> {
+    pub fn to_settings(&self) -> Result<Settings, SettingsError> {
         let mut settings = Settings::new(&self.policy);
         settings.set(&format!("mode={}", self.mode))?;
         settings.sets = self.settings.clone().into_iter().collect();
@@ -127,7 +127,7 @@ impl Status {
     }
 
     /// Fills in what the engine says.
-    pub fn take(&mut self, said: &engine::Status, last_errors: &[backend::LastError]) {
+    pub fn put_engine(&mut self, said: &engine::Status, last_errors: &[backend::LastError]) {
         self.dirty_blocks = said.dirty_blocks;
         self.clean_blocks = said.clean_blocks;
         self.counts = said.counts;

@@ -51,9 +51,9 @@ pub enum UnservedError {
 }
 
 /// An SSD that is only read.
-struct Look(File);
+struct ReadOnly(File);
 
-impl Pages for Look {
+impl Pages for ReadOnly {
     type Error = io::Error;
 
     fn read(&mut self, first: u64, out: &mut [Page]) -> io::Result<()> {
@@ -61,9 +61,9 @@ impl Pages for Look {
     }
 }
 
-impl Look {
-    fn at(ssd: &Path) -> io::Result<Look> {
-        File::open(ssd).map(Look)
+impl ReadOnly {
+    fn at(ssd: &Path) -> io::Result<ReadOnly> {
+        File::open(ssd).map(ReadOnly)
     }
 
     /// `None` if there is no cache.
@@ -81,7 +81,7 @@ impl Look {
     }
 }
 
-fn told(ssd: &Path) -> impl Fn(io::Error) -> UnservedError {
+fn io_error(ssd: &Path) -> impl Fn(io::Error) -> UnservedError {
     move |error| UnservedError::Io { path: ssd.to_owned(), error }
 }
 
@@ -91,7 +91,7 @@ fn told(ssd: &Path) -> impl Fn(io::Error) -> UnservedError {
 /// # Errors
 /// If the SSD cannot be read, or its superblocks are damaged.
 pub fn superblock(ssd: &Path) -> Result<Option<Superblock>, UnservedError> {
-    Look::at(ssd).and_then(|mut look| look.superblock()).map_err(told(ssd))
+    ReadOnly::at(ssd).and_then(|mut look| look.superblock()).map_err(io_error(ssd))
 }
 
 /// What the cache on an SSD holds. Data is not read, but for that of the last second before a crash.
@@ -99,7 +99,7 @@ pub fn superblock(ssd: &Path) -> Result<Option<Superblock>, UnservedError> {
 /// # Errors
 /// If somebody uses it, the SSD cannot be read, or metadata is damaged.
 pub fn status(ssd: &Path) -> Result<Status, UnservedError> {
-    let mut look = Look::at(ssd).map_err(told(ssd))?;
+    let mut look = ReadOnly::at(ssd).map_err(io_error(ssd))?;
     if is_held(&look.0) {
         return Err(UnservedError::Held(ssd.to_owned()));
     }
@@ -111,7 +111,7 @@ pub fn status(ssd: &Path) -> Result<Status, UnservedError> {
         other => other.map_err(|error| UnservedError::Recover { path: path(), error })?,
     };
     let superblock = found.journal.superblock();
-    let now = look.superblock().map_err(told(ssd))?;
+    let now = look.superblock().map_err(io_error(ssd))?;
     if now.map(|now| now.edition) != Some(superblock.edition) {
         return Err(UnservedError::Held(path()));
     }
@@ -138,6 +138,6 @@ pub fn status(ssd: &Path) -> Result<Status, UnservedError> {
         },
         ..Status::default()
     };
-    status.tell(&Settings::of_words(&superblock.words)?);
+    status.put_settings(&Settings::from_text(&superblock.settings)?);
     Ok(status)
 }

@@ -63,8 +63,8 @@ impl Failure {
     }
 
     pub(super) fn errors(&self) -> ErrorCounts {
-        let ssd_written_off = self.ssd.as_ref().is_some_and(FailedSsd::is_written_off);
-        ErrorCounts { ssd_failed: self.has_ssd_failed(), ssd_written_off, ..self.errors }
+        let ssd_invalidated = self.ssd.as_ref().is_some_and(FailedSsd::is_invalidated);
+        ErrorCounts { ssd_failed: self.has_ssd_failed(), ssd_invalidated, ..self.errors }
     }
 
     /// Blocks whose writes are refused, as a failed SSD holds them as dirty.
@@ -100,8 +100,8 @@ impl Failure {
     pub(super) fn may_bypass(&self, block: Block) -> Permission {
         let Some(ssd) = &self.ssd else { return Permission::Granted };
         let wrong = match ssd.holds_dirty(block) {
-            true => Bug::RoundDirty,
-            false => Bug::RoundWithoutWord,
+            true => Bug::BypassOfDirty,
+            false => Bug::BypassBeforeInvalidation,
         };
         if self.bugs.has(wrong) { Permission::Granted } else { ssd.may_bypass(block) }
     }

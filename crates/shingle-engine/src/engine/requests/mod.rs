@@ -106,7 +106,7 @@ impl<D: Data> Requests<D> {
         self.witness = Some(witness);
     }
 
-    fn tell(&self, event: impl FnOnce() -> Event) {
+    fn trace(&self, event: impl FnOnce() -> Event) {
         if let Some(witness) = &self.witness {
             witness.see(&event());
         }
@@ -180,7 +180,7 @@ impl<D: Data> Requests<D> {
         }
         let Command { offset, bytes, .. } = command;
         let request = Request { at: now, offset, bytes, op };
-        self.tell(|| Event::Request(request));
+        self.trace(|| Event::Request(request));
         let works_on_blocks = matches!(op, Op::Read | Op::Write);
         let first = request.first().0;
         let (next, end) = if works_on_blocks { (first, first + request.blocks()) } else { (0, 0) };

@@ -251,7 +251,7 @@ impl Run<'_> {
             None => Meter::default(),
         };
         let meter = Arc::new(Mutex::new(meter));
-        let words = self.settings.to_words()?;
+        let words = self.settings.to_text()?;
         let about = About { slots: slots as u32, disk_blocks, words };
         let recording = args.record.as_ref().map(|path| {
             let path = path.to_str().context("--record: a name that is no UTF-8")?;

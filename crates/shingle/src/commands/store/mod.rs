@@ -243,7 +243,7 @@ fn serve(args: &Serve, global: &Arguments, registry: &Registry) -> anyhow::Resul
     let recording = RefCell::new(None);
     let path = args.record.as_ref().map(|path| path.display().to_string());
     let record = |settings: &Settings, slots, disk_blocks| {
-        let words = settings.to_words().map_err(io::Error::other)?;
+        let words = settings.to_text().map_err(io::Error::other)?;
         let about = About { slots, disk_blocks, words };
         let begun = Recording::begin(path.as_deref().unwrap_or_default(), &about);
         let (recorder, handle) = begun.map_err(io::Error::other)?;

@@ -48,12 +48,12 @@ pub(super) fn get(args: &Get, registry: &Registry) -> anyhow::Result<()> {
     let ssd = &args.ask.cache;
     let socket = control::socket(name(ssd)?);
     let settings = match control::ask(&socket, &mut |_| {}, &Request::Status) {
-        Ok(Answer::Status(status)) => status.told()?,
+        Ok(Answer::Status(status)) => status.to_settings()?,
         Ok(Answer::Failed(why)) => bail!(why),
         Ok(other) => bail!("an odd answer: {other:?}"),
         Err(ControlError::Nobody(_)) => {
             let superblock = unserved::superblock(ssd)?;
-            Settings::of_words(&superblock.map(|found| found.words).unwrap_or_default())?
+            Settings::from_text(&superblock.map(|found| found.settings).unwrap_or_default())?
         }
         Err(error) => return Err(error.into()),
     };
@@ -110,7 +110,7 @@ pub(super) fn of(ssd: &Path) -> anyhow::Result<Status> {
 fn table(status: &Status, registry: &Registry) -> anyhow::Result<String> {
     let mut lines = if status.served { served(status) } else { unserved(status) };
     // (Settings of a version that knows other parameters are told by `get`, which fails.)
-    let set = status.told().and_then(|settings| settings.all(registry)).unwrap_or_default();
+    let set = status.to_settings().and_then(|settings| settings.all(registry)).unwrap_or_default();
     let set = set.into_iter().filter(|setting| setting.name.contains('.') && !setting.is_default);
     let set: Vec<String> =
         set.map(|Setting { name, value, .. }| format!("{name}={value}")).collect();
@@ -152,7 +152,7 @@ fn served(status: &Status) -> Vec<Line> {
         ("read hits", ratio(status.counts.read_hits, status.counts.read_misses)),
         ("write hits", ratio(status.counts.write_hits, status.counts.write_misses)),
         ("destaged", blocks(status.destaged_blocks)),
-        ("round the cache", blocks(status.counts.bypassed_blocks)),
+        ("bypassed", blocks(status.counts.bypassed_blocks)),
     ]);
     lines
 }
