@@ -114,7 +114,7 @@ impl Bed {
     fn emptied(
         &self,
         trust_disk: bool,
-        empty: fn(Offline<'_>, &mut dyn FnMut(u64)) -> Result<(), ServeError>,
+        empty: impl FnOnce(Offline<'_>, &mut dyn FnMut(u64)) -> Result<(), ServeError>,
     ) -> Result<(), ServeError> {
         let (ssd, disk, registry) = (&self.path("ssd"), &self.path("disk"), &Registry::default());
         empty(Offline { ssd, disk, trust_disk, registry, tell: None }, &mut |_| {})
