@@ -49,9 +49,9 @@ fn set(what: &[String]) {
     }
 }
 
-/// What the words of a superblock say. What a process writes in their place is the same.
-pub fn words(words: &str) -> Option<Settings> {
-    let settings = match Settings::from_text(words) {
+/// What the settings of a superblock say. What a process writes in their place is the same.
+pub fn settings(text: &str) -> Option<Settings> {
+    let settings = match Settings::from_text(text) {
         Ok(settings) => settings,
         Err(error) => {
             crate::one_line(&error);
