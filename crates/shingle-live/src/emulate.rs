@@ -1,0 +1,318 @@
+//! An emulated drive on an ordinary disk (SAC A.5, example 3): a model decides, and its steps are
+//! carried out as real I/O.
+//!
+//! ```text
+//! ┌────────────────────────────┬─────────┬───────────────┄
+//! │ blocks at their own places │ scratch │ the buffer's slots
+//! └────────────────────────────┴─────────┴───────────────┄
+//! ```
+//! The map of the buffer is in memory only, as in SAC's emulator: the buffer is emptied at the end, and
+//! the disk is whole then.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use shingle_core::units::{Block, Nanos, Op};
+use shingle_device::{Direct, Medium};
+use shingle_drive::drive::{BufferState, Drive, Io, Stamp};
+use shingle_drive::steps::{Place, Step};
+use shingle_engine::Kind;
+use shingle_engine::buffer::{Buffer, zeroed};
+use shingle_sim::measured::Model;
+use thiserror::Error;
+
+/// Why a drive cannot be emulated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum EmulateError {
+    /// Its model keeps what it does to itself.
+    #[error(
+        "its model does not tell its steps; st8000as0002 does, and the emulators of SAC's and PORE's prototypes"
+    )]
+    NoSteps,
+    /// It is no shingled drive.
+    #[error("it has no bands to emulate")]
+    NoBands,
+}
+
+/// A drive that is to be emulated.
+pub struct Emulation {
+    drive: Box<dyn Drive>,
+    /// Where the scratch area begins, and how long it is.
+    end: u64,
+    scratch_blocks: u64,
+}
+
+/// How the model is doing while it is at work.
+#[derive(Clone, Default)]
+pub(crate) struct EmulationState {
+    pub(crate) counters: Model,
+    pub(crate) buffer: Arc<Mutex<BufferState>>,
+}
+
+impl Emulation {
+    /// For requests that end before block `end`.
+    ///
+    /// # Errors
+    /// If its model cannot be emulated.
+    pub fn new(mut drive: Box<dyn Drive>, end: u64) -> Result<Emulation, EmulateError> {
+        if !drive.tell_steps() {
+            return Err(EmulateError::NoSteps);
+        }
+        let Some(bands) = &drive.description().bands else {
+            return Err(EmulateError::NoBands);
+        };
+        let last = bands.zone(Block(end.max(1) - 1));
+        let end = bands.first_block(last).0 + bands.blocks(last);
+        let scratch_blocks = bands.largest();
+        Ok(Emulation { drive, end, scratch_blocks })
+    }
+
+    /// Blocks of a disk that it can be emulated on, before which all requests end. What the emulation itself needs
+    /// lies behind them.
+    #[must_use]
+    pub fn disk_blocks(&self) -> u64 {
+        self.end
+    }
+
+    /// On a disk.
+    pub(crate) fn on(self, disk: Direct, state: EmulationState) -> Emulated {
+        Emulated {
+            drive: self.drive,
+            disk,
+            scratch: self.end,
+            slots: self.end + self.scratch_blocks,
+            state,
+            now: Nanos::ZERO,
+            memory: HashMap::new(),
+            steps: Vec::new(),
+            rewrites: Vec::new(),
+            collected: BTreeMap::new(),
+            times: Times::default(),
+            broken: false,
+        }
+    }
+}
+
+/// Real time, by what it was spent on.
+#[derive(Default)]
+struct Times {
+    read: Nanos,
+    log: Nanos,
+    native: Nanos,
+    clean: Nanos,
+}
+
+/// An emulated drive at work.
+pub(crate) struct Emulated {
+    drive: Box<dyn Drive>,
+    disk: Direct,
+    scratch: u64,
+    /// Place of the first slot.
+    slots: u64,
+    state: EmulationState,
+    /// The model's time.
+    now: Nanos,
+    /// What the model holds in its memory.
+    memory: HashMap<u64, Buffer>,
+    steps: Vec<Step>,
+    /// To be rewritten: first block, how many, whether they are read.
+    rewrites: Vec<(u64, u64, bool)>,
+    /// The slot of each block that is merged into that.
+    collected: BTreeMap<u64, u32>,
+    times: Times,
+    /// Something failed, and model and disk are no longer the same.
+    broken: bool,
+}
+
+/// The stamp of a block: whose data it is says its address.
+fn stamp(block: u64) -> Stamp {
+    block + 1
+}
+
+/// Blocks that lie one behind the other, on their way to the disk.
+#[derive(Default)]
+struct Run {
+    page: u64,
+    buffers: Vec<Buffer>,
+    log: bool,
+}
+
+fn copy(buffer: &Buffer) -> Buffer {
+    let mut copy = zeroed();
+    copy.0 = buffer.0;
+    copy
+}
+
+impl Emulated {
+    /// Has the model serve an I/O, and does as it does.
+    fn io(&mut self, op: Op, first: u64, buffers: &mut [Buffer]) -> io::Result<()> {
+        let count = buffers.len() as u64;
+        let io = Io { op, block: Block(first), count };
+        let mut stamps: Vec<Stamp> = (first..first + count).map(stamp).collect();
+        self.now = self.drive.serve(self.now, &io, &mut stamps).done;
+        self.carry_out(first, buffers)
+    }
+
+    fn carry_out(&mut self, first: u64, buffers: &mut [Buffer]) -> io::Result<()> {
+        let mut steps = std::mem::take(&mut self.steps);
+        self.drive.take_steps(&mut steps);
+        let mut run = Run::default();
+        let mut reads: Vec<(u64, usize)> = Vec::new();
+        for step in steps.drain(..) {
+            match step {
+                Step::Put { stamp, to, block } => {
+                    let whose = if to == Place::Memory { block.0 } else { stamp - 1 };
+                    let data = match self.memory.remove(&whose) {
+                        Some(held) if to != Place::Memory => held,
+                        _ => copy(&buffers[(whose - first) as usize]),
+                    };
+                    match to {
+                        Place::Memory => drop(self.memory.insert(whose, data)),
+                        Place::Slot(slot) => {
+                            self.put(&mut run, self.slots + u64::from(slot), data, true)?;
+                        }
+                        Place::Native => self.put(&mut run, block.0, data, false)?,
+                    }
+                }
+                Step::Rewrite { first, blocks, read } => {
+                    self.rewrites.push((first.0, blocks, read));
+                }
+                Step::Collect { slot, block } => drop(self.collected.insert(block.0, slot)),
+                Step::Written => {
+                    self.write(&mut run)?;
+                    self.clean()?;
+                }
+                Step::Read { from, block } => {
+                    let at = (block.0 - first) as usize;
+                    match from {
+                        Place::Memory => buffers[at].0 = self.memory[&block.0].0,
+                        Place::Native => reads.push((block.0, at)),
+                        Place::Slot(slot) => reads.push((self.slots + u64::from(slot), at)),
+                    }
+                }
+            }
+        }
+        self.steps = steps;
+        self.write(&mut run)?;
+        let begun = Instant::now();
+        for run in reads.chunk_by(|a, b| (a.0 + 1, a.1 + 1) == *b) {
+            let (page, at) = run[0];
+            self.disk.read(page, &mut buffers[at..at + run.len()])?;
+        }
+        self.times.read += since(begun);
+        Ok(())
+    }
+
+    /// Adds a block to the run under way, or begins another one.
+    fn put(&mut self, run: &mut Run, page: u64, data: Buffer, log: bool) -> io::Result<()> {
+        if run.page + run.buffers.len() as u64 != page || run.log != log {
+            self.write(run)?;
+            (run.page, run.log) = (page, log);
+        }
+        run.buffers.push(data);
+        Ok(())
+    }
+
+    fn write(&mut self, run: &mut Run) -> io::Result<()> {
+        if run.buffers.is_empty() {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        self.disk.write(run.page, &run.buffers)?;
+        run.buffers.clear();
+        let times = if run.log { &mut self.times.log } else { &mut self.times.native };
+        *times += since(begun);
+        Ok(())
+    }
+
+    /// Reads what is rewritten, collects from the buffer, merges, stages, and writes.
+    fn clean(&mut self) -> io::Result<()> {
+        let begun = Instant::now();
+        let mut merged = self.collect()?;
+        for (first, blocks, read) in std::mem::take(&mut self.rewrites) {
+            let mut buffers: Vec<Buffer> = (0..blocks).map(|_| zeroed()).collect();
+            if read {
+                self.disk.read(first, &mut buffers)?;
+            }
+            for (block, buffer) in (first..).zip(&mut buffers) {
+                if let Some(newer) = merged.remove(&block) {
+                    *buffer = newer;
+                }
+            }
+            if read {
+                // A power cut must not lose the band.
+                self.disk.write(self.scratch, &buffers)?;
+            }
+            self.disk.write(first, &buffers)?;
+        }
+        assert!(merged.is_empty(), "what is collected lies in what is rewritten");
+        self.times.clean += since(begun);
+        Ok(())
+    }
+
+    /// The data of collected blocks: neighbouring slots in one go.
+    fn collect(&mut self) -> io::Result<HashMap<u64, Buffer>> {
+        let collected = std::mem::take(&mut self.collected);
+        let mut slots: Vec<(u32, u64)> =
+            collected.into_iter().map(|(block, slot)| (slot, block)).collect();
+        slots.sort_unstable();
+        let mut merged = HashMap::new();
+        for run in slots.chunk_by(|a, b| a.0 + 1 == b.0) {
+            let mut buffers: Vec<Buffer> = run.iter().map(|_| zeroed()).collect();
+            self.disk.read(self.slots + u64::from(run[0].0), &mut buffers)?;
+            merged.extend(run.iter().map(|&(_, block)| block).zip(buffers));
+        }
+        Ok(merged)
+    }
+
+    /// Keeps how the model is doing, with the times that were measured.
+    fn keep_state(&self) {
+        let mut counters = *self.drive.counters();
+        counters.read_time = self.times.read;
+        counters.log_time = self.times.log;
+        counters.write_time = self.times.native;
+        counters.clean_time = self.times.clean;
+        counters.idle_clean_time = Nanos::ZERO;
+        *self.state.counters.lock().unwrap_or_else(PoisonError::into_inner) = counters;
+        *self.state.buffer.lock().unwrap_or_else(PoisonError::into_inner) = self.drive.buffer();
+    }
+}
+
+fn since(begun: Instant) -> Nanos {
+    Nanos(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
+}
+
+impl Medium for Emulated {
+    fn serve(&mut self, kind: Kind, page: u64, buffers: &mut [Buffer]) -> io::Result<()> {
+        if self.broken {
+            return Err(io::Error::other("an I/O of the emulated drive has failed before"));
+        }
+        let outcome = match kind {
+            Kind::Read => self.io(Op::Read, page, buffers),
+            Kind::Write => self.io(Op::Write, page, buffers),
+            Kind::Flush => self.io(Op::Flush, 0, &mut []).and_then(|()| {
+                let begun = Instant::now();
+                self.disk.flush()?;
+                self.times.log += since(begun);
+                Ok(())
+            }),
+        };
+        self.broken |= outcome.is_err();
+        self.keep_state();
+        outcome
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        if self.broken {
+            return Err(io::Error::other("the emulated drive has failed: the disk is not whole"));
+        }
+        self.now = self.drive.drain(self.now);
+        self.carry_out(0, &mut [])?;
+        self.disk.flush()?;
+        self.keep_state();
+        Ok(())
+    }
+}

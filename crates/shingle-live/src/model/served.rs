@@ -1,0 +1,387 @@
+//! A drive model in real time, as an export of NBD: each request is answered when the model says that
+//! it is done.
+//!
+//! The model's own time decides everything: requests are stamped when they arrive, and the drive
+//! serves and cleans at the moments its model names. A thread only sleeps until these have come, so a
+//! machine that is slow to wake answers later, and never earlier.
+
+use std::collections::VecDeque;
+use std::io;
+use std::num::NonZeroU64;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op};
+use shingle_drive::drive::{Counters, Drive, Io};
+use shingle_nbd::export::{Answer, Command, Completion, Export, Extent, Failure};
+use shingle_nbd::replies::ErrorCode;
+use shingle_nbd::wire::PAYLOAD_BYTES_MAX;
+
+use super::clock::DriveClock;
+use super::contents::Contents;
+use super::turns::Turns;
+
+/// A model that is served.
+pub struct ServedModel {
+    shared: Arc<Shared>,
+    size_bytes: u64,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    queue: Mutex<Queue>,
+    /// Something came, or it is over.
+    changed: Condvar,
+    clock: DriveClock,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// Each with its arrival.
+    commands: VecDeque<(Nanos, Command, Completion)>,
+    /// What the drive has done so far.
+    counters: Counters,
+    over: bool,
+}
+
+impl ServedModel {
+    /// Begins to serve the first `size_bytes` of `drive`.
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    pub fn start(
+        drive: Box<dyn Drive>,
+        contents: Contents,
+        size_bytes: u64,
+        clock: DriveClock,
+    ) -> io::Result<ServedModel> {
+        let shared = Shared { queue: Mutex::default(), changed: Condvar::new(), clock };
+        let shared = Arc::new(shared);
+        let worker = Worker { shared: Arc::clone(&shared), turns: Turns::new(drive), contents };
+        let thread = std::thread::Builder::new().name("shingle-model".to_owned());
+        let thread = Some(thread.spawn(move || worker.work())?);
+        Ok(ServedModel { shared, size_bytes, thread })
+    }
+
+    /// What the drive has done so far.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.shared.lock().counters
+    }
+}
+
+impl Drop for ServedModel {
+    /// What has not been answered never will be.
+    fn drop(&mut self) {
+        self.shared.lock().over = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Export for ServedModel {
+    fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    fn submit(&self, command: Command, done: Completion) {
+        let mut queue = self.shared.lock();
+        let arrived = self.shared.clock.now();
+        queue.commands.push_back((arrived, command, done));
+        drop(queue);
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until something has changed, or the drive's time is `at`.
+    fn wait<'a>(&self, queue: MutexGuard<'a, Queue>, at: Option<Nanos>) -> MutexGuard<'a, Queue> {
+        let span = at.map_or(Duration::MAX, |at| self.clock.until(at));
+        match self.changed.wait_timeout(queue, span) {
+            Ok((queue, _)) => queue,
+            Err(poisoned) => poisoned.into_inner().0,
+        }
+    }
+}
+
+/// Has the drive at work.
+struct Worker {
+    shared: Arc<Shared>,
+    turns: Turns,
+    contents: Contents,
+}
+
+impl Worker {
+    fn work(mut self) {
+        // By default the system lets a thread sleep 50 microseconds longer than it wants.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        while let Some((arrived, command, done)) = self.next() {
+            let (ready, result) = self.serve(arrived, command);
+            if !self.sleep(ready) {
+                return;
+            }
+            done.done(result);
+        }
+    }
+
+    /// The next command; the drive does what it does in idle time until one comes. `None` when it is
+    /// over.
+    fn next(&mut self) -> Option<(Nanos, Command, Completion)> {
+        let shared = Arc::clone(&self.shared);
+        let mut queue = shared.lock();
+        loop {
+            queue.counters = *self.turns.counters();
+            if queue.over {
+                return None;
+            }
+            if let Some(next) = queue.commands.pop_front() {
+                return Some(next);
+            }
+            // Nothing arrives meanwhile: the queue is ours.
+            let now = shared.clock.now();
+            self.turns.idle_until(now);
+            queue.counters = *self.turns.counters();
+            let from = self.turns.works_from().filter(|&from| from >= now);
+            // One tick on, it is before and not at the end of the time that has passed.
+            queue = shared.wait(queue, from.map(|from| from + Nanos(1)));
+        }
+    }
+
+    /// Waits until the drive's time is `ready`. False when it is over before.
+    fn sleep(&self, ready: Nanos) -> bool {
+        let mut queue = self.shared.lock();
+        queue.counters = *self.turns.counters();
+        while !queue.over && self.shared.clock.now() < ready {
+            queue = self.shared.wait(queue, Some(ready));
+        }
+        !queue.over
+    }
+
+    /// Serves a command, and says when it is done, and with which result.
+    fn serve(&mut self, arrived: Nanos, command: Command) -> (Nanos, Result<Answer, Failure>) {
+        let at_once = |result| (arrived, result);
+        let durable = |fua: bool| fua.then_some(Io { op: Op::Flush, block: Block(0), count: 0 });
+        match command {
+            Command::Read { offset, length } => {
+                let io = ios(Op::Read, offset, length);
+                self.carry_out(arrived, io, |contents| contents.read(offset, length))
+            }
+            Command::Write { offset, data, fua } => {
+                let io = ios(Op::Write, offset, data.len() as u32).chain(durable(fua));
+                self.carry_out(arrived, io, |contents| {
+                    contents.write(offset, &data).map(|()| Answer::Done)
+                })
+            }
+            Command::Flush => self.carry_out(arrived, durable(true), |_| Ok(Answer::Done)),
+            Command::Trim { offset, length, fua } => {
+                let io = ios(Op::Trim, offset, length).chain(durable(fua));
+                self.carry_out(arrived, io, |contents| {
+                    contents.clear(offset, length).map(|()| Answer::Done)
+                })
+            }
+            Command::WriteZeroes { fast: true, .. } => {
+                let message = "zeroes are written like other data, no faster";
+                at_once(Err(Failure::new(ErrorCode::NotSup, message)))
+            }
+            Command::WriteZeroes { offset, length, fua, no_hole, .. } => {
+                let io = ios(Op::Write, offset, length).chain(durable(fua));
+                let clear = if no_hole { Contents::write_zeroes } else { Contents::clear };
+                self.carry_out(arrived, io, |contents| {
+                    clear(contents, offset, length).map(|()| Answer::Done)
+                })
+            }
+            Command::Cache { .. } => at_once(Ok(Answer::Done)),
+            Command::BlockStatus { offset, length, .. } => {
+                let dirty = vec![Extent { length_bytes: length.into(), flags: 0 }];
+                let status = self.contents.extents(offset, length);
+                let status = status.map(|allocation| Answer::Status { allocation, dirty });
+                at_once(status.map_err(|error| no_room(&error)))
+            }
+        }
+    }
+
+    /// Serves parts one after the other, and then moves the data.
+    fn carry_out(
+        &mut self,
+        arrived: Nanos,
+        parts: impl IntoIterator<Item = Io>,
+        data: impl FnOnce(&Contents) -> io::Result<Answer>,
+    ) -> (Nanos, Result<Answer, Failure>) {
+        let mut done = arrived;
+        for io in parts {
+            match self.turns.serve(done, &io) {
+                Ok(end) => done = end,
+                Err(refused) => {
+                    let failure = Failure::new(ErrorCode::Io, refused.to_string());
+                    return (done, Err(failure.at(io.block.bytes())));
+                }
+            }
+        }
+        (done, data(&self.contents).map_err(|error| no_room(&error)))
+    }
+}
+
+/// A range as I/O of the drive, none longer than the longest payload.
+fn ios(op: Op, offset: u64, length: u32) -> impl Iterator<Item = Io> {
+    const MOST: u64 = PAYLOAD_BYTES_MAX as u64 / BLOCK_BYTES;
+    let (first, blocks) = (offset / BLOCK_BYTES, u64::from(length) / BLOCK_BYTES);
+    (0..blocks).step_by(MOST as usize).map(move |from| {
+        let count = MOST.min(blocks - from);
+        Io { op, block: Block(first + from), count }
+    })
+}
+
+fn no_room(error: &io::Error) -> Failure {
+    Failure::new(ErrorCode::Io, format!("the file that keeps what is written: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::time::Instant;
+
+    use shingle_drive::registry::{Buffer, Settings, make};
+
+    /// Longer than anything here takes, on a machine that is busy.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    fn live(name: &str, settings: &Settings, speed: u64) -> ServedModel {
+        let drive = make(name, settings).expect("made");
+        let size = drive.description().disk_blocks * BLOCK_BYTES;
+        let contents = Contents::kept(size).expect("made");
+        ServedModel::start(drive, contents, size, DriveClock::new(speed * 1000)).expect("started")
+    }
+
+    type Answered = Receiver<Result<Answer, Failure>>;
+
+    fn submit(live: &ServedModel, command: Command) -> Answered {
+        let (sender, answered) = channel();
+        live.submit(command, Completion::new(move |result| drop(sender.send(result))));
+        answered
+    }
+
+    fn answer(answered: &Answered) -> Result<Answer, Failure> {
+        answered.recv_timeout(PATIENCE).expect("an answer")
+    }
+
+    fn write(block: u64, byte: u8) -> Command {
+        let data = vec![byte; BLOCK_BYTES as usize];
+        Command::Write { offset: block * BLOCK_BYTES, data, fua: false }
+    }
+
+    /// Costs of the emulator do not depend on when an I/O comes, so the sum is a bound.
+    #[test]
+    fn no_answer_comes_before_its_time() {
+        const SPEED: u64 = 20;
+        let settings = Settings::default();
+        let mut drive = make("sac-emulator", &settings).expect("made");
+        let live = live("sac-emulator", &settings, SPEED);
+        for together in [false, true] {
+            let begun = Instant::now();
+            let mut sum = Nanos::ZERO;
+            let mut waiting = Vec::new();
+            for block in [0, 90_000, 5, 70_000] {
+                let io = Io { op: Op::Read, block: Block(block), count: 2 };
+                sum = drive.serve(sum, &io, &mut []).done;
+                let offset = block * BLOCK_BYTES;
+                let answered = submit(&live, Command::Read { offset, length: 8192 });
+                match together {
+                    true => waiting.push(answered),
+                    false => drop(answer(&answered).expect("read")),
+                }
+            }
+            waiting.iter().for_each(|answered| drop(answer(answered).expect("read")));
+            let least = Duration::from_nanos(sum.0 / SPEED);
+            assert!(begun.elapsed() >= least, "{:?}, at least {least:?}", begun.elapsed());
+            assert!(least > Duration::from_millis(1), "the bound says something");
+        }
+    }
+
+    #[test]
+    fn answers_come_in_the_order_of_requests() {
+        let live = live("sac-emulator", &Settings::default(), 1000);
+        let (sender, order) = channel();
+        for number in 0..20_u8 {
+            let sender = sender.clone();
+            let command = match number % 4 {
+                0 => Command::Flush,
+                1 => Command::Read { offset: 0, length: 4096 },
+                2 => Command::Cache { offset: 0, length: 4096 },
+                _ => write(number.into(), number),
+            };
+            let done = Completion::new(move |result| drop(sender.send((number, result))));
+            live.submit(command, done);
+        }
+        for number in 0..20 {
+            let (came, result) = order.recv_timeout(PATIENCE).expect("an answer");
+            assert_eq!(came, number);
+            result.expect("done");
+        }
+    }
+
+    #[test]
+    fn bands_are_cleaned_while_no_request_comes() {
+        let settings = Settings {
+            idle_cleaning: Some(true),
+            buffer: Buffer::Bytes(1 << 20),
+            ..Settings::default()
+        };
+        let live = live("st8000as0002", &settings, 100_000);
+        for n in 0..30 {
+            answer(&submit(&live, write(n * 1_000_003, 1))).expect("written");
+        }
+        let begun = Instant::now();
+        while live.counters().idle_clean_time == Nanos::ZERO {
+            assert!(begun.elapsed() < PATIENCE, "nothing was cleaned");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_write_that_breaks_a_rule_fails_with_the_rule_and_changes_nothing() {
+        let live = live("hm-tiny", &Settings::default(), 1000);
+        let zone = 100 * 256;
+        let failure = answer(&submit(&live, write(zone + 1, 7))).expect_err("refused");
+        assert_eq!(failure.code, ErrorCode::Io);
+        assert_eq!(failure.offset, Some((zone + 1) * BLOCK_BYTES));
+        assert!(failure.message.contains("a write must begin at the write pointer"), "{failure:?}");
+        answer(&submit(&live, write(zone, 8))).expect("at the pointer");
+        let read = Command::Read { offset: zone * BLOCK_BYTES, length: 8192 };
+        let expected = [8_u8, 0].map(|byte| vec![byte; 4096]).concat();
+        match answer(&submit(&live, read)).expect("read") {
+            Answer::Pieces(pieces) => {
+                let bytes = pieces.into_iter().flat_map(|piece| match piece {
+                    shingle_nbd::export::Piece::Data(data) => data,
+                    shingle_nbd::export::Piece::Zeroes(bytes) => vec![0; bytes as usize],
+                });
+                assert!(bytes.eq(expected));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn whoever_waits_for_a_model_that_ends_is_told() {
+        let live = live("sac-emulator", &Settings::default(), 1);
+        let waiting: Vec<Answered> = (0..50).map(|n| submit(&live, write(n, 1))).collect();
+        let begun = Instant::now();
+        drop(live);
+        assert!(begun.elapsed() < PATIENCE);
+        assert!(waiting.iter().any(|answered| answer(answered).is_err()));
+    }
+
+    #[test]
+    fn long_ranges_are_cut() {
+        let parts: Vec<Io> = ios(Op::Trim, 8192, (20_000 * BLOCK_BYTES) as u32).collect();
+        let counts: Vec<(u64, u64)> = parts.iter().map(|io| (io.block.0, io.count)).collect();
+        assert_eq!(counts, [(2, 8192), (8194, 8192), (16386, 3616)]);
+    }
+}
