@@ -25,11 +25,10 @@ use shingle_engine::{Config, Engine, OpenError};
 
 use crate::counters::HostCounters;
 use crate::device::Device;
-use crate::guard::guarded;
 use crate::measured::HostMeter;
 use crate::requests::Requests;
 use crate::result::{Counts, DriveLatency, Left, RunResult, Wall};
-use crate::run::{Course, Labels, RunError};
+use crate::run::{Course, Labels, RunError, guarded_run};
 use crate::watch::Log;
 use client::Client;
 use world::World;
@@ -108,12 +107,8 @@ pub fn run(
     course: &Course,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<RunResult, RunError> {
-    let served = Cell::new(0);
-    let outcome =
-        guarded(|| serve_all(cache, devices, serving, requests, labels, course, progress, &served));
-    outcome.unwrap_or_else(|what| {
-        let policy = labels.policy.clone();
-        Err(RunError::Panicked { policy, request: served.get(), what })
+    guarded_run(labels, |served| {
+        serve_all(cache, devices, serving, requests, labels, course, progress, served)
     })
 }
 
