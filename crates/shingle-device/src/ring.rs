@@ -319,15 +319,21 @@ mod tests {
                 Device::Ssd,
                 Kind::Read,
                 0,
-                "SSD: read of 8 KiB at block 0 failed: it ended after 4096 of 8192 bytes",
+                // (Of a file in memory it is another text.)
+                "SSD: read of 8 KiB at block 0 failed: ",
             ),
         ] {
             let count = if kind == Kind::Flush { 0 } else { 2 };
             let buffers = (0..count).map(|_| shingle_engine::buffer::zeroed()).collect();
             let io = Io { id: IoId(1), device, kind, page, buffers };
             let error = carried_out(&mut ring, io).expect_err("it fails");
-            assert_eq!(error.to_string(), told);
+            let error = error.to_string();
+            assert!(error.starts_with(told), "{error}");
         }
+        assert_eq!(
+            outcome(4096, 8192).expect_err("a part").to_string(),
+            "it ended after 4096 of 8192 bytes"
+        );
     }
 
     /// Only a file can be flushed, an eventfd cannot: which of them was asked shows in the answer.
