@@ -65,7 +65,7 @@ pub fn superblock(bytes: &[u8]) {
     for page in both(bytes, Kind::Superblock) {
         let Ok(found) = Superblock::decode(&page) else { continue };
         assert!(found.layout.is_sound(found.ssd_bytes));
-        let _ = crate::store::words(&found.words);
+        let _ = crate::store::settings(&found.settings);
         assert_eq!(Superblock::decode(&found.encode()), Ok(found));
     }
 }
@@ -123,7 +123,7 @@ impl Ssd {
             clean: false,
             session: 4,
             session_from: 7,
-            words: "policy=sac\nmode=write-back\n".to_owned(),
+            settings: "policy=sac\nmode=write-back\n".to_owned(),
             ..Superblock::new(UUID, LAYOUT, bytes, DISK_BLOCKS * BLOCK_BYTES)
         };
         Copy::BOTH.iter().for_each(|copy| ssd.put(copy.superblock_page(), superblock.encode()));
@@ -231,7 +231,7 @@ fn recovered(ssd: &mut Ssd) {
     assert!(found.corrections.iter().all(|record| u64::from(record.frame.0) < layout.frames));
     assert!(found.dirty_blocks() <= found.live.len() as u64);
     let superblock = found.journal.superblock().clone();
-    let Some(settings) = crate::store::words(&superblock.words) else { return };
+    let Some(settings) = crate::store::settings(&superblock.settings) else { return };
     let disk_blocks = (superblock.disk_bytes / BLOCK_BYTES).min(BLOCKS_MAX);
     let Some(cache) = cache(&settings, layout.slots as u32, disk_blocks) else { return };
     for write in found.journal.put_into_use() {

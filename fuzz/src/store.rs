@@ -43,23 +43,23 @@ fn set(what: &[String]) {
     if let Err(error) = what.iter().try_for_each(|text| settings.set(text)) {
         return crate::one_line(&error);
     }
-    if let Ok(text) = settings.to_words() {
-        let found = Settings::of_words(&text);
+    if let Ok(text) = settings.to_text() {
+        let found = Settings::from_text(&text);
         assert!(settings.policy.is_empty() || found == Ok(settings), "{text:?}: {found:?}");
     }
 }
 
-/// What the words of a superblock say. What a process writes in their place is the same.
-pub fn words(words: &str) -> Option<Settings> {
-    let settings = match Settings::of_words(words) {
+/// What the settings of a superblock say. What a process writes in their place is the same.
+pub fn settings(text: &str) -> Option<Settings> {
+    let settings = match Settings::from_text(text) {
         Ok(settings) => settings,
         Err(error) => {
             crate::one_line(&error);
             return None;
         }
     };
-    if let Ok(text) = settings.to_words() {
-        assert_eq!(Settings::of_words(&text).as_ref(), Ok(&settings));
+    if let Ok(text) = settings.to_text() {
+        assert_eq!(Settings::from_text(&text).as_ref(), Ok(&settings));
     }
     settings.all(&Registry::default()).inspect_err(|error| crate::one_line(error)).ok()?;
     Some(settings)

@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use crate::engine::Bug;
 use crate::format::journal::{JournalPage, RECORDS_MAX, Record};
 use crate::format::layout::{Copy, Layout};
-use crate::format::superblock::{Superblock, WORDS_BYTES_MAX};
+use crate::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
 use crate::format::{Frame, Page};
 use crate::table::Table;
 
@@ -195,11 +195,11 @@ impl Journal {
     /// # Panics
     /// If it is too long for a superblock.
     pub fn set_settings(&mut self, settings: String) {
-        assert!(settings.len() <= WORDS_BYTES_MAX, "the settings do not fit");
+        assert!(settings.len() <= SETTINGS_BYTES_MAX, "the settings do not fit");
         if let Some(coming) = &mut self.coming {
-            coming.words.clone_from(&settings);
+            coming.settings.clone_from(&settings);
         }
-        self.superblock.words = settings;
+        self.superblock.settings = settings;
         self.new_settings = true;
     }
 

@@ -158,7 +158,7 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
         }
     }
     one_frame_a_block(&corrections, &mut entries);
-    without_what_was_written_off(&superblock, &mut entries);
+    without_invalidated(&superblock, &mut entries);
     let corrections = corrected(&corrections, &entries);
     let live = live(&entries);
     let mut table = Table::new(&layout, Some((entries, editions)));
@@ -219,8 +219,8 @@ fn one_frame_a_block(void: &[Record], entries: &mut [Entry]) {
     }
 }
 
-/// Blocks that were written round an SSD that failed are not here any more.
-fn without_what_was_written_off(superblock: &Superblock, entries: &mut [Entry]) {
+/// Blocks that were written past an SSD that failed are not here any more.
+fn without_invalidated(superblock: &Superblock, entries: &mut [Entry]) {
     for entry in entries {
         let from = match entry.state {
             State::Clean => superblock.clean_from,

@@ -18,12 +18,12 @@ use shingle_core::params::{Kind, Param, Params};
 use shingle_core::policies::none::NoCache;
 use shingle_core::policy::Policy;
 use shingle_core::registry::{CACHE_PARAMS, Entry, MakeError, Registry, Setup};
+use shingle_core::service::Mode;
 use shingle_core::slots::Costs;
 use shingle_core::units::Nanos;
 use thiserror::Error;
 
-use crate::format::superblock::WORDS_BYTES_MAX;
-use shingle_core::service::Mode;
+use crate::format::superblock::SETTINGS_BYTES_MAX;
 
 /// What is known of the disk, `drive.NAME`. By default what SAC measured on its own ([`Costs::PAPER`]).
 pub const DRIVE_PARAMS: &[Param] = &[
@@ -150,25 +150,26 @@ impl Settings {
     ///
     /// # Errors
     /// If it is too long.
-    pub fn to_words(&self) -> Result<String, SettingsError> {
-        let mut words = format!("policy={}\nmode={}\n", self.policy, self.mode.name());
+    pub fn to_text(&self) -> Result<String, SettingsError> {
+        let mut text = format!("policy={}\nmode={}\n", self.policy, self.mode.name());
         for (name, value) in &self.sets {
-            let _ = writeln!(words, "{name}={value}");
+            let _ = writeln!(text, "{name}={value}");
         }
-        if words.len() > WORDS_BYTES_MAX {
-            let text = format!("the settings are longer than {WORDS_BYTES_MAX} bytes; set fewer");
+        if text.len() > SETTINGS_BYTES_MAX {
+            let text =
+                format!("the settings are longer than {SETTINGS_BYTES_MAX} bytes; set fewer");
             return Err(error(text));
         }
-        Ok(words)
+        Ok(text)
     }
 
     /// What stands in a superblock.
     ///
     /// # Errors
     /// If a line is none that this version writes.
-    pub fn of_words(words: &str) -> Result<Settings, SettingsError> {
+    pub fn from_text(text: &str) -> Result<Settings, SettingsError> {
         let mut settings = Settings::new("");
-        words.lines().try_for_each(|line| settings.set(line))?;
+        text.lines().try_for_each(|line| settings.set(line))?;
         if settings.policy.is_empty() {
             return Err(error("the superblock names no policy"));
         }
@@ -181,7 +182,7 @@ impl Settings {
     /// If policy or parameters are unknown.
     pub fn params(&self, registry: &Registry) -> Result<(Params, Params), SettingsError> {
         let entry = registry.get(&self.policy).map_err(error)?;
-        let Told { own, cache, .. } = self.told(entry, registry)?;
+        let Checked { own, cache, .. } = self.checked(entry, registry)?;
         Ok((own, cache))
     }
 
@@ -192,7 +193,7 @@ impl Settings {
     /// If policy or parameters are unknown.
     pub fn all(&self, registry: &Registry) -> Result<Vec<Setting>, SettingsError> {
         let entry = registry.get(&self.policy).map_err(error)?;
-        let Told { own, cache, drive } = self.told(entry, registry)?;
+        let Checked { own, cache, drive } = self.checked(entry, registry)?;
         let plain = |name: &str, value: &str| Setting {
             name: name.to_owned(),
             value: value.to_owned(),
@@ -229,18 +230,18 @@ impl Settings {
                 "policy `none` caches nothing, and what is cached would never leave; set mode=pass-through instead",
             ));
         }
-        let told = self.told(entry, registry)?;
+        let checked = self.checked(entry, registry)?;
         let setup = Setup {
             cache_blocks: slots,
             disk_blocks,
             bands: None,
             conventional_zones: None,
             sequential_required: false,
-            buffer_blocks: told.drive.count("buffer_blocks"),
-            costs: told.costs(),
-            cache: &told.cache,
+            buffer_blocks: checked.drive.count("buffer_blocks"),
+            costs: checked.costs(),
+            cache: &checked.cache,
         };
-        let own = &told.own;
+        let own = &checked.own;
         let cache = entry.make(own, &setup).map_err(|why| not_in_a_store(entry, own, why))?;
         if cache.wants_future() {
             let text = format!(
@@ -297,15 +298,15 @@ fn not_in_a_store(entry: &Entry, own: &Params, why: MakeError) -> SettingsError 
     }
 }
 
-/// What each owner was told.
-struct Told {
+/// What was set, by owner, and makes sense.
+struct Checked {
     /// The policy.
     own: Params,
     cache: Params,
     drive: Params,
 }
 
-impl Told {
+impl Checked {
     fn costs(&self) -> Costs {
         let us = |name| Nanos::from_micros(self.drive.count(name));
         Costs {
@@ -317,8 +318,8 @@ impl Told {
 }
 
 impl Settings {
-    fn told(&self, entry: &Entry, registry: &Registry) -> Result<Told, SettingsError> {
-        let mut told = Told {
+    fn checked(&self, entry: &Entry, registry: &Registry) -> Result<Checked, SettingsError> {
+        let mut checked = Checked {
             own: Params::new(entry.params),
             cache: Params::new(CACHE_PARAMS),
             drive: Params::new(DRIVE_PARAMS),
@@ -329,29 +330,29 @@ impl Settings {
         for (name, value) in of_drive {
             let wrong = |why: &dyn std::fmt::Display| error(format!("{name}={value}: {why}"));
             let param = name.split_once('.').map_or("", |(_, param)| param);
-            told.drive.set(param, value).map_err(|e| wrong(&e))?;
-            if param.contains("us") && told.drive.count(param) > DRIVE_US_MAX {
+            checked.drive.set(param, value).map_err(|e| wrong(&e))?;
+            if param.contains("us") && checked.drive.count(param) > DRIVE_US_MAX {
                 return Err(wrong(&format!("at most {DRIVE_US_MAX} us")));
             }
         }
-        let zone_blocks = told.drive.count("zone_blocks");
+        let zone_blocks = checked.drive.count("zone_blocks");
         if zone_blocks > 0 && entry.params.iter().any(|p| p.name == ZONE && p.kind == Kind::Zones) {
-            let set = told.own.set(ZONE, &format!("{zone_blocks}b"));
+            let set = checked.own.set(ZONE, &format!("{zone_blocks}b"));
             set.map_err(|e| error(format!("drive.zone_blocks={zone_blocks}: {e}")))?;
         }
         for (name, value) in others {
             let (owner, param) = name.split_once('.').unwrap_or((name, ""));
             let params = match owner {
-                "cache" => &mut told.cache,
-                "policy" => &mut told.own,
-                _ if owner == entry.name => &mut told.own,
+                "cache" => &mut checked.cache,
+                "policy" => &mut checked.own,
+                _ if owner == entry.name => &mut checked.own,
                 // Of another policy, for the day on which that one is chosen.
                 _ if registry.get(owner).is_ok() => continue,
                 _ => return Err(error(registry.get(owner).expect_err("it is unknown"))),
             };
             params.set(param, value).map_err(|e| error(format!("{name}={value}: {e}")))?;
         }
-        Ok(told)
+        Ok(checked)
     }
 }
 
@@ -366,10 +367,10 @@ mod tests {
             settings.set(text).expect("valid");
         }
         settings.set("sac.zone=20M").expect("valid");
-        let words = settings.to_words().expect("short");
-        assert_eq!(words, "policy=sac\nmode=write-around\ncache.batch=7\nsac.zone=20M\n");
-        assert_eq!(Settings::of_words(&words), Ok(settings));
-        assert!(Settings::of_words("mode=write-back\n").is_err());
+        let text = settings.to_text().expect("short");
+        assert_eq!(text, "policy=sac\nmode=write-around\ncache.batch=7\nsac.zone=20M\n");
+        assert_eq!(Settings::from_text(&text), Ok(settings));
+        assert!(Settings::from_text("mode=write-back\n").is_err());
     }
 
     #[test]
@@ -378,8 +379,8 @@ mod tests {
         let told = |policy: &str, texts: &[&str]| {
             let mut settings = Settings::new(policy);
             texts.iter().try_for_each(|text| settings.set(text)).expect("valid");
-            let settings = Settings::of_words(&settings.to_words().expect("short")).expect("words");
-            settings.told(registry.get(policy).expect("a policy"), &registry).expect("valid")
+            let settings = Settings::from_text(&settings.to_text().expect("short")).expect("words");
+            settings.checked(registry.get(policy).expect("a policy"), &registry).expect("valid")
         };
         let nothing = told("sac", &[]);
         assert_eq!((nothing.costs(), nothing.drive.count("buffer_blocks")), (Costs::PAPER, 0));

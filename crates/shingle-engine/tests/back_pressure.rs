@@ -15,7 +15,7 @@ use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::recover;
 use shingle_engine::settings::Settings;
-use shingle_engine::{Command, CommandOp, Config, Connection, Device, Engine, Io, Kind};
+use shingle_engine::{Command, CommandOp, Config, Device, Engine, Io, Kind};
 
 use memory::Memory;
 
@@ -146,15 +146,7 @@ impl Bed {
                 let data =
                     if op == CommandOp::Write { vec![ids as u8; PAGE_BYTES] } else { vec![] };
                 let bytes = if flush { 0 } else { BLOCK_BYTES };
-                self.engine.submit(Command {
-                    id: ids,
-                    connection: Connection::default(),
-                    op,
-                    offset,
-                    bytes,
-                    fua: false,
-                    data,
-                });
+                self.engine.submit(Command { data, ..Command::new(ids, op, offset, bytes) });
                 asked.insert(ids, (op, self.now));
             }
             let effects = self.engine.take();

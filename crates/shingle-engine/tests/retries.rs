@@ -13,9 +13,7 @@ use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::recover;
 use shingle_engine::settings::Settings;
-use shingle_engine::{
-    Command, CommandOp, Config, Connection, Device, Engine, Errno, Failed, Io, Kind, Reply,
-};
+use shingle_engine::{Command, CommandOp, Config, Device, Engine, Errno, Failed, Io, Kind, Reply};
 
 use memory::Memory;
 
@@ -82,15 +80,9 @@ impl Bed {
 
     fn write(&mut self, block: u64) -> u64 {
         self.ids += 1;
-        self.engine.submit(Command {
-            id: self.ids,
-            connection: Connection::default(),
-            op: CommandOp::Write,
-            offset: block * BLOCK_BYTES,
-            bytes: BLOCK_BYTES,
-            fua: false,
-            data: vec![1; PAGE_BYTES],
-        });
+        let (op, data) = (CommandOp::Write, vec![1; PAGE_BYTES]);
+        let command = Command::new(self.ids, op, block * BLOCK_BYTES, BLOCK_BYTES);
+        self.engine.submit(Command { data, ..command });
         self.ids
     }
 

@@ -22,8 +22,8 @@ use shingle_drive::profile::BandFacts;
 
 use crate::change::real;
 use crate::error::ProbeError;
-use crate::ground::{Ground, LARGE_BLOCKS, large, write};
 use crate::permute::Permutation;
+use crate::scratch::{LARGE_BLOCKS, Scratch, large, write};
 use crate::split::split;
 use crate::target::{Block, Io, Op};
 
@@ -151,16 +151,16 @@ pub(crate) enum Order {
 /// Has the bands of `sites` cleaned, and reads their ranges. `apart` is the distance, in blocks, beyond
 /// which two blocks are in different bands. The buffer must be empty, and is not afterwards.
 pub(crate) fn survey(
-    ground: &mut Ground,
+    scratch: &mut Scratch,
     sites: &[Site],
     full: &Full,
     (apart, order): (u64, Order),
     seed: u64,
 ) -> Result<Vec<Seen>, ProbeError> {
-    let disk_blocks = ground.target.facts().blocks;
+    let disk_blocks = scratch.target.facts().blocks;
     let clear = |block: u64| !sites.iter().any(|site| site.near(block, 2 * apart));
     let guards: Vec<u64> = (1..)
-        .map(|nth| ground.region_blocks + nth * apart)
+        .map(|nth| scratch.region_blocks + nth * apart)
         .take_while(|block| *block < disk_blocks)
         .filter(|&block| clear(block))
         .take(3 * sites.len() + 8)
@@ -177,17 +177,17 @@ pub(crate) fn survey(
         (0..site.entries() as usize - 1).map(place)
     });
     let before: Vec<u64> = seeds.chain(guards).chain(marks).collect();
-    ground.all(before.iter().map(|&block| write(block)))?;
+    scratch.all(before.iter().map(|&block| write(block)))?;
 
-    let mut filler = Filler::new(ground.region_blocks, full, seed);
+    let mut filler = Filler::new(scratch.region_blocks, full, seed);
     filler.avoid = sites
         .iter()
         .map(|site| (site.seed.saturating_sub(2 * apart), site.seed + 2 * apart))
         .collect();
     let mut held = before.len() as u64;
-    held += filler.nearly_fill(ground, full, held)?;
+    held += filler.nearly_fill(scratch, full, held)?;
     let mut stalls = 0;
-    ground.each(filler.singles(), |us| {
+    scratch.each(filler.singles(), |us| {
         held += 1;
         stalls += usize::from(full.stalled(us, held));
         // One at a time is enough for a drive that cleans one band at a time; guards are for others.
@@ -196,12 +196,12 @@ pub(crate) fn survey(
 
     let mut seen: Vec<Seen> = Vec::with_capacity(sites.len());
     for pass in 0..2 {
-        forget(ground, seed + pass)?;
+        forget(scratch, seed + pass)?;
         for (at, site) in sites.iter().enumerate() {
             let strips = site
                 .ranges
                 .iter()
-                .map(|range| read(ground, *range))
+                .map(|range| read(scratch, *range))
                 .collect::<Result<Vec<Strip>, _>>()?;
             match seen.get_mut(at) {
                 None => seen.push(Seen { seed: site.seed, strips }),
@@ -217,19 +217,19 @@ pub(crate) fn survey(
 }
 
 /// Reads a range step by step.
-fn read(ground: &mut Ground, range: Range) -> Result<Strip, ProbeError> {
+fn read(scratch: &mut Scratch, range: Range) -> Result<Strip, ProbeError> {
     let step = |block| Io { op: Op::Read, block: Block(block), count: range.step_blocks };
-    let us = ground.times(range.starts().map(step))?;
+    let us = scratch.times(range.starts().map(step))?;
     Ok(Strip { first: range.first, step_blocks: range.step_blocks, us })
 }
 
 /// Reads other things, so that what the drive keeps in its memory is not what is read next.
-fn forget(ground: &mut Ground, seed: u64) -> Result<(), ProbeError> {
+fn forget(scratch: &mut Scratch, seed: u64) -> Result<(), ProbeError> {
     const READS: u64 = 128;
-    let places = ground.target.facts().blocks / LARGE_BLOCKS;
+    let places = scratch.target.facts().blocks / LARGE_BLOCKS;
     let order = Permutation::new(places, seed ^ 0xf0e7);
     let read = |nth| Io { op: Op::Read, ..large(order.get(nth) * LARGE_BLOCKS) };
-    ground.all((0..READS.min(places)).map(read))
+    scratch.all((0..READS.min(places)).map(read))
 }
 
 /// Writes within the region that fill what room is left in the buffer.
@@ -268,7 +268,7 @@ impl Filler {
     /// of a block are in it. Returns how many blocks were written.
     pub(crate) fn nearly_fill(
         &self,
-        ground: &mut Ground,
+        scratch: &mut Scratch,
         full: &Full,
         held: u64,
     ) -> Result<u64, ProbeError> {
@@ -279,7 +279,7 @@ impl Filler {
         let places = (0..self.large.bound()).map(|nth| self.large.get(nth) * LARGE_BLOCKS);
         let wanted = (room / LARGE_BLOCKS) as usize;
         let places: Vec<u64> = places.filter(|&block| self.clear(block)).take(wanted).collect();
-        ground.all(places.iter().map(|&block| large(block)))?;
+        scratch.all(places.iter().map(|&block| large(block)))?;
         Ok(places.len() as u64 * LARGE_BLOCKS)
     }
 }

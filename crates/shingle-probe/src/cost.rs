@@ -16,7 +16,7 @@ use shingle_drive::measure::{Line, line};
 use crate::bands::{Filler, Full};
 use crate::change::real;
 use crate::error::ProbeError;
-use crate::ground::{Ground, write};
+use crate::scratch::{Scratch, write};
 
 /// Zones of one coverage whose cleaning was timed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ pub(crate) fn zones(
 /// Times the cleaning of zones. The buffer must be empty; afterwards it holds blocks of the region, and
 /// next to nothing else.
 pub(crate) fn time(
-    ground: &mut Ground,
+    scratch: &mut Scratch,
     coverage: &Coverage,
     full: &Full,
 ) -> Result<Timed, ProbeError> {
@@ -81,13 +81,13 @@ pub(crate) fn time(
             written.push(zone * zone_blocks + inside[at as usize]);
         }
     }
-    ground.all(written.iter().map(|&block| write(block)))?;
-    let filler = Filler::new(ground.region_blocks, full, seed);
-    let filled = filler.nearly_fill(ground, full, all)?;
+    scratch.all(written.iter().map(|&block| write(block)))?;
+    let filler = Filler::new(scratch.region_blocks, full, seed);
+    let filled = filler.nearly_fill(scratch, full, all)?;
 
     let mut stalls: Vec<(u64, u64)> = Vec::new();
     let (mut taken, mut since, mut clock, mut more) = (0, 0, 0, 2);
-    ground.each(filler.singles(), |us| {
+    scratch.each(filler.singles(), |us| {
         taken += 1;
         let stalled = full.stalled(us, all + filled + taken);
         if stalled {

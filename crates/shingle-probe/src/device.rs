@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use shingle_core::units::BLOCK_BYTES;
-use shingle_store::backend::Device;
+use shingle_device::Device;
 
 use crate::clock::Clock;
 use crate::fill::{Aligned, Fill};
@@ -37,17 +37,17 @@ pub struct Disk {
     facts: Facts,
     clock: Clock,
     seed: u64,
-    hands: Vec<Hand>,
+    lanes: Vec<Lane>,
 }
 
 /// Carries out one I/O at a time.
 #[derive(Debug)]
-struct Hand {
+struct Lane {
     fill: Fill,
     read: Aligned,
 }
 
-impl Hand {
+impl Lane {
     fn carry_out(&mut self, file: &File, clock: &Clock, number: u64, io: &Io) -> io::Result<Done> {
         let (place, length) = (io.block.bytes(), io.count * BLOCK_BYTES);
         let begun;
@@ -79,14 +79,14 @@ impl Disk {
     #[must_use]
     pub fn new(allowed: Allowed, seed: u64, interrupted: Arc<AtomicBool>) -> Disk {
         let Allowed { device, facts } = allowed;
-        Disk { device, facts, clock: Clock::new(interrupted), seed, hands: Vec::new() }
+        Disk { device, facts, clock: Clock::new(interrupted), seed, lanes: Vec::new() }
     }
 
-    /// At least so many hands.
-    fn hire(&mut self, count: usize) {
-        for hand in self.hands.len()..count {
-            let fill = Fill::new(self.seed.wrapping_add(hand as u64));
-            self.hands.push(Hand { fill, read: Aligned::default() });
+    /// At least so many lanes.
+    fn add_lanes(&mut self, count: usize) {
+        for lane in self.lanes.len()..count {
+            let fill = Fill::new(self.seed.wrapping_add(lane as u64));
+            self.lanes.push(Lane { fill, read: Aligned::default() });
         }
     }
 
@@ -95,11 +95,11 @@ impl Disk {
         next: &mut dyn FnMut() -> Option<Io>,
         seen: &mut dyn FnMut(Done) -> ControlFlow<()>,
     ) -> Result<(), TargetError> {
-        let hand = &mut self.hands[0];
+        let lane = &mut self.lanes[0];
         for number in 0.. {
             self.clock.go_on()?;
             let Some(io) = next() else { break };
-            let done = hand.carry_out(self.device.direct(), &self.clock, number, &io);
+            let done = lane.carry_out(self.device.direct(), &self.clock, number, &io);
             if seen(done.map_err(|error| failed(&self.facts, &io, error))?).is_break() {
                 break;
             }
@@ -108,9 +108,9 @@ impl Disk {
     }
 }
 
-/// What became of an I/O, and which hand is free again.
+/// What became of an I/O, and which lane is free again.
 struct Outcome {
-    hand: usize,
+    lane: usize,
     io: Io,
     result: io::Result<Done>,
 }
@@ -127,22 +127,22 @@ impl Target for Disk {
         seen: &mut dyn FnMut(Done) -> ControlFlow<()>,
     ) -> Result<(), TargetError> {
         let depth = depth.max(1);
-        self.hire(depth);
+        self.add_lanes(depth);
         if depth == 1 {
             return self.one_by_one(next, seen);
         }
-        let Disk { device, facts, clock, hands, .. } = self;
+        let Disk { device, facts, clock, lanes, .. } = self;
         let (file, clock) = (device.direct(), &*clock);
         thread::scope(|scope| {
             let (outcomes, from) = channel();
             let mut to: Vec<Sender<(u64, Io)>> = Vec::with_capacity(depth);
-            for (number, hand) in hands.iter_mut().enumerate().take(depth) {
+            for (number, lane) in lanes.iter_mut().enumerate().take(depth) {
                 let (sender, ios) = channel();
                 let outcomes = outcomes.clone();
                 let work = move || {
                     for (of, io) in ios {
-                        let result = hand.carry_out(file, clock, of, &io);
-                        if outcomes.send(Outcome { hand: number, io, result }).is_err() {
+                        let result = lane.carry_out(file, clock, of, &io);
+                        if outcomes.send(Outcome { lane: number, io, result }).is_err() {
                             return;
                         }
                     }
@@ -165,7 +165,7 @@ impl Target for Disk {
     }
 }
 
-/// Keeps all hands at work until there is no more to do, and waits for them.
+/// Keeps all lanes at work until there is no more to do, and waits for them.
 fn hand_out(
     facts: &Facts,
     clock: &Clock,
@@ -185,20 +185,20 @@ fn hand_out(
                 break;
             }
             match (next(), numbers.next(), free.pop()) {
-                (Some(io), Some(number), Some(hand)) => {
-                    to[hand].send((number, io)).expect("hands work until they are told to stop");
+                (Some(io), Some(number), Some(lane)) => {
+                    to[lane].send((number, io)).expect("lanes work until they are told to stop");
                 }
-                (_, _, hand) => {
+                (_, _, lane) => {
                     more = false;
-                    free.extend(hand);
+                    free.extend(lane);
                 }
             }
         }
         if free.len() == to.len() {
             return result;
         }
-        let Outcome { hand, io, result: outcome } = from.recv().expect("some hand is at work");
-        free.push(hand);
+        let Outcome { lane, io, result: outcome } = from.recv().expect("some lane is at work");
+        free.push(lane);
         match outcome {
             Ok(done) => more &= seen(done).is_continue(),
             Err(error) => {

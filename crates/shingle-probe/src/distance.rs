@@ -13,8 +13,8 @@ use shingle_drive::profile::{DistanceFacts, MechanicsFacts, pairs_below};
 
 use crate::change::real;
 use crate::error::ProbeError;
-use crate::ground::Ground;
 use crate::profile::round;
+use crate::scratch::Scratch;
 use crate::target::{Block, Io, Nanos, Op};
 
 /// Pairs of a class; of the nearest, which tell the rotation as well, more.
@@ -75,36 +75,36 @@ fn least_blocks(block_us: f64) -> u64 {
 
 /// Measures a disk that reads a block in order in `block_us` at its start.
 pub(crate) fn distances(
-    ground: &mut Ground,
+    scratch: &mut Scratch,
     block_us: f64,
     seed: u64,
 ) -> Result<Distances, ProbeError> {
-    let blocks = ground.target.facts().blocks;
+    let blocks = scratch.target.facts().blocks;
     let mut rng = Rng::new(seed);
     let mut classes = Vec::new();
     let mut least_blocks = least_blocks(block_us);
     while least_blocks <= blocks / 2 {
         let pairs = if classes.len() < NEAR { PAIRS_NEAR } else { PAIRS };
-        let us = (0..pairs).map(|_| pair(ground, &mut rng, least_blocks, blocks));
+        let us = (0..pairs).map(|_| pair(scratch, &mut rng, least_blocks, blocks));
         classes.push(Class { least_blocks, us: us.collect::<Result<_, _>>()? });
         least_blocks *= 2;
     }
     let (mut before_us, mut again_us) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
         let block = 1 + rng.below(pairs_below(blocks, 0) - 1);
-        let us = ground.times([block, block - 1].into_iter().map(read))?;
+        let us = scratch.times([block, block - 1].into_iter().map(read))?;
         before_us.push(us[1]);
         let block = rng.below(pairs_below(blocks, 0));
-        again_us.push(ground.times([block, block].into_iter().map(read))?[1]);
+        again_us.push(scratch.times([block, block].into_iter().map(read))?[1]);
     }
     let mut ahead = Vec::new();
     for gap in AHEAD.into_iter().filter(|gap| gap * 4 < blocks) {
         let mut us = Vec::new();
         for _ in 0..AHEAD_TRIES {
             let block = rng.below(blocks - 2 * gap);
-            ground.times(std::iter::once(read(block)))?;
-            ground.target.idle(PAUSE)?;
-            us.extend(ground.times(std::iter::once(read(block + gap)))?);
+            scratch.times(std::iter::once(read(block)))?;
+            scratch.target.idle(PAUSE)?;
+            us.extend(scratch.times(std::iter::once(read(block + gap)))?);
         }
         us.sort_unstable();
         ahead.push((gap, us[AHEAD_TRIES / 2]));
@@ -117,10 +117,10 @@ fn read(block: u64) -> Io {
 }
 
 /// The latency of the second of two reads.
-fn pair(ground: &mut Ground, rng: &mut Rng, least: u64, blocks: u64) -> Result<u64, ProbeError> {
+fn pair(scratch: &mut Scratch, rng: &mut Rng, least: u64, blocks: u64) -> Result<u64, ProbeError> {
     let distance = least + rng.below(least / 2);
     let first = distance + rng.below(pairs_below(blocks, distance) - distance);
-    Ok(ground.times([first, first - distance].into_iter().map(read))?[1])
+    Ok(scratch.times([first, first - distance].into_iter().map(read))?[1])
 }
 
 impl Distances {

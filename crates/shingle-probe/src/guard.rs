@@ -13,12 +13,11 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use shingle_core::units::BLOCK_BYTES;
+use shingle_device::{Device, DeviceError, SIGNATURE_PAGES, sampled_blocks, signature_in};
 use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
 use shingle_engine::recover::Pages;
-use shingle_store::backend::{Device, FileError};
-use shingle_store::store::{fingerprint, signature};
 use thiserror::Error;
 
 use crate::fill::is_ours;
@@ -133,11 +132,11 @@ pub fn allow(path: &Path, destroy: Option<&str>) -> Result<Allowed, Refusal> {
         return Err(busy(by));
     }
     let device = Device::open(path).map_err(|error| match error {
-        FileError::Busy(_) => busy("another process has it open, or it is mounted".into()),
-        FileError::System { error, .. } if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+        DeviceError::Busy(_) => busy("another process has it open, or it is mounted".into()),
+        DeviceError::System { error, .. } if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
             Refusal::ReadOnly(path.to_owned())
         }
-        FileError::System { error, .. } => open(error),
+        DeviceError::System { error, .. } => open(error),
         other => open(io::Error::other(other)),
     })?;
     let facts = Facts {
@@ -186,11 +185,11 @@ pub(crate) fn may_go(
 
 /// What a disk of so many blocks holds that somebody would miss; `None` if nothing was found.
 fn held(blocks: u64, pages: &mut impl Pages<Error = io::Error>) -> io::Result<Option<String>> {
-    let mut first: Vec<Page> = vec![[0; PAGE_BYTES]; signature::PAGES];
+    let mut first: Vec<Page> = vec![[0; PAGE_BYTES]; SIGNATURE_PAGES];
     pages.read(0, &mut first)?;
     // Random bytes may look like a mark.
     first.iter_mut().filter(|page| is_ours(&page[..])).for_each(|page| page.fill(0));
-    if let Some(what) = signature::known(first.as_flattened()) {
+    if let Some(what) = signature_in(first.as_flattened()) {
         return Ok(Some(what.to_owned()));
     }
     let mut copies: [Page; 2] = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
@@ -204,7 +203,7 @@ fn held(blocks: u64, pages: &mut impl Pages<Error = io::Error>) -> io::Result<Op
         Err(_) => return Ok(Some("a damaged cache of `shingle store`".into())),
     }
     let mut page: [Page; 1] = [[0; PAGE_BYTES]];
-    for block in fingerprint::sampled(blocks) {
+    for block in sampled_blocks(blocks) {
         pages.read(block, &mut page)?;
         if page[0] != [0; PAGE_BYTES] && !is_ours(&page[0]) {
             return Ok(Some(format!("data, at byte {}", block * BLOCK_BYTES)));

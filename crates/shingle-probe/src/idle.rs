@@ -8,8 +8,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::ProbeError;
-use crate::ground::{Ground, write};
 use crate::permute::Permutation;
+use crate::scratch::{Scratch, write};
 use crate::target::{Block, Io, Nanos, Op};
 
 /// A while without I/O, and the latency of the read after it, both in microseconds.
@@ -50,8 +50,12 @@ impl Trials {
 }
 
 /// Tries whiles up to `longest_us`. The buffer must have room, and holds blocks of the region afterwards.
-pub(crate) fn idle(ground: &mut Ground, longest_us: u64, seed: u64) -> Result<Trials, ProbeError> {
-    let mut host = Host::new(ground, seed);
+pub(crate) fn idle(
+    scratch: &mut Scratch,
+    longest_us: u64,
+    seed: u64,
+) -> Result<Trials, ProbeError> {
+    let mut host = Host::new(scratch, seed);
     // Reads without a pause tell how long one takes at most.
     let mut sorted = (0..200).map(|_| host.read()).collect::<Result<Vec<u64>, _>>()?;
     sorted.sort_unstable();
@@ -72,7 +76,7 @@ pub(crate) fn idle(ground: &mut Ground, longest_us: u64, seed: u64) -> Result<Tr
 }
 
 struct Host<'a, 'b> {
-    ground: &'a mut Ground<'b>,
+    scratch: &'a mut Scratch<'b>,
     dirty: Permutation,
     written: u64,
     reads: Permutation,
@@ -80,19 +84,19 @@ struct Host<'a, 'b> {
 }
 
 impl<'a, 'b> Host<'a, 'b> {
-    fn new(ground: &'a mut Ground<'b>, seed: u64) -> Host<'a, 'b> {
-        let blocks = ground.target.facts().blocks;
-        let dirty = Permutation::new(ground.region_blocks, seed);
-        let reads = Permutation::new(blocks - ground.region_blocks, seed);
-        Host { ground, dirty, written: 0, reads, read: 0 }
+    fn new(scratch: &'a mut Scratch<'b>, seed: u64) -> Host<'a, 'b> {
+        let blocks = scratch.target.facts().blocks;
+        let dirty = Permutation::new(scratch.region_blocks, seed);
+        let reads = Permutation::new(blocks - scratch.region_blocks, seed);
+        Host { scratch, dirty, written: 0, reads, read: 0 }
     }
 
     /// The latency of a read of a block that is not in the buffer.
     fn read(&mut self) -> Result<u64, ProbeError> {
         let place = self.reads.get(self.read % self.reads.bound());
         self.read += 1;
-        let block = Block(self.ground.region_blocks + place);
-        let times = self.ground.times(std::iter::once(Io { op: Op::Read, block, count: 1 }))?;
+        let block = Block(self.scratch.region_blocks + place);
+        let times = self.scratch.times(std::iter::once(Io { op: Op::Read, block, count: 1 }))?;
         Ok(times[0])
     }
 
@@ -102,10 +106,10 @@ impl<'a, 'b> Host<'a, 'b> {
             let (from, bound) = (self.written, self.dirty.bound());
             self.written += DIRTY;
             let blocks = (from..from + DIRTY).map(|nth| write(self.dirty.get(nth % bound)));
-            self.ground.all(blocks)?;
+            self.scratch.all(blocks)?;
             // The head leaves the log, as after any other read.
             self.read()?;
-            self.ground.target.idle(Nanos::from_micros(idle_us))?;
+            self.scratch.target.idle(Nanos::from_micros(idle_us))?;
             read_us = read_us.max(self.read()?);
             if read_us > enough_us {
                 break;

@@ -15,7 +15,7 @@
 //! | `guard.rs` | what may not be destroyed |
 //! | `probe.rs`, `options.rs`, `plan.rs` | the probe, step by step; what may be asked; what it will take |
 //! | `session.rs` | measurements that outlive the process |
-//! | `ground.rs`, `permute.rs` | where is written, how the buffer gets empty; orders that look random |
+//! | `scratch.rs`, `permute.rs` | where is written, how the buffer gets empty; orders that look random |
 //! | `reads.rs`, `distance.rs`, `cliff.rs`, `bands.rs`, `cost.rs`, `idle.rs` | the measurements |
 //! | `change.rs`, `split.rs` | their statistics: a change point, two kinds of latency |
 //! | `findings.rs`, `profile.rs` | what was found out and follows from it; the same as a drive profile |
@@ -34,7 +34,6 @@ pub mod distance;
 pub mod error;
 mod fill;
 pub mod findings;
-mod ground;
 pub mod guard;
 pub mod idle;
 pub mod model;
@@ -45,6 +44,7 @@ pub mod plan;
 pub mod probe;
 pub mod profile;
 pub mod reads;
+mod scratch;
 pub mod session;
 pub mod split;
 mod sysfs;

@@ -1,10 +1,10 @@
 //! What a user may ask of a probe.
 
 use serde::{Deserialize, Serialize};
+use shingle_core::units::BLOCK_BYTES;
 
 use crate::bands::MARKS;
 use crate::target::{Block, Nanos};
-use shingle_core::units::BLOCK_BYTES;
 
 /// Size of a write, and how many are under way at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

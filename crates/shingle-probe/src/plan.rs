@@ -10,8 +10,8 @@ use shingle_core::units::BLOCK_BYTES;
 use crate::bands::MARKS;
 use crate::change::real;
 use crate::distance;
-use crate::ground::LARGE_BLOCKS;
 use crate::options::Options;
+use crate::scratch::LARGE_BLOCKS;
 use crate::target::Facts;
 
 /// A step of the plan.

@@ -12,11 +12,11 @@ use crate::cost::{Coverage, time, zones};
 use crate::distance::{Distances, distances};
 use crate::error::ProbeError;
 use crate::findings::{Capacity, Findings, kind, limits};
-use crate::ground::Ground;
 use crate::guard::BYTES_MIN;
 use crate::idle::idle;
 use crate::options::{Options, Writes};
 use crate::reads::{ReadTimes, reads};
+use crate::scratch::Scratch;
 use crate::session::Session;
 use crate::target::{Facts, Nanos, Target, Zones};
 
@@ -35,7 +35,7 @@ pub type Observer<'a> = &'a mut dyn FnMut(&str);
 
 struct Probe<'a, 'b> {
     session: &'a mut Session,
-    ground: Option<Ground<'a>>,
+    scratch: Option<Scratch<'a>>,
     holds: Holds,
     facts: Facts,
     options: &'a Options,
@@ -58,9 +58,9 @@ pub fn probe(
     large_enough(&facts)?;
     let region_blocks = region(facts.blocks, options);
     let log_blocks = region_blocks;
-    let ground = target.map(|target| Ground { target, region_blocks, log_blocks });
+    let scratch = target.map(|target| Scratch { target, region_blocks, log_blocks });
     let (holds, notes) = (Holds::Anything, Vec::new());
-    Probe { session, ground, holds, facts, options, observer, notes }.all()
+    Probe { session, scratch, holds, facts, options, observer, notes }.all()
 }
 
 /// Empties the buffer of `target`. Returns how many bytes that took.
@@ -74,8 +74,8 @@ pub fn force_clean(target: &mut dyn Target, options: &Options) -> Result<u64, Pr
         return Err(ProbeError::Zoned(facts.name));
     }
     let region_blocks = region(facts.blocks, options);
-    let mut ground = Ground { target, region_blocks, log_blocks: region_blocks };
-    Ok(ground.empty()? * BLOCK_BYTES)
+    let mut scratch = Scratch { target, region_blocks, log_blocks: region_blocks };
+    Ok(scratch.empty()? * BLOCK_BYTES)
 }
 
 /// Models and records have not been past the guard.
@@ -100,7 +100,8 @@ impl Probe<'_, '_> {
         self.facts.zones =
             exposed.map(|(required, zone_blocks, count)| Zones { required, zone_blocks, count });
         let seed = self.options.seed;
-        let reads = self.measure("reads", false, Holds::Anything, |ground| reads(ground, seed))?;
+        let reads =
+            self.measure("reads", false, Holds::Anything, |scratch| reads(scratch, seed))?;
         let mut found = Findings {
             facts: self.facts.clone(),
             kind: Kind::Hidden,
@@ -151,15 +152,16 @@ impl Probe<'_, '_> {
             found.capacities.push(capacity);
         }
         let full = full(&found.capacities, &rough);
-        if let (Some(limit), Some(ground)) = (limits(&found.capacities).log_bytes, &mut self.ground)
+        if let (Some(limit), Some(scratch)) =
+            (limits(&found.capacities).log_bytes, &mut self.scratch)
         {
-            ground.log_blocks = limit / BLOCK_BYTES * 11 / 10;
+            scratch.log_blocks = limit / BLOCK_BYTES * 11 / 10;
         }
         self.bands(&full, found)?;
         self.costs(&full, found)?;
         let (longest, seed) = (self.options.idle_max().0 / 1000, self.options.seed);
         let trials =
-            self.measure("idle", true, Holds::Region, |ground| idle(ground, longest, seed))?;
+            self.measure("idle", true, Holds::Region, |scratch| idle(scratch, longest, seed))?;
         found.idle = Some(trials);
         Ok(())
     }
@@ -170,19 +172,19 @@ impl Probe<'_, '_> {
         name: &str,
         empty: bool,
         leaves: Holds,
-        make: impl FnOnce(&mut Ground) -> Result<T, ProbeError>,
+        make: impl FnOnce(&mut Scratch) -> Result<T, ProbeError>,
     ) -> Result<T, ProbeError> {
-        let Probe { session, ground, holds, observer, .. } = self;
+        let Probe { session, scratch, holds, observer, .. } = self;
         observer(name);
         session.measure(name, || {
-            let ground = ground.as_mut().ok_or(ProbeError::NotMeasured)?;
+            let scratch = scratch.as_mut().ok_or(ProbeError::NotMeasured)?;
             let held = std::mem::replace(holds, Holds::Anything);
             match held {
-                Holds::Anything if empty => drop(ground.empty()?),
-                Holds::Region if empty => ground.sweep()?,
+                Holds::Anything if empty => drop(scratch.empty()?),
+                Holds::Region if empty => scratch.sweep()?,
                 _ => {}
             }
-            let made = make(ground)?;
+            let made = make(scratch)?;
             *holds = leaves;
             Ok(made)
         })
@@ -191,8 +193,8 @@ impl Probe<'_, '_> {
     /// Reads by distance. A record that was made before they were measured lacks them.
     fn distances(&mut self, reads: &ReadTimes) -> Result<Option<Distances>, ProbeError> {
         let (block_us, seed) = (reads.in_order().0, self.options.seed);
-        let shown = self.measure("distances", false, Holds::Anything, |ground| {
-            distances(ground, block_us, seed)
+        let shown = self.measure("distances", false, Holds::Anything, |scratch| {
+            distances(scratch, block_us, seed)
         });
         match shown {
             Err(ProbeError::NotMeasured) => Ok(None),
@@ -209,7 +211,7 @@ impl Probe<'_, '_> {
             read: Nanos::from_micros(reads.random() as u64),
             seed: self.options.seed,
         };
-        self.measure("look", false, Holds::Anything, |ground| fill(ground.target, &workload))
+        self.measure("look", false, Holds::Anything, |scratch| fill(scratch.target, &workload))
     }
 
     /// Roughly how many writes of a block the buffer holds. A sweep leaves the beginning of a band in it,
@@ -228,8 +230,8 @@ impl Probe<'_, '_> {
             let seed = self.options.seed + nth;
             let workload = Workload { region_blocks, write_blocks: 1, depth: 1, read, seed };
             let name = format!("rough capacity, try {nth}");
-            let shown =
-                self.measure(&name, true, Holds::Region, |ground| fill(ground.target, &workload))?;
+            let shown = self
+                .measure(&name, true, Holds::Region, |scratch| fill(scratch.target, &workload))?;
             if let Some((cliff, usual_us)) = shown.cliff()
                 && best.is_none_or(|best| best.entries < cliff.at)
             {
@@ -249,8 +251,8 @@ impl Probe<'_, '_> {
     }
 
     fn to(&mut self, region_blocks: u64) {
-        if let Some(ground) = &mut self.ground {
-            ground.region_blocks = region_blocks;
+        if let Some(scratch) = &mut self.scratch {
+            scratch.region_blocks = region_blocks;
         }
     }
 
@@ -298,8 +300,8 @@ impl Probe<'_, '_> {
         order: Order,
     ) -> Result<Vec<Seen>, ProbeError> {
         let (apart, seed) = ((self.options.half_blocks(), order), self.options.seed);
-        self.measure(name, true, Holds::Anything, |ground| {
-            survey(ground, &sites, full, apart, seed)
+        self.measure(name, true, Holds::Anything, |scratch| {
+            survey(scratch, &sites, full, apart, seed)
         })
     }
 
@@ -312,9 +314,9 @@ impl Probe<'_, '_> {
             let seed = self.options.seed + 10 + nth;
             let name =
                 format!("capacity, {} bytes, depth {depth}, try {nth}", write_blocks * BLOCK_BYTES);
-            let fill = self.measure(&name, true, Holds::Region, |ground| {
-                let region_blocks = ground.region_blocks;
-                fill(ground.target, &Workload { region_blocks, write_blocks, depth, read, seed })
+            let fill = self.measure(&name, true, Holds::Region, |scratch| {
+                let region_blocks = scratch.region_blocks;
+                fill(scratch.target, &Workload { region_blocks, write_blocks, depth, read, seed })
             })?;
             let cliff = fill.cliff().map(|(change, _)| change);
             let width = |cliff: &Option<Change>| {
@@ -423,8 +425,9 @@ impl Probe<'_, '_> {
                 let seed = seed + 100 * blocks + nth as u64;
                 let coverage = Coverage { zone_blocks, blocks, zones, seed };
                 let name = format!("R({blocks}), round {nth}");
-                let timed = self
-                    .measure(&name, true, Holds::Region, |ground| time(ground, &coverage, full))?;
+                let timed = self.measure(&name, true, Holds::Region, |scratch| {
+                    time(scratch, &coverage, full)
+                })?;
                 found.timed.push(timed);
             }
         }

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::real;
 use crate::error::ProbeError;
-use crate::ground::{Ground, LARGE_BLOCKS};
 use crate::permute::Permutation;
+use crate::scratch::{LARGE_BLOCKS, Scratch};
 use crate::target::{Block, Io, Op};
 
 const RANDOM: u64 = 2000;
@@ -43,15 +43,15 @@ fn mean(us: &[u64]) -> f64 {
 }
 
 /// Reads here and there, and in order.
-pub(crate) fn reads(ground: &mut Ground, seed: u64) -> Result<ReadTimes, ProbeError> {
-    let blocks = ground.target.facts().blocks;
+pub(crate) fn reads(scratch: &mut Scratch, seed: u64) -> Result<ReadTimes, ProbeError> {
+    let blocks = scratch.target.facts().blocks;
     let order = Permutation::new(blocks, seed);
     let large = IN_ORDER.min(blocks / LARGE_BLOCKS / 2);
     let read = |block, count| Io { op: Op::Read, block: Block(block), count };
-    let random_us = ground.times((0..RANDOM.min(blocks)).map(|nth| read(order.get(nth), 1)))?;
-    let first_us = ground.times((0..large).map(|nth| read(nth * LARGE_BLOCKS, LARGE_BLOCKS)))?;
+    let random_us = scratch.times((0..RANDOM.min(blocks)).map(|nth| read(order.get(nth), 1)))?;
+    let first_us = scratch.times((0..large).map(|nth| read(nth * LARGE_BLOCKS, LARGE_BLOCKS)))?;
     let from = blocks - large * LARGE_BLOCKS;
     let last_us =
-        ground.times((0..large).map(|nth| read(from + nth * LARGE_BLOCKS, LARGE_BLOCKS)))?;
+        scratch.times((0..large).map(|nth| read(from + nth * LARGE_BLOCKS, LARGE_BLOCKS)))?;
     Ok(ReadTimes { random_us, first_us, last_us })
 }

@@ -9,9 +9,9 @@ use std::process::Command;
 
 use common::content;
 use shingle_core::registry::Registry;
+use shingle_device::Device;
 use shingle_engine::settings::Settings;
 use shingle_probe::guard::{Allowed, BYTES_MIN, Refusal, allow};
-use shingle_store::backend::Device;
 use shingle_store::store::create::{Consent, create};
 use shingle_testbed::{Loop, Mount, root_or_skip, run, skip_if, text};
 use tempfile::TempDir;

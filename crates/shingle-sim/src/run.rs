@@ -83,11 +83,19 @@ pub fn run(
     course: &Course,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<RunResult, RunError> {
-    let request = Cell::new(0);
-    let outcome = guarded(|| serve_all(system, requests, labels, course, progress, &request));
-    outcome.unwrap_or_else(|what| {
+    guarded_run(labels, |served| serve_all(system, requests, labels, course, progress, served))
+}
+
+/// Has an executor serve a run, under guard: whatever panics ends that run with one line that names the policy and
+/// the request. `serve` is given where to count the requests that were served.
+pub(crate) fn guarded_run(
+    labels: &Labels,
+    serve: impl FnOnce(&Cell<usize>) -> Result<RunResult, RunError>,
+) -> Result<RunResult, RunError> {
+    let served = Cell::new(0);
+    guarded(|| serve(&served)).unwrap_or_else(|what| {
         let policy = labels.policy.clone();
-        Err(RunError::Panicked { policy, request: request.get(), what })
+        Err(RunError::Panicked { policy, request: served.get(), what })
     })
 }
 

@@ -11,10 +11,11 @@ use shingle_core::registry::Registry;
 use shingle_core::service::Rules;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_core::witness::{Event, Shared};
+use shingle_device::Device;
 use shingle_engine::settings::Settings;
-use shingle_engine::{Command, CommandOp, Config, Connection, Errno};
+use shingle_engine::{Command, CommandOp, Config, Errno};
 use shingle_sim::recorded::{FollowError, Followed, Follower};
-use shingle_store::backend::{Device, Ready};
+use shingle_store::backend::{Beside, Ready};
 use shingle_store::store::create::{Consent, create};
 use shingle_trace::record::{About, Events, Recording};
 
@@ -41,15 +42,7 @@ fn command(rng: &mut Xoshiro256PlusPlus) -> Command {
         (offset, bytes) = (offset + 512, bytes - 1024);
     }
     let data = if op == CommandOp::Write { vec![7; bytes as usize] } else { Vec::new() };
-    Command {
-        id: 0,
-        connection: Connection::default(),
-        op,
-        offset,
-        bytes,
-        fua: below(rng, 50) == 0,
-        data,
-    }
+    Command { fua: below(rng, 50) == 0, data, ..Command::new(0, op, offset, bytes) }
 }
 
 /// Serves `commands` at `depth`, in a folder that may hold a cache already, and records that.
@@ -66,7 +59,7 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
     let path = folder.join("live.shingle").display().to_string();
     let ready = Ready::open(&ssd, &disk).expect("they fit");
     let slots = ready.superblock().layout.slots;
-    let words = settings.to_words().expect("short");
+    let words = settings.to_text().expect("short");
     let about = About { slots: slots as u32, disk_blocks: DISK_BLOCKS, words };
     let (recorder, recording) = Recording::begin(&path, &about).expect("a file");
     let cache = settings.cache(&Registry::default(), slots as u32, DISK_BLOCKS).expect("it fits");
@@ -75,7 +68,8 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
     let idle_after = shingle_core::units::Nanos::from_millis(2);
     let rules = Rules { idle_after, ..Rules::for_slots(slots) };
     let config = Config { rules, ..Config::for_slots(slots) };
-    let store = ready.start_with(cache, config, Some(witness), None).expect("it starts");
+    let beside = Beside { witness: Some(witness), ..Beside::default() };
+    let store = ready.start_with(cache, config, beside).expect("it starts");
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut waiting: VecDeque<Receiver<Result<Vec<u8>, Errno>>> = VecDeque::new();
     for number in 0..commands {
@@ -101,7 +95,7 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
 fn follow(path: &str, change: impl Fn(&mut Event)) -> Result<Followed, FollowError> {
     let mut events = Events::open(path).expect("a recording");
     let About { slots, disk_blocks, ref words } = *events.about();
-    let settings = Settings::of_words(words).expect("as written");
+    let settings = Settings::from_text(words).expect("as written");
     let mut cache = settings.cache(&Registry::default(), slots, disk_blocks).expect("it fits");
     let mut follower = Follower::new(cache.as_mut());
     while let Some(mut event) = events.next().expect("whole") {

@@ -12,13 +12,14 @@ use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::service::Mode;
 use shingle_core::slots::Costs;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_device::{Device, DeviceError, Medium};
 use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::superblock::Superblock;
-use shingle_engine::{Command, CommandOp, Config, Connection, Errno, Kind};
-use shingle_store::backend::{
-    Create, Device, FileError, Handle, Medium, Ready, Store, StoreError, create,
-};
+use shingle_engine::{Command, CommandOp, Config, Errno, Kind};
+use shingle_store::backend::{Beside, Handle, Ready, Store, StoreError, Tell};
+use shingle_store::store::create::CreateError;
+use shingle_store::store::format::{NewCache, format};
 
 const SSD_BYTES: u64 = 20 << 20;
 const DISK_BYTES: u64 = 64 << 20;
@@ -33,8 +34,8 @@ fn sparse(path: &Path, bytes: u64) {
     std::fs::File::create(path).expect("a file").set_len(bytes).expect("its size");
 }
 
-fn new_cache() -> Create {
-    Create { uuid: *b"a cache of files", fingerprint: [0; 32], words: "policy = lru".into() }
+fn new_cache() -> NewCache {
+    NewCache { uuid: *b"a cache of files", fingerprint: [0; 32], settings: "policy = lru".into() }
 }
 
 /// A disk whose blocks say their number, and a new cache.
@@ -49,7 +50,7 @@ fn beds() -> Beds {
         file.write_all_at(&stamp(block, 0), block * BLOCK_BYTES).expect("written");
     }
     let (ssd_device, disk_device) = Device::pair(&ssd, &disk).expect("opened");
-    create(&ssd_device, &disk_device, &new_cache()).expect("a new cache");
+    format(&ssd_device, &disk_device, &new_cache()).expect("a new cache");
     Beds { _folder: folder, ssd, disk }
 }
 
@@ -81,8 +82,13 @@ fn start(beds: &Beds, policy: &str, mode: Mode) -> Store {
     ready.start(cache(policy, slots), config).expect("it starts")
 }
 
+/// A store over something else in the place of the disk.
+fn with(medium: Box<dyn Medium>) -> Beside {
+    Beside { medium: Some(medium), ..Beside::default() }
+}
+
 fn command(op: CommandOp, offset: u64, bytes: u64, data: Vec<u8>) -> Command {
-    Command { id: 0, connection: Connection::default(), op, offset, bytes, fua: false, data }
+    Command { data, ..Command::new(0, op, offset, bytes) }
 }
 
 fn write(handle: &Handle, offset: u64, data: Vec<u8>) {
@@ -160,7 +166,7 @@ fn many_threads_write_more_than_the_cache_holds() {
     for block in 0..16_384 {
         assert_eq!(read(store.handle(), block * BLOCK_BYTES, 4096), stamp(block, 1));
     }
-    assert!(store.handle().status().expect("it runs").read_hits > 1_000);
+    assert!(store.handle().status().expect("it runs").counts.read_hits > 1_000);
     store.shut_down().expect("in order");
 }
 
@@ -203,21 +209,21 @@ fn what_does_not_fit_is_refused() {
     // Somebody else has it.
     let store = start(&beds, "lru", Mode::WriteBack);
     let busy = Ready::open(&beds.ssd, &beds.disk);
-    assert!(matches!(busy, Err(StoreError::File(FileError::Busy(_)))));
+    assert!(matches!(busy, Err(StoreError::Device(DeviceError::Busy(_)))));
     store.shut_down().expect("in order");
     // New caches.
     let small = beds.disk.with_file_name("small");
     sparse(&small, 1 << 20);
-    let make = |ssd: &Path, disk: &Path, new: &Create| {
+    let make = |ssd: &Path, disk: &Path, new: &NewCache| {
         let (ssd, disk) = Device::pair(ssd, disk)?;
-        create(&ssd, &disk, new)
+        format(&ssd, &disk, new)
     };
     let error = make(&small, &beds.disk, &new_cache());
-    assert!(matches!(error, Err(FileError::TooSmall { .. })));
+    assert!(matches!(error, Err(CreateError::TooSmall { .. })));
     sparse(&other, 4097);
-    assert!(matches!(make(&beds.ssd, &other, &new_cache()), Err(FileError::Uneven { .. })));
-    let words = Create { words: "x".repeat(5000), ..new_cache() };
-    assert!(matches!(make(&beds.ssd, &beds.disk, &words), Err(FileError::Words(5000))));
+    assert!(matches!(make(&beds.ssd, &other, &new_cache()), Err(CreateError::Uneven { .. })));
+    let long = NewCache { settings: "x".repeat(5000), ..new_cache() };
+    assert!(matches!(make(&beds.ssd, &beds.disk, &long), Err(CreateError::SettingsTooLong(5000))));
 }
 
 /// I/O of a process that was killed goes on for a while: nobody else may have the file before it ends.
@@ -228,7 +234,7 @@ fn the_lock_lasts_as_long_as_its_io() {
     // As the kernel does for each I/O that is under way.
     let under_way = device.direct().try_clone().expect("another reference");
     drop(device);
-    assert!(matches!(Device::open(&beds.ssd), Err(FileError::Busy(_))));
+    assert!(matches!(Device::open(&beds.ssd), Err(DeviceError::Busy(_))));
     drop(under_way);
     Device::open(&beds.ssd).expect("nothing is under way any more");
 }
@@ -261,7 +267,7 @@ fn the_fingerprint_is_gone_before_the_disk_is_asked_for_anything() {
     let beds = beds();
     {
         let (ssd, disk) = Device::pair(&beds.ssd, &beds.disk).expect("opened");
-        create(&ssd, &disk, &Create { fingerprint: [7; 32], ..new_cache() }).expect("a cache");
+        format(&ssd, &disk, &NewCache { fingerprint: [7; 32], ..new_cache() }).expect("a cache");
     }
     let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
     assert_eq!(ready.superblock().fingerprint, [7; 32]);
@@ -269,7 +275,7 @@ fn the_fingerprint_is_gone_before_the_disk_is_asked_for_anything() {
     let said = Arc::default();
     let medium = Overheard { ssd: beds.ssd.clone(), said: Arc::clone(&said) };
     let config = Config::in_mode(Mode::WriteAround, slots);
-    let store = ready.start_with(cache("lru", slots), config, None, Some(Box::new(medium)));
+    let store = ready.start_with(cache("lru", slots), config, with(Box::new(medium)));
     let store = store.expect("it starts");
     write(store.handle(), 0, stamp(0, 1));
     drop(store);
@@ -303,7 +309,7 @@ fn operators_do_not_wait_behind_clients() {
     let (let_go, stuck) = std::sync::mpsc::channel();
     let config = Config { depth: 4, ..Config::for_slots(slots) };
     let medium = Box::new(Stuck(stuck));
-    let store = ready.start_with(cache("lru", slots), config, None, Some(medium));
+    let store = ready.start_with(cache("lru", slots), config, with(medium));
     let store = store.expect("it starts");
     // More than are carried out and wait within, fewer than the queue takes.
     let (answered, answers) = std::sync::mpsc::channel();
@@ -353,12 +359,66 @@ fn a_store_that_fails_says_so_and_answers_all() {
     let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
     let slots = ready.superblock().layout.slots;
     let config = Config::for_slots(slots);
-    let store = ready.start_with(cache("lru", slots), config, None, Some(Box::new(Broken)));
+    let store = ready.start_with(cache("lru", slots), config, with(Box::new(Broken)));
     let mut store = store.expect("it starts");
     let failure = store.failure().expect("asked for once");
     let read = store.handle().call(command(CommandOp::Read, 0, BLOCK_BYTES, Vec::new()));
     assert_eq!(read, Err(Errno::SHUT_DOWN));
-    assert_eq!(failure.recv().expect("said"), "the thread of the disk has panicked");
+    assert_eq!(failure.recv().expect("said"), "the thread of the disk has panicked: this is a bug");
     assert!(store.handle().status().is_none());
     assert!(store.shut_down().is_err());
+}
+
+/// A disk that takes no write at all.
+struct ReadOnly;
+
+impl Medium for ReadOnly {
+    fn serve(&mut self, kind: Kind, _: u64, buffers: &mut [Buffer]) -> std::io::Result<()> {
+        const EROFS: i32 = 30;
+        buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
+        match kind {
+            Kind::Write => Err(std::io::Error::from_raw_os_error(EROFS)),
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn why_a_device_fails_is_said_and_known() {
+    let beds = beds();
+    let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
+    let config = Config::for_slots(ready.superblock().layout.slots);
+    let (to, lines) = std::sync::mpsc::channel();
+    let tell: Tell = Box::new(move |line| to.send(line).expect("somebody looks on"));
+    let beside = Beside { tell: Some(tell), ..with(Box::new(ReadOnly)) };
+    let slots = ready.superblock().layout.slots;
+    let store = ready.start_with(cache("lru", slots), config, beside).expect("it starts");
+    let handle = store.handle();
+    assert_eq!(handle.last_errors(), []);
+    for block in 100..132 {
+        write(handle, block * BLOCK_BYTES, stamp(block, 1));
+    }
+    flush(handle);
+    assert_eq!(handle.last_errors(), [], "the disk was asked for nothing yet");
+    handle.drain(true);
+    let first = lines.recv_timeout(std::time::Duration::from_secs(30)).expect("a line");
+    assert_eq!(
+        first,
+        "disk: write of 128 KiB at block 100 failed: Read-only file system (EROFS); its blocks are tried \
+         one by one"
+    );
+    // Within the second all others are one line, however many: each block is tried again and again.
+    let second = lines.recv_timeout(std::time::Duration::from_secs(30)).expect("another line");
+    assert!(second.starts_with("disk: write of 4 KiB at block 1"), "{second}");
+    assert!(second.contains("(EROFS); destaging is tried again in "), "{second}");
+    assert!(second.ends_with(" more like it"), "{second}");
+    let last = handle.last_errors();
+    assert_eq!(last.len(), 1, "{last:?}");
+    assert_eq!(last[0].cause, "Read-only file system (EROFS)");
+    assert_eq!(last[0].operation.to_string().split(" at ").next(), Some("disk: write of 4 KiB"));
+    store.shut_down().expect("in order");
 }

@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_device::Device;
 use shingle_engine::format::State;
 use shingle_engine::format::superblock::VERSION;
 use shingle_engine::settings::Settings;
-use shingle_engine::{Command, CommandOp, Config, Connection};
-use shingle_store::backend::{Create, Device, Handle, Ready, Store, create};
+use shingle_engine::{Command, CommandOp, Config};
+use shingle_store::backend::{Handle, Ready, Store};
 use shingle_store::store::check::check;
+use shingle_store::store::format::{NewCache, format};
 
 const SSD_BYTES: u64 = 16 << 20;
 const DISK_BYTES: u64 = 1 << 20;
@@ -43,9 +45,7 @@ fn content(block: u64) -> Vec<u8> {
 }
 
 fn call(handle: &Handle, op: CommandOp, offset: u64, bytes: u64, data: Vec<u8>) -> Vec<u8> {
-    let command =
-        Command { id: 0, connection: Connection::default(), op, offset, bytes, fua: false, data };
-    handle.call(command).expect("no error")
+    handle.call(Command { data, ..Command::new(0, op, offset, bytes) }).expect("no error")
 }
 
 fn write(handle: &Handle, offset: u64, data: &[u8]) {
@@ -58,7 +58,7 @@ fn read(handle: &Handle, block: u64) -> Vec<u8> {
 
 fn start(ready: Ready) -> Store {
     let superblock = ready.superblock().clone();
-    let settings = Settings::of_words(&superblock.words).expect("settings");
+    let settings = Settings::from_text(&superblock.settings).expect("settings");
     let slots = superblock.layout.slots;
     let cache = settings.cache(&Registry::default(), slots as u32, ready.disk().blocks());
     ready.start(cache.expect("a policy"), Config::for_slots(slots)).expect("started")
@@ -89,7 +89,7 @@ fn it_opens_and_holds_what_it_held(version: u32, kind: &str, in_order: bool) {
         assert!(findings.is_sound(), "{findings:?}");
         assert_eq!((findings.clean, findings.replayed_pages == 0), (in_order, in_order));
         assert_eq!((findings.dirty_blocks, findings.clean_blocks), (2, 2));
-        assert_eq!(findings.settings.expect("settings").to_words().expect("short"), WORDS);
+        assert_eq!(findings.settings.expect("settings").to_text().expect("short"), WORDS);
         let mut found = vec![0; DISK_BYTES as usize];
         std::os::unix::fs::FileExt::read_exact_at(
             &std::fs::File::open(disk.path()).expect("there"),
@@ -144,8 +144,8 @@ fn make_fixtures() {
     {
         let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
         let uuid = *b"a fixture cache!";
-        let new = Create { uuid, fingerprint: [0; 32], words: WORDS.to_owned() };
-        create(&ssd, &disk, &new).expect("a new cache");
+        let new = NewCache { uuid, fingerprint: [0; 32], settings: WORDS.to_owned() };
+        format(&ssd, &disk, &new).expect("a new cache");
     }
     let store = start(Ready::open(&ssd, &disk).expect("opened"));
     let handle = store.handle();

@@ -10,13 +10,14 @@ use std::sync::{Arc, Mutex};
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_core::witness::Shared;
+use shingle_device::Device;
 use shingle_drive::{Overrides, Settings as DriveSettings, make_ssd};
 use shingle_engine::settings::Settings;
-use shingle_engine::{Command, CommandOp, Config, Errno};
+use shingle_engine::{Command, Config, Errno};
 use shingle_result::{Labels, Meter, Pacing, RealRun, ResponseTimes, RunResult};
 use shingle_sim::run::Course;
 use shingle_sim::store::{self, Devices, Serving};
-use shingle_store::backend::{Device, Ready};
+use shingle_store::backend::{Beside, Ready};
 use shingle_store::store::create::{Consent, create};
 use shingle_trace::{OpenOptions, Shape};
 
@@ -60,11 +61,11 @@ fn trace(requests: u64) -> Vec<Request> {
 }
 
 fn command(request: &Request) -> Command {
-    let (op, data) = match request.op {
-        Op::Read => (CommandOp::Read, Vec::new()),
-        _ => (CommandOp::Write, vec![7; request.bytes as usize]),
+    let data = match request.op {
+        Op::Write => vec![7; request.bytes as usize],
+        _ => Vec::new(),
     };
-    Command { data, ..Command::new(0, op, request.offset, request.bytes) }
+    Command { data, ..Command::new(0, request.op.into(), request.offset, request.bytes) }
 }
 
 /// Both are told the same. A busy machine may stop the client for longer than idle time takes to begin,
@@ -93,7 +94,8 @@ fn served(folder: &Path, settings: &Settings, requests: &[Request], depth: usize
     let meter = Arc::new(Mutex::new(Meter::default()));
     let witness = Shared::new(meter.clone());
     let config = config(settings, slots);
-    let store = ready.start_with(cache, config, Some(witness), None).expect("it starts");
+    let beside = Beside { witness: Some(witness), ..Beside::default() };
+    let store = ready.start_with(cache, config, beside).expect("it starts");
     let mut waiting: VecDeque<Receiver<Result<Vec<u8>, Errno>>> = VecDeque::new();
     for request in requests {
         if waiting.len() == depth {

@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block};
+use shingle_device::Device;
 use shingle_engine::Config;
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::table::{ENTRIES, Entry, TablePage};
 use shingle_engine::format::{State, superblock::Superblock};
 use shingle_engine::settings::Settings;
-use shingle_store::backend::{Create, Device, Ready, create};
+use shingle_store::backend::Ready;
 use shingle_store::store::create::destroy;
+use shingle_store::store::format::{NewCache, format};
 use uuid::Uuid;
 
 const UUID: [u8; 16] = *b"a cache for test";
@@ -35,8 +37,8 @@ fn full_cache(ssd: &Path, disk: &Path, dirty: bool) -> Superblock {
     }
     let (ssd, disk) = Device::pair(ssd, disk).expect("opened");
     let words = "policy=sac\nmode=write-back\n".to_owned();
-    let new = Create { uuid: UUID, fingerprint: [0; 32], words };
-    let superblock = create(&ssd, &disk, &new).expect("a new cache");
+    let new = NewCache { uuid: UUID, fingerprint: [0; 32], settings: words };
+    let superblock = format(&ssd, &disk, &new).expect("a new cache");
     let layout = superblock.layout;
     let blocks = DISK_BYTES / BLOCK_BYTES;
     let entry = |frame: u64| {
@@ -110,7 +112,8 @@ fn a_restart_of_eight_million_slots_takes_two_seconds() {
     drop(superblock);
     full_cache(&ssd, &disk, false);
     let (ended, took) = timed("end of a clean cache", || {
-        destroy(&Device::open(&ssd).expect("opened"), Uuid::from_bytes(UUID)).expect("ended");
+        let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
+        destroy(&ssd, &disk, Uuid::from_bytes(UUID)).expect("ended");
     });
     let () = ended;
     assert!(took <= Duration::from_secs(1));

@@ -9,17 +9,17 @@ use std::thread::JoinHandle;
 use shingle_core::registry::Registry;
 use shingle_core::units::Block;
 use shingle_core::witness::{Event, Shared, Witness};
+use shingle_device::{Device, Mark};
 use shingle_engine::settings::Settings;
 use shingle_nbd::client::{Client, Wishes};
 use shingle_nbd::listen::Address;
 use shingle_nbd::replies::Descriptor;
 use shingle_nbd::users::Users;
 use shingle_nbd::wire::command;
-use shingle_store::backend::{Device, Mark};
 use shingle_store::store::check::check;
 use shingle_store::store::control::{Answer, ControlError, Request, ask};
 use shingle_store::store::create::{Consent, create};
-use shingle_store::store::leave::{detach, export};
+use shingle_store::store::leave::{Offline, detach, export};
 use shingle_store::store::serve::{Options, ServeError, Serving};
 use shingle_store::store::status::Status;
 use shingle_store::store::trust::{Distrusted, Doubt};
@@ -104,13 +104,20 @@ impl Bed {
     }
 
     fn export(&self, trust_disk: bool) -> Result<(), ServeError> {
-        let (ssd, disk) = (self.path("ssd"), self.path("disk"));
-        export(&ssd, &disk, trust_disk, &Registry::default(), &mut |_| {})
+        self.emptied(trust_disk, export)
     }
 
     fn detach(&self, trust_disk: bool) -> Result<(), ServeError> {
-        let (ssd, disk) = (self.path("ssd"), self.path("disk"));
-        detach(&ssd, &disk, trust_disk, &Registry::default(), &mut |_| {})
+        self.emptied(trust_disk, detach)
+    }
+
+    fn emptied(
+        &self,
+        trust_disk: bool,
+        empty: impl FnOnce(Offline<'_>, &mut dyn FnMut(u64)) -> Result<(), ServeError>,
+    ) -> Result<(), ServeError> {
+        let (ssd, disk, registry) = (&self.path("ssd"), &self.path("disk"), &Registry::default());
+        empty(Offline { ssd, disk, trust_disk, registry, tell: None }, &mut |_| {})
     }
 
     fn stop(&self, serving: JoinHandle<Result<(), ServeError>>) {
@@ -200,7 +207,7 @@ fn settings_are_set_while_it_runs_and_kept() {
     let cached = |status: &Status| status.clean_blocks + status.dirty_blocks;
     assert_eq!((cached(&before), cached(&after)), (1, 1));
     assert_eq!(&read(&mut client, 0, 7), b"through");
-    assert_eq!(bed.status().read_hits, before.read_hits + 1);
+    assert_eq!(bed.status().counts.read_hits, before.counts.read_hits + 1);
     for (text, told) in
         [("mode=fast", "no mode"), ("policy=sacc", "no policy"), ("x", "NAME=VALUE")]
     {
@@ -397,7 +404,7 @@ fn no_command_writes_to_a_disk_that_is_not_the_one_of_the_cache() {
     bed.detach(false).expect("the right one");
     assert_eq!(bed.disk(9 * MIB, 17), b"only in the cache");
     assert_eq!(unserved::superblock(&bed.path("ssd")).expect("read"), None);
-    assert_eq!(Mark::of(&bed.devices().1), None, "the disk belongs to no cache");
+    assert_eq!(Mark::of(&bed.devices().1).expect("told"), None, "the disk belongs to no cache");
 }
 
 #[test]
@@ -439,7 +446,7 @@ fn an_older_copy_of_a_cache_is_noticed_where_the_disk_can_say_so() {
     bed.stop(serving);
     let newer = std::fs::read(bed.path("ssd")).expect("read");
     std::fs::write(bed.path("ssd"), older).expect("written");
-    if Mark::of(&bed.devices().1).is_none() {
+    if Mark::of(&bed.devices().1).expect("told").is_none() {
         return println!("SKIPPED: this file system keeps no attributes of users");
     }
     let why = refused(bed.try_serve(false));
@@ -452,7 +459,7 @@ fn an_older_copy_of_a_cache_is_noticed_where_the_disk_can_say_so() {
     std::fs::rename(bed.path("ssd"), bed.path("first")).expect("moved");
     File::create(bed.path("ssd")).and_then(|file| file.set_len(24 * MIB)).expect("made");
     let (ssd, disk) = bed.devices();
-    let first = Uuid::from_bytes(Mark::of(&disk).expect("it has one").uuid);
+    let first = Uuid::from_bytes(Mark::of(&disk).expect("told").expect("it has one").uuid);
     let consent = Consent { destroy: &[first], ..Consent::default() };
     let made = create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), consent);
     let uuid = Uuid::from_bytes(made.expect("made").uuid);
@@ -501,7 +508,7 @@ fn a_cache_that_nobody_serves_says_what_it_holds() {
     let settings =
         |status: &Status| (status.policy.clone(), status.mode.clone(), status.settings.clone());
     assert_eq!(settings(&status), settings(&served));
-    let told = status.told().expect("settings").all(&Registry::default()).expect("known");
+    let told = status.to_settings().expect("settings").all(&Registry::default()).expect("known");
     let zone = told.iter().find(|setting| setting.name == "sac.zone").expect("there");
     assert_eq!((zone.value.as_str(), zone.is_default), ("10240b", false));
 }

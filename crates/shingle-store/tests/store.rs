@@ -5,11 +5,11 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use shingle_core::registry::Registry;
+use shingle_device::{Device, DeviceError, Mark};
 use shingle_engine::format::layout::Copy;
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::recover::recover;
 use shingle_engine::settings::Settings;
-use shingle_store::backend::{Device, FileError, Mark};
 use shingle_store::store::check::check;
 use shingle_store::store::create::{Consent, CreateError, EndError, create, destroy, occupant};
 use uuid::Uuid;
@@ -67,9 +67,10 @@ fn a_new_cache_is_empty_and_sound() {
     // One superblock is enough.
     ssd.write(Copy::One.superblock_page(), &[7; 4096]).expect("written");
     assert_eq!(check(&ssd, None, &mut |_, _| {}).expect("sound").mendable_pages, 1);
-    let other = destroy(&ssd, Uuid::from_bytes([9; 16]));
+    let other = destroy(&ssd, &disk, Uuid::from_bytes([9; 16]));
     assert!(matches!(other, Err(EndError::Another { .. })));
-    destroy(&ssd, Uuid::from_bytes(made.uuid)).expect("it is this one");
+    destroy(&ssd, &disk, Uuid::from_bytes(made.uuid)).expect("it is this one");
+    assert_eq!(Mark::of(&disk).expect("told"), None, "the disk belongs to no cache");
     assert_eq!(occupant(&ssd).expect("read"), None);
 }
 
@@ -84,7 +85,7 @@ fn what_is_wrong_with_places_is_told() {
     std::fs::create_dir(files.path("folder")).expect("made");
     assert!(open("folder", "disk").is_err());
     let held = files.pair();
-    assert!(matches!(Device::open(&files.path("ssd")), Err(FileError::Busy(_))));
+    assert!(matches!(Device::open(&files.path("ssd")), Err(DeviceError::Busy(_))));
     drop(held);
     assert_eq!(open("ssd", "disk"), Ok(()));
 }
@@ -114,7 +115,7 @@ fn a_cache_is_not_made_over_another_by_mistake() {
     table.fill(0);
     assert!(recover(&mut &ssd).expect("sound").live.is_empty());
     // What a cache on another SSD holds cannot be told: it may be all that there is.
-    if let Some(mark) = Mark::of(&disk) {
+    if let Some(mark) = Mark::of(&disk).expect("told") {
         files.make("another", 32 * MIB);
         let another = Device::open(&files.path("another")).expect("opened");
         let here = Uuid::from_bytes(mark.uuid);
@@ -126,15 +127,15 @@ fn a_cache_is_not_made_over_another_by_mistake() {
     }
     files.make("small", 4 * MIB);
     let small = Device::open(&files.path("small")).expect("opened");
-    let here = Mark::of(&disk).map(|mark| Uuid::from_bytes(mark.uuid));
+    let here = Mark::of(&disk).expect("told").map(|mark| Uuid::from_bytes(mark.uuid));
     let error = make_on(&small, here.as_slice()).expect_err("too small");
-    assert!(matches!(error, CreateError::File(FileError::TooSmall { .. })), "{error}");
+    assert!(matches!(error, CreateError::TooSmall { .. }), "{error}");
     for bytes in [0, 10_000] {
         files.make("odd", bytes);
         let odd = Device::open(&files.path("odd")).expect("opened");
         let error =
             create(&ssd, &odd, &Settings::new("lru"), &Registry::default(), NO).expect_err("odd");
-        assert!(matches!(error, CreateError::File(FileError::Uneven { .. })), "{error}");
+        assert!(matches!(error, CreateError::Uneven { .. }), "{error}");
     }
     let error = create(&ssd, &disk, &Settings::new("belady"), &Registry::default(), NO)
         .expect_err("the future");

@@ -174,7 +174,7 @@ fn wait_for(condition: impl Fn() -> bool) {
     }
 }
 
-/// Where the blocks are that are cached: with gaps, as what comes in order goes round the cache.
+/// Where the blocks are that are cached: with gaps, as what comes in order bypasses the cache.
 fn places() -> impl Iterator<Item = u64> + Clone {
     (0..256).map(|nth| nth * 37 % 256 * 7 * BLOCK)
 }

@@ -62,7 +62,7 @@ fn a_replay_reads_what_it_wrote_and_says_null_where_nothing_is_measured() {
     for path in ["/all/drive_io/rmw", "/all/wa_host", "/all/pb/read_blocks", "/left/seconds"] {
         assert_eq!(result.pointer(path), Some(&Value::Null), "{path}");
     }
-    // Every block is a hit, entered, or went round the cache.
+    // Every block is a hit, entered, or bypassed it.
     let all = |of: &str| {
         count(&result, &format!("/all/{of}/read_blocks"))
             + count(&result, &format!("/all/{of}/write_blocks"))

@@ -393,6 +393,48 @@ fn who_may_connect_over_tcp_is_told() {
     }
 }
 
+/// A limit on the size of files stands for a disk that refuses a part of what it gets.
+#[test]
+fn why_a_disk_fails_is_on_stderr_and_in_the_status() {
+    let bed = Bed::new();
+    bed.create("--policy lru --set mode=write-around");
+    let serve = bed.command("-q serve --cache cache.img --disk disk.img --nbd unix:nbd.sock");
+    // 32 MiB, in units of 512 bytes. Whoever ignores the signal gets an error instead.
+    let limited = ["-c", "trap '' XFSZ; ulimit -f 65536; exec \"$@\"", "sh"];
+    let mut command = Command::new("sh");
+    command.args(limited).arg(serve.get_program()).args(serve.get_args());
+    command.current_dir(bed.0.path()).env("XDG_RUNTIME_DIR", bed.0.path());
+    let mut served = Served(command.stderr(Stdio::piped()).spawn().expect("started"));
+    let begun = Instant::now();
+    while UnixStream::connect(bed.path("nbd.sock")).is_err() {
+        assert!(begun.elapsed() < PATIENCE, "{}", served.end());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let before = bed.json("status --cache cache.img --json");
+    assert_eq!(before["errors"]["last"], serde_json::json!([]));
+    let mut client = bed.client();
+    write(&mut client, 8 * MIB, &[7; 8192]);
+    let refused = client.write(40 * MIB, &[7; 8192], 0).expect("connected");
+    assert!(refused.is_err(), "the disk did not take it");
+    let mut lines = BufReader::new(served.0.stderr.take().expect("piped")).lines();
+    let line = lines.next().expect("a line").expect("text");
+    assert_eq!(
+        line,
+        "disk: write of 8 KiB at block 10240 failed: File too large (EFBIG); its blocks are tried one by one"
+    );
+    let last = &bed.json("status --cache cache.img --json")["errors"]["last"][0];
+    assert_eq!((&last["device"], &last["operation"]), (&"disk".into(), &"write".into()));
+    assert_eq!((&last["error"], &last["blocks"]), (&"File too large (EFBIG)".into(), &1.into()));
+    let block = last["block"].as_u64().expect("a number");
+    assert!((10_240..10_242).contains(&block), "{last}");
+    let told = bed.done("status --cache cache.img");
+    let told_of =
+        format!("last disk error     write of 4 KiB at block {block}: File too large (EFBIG), ");
+    assert!(told.contains(&told_of), "{told}");
+    client.disconnect().expect("connected");
+    bed.done("stop --cache cache.img");
+}
+
 #[test]
 fn a_signal_ends_it_in_order() {
     let bed = Bed::new();

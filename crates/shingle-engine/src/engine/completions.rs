@@ -11,7 +11,7 @@ impl<D: Data> Engine<D> {
     /// If no such I/O is under way, or buffers are missing.
     pub fn done(&mut self, id: IoId, result: Result<usize, Failed>, buffers: Vec<D>) {
         let done = self.port.done(id, result, buffers, self.now);
-        self.tell(|| done.event);
+        self.trace(|| done.event);
         if let Some(cost) = done.cost {
             self.contents.observe(&cost);
         }

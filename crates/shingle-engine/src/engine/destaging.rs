@@ -48,7 +48,7 @@ impl<D: Data> Engine<D> {
     pub(super) fn use_idle_time(&mut self) {
         let blocks = self.service.idle_blocks(self.now);
         if blocks > 0 && self.destages.is_empty() && self.may_plan() {
-            self.tell(|| Event::Time(self.now));
+            self.trace(|| Event::Time(self.now));
             let mut plan = self.contents.plan_idle(blocks);
             for (group, manner) in plan.groups() {
                 self.destages.plan(group, is_sorted(manner), false, &self.contents);

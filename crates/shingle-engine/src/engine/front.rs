@@ -12,10 +12,11 @@ use super::contents::Contents;
 use super::destage::Destages;
 use super::disk::Disk;
 use super::durability::Durability;
-use super::failure::{Failure, Status};
+use super::failure::Failure;
 use super::life::{Drain, Life};
 use super::port::Port;
 use super::requests::{Command, Connection, Requests};
+use super::status::Status;
 use super::{Config, Engine};
 use crate::data::Data;
 use crate::recover::Recovered;
@@ -167,8 +168,8 @@ impl<D: Data> Engine<D> {
     }
 
     /// Sets what the superblock says of policy and parameters.
-    pub fn set_words(&mut self, words: String) {
-        self.durability.set_settings(words);
+    pub fn set_settings(&mut self, text: String) {
+        self.durability.set_settings(text);
     }
 
     /// Begins to shut down: new commands are refused, those that were given are finished.
@@ -212,6 +213,13 @@ impl<D: Data> Engine<D> {
         self.contents.dirty_runs(first, blocks.min(BLOCKS_MAX))
     }
 
+    /// The disk has not taken, or not kept, what was destaged last: how long it is left alone before it is tried
+    /// again. `None` if all is well.
+    #[must_use]
+    pub fn destage_pause(&self) -> Option<Nanos> {
+        self.destages.pause(self.now)
+    }
+
     /// Blocks cached that the disk does not have.
     #[must_use]
     pub fn dirty_blocks(&self) -> u64 {
@@ -221,16 +229,15 @@ impl<D: Data> Engine<D> {
     /// What the engine says of itself.
     #[must_use]
     pub fn status(&self) -> Status {
-        let mut status = Status {
+        Status {
+            counts: self.requests.counts(),
+            errors: self.failure.errors(),
+            refused: self.failure.refused(),
             dirty_blocks: self.contents.dirty_blocks().into(),
             clean_blocks: self.contents.clean_blocks().into(),
             free_frames: self.durability.free_frames() as u64,
             destaged_blocks: self.destages.taken_blocks(),
             lost: self.contents.lost(),
-            ..Status::default()
-        };
-        self.requests.report(&mut status);
-        self.failure.report(&mut status);
-        status
+        }
     }
 }

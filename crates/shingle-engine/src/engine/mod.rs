@@ -53,7 +53,7 @@
 //! | two commits after a frame was given up | its reuse | `FrameReusedAtOnce`, `FrameReusedAtCommit` |
 //! | corrections of a crash committed | any frame written | `FramesUsedBeforeCorrections` |
 //! | a fill in its frame | the next request on its block | `UnlockedBeforeFill` |
-//! | a failed SSD told | a write past it | `RoundWithoutWord` |
+//! | a failed SSD invalidated | a write past it | `BypassBeforeInvalidation` |
 
 mod blocks;
 mod bugs;
@@ -69,16 +69,17 @@ mod front;
 mod life;
 mod port;
 mod requests;
+mod status;
 
 use shingle_core::service::{Mode, Rules, Service};
 use shingle_core::units::Nanos;
 use shingle_core::witness::{Event, Shared};
 
 pub use bugs::Bug;
-pub use failure::Status;
 pub use front::OpenError;
 pub use port::{Device, Failed, IO_PAGES_MAX, Io, IoId, Kind};
 pub use requests::{Command, CommandOp, Connection, Errno, Reply};
+pub use status::{Counts, ErrorCounts, Status};
 
 use crate::buffer::Buffer;
 use crate::data::Data;
@@ -167,7 +168,7 @@ impl<D: Data> Engine<D> {
         self.pump();
     }
 
-    fn tell(&self, event: impl FnOnce() -> Event) {
+    fn trace(&self, event: impl FnOnce() -> Event) {
         if let Some(witness) = &self.witness {
             witness.see(&event());
         }

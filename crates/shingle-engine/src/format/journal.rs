@@ -16,20 +16,16 @@ use shingle_core::units::Block;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use super::head::Head;
 use super::superblock::Superblock;
-use super::{
-    Frame, NUMBERS_END, Owner, PAGE_BYTES, Page, State, Unusable, checksum, packed, unpacked,
-};
+use super::{Frame, NUMBERS_END, Owner, PAGE_BYTES, Page, State, Unusable, packed, unpacked};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SJRN");
-const CRC_AT: usize = 4;
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct Header {
-    magic: U32,
-    crc: U32,
-    owner: U64,
+    head: Head,
     number: U64,
     previous: U64,
     durable: U64,
@@ -111,9 +107,7 @@ impl JournalPage {
         assert!(self.durable <= self.previous && self.previous < self.number, "pages follow");
         let mut page = [0; PAGE_BYTES];
         let header = Header {
-            magic: MAGIC.into(),
-            crc: 0.into(),
-            owner: owner.0.into(),
+            head: Head::new(MAGIC, owner),
             number: self.number.into(),
             previous: self.previous.into(),
             durable: self.durable.into(),
@@ -130,8 +124,7 @@ impl JournalPage {
             };
             place.copy_from_slice(raw.as_bytes());
         }
-        let crc = checksum(&page, CRC_AT);
-        page[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+        Head::seal(&mut page);
         page
     }
 
@@ -141,12 +134,7 @@ impl JournalPage {
     /// If it is no page of this cache's journal, or damaged.
     pub fn decode(page: &Page, owner: Owner) -> Result<JournalPage, Unusable> {
         let (header, rest) = Header::ref_from_prefix(page).expect("a page is longer");
-        if header.magic.get() != MAGIC || header.owner.get() != owner.0 {
-            return Err(Unusable::Foreign);
-        }
-        if header.crc.get() != checksum(page, CRC_AT) {
-            return Err(Unusable::Damaged);
-        }
+        header.head.check(page, MAGIC, owner)?;
         let (number, previous) = (header.number.get(), header.previous.get());
         let durable = header.durable.get();
         let count = usize::from(header.count.get());

@@ -11,6 +11,7 @@
 //! with the CRC's field as zero, and the first eight bytes of the cache's UUID, so that pages of a
 //! former cache are never taken for this one's.
 
+mod head;
 pub mod journal;
 pub mod layout;
 pub mod superblock;
@@ -92,6 +93,12 @@ pub enum Unusable {
     /// The checksum fits and the content makes no sense: a newer version, or a bug.
     #[error("its content makes no sense; it was written by another version")]
     Nonsense,
+}
+
+/// Puts the checksum of a page into the four bytes at `at`.
+fn seal(page: &mut Page, at: usize) {
+    let crc = checksum(page, at);
+    page[at..at + 4].copy_from_slice(&crc.to_le_bytes());
 }
 
 /// The checksum of a page whose own is the four bytes at `at`.

@@ -15,8 +15,8 @@
 //! 136  dirty from   u64      nor do dirty ones before this page
 //! 144  clean        u8       1: shut down in order, nothing behind `journal from`
 //! 145  zero         u8
-//! 146  words        u16      bytes of what follows
-//! 148  words        UTF-8    policy and parameters, a line each
+//! 146  settings     u16      bytes of what follows
+//! 148  settings     UTF-8    policy and parameters, a line each
 //! 4080 session      u64      the edition with which the cache was put into use last (version 2)
 //! 4088 session from u64      pages of the journal from this number on count if that session wrote them
 //! ```
@@ -25,7 +25,7 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::layout::Layout;
-use super::{NUMBERS_END, Owner, PAGE_BYTES, Page, Unusable, checksum};
+use super::{NUMBERS_END, Owner, PAGE_BYTES, Page, Unusable, checksum, seal};
 
 const MAGIC: [u8; 8] = *b"SHINGLE\0";
 const CRC_AT: usize = 12;
@@ -55,7 +55,7 @@ struct Raw {
     dirty_from: U64,
     clean: u8,
     zero: u8,
-    words: U16,
+    settings_bytes: U16,
 }
 
 const RAW_BYTES: usize = size_of::<Raw>();
@@ -63,8 +63,8 @@ const RAW_BYTES: usize = size_of::<Raw>();
 /// Where the session stands, and behind it from where it counts.
 const SESSION_AT: usize = PAGE_BYTES - 16;
 
-/// Bytes of [`Superblock::words`] at most.
-pub const WORDS_BYTES_MAX: usize = SESSION_AT - RAW_BYTES;
+/// Bytes of [`Superblock::settings`] at most.
+pub const SETTINGS_BYTES_MAX: usize = SESSION_AT - RAW_BYTES;
 
 /// What an SSD says of itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,7 +84,7 @@ pub struct Superblock {
     /// Number of the first page of the journal that counts.
     pub journal_from: u64,
     /// Clean blocks count only if a record on this page or a later one says so; 0: all count. Written
-    /// by a process that has to write round an SSD that fails.
+    /// by a process that has to write past an SSD that fails.
     pub clean_from: u64,
     /// Likewise dirty ones.
     pub dirty_from: u64,
@@ -97,11 +97,11 @@ pub struct Superblock {
     /// may have left parts of such pages, which a write that is torn can make whole.
     pub session_from: u64,
     /// Policy and parameters, a line each.
-    pub words: String,
+    pub settings: String,
 }
 
 impl Superblock {
-    /// Of an empty cache: the first edition, shut down in order, with no fingerprint and no words.
+    /// Of an empty cache: the first edition, shut down in order, with no fingerprint and no settings.
     #[must_use]
     pub fn new(uuid: [u8; 16], layout: Layout, ssd_bytes: u64, disk_bytes: u64) -> Superblock {
         Superblock {
@@ -117,7 +117,7 @@ impl Superblock {
             clean: true,
             session: 0,
             session_from: 0,
-            words: String::new(),
+            settings: String::new(),
         }
     }
 
@@ -130,10 +130,10 @@ impl Superblock {
     /// As it stands on the SSD.
     ///
     /// # Panics
-    /// If the words are too long: they are checked when a cache is made or set.
+    /// If the settings are too long: they are checked when a cache is made or set.
     #[must_use]
     pub fn encode(&self) -> Page {
-        assert!(self.words.len() <= WORDS_BYTES_MAX, "the words do not fit");
+        assert!(self.settings.len() <= SETTINGS_BYTES_MAX, "the settings do not fit");
         let raw = Raw {
             magic: MAGIC,
             version: VERSION.into(),
@@ -152,15 +152,14 @@ impl Superblock {
             dirty_from: self.dirty_from.into(),
             clean: self.clean.into(),
             zero: 0,
-            words: (self.words.len() as u16).into(),
+            settings_bytes: (self.settings.len() as u16).into(),
         };
         let mut page = [0; PAGE_BYTES];
         page[..RAW_BYTES].copy_from_slice(raw.as_bytes());
-        page[RAW_BYTES..RAW_BYTES + self.words.len()].copy_from_slice(self.words.as_bytes());
+        page[RAW_BYTES..RAW_BYTES + self.settings.len()].copy_from_slice(self.settings.as_bytes());
         page[SESSION_AT..SESSION_AT + 8].copy_from_slice(&self.session.to_le_bytes());
         page[SESSION_AT + 8..].copy_from_slice(&self.session_from.to_le_bytes());
-        let crc = checksum(&page, CRC_AT);
-        page[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+        seal(&mut page, CRC_AT);
         page
     }
 
@@ -182,12 +181,12 @@ impl Superblock {
             frames: raw.frames.get(),
             slots: raw.slots.get(),
         };
-        let words = usize::from(raw.words.get());
-        if words > WORDS_BYTES_MAX {
+        let settings = usize::from(raw.settings_bytes.get());
+        if settings > SETTINGS_BYTES_MAX {
             return Err(Unusable::Nonsense);
         }
-        let words = rest.get(..words).ok_or(Unusable::Nonsense)?;
-        let words = str::from_utf8(words).map_err(|_| Unusable::Nonsense)?;
+        let settings = rest.get(..settings).ok_or(Unusable::Nonsense)?;
+        let settings = str::from_utf8(settings).map_err(|_| Unusable::Nonsense)?;
         let ssd_bytes = raw.ssd_bytes.get();
         let version = raw.version.get();
         // The next edition, and the next page of the journal, need numbers.
@@ -218,7 +217,7 @@ impl Superblock {
             clean: raw.clean == 1,
             session: number(SESSION_AT),
             session_from: number(SESSION_AT + 8),
-            words: words.to_owned(),
+            settings: settings.to_owned(),
         })
     }
 
@@ -257,7 +256,7 @@ mod tests {
             clean: edition.is_multiple_of(2),
             session: edition.wrapping_add(3),
             session_from: edition.wrapping_mul(2),
-            words: "policy sac\nsac.rule4=exact\n".into(),
+            settings: "policy sac\nsac.rule4=exact\n".into(),
         }
     }
 
@@ -293,15 +292,14 @@ mod tests {
     #[test]
     fn what_could_not_be_gone_on_with_makes_no_sense() {
         let sealed = |mut page: Page| {
-            let crc = checksum(&page, CRC_AT);
-            page[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+            seal(&mut page, CRC_AT);
             Superblock::decode(&page)
         };
         let mut page = superblock(2).encode();
         assert_eq!(sealed(page), Ok(superblock(2)));
-        // Words that reach into what stands behind them.
+        // Settings that reach into what stands behind them.
         page[RAW_BYTES..].fill(b' ');
-        page[146..148].copy_from_slice(&(WORDS_BYTES_MAX as u16 + 1).to_le_bytes());
+        page[146..148].copy_from_slice(&(SETTINGS_BYTES_MAX as u16 + 1).to_le_bytes());
         assert_eq!(sealed(page), Err(Unusable::Nonsense));
         let edition = superblock(u64::MAX);
         let journal = Superblock { journal_from: NUMBERS_END, ..superblock(2) };
@@ -331,8 +329,7 @@ mod tests {
         fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), PAGE_BYTES)) {
             let mut page: Page = bytes.try_into().expect("a page");
             page[..8].copy_from_slice(&MAGIC);
-            let crc = checksum(&page, CRC_AT);
-            page[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+            seal(&mut page, CRC_AT);
             prop_assert!(Superblock::decode(&page).is_err());
         }
     }

@@ -14,17 +14,15 @@ use shingle_core::units::Block;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{Owner, PAGE_BYTES, Page, State, Unusable, checksum, packed, unpacked};
+use super::head::Head;
+use super::{Owner, PAGE_BYTES, Page, State, Unusable, packed, unpacked};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"STBL");
-const CRC_AT: usize = 4;
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct Header {
-    magic: U32,
-    crc: U32,
-    owner: U64,
+    head: Head,
     place: U32,
     zero: U32,
     edition: U64,
@@ -89,9 +87,7 @@ impl TablePage {
         assert_eq!(self.entries.len(), ENTRIES, "a page is whole");
         let mut page = [0; PAGE_BYTES];
         let header = Header {
-            magic: MAGIC.into(),
-            crc: 0.into(),
-            owner: owner.0.into(),
+            head: Head::new(MAGIC, owner),
             place: self.place.into(),
             zero: 0.into(),
             edition: self.edition.into(),
@@ -106,8 +102,7 @@ impl TablePage {
             };
             place.copy_from_slice(raw.as_bytes());
         }
-        let crc = checksum(&page, CRC_AT);
-        page[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+        Head::seal(&mut page);
         page
     }
 
@@ -120,12 +115,7 @@ impl TablePage {
             return Ok(TablePage::unused(place));
         }
         let (header, rest) = Header::ref_from_prefix(page).expect("a page is longer");
-        if header.magic.get() != MAGIC || header.owner.get() != owner.0 {
-            return Err(Unusable::Foreign);
-        }
-        if header.crc.get() != checksum(page, CRC_AT) {
-            return Err(Unusable::Damaged);
-        }
+        header.head.check(page, MAGIC, owner)?;
         if header.place.get() != place {
             // Written to the wrong address: what belongs here was not.
             return Err(Unusable::Foreign);

@@ -47,7 +47,7 @@ pub(crate) struct Oracle {
     versions: u64,
     /// Requests may fail.
     pub(crate) may_fail: bool,
-    /// The disk tears blocks that are written round the cache.
+    /// The disk tears blocks that are that bypass the cache.
     pub(crate) may_tear: bool,
     pub(crate) reads_checked: u64,
 }

@@ -106,7 +106,7 @@ impl World {
         let status = world.engine.status();
         let more = |of: fn(&Findings) -> u64| of(&found_now) > of(&found_then);
         let reported = damaged
-            || status.checksum_errors > 0
+            || status.errors.checksums > 0
             || more(|found| found.damaged_pages)
             || more(|found| found.torn_pages)
             || more(|found| found.void_records);

@@ -346,8 +346,10 @@ impl World {
                 );
             }
             self.trail.answered(reply);
-            self.oracle
-                .answered(reply, self.theme == Theme::Faults && self.engine.status().ssd_failed);
+            self.oracle.answered(
+                reply,
+                self.theme == Theme::Faults && self.engine.status().errors.ssd_failed,
+            );
         }
     }
 
@@ -374,7 +376,7 @@ impl World {
                 self.oracle.lose(block, &left);
                 self.lost.push(block);
             } else if self.oracle.is_being_written(block) {
-                // A write under way makes a block dirty before the SSD has it, and may yet go round the SSD.
+                // A write under way makes a block dirty before the SSD has it, and may yet bypass the SSD.
                 self.oracle.may_lack(block);
             }
         }
@@ -528,7 +530,7 @@ impl World {
         self.disk.gone = None;
         let faults = (self.ssd.faults, self.disk.faults);
         (self.ssd.faults, self.disk.faults) = (Faults::default(), Faults::default());
-        if self.engine.status().ssd_failed {
+        if self.engine.status().errors.ssd_failed {
             // It may be there again when the store is.
             return self.crash();
         }

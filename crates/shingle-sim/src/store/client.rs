@@ -193,17 +193,7 @@ impl<'a> Client<'a> {
 
     fn submit(&mut self, request: Request) {
         let Request { at, offset, bytes, op } = request;
-        let mut command = Command::new(
-            self.numbers,
-            match op {
-                Op::Read => CommandOp::Read,
-                Op::Write => CommandOp::Write,
-                Op::Trim => CommandOp::Trim,
-                Op::Flush => CommandOp::Flush,
-            },
-            offset,
-            bytes,
-        );
+        let mut command = Command::new(self.numbers, op.into(), offset, bytes);
         let mut expected = Vec::new();
         if let Some(check) = &mut self.check {
             let blocks = (0..request.blocks()).map(|place| request.first().after(place));

@@ -23,14 +23,12 @@ use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::{Pages, recover};
 use shingle_engine::{Config, Engine, OpenError};
 use shingle_result::{
-    Counts, DriveLatency, HostCounters, HostMeter, Labels, Left, RunResult, Wall,
+    Counts, DriveLatency, Flash, HostCounters, HostMeter, Labels, Left, RunResult, Wall,
 };
 
 use crate::device::Device;
-use crate::flash::Flash;
-use crate::guard::guarded;
 use crate::requests::RequestList;
-use crate::run::{Course, RunError};
+use crate::run::{Course, RunError, guarded_run};
 use crate::watch::Log;
 use client::Client;
 use world::World;
@@ -109,12 +107,8 @@ pub fn run(
     course: &Course,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<RunResult, RunError> {
-    let served = Cell::new(0);
-    let outcome =
-        guarded(|| serve_all(cache, devices, serving, requests, labels, course, progress, &served));
-    outcome.unwrap_or_else(|what| {
-        let policy = labels.policy.clone();
-        Err(RunError::Panicked { policy, request: served.get(), what })
+    guarded_run(labels, |served| {
+        serve_all(cache, devices, serving, requests, labels, course, progress, served)
     })
 }
 

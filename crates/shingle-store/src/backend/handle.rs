@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use shingle_core::cache::CacheCore;
-use shingle_core::units::{BLOCK_BYTES, Block};
-
 use shingle_core::service::Mode;
+use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_engine::{Command, Connection, Errno, Status};
+
+use super::errors::{LastError, LastErrors};
 
 /// What becomes of a command: its data, or an error.
 pub type Answer = Box<dyn FnOnce(Result<Vec<u8>, Errno>) + Send>;
@@ -31,7 +32,7 @@ pub(super) enum Order {
     SetMode(Mode),
     SetCache(Box<dyn CacheCore>),
     Drain(bool),
-    SetWords(String),
+    SetSettings(String),
     Status(SyncSender<Status>),
     ShutDown,
     ShutDownForGood,
@@ -45,12 +46,13 @@ const QUESTIONS_MAX: usize = 1024;
 pub struct Handle {
     questions: SyncSender<Question>,
     orders: Sender<Order>,
-    bell: Arc<File>,
+    doorbell: Arc<File>,
     disk_blocks: u64,
+    last_errors: LastErrors,
 }
 
-/// Where the store's thread hears what was said to a [`Handle`].
-pub(super) struct Ears {
+/// Where the store's thread gets what was said to a [`Handle`].
+pub(super) struct Inbox {
     /// Looked at only while the engine takes more.
     pub(super) questions: Receiver<Question>,
     /// Looked at always: nobody waits behind clients.
@@ -58,12 +60,16 @@ pub(super) struct Ears {
 }
 
 impl Handle {
-    /// The two ends; `bell` is rung when something was said.
-    pub(super) fn new(bell: Arc<File>, disk_blocks: u64) -> (Handle, Ears) {
+    /// The two ends; `doorbell` is rung when something was said.
+    pub(super) fn new(
+        doorbell: Arc<File>,
+        disk_blocks: u64,
+        last_errors: LastErrors,
+    ) -> (Handle, Inbox) {
         let (questions, asked) = sync_channel(QUESTIONS_MAX);
         let (orders, told) = channel();
-        let ears = Ears { questions: asked, orders: told };
-        (Handle { questions, orders, bell, disk_blocks }, ears)
+        let inbox = Inbox { questions: asked, orders: told };
+        (Handle { questions, orders, doorbell, disk_blocks, last_errors }, inbox)
     }
 
     /// Size of the disk.
@@ -111,23 +117,23 @@ impl Handle {
 
     /// Switches the mode.
     pub fn set_mode(&self, mode: Mode) {
-        self.tell(Order::SetMode(mode));
+        self.order(Order::SetMode(mode));
     }
 
     /// From now on this cache decides, which is empty and of the same size. What is cached goes over to
     /// it. One that does not fit changes nothing.
     pub fn set_cache(&self, cache: Box<dyn CacheCore>) {
-        self.tell(Order::SetCache(cache));
+        self.order(Order::SetCache(cache));
     }
 
     /// Destages everything that is dirty, now and from now on; or no longer.
     pub fn drain(&self, on: bool) {
-        self.tell(Order::Drain(on));
+        self.order(Order::Drain(on));
     }
 
     /// Sets what the superblock says of policy and parameters, for the next start.
-    pub fn set_words(&self, words: String) {
-        self.tell(Order::SetWords(words));
+    pub fn set_settings(&self, text: String) {
+        self.order(Order::SetSettings(text));
     }
 
     /// Gives `answer` the runs of `blocks` blocks from `first` on that are dirty and that are not,
@@ -148,11 +154,17 @@ impl Handle {
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         let (sender, receiver) = sync_channel(1);
-        self.tell(Order::Status(sender));
+        self.order(Order::Status(sender));
         receiver.recv().ok()
     }
 
-    pub(super) fn tell(&self, order: Order) {
+    /// The last I/O of the SSD and of the disk that failed, if any did.
+    #[must_use]
+    pub fn last_errors(&self) -> Vec<LastError> {
+        self.last_errors.get()
+    }
+
+    pub(super) fn order(&self, order: Order) {
         // If the store has ended there is nobody to tell.
         if self.orders.send(order).is_ok() {
             self.ring();
@@ -161,6 +173,6 @@ impl Handle {
 
     /// Wakes the store.
     pub fn ring(&self) {
-        let _ = (&*self.bell).write(&1_u64.to_ne_bytes());
+        let _ = (&*self.doorbell).write(&1_u64.to_ne_bytes());
     }
 }

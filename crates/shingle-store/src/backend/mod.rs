@@ -1,18 +1,11 @@
-//! A store over files and block devices: a thread that owns the engine, its ring of I/O, and what
-//! other threads want of it.
+//! A store over files and block devices: a thread that owns the engine, and what other threads want of it.
 
-mod file;
+mod errors;
 mod handle;
-pub(crate) mod lock;
-mod mark;
-mod medium;
 mod ready;
-mod ring;
 mod run;
 
-pub use file::{Create, Device, FileError, create, read_superblock, write_superblock};
+pub use errors::{LastError, Tell};
 pub use handle::{Answer, Handle};
-pub use mark::Mark;
-pub use medium::{Direct, Medium};
-pub use ready::{Ready, StoreError};
-pub use run::{Left, Store};
+pub use ready::{Beside, Ready, StoreError};
+pub use run::{ShutDown, Store};

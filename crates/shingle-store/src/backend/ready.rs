@@ -8,18 +8,16 @@ use std::sync::Arc;
 use rustix::event::{EventfdFlags, eventfd};
 use shingle_core::cache::CacheCore;
 use shingle_core::witness::{Shared, Watched};
-use thiserror::Error;
-
-use super::file::{Device, FileError};
-use super::handle::Handle;
-use super::mark::Mark;
-use super::medium::{Direct, Medium, Served};
-use super::ring::Ring;
-use super::run::{Run, Store};
+use shingle_device::{Device, DeviceError, Direct, Mark, Medium, MediumThread, Ring};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::journal::Write;
 use shingle_engine::recover::{RecoverError, Recovered, recover};
 use shingle_engine::{Config, Engine, OpenError};
+use thiserror::Error;
+
+use super::errors::{Errors, Tell};
+use super::handle::Handle;
+use super::run::{Run, Store};
 
 /// Why a store cannot be opened.
 #[derive(Debug, Error)]
@@ -27,7 +25,7 @@ use shingle_engine::{Config, Engine, OpenError};
 pub enum StoreError {
     /// A file or device.
     #[error(transparent)]
-    File(#[from] FileError),
+    Device(#[from] DeviceError),
     /// What stands on the SSD.
     #[error("cannot use the cache on {path}: {error}")]
     Recover {
@@ -38,9 +36,15 @@ pub enum StoreError {
     },
     /// The SSD cannot be told that the disk is about to change.
     #[error("{error}; with --trust-disk, `export` writes to the disk what can still be read there")]
-    Told {
+    Superblock {
         /// Why.
-        error: FileError,
+        error: DeviceError,
+    },
+    /// The disk does not take the mark of its cache: an older copy of that would not be noticed.
+    #[error("{error}; --trust-disk uses it nevertheless")]
+    Mark {
+        /// Why.
+        error: DeviceError,
     },
     /// The cache and the SSD do not fit.
     #[error(transparent)]
@@ -51,9 +55,20 @@ pub enum StoreError {
     /// No io_uring.
     #[error("this system does not allow io_uring ({0}): see sysctl kernel.io_uring_disabled")]
     Ring(io::Error),
-    /// No thread, or no bell.
+    /// No thread, or no doorbell.
     #[error("cannot start the store: {0}")]
     Start(io::Error),
+}
+
+/// What is beside a store at work, if anything is.
+#[derive(Default)]
+pub struct Beside {
+    /// Is told of everything that happens, on the store's thread.
+    pub witness: Option<Shared>,
+    /// I/O on the disk goes there.
+    pub medium: Option<Box<dyn Medium>>,
+    /// Gets lines about I/O that failed.
+    pub tell: Option<Tell>,
 }
 
 /// What has been opened and not begun yet: there is time to look at it.
@@ -114,7 +129,7 @@ impl Ready {
     /// # Errors
     /// If the cache does not fit, the system has no io_uring, or the SSD takes no writes.
     pub fn start(self, cache: Box<dyn CacheCore>, config: Config) -> Result<Store, StoreError> {
-        self.start_with(cache, config, None, None)
+        self.start_with(cache, config, Beside::default())
     }
 
     /// Direct I/O on the disk, for a [`Medium`] that takes its place.
@@ -125,8 +140,7 @@ impl Ready {
         self.disk.again()
     }
 
-    /// As [`Ready::start`]; `witness` is told of everything that happens, on the store's thread, and
-    /// I/O on the disk goes to `medium`.
+    /// As [`Ready::start`], with something beside it.
     ///
     /// # Errors
     /// As there.
@@ -134,9 +148,9 @@ impl Ready {
         self,
         cache: Box<dyn CacheCore>,
         config: Config,
-        witness: Option<Shared>,
-        medium: Option<Box<dyn Medium>>,
+        beside: Beside,
     ) -> Result<Store, StoreError> {
+        let Beside { witness, medium, tell } = beside;
         let cache = match &witness {
             Some(witness) => Box::new(Watched::new(cache, witness.clone())),
             None => cache,
@@ -149,30 +163,38 @@ impl Ready {
         if let Some(witness) = witness {
             engine.watch(witness);
         }
-        let bell =
+        let doorbell =
             eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| StoreError::Start(error.into()))?;
-        let bell = File::from(bell);
-        let ring_bell = bell.try_clone().map_err(StoreError::Start)?;
+        let doorbell = File::from(doorbell);
+        let of_ring = doorbell.try_clone().map_err(StoreError::Start)?;
         let files = ssd.again().and_then(|ssd| Ok((ssd, disk.again()?)));
         let (ssd_file, disk_file) = files.map_err(StoreError::Start)?;
-        let ring = Ring::new(ssd_file.0, disk_file.0, ring_bell).map_err(StoreError::Ring)?;
+        let ring = Ring::new(ssd_file, disk_file, of_ring).map_err(StoreError::Ring)?;
         // All that can be refused was. The engine has given no I/O away yet: first the SSD says that
         // the disk may change, and after that the disk says which cache may have changed it.
         match write_all(&ssd, &superblocks) {
-            Ok(()) => Mark { uuid, edition }.leave_if_possible(&disk),
+            Ok(()) => {}
             Err(_) if trusts_disk => {}
-            Err(error) => return Err(StoreError::Told { error }),
+            Err(error) => return Err(StoreError::Superblock { error }),
         }
-        let bell = Arc::new(bell);
-        let medium = medium.map(|medium| Served::start(medium, bell.clone())).transpose();
+        match (Mark { uuid, edition }).leave(&disk) {
+            Err(error) if !trusts_disk => return Err(StoreError::Mark { error }),
+            // A mark of an earlier start says less than could be known, and nothing false.
+            _ => {}
+        }
+        let doorbell = Arc::new(doorbell);
+        let start = |medium| MediumThread::start(medium, doorbell.clone());
+        let medium = medium.map(start).transpose();
         let medium = medium.map_err(StoreError::Start)?;
-        let (handle, ears) = Handle::new(bell, disk_blocks);
-        Run::new(ears, engine, ring, medium, (ssd, disk)).begin(handle).map_err(StoreError::Start)
+        let errors = Errors::new(tell);
+        let (handle, inbox) = Handle::new(doorbell, disk_blocks, errors.last());
+        let run = Run::new(inbox, engine, ring, medium, errors, (ssd, disk));
+        run.begin(handle).map_err(StoreError::Start)
     }
 }
 
 /// Writes copies of the superblock, each flushed before the next.
-fn write_all(ssd: &Device, writes: &[Write]) -> Result<(), FileError> {
+fn write_all(ssd: &Device, writes: &[Write]) -> Result<(), DeviceError> {
     for Write { page, bytes, .. } in writes {
         ssd.write(*page, bytes)?;
         ssd.flush()?;

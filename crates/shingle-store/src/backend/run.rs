@@ -2,31 +2,34 @@
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 use shingle_core::units::Nanos;
+use shingle_device::{Device, Done, MediumThread, Operation, Ring, Worker, panicked};
+use shingle_engine::format::PAGE_BYTES;
+use shingle_engine::{Engine, Failed, Kind};
 
-use super::file::Device;
-use super::handle::{Answer, Ears, Handle, Order, Question};
-use super::medium::Served;
-use super::ring::{Done, Ring};
-use shingle_engine::Engine;
+use super::errors::Errors;
+use super::handle::{Answer, Handle, Inbox, Order, Question};
 
 /// The engine is told the time at least so often.
 const TICK: Duration = Duration::from_millis(50);
 
+/// What errors call its thread.
+const WHOSE: &str = "the store";
+
 /// A store at work. Dropped, it is shut down in order.
 pub struct Store {
     handle: Handle,
-    thread: Option<JoinHandle<io::Result<Left>>>,
+    worker: Option<Worker<ShutDown>>,
     failure: Option<Receiver<String>>,
 }
 
 /// What a store leaves behind that has ended: both devices, still locked.
 #[derive(Debug)]
-pub struct Left {
+pub struct ShutDown {
     /// The SSD.
     pub ssd: Device,
     /// The disk.
@@ -52,7 +55,7 @@ impl Store {
     ///
     /// # Errors
     /// If the store failed.
-    pub fn shut_down(mut self) -> io::Result<Left> {
+    pub fn shut_down(mut self) -> io::Result<ShutDown> {
         self.end(Order::ShutDown).expect("it was not ended before")
     }
 
@@ -61,20 +64,19 @@ impl Store {
     ///
     /// # Errors
     /// If the store failed.
-    pub fn shut_down_for_good(mut self) -> io::Result<Left> {
+    pub fn shut_down_for_good(mut self) -> io::Result<ShutDown> {
         self.end(Order::ShutDownForGood).expect("it was not ended before")
     }
 
     /// Waits for nothing, of a store that has failed: its last I/O may take as long as it likes.
-    pub fn give_up(mut self) {
-        self.thread = None;
+    pub fn abandon(mut self) {
+        self.worker = None;
     }
 
-    fn end(&mut self, how: Order) -> Option<io::Result<Left>> {
-        let thread = self.thread.take()?;
-        self.handle.tell(how);
-        let panicked = |_| Err(io::Error::other("the store's thread has panicked"));
-        Some(thread.join().unwrap_or_else(panicked))
+    fn end(&mut self, how: Order) -> Option<io::Result<ShutDown>> {
+        let worker = self.worker.take()?;
+        self.handle.order(how);
+        Some(worker.end())
     }
 }
 
@@ -87,10 +89,11 @@ impl Drop for Store {
 /// The thread's own. What others wait for is dropped first, should it fail: I/O may take long.
 pub(super) struct Run {
     answers: HashMap<u64, Answer>,
-    ears: Ears,
+    inbox: Inbox,
     engine: Engine,
-    medium: Option<Served>,
+    medium: Option<MediumThread>,
     ring: Ring,
+    errors: Errors,
     numbers: u64,
     /// No more is wanted of it.
     ended: bool,
@@ -99,15 +102,15 @@ pub(super) struct Run {
 }
 
 /// Tells that the thread ends, and why.
-struct LastWord {
+struct ExitNotice {
     to: Sender<String>,
     why: Option<String>,
 }
 
-impl Drop for LastWord {
+impl Drop for ExitNotice {
     fn drop(&mut self) {
-        let panicked = || "its thread has panicked: this is a bug".to_owned();
-        if let Some(why) = self.why.take().or_else(|| thread::panicking().then(panicked)) {
+        let panicked = || thread::panicking().then(|| panicked(WHOSE).to_string());
+        if let Some(why) = self.why.take().or_else(panicked) {
             // Nobody may want to know.
             let _ = self.to.send(why);
         }
@@ -116,42 +119,44 @@ impl Drop for LastWord {
 
 impl Run {
     pub(super) fn new(
-        ears: Ears,
+        inbox: Inbox,
         engine: Engine,
         ring: Ring,
-        medium: Option<Served>,
+        medium: Option<MediumThread>,
+        errors: Errors,
         devices: (Device, Device),
     ) -> Run {
         let answers = HashMap::new();
-        Run { answers, ears, engine, medium, ring, numbers: 0, ended: false, devices }
+        Run { answers, inbox, engine, medium, ring, errors, numbers: 0, ended: false, devices }
     }
 
     pub(super) fn begin(self, handle: Handle) -> io::Result<Store> {
         let (to, failure) = channel();
-        let last_word = LastWord { to, why: None };
-        let thread = thread::Builder::new().name("shingle-store".into());
-        let thread = thread.spawn(move || self.live(last_word))?;
-        Ok(Store { handle, thread: Some(thread), failure: Some(failure) })
+        let exit_notice = ExitNotice { to, why: None };
+        let worker = Worker::start("shingle-store", WHOSE, move || self.live(exit_notice))?;
+        Ok(Store { handle, worker: Some(worker), failure: Some(failure) })
     }
 
-    /// (The last word goes before all else, also if this panics: of arguments the last is dropped
+    /// (The exit notice goes before all else, also if this panics: of arguments the last is dropped
     /// first.)
-    fn live(mut self, mut last_word: LastWord) -> io::Result<Left> {
-        if let Err(error) = self.run() {
-            last_word.why = Some(error.to_string());
+    fn live(mut self, mut exit_notice: ExitNotice) -> io::Result<ShutDown> {
+        let outcome = self.run();
+        self.errors.end(Instant::now());
+        if let Err(error) = outcome {
+            exit_notice.why = Some(error.to_string());
             return Err(error);
         }
         let dirty_blocks = self.engine.status().dirty_blocks;
-        self.medium.map_or(Ok(()), Served::end)?;
+        self.medium.map_or(Ok(()), MediumThread::end)?;
         let (ssd, disk) = self.devices;
-        Ok(Left { ssd, disk, dirty_blocks })
+        Ok(ShutDown { ssd, disk, dirty_blocks })
     }
 
     fn run(&mut self) -> io::Result<()> {
         let start = Instant::now();
         let mut done = Vec::new();
         loop {
-            self.listen();
+            self.take_messages();
             self.carry_out();
             if self.ended && (self.engine.is_stopped() || self.engine.can_do_no_more()) {
                 return Ok(());
@@ -160,9 +165,7 @@ impl Run {
             // Before completions are reported: what they took is counted to now.
             self.engine.tick(Nanos(start.elapsed().as_nanos() as u64));
             self.finished(&mut done)?;
-            for io in done.drain(..) {
-                self.engine.done(io.id, io.result, io.buffers);
-            }
+            self.report(&mut done);
         }
     }
 
@@ -171,21 +174,48 @@ impl Run {
         self.medium.as_ref().map_or(Ok(()), |medium| medium.done(done))
     }
 
-    fn listen(&mut self) {
+    /// The engine is told whether I/O was done. Why it was not, others are told.
+    fn report(&mut self, done: &mut Vec<Done>) {
+        let now = Instant::now();
+        for Done { id, result, buffers } in done.drain(..) {
+            let bytes = buffers.len() * PAGE_BYTES;
+            let told = result.as_ref().map(|()| bytes).map_err(|_| Failed);
+            self.engine.done(id, told, buffers);
+            if let Err(error) = result {
+                let follows = self.follows(&error.operation);
+                self.errors.add(&error, &follows, now);
+            }
+        }
+        self.errors.tick(now);
+    }
+
+    /// What the engine does after an error, as far as it says so.
+    fn follows(&self, failed: &Operation) -> String {
+        let of_disk = failed.device == shingle_engine::Device::Disk && failed.kind != Kind::Read;
+        match self.engine.destage_pause() {
+            _ if failed.blocks > 1 => "; its blocks are tried one by one".to_owned(),
+            Some(pause) if of_disk => {
+                format!("; destaging is tried again in {} ms", pause.0 / 1_000_000)
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn take_messages(&mut self) {
         // Operators do not wait until a client's turn has come: that may depend on a slow disk.
-        while let Ok(order) = self.ears.orders.try_recv() {
-            self.obey(order);
+        while let Ok(order) = self.inbox.orders.try_recv() {
+            self.carry_out_order(order);
         }
         while self.engine.accepts() {
-            match self.ears.questions.try_recv() {
-                Ok(question) => self.hear(question),
+            match self.inbox.questions.try_recv() {
+                Ok(question) => self.take_question(question),
                 Err(TryRecvError::Empty) => return,
-                Err(TryRecvError::Disconnected) => return self.obey(Order::ShutDown),
+                Err(TryRecvError::Disconnected) => return self.carry_out_order(Order::ShutDown),
             }
         }
     }
 
-    fn hear(&mut self, question: Question) {
+    fn take_question(&mut self, question: Question) {
         match question {
             Question::Command(mut command, answer) => {
                 command.id = self.numbers;
@@ -201,14 +231,14 @@ impl Run {
         }
     }
 
-    fn obey(&mut self, order: Order) {
+    fn carry_out_order(&mut self, order: Order) {
         match order {
             Order::SetMode(mode) => self.engine.set_mode(mode),
             // (Who sends one has made it for this store.)
             Order::SetCache(cache) => drop(self.engine.set_cache(cache)),
             Order::Drain(true) => self.engine.drain(),
             Order::Drain(false) => self.engine.keep_dirty(),
-            Order::SetWords(words) => self.engine.set_words(words),
+            Order::SetSettings(text) => self.engine.set_settings(text),
             Order::Status(sender) => drop(sender.send(self.engine.status())),
             Order::ShutDown => {
                 self.ended = true;

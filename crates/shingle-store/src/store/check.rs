@@ -1,15 +1,15 @@
 //! `check`: everything that stands on an SSD is read and compared, and nothing changed.
 
 use shingle_core::units::Block;
-use thiserror::Error;
-use uuid::Uuid;
-
-use super::trust::{Known, look};
-use crate::backend::{Device, FileError};
+use shingle_device::{Device, DeviceError};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page, State};
 use shingle_engine::recover::{Pages, RecoverError, recover};
 use shingle_engine::settings::Settings;
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::trust::{Known, look};
 
 /// What was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,7 +72,7 @@ pub enum CheckError {
     Recover(#[from] RecoverError<std::io::Error>),
     /// The SSD is of another size than when the cache was made, or the disk cannot be read.
     #[error(transparent)]
-    File(#[from] FileError),
+    Device(#[from] DeviceError),
 }
 
 /// Frames read at a time.
@@ -94,7 +94,7 @@ pub fn check(
     let layout = superblock.layout;
     let mut findings = Findings {
         uuid: Uuid::from_bytes(superblock.uuid),
-        settings: Settings::of_words(&superblock.words).ok(),
+        settings: Settings::from_text(&superblock.settings).ok(),
         clean: found.clean,
         clean_blocks: found.live.len() as u64 - found.dirty_blocks(),
         dirty_blocks: found.dirty_blocks(),

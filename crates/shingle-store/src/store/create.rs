@@ -5,17 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use shingle_core::registry::Registry;
-use thiserror::Error;
-use uuid::Uuid;
-
-use super::fingerprint::fingerprint;
-use super::signature;
-use crate::backend::{self, Create, Device, FileError, Mark, read_superblock};
+use shingle_device::{Device, DeviceError, Mark, fingerprint, signature};
 use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
-use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
 use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
 use shingle_engine::recover::{Pages, RecoverError, recover};
 use shingle_engine::settings::{Settings, SettingsError};
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::format::{NewCache, format, read_superblock};
 
 /// Why no cache was made. Nothing was changed then, unless the SSD failed.
 #[derive(Debug, Error)]
@@ -68,12 +67,33 @@ pub enum CreateError {
         /// What is there.
         found: Occupant,
     },
+    /// An SSD that cannot hold a cache.
+    #[error("{path} has {found} bytes: too small for a cache, which needs at least 16 MiB")]
+    TooSmall {
+        /// Where.
+        path: PathBuf,
+        /// Its size.
+        found: u64,
+    },
+    /// A disk that cannot be cached.
+    #[error(
+        "{path} has {found} bytes: a disk has whole blocks of 4096 bytes, and less than 64 PiB"
+    )]
+    Uneven {
+        /// Where.
+        path: PathBuf,
+        /// Its size.
+        found: u64,
+    },
+    /// Policy and parameters are too long to be written down.
+    #[error("policy and parameters take {0} bytes; there is room for {SETTINGS_BYTES_MAX}")]
+    SettingsTooLong(usize),
     /// The settings do not hold together.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// A file or device.
     #[error(transparent)]
-    File(#[from] FileError),
+    Device(#[from] DeviceError),
     /// The SSD cannot be read.
     #[error("{}: cannot be read: {error}", path.display())]
     Read {
@@ -131,7 +151,7 @@ pub fn create(
     if let Some(layout) = Layout::for_ssd(ssd.bytes()) {
         settings.cache(registry, layout.slots as u32, disk.blocks())?;
     }
-    let words = settings.to_words()?;
+    let text = settings.to_text()?;
     let unread = |path: &Path| {
         let path = path.to_owned();
         move |error| CreateError::Read { path, error }
@@ -140,7 +160,7 @@ pub fn create(
         return Err(CreateError::Swapped { path: disk.path().to_owned(), found });
     }
     if !consent.overwrite
-        && let Some(found) = signature::of(ssd).map_err(unread(&path))?
+        && let Some(found) = signature(ssd).map_err(unread(&path))?
     {
         return Err(CreateError::Foreign { path, found });
     }
@@ -148,7 +168,7 @@ pub fn create(
     let given_up = |uuid: Uuid| consent.destroy.contains(&uuid);
     let here = there.as_ref().map(|found| found.uuid);
     // (Of a cache that is not here it cannot be told what it holds.)
-    let elsewhere = Mark::of(disk).map(|mark| Uuid::from_bytes(mark.uuid));
+    let elsewhere = Mark::of(disk)?.map(|mark| Uuid::from_bytes(mark.uuid));
     let elsewhere = elsewhere.filter(|&uuid| here != Some(uuid));
     if let Some(found) = there {
         let mut typed = consent.destroy.iter().copied().map(Some);
@@ -163,14 +183,10 @@ pub fn create(
         return Err(CreateError::Taken { path: disk.path().to_owned(), uuid });
     }
     let uuid = Uuid::new_v4().into_bytes();
-    let new = Create { uuid, fingerprint: fingerprint(disk)?, words };
-    let made = backend::create(ssd, disk, &new)?;
+    let new = NewCache { uuid, fingerprint: fingerprint(disk)?, settings: text };
+    let made = format(ssd, disk, &new)?;
     // From now on the disk belongs to this one.
-    Mark { uuid, edition: made.edition }.leave(disk).map_err(|error| FileError::System {
-        what: "mark",
-        path: disk.path().to_owned(),
-        error,
-    })?;
+    Mark { uuid, edition: made.edition }.leave(disk)?;
     Ok(made)
 }
 
@@ -218,16 +234,17 @@ pub enum EndError {
         /// The cache that was served.
         uuid: Uuid,
     },
-    /// The SSD.
+    /// A device.
     #[error(transparent)]
-    File(#[from] FileError),
+    Device(#[from] DeviceError),
 }
 
-/// Ends the cache of this name with everything that it holds: the SSD is no cache any more.
+/// Ends the cache of this name with everything that it holds: the SSD is no cache any more, and the disk belongs to
+/// none.
 ///
 /// # Errors
-/// If another one stands there by now, or the SSD cannot be read or written.
-pub fn destroy(ssd: &Device, uuid: Uuid) -> Result<(), EndError> {
+/// If another one stands there by now, the SSD cannot be read or written, or the mark of the disk not cleared.
+pub fn destroy(ssd: &Device, disk: &Device, uuid: Uuid) -> Result<(), EndError> {
     let path = || ssd.path().to_owned();
     let (superblock, _) =
         read_superblock(ssd).map_err(|error| EndError::Recover { path: path(), error })?;
@@ -237,5 +254,7 @@ pub fn destroy(ssd: &Device, uuid: Uuid) -> Result<(), EndError> {
     for copy in Copy::BOTH {
         ssd.write(copy.superblock_page(), &[0; PAGE_BYTES])?;
     }
-    Ok(ssd.flush()?)
+    ssd.flush()?;
+    // Only now: a disk without a mark may be given to another cache.
+    Ok(Mark::remove(disk)?)
 }

@@ -34,9 +34,12 @@ pub fn drain(handle: &Handle, left: &mut dyn FnMut(u64) -> io::Result<()>) -> io
         if dirty < least {
             (least, idle) = (dirty, Duration::ZERO);
         }
-        if idle > PATIENCE || status.ssd_failed && idle > PATIENCE_GONE {
-            let who =
-                if status.ssd_failed { "the SSD has failed" } else { "the disk takes nothing" };
+        if idle > PATIENCE || status.errors.ssd_failed && idle > PATIENCE_GONE {
+            let who = if status.errors.ssd_failed {
+                "the SSD has failed"
+            } else {
+                "the disk takes nothing"
+            };
             let told = format!("{who}; {dirty} blocks stay dirty");
             break Err(io::Error::other(told));
         }

@@ -1,11 +1,11 @@
 //! A store as an export of NBD.
 
 use shingle_core::units::{BLOCK_BYTES, Block};
+use shingle_engine::{self as engine, CommandOp, Connection, Errno};
 use shingle_nbd::export::{Answer, Command, Completion, DIRTY, Export, Extent, Failure};
 use shingle_nbd::replies::ErrorCode;
 
 use crate::backend::Handle;
-use shingle_engine::{self as engine, CommandOp, Connection, Errno};
 
 /// What a client is told to be read soon is read at most up to here.
 const PREFETCH_BYTES_MAX: u64 = 8 << 20;
@@ -21,13 +21,9 @@ impl Export for Served {
     fn submit(&self, command: Command, done: Completion) {
         let connection = Connection(done.connection());
         let plain = |op, offset, bytes, fua| engine::Command {
-            id: 0,
             connection,
-            op,
-            offset,
-            bytes,
             fua,
-            data: Vec::new(),
+            ..engine::Command::new(0, op, offset, bytes)
         };
         let (command, reads) = match command {
             Command::Read { offset, length } => {

@@ -1,25 +1,25 @@
 //! The end of serving: what is said of the disk, or the end of the cache; and the same without serving.
 //! All of it on the devices that were opened at the start, whatever lies where they lay.
 
-use std::io;
 use std::path::Path;
 
 use shingle_core::registry::Registry;
+use shingle_core::service::Mode;
+use shingle_device::fingerprint;
+use shingle_engine::Config;
+use shingle_engine::settings::Settings;
 use uuid::Uuid;
 
 use super::create::{EndError, destroy};
 use super::drain::drain;
-use super::fingerprint::fingerprint;
+use super::format::{read_superblock, write_superblock};
 use super::serve::ServeError;
 use super::trust;
-use crate::backend::{FileError, Left, Mark, Store, StoreError, read_superblock, write_superblock};
-use shingle_core::service::Mode;
-use shingle_engine::Config;
-use shingle_engine::settings::Settings;
+use crate::backend::{Beside, ShutDown, StoreError, Tell};
 
 /// Writes down what the disk is like, of a cache that was shut down in order.
-pub(super) fn stopped(left: &Left, uuid: Uuid) -> Result<(), ServeError> {
-    let Left { ssd, disk, .. } = left;
+pub(super) fn stopped(left: &ShutDown, uuid: Uuid) -> Result<(), ServeError> {
+    let ShutDown { ssd, disk, .. } = left;
     let (mut superblock, worse) = read_superblock(ssd)
         .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
     if superblock.uuid != *uuid.as_bytes() {
@@ -35,72 +35,60 @@ pub(super) fn stopped(left: &Left, uuid: Uuid) -> Result<(), ServeError> {
 }
 
 /// Ends a cache, if the disk has everything.
-pub(super) fn ended(left: &Left, uuid: Uuid) -> Result<(), ServeError> {
+pub(super) fn ended(left: &ShutDown, uuid: Uuid) -> Result<(), ServeError> {
     if left.dirty_blocks > 0 {
         return Err(EndError::Dirty(left.dirty_blocks).into());
     }
-    destroy(&left.ssd, uuid)?;
-    Ok(Mark::remove(&left.disk).map_err(|error| FileError::System {
-        what: "clear the mark of",
-        path: left.disk.path().to_owned(),
-        error,
-    })?)
+    Ok(destroy(&left.ssd, &left.disk, uuid)?)
+}
+
+/// A cache that nobody serves, and its disk.
+pub struct Offline<'a> {
+    /// The SSD.
+    pub ssd: &'a Path,
+    /// The disk.
+    pub disk: &'a Path,
+    /// The disk may have been written without its cache: what is cached counts nevertheless.
+    pub trust_disk: bool,
+    /// Policies.
+    pub registry: &'a Registry,
+    /// Gets lines about I/O that failed.
+    pub tell: Option<Tell>,
 }
 
 /// Destages everything, without serving. `left` is told how many blocks are left.
 ///
 /// # Errors
 /// As [`Serving::start`](super::serve::Serving::start), or if the disk does not take something.
-pub fn export(
-    ssd: &Path,
-    disk: &Path,
-    trust_disk: bool,
-    registry: &Registry,
-    left: &mut dyn FnMut(u64),
-) -> Result<(), ServeError> {
-    let (store, uuid) = start(ssd, disk, trust_disk, registry)?;
-    let drained = drained(&store, left);
-    stopped(&store.shut_down()?, uuid)?;
-    Ok(drained?)
+pub fn export(cache: Offline<'_>, left: &mut dyn FnMut(u64)) -> Result<(), ServeError> {
+    empty(cache, false, left)
 }
 
 /// As [`export`], and ends the cache.
 ///
 /// # Errors
 /// As there. It is still a cache then.
-pub fn detach(
-    ssd: &Path,
-    disk: &Path,
-    trust_disk: bool,
-    registry: &Registry,
-    left: &mut dyn FnMut(u64),
-) -> Result<(), ServeError> {
-    let (store, uuid) = start(ssd, disk, trust_disk, registry)?;
-    if let Err(error) = drained(&store, left) {
-        stopped(&store.shut_down()?, uuid)?;
-        return Err(error.into());
-    }
-    ended(&store.shut_down_for_good()?, uuid)
+pub fn detach(cache: Offline<'_>, left: &mut dyn FnMut(u64)) -> Result<(), ServeError> {
+    empty(cache, true, left)
 }
 
-fn start(
-    ssd: &Path,
-    disk: &Path,
-    trust_disk: bool,
-    registry: &Registry,
-) -> Result<(Store, Uuid), ServeError> {
+fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(), ServeError> {
+    let Offline { ssd, disk, trust_disk, registry, tell } = cache;
     let ready = trust::open(ssd, disk, trust_disk)?;
     let superblock = ready.superblock().clone();
-    let settings = Settings::of_words(&superblock.words)?;
+    let uuid = Uuid::from_bytes(superblock.uuid);
+    let settings = Settings::from_text(&superblock.settings)?;
     let slots = superblock.layout.slots;
     let cache = settings.cache(registry, slots as u32, ready.disk().blocks())?;
     let config = Config::in_mode(Mode::PassThrough, slots);
-    Ok((ready.start(cache, config)?, Uuid::from_bytes(superblock.uuid)))
-}
-
-fn drained(store: &Store, left: &mut dyn FnMut(u64)) -> io::Result<()> {
-    drain(store.handle(), &mut |blocks| {
+    let store = ready.start_with(cache, config, Beside { tell, ..Beside::default() })?;
+    let drained = drain(store.handle(), &mut |blocks| {
         left(blocks);
         Ok(())
-    })
+    });
+    if end && drained.is_ok() {
+        return ended(&store.shut_down_for_good()?, uuid);
+    }
+    stopped(&store.shut_down()?, uuid)?;
+    Ok(drained?)
 }

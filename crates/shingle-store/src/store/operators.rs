@@ -6,6 +6,8 @@ use std::sync::mpsc::Sender;
 use std::sync::{Mutex, PoisonError};
 
 use shingle_core::registry::Registry;
+use shingle_core::service::Mode;
+use shingle_engine::settings::{Settings, SettingsError};
 use shingle_nbd::server::Server;
 use uuid::Uuid;
 
@@ -13,8 +15,6 @@ use super::control::{self, Answer, Request};
 use super::drain::drain;
 use super::status::Status;
 use crate::backend::Handle;
-use shingle_core::service::Mode;
-use shingle_engine::settings::{Settings, SettingsError};
 
 /// Why a process that serves leaves.
 #[derive(Debug)]
@@ -95,8 +95,8 @@ impl Shared {
             connections: self.server(Server::connections).unwrap_or(0) as u64,
             ..self.status.clone()
         };
-        status.tell(&self.settings());
-        status.take(&said);
+        status.put_settings(&self.settings());
+        status.put_engine(&said, &self.handle.last_errors());
         Some(status)
     }
 
@@ -106,14 +106,14 @@ impl Shared {
         let mut settings = held.clone();
         what.iter().try_for_each(|text| settings.set(text))?;
         let cache = settings.cache(&self.registry, self.slots as u32, self.disk_blocks)?;
-        let words = settings.to_words()?;
+        let text = settings.to_text()?;
         if (&settings.policy, &settings.sets) != (&held.policy, &held.sets) {
             if self.recorded {
                 return Err(SettingsError::recorded());
             }
             self.handle.set_cache(cache);
         }
-        self.handle.set_words(words);
+        self.handle.set_settings(text);
         self.handle.set_mode(settings.mode);
         *held = settings;
         Ok(())

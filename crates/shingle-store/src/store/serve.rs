@@ -1,5 +1,6 @@
 //! A cache served: to clients over NBD, to operators over its control socket, until it is stopped.
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,6 +10,9 @@ use std::time::Duration;
 
 use shingle_core::registry::Registry;
 use shingle_core::witness::Shared as Witness;
+use shingle_device::DeviceError;
+use shingle_engine::Config;
+use shingle_engine::settings::{Settings, SettingsError};
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Event, Limits, Server};
 use shingle_nbd::stream::Stream;
@@ -23,9 +27,7 @@ use super::leave;
 use super::operators::{Leave, Shared, done};
 use super::status::{SCHEMA, Status};
 use super::trust::{self, Distrusted};
-use crate::backend::{FileError, Store, StoreError};
-use shingle_engine::Config;
-use shingle_engine::settings::{Settings, SettingsError};
+use crate::backend::{Beside, Store, StoreError, Tell};
 
 /// What is served, and how.
 #[derive(Clone, Debug)]
@@ -55,7 +57,7 @@ pub enum ServeError {
     Store(#[from] StoreError),
     /// A file or device.
     #[error(transparent)]
-    File(#[from] FileError),
+    Device(#[from] DeviceError),
     /// What the superblock says of policy and parameters.
     #[error(transparent)]
     Settings(#[from] SettingsError),
@@ -79,6 +81,25 @@ pub enum ServeError {
     /// The system.
     #[error("cannot serve: {0}")]
     System(#[from] io::Error),
+}
+
+/// What an operator may want to know of, one line each.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Notice {
+    /// Of clients.
+    Client(Event),
+    /// I/O that failed: the first of its kind, or one that stands for those of the last second.
+    Device(String),
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::Client(event) => event.fmt(f),
+            Notice::Device(line) => line.fmt(f),
+        }
+    }
 }
 
 /// Tells a process that serves to leave.
@@ -116,7 +137,7 @@ impl Serving {
     pub fn start(
         options: Options,
         registry: &Registry,
-        tell: impl Fn(Event) + Send + Sync + 'static,
+        tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
         Serving::start_recorded(options, registry, None, tell)
     }
@@ -129,12 +150,12 @@ impl Serving {
         options: Options,
         registry: &Registry,
         record: Option<Record<'_>>,
-        tell: impl Fn(Event) + Send + Sync + 'static,
+        tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
         let ready = trust::open(&options.ssd, &options.disk, options.trust_disk)?;
         let superblock = ready.superblock().clone();
         let uuid = Uuid::from_bytes(superblock.uuid);
-        let settings = Settings::of_words(&superblock.words)?;
+        let settings = Settings::from_text(&superblock.settings)?;
         let (slots, disk_blocks) = (superblock.layout.slots, ready.disk().blocks());
         let cache = settings.cache(registry, slots as u32, disk_blocks)?;
         // An address that is taken is found before anything is changed.
@@ -144,11 +165,15 @@ impl Serving {
         let listen = |address| Listener::bind(address).map(|l| l.for_users(options.users.clone()));
         let listeners = options.addresses.iter().map(listen).collect::<Result<_, _>>()?;
         let config = Config::in_mode(settings.mode, slots);
+        let tell = Arc::new(tell);
+        let lines = device_lines(tell.clone())?;
+        let tell = move |event| tell(Notice::Client(event));
         let witness = record.map(|record| record(&settings, slots as u32, disk_blocks));
         let (witness, recorded) = (witness.transpose()?, record.is_some());
-        let mut store = ready.start_with(cache, config, witness, None)?;
+        let mut store =
+            ready.start_with(cache, config, Beside { witness, medium: None, tell: Some(lines) })?;
         let leave = channel();
-        watch(&mut store, leave.0.clone())?;
+        watch_failure(&mut store, leave.0.clone())?;
         let handle = store.handle().clone();
         let served = shingle_nbd::server::Served {
             name: String::new(),
@@ -254,7 +279,7 @@ impl Serving {
     /// devices locked until it is done.
     fn fail(self, why: String) -> ServeError {
         self.send_away(Duration::ZERO);
-        self.store.give_up();
+        self.store.abandon();
         ServeError::Failed(why)
     }
 
@@ -265,8 +290,19 @@ impl Serving {
     }
 }
 
+/// The store's thread hands lines over, and does not wait until they are written: who reads them may be slow.
+fn device_lines(tell: Arc<impl Fn(Notice) + Send + Sync + 'static>) -> io::Result<Tell> {
+    let (to, lines) = channel();
+    let thread = thread::Builder::new().name("shingle-errors".to_owned());
+    thread.spawn(move || lines.into_iter().for_each(|line| tell(Notice::Device(line))))?;
+    Ok(Box::new(move |line| {
+        // The thread ends after the store only.
+        let _ = to.send(line);
+    }))
+}
+
 /// A store that fails ends the process that serves it.
-fn watch(store: &mut Store, leave: Sender<Leave>) -> io::Result<()> {
+fn watch_failure(store: &mut Store, leave: Sender<Leave>) -> io::Result<()> {
     let Some(failure) = store.failure() else { return Ok(()) };
     thread::Builder::new().name("shingle-watch".to_owned()).spawn(move || {
         if let Ok(why) = failure.recv() {

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-
-use shingle_engine as engine;
 use shingle_engine::settings::{Settings, SettingsError};
+use shingle_engine::{self as engine, Counts, ErrorCounts};
+
+use crate::backend;
 
 /// The name of the schema of `status --json`.
 pub const SCHEMA: &str = "shingle.store-status/1";
@@ -49,18 +50,9 @@ pub struct Status {
     pub dirty_blocks: u64,
     /// Blocks cached that it has, too.
     pub clean_blocks: u64,
-    /// Accesses of blocks by reads that found them cached.
-    pub read_hits: u64,
-    /// And those that did not.
-    pub read_misses: u64,
-    /// Accesses by writes to blocks that were cached.
-    pub write_hits: u64,
-    /// And to others.
-    pub write_misses: u64,
-    /// Blocks that entered from the disk.
-    pub fills: u64,
-    /// Blocks written round the cache.
-    pub bypassed_blocks: u64,
+    /// Blocks of requests.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Blocks destaged.
     pub destaged_blocks: u64,
     /// What went wrong.
@@ -69,40 +61,55 @@ pub struct Status {
 
 /// What went wrong, counted since the process began.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Errors {
-    /// Pages of metadata that were damaged at the start, and stood elsewhere, too.
-    pub damaged_pages: u64,
-    /// Blocks that at the start were as they had been before, as what was written last did not fit its
-    /// checksum: it was not flushed when the power went, or is damaged.
-    pub void_records: u64,
-    /// Reads of the SSD that failed.
-    pub ssd_reads: u64,
-    /// Cached blocks whose checksum did not fit.
-    pub checksums: u64,
-    /// Writes that the SSD did not take.
-    pub ssd_writes: u64,
-    /// Reads that the disk did not serve.
-    pub disk_reads: u64,
-    /// Writes that the disk did not take; they are tried again.
-    pub disk_writes: u64,
-    /// Flushes of the disk that failed.
-    pub disk_flushes: u64,
-    /// The SSD takes no more writes: the disk serves what it can.
-    pub ssd_failed: bool,
-    /// And it was told that what it holds as clean does not count any more, so that clean blocks are
-    /// written on the disk. Otherwise writes of those are refused, too.
-    pub ssd_written_off: bool,
+    /// How often.
+    #[serde(flatten)]
+    pub counts: ErrorCounts,
     /// Bytes of the disk, as `[first, length]`, whose writes are refused because the SSD that failed
     /// holds newer data for them.
     pub refused_ranges: Vec<(u64, u64)>,
     /// Bytes of the disk whose newest data is lost, as `[first, length]`: they read as errors until
     /// they are written anew or trimmed.
     pub lost_ranges: Vec<(u64, u64)>,
+    /// The last I/O of each device that failed, if any did.
+    pub last: Vec<LastError>,
+}
+
+/// The last I/O of a device that failed.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LastError {
+    /// `SSD` or `disk`.
+    pub device: String,
+    /// `read`, `write` or `flush`.
+    pub operation: String,
+    /// The first block of 4 KiB, and how many; 0 for a flush.
+    pub block: u64,
+    /// Likewise.
+    pub blocks: u64,
+    /// Why, in words of the system: `Input/output error (EIO)`.
+    pub error: String,
+    /// How long ago.
+    pub seconds_ago: u64,
+}
+
+impl From<&backend::LastError> for LastError {
+    fn from(last: &backend::LastError) -> LastError {
+        LastError {
+            device: last.operation.device_name().to_owned(),
+            operation: last.operation.name().to_owned(),
+            block: last.operation.block,
+            blocks: last.operation.blocks,
+            error: last.cause.clone(),
+            seconds_ago: last.at.elapsed().as_secs(),
+        }
+    }
 }
 
 impl Status {
     /// Fills in what the cache was told.
-    pub fn tell(&mut self, settings: &Settings) {
+    pub fn put_settings(&mut self, settings: &Settings) {
         self.policy.clone_from(&settings.policy);
         settings.mode.name().clone_into(&mut self.mode);
         self.settings = settings.sets.iter().cloned().collect();
@@ -112,7 +119,7 @@ impl Status {
     ///
     /// # Errors
     /// If a process of another version said it.
-    pub fn told(&self) -> Result<Settings, SettingsError> {
+    pub fn to_settings(&self) -> Result<Settings, SettingsError> {
         let mut settings = Settings::new(&self.policy);
         settings.set(&format!("mode={}", self.mode))?;
         settings.sets = self.settings.clone().into_iter().collect();
@@ -120,29 +127,16 @@ impl Status {
     }
 
     /// Fills in what the engine says.
-    pub fn take(&mut self, said: &engine::Status) {
+    pub fn put_engine(&mut self, said: &engine::Status, last_errors: &[backend::LastError]) {
         self.dirty_blocks = said.dirty_blocks;
         self.clean_blocks = said.clean_blocks;
-        self.read_hits = said.read_hits;
-        self.read_misses = said.read_misses;
-        self.write_hits = said.write_hits;
-        self.write_misses = said.write_misses;
-        self.fills = said.fills;
-        self.bypassed_blocks = said.bypassed_blocks;
+        self.counts = said.counts;
         self.destaged_blocks = said.destaged_blocks;
         self.errors = Errors {
-            damaged_pages: said.found.damaged_pages,
-            void_records: said.found.void_records,
-            ssd_reads: said.ssd_read_errors,
-            checksums: said.checksum_errors,
-            ssd_writes: said.ssd_write_errors,
-            disk_reads: said.disk_read_errors,
-            disk_writes: said.disk_write_errors,
-            disk_flushes: said.disk_flush_errors,
-            ssd_failed: said.ssd_failed,
-            ssd_written_off: said.ssd_written_off,
+            counts: said.errors,
             refused_ranges: ranges(said.refused.iter().map(|block| block.bytes())),
             lost_ranges: ranges(said.lost.iter().map(|block| block.bytes())),
+            last: last_errors.iter().map(LastError::from).collect(),
         };
     }
 }

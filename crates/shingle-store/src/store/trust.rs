@@ -10,14 +10,17 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use shingle_core::units::Block;
+use shingle_device::{Device, DeviceError, Fingerprint, Mark, SAMPLED_FIRST_BLOCKS, fingerprint};
+use shingle_engine::format::{Frame, PAGE_BYTES, State};
+use shingle_engine::recover::Recovered;
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::fingerprint::{FIRST_BLOCKS, UNKNOWN, fingerprint};
 use super::serve::ServeError;
-use crate::backend::{Device, FileError, Mark, Ready};
-use shingle_engine::format::{Frame, PAGE_BYTES, State};
-use shingle_engine::recover::Recovered;
+use crate::backend::Ready;
+
+/// Stands in the superblock while a cache is served, and after a crash: the disk is what it is.
+pub(super) const UNKNOWN: Fingerprint = [0; 32];
 
 /// What is wrong with a disk.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -126,10 +129,10 @@ pub(super) fn open(ssd: &Path, disk: &Path, trust_disk: bool) -> Result<Ready, S
 /// What can be told of the disk of a cache.
 ///
 /// # Errors
-/// If the fingerprint cannot be taken.
-pub fn look(found: &Recovered, ssd: &Device, disk: &Device) -> Result<Known, FileError> {
+/// If mark or fingerprint cannot be taken.
+pub fn look(found: &Recovered, ssd: &Device, disk: &Device) -> Result<Known, DeviceError> {
     let superblock = found.journal.superblock();
-    match Mark::of(disk) {
+    match Mark::of(disk)? {
         Some(mark) if mark.uuid != superblock.uuid => {
             return Ok(Known::Doubtful(Doubt::Another(Uuid::from_bytes(mark.uuid))));
         }
@@ -205,7 +208,7 @@ fn sample(found: &Recovered) -> BTreeSet<(Block, Frame)> {
             of_lowest -= 1;
             late = true;
         }
-        late || block.0 < FIRST_BLOCKS || at.is_multiple_of(step)
+        late || block.0 < SAMPLED_FIRST_BLOCKS || at.is_multiple_of(step)
     });
     chosen.map(|(_, one)| one).collect()
 }

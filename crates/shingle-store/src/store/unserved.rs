@@ -6,17 +6,18 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use thiserror::Error;
-use uuid::Uuid;
-
-use super::fingerprint::UNKNOWN;
-use super::status::{Errors, SCHEMA, Status};
-use crate::backend::lock::is_held;
+use shingle_device::is_held;
+use shingle_engine::ErrorCounts;
 use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
 use shingle_engine::recover::{Pages, RecoverError, recover};
 use shingle_engine::settings::{Settings, SettingsError};
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::status::{Errors, SCHEMA, Status};
+use super::trust::UNKNOWN;
 
 /// Why nothing can be said.
 #[derive(Debug, Error)]
@@ -50,9 +51,9 @@ pub enum UnservedError {
 }
 
 /// An SSD that is only read.
-struct Look(File);
+struct ReadOnly(File);
 
-impl Pages for Look {
+impl Pages for ReadOnly {
     type Error = io::Error;
 
     fn read(&mut self, first: u64, out: &mut [Page]) -> io::Result<()> {
@@ -60,9 +61,9 @@ impl Pages for Look {
     }
 }
 
-impl Look {
-    fn at(ssd: &Path) -> io::Result<Look> {
-        File::open(ssd).map(Look)
+impl ReadOnly {
+    fn at(ssd: &Path) -> io::Result<ReadOnly> {
+        File::open(ssd).map(ReadOnly)
     }
 
     /// `None` if there is no cache.
@@ -80,7 +81,7 @@ impl Look {
     }
 }
 
-fn told(ssd: &Path) -> impl Fn(io::Error) -> UnservedError {
+fn io_error(ssd: &Path) -> impl Fn(io::Error) -> UnservedError {
     move |error| UnservedError::Io { path: ssd.to_owned(), error }
 }
 
@@ -90,7 +91,7 @@ fn told(ssd: &Path) -> impl Fn(io::Error) -> UnservedError {
 /// # Errors
 /// If the SSD cannot be read, or its superblocks are damaged.
 pub fn superblock(ssd: &Path) -> Result<Option<Superblock>, UnservedError> {
-    Look::at(ssd).and_then(|mut look| look.superblock()).map_err(told(ssd))
+    ReadOnly::at(ssd).and_then(|mut look| look.superblock()).map_err(io_error(ssd))
 }
 
 /// What the cache on an SSD holds. Data is not read, but for that of the last second before a crash.
@@ -98,7 +99,7 @@ pub fn superblock(ssd: &Path) -> Result<Option<Superblock>, UnservedError> {
 /// # Errors
 /// If somebody uses it, the SSD cannot be read, or metadata is damaged.
 pub fn status(ssd: &Path) -> Result<Status, UnservedError> {
-    let mut look = Look::at(ssd).map_err(told(ssd))?;
+    let mut look = ReadOnly::at(ssd).map_err(io_error(ssd))?;
     if is_held(&look.0) {
         return Err(UnservedError::Held(ssd.to_owned()));
     }
@@ -110,7 +111,7 @@ pub fn status(ssd: &Path) -> Result<Status, UnservedError> {
         other => other.map_err(|error| UnservedError::Recover { path: path(), error })?,
     };
     let superblock = found.journal.superblock();
-    let now = look.superblock().map_err(told(ssd))?;
+    let now = look.superblock().map_err(io_error(ssd))?;
     if now.map(|now| now.edition) != Some(superblock.edition) {
         return Err(UnservedError::Held(path()));
     }
@@ -128,12 +129,15 @@ pub fn status(ssd: &Path) -> Result<Status, UnservedError> {
         dirty_blocks,
         clean_blocks: found.live.len() as u64 - dirty_blocks,
         errors: Errors {
-            damaged_pages: found.findings.damaged_pages,
-            void_records: found.findings.void_records,
+            counts: ErrorCounts {
+                damaged_pages: found.findings.damaged_pages,
+                void_records: found.findings.void_records,
+                ..ErrorCounts::default()
+            },
             ..Errors::default()
         },
         ..Status::default()
     };
-    status.tell(&Settings::of_words(&superblock.words)?);
+    status.put_settings(&Settings::from_text(&superblock.settings)?);
     Ok(status)
 }

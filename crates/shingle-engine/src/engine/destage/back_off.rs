@@ -47,6 +47,11 @@ impl BackOff {
         self.failures > 0
     }
 
+    /// How long it gets none; `None` if it is not failing.
+    pub(super) fn pause(&self, now: Nanos) -> Option<Nanos> {
+        self.is_failing().then(|| self.until.since(now))
+    }
+
     /// It gets one.
     pub(super) fn begin(&mut self) {
         self.trying = self.failures > 0;

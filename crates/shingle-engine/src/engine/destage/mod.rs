@@ -137,6 +137,11 @@ impl<D: Data> Destages<D> {
         self.disk.allows(now)
     }
 
+    /// How long the disk is backed off from; `None` if it has taken what it got last.
+    pub(super) fn pause(&self, now: Nanos) -> Option<Nanos> {
+        self.disk.pause(now)
+    }
+
     /// So many more blocks than needed are to be there to choose from.
     pub(super) fn choice_blocks(&self) -> u32 {
         if self.disk.is_failing() { back_off::CHOICE_BLOCKS } else { 0 }

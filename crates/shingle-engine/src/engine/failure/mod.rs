@@ -1,20 +1,21 @@
 //! What went wrong: errors that were met, counted; and an SSD that has failed for good.
 
 mod ssd;
-mod status;
+
+use std::sync::Arc;
 
 use shingle_core::units::{Block, Nanos};
 
 use super::OpKey;
 use super::bugs::{Bug, Seeded};
 use super::port::{Failed, Port};
+use super::status::ErrorCounts;
 use crate::data::Data;
 use crate::journal::{MayHold, Write};
 use crate::recover::Findings;
 use ssd::FailedSsd;
 
 pub(super) use ssd::Permission;
-pub use status::Status;
 
 /// What is wrong with a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,13 +26,7 @@ pub(super) enum Damage {
 
 /// Errors, and the SSD if it has failed.
 pub(super) struct Failure {
-    ssd_read_errors: u64,
-    checksum_errors: u64,
-    ssd_write_errors: u64,
-    disk_read_errors: u64,
-    disk_write_errors: u64,
-    disk_flush_errors: u64,
-    found: Findings,
+    errors: ErrorCounts,
     ssd: Option<FailedSsd>,
     bugs: Seeded,
 }
@@ -39,55 +34,42 @@ pub(super) struct Failure {
 impl Failure {
     /// With what recovery met.
     pub(super) fn new(found: Findings, bugs: Seeded) -> Failure {
-        Failure {
-            ssd_read_errors: 0,
-            checksum_errors: 0,
-            ssd_write_errors: 0,
-            disk_read_errors: 0,
-            disk_write_errors: 0,
-            disk_flush_errors: 0,
-            found,
-            ssd: None,
-            bugs,
-        }
+        let Findings { damaged_pages, void_records, .. } = found;
+        let errors = ErrorCounts { damaged_pages, void_records, ..ErrorCounts::default() };
+        Failure { errors, ssd: None, bugs }
     }
 
     pub(super) fn count_damaged(&mut self, damage: Damage) {
         match damage {
-            Damage::Unreadable => self.ssd_read_errors += 1,
-            Damage::Checksum => self.checksum_errors += 1,
+            Damage::Unreadable => self.errors.ssd_reads += 1,
+            Damage::Checksum => self.errors.checksums += 1,
         }
     }
 
     pub(super) fn count_ssd_write(&mut self) {
-        self.ssd_write_errors += 1;
+        self.errors.ssd_writes += 1;
     }
 
     pub(super) fn count_disk_read(&mut self) {
-        self.disk_read_errors += 1;
+        self.errors.disk_reads += 1;
     }
 
     pub(super) fn count_disk_write(&mut self) {
-        self.disk_write_errors += 1;
+        self.errors.disk_writes += 1;
     }
 
     pub(super) fn count_disk_flush(&mut self) {
-        self.disk_flush_errors += 1;
+        self.errors.disk_flushes += 1;
     }
 
-    pub(super) fn report(&self, status: &mut Status) {
-        status.ssd_read_errors = self.ssd_read_errors;
-        status.checksum_errors = self.checksum_errors;
-        status.ssd_write_errors = self.ssd_write_errors;
-        status.disk_read_errors = self.disk_read_errors;
-        status.disk_write_errors = self.disk_write_errors;
-        status.disk_flush_errors = self.disk_flush_errors;
-        status.found = self.found;
-        if let Some(ssd) = &self.ssd {
-            status.ssd_failed = true;
-            status.ssd_written_off = ssd.is_written_off();
-            status.refused = ssd.refused();
-        }
+    pub(super) fn errors(&self) -> ErrorCounts {
+        let ssd_invalidated = self.ssd.as_ref().is_some_and(FailedSsd::is_invalidated);
+        ErrorCounts { ssd_failed: self.has_ssd_failed(), ssd_invalidated, ..self.errors }
+    }
+
+    /// Blocks whose writes are refused, as a failed SSD holds them as dirty.
+    pub(super) fn refused(&self) -> Arc<Vec<Block>> {
+        self.ssd.as_ref().map(FailedSsd::refused).unwrap_or_default()
     }
 
     /// The SSD has failed, and holds so much. `settled` if what it held at the start was safe.
@@ -118,8 +100,8 @@ impl Failure {
     pub(super) fn may_bypass(&self, block: Block) -> Permission {
         let Some(ssd) = &self.ssd else { return Permission::Granted };
         let wrong = match ssd.holds_dirty(block) {
-            true => Bug::RoundDirty,
-            false => Bug::RoundWithoutWord,
+            true => Bug::BypassOfDirty,
+            false => Bug::BypassBeforeInvalidation,
         };
         if self.bugs.has(wrong) { Permission::Granted } else { ssd.may_bypass(block) }
     }

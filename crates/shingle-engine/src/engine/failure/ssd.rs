@@ -122,7 +122,7 @@ impl FailedSsd {
     }
 
     /// What it holds as clean does not count any more.
-    pub(super) fn is_written_off(&self) -> bool {
+    pub(super) fn is_invalidated(&self) -> bool {
         matches!(
             self.invalidation,
             Invalidation::OfClean | Invalidation::OfAllUnderWay | Invalidation::OfAll
@@ -212,7 +212,7 @@ impl FailedSsd {
             (before, _) => before,
         };
         self.took_none |= !taken;
-        if self.is_written_off() {
+        if self.is_invalidated() {
             self.clean = Vec::new();
         }
         true

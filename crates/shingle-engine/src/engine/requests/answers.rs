@@ -109,7 +109,7 @@ impl<D: Data> Requests<D> {
         if flush && self.losses.tells(command.connection, knew, self.bugs) {
             error = Some(Errno::IO);
         }
-        self.tell(|| Event::Answered { number, at: now, done: error.is_none() });
+        self.trace(|| Event::Answered { number, at: now, done: error.is_none() });
         let data = if command.op == CommandOp::Read { command.data } else { D::Payload::default() };
         let result = error.map_or(Ok(data), Err);
         self.replies.push(Reply { id: command.id, result });

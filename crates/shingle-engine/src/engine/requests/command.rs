@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use shingle_core::units::Request;
+use shingle_core::units::{Op, Request};
 
 use super::losses::Connection;
 use crate::buffer::Buffer;
@@ -21,6 +21,17 @@ pub enum CommandOp {
     WriteZeroes,
     /// Everything answered before is durable when this is.
     Flush,
+}
+
+impl From<Op> for CommandOp {
+    fn from(op: Op) -> CommandOp {
+        match op {
+            Op::Read => CommandOp::Read,
+            Op::Write => CommandOp::Write,
+            Op::Trim => CommandOp::Trim,
+            Op::Flush => CommandOp::Flush,
+        }
+    }
 }
 
 /// A command.

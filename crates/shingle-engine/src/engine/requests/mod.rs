@@ -26,7 +26,7 @@ pub use losses::Connection;
 
 use super::bugs::{Bug, Seeded};
 use super::contents::Contents;
-use super::failure::Status;
+use super::status::Counts;
 use super::{CommandKey, OpKey};
 use crate::data::Data;
 use command::Running;
@@ -62,16 +62,6 @@ pub(super) struct Requests<D: Data> {
     counts: Counts,
     witness: Option<Shared>,
     bugs: Seeded,
-}
-
-#[derive(Default)]
-struct Counts {
-    read_hits: u64,
-    read_misses: u64,
-    write_hits: u64,
-    write_misses: u64,
-    fills: u64,
-    bypassed_blocks: u64,
 }
 
 /// A command that has begun.
@@ -116,7 +106,7 @@ impl<D: Data> Requests<D> {
         self.witness = Some(witness);
     }
 
-    fn tell(&self, event: impl FnOnce() -> Event) {
+    fn trace(&self, event: impl FnOnce() -> Event) {
         if let Some(witness) = &self.witness {
             witness.see(&event());
         }
@@ -190,7 +180,7 @@ impl<D: Data> Requests<D> {
         }
         let Command { offset, bytes, .. } = command;
         let request = Request { at: now, offset, bytes, op };
-        self.tell(|| Event::Request(request));
+        self.trace(|| Event::Request(request));
         let works_on_blocks = matches!(op, Op::Read | Op::Write);
         let first = request.first().0;
         let (next, end) = if works_on_blocks { (first, first + request.blocks()) } else { (0, 0) };
@@ -431,11 +421,7 @@ impl<D: Data> Requests<D> {
         self.counts.bypassed_blocks += 1;
     }
 
-    pub(super) fn report(&self, status: &mut Status) {
-        let Counts { read_hits, read_misses, write_hits, write_misses, fills, bypassed_blocks } =
-            self.counts;
-        (status.read_hits, status.read_misses) = (read_hits, read_misses);
-        (status.write_hits, status.write_misses) = (write_hits, write_misses);
-        (status.fills, status.bypassed_blocks) = (fills, bypassed_blocks);
+    pub(super) fn counts(&self) -> Counts {
+        self.counts
     }
 }

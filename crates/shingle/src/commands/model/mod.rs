@@ -1,25 +1,20 @@
 //! `shingle model`: drive models for others to test against.
 
-mod contents;
-mod live;
 mod made;
-mod pace;
-mod turns;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::{Args, Subcommand};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::Counters;
+use shingle_live::{Contents, DriveClock, ServedModel};
 use shingle_nbd::server::{Event, Limits, Served, Server};
 use shingle_nbd::url::Url;
 
-use self::contents::Contents;
-use self::live::Live;
 pub(crate) use self::made::drive;
-use self::pace::Pace;
 use super::listening::Listening;
 use super::signals::Ending;
 use crate::Usage;
@@ -75,15 +70,15 @@ fn serve(args: &Serve, global: &Arguments) -> anyhow::Result<()> {
     // By the sheet's own word, disks do not clean in idle time: here there is such time.
     let drive = drive(&args.model, &args.set, args.drive_timing, true)?;
     let size = size(args, drive.description().disk_blocks * BLOCK_BYTES)?;
-    let contents = if args.forget { Contents::forgotten() } else { Contents::kept(size)? };
+    let contents = if args.forget { Contents::forgotten() } else { kept(size)? };
     let mut ending = Ending::new()?;
-    let live = Arc::new(Live::start(drive, contents, size, Pace::new(args.speed))?);
+    let model = Arc::new(ServedModel::start(drive, contents, size, DriveClock::new(args.speed))?);
     let quiet = global.quiet;
     let served = Served {
         name: args.model.clone(),
         description: format!("a model of {}, {}", args.model, show_bytes(size)),
         minimum_block: BLOCK_BYTES as u32,
-        export: Arc::clone(&live) as _,
+        export: Arc::clone(&model) as _,
     };
     let tell = move |event: Event| note(&event.to_string(), quiet);
     let listeners = Listening::bind(&addresses, &users)?;
@@ -96,8 +91,20 @@ fn serve(args: &Serve, global: &Arguments) -> anyhow::Result<()> {
     // What takes longer than this is of no interest to whoever ends a model.
     const GRACE: Duration = Duration::from_secs(1);
     server.stop(GRACE);
-    note(&told(&live.counters()), quiet);
+    note(&told(&model.counters()), quiet);
     Ok(())
+}
+
+/// A file for what is written to a drive of so many bytes.
+fn kept(bytes: u64) -> anyhow::Result<Contents> {
+    Contents::kept(bytes).with_context(|| {
+        let folder = std::env::temp_dir();
+        format!(
+            "{}: cannot hold a sparse file of {bytes} bytes; set TMPDIR to another folder, or serve less with \
+             --size, or keep nothing with --forget",
+            folder.display()
+        )
+    })
 }
 
 /// What is served of a drive of so many bytes.

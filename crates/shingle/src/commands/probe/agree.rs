@@ -18,7 +18,7 @@ use shingle_sim::experiment::{self, Options, Trace};
 use shingle_trace::{OpenOptions, Shape, Summary};
 
 use super::super::setup::assigned;
-use super::{Watch, told};
+use super::{Watch, render};
 use crate::cli::{self, Arguments};
 use crate::output::{self, note, print};
 use crate::progress::Progress;
@@ -65,7 +65,7 @@ pub(crate) fn execute(args: &Agree, global: &Arguments, registry: &Registry) -> 
         Some(path) => path.clone(),
         None => args.probe(folder.path(), global)?,
     };
-    let mut rows = told::table(&[
+    let mut rows = render::table(&[
         "trace",
         "loop",
         "policy",
@@ -103,7 +103,7 @@ pub(crate) fn execute(args: &Agree, global: &Arguments, registry: &Registry) -> 
         }
     }
     let count = rows.row_count();
-    print(&told::lines(&rows))?;
+    print(&render::lines(&rows))?;
     print(&format!(
         "\nI/O time within {:.0} % in {} of {count} runs, {:.1} % off at most. {}",
         100.0 * IO_TIME_OFF,

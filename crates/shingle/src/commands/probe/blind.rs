@@ -4,7 +4,7 @@ use clap::Args;
 use rayon::prelude::*;
 use shingle_probe::blind::{BAND_OFF, CAPACITY_OFF, SLOPE_OFF, Trial, TrialError, trial};
 
-use super::told;
+use super::render;
 use crate::cli::Arguments;
 use crate::output::print;
 use crate::progress::Progress;
@@ -50,7 +50,7 @@ fn table(trials: &[Trial]) -> String {
         "told",
         "hours",
     ];
-    let mut rows = told::table(&head);
+    let mut rows = render::table(&head);
     let mark =
         |off: f64, holds: bool| format!("{:.1}{}", 100.0 * off, if holds { "" } else { " ✗" });
     for trial in trials {
@@ -61,7 +61,7 @@ fn table(trials: &[Trial]) -> String {
         let cross = |holds: bool| if holds { "" } else { " ✗" };
         rows.add_row([
             drawn.seed.to_string(),
-            told::bytes(drawn.buffer_bytes(1)),
+            render::bytes(drawn.buffer_bytes(1)),
             format!("{}{}", drawn.limit(), cross(trial.limits_told)),
             format!("{:?}", drawn.bands).to_lowercase(),
             format!("{:.1}", 100.0 * drawn.noise.jitter),
@@ -78,7 +78,7 @@ fn table(trials: &[Trial]) -> String {
     format!(
         "{}\nOf {}: capacity within {:.0} % on {}, limits told on {}, bands within {:.0} % or a reading \
          step on {}, slope of R within {:.0} % on {}, cleaning in idle time and its delay on {}.\n",
-        told::lines(&rows),
+        render::lines(&rows),
         trials.len(),
         100.0 * CAPACITY_OFF,
         count(Trial::capacity_holds),

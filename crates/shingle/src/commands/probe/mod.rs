@@ -3,7 +3,7 @@
 mod agree;
 mod blind;
 mod page;
-mod told;
+mod render;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -237,7 +237,7 @@ fn empty(which: &Which, global: &Arguments) -> anyhow::Result<()> {
     let begun = target.now();
     let bytes = force_clean(target.as_mut(), &which.options())?;
     let seconds = target.now().since(begun).as_secs_f64();
-    let told = format!("{} written in {seconds:.0} s", told::bytes(bytes));
+    let told = format!("{} written in {seconds:.0} s", render::bytes(bytes));
     note(&format!("{}: the buffer is empty; {told}", target.facts().name), global.quiet);
     Ok(())
 }
@@ -260,7 +260,7 @@ fn run(args: &ProbeArgs, global: &Arguments) -> anyhow::Result<()> {
     let facts = target.facts().clone();
     let steps = plan(&facts, &options);
     if args.dry_run {
-        return print(&told::plan(&facts, &steps));
+        return print(&render::plan(&facts, &steps));
     }
     let record = args.record.clone().or_else(|| match args.which.model {
         Some(_) => None,
@@ -302,7 +302,7 @@ fn save(findings: &Findings, options: &Options, args: &ProbeArgs) -> anyhow::Res
     if args.profile.as_deref() == Some(Path::new("-")) {
         return Ok(());
     }
-    print(&told::findings(findings, &profile))
+    print(&render::findings(findings, &profile))
 }
 
 /// Without a terminal that shows a bar, a line comes as often.

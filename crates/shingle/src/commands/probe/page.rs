@@ -10,7 +10,7 @@ use shingle_report::chart::{Kind, Picture, escaped};
 use shingle_report::numbers::grouped;
 use shingle_report::page::{Making, foot, head};
 
-use super::told;
+use super::render;
 
 /// Bands that are drawn at most: evenly chosen.
 const BANDS: usize = 6;
@@ -24,7 +24,7 @@ pub(super) fn page(
 ) -> anyhow::Result<String> {
     let mut html = head(&format!("shingle probe: {}", profile.name), STYLE);
     let _ = write!(html, "<p><code>{}</code></p>", escaped(&making.command));
-    let _ = write!(html, "<pre>{}</pre>", escaped(&told::findings(findings, profile)));
+    let _ = write!(html, "<pre>{}</pre>", escaped(&render::findings(findings, profile)));
     section(
         &mut html,
         "Capacity of the buffer",
@@ -93,7 +93,7 @@ fn cliff(capacity: &Capacity) -> Picture {
     if let Some(change) = capacity.cliff {
         let slow = fill.slow.iter().find(|slow| slow.0 >= change.at);
         let at = slow.map_or(0.0, |slow| slow.1 as f64 / 1e6);
-        let name = format!("full: {}", told::bytes(change.at * bytes));
+        let name = format!("full: {}", render::bytes(change.at * bytes));
         series.push((name, vec![(at, 0.0), (at, top)]));
     }
     let size = shingle_core::size::show_bytes(bytes);
@@ -114,7 +114,7 @@ fn band_picture(seen: &Seen, band: &BandFacts) -> Picture {
     let reads: Points = seen.strips.iter().flat_map(points).collect();
     let top = reads.iter().map(|point| point.1).fold(0.0, f64::max);
     let (from, to) = (mib(band.first_block), mib(band.first_block + band.blocks));
-    let name = format!("cleaned: {}", told::bytes(band.blocks * BLOCK_BYTES));
+    let name = format!("cleaned: {}", render::bytes(band.blocks * BLOCK_BYTES));
     Picture {
         title: format!("Reads from block {} on, ms", grouped(origin as f64)),
         kind: Kind::Course {

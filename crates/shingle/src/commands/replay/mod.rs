@@ -1,31 +1,24 @@
 //! `shingle replay`: a trace through the store itself, on real files or devices.
 
-mod client;
-mod emulate;
 mod files;
-mod stamps;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde_json::Value;
-use shingle_core::policy::Memory;
 use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_core::witness::Shared;
-use shingle_engine::Config;
+use shingle_device::Device;
 use shingle_engine::settings::Settings;
-use shingle_result::{Labels, Meter, Notes, Pacing, RealRun, Report};
+use shingle_live::{Emulation, ReplayError};
+use shingle_result::{Labels, Notes, Pacing, Report, RunResult};
 use shingle_sim::experiment::{self, Assignment, DEFAULT_CACHE, Options, Trace};
-use shingle_store::backend::{Device, Mark, Medium, Ready, read_superblock};
+use shingle_store::backend::Tell;
 use shingle_store::store::create::{Consent, CreateError, create, destroy, occupant};
-use shingle_store::store::drain::drain;
+use shingle_store::store::format::read_superblock;
 use shingle_trace::Mode;
-use shingle_trace::record::{About, Recording};
 use uuid::Uuid;
 
 use super::setup::{mode, read_trace, report, seed};
@@ -33,9 +26,6 @@ use crate::cli::{self, Arguments, TraceArgs};
 use crate::output::{self, Tried, note, print};
 use crate::progress::Progress;
 use crate::{Usage, table};
-use client::{Client, Pace};
-use emulate::{Plan, Told};
-use stamps::Stamps;
 
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
@@ -104,7 +94,7 @@ pub(crate) fn execute(
     let settings = settings(args)?;
     let plan = args.emulate.as_ref().map(|name| emulated(args, name, &trace)).transpose()?;
     let extent = trace.summary.end_bytes.next_multiple_of(BLOCK_BYTES).max(BLOCK_BYTES);
-    let needed = plan.as_ref().map_or(extent, |(plan, _)| plan.end * BLOCK_BYTES);
+    let needed = plan.as_ref().map_or(extent, |(plan, _)| plan.disk_blocks() * BLOCK_BYTES);
     let labels = labels(args, &settings, registry, plan.as_ref().map(|(_, shown)| shown))?;
     let slots = |text: &str| experiment::share(text, &trace.summary);
     let wanted = args.cache_size.as_deref().map(slots).transpose()?;
@@ -120,12 +110,11 @@ pub(crate) fn execute(
     disk.make()?;
     ssd.make()?;
     make(args, &settings, registry)?;
-    let run = Run { args, settings, trace: &trace, labels, plan: plan.map(|(plan, _)| plan) };
-    let done = run.go(global, registry);
+    let emulation = plan.map(|(plan, _)| plan);
+    let done = replayed(args, global, registry, &settings, &trace, &labels, emulation);
     // Its data is of no use to anybody.
     let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
-    destroy(&ssd, Uuid::from_bytes(read_superblock(&ssd)?.0.uuid))?;
-    Mark::remove(&disk)?;
+    destroy(&ssd, &disk, Uuid::from_bytes(read_superblock(&ssd)?.0.uuid))?;
     let result = done?;
     let report = report(&trace, &args.trace, vec![result], Notes::default());
     let mut tried = Tried::default();
@@ -151,7 +140,7 @@ fn emulated(
     args: &Replay,
     name: &str,
     trace: &Trace,
-) -> anyhow::Result<(Plan, BTreeMap<String, String>)> {
+) -> anyhow::Result<(Emulation, BTreeMap<String, String>)> {
     let sets = args.set.iter().filter(|text| text.starts_with("drive."));
     let sets = sets.map(|text| Assignment::parse(text).map_err(Usage));
     let options = Options {
@@ -164,7 +153,9 @@ fn emulated(
     let (jobs, _) = experiment::plan(&options, &Registry::default(), trace)?;
     let drive = jobs[0].disk()?.into_drive();
     let end = trace.summary.end_bytes.div_ceil(BLOCK_BYTES);
-    Ok((Plan::new(name, drive, end)?, jobs[0].labels().drive_parameters.clone()))
+    let emulation = Emulation::new(drive, end);
+    let emulation = emulation.map_err(|error| Usage(format!("--emulate {name}: {error}")))?;
+    Ok((emulation, jobs[0].labels().drive_parameters.clone()))
 }
 
 fn labels(
@@ -224,130 +215,49 @@ fn make(args: &Replay, settings: &Settings, registry: &Registry) -> anyhow::Resu
     Ok(())
 }
 
-/// A replay whose files are ready.
-struct Run<'a> {
-    args: &'a Replay,
-    settings: Settings,
-    trace: &'a Trace,
-    labels: Labels,
-    plan: Option<Plan>,
-}
-
-impl Run<'_> {
-    fn go(
-        self,
-        global: &Arguments,
-        registry: &Registry,
-    ) -> anyhow::Result<shingle_result::RunResult> {
-        let args = self.args;
-        let ready = Ready::open(&args.cache, &args.disk)?;
-        let slots = ready.superblock().layout.slots;
-        let disk_blocks = ready.disk().blocks();
-        let told = Told::default();
-        let medium = match self.plan {
-            Some(plan) => {
-                let emulated = plan.on(ready.direct_disk()?, told.clone());
-                Some(Box::new(emulated) as Box<dyn Medium>)
-            }
-            None => None,
-        };
-        let meter = match &medium {
-            Some(_) => Meter::of_model(told.counters.clone()),
-            None => Meter::default(),
-        };
-        let meter = Arc::new(Mutex::new(meter));
-        let words = self.settings.to_words()?;
-        let about = About { slots: slots as u32, disk_blocks, words };
-        let recording = args.record.as_ref().map(|path| {
-            let path = path.to_str().context("--record: a name that is no UTF-8")?;
-            Ok::<_, anyhow::Error>(Recording::begin(path, &about)?)
-        });
-        let (recorder, recording) = recording.transpose()?.unzip();
-        let cache = self.settings.cache(registry, slots as u32, disk_blocks)?;
-        let memory: Memory = cache.memory();
-        let config = Config::in_mode(self.settings.mode, slots);
-        let witness = Shared::new((meter.clone(), recorder));
-        let store = ready.start_with(cache, config, Some(witness), medium)?;
-
-        let (depth, pace) = match args.pacing {
-            cli::Pacing::Closed => (Some(args.depth as u64), Pace::Closed(args.depth)),
-            cli::Pacing::Trace => (None, Pace::Open(args.speed)),
-        };
-        let labels = Labels { cache_blocks: slots, ..self.labels };
-        let progress = Progress::new("replaying", self.trace.requests.len() as u64, global.quiet);
-        let handle = store.handle().clone();
-        let mut client = Client::new(&handle, args.verify);
-        let took = client.serve(&self.trace.requests, pace, &|done| progress.add(done))?;
-        drop(progress);
-        let dirty_blocks = handle.status().map_or(0, |status| status.dirty_blocks);
-        let buffer = *told.buffer.lock().unwrap_or_else(PoisonError::into_inner);
-        let begun = Instant::now();
-        if args.drain {
-            drain(&handle, &mut |_| Ok(()))?;
-        }
-        let result = |client: &Client<'_>, drained_seconds: Option<f64>| {
-            let seconds = took.as_secs_f64() + drained_seconds.unwrap_or(0.0);
-            let run = RealRun {
-                labels: &labels,
-                memory,
-                depth,
-                times: &client.times,
-                seconds,
-                dirty_blocks,
-                buffered: (buffer.blocks, buffer.bands),
-                drained_seconds,
-            };
-            meter.lock().unwrap_or_else(PoisonError::into_inner).result(&run)
-        };
-        // The end of the store counts only if all that is left was to be written.
-        let mut counted = result(&client, None);
-        store.shut_down()?;
-        if args.emulate.is_some() && args.disk.metadata().is_ok_and(|found| found.is_file()) {
-            // What of the emulated drive lay behind the disk.
-            let file = std::fs::OpenOptions::new().write(true).open(&args.disk)?;
-            file.set_len(disk_blocks * BLOCK_BYTES)?;
-        }
-        if let Some(recording) = recording {
-            recording.finish()?.iter().for_each(|text| note(text, global.quiet));
-        }
-        if args.drain {
-            counted = result(&client, Some(begun.elapsed().as_secs_f64()));
-            look_at_disk(&args.disk, &mut client)?;
-        } else if let Some(stamps) = &mut client.stamps {
-            read_all(args, &self.settings, registry, stamps)?;
-        }
-        counted.checked_reads = client.stamps.map(|stamps| stamps.checked);
-        Ok(counted)
-    }
-}
-
-/// Everything that is known must be there after a restart, which nobody counts or records.
-fn read_all(
+/// Runs it. All files are ready.
+fn replayed(
     args: &Replay,
-    settings: &Settings,
+    global: &Arguments,
     registry: &Registry,
-    stamps: &mut Stamps,
-) -> anyhow::Result<()> {
-    let ready = Ready::open(&args.cache, &args.disk)?;
-    let slots = ready.superblock().layout.slots;
-    let cache = settings.cache(registry, slots as u32, ready.disk().blocks())?;
-    let config = Config::in_mode(settings.mode, slots);
-    let store = ready.start(cache, config)?;
-    let outcome = client::read_all(store.handle(), stamps);
-    store.shut_down()?;
-    outcome
-}
-
-/// Everything that is known must be on the disk.
-fn look_at_disk(path: &Path, client: &mut Client<'_>) -> anyhow::Result<()> {
-    let Some(stamps) = &mut client.stamps else { return Ok(()) };
-    let disk = Device::open(path)?;
-    let mut page = [0; BLOCK_BYTES as usize];
-    for block in stamps.blocks() {
-        disk.read_block(shingle_core::units::Block(block), &mut page)?;
-        stamps.check_block(block, &page).with_context(|| path.display().to_string())?;
-    }
-    Ok(())
+    settings: &Settings,
+    trace: &Trace,
+    labels: &Labels,
+    emulation: Option<Emulation>,
+) -> anyhow::Result<RunResult> {
+    let utf8 = |path: &'_ Path| {
+        path.to_str().context("--record: a name that is no UTF-8").map(str::to_owned)
+    };
+    let record = args.record.as_deref().map(utf8).transpose()?;
+    // (Whoever wants no remarks wants to know of these.)
+    let tell: Tell = Box::new(|line| note(&line, false));
+    let replay = shingle_live::Replay {
+        ssd: &args.cache,
+        disk: &args.disk,
+        settings,
+        registry,
+        labels,
+        emulation,
+        depth: args.depth,
+        speed_thousandths: match args.pacing {
+            cli::Pacing::Closed => None,
+            cli::Pacing::Trace => Some(args.speed),
+        },
+        verify: args.verify,
+        drain: args.drain,
+        record: record.as_deref(),
+        tell: Some(tell),
+    };
+    let progress = Progress::new("replaying", trace.requests.len() as u64, global.quiet);
+    let done = replay.run(&trace.requests, &|done| progress.add(done));
+    drop(progress);
+    let done = done.map_err(|error| match error {
+        // (Which tells a wrong option from a failure.)
+        ReplayError::Recording(error) => anyhow!(error),
+        other => anyhow!(other),
+    })?;
+    done.notes.iter().for_each(|text| note(text, global.quiet));
+    Ok(done.result)
 }
 
 /// What only a model knows, or nobody: by its place in a run.

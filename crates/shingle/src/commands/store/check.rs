@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_store::backend::Device;
+use shingle_device::Device;
 use shingle_store::store::check::{Findings, check};
 use shingle_store::store::trust::Known;
 

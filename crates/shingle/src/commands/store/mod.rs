@@ -13,13 +13,13 @@ use shingle_core::registry::Registry;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_core::witness::Shared;
+use shingle_device::Device;
 use shingle_engine::settings::Settings;
-use shingle_nbd::server::Event;
-use shingle_store::backend::Device;
+use shingle_store::backend::Tell;
 use shingle_store::store::control::{self, Answer, Request};
 use shingle_store::store::create::{Consent, CreateError, create};
-use shingle_store::store::leave;
-use shingle_store::store::serve::{Options, Record, ServeError, Serving};
+use shingle_store::store::leave::{self, Offline};
+use shingle_store::store::serve::{Notice, Options, Record, ServeError, Serving};
 use shingle_store::store::unserved;
 use shingle_trace::record::{About, Recording};
 use uuid::Uuid;
@@ -182,8 +182,8 @@ pub(crate) fn execute(
         Store::Detach(args) => detach(args, global, registry),
         Store::Check(args) => check::execute(args, global),
         Store::Export(Export { places: Places { cache, disk }, trust_disk }) => {
-            let left = &mut writing(global.quiet);
-            Ok(leave::export(cache, disk, *trust_disk, registry, left)?)
+            let cache = offline(cache, disk, *trust_disk, registry);
+            Ok(leave::export(cache, &mut writing(global.quiet))?)
         }
     }
 }
@@ -243,7 +243,7 @@ fn serve(args: &Serve, global: &Arguments, registry: &Registry) -> anyhow::Resul
     let recording = RefCell::new(None);
     let path = args.record.as_ref().map(|path| path.display().to_string());
     let record = |settings: &Settings, slots, disk_blocks| {
-        let words = settings.to_words().map_err(io::Error::other)?;
+        let words = settings.to_text().map_err(io::Error::other)?;
         let about = About { slots, disk_blocks, words };
         let begun = Recording::begin(path.as_deref().unwrap_or_default(), &about);
         let (recorder, handle) = begun.map_err(io::Error::other)?;
@@ -251,7 +251,10 @@ fn serve(args: &Serve, global: &Arguments, registry: &Registry) -> anyhow::Resul
         Ok(Shared::new(recorder))
     };
     let record = path.as_ref().map(|_| &record as Record<'_>);
-    let tell = move |event: Event| note(&event.to_string(), quiet);
+    // (Whoever wants no remarks wants to know of devices that fail.)
+    let tell = move |notice: Notice| {
+        note(&notice.to_string(), quiet && !matches!(notice, Notice::Device(_)));
+    };
     let serving = Serving::start_recorded(options, registry, record, tell)?;
     // From now on a signal ends it in order.
     let mut ending = Ending::new()?;
@@ -318,5 +321,17 @@ fn detach(args: &Detach, global: &Arguments, registry: &Registry) -> anyhow::Res
     let Err(error) = &outcome else { return outcome };
     let alone = matches!(error.downcast_ref(), Some(control::ControlError::Nobody(_)));
     let (true, Some(disk)) = (alone, &args.disk) else { return outcome };
-    Ok(leave::detach(ssd, disk, args.trust_disk, registry, &mut writing(global.quiet))?)
+    let cache = offline(ssd, disk, args.trust_disk, registry);
+    Ok(leave::detach(cache, &mut writing(global.quiet))?)
+}
+
+/// A cache that this process itself empties.
+fn offline<'a>(
+    ssd: &'a Path,
+    disk: &'a Path,
+    trust_disk: bool,
+    registry: &'a Registry,
+) -> Offline<'a> {
+    let tell: Tell = Box::new(|line| note(&line, false));
+    Offline { ssd, disk, trust_disk, registry, tell: Some(tell) }
 }

@@ -13,7 +13,7 @@ use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_engine::settings::{Setting, Settings};
 use shingle_store::store::control::{self, Answer, ControlError, Request};
-use shingle_store::store::status::{Errors, Status};
+use shingle_store::store::status::{Errors, LastError, Status};
 use shingle_store::store::unserved;
 
 use super::{Ask, name};
@@ -48,12 +48,12 @@ pub(super) fn get(args: &Get, registry: &Registry) -> anyhow::Result<()> {
     let ssd = &args.ask.cache;
     let socket = control::socket(name(ssd)?);
     let settings = match control::ask(&socket, &mut |_| {}, &Request::Status) {
-        Ok(Answer::Status(status)) => status.told()?,
+        Ok(Answer::Status(status)) => status.to_settings()?,
         Ok(Answer::Failed(why)) => bail!(why),
         Ok(other) => bail!("an odd answer: {other:?}"),
         Err(ControlError::Nobody(_)) => {
             let superblock = unserved::superblock(ssd)?;
-            Settings::of_words(&superblock.map(|found| found.words).unwrap_or_default())?
+            Settings::from_text(&superblock.map(|found| found.settings).unwrap_or_default())?
         }
         Err(error) => return Err(error.into()),
     };
@@ -110,7 +110,7 @@ pub(super) fn of(ssd: &Path) -> anyhow::Result<Status> {
 fn table(status: &Status, registry: &Registry) -> anyhow::Result<String> {
     let mut lines = if status.served { served(status) } else { unserved(status) };
     // (Settings of a version that knows other parameters are told by `get`, which fails.)
-    let set = status.told().and_then(|settings| settings.all(registry)).unwrap_or_default();
+    let set = status.to_settings().and_then(|settings| settings.all(registry)).unwrap_or_default();
     let set = set.into_iter().filter(|setting| setting.name.contains('.') && !setting.is_default);
     let set: Vec<String> =
         set.map(|Setting { name, value, .. }| format!("{name}={value}")).collect();
@@ -149,10 +149,10 @@ fn served(status: &Status) -> Vec<Line> {
     ];
     lines.extend(content(status));
     lines.extend([
-        ("read hits", ratio(status.read_hits, status.read_misses)),
-        ("write hits", ratio(status.write_hits, status.write_misses)),
+        ("read hits", ratio(status.counts.read_hits, status.counts.read_misses)),
+        ("write hits", ratio(status.counts.write_hits, status.counts.write_misses)),
         ("destaged", blocks(status.destaged_blocks)),
-        ("round the cache", blocks(status.bypassed_blocks)),
+        ("bypassed", blocks(status.counts.bypassed_blocks)),
     ]);
     lines
 }
@@ -176,23 +176,32 @@ fn unserved(status: &Status) -> Vec<Line> {
 }
 
 fn errors(errors: &Errors) -> Vec<Line> {
+    let counts = &errors.counts;
     let mut lines = Vec::new();
     for (name, count) in [
-        ("damaged metadata", errors.damaged_pages),
-        ("unflushed writes", errors.void_records),
-        ("SSD reads failed", errors.ssd_reads),
-        ("wrong checksums", errors.checksums),
-        ("SSD writes failed", errors.ssd_writes),
-        ("disk reads failed", errors.disk_reads),
-        ("disk writes failed", errors.disk_writes),
-        ("disk flushes failed", errors.disk_flushes),
+        ("damaged metadata", counts.damaged_pages),
+        ("unflushed writes", counts.void_records),
+        ("SSD reads failed", counts.ssd_reads),
+        ("wrong checksums", counts.checksums),
+        ("SSD writes failed", counts.ssd_writes),
+        ("disk reads failed", counts.disk_reads),
+        ("disk writes failed", counts.disk_writes),
+        ("disk flushes failed", counts.disk_flushes),
     ] {
         if count > 0 {
             lines.push((name, count.to_string()));
         }
     }
-    if errors.ssd_failed {
+    if counts.ssd_failed {
         lines.push(("SSD", "takes no more writes: nothing new is cached".to_owned()));
+    }
+    for LastError { device, operation, block, blocks, error, seconds_ago } in &errors.last {
+        let name = if device == "SSD" { "last SSD error" } else { "last disk error" };
+        let place = match blocks {
+            0 => String::new(),
+            _ => format!(" of {} at block {block}", self::blocks(*blocks)),
+        };
+        lines.push((name, format!("{operation}{place}: {error}, {seconds_ago} s ago")));
     }
     for (first, bytes) in &errors.lost_ranges {
         lines.push(("lost", format!("{} at byte {first}", show_bytes(*bytes))));

@@ -4,29 +4,27 @@
 //! others spread evenly. It is no proof: somebody who writes elsewhere is not noticed.
 
 use shingle_core::units::Block;
-
-use crate::backend::{Device, FileError};
 use shingle_engine::format::PAGE_BYTES;
 
-/// Boot sectors, superblocks and the roots of most file systems.
-pub(super) const FIRST_BLOCKS: u64 = 64;
+use crate::device::{Device, DeviceError};
+
+/// So many blocks at the beginning of a disk are all sampled: boot sectors, superblocks and the roots of most
+/// file systems.
+pub const SAMPLED_FIRST_BLOCKS: u64 = 64;
 
 const SPREAD_BLOCKS: u64 = 192;
 
 /// A fingerprint.
 pub type Fingerprint = [u8; 32];
 
-/// Stands in the superblock while a cache is served, and after a crash: the disk is what it is.
-pub const UNKNOWN: Fingerprint = [0; 32];
-
 /// The fingerprint of a disk as it is.
 ///
 /// # Errors
 /// If the disk cannot be read.
-pub fn fingerprint(disk: &Device) -> Result<Fingerprint, FileError> {
+pub fn fingerprint(disk: &Device) -> Result<Fingerprint, DeviceError> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&disk.bytes().to_le_bytes());
-    let blocks: Vec<u64> = sampled(disk.blocks()).collect();
+    let blocks: Vec<u64> = sampled_blocks(disk.blocks()).collect();
     // What lies together is read together: a disk may take its time for each I/O.
     for run in blocks.chunk_by(|one, next| next - one == 1) {
         let mut pages = vec![[0; PAGE_BYTES]; run.len()];
@@ -37,8 +35,8 @@ pub fn fingerprint(disk: &Device) -> Result<Fingerprint, FileError> {
 }
 
 /// Blocks of a disk of so many, in order, each once.
-pub fn sampled(blocks: u64) -> impl Iterator<Item = u64> {
-    let first = FIRST_BLOCKS.min(blocks);
+pub fn sampled_blocks(blocks: u64) -> impl Iterator<Item = u64> {
+    let first = SAMPLED_FIRST_BLOCKS.min(blocks);
     let rest = blocks - first;
     let count = SPREAD_BLOCKS.min(rest);
     // The last of them is the last of the disk.
@@ -53,7 +51,7 @@ mod tests {
     #[test]
     fn samples_are_in_order_and_on_the_disk() {
         for blocks in [1, 2, 63, 64, 65, 100, 256, 257, 1 << 20, 1 << 44] {
-            let all: Vec<u64> = sampled(blocks).collect();
+            let all: Vec<u64> = sampled_blocks(blocks).collect();
             assert!(all.is_sorted_by(|a, b| a < b), "{blocks}");
             assert_eq!((all[0], *all.last().expect("one")), (0, blocks - 1));
             assert_eq!(all.len() as u64, blocks.min(256));

@@ -3,9 +3,10 @@
 
 use std::io;
 
-use crate::backend::Device;
 use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::Pages;
+
+use crate::device::Device;
 
 /// Who leaves which mark at which byte. The places are those of the formats' own documentation, and of
 /// `blkid`.
@@ -31,21 +32,21 @@ const MARKS: &[(&str, usize, &[u8])] = &[
 ];
 
 /// Marks stand within so many pages.
-pub const PAGES: usize = 17;
+pub const SIGNATURE_PAGES: usize = 17;
 
 /// What is on a device; `None` if no known mark is there. (That is no proof that it is empty.)
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn of(device: &Device) -> io::Result<Option<&'static str>> {
-    let mut pages: Vec<Page> = vec![[0; PAGE_BYTES]; PAGES.min(device.blocks() as usize)];
+pub fn signature(device: &Device) -> io::Result<Option<&'static str>> {
+    let mut pages: Vec<Page> = vec![[0; PAGE_BYTES]; SIGNATURE_PAGES.min(device.blocks() as usize)];
     Pages::read(&mut { device }, 0, &mut pages)?;
-    Ok(known(pages.as_flattened()))
+    Ok(signature_in(pages.as_flattened()))
 }
 
-/// What is told by the marks in the first [`PAGES`] of a device, or as many as it has.
+/// What is told by the marks in the first [`SIGNATURE_PAGES`] of a device, or as many as it has.
 #[must_use]
-pub fn known(beginning: &[u8]) -> Option<&'static str> {
+pub fn signature_in(beginning: &[u8]) -> Option<&'static str> {
     let stands = |&&(_, place, mark): &&(&str, usize, &[u8])| {
         beginning.get(place..).is_some_and(|rest| rest.starts_with(mark))
     };
@@ -58,13 +59,13 @@ mod tests {
 
     #[test]
     fn each_mark_is_known_and_nothing_else() {
-        assert_eq!(known(&[]), None);
-        assert_eq!(known(&[0; PAGES * PAGE_BYTES]), None);
+        assert_eq!(signature_in(&[]), None);
+        assert_eq!(signature_in(&[0; SIGNATURE_PAGES * PAGE_BYTES]), None);
         for (name, place, mark) in MARKS {
-            let mut beginning = vec![0; PAGES * PAGE_BYTES];
+            let mut beginning = vec![0; SIGNATURE_PAGES * PAGE_BYTES];
             beginning[*place..][..mark.len()].copy_from_slice(mark);
-            assert_eq!(known(&beginning), Some(*name), "at {place}");
-            assert_eq!(known(&beginning[..place + mark.len() - 1]), None, "{name} cut off");
+            assert_eq!(signature_in(&beginning), Some(*name), "at {place}");
+            assert_eq!(signature_in(&beginning[..place + mark.len() - 1]), None, "{name} cut off");
         }
     }
 }

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use anyhow::anyhow;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
-use shingle_engine::{Command, CommandOp, Connection, Errno};
+use shingle_engine::{Command, CommandOp, Errno};
 use shingle_result::ResponseTimes;
 use shingle_store::backend::Handle;
 
-use super::stamps::{Expected, Stamps};
+use super::ReplayError;
+use super::stamps::{Expected, StampError, Stamps};
 
 /// When requests come.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ impl<'a> Client<'a> {
         requests: &[Request],
         pace: Pace,
         progress: &dyn Fn(u64),
-    ) -> anyhow::Result<Duration> {
+    ) -> Result<Duration, StampError> {
         const PROGRESS_EVERY: u64 = 1 << 10;
         let start = Instant::now();
         for (number, request) in (0..).zip(requests) {
@@ -97,37 +97,27 @@ impl<'a> Client<'a> {
             None => Expected::default(),
         };
         let Request { offset, bytes, .. } = *request;
-        let (op, data) = match request.op {
-            Op::Read => (CommandOp::Read, Vec::new()),
-            Op::Write => (CommandOp::Write, Stamps::data(number, request)),
-            Op::Trim => (CommandOp::Trim, Vec::new()),
-            Op::Flush => (CommandOp::Flush, Vec::new()),
+        let data = match request.op {
+            Op::Write => Stamps::data(number, request),
+            Op::Read | Op::Trim | Op::Flush => Vec::new(),
         };
         self.under_way.insert(number, (at, *request, expected));
         let sender = self.answers.0.clone();
         let answer = move |result| drop(sender.send(Answer { number, result, at: Instant::now() }));
-        let command = Command {
-            id: 0,
-            connection: Connection::default(),
-            op,
-            offset,
-            bytes,
-            fua: false,
-            data,
-        };
+        let command = Command { data, ..Command::new(0, request.op.into(), offset, bytes) };
         self.handle.submit(command, Box::new(answer));
     }
 
     /// Waits until not more than so many requests are under way.
-    fn wait_for(&mut self, most: usize) -> anyhow::Result<()> {
+    fn wait_for(&mut self, most: usize) -> Result<(), StampError> {
         while self.under_way.len() > most {
-            let answer = self.answers.1.recv()?;
+            let answer = self.answers.1.recv().expect("a sender is kept here");
             self.answered(answer)?;
         }
         Ok(())
     }
 
-    fn wait_until(&mut self, at: Instant) -> anyhow::Result<()> {
+    fn wait_until(&mut self, at: Instant) -> Result<(), StampError> {
         loop {
             let left = at.saturating_duration_since(Instant::now());
             match self.answers.1.recv_timeout(left) {
@@ -138,7 +128,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    fn answered(&mut self, answer: Answer) -> anyhow::Result<()> {
+    fn answered(&mut self, answer: Answer) -> Result<(), StampError> {
         let Some((at, request, expected)) = self.under_way.remove(&answer.number) else {
             return Ok(());
         };
@@ -157,24 +147,13 @@ impl<'a> Client<'a> {
 }
 
 /// Reads every block whose data is known.
-pub(super) fn read_all(handle: &Handle, stamps: &mut Stamps) -> anyhow::Result<()> {
+pub(super) fn read_all(handle: &Handle, stamps: &mut Stamps) -> Result<(), ReplayError> {
     for block in stamps.blocks() {
         let (at, offset, bytes) = (Nanos::ZERO, block * BLOCK_BYTES, BLOCK_BYTES);
         let request = Request { at, offset, bytes, op: Op::Read };
         let expected = stamps.asked(0, &request);
-        let (op, data) = (CommandOp::Read, Vec::new());
-        let command = Command {
-            id: 0,
-            connection: Connection::default(),
-            op,
-            offset,
-            bytes,
-            fua: false,
-            data,
-        };
-        let read = handle.call(command);
-        let read =
-            read.map_err(|error| anyhow!("block {block} cannot be read: error {}", error.0))?;
+        let read = handle.call(Command::new(0, CommandOp::Read, offset, bytes));
+        let read = read.map_err(|errno| ReplayError::Unread { block, errno })?;
         stamps.check(&request, &expected, &read)?;
     }
     Ok(())

@@ -20,7 +20,7 @@ const STEP: Duration = Duration::from_millis(10);
 ///
 /// # Errors
 /// [`io::ErrorKind::ResourceBusy`] if somebody has it.
-pub(super) fn open_alone(path: &Path, metadata: &Metadata) -> io::Result<File> {
+pub(crate) fn open_alone(path: &Path, metadata: &Metadata) -> io::Result<File> {
     let begun = Instant::now();
     loop {
         let error = match try_open(path, metadata.is_file()) {
@@ -61,7 +61,8 @@ fn try_open(path: &Path, regular: bool) -> io::Result<File> {
 
 /// Whether somebody has locked `file`, which is open for reading. Does not stand in his way, but for
 /// the moment that it takes.
-pub(crate) fn is_held(file: &File) -> bool {
+#[must_use]
+pub fn is_held(file: &File) -> bool {
     if flock(file, FlockOperation::NonBlockingLockShared).is_err() {
         return true;
     }

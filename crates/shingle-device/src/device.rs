@@ -1,4 +1,4 @@
-//! Files and block devices: opened, locked, measured; and what a new cache looks like.
+//! Files and block devices: opened, locked, measured, read and written.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -6,21 +6,20 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::ioctl_blksszget;
+use rustix::io::Errno;
 use shingle_core::units::{BLOCK_BYTES, Block};
+use shingle_engine::buffer::{Aligned, zeroed};
+use shingle_engine::format::{PAGE_BYTES, Page};
+use shingle_engine::recover::Pages;
 use thiserror::Error;
 
-use super::lock;
-use super::medium::Direct;
-use shingle_engine::buffer::{Aligned, zeroed};
-use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
-use shingle_engine::format::superblock::{Superblock, WORDS_BYTES_MAX};
-use shingle_engine::format::{BLOCKS_MAX, PAGE_BYTES, Page};
-use shingle_engine::recover::{Pages, RecoverError};
+use crate::direct::Direct;
+use crate::lock;
 
 /// What is wrong with a file or device.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum FileError {
+pub enum DeviceError {
     /// The system does not give it.
     #[error("cannot {what} {path}: {error}")]
     System {
@@ -50,24 +49,6 @@ pub enum FileError {
         /// Then.
         needed: u64,
     },
-    /// An SSD that cannot hold a cache.
-    #[error("{path} has {found} bytes: too small for a cache, which needs at least 16 MiB")]
-    TooSmall {
-        /// Where.
-        path: PathBuf,
-        /// Its size.
-        found: u64,
-    },
-    /// A disk that cannot be cached.
-    #[error(
-        "{path} has {found} bytes: a disk has whole blocks of 4096 bytes, and less than 64 PiB"
-    )]
-    Uneven {
-        /// Where.
-        path: PathBuf,
-        /// Its size.
-        found: u64,
-    },
     /// A device that takes no blocks of 4 KiB.
     #[error(
         "{path} takes I/O in units of {sector_bytes} bytes only: it cannot be used, as blocks have 4096"
@@ -78,9 +59,6 @@ pub enum FileError {
         /// Its logical block size.
         sector_bytes: u32,
     },
-    /// Policy and parameters are too long to be written down.
-    #[error("policy and parameters take {0} bytes; there is room for {WORDS_BYTES_MAX}")]
-    Words(usize),
 }
 
 /// A file or device that is ours alone.
@@ -112,11 +90,11 @@ impl Device {
     ///
     /// # Errors
     /// As [`Device::open`], or if they are the same.
-    pub fn pair(ssd: &Path, disk: &Path) -> Result<(Device, Device), FileError> {
+    pub fn pair(ssd: &Path, disk: &Path) -> Result<(Device, Device), DeviceError> {
         if let (Ok(one), Ok(other)) = (std::fs::metadata(ssd), std::fs::metadata(disk))
             && identity(&one) == identity(&other)
         {
-            return Err(FileError::Same(disk.to_owned()));
+            return Err(DeviceError::Same(disk.to_owned()));
         }
         Ok((Device::open(ssd)?, Device::open(disk)?))
     }
@@ -125,18 +103,18 @@ impl Device {
     ///
     /// # Errors
     /// If it cannot be opened, is something else, or is in use.
-    pub fn open(path: &Path) -> Result<Device, FileError> {
+    pub fn open(path: &Path) -> Result<Device, DeviceError> {
         let system = |what| {
             let path = path.to_owned();
-            move |error| FileError::System { what, path, error }
+            move |error| DeviceError::System { what, path, error }
         };
         let metadata = std::fs::metadata(path).map_err(system("open"))?;
         let regular = metadata.is_file();
         if !regular && !metadata.file_type().is_block_device() {
-            return Err(FileError::Kind(path.to_owned()));
+            return Err(DeviceError::Kind(path.to_owned()));
         }
         let mut file = lock::open_alone(path, &metadata).map_err(|error| match error.kind() {
-            io::ErrorKind::ResourceBusy => FileError::Busy(path.to_owned()),
+            io::ErrorKind::ResourceBusy => DeviceError::Busy(path.to_owned()),
             _ => system("open")(error),
         })?;
         if !regular {
@@ -148,11 +126,14 @@ impl Device {
     }
 
     /// It must be as large as it was.
-    pub(crate) fn must_have(&self, needed: u64) -> Result<(), FileError> {
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn must_have(&self, needed: u64) -> Result<(), DeviceError> {
         if self.bytes == needed {
             return Ok(());
         }
-        Err(FileError::Size { path: self.path.clone(), found: self.bytes, needed })
+        Err(DeviceError::Size { path: self.path.clone(), found: self.bytes, needed })
     }
 
     /// As it was named.
@@ -174,7 +155,8 @@ impl Device {
     }
 
     /// Whether it is a file, and no block device.
-    pub(crate) fn is_regular(&self) -> bool {
+    #[must_use]
+    pub fn is_regular(&self) -> bool {
         self.regular
     }
 
@@ -186,7 +168,10 @@ impl Device {
     }
 
     /// The same open file again: as long as it is there, nobody else gets the device.
-    pub(super) fn again(&self) -> io::Result<Direct> {
+    ///
+    /// # Errors
+    /// If the system gives no more files.
+    pub fn again(&self) -> io::Result<Direct> {
         Ok(Direct(self.direct.0.try_clone()?))
     }
 
@@ -194,7 +179,7 @@ impl Device {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn read_block(&self, block: Block, out: &mut Page) -> Result<(), FileError> {
+    pub fn read_block(&self, block: Block, out: &mut Page) -> Result<(), DeviceError> {
         self.read_blocks(block, std::slice::from_mut(out))
     }
 
@@ -202,7 +187,7 @@ impl Device {
     ///
     /// # Errors
     /// If they cannot be read.
-    pub fn read_blocks(&self, first: Block, out: &mut [Page]) -> Result<(), FileError> {
+    pub fn read_blocks(&self, first: Block, out: &mut [Page]) -> Result<(), DeviceError> {
         self.read_pages(first.0, out).map_err(self.system("read"))
     }
 
@@ -222,7 +207,7 @@ impl Device {
     ///
     /// # Panics
     /// If there is a part of a page.
-    pub fn write(&self, page: u64, bytes: &[u8]) -> Result<(), FileError> {
+    pub fn write(&self, page: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let (pages, rest) = bytes.as_chunks::<PAGE_BYTES>();
         assert!(rest.is_empty(), "pages are whole");
         for (first, pages) in (page..).step_by(PAGES_AT_ONCE).zip(pages.chunks(PAGES_AT_ONCE)) {
@@ -236,13 +221,19 @@ impl Device {
     ///
     /// # Errors
     /// If that is not so.
-    pub fn flush(&self) -> Result<(), FileError> {
+    pub fn flush(&self) -> Result<(), DeviceError> {
         self.direct.flush().map_err(self.system("flush"))
     }
 
-    fn system(&self, what: &'static str) -> impl FnOnce(io::Error) -> FileError {
+    fn system(&self, what: &'static str) -> impl FnOnce(io::Error) -> DeviceError {
         let path = self.path.clone();
-        move |error| FileError::System { what, path, error }
+        move |error| DeviceError::System { what, path, error }
+    }
+
+    /// Likewise, of a call of the system itself.
+    pub(crate) fn failed(&self, what: &'static str) -> impl FnOnce(Errno) -> DeviceError {
+        let system = self.system(what);
+        move |error| system(error.into())
     }
 }
 
@@ -255,91 +246,11 @@ impl Pages for &Device {
 }
 
 /// All places, lengths and memory of I/O are multiples of 4096 bytes: no device may want more.
-fn takes_blocks(path: &Path, sector_bytes: u32) -> Result<(), FileError> {
+fn takes_blocks(path: &Path, sector_bytes: u32) -> Result<(), DeviceError> {
     if u64::from(sector_bytes) <= BLOCK_BYTES {
         return Ok(());
     }
-    Err(FileError::Sectors { path: path.to_owned(), sector_bytes })
-}
-
-/// What a new cache is made of.
-#[derive(Clone, Debug)]
-pub struct Create {
-    /// Its name for ever.
-    pub uuid: [u8; 16],
-    /// Of sampled sectors of the disk.
-    pub fingerprint: [u8; 32],
-    /// Policy and parameters.
-    pub words: String,
-}
-
-/// Makes a cache on `ssd` for `disk`, which stays as it is. Whatever was on the SSD is gone: whether
-/// it may go is for the caller to ask.
-///
-/// # Errors
-/// If they are in use, cannot be written, or are of sizes that cannot be.
-pub fn create(ssd: &Device, disk: &Device, new: &Create) -> Result<Superblock, FileError> {
-    let (path, found) = (ssd.path.clone(), ssd.bytes);
-    let layout = Layout::for_ssd(ssd.bytes).ok_or(FileError::TooSmall { path, found })?;
-    if disk.bytes == 0
-        || !disk.bytes.is_multiple_of(BLOCK_BYTES)
-        || disk.bytes / BLOCK_BYTES > BLOCKS_MAX
-    {
-        return Err(FileError::Uneven { path: disk.path.clone(), found: disk.bytes });
-    }
-    if new.words.len() > WORDS_BYTES_MAX {
-        return Err(FileError::Words(new.words.len()));
-    }
-    let superblock = Superblock {
-        fingerprint: new.fingerprint,
-        words: new.words.clone(),
-        ..Superblock::new(new.uuid, layout, ssd.bytes, disk.bytes)
-    };
-    // Neither superblock counts while the rest is made.
-    let none = [0; PAGE_BYTES];
-    for copy in Copy::BOTH {
-        ssd.write(copy.superblock_page(), &none)?;
-    }
-    ssd.flush()?;
-    let zeros = vec![0; PAGES_AT_ONCE * PAGE_BYTES];
-    let end = layout.frame_page(shingle_engine::format::Frame(0));
-    for page in (SUPERBLOCKS..end).step_by(PAGES_AT_ONCE) {
-        let count = (end - page).min(PAGES_AT_ONCE as u64) as usize;
-        ssd.write(page, &zeros[..count * PAGE_BYTES])?;
-    }
-    ssd.flush()?;
-    write_superblock(ssd, &superblock, Copy::One)?;
-    Ok(superblock)
-}
-
-/// The superblock that stands on an SSD, and the copy that is the worse one, if one is: where that
-/// stands a new one may be written first.
-///
-/// # Errors
-/// If the SSD cannot be read, or neither copy is good.
-pub fn read_superblock(ssd: &Device) -> Result<(Superblock, Copy), RecoverError<io::Error>> {
-    let mut copies = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
-    let page = Copy::One.superblock_page();
-    ssd.read_pages(page, &mut copies).map_err(|error| RecoverError::Read { page, error })?;
-    let superblock = Superblock::newer(&copies).map_err(RecoverError::Superblock)?;
-    let worse = if copies[0] == superblock.encode() { Copy::Two } else { Copy::One };
-    Ok((superblock, worse))
-}
-
-/// Writes both copies, one after the other and flushed, this one first.
-///
-/// # Errors
-/// If they cannot be written.
-pub fn write_superblock(
-    ssd: &Device,
-    superblock: &Superblock,
-    first: Copy,
-) -> Result<(), FileError> {
-    for copy in [first, first.other()] {
-        ssd.write(copy.superblock_page(), &superblock.encode())?;
-        ssd.flush()?;
-    }
-    Ok(())
+    Err(DeviceError::Sectors { path: path.to_owned(), sector_bytes })
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub(crate) const LARGE_BLOCKS: u64 = 128;
 const SQUEEZE_BLOCKS: u64 = 1 << 16;
 
 /// See the module.
-pub(crate) struct Ground<'a> {
+pub(crate) struct Scratch<'a> {
     pub(crate) target: &'a mut dyn Target,
     /// The region goes from block 0 to here.
     pub(crate) region_blocks: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) log_blocks: u64,
 }
 
-impl Ground<'_> {
+impl Scratch<'_> {
     /// Empties the buffer, whatever is in it. Returns how many blocks were written.
     pub(crate) fn empty(&mut self) -> Result<u64, ProbeError> {
         let places = SQUEEZE_BLOCKS.min(self.region_blocks) / LARGE_BLOCKS;

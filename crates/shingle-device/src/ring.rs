@@ -11,16 +11,18 @@ use std::os::unix::fs::FileExt;
 
 use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
-use slab::Slab;
-
 use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
-use shingle_engine::{Failed, Io, IoId, Kind};
+use shingle_engine::{Io, IoId, Kind};
+use slab::Slab;
+
+use crate::direct::Direct;
+use crate::error::{IoError, Operation, ended_early};
 
 /// Entries of the submission queue: what does not fit waits here.
 const ENTRIES: u32 = 256;
 
-/// Marks what is no I/O of the engine: somebody wants to talk.
+/// Marks what is no I/O of the engine: the doorbell was rung.
 const WOKEN: u64 = u64::MAX;
 
 /// As `struct iovec`, of which the kernel reads an array; the address is a number, as nobody here uses
@@ -33,34 +35,37 @@ struct Part {
 
 struct UnderWay {
     id: IoId,
+    operation: Operation,
     buffers: Vec<Buffer>,
     /// Points into `buffers`, which are boxed and do not move.
     parts: Vec<Part>,
 }
 
 /// An I/O that is done.
-pub(super) struct Done {
-    pub(super) id: IoId,
-    /// Bytes that were read or written.
-    pub(super) result: Result<usize, Failed>,
-    pub(super) buffers: Vec<Buffer>,
+pub struct Done {
+    /// Its name.
+    pub id: IoId,
+    /// Whether all of it was done.
+    pub result: Result<(), IoError>,
+    /// Its memory.
+    pub buffers: Vec<Buffer>,
 }
 
-/// A file, and how it is asked.
-struct Asked {
+/// A file, and how I/O on it is done.
+struct RingFile {
     file: File,
     /// It lies in memory: the ring would give each I/O to a thread of the kernel, which takes longer than
     /// to do it here.
     at_once: bool,
 }
 
-impl Asked {
-    fn new(file: File) -> io::Result<Asked> {
+impl RingFile {
+    fn new(file: File) -> io::Result<RingFile> {
         const TMPFS: rustix::fs::FsWord = 0x0102_1994;
         // (Of a block device this would be the file system of its name, and /dev lies in memory.)
         let regular = file.metadata()?.is_file();
         let at_once = regular && rustix::fs::fstatfs(&file)?.f_type == TMPFS;
-        Ok(Asked { file, at_once })
+        Ok(RingFile { file, at_once })
     }
 
     /// Does an I/O here and now.
@@ -79,56 +84,60 @@ impl Asked {
     }
 }
 
-/// A ring over two devices and a bell.
-pub(super) struct Ring {
+/// A ring over two devices and a doorbell (an eventfd), which other threads write to so that it wakes.
+pub struct Ring {
     ring: IoUring,
     under_way: Slab<UnderWay>,
     waiting: VecDeque<squeue::Entry>,
     /// Was done at once.
     finished: Vec<Done>,
-    ssd: Asked,
-    disk: Asked,
-    bell: File,
-    /// What was read from the bell; it does not move.
-    rung: Box<[u8; 8]>,
+    ssd: RingFile,
+    disk: RingFile,
+    doorbell: File,
+    /// What was read from the doorbell; it does not move.
+    rings: Box<[u8; 8]>,
     listening: bool,
 }
 
 impl Ring {
-    pub(super) fn new(ssd: File, disk: File, bell: File) -> io::Result<Ring> {
+    /// Over these devices.
+    ///
+    /// # Errors
+    /// If the system allows no io_uring, or says nothing of a file.
+    pub fn new(ssd: Direct, disk: Direct, doorbell: File) -> io::Result<Ring> {
         Ok(Ring {
             ring: IoUring::new(ENTRIES)?,
             under_way: Slab::new(),
             waiting: VecDeque::new(),
             finished: Vec::new(),
-            ssd: Asked::new(ssd)?,
-            disk: Asked::new(disk)?,
-            bell,
-            rung: Box::new([0; 8]),
+            ssd: RingFile::new(ssd.0)?,
+            disk: RingFile::new(disk.0)?,
+            doorbell,
+            rings: Box::new([0; 8]),
             listening: false,
         })
     }
 
     /// Begins an I/O of the engine.
-    pub(super) fn begin(&mut self, io: Io) {
+    pub fn begin(&mut self, io: Io) {
+        let operation = Operation::of(&io);
         let Io { id, device, kind, page, mut buffers } = io;
-        let asked = match device {
+        let of = match device {
             shingle_engine::Device::Ssd => &self.ssd,
             shingle_engine::Device::Disk => &self.disk,
         };
-        if asked.at_once {
-            let bytes = buffers.len() * PAGE_BYTES;
-            let result = asked.carry_out(kind, page, &mut buffers);
-            let result = result.map(|()| bytes).map_err(|_| Failed);
+        if of.at_once {
+            let result = of.carry_out(kind, page, &mut buffers);
+            let result = result.map_err(|error| IoError { operation, error });
             return self.finished.push(Done { id, result, buffers });
         }
-        let fd = Fd(asked.file.as_raw_fd());
+        let fd = Fd(of.file.as_raw_fd());
         let part =
             |buffer: &mut Buffer| Part { start: buffer.0.as_mut_ptr() as usize, bytes: PAGE_BYTES };
         let parts: Vec<Part> = buffers.iter_mut().map(part).collect();
         let entry = self.under_way.vacant_entry();
         let key = entry.key() as u64;
-        let io = entry.insert(UnderWay { id, buffers, parts });
+        let io = entry.insert(UnderWay { id, operation, buffers, parts });
         let (parts, count) = (io.parts.as_ptr().cast(), io.parts.len() as u32);
         let offset = page * PAGE_BYTES as u64;
         let entry = match kind {
@@ -141,10 +150,13 @@ impl Ring {
 
     /// Hands over what was begun, and waits until something is done, somebody rings, or `timeout` is
     /// over.
-    pub(super) fn wait(&mut self, timeout: std::time::Duration) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If the ring itself fails: it is of no more use then.
+    pub fn wait(&mut self, timeout: std::time::Duration) -> io::Result<()> {
         if !self.listening {
-            let fd = Fd(self.bell.as_raw_fd());
-            let entry = opcode::Read::new(fd, self.rung.as_mut_ptr(), 8).build().user_data(WOKEN);
+            let fd = Fd(self.doorbell.as_raw_fd());
+            let entry = opcode::Read::new(fd, self.rings.as_mut_ptr(), 8).build().user_data(WOKEN);
             self.waiting.push_front(entry);
             self.listening = true;
         }
@@ -165,7 +177,7 @@ impl Ring {
     fn hand_over(&mut self) {
         let mut queue = self.ring.submission();
         while let Some(entry) = self.waiting.front() {
-            // SAFETY: the entry points to the bell's bytes or to parts and buffers of an I/O in
+            // SAFETY: the entry points to the doorbell's bytes or to parts and buffers of an I/O in
             // `under_way`; both are heap memory of the ring, which are neither moved nor freed until
             // the completion was seen, and `Drop` waits for all completions.
             if unsafe { queue.push(entry) }.is_err() {
@@ -175,18 +187,30 @@ impl Ring {
         }
     }
 
-    /// What is done.
-    pub(super) fn done(&mut self, done: &mut Vec<Done>) {
+    /// Adds what is done.
+    pub fn done(&mut self, done: &mut Vec<Done>) {
         done.append(&mut self.finished);
         for completion in self.ring.completion() {
             if completion.user_data() == WOKEN {
                 self.listening = false;
                 continue;
             }
-            let io = self.under_way.remove(completion.user_data() as usize);
-            let result = usize::try_from(completion.result()).map_err(|_| Failed);
-            done.push(Done { id: io.id, result, buffers: io.buffers });
+            let UnderWay { id, operation, buffers, .. } =
+                self.under_way.remove(completion.user_data() as usize);
+            let result = outcome(completion.result(), buffers.len() * PAGE_BYTES);
+            let result = result.map_err(|error| IoError { operation, error });
+            done.push(Done { id, result, buffers });
         }
+    }
+}
+
+/// What the kernel says of an I/O of so many bytes. One that ends early is an error: the device does not say why,
+/// and whoever asks again finds out.
+fn outcome(said: i32, bytes: usize) -> io::Result<()> {
+    match usize::try_from(said) {
+        Ok(done) if done == bytes => Ok(()),
+        Ok(done) => Err(ended_early(done, bytes)),
+        Err(_) => Err(io::Error::from_raw_os_error(said.saturating_neg())),
     }
 }
 
@@ -206,8 +230,8 @@ fn passes(error: io::Error) -> io::Result<()> {
 }
 
 impl Drop for Ring {
-    /// The kernel may still write into buffers of the ring: waits until it does not. The bell is rung
-    /// for its own sake.
+    /// The kernel may still write into buffers of the ring: waits until it does not. The doorbell is rung
+    /// so that the read of it ends, too.
     fn drop(&mut self) {
         for entry in self.waiting.drain(..) {
             match entry.get_user_data() {
@@ -217,12 +241,12 @@ impl Drop for Ring {
         }
         let mut done = Vec::new();
         while self.listening || !self.under_way.is_empty() {
-            let _ = io::Write::write(&mut &self.bell, &1_u64.to_ne_bytes());
+            let _ = io::Write::write(&mut &self.doorbell, &1_u64.to_ne_bytes());
             let waited = self.ring.submitter().submit_and_wait(1);
             if waited.map(drop).or_else(passes).is_err() {
                 // Rather leak than free memory that the kernel writes to.
                 std::mem::forget(std::mem::take(&mut self.under_way));
-                std::mem::forget(std::mem::replace(&mut self.rung, Box::new([0; 8])));
+                std::mem::forget(std::mem::replace(&mut self.rings, Box::new([0; 8])));
                 return;
             }
             self.done(&mut done);
@@ -254,18 +278,65 @@ mod tests {
     fn a_file_in_memory_is_served_at_once_and_a_device_is_not() {
         let shm = std::path::Path::new("/dev/shm");
         if let Ok(file) = tempfile::tempfile_in(shm) {
-            assert!(Asked::new(file).expect("asked").at_once);
+            assert!(RingFile::new(file).expect("looked at").at_once);
         }
         // As of a block device, which a test has not.
         let device = File::open("/dev/null").expect("there");
-        assert!(!Asked::new(device).expect("asked").at_once);
+        assert!(!RingFile::new(device).expect("looked at").at_once);
     }
 
-    fn bell() -> File {
-        File::from(eventfd(0, EventfdFlags::CLOEXEC).expect("a bell"))
+    fn doorbell() -> File {
+        File::from(eventfd(0, EventfdFlags::CLOEXEC).expect("a doorbell"))
     }
 
-    /// Only a file can be flushed, a bell cannot: which of them was asked shows in the answer.
+    /// Carries out an I/O, and returns what became of it.
+    fn carried_out(ring: &mut Ring, io: Io) -> Result<(), IoError> {
+        ring.begin(io);
+        let mut done = Vec::new();
+        while done.is_empty() {
+            ring.wait(std::time::Duration::from_secs(1)).expect("it waits");
+            ring.done(&mut done);
+        }
+        done.remove(0).result
+    }
+
+    #[test]
+    fn what_fails_says_what_where_and_why() {
+        let exe = std::env::current_exe().expect("a program");
+        let short = tempfile::tempfile_in(exe.parent().expect("its folder")).expect("a file");
+        short.set_len(4096).expect("its length");
+        let full = File::options().read(true).write(true).open("/dev/full").expect("there");
+        let mut ring = Ring::new(Direct(short), Direct(full), doorbell()).expect("a ring");
+        for (device, kind, page, told) in [
+            (
+                Device::Disk,
+                Kind::Write,
+                3,
+                "disk: write of 8 KiB at block 3 failed: No space left on device (ENOSPC)",
+            ),
+            (Device::Disk, Kind::Flush, 0, "disk: flush failed: Invalid argument (EINVAL)"),
+            (
+                Device::Ssd,
+                Kind::Read,
+                0,
+                // (Of a file in memory it is another text.)
+                "SSD: read of 8 KiB at block 0 failed: ",
+            ),
+        ] {
+            let count = if kind == Kind::Flush { 0 } else { 2 };
+            let buffers = (0..count).map(|_| shingle_engine::buffer::zeroed()).collect();
+            let io = Io { id: IoId(1), device, kind, page, buffers };
+            let error = carried_out(&mut ring, io).expect_err("it fails");
+            let error = error.to_string();
+            assert!(error.starts_with(told), "{error}");
+        }
+        assert_eq!(
+            outcome(4096, 8192).expect_err("a part").to_string(),
+            "it ended after 4096 of 8192 bytes"
+        );
+    }
+
+    /// Only a file can be flushed, an eventfd cannot: which of them was asked shows in the answer.
     #[test]
     fn a_flush_goes_to_the_device_it_is_for() {
         let in_memory = rustix::fs::memfd_create("flushed", rustix::fs::MemfdFlags::CLOEXEC);
@@ -276,19 +347,15 @@ mod tests {
             for flushed in [Device::Ssd, Device::Disk] {
                 let file = file.try_clone().expect("a file");
                 let (ssd, disk) = match flushed {
-                    Device::Ssd => (file, bell()),
-                    Device::Disk => (bell(), file),
+                    Device::Ssd => (file, doorbell()),
+                    Device::Disk => (doorbell(), file),
                 };
-                let mut ring = Ring::new(ssd, disk, bell()).expect("a ring");
+                let mut ring = Ring::new(Direct(ssd), Direct(disk), doorbell()).expect("a ring");
                 for device in [Device::Ssd, Device::Disk] {
                     let (id, kind, page) = (IoId(7), Kind::Flush, 0);
-                    ring.begin(Io { id, device, kind, page, buffers: Vec::new() });
-                    let mut done = Vec::new();
-                    while done.is_empty() {
-                        ring.wait(std::time::Duration::from_secs(1)).expect("it waits");
-                        ring.done(&mut done);
-                    }
-                    assert_eq!(done[0].result.is_ok(), device == flushed, "{device:?}");
+                    let io = Io { id, device, kind, page, buffers: Vec::new() };
+                    let result = carried_out(&mut ring, io);
+                    assert_eq!(result.is_ok(), device == flushed, "{device:?}");
                 }
             }
         }

@@ -5,32 +5,28 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use anyhow::Context;
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use rustix::io::Errno;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_nbd::export::{Answer, Extent, HOLE, Piece, ZERO};
 
 /// What was written, or nothing of it.
-pub(super) struct Contents(Option<File>);
+pub struct Contents(Option<File>);
 
 impl Contents {
-    /// Keeps what is written to a drive of so many bytes.
-    pub(super) fn kept(bytes: u64) -> anyhow::Result<Contents> {
-        let file = tempfile::tempfile().and_then(|file| file.set_len(bytes).map(|()| file));
-        let context = || {
-            let folder = std::env::temp_dir();
-            format!(
-                "{}: cannot hold a sparse file of {bytes} bytes; set TMPDIR to another folder, or \
-                 serve less with --size, or keep nothing with --forget",
-                folder.display()
-            )
-        };
-        Ok(Contents(Some(file.with_context(context)?)))
+    /// Keeps what is written to a drive of so many bytes, in the folder for temporary files.
+    ///
+    /// # Errors
+    /// If that cannot hold a file of this length.
+    pub fn kept(bytes: u64) -> io::Result<Contents> {
+        let file = tempfile::tempfile()?;
+        file.set_len(bytes)?;
+        Ok(Contents(Some(file)))
     }
 
     /// Keeps nothing.
-    pub(super) fn forgotten() -> Contents {
+    #[must_use]
+    pub fn forgotten() -> Contents {
         Contents(None)
     }
 

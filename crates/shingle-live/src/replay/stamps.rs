@@ -3,8 +3,21 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::bail;
 use shingle_core::units::{BLOCK_BYTES, Op, Request};
+use thiserror::Error;
+
+/// What was read is not what was written last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error(
+    "block {block} is not as request {by} wrote it: this is a bug in shingle, or a device that does not keep what is \
+     written to it"
+)]
+pub struct StampError {
+    /// The block.
+    pub block: u64,
+    /// The number of the request, from 0.
+    pub by: u64,
+}
 
 /// Who wrote each block last. Blocks written in part, and blocks never written, are not known.
 #[derive(Default)]
@@ -98,7 +111,7 @@ impl Stamps {
         request: &Request,
         expected: &Expected,
         data: &[u8],
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), StampError> {
         for &(place, by) in &expected.0 {
             let block = request.first().0 + place;
             let (within, range) = part(request, place);
@@ -107,20 +120,23 @@ impl Stamps {
         Ok(())
     }
 
-    fn compare(&mut self, block: u64, by: u64, within: usize, data: &[u8]) -> anyhow::Result<()> {
+    fn compare(
+        &mut self,
+        block: u64,
+        by: u64,
+        within: usize,
+        data: &[u8],
+    ) -> Result<(), StampError> {
         let stamp = stamp(block, by);
         if (within..).zip(data).any(|(at, &byte)| byte != stamp[at % STAMP_BYTES]) {
-            bail!(
-                "block {block} is not as request {by} wrote it: this is a bug in shingle, or a device \
-                 that does not keep what is written to it"
-            );
+            return Err(StampError { block, by });
         }
         self.checked += 1;
         Ok(())
     }
 
     /// Compares a block of the disk itself, if it is known what it has to be.
-    pub(super) fn check_block(&mut self, block: u64, data: &[u8]) -> anyhow::Result<()> {
+    pub(super) fn check_block(&mut self, block: u64, data: &[u8]) -> Result<(), StampError> {
         match self.written_by.get(&block) {
             Some(&by) => self.compare(block, by, 0, data),
             None => Ok(()),

@@ -18,12 +18,12 @@ use shingle_nbd::export::{Answer, Command, Completion, Export, Extent, Failure};
 use shingle_nbd::replies::ErrorCode;
 use shingle_nbd::wire::PAYLOAD_BYTES_MAX;
 
+use super::clock::DriveClock;
 use super::contents::Contents;
-use super::pace::Pace;
 use super::turns::Turns;
 
 /// A model that is served.
-pub(super) struct Live {
+pub struct ServedModel {
     shared: Arc<Shared>,
     size_bytes: u64,
     thread: Option<JoinHandle<()>>,
@@ -33,7 +33,7 @@ struct Shared {
     queue: Mutex<Queue>,
     /// Something came, or it is over.
     changed: Condvar,
-    pace: Pace,
+    clock: DriveClock,
 }
 
 #[derive(Default)]
@@ -45,32 +45,33 @@ struct Queue {
     over: bool,
 }
 
-impl Live {
+impl ServedModel {
     /// Begins to serve the first `size_bytes` of `drive`.
     ///
     /// # Errors
     /// If the system gives no thread.
-    pub(super) fn start(
+    pub fn start(
         drive: Box<dyn Drive>,
         contents: Contents,
         size_bytes: u64,
-        pace: Pace,
-    ) -> io::Result<Live> {
-        let shared = Shared { queue: Mutex::default(), changed: Condvar::new(), pace };
+        clock: DriveClock,
+    ) -> io::Result<ServedModel> {
+        let shared = Shared { queue: Mutex::default(), changed: Condvar::new(), clock };
         let shared = Arc::new(shared);
         let worker = Worker { shared: Arc::clone(&shared), turns: Turns::new(drive), contents };
         let thread = std::thread::Builder::new().name("shingle-model".to_owned());
         let thread = Some(thread.spawn(move || worker.work())?);
-        Ok(Live { shared, size_bytes, thread })
+        Ok(ServedModel { shared, size_bytes, thread })
     }
 
     /// What the drive has done so far.
-    pub(super) fn counters(&self) -> Counters {
+    #[must_use]
+    pub fn counters(&self) -> Counters {
         self.shared.lock().counters
     }
 }
 
-impl Drop for Live {
+impl Drop for ServedModel {
     /// What has not been answered never will be.
     fn drop(&mut self) {
         self.shared.lock().over = true;
@@ -81,14 +82,14 @@ impl Drop for Live {
     }
 }
 
-impl Export for Live {
+impl Export for ServedModel {
     fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
     fn submit(&self, command: Command, done: Completion) {
         let mut queue = self.shared.lock();
-        let arrived = self.shared.pace.now();
+        let arrived = self.shared.clock.now();
         queue.commands.push_back((arrived, command, done));
         drop(queue);
         self.shared.changed.notify_all();
@@ -102,7 +103,7 @@ impl Shared {
 
     /// Waits until something has changed, or the drive's time is `at`.
     fn wait<'a>(&self, queue: MutexGuard<'a, Queue>, at: Option<Nanos>) -> MutexGuard<'a, Queue> {
-        let span = at.map_or(Duration::MAX, |at| self.pace.until(at));
+        let span = at.map_or(Duration::MAX, |at| self.clock.until(at));
         match self.changed.wait_timeout(queue, span) {
             Ok((queue, _)) => queue,
             Err(poisoned) => poisoned.into_inner().0,
@@ -144,7 +145,7 @@ impl Worker {
                 return Some(next);
             }
             // Nothing arrives meanwhile: the queue is ours.
-            let now = shared.pace.now();
+            let now = shared.clock.now();
             self.turns.idle_until(now);
             queue.counters = *self.turns.counters();
             let from = self.turns.works_from().filter(|&from| from >= now);
@@ -157,7 +158,7 @@ impl Worker {
     fn sleep(&self, ready: Nanos) -> bool {
         let mut queue = self.shared.lock();
         queue.counters = *self.turns.counters();
-        while !queue.over && self.shared.pace.now() < ready {
+        while !queue.over && self.shared.clock.now() < ready {
             queue = self.shared.wait(queue, Some(ready));
         }
         !queue.over
@@ -252,16 +253,16 @@ mod tests {
     /// Longer than anything here takes, on a machine that is busy.
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    fn live(name: &str, settings: &Settings, speed: u64) -> Live {
+    fn live(name: &str, settings: &Settings, speed: u64) -> ServedModel {
         let drive = make(name, settings).expect("made");
         let size = drive.description().disk_blocks * BLOCK_BYTES;
         let contents = Contents::kept(size).expect("made");
-        Live::start(drive, contents, size, Pace::new(speed * 1000)).expect("started")
+        ServedModel::start(drive, contents, size, DriveClock::new(speed * 1000)).expect("started")
     }
 
     type Answered = Receiver<Result<Answer, Failure>>;
 
-    fn submit(live: &Live, command: Command) -> Answered {
+    fn submit(live: &ServedModel, command: Command) -> Answered {
         let (sender, answered) = channel();
         live.submit(command, Completion::new(move |result| drop(sender.send(result))));
         answered

@@ -14,59 +14,76 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use anyhow::bail;
 use shingle_core::units::{Block, Nanos, Op};
+use shingle_device::{Direct, Medium};
 use shingle_drive::steps::{Place, Step};
 use shingle_drive::{BufferState, Drive, Io, Stamp};
 use shingle_engine::Kind;
 use shingle_engine::buffer::{Buffer, zeroed};
 use shingle_result::ModelCounters;
-use shingle_store::backend::{Direct, Medium};
+use thiserror::Error;
 
-use crate::Usage;
+/// Why a drive cannot be emulated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum EmulateError {
+    /// Its model keeps what it does to itself.
+    #[error(
+        "its model does not tell its steps; st8000as0002 does, and the emulators of SAC's and PORE's prototypes"
+    )]
+    NoSteps,
+    /// It is no shingled drive.
+    #[error("it has no bands to emulate")]
+    NoBands,
+}
 
 /// A drive that is to be emulated.
-pub(super) struct Plan {
+pub struct Emulation {
     drive: Box<dyn Drive>,
     /// Where the scratch area begins, and how long it is.
-    pub(super) end: u64,
+    end: u64,
     scratch_blocks: u64,
 }
 
-/// What is told of the model while it is at work.
+/// How the model is doing while it is at work.
 #[derive(Clone, Default)]
-pub(super) struct Told {
-    pub(super) counters: ModelCounters,
-    pub(super) buffer: Arc<Mutex<BufferState>>,
+pub(crate) struct EmulationState {
+    pub(crate) counters: ModelCounters,
+    pub(crate) buffer: Arc<Mutex<BufferState>>,
 }
 
-impl Plan {
+impl Emulation {
     /// For requests that end before block `end`.
-    pub(super) fn new(name: &str, mut drive: Box<dyn Drive>, end: u64) -> anyhow::Result<Plan> {
-        let Some(steps) = drive.steps() else {
-            bail!(Usage(format!(
-                "--emulate {name}: its model does not tell its steps; st8000as0002 does, and the \
-                 emulators of SAC's and PORE's prototypes"
-            )));
-        };
+    ///
+    /// # Errors
+    /// If its model cannot be emulated.
+    pub fn new(mut drive: Box<dyn Drive>, end: u64) -> Result<Emulation, EmulateError> {
+        let Some(steps) = drive.steps() else { return Err(EmulateError::NoSteps) };
         steps.begin();
         let Some(bands) = &drive.description().bands else {
-            bail!(Usage(format!("--emulate {name}: it has no bands to emulate")));
+            return Err(EmulateError::NoBands);
         };
         let last = bands.zone(Block(end.max(1) - 1));
         let end = bands.first_block(last).0 + bands.blocks(last);
         let scratch_blocks = bands.largest();
-        Ok(Plan { drive, end, scratch_blocks })
+        Ok(Emulation { drive, end, scratch_blocks })
+    }
+
+    /// Blocks of a disk that it can be emulated on, before which all requests end. What the emulation itself needs
+    /// lies behind them.
+    #[must_use]
+    pub fn disk_blocks(&self) -> u64 {
+        self.end
     }
 
     /// On a disk.
-    pub(super) fn on(self, disk: Direct, told: Told) -> Emulated {
+    pub(crate) fn on(self, disk: Direct, state: EmulationState) -> Emulated {
         Emulated {
             drive: self.drive,
             disk,
             scratch: self.end,
             slots: self.end + self.scratch_blocks,
-            told,
+            state,
             now: Nanos::ZERO,
             memory: HashMap::new(),
             steps: Vec::new(),
@@ -88,13 +105,13 @@ struct Times {
 }
 
 /// An emulated drive at work.
-pub(super) struct Emulated {
+pub(crate) struct Emulated {
     drive: Box<dyn Drive>,
     disk: Direct,
     scratch: u64,
     /// Place of the first slot.
     slots: u64,
-    told: Told,
+    state: EmulationState,
     /// The model's time.
     now: Nanos,
     /// What the model holds in its memory.
@@ -252,16 +269,16 @@ impl Emulated {
         Ok(merged)
     }
 
-    /// Says how the model is doing, with the times that were measured.
-    fn tell(&self) {
+    /// Keeps how the model is doing, with the times that were measured.
+    fn keep_state(&self) {
         let mut counters = *self.drive.counters();
         counters.read_time = self.times.read;
         counters.log_time = self.times.log;
         counters.write_time = self.times.native;
         counters.clean_time = self.times.clean;
         counters.idle_clean_time = Nanos::ZERO;
-        *self.told.counters.lock().unwrap_or_else(PoisonError::into_inner) = counters;
-        *self.told.buffer.lock().unwrap_or_else(PoisonError::into_inner) = self.drive.buffer();
+        *self.state.counters.lock().unwrap_or_else(PoisonError::into_inner) = counters;
+        *self.state.buffer.lock().unwrap_or_else(PoisonError::into_inner) = self.drive.buffer();
     }
 }
 
@@ -285,7 +302,7 @@ impl Medium for Emulated {
             }),
         };
         self.broken |= outcome.is_err();
-        self.tell();
+        self.keep_state();
         outcome
     }
 
@@ -296,7 +313,7 @@ impl Medium for Emulated {
         self.now = self.drive.drain(self.now);
         self.carry_out(0, &mut [])?;
         self.disk.flush()?;
-        self.tell();
+        self.keep_state();
         Ok(())
     }
 }

@@ -1,0 +1,61 @@
+//! I/O of one thread, one after the other, past the page cache where the file system can.
+
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut};
+
+use rustix::io::{preadv, pwritev};
+use shingle_engine::buffer::Buffer;
+use shingle_engine::format::PAGE_BYTES;
+
+use crate::error::ended_early;
+
+/// Pages at a time that the system takes.
+const PAGES_MAX: usize = 1024;
+
+/// Pages of a disk, past the page cache where the file system can.
+#[derive(Debug)]
+pub struct Direct(pub(crate) File);
+
+impl Direct {
+    /// Reads pages from `page` on.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn read(&self, mut page: u64, buffers: &mut [Buffer]) -> io::Result<()> {
+        for part in buffers.chunks_mut(PAGES_MAX) {
+            let bytes = part.len() * PAGE_BYTES;
+            let mut slices: Vec<_> =
+                part.iter_mut().map(|buffer| IoSliceMut::new(&mut buffer.0)).collect();
+            let read = preadv(&self.0, &mut slices, page * PAGE_BYTES as u64)?;
+            whole(read, bytes)?;
+            page += PAGES_MAX as u64;
+        }
+        Ok(())
+    }
+
+    /// Writes pages from `page` on.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn write(&self, mut page: u64, buffers: &[Buffer]) -> io::Result<()> {
+        for part in buffers.chunks(PAGES_MAX) {
+            let slices: Vec<_> = part.iter().map(|buffer| IoSlice::new(&buffer.0)).collect();
+            let written = pwritev(&self.0, &slices, page * PAGE_BYTES as u64)?;
+            whole(written, part.len() * PAGE_BYTES)?;
+            page += PAGES_MAX as u64;
+        }
+        Ok(())
+    }
+
+    /// What was written survives a power cut when this is done.
+    ///
+    /// # Errors
+    /// If that is not so.
+    pub fn flush(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+}
+
+fn whole(done: usize, wanted: usize) -> io::Result<()> {
+    if done == wanted { Ok(()) } else { Err(ended_early(done, wanted)) }
+}

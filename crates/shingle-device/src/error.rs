@@ -1,0 +1,148 @@
+//! What failed, and why: which device, what was asked of it, where, how long, and what the system says.
+
+use std::fmt;
+use std::io;
+
+use rustix::io::Errno;
+use shingle_core::size::show_bytes;
+use shingle_engine::format::PAGE_BYTES;
+use shingle_engine::{self as engine, Io, Kind};
+
+/// What is asked of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operation {
+    /// Of which device.
+    pub device: engine::Device,
+    /// What.
+    pub kind: Kind,
+    /// The first block of 4 KiB; of no meaning for a flush.
+    pub block: u64,
+    /// How many; 0 for a flush.
+    pub blocks: u64,
+}
+
+impl Operation {
+    /// What an I/O asks for.
+    #[must_use]
+    pub fn of(io: &Io) -> Operation {
+        let Io { device, kind, page, ref buffers, .. } = *io;
+        Operation { device, kind, block: page, blocks: buffers.len() as u64 }
+    }
+
+    /// `disk` or `SSD`.
+    #[must_use]
+    pub fn device_name(&self) -> &'static str {
+        match self.device {
+            engine::Device::Ssd => "SSD",
+            engine::Device::Disk => "disk",
+        }
+    }
+
+    /// `read`, `write` or `flush`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Read => "read",
+            Kind::Write => "write",
+            Kind::Flush => "flush",
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.device_name(), self.name())?;
+        if self.kind == Kind::Flush {
+            return Ok(());
+        }
+        write!(f, " of {} at block {}", show_bytes(self.blocks * PAGE_BYTES as u64), self.block)
+    }
+}
+
+/// A device did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+#[error("{operation} failed: {}", cause(error))]
+pub struct IoError {
+    /// What.
+    pub operation: Operation,
+    /// Why.
+    #[source]
+    pub error: io::Error,
+}
+
+/// An I/O that ended early: nothing is known of the rest.
+pub(crate) fn ended_early(done: usize, wanted: usize) -> io::Error {
+    let text = format!("it ended after {done} of {wanted} bytes");
+    io::Error::new(io::ErrorKind::UnexpectedEof, text)
+}
+
+/// What the system says of an error, with the short name by which manuals know it where there is one: `Input/output
+/// error (EIO)`.
+#[must_use]
+pub fn cause(error: &io::Error) -> String {
+    let text = error.to_string();
+    let Some(number) = error.raw_os_error() else { return text };
+    let text = text.strip_suffix(&format!(" (os error {number})")).unwrap_or(&text);
+    match short_name(Errno::from_raw_os_error(number)) {
+        Some(name) => format!("{text} ({name})"),
+        None => format!("{text} (error {number})"),
+    }
+}
+
+/// The names of those that block devices and file systems give.
+fn short_name(errno: Errno) -> Option<&'static str> {
+    Some(match errno {
+        Errno::IO => "EIO",
+        Errno::NXIO => "ENXIO",
+        Errno::BADF => "EBADF",
+        Errno::AGAIN => "EAGAIN",
+        Errno::NOMEM => "ENOMEM",
+        Errno::BUSY => "EBUSY",
+        Errno::NODEV => "ENODEV",
+        Errno::INVAL => "EINVAL",
+        Errno::FBIG => "EFBIG",
+        Errno::NOSPC => "ENOSPC",
+        Errno::ROFS => "EROFS",
+        Errno::PERM => "EPERM",
+        Errno::BADE => "EBADE",
+        Errno::NODATA => "ENODATA",
+        Errno::TIME => "ETIME",
+        Errno::NOLINK => "ENOLINK",
+        Errno::OVERFLOW => "EOVERFLOW",
+        Errno::ILSEQ => "EILSEQ",
+        Errno::OPNOTSUPP => "EOPNOTSUPP",
+        Errno::TIMEDOUT => "ETIMEDOUT",
+        Errno::STALE => "ESTALE",
+        Errno::REMOTEIO => "EREMOTEIO",
+        Errno::DQUOT => "EDQUOT",
+        Errno::CANCELED => "ECANCELED",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_what_failed_where_and_why() {
+        let error = |kind, blocks, error| {
+            let operation = Operation { device: engine::Device::Disk, kind, block: 4096, blocks };
+            IoError { operation, error }.to_string()
+        };
+        let system = |errno: Errno| io::Error::from_raw_os_error(errno.raw_os_error());
+        assert_eq!(
+            error(Kind::Write, 32, system(Errno::IO)),
+            "disk: write of 128 KiB at block 4096 failed: Input/output error (EIO)"
+        );
+        assert_eq!(
+            error(Kind::Flush, 0, system(Errno::NOSPC)),
+            "disk: flush failed: No space left on device (ENOSPC)"
+        );
+        let odd = error(Kind::Read, 1, io::Error::from_raw_os_error(45));
+        assert!(odd.starts_with("disk: read of 4 KiB at block 4096 failed: "), "{odd}");
+        assert!(odd.ends_with(" (error 45)") && !odd.contains("os error"), "{odd}");
+        let own = error(Kind::Read, 2, ended_early(4096, 8192));
+        assert!(own.ends_with("failed: it ended after 4096 of 8192 bytes"), "{own}");
+    }
+}

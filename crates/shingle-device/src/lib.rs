@@ -1,0 +1,53 @@
+//! Files and block devices, as disks and SSDs: opened and locked for one process, measured, and read and
+//! written past the page cache where the file system can.
+//!
+//! - [`Device`] is a place that is ours alone. [`Direct`] is its I/O, one at a time.
+//! - [`Ring`] carries out the I/O of an engine on two of them, by io_uring.
+//! - [`Medium`] is something else in the place of a disk, which [`MediumThread`] runs on a thread of its own.
+//! - [`Worker`] is a thread whose panic is an error.
+//! - [`IoError`] says what failed: which device, what was asked of it, where, and what the system says.
+//! - [`Mark`], [`fingerprint`] and [`signature`] tell what a disk is, and what is on it.
+//!
+//! What a cache is, and what stands on its SSD, this crate does not know; `shingle-store` does.
+//!
+//! ```
+//! use shingle_core::units::Block;
+//! use shingle_device::{Device, DeviceError};
+//!
+//! let file = tempfile::NamedTempFile::new()?;
+//! file.as_file().set_len(1 << 20)?;
+//! let disk = Device::open(file.path())?;
+//! assert_eq!(disk.blocks(), 256);
+//! disk.write(7, &[1; 4096])?;
+//! disk.flush()?;
+//! let mut page = [0; 4096];
+//! disk.read_block(Block(7), &mut page)?;
+//! assert_eq!(page, [1; 4096]);
+//! // Nobody else gets it meanwhile.
+//! assert!(matches!(Device::open(file.path()), Err(DeviceError::Busy(_))));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![allow(clippy::cast_possible_truncation)] // places in memory
+
+mod device;
+mod direct;
+mod error;
+mod fingerprint;
+mod lock;
+mod mark;
+mod medium;
+mod ring;
+mod signature;
+mod worker;
+
+pub use device::{Device, DeviceError};
+pub use direct::Direct;
+pub use error::{IoError, Operation, cause};
+pub use fingerprint::{Fingerprint, SAMPLED_FIRST_BLOCKS, fingerprint, sampled_blocks};
+pub use lock::is_held;
+pub use mark::Mark;
+pub use medium::{Medium, MediumThread};
+pub use ring::{Done, Ring};
+pub use signature::{SIGNATURE_PAGES, signature, signature_in};
+pub use worker::{Worker, panicked};

@@ -1,0 +1,151 @@
+//! Which cache a disk belongs to, and since which edition of its superblock: written beside a disk that
+//! is a file, as an extended attribute. The edition goes up at each start of the cache, on the SSD
+//! first; so a cache with a lower one is an older copy.
+//!
+//! A block device has no place for it: the disk belongs to its user to the last byte.
+
+use rustix::fs::{XattrFlags, fgetxattr, fremovexattr, fsetxattr, fsync};
+use rustix::io::Errno;
+use uuid::Uuid;
+
+use crate::device::{Device, DeviceError};
+
+/// Its text is the UUID and the edition.
+const ATTRIBUTE: &str = "user.shingle";
+/// No mark is longer.
+const BYTES_MAX: usize = 128;
+
+/// What stands beside a disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark {
+    /// Of the cache.
+    pub uuid: [u8; 16],
+    /// Of its superblock, when it was started.
+    pub edition: u64,
+}
+
+impl Mark {
+    /// The mark of a disk; `None` if it carries none, or one that makes no sense.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn of(disk: &Device) -> Result<Option<Mark>, DeviceError> {
+        if !disk.is_regular() {
+            return Ok(None);
+        }
+        let mut bytes = [0; BYTES_MAX];
+        let length = match fgetxattr(disk.direct(), ATTRIBUTE, &mut bytes) {
+            // There is none, there never are any, or it is longer than any mark.
+            Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::RANGE) => return Ok(None),
+            other => other.map_err(disk.failed("read the mark of"))?,
+        };
+        let text = bytes.get(..length).and_then(|bytes| str::from_utf8(bytes).ok());
+        Ok(text.and_then(Mark::parse))
+    }
+
+    fn parse(text: &str) -> Option<Mark> {
+        let (uuid, edition) = text.split_once(' ')?;
+        let uuid = Uuid::parse_str(uuid).ok()?.into_bytes();
+        Some(Mark { uuid, edition: edition.parse().ok()? })
+    }
+
+    fn text(&self) -> String {
+        format!("{} {}", Uuid::from_bytes(self.uuid), self.edition)
+    }
+
+    /// Leaves it on a disk that can carry one, to stay when this is done. Returns whether it can: a block device,
+    /// and a file of a file system without attributes of users, cannot.
+    ///
+    /// # Errors
+    /// If the system fails.
+    pub fn leave(&self, disk: &Device) -> Result<bool, DeviceError> {
+        if !disk.is_regular() {
+            return Ok(false);
+        }
+        match fsetxattr(disk.direct(), ATTRIBUTE, self.text().as_bytes(), XattrFlags::empty()) {
+            Err(Errno::OPNOTSUPP | Errno::PERM) => return Ok(false),
+            other => other.map_err(disk.failed("mark"))?,
+        }
+        fsync(disk.direct()).map_err(disk.failed("mark"))?;
+        Ok(true)
+    }
+
+    /// The disk belongs to no cache any more, whatever stood there.
+    ///
+    /// # Errors
+    /// If the system fails.
+    pub fn remove(disk: &Device) -> Result<(), DeviceError> {
+        if !disk.is_regular() {
+            return Ok(());
+        }
+        match fremovexattr(disk.direct(), ATTRIBUTE) {
+            Err(Errno::NODATA | Errno::OPNOTSUPP) => return Ok(()),
+            other => other.map_err(disk.failed("clear the mark of"))?,
+        }
+        fsync(disk.direct()).map_err(disk.failed("clear the mark of"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_comes_back_from_its_text() {
+        let mark = Mark { uuid: *b"0123456789abcdef", edition: u64::MAX };
+        assert_eq!(Mark::parse(&mark.text()), Some(mark));
+        for text in ["", "7", "6f1d7b81-7184-4930-94c8-04de79cd700a", "x 7", "\u{1F9C0} -1"] {
+            assert_eq!(Mark::parse(text), None, "{text}");
+        }
+    }
+
+    fn disk() -> (tempfile::NamedTempFile, Device) {
+        let exe = std::env::current_exe().expect("a program");
+        let file = tempfile::NamedTempFile::new_in(exe.parent().expect("its folder"));
+        let file = file.expect("a file");
+        file.as_file().set_len(4096).expect("its length");
+        let disk = Device::open(file.path()).expect("opened");
+        (file, disk)
+    }
+
+    #[test]
+    fn a_mark_stays_until_it_is_removed() {
+        let (_file, disk) = disk();
+        let mark = Mark { uuid: [7; 16], edition: 3 };
+        assert_eq!(Mark::of(&disk).expect("told"), None);
+        Mark::remove(&disk).expect("there is none");
+        if !mark.leave(&disk).expect("left, if it can be") {
+            return println!("SKIPPED: this file system keeps no attributes of users");
+        }
+        assert_eq!(Mark::of(&disk).expect("told"), Some(mark));
+        // What is no mark is none, and is removed like one.
+        for odd in [&b"odd"[..], &[0xff; 300]] {
+            fsetxattr(disk.direct(), ATTRIBUTE, odd, XattrFlags::empty()).expect("set");
+            assert_eq!(Mark::of(&disk).expect("told"), None);
+        }
+        Mark::remove(&disk).expect("removed");
+        assert_eq!(fgetxattr(disk.direct(), ATTRIBUTE, &mut [0; 400]), Err(Errno::NODATA));
+    }
+
+    /// Only a file system that has no such attributes is no reason to refuse a disk.
+    #[test]
+    fn a_mark_that_finds_no_room_is_an_error() {
+        let (_file, disk) = disk();
+        // Until nothing more fits, if the file system has a limit.
+        let fill = |number: usize, bytes: usize| {
+            let name = format!("user.f{bytes}.{number}");
+            fsetxattr(disk.direct(), name, &vec![1; bytes], XattrFlags::empty())
+        };
+        let full =
+            [1000, 100, 10, 0].map(|bytes| (0..100).any(|number| fill(number, bytes).is_err()));
+        let mark = Mark { uuid: [7; 16], edition: 3 };
+        match mark.leave(&disk) {
+            Err(error) => {
+                let text = error.to_string();
+                assert!(text.starts_with("cannot mark ") && text.contains("os error"), "{text}");
+            }
+            Ok(_) if full != [true; 4] => println!("SKIPPED: attributes have no limit here"),
+            Ok(left) => assert!(!left, "it can carry none at all"),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! A thread that somebody waits for: its panic is an error like another, and says whose thread it was.
+
+use std::io;
+use std::thread::{Builder, JoinHandle};
+
+/// A thread at work.
+pub struct Worker<T> {
+    whose: &'static str,
+    thread: JoinHandle<io::Result<T>>,
+}
+
+impl<T: Send + 'static> Worker<T> {
+    /// Begins. `name` is the thread's, for debuggers; `whose` is what errors call it.
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    pub fn start(
+        name: &str,
+        whose: &'static str,
+        work: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<Worker<T>> {
+        let thread = Builder::new().name(name.to_owned()).spawn(work)?;
+        Ok(Worker { whose, thread })
+    }
+
+    /// Waits until it has ended.
+    ///
+    /// # Errors
+    /// As the work, or if it panicked.
+    pub fn end(self) -> io::Result<T> {
+        self.thread.join().unwrap_or_else(|_| Err(panicked(self.whose)))
+    }
+}
+
+/// The error of whoever depends on a thread that has panicked.
+#[must_use]
+pub fn panicked(whose: &str) -> io::Error {
+    io::Error::other(format!("the thread of {whose} has panicked: this is a bug"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error() {
+        let end = |work: fn() -> io::Result<u8>| {
+            Worker::start("shingle-test", "the test", work).expect("started").end()
+        };
+        assert_eq!(end(|| Ok(7)).expect("it went well"), 7);
+        let error = end(|| Err(io::ErrorKind::NotFound.into())).expect_err("its own");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        let error = end(|| panic!("a bug")).expect_err("it panicked");
+        assert_eq!(error.to_string(), "the thread of the test has panicked: this is a bug");
+    }
+}

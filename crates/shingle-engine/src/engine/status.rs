@@ -1,0 +1,74 @@
+//! What an engine says of itself. Each room keeps its part.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use shingle_core::units::Block;
+
+/// Blocks of requests, by what became of them, since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counts {
+    /// Accesses of blocks by reads that found them cached.
+    pub read_hits: u64,
+    /// And those that did not.
+    pub read_misses: u64,
+    /// Accesses by writes to blocks that were cached.
+    pub write_hits: u64,
+    /// And to others.
+    pub write_misses: u64,
+    /// Blocks that entered from the disk.
+    pub fills: u64,
+    /// Blocks written past the cache.
+    pub bypassed_blocks: u64,
+}
+
+/// What went wrong, since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ErrorCounts {
+    /// Pages of metadata that were damaged at the start, and stood elsewhere, too.
+    pub damaged_pages: u64,
+    /// Blocks that at the start were as they had been before, as what was written last did not fit its
+    /// checksum: it was not flushed when the power went, or is damaged.
+    pub void_records: u64,
+    /// Reads of the SSD that failed.
+    pub ssd_reads: u64,
+    /// Cached blocks whose checksum did not fit.
+    pub checksums: u64,
+    /// Writes that the SSD did not take.
+    pub ssd_writes: u64,
+    /// Reads that the disk did not serve.
+    pub disk_reads: u64,
+    /// Writes that the disk did not take; destaged blocks among them stay dirty and are tried again.
+    pub disk_writes: u64,
+    /// Flushes of the disk that failed.
+    pub disk_flushes: u64,
+    /// The SSD takes no more writes: the disk serves what it can.
+    pub ssd_failed: bool,
+    /// And it was told that what it holds as clean does not count any more, so that clean blocks are
+    /// written on the disk. Otherwise writes of those are refused, too.
+    #[serde(rename = "ssd_written_off")]
+    pub ssd_invalidated: bool,
+}
+
+/// What an engine says of itself.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Status {
+    /// Blocks of requests.
+    pub counts: Counts,
+    /// What went wrong.
+    pub errors: ErrorCounts,
+    /// Blocks destaged.
+    pub destaged_blocks: u64,
+    /// Blocks cached that the disk does not have.
+    pub dirty_blocks: u64,
+    /// Blocks cached that it has, too.
+    pub clean_blocks: u64,
+    /// Frames that hold nothing.
+    pub free_frames: u64,
+    /// Blocks whose writes are refused because an SSD that failed holds them as dirty, in order.
+    pub refused: Arc<Vec<Block>>,
+    /// Dirty blocks whose data is lost: they read as errors until they are written anew or trimmed.
+    pub lost: Vec<Block>,
+}

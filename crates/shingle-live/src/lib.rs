@@ -1,0 +1,36 @@
+//! Where models meet real time and real devices.
+//!
+//! - [`Replay`] has a store serve the requests of a trace, on real files or devices, and measures that.
+//! - [`Emulation`] makes a shingled drive of an ordinary disk: its model decides, and what it does is real I/O.
+//! - [`ServedModel`] is a drive model as an export of NBD, as slow as the drive.
+//!
+//! A model served for others, which answers when its drive would:
+//!
+//! ```
+//! use std::sync::mpsc::channel;
+//!
+//! use shingle_drive::{Settings, make};
+//! use shingle_live::{Contents, DriveClock, ServedModel};
+//! use shingle_nbd::export::{Command, Completion, Export};
+//!
+//! let drive = make("sac-emulator", &Settings::default())?;
+//! // A thousand times as fast as the drive.
+//! let clock = DriveClock::new(1_000_000);
+//! let model = ServedModel::start(drive, Contents::kept(1 << 20)?, 1 << 20, clock)?;
+//! let (answered, answer) = channel();
+//! let write = Command::Write { offset: 8192, data: vec![7; 4096], fua: true };
+//! model.submit(write, Completion::new(move |result| drop(answered.send(result))));
+//! answer.recv()?.map_err(|_| "refused")?;
+//! assert_eq!(model.counters().written_blocks, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![allow(clippy::cast_possible_truncation)] // lengths of requests, places in memory
+
+mod emulate;
+mod model;
+mod replay;
+
+pub use emulate::{EmulateError, Emulation};
+pub use model::{Contents, DriveClock, ServedModel};
+pub use replay::{Replay, ReplayError, Replayed, StampError};

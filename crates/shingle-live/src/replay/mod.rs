@@ -1,0 +1,217 @@
+//! A trace through a store at work, on real files or devices, and what that came to.
+
+mod client;
+mod stamps;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use shingle_core::policy::Memory;
+use shingle_core::registry::Registry;
+use shingle_core::units::{BLOCK_BYTES, Block, Request};
+use shingle_core::witness::Shared;
+use shingle_device::{Device, DeviceError, Medium};
+use shingle_engine::settings::{Settings, SettingsError};
+use shingle_engine::{Config, Errno};
+use shingle_result::{Labels, Meter, RealRun, RunResult};
+use shingle_store::backend::{Beside, Ready, StoreError, Tell};
+use shingle_store::store::drain::drain;
+use shingle_trace::TraceError;
+use shingle_trace::record::{About, Recording};
+use thiserror::Error;
+
+use crate::emulate::{Emulation, EmulationState};
+use client::{Client, Pace};
+pub use stamps::StampError;
+use stamps::Stamps;
+
+/// Why a replay has no result.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file or device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// What the cache is set to.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The recording.
+    #[error(transparent)]
+    Recording(#[from] TraceError),
+    /// What was read is not what was written.
+    #[error(transparent)]
+    Stamp(#[from] StampError),
+    /// Likewise, on the disk itself.
+    #[error("{}: {error}", path.display())]
+    OnDisk {
+        /// The disk.
+        path: PathBuf,
+        /// What is wrong.
+        error: StampError,
+    },
+    /// A block whose data is known gives an error.
+    #[error("block {block} cannot be read: error {}", errno.0)]
+    Unread {
+        /// The block.
+        block: u64,
+        /// What the store said.
+        errno: Errno,
+    },
+    /// The system, or the store at its end.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+/// A replay that is about to begin.
+pub struct Replay<'a> {
+    /// Holds a cache, which is served.
+    pub ssd: &'a Path,
+    /// Its disk.
+    pub disk: &'a Path,
+    /// What the cache is set to.
+    pub settings: &'a Settings,
+    /// Policies.
+    pub registry: &'a Registry,
+    /// What the result is called.
+    pub labels: &'a Labels,
+    /// A drive that is emulated on the disk.
+    pub emulation: Option<Emulation>,
+    /// Requests under way at a time, in closed loop.
+    pub depth: usize,
+    /// Open loop: requests come at their times, so many thousandths as fast.
+    pub speed_thousandths: Option<u64>,
+    /// The data of every read is checked, and at the end all that was written.
+    pub verify: bool,
+    /// Everything is destaged at the end, and counted.
+    pub drain: bool,
+    /// Where what is asked and decided is recorded.
+    pub record: Option<&'a str>,
+    /// Gets lines about I/O that failed.
+    pub tell: Option<Tell>,
+}
+
+/// A replay that is done.
+#[derive(Debug)]
+pub struct Replayed {
+    /// What it came to.
+    pub result: RunResult,
+    /// Remarks on the recording.
+    pub notes: Vec<String>,
+}
+
+impl Replay<'_> {
+    /// Has the store serve `requests`. `progress` is told of so many more that were.
+    ///
+    /// # Errors
+    /// If the store or a device fails, or what is read is not what was written.
+    pub fn run(
+        mut self,
+        requests: &[Request],
+        progress: &dyn Fn(u64),
+    ) -> Result<Replayed, ReplayError> {
+        let ready = Ready::open(self.ssd, self.disk)?;
+        let slots = ready.superblock().layout.slots;
+        let disk_blocks = ready.disk().blocks();
+        let emulates = self.emulation.is_some();
+        let state = EmulationState::default();
+        let medium = match self.emulation.take() {
+            Some(emulation) => {
+                let emulated = emulation.on(ready.direct_disk()?, state.clone());
+                Some(Box::new(emulated) as Box<dyn Medium>)
+            }
+            None => None,
+        };
+        let meter = match &medium {
+            Some(_) => Meter::of_model(state.counters.clone()),
+            None => Meter::default(),
+        };
+        let meter = Arc::new(Mutex::new(meter));
+        let about = About { slots: slots as u32, disk_blocks, words: self.settings.to_text()? };
+        let recording = self.record.map(|path| Recording::begin(path, &about)).transpose()?;
+        let (recorder, recording) = recording.unzip();
+        let cache = self.settings.cache(self.registry, slots as u32, disk_blocks)?;
+        let memory: Memory = cache.memory();
+        let config = Config::in_mode(self.settings.mode, slots);
+        let witness = Some(Shared::new((meter.clone(), recorder)));
+        let beside = Beside { witness, medium, tell: self.tell.take() };
+        let store = ready.start_with(cache, config, beside)?;
+
+        let (depth, pace) = match self.speed_thousandths {
+            None => (Some(self.depth as u64), Pace::Closed(self.depth)),
+            Some(speed) => (None, Pace::Open(speed)),
+        };
+        let labels = Labels { cache_blocks: slots, ..self.labels.clone() };
+        let handle = store.handle().clone();
+        let mut client = Client::new(&handle, self.verify);
+        let took = client.serve(requests, pace, progress)?;
+        let dirty_blocks = handle.status().map_or(0, |status| status.dirty_blocks);
+        let buffer = *state.buffer.lock().unwrap_or_else(PoisonError::into_inner);
+        let begun = Instant::now();
+        if self.drain {
+            drain(&handle, &mut |_| Ok(()))?;
+        }
+        let result = |client: &Client<'_>, drained_seconds: Option<f64>| {
+            let seconds = took.as_secs_f64() + drained_seconds.unwrap_or(0.0);
+            let run = RealRun {
+                labels: &labels,
+                memory,
+                depth,
+                times: &client.times,
+                seconds,
+                dirty_blocks,
+                buffered: (buffer.blocks, buffer.bands),
+                drained_seconds,
+            };
+            meter.lock().unwrap_or_else(PoisonError::into_inner).result(&run)
+        };
+        // The end of the store counts only if all that is left was to be written.
+        let mut counted = result(&client, None);
+        store.shut_down()?;
+        if emulates && self.disk.metadata().is_ok_and(|found| found.is_file()) {
+            // What of the emulated drive lay behind the disk.
+            let file = std::fs::OpenOptions::new().write(true).open(self.disk)?;
+            file.set_len(disk_blocks * BLOCK_BYTES)?;
+        }
+        let notes = recording.map(Recording::finish).transpose()?.unwrap_or_default();
+        if self.drain {
+            counted = result(&client, Some(begun.elapsed().as_secs_f64()));
+            self.look_at_disk(&mut client)?;
+        } else if let Some(stamps) = &mut client.stamps {
+            self.read_all(stamps)?;
+        }
+        counted.checked_reads = client.stamps.map(|stamps| stamps.checked);
+        Ok(Replayed { result: counted, notes })
+    }
+
+    /// Everything that is known must be there after a restart, which nobody counts or records.
+    fn read_all(&self, stamps: &mut Stamps) -> Result<(), ReplayError> {
+        let ready = Ready::open(self.ssd, self.disk)?;
+        let slots = ready.superblock().layout.slots;
+        let cache = self.settings.cache(self.registry, slots as u32, ready.disk().blocks())?;
+        let config = Config::in_mode(self.settings.mode, slots);
+        let store = ready.start(cache, config)?;
+        let outcome = client::read_all(store.handle(), stamps);
+        store.shut_down()?;
+        outcome
+    }
+
+    /// Everything that is known must be on the disk.
+    fn look_at_disk(&self, client: &mut Client<'_>) -> Result<(), ReplayError> {
+        let Some(stamps) = &mut client.stamps else { return Ok(()) };
+        let disk = Device::open(self.disk)?;
+        let mut page = [0; BLOCK_BYTES as usize];
+        for block in stamps.blocks() {
+            disk.read_block(Block(block), &mut page)?;
+            stamps.check_block(block, &page).map_err(|error| {
+                let path = self.disk.to_owned();
+                ReplayError::OnDisk { path, error }
+            })?;
+        }
+        Ok(())
+    }
+}

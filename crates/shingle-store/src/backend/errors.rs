@@ -1,0 +1,180 @@
+//! I/O that failed: the last of each device, for who asks, and a line now and then, for who looks on. The
+//! engine only counts them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use shingle_device::{IoError, Operation, cause};
+use shingle_engine::{Device, Kind};
+
+/// Gets a line about I/O that failed. It is called by the store's thread, which waits meanwhile.
+pub type Tell = Box<dyn FnMut(String) + Send>;
+
+/// The last I/O of a device that failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LastError {
+    /// What was asked of it.
+    pub operation: Operation,
+    /// Why it was not done: `Input/output error (EIO)`.
+    pub cause: String,
+    /// When.
+    pub at: Instant,
+}
+
+/// The last of the SSD and of the disk, shared with who asks.
+#[derive(Clone, Default)]
+pub(super) struct LastErrors(Arc<Mutex<[Option<LastError>; 2]>>);
+
+impl LastErrors {
+    pub(super) fn get(&self) -> Vec<LastError> {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.iter().flatten().cloned().collect()
+    }
+
+    fn set(&self, error: LastError) {
+        let place = usize::from(error.operation.device == Device::Disk);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(error);
+    }
+}
+
+/// Errors that are alike: of one device, one operation, and one number of the system.
+struct Alike {
+    of: (Device, Kind, Option<i32>),
+    /// When a line of them was shown.
+    shown: Instant,
+    /// The last since then, and how many.
+    last: String,
+    hidden: u64,
+}
+
+/// A device that fails may fail thousands of times a second: of errors that are alike the first is a line, and then
+/// at most one a second, with how many there were.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// What becomes of errors.
+pub(super) struct Errors {
+    last: LastErrors,
+    kinds: Vec<Alike>,
+    tell: Option<Tell>,
+}
+
+impl Errors {
+    pub(super) fn new(tell: Option<Tell>) -> Errors {
+        Errors { last: LastErrors::default(), kinds: Vec::new(), tell }
+    }
+
+    pub(super) fn last(&self) -> LastErrors {
+        self.last.clone()
+    }
+
+    /// An I/O has failed. `follows` says what the store does now.
+    pub(super) fn add(&mut self, error: &IoError, follows: &str, now: Instant) {
+        let IoError { operation, error: why } = error;
+        self.last.set(LastError { operation: *operation, cause: cause(why), at: now });
+        let Some(tell) = &mut self.tell else { return };
+        let text = format!("{error}{follows}");
+        let of = (operation.device, operation.kind, why.raw_os_error());
+        match self.kinds.iter_mut().find(|kind| kind.of == of) {
+            None => {
+                self.kinds.push(Alike { of, shown: now, last: String::new(), hidden: 0 });
+                tell(text);
+            }
+            Some(kind) if kind.hidden == 0 && now.duration_since(kind.shown) >= EVERY => {
+                kind.shown = now;
+                tell(text);
+            }
+            Some(kind) => {
+                kind.last = text;
+                kind.hidden += 1;
+            }
+        }
+    }
+
+    /// Time has passed.
+    pub(super) fn tick(&mut self, now: Instant) {
+        self.show(now, EVERY);
+    }
+
+    /// No more I/O comes.
+    pub(super) fn end(&mut self, now: Instant) {
+        self.show(now, Duration::ZERO);
+    }
+
+    /// Shows those of which no line was shown for so long.
+    fn show(&mut self, now: Instant, after: Duration) {
+        let Some(tell) = &mut self.tell else { return };
+        for kind in &mut self.kinds {
+            if kind.hidden == 0 || now.duration_since(kind.shown) < after {
+                continue;
+            }
+            let last = std::mem::take(&mut kind.last);
+            tell(match kind.hidden {
+                1 => last,
+                more => format!("{last}; {} more like it", more - 1),
+            });
+            (kind.shown, kind.hidden) = (now, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::mpsc::{Receiver, channel};
+
+    use super::*;
+
+    fn log() -> (Errors, Receiver<String>) {
+        let (to, told) = channel();
+        let tell = move |line| to.send(line).expect("somebody looks on");
+        (Errors::new(Some(Box::new(tell))), told)
+    }
+
+    fn error(device: Device, block: u64, number: i32) -> IoError {
+        let operation = Operation { device, kind: Kind::Write, block, blocks: 1 };
+        IoError { operation, error: io::Error::from_raw_os_error(number) }
+    }
+
+    #[test]
+    fn the_first_of_each_kind_is_a_line_and_the_others_one_a_second() {
+        const EIO: i32 = 5;
+        const ENOSPC: i32 = 28;
+        let (mut errors, told) = log();
+        let begun = Instant::now();
+        let after = |millis| begun + Duration::from_millis(millis);
+        let lines = || told.try_iter().collect::<Vec<_>>();
+        for block in 0..100 {
+            errors.add(&error(Device::Disk, block, EIO), "; tried again", after(block));
+            errors.tick(after(block));
+        }
+        errors.add(&error(Device::Disk, 7, ENOSPC), "", after(100));
+        errors.add(&error(Device::Ssd, 8, EIO), "", after(100));
+        assert_eq!(
+            lines(),
+            [
+                "disk: write of 4 KiB at block 0 failed: Input/output error (EIO); tried again",
+                "disk: write of 4 KiB at block 7 failed: No space left on device (ENOSPC)",
+                "SSD: write of 4 KiB at block 8 failed: Input/output error (EIO)",
+            ]
+        );
+        errors.tick(after(999));
+        assert!(lines().is_empty());
+        errors.tick(after(1000));
+        let rest = "disk: write of 4 KiB at block 99 failed: Input/output error (EIO); tried again; 98 more \
+                    like it";
+        assert_eq!(lines(), [rest]);
+        errors.tick(after(5000));
+        assert!(lines().is_empty(), "nothing is said twice");
+        // Long after the last line the next error is a first one.
+        errors.add(&error(Device::Disk, 1, EIO), "", after(5000));
+        assert_eq!(lines().len(), 1);
+        errors.add(&error(Device::Disk, 2, EIO), "", after(5001));
+        assert!(lines().is_empty());
+        errors.end(after(5002));
+        assert_eq!(lines(), ["disk: write of 4 KiB at block 2 failed: Input/output error (EIO)"]);
+        let last = errors.last().get();
+        let places: Vec<_> = last.iter().map(|last| last.operation.block).collect();
+        assert_eq!(places, [8, 2], "of the SSD and of the disk");
+        assert_eq!(last[1].cause, "Input/output error (EIO)");
+    }
+}

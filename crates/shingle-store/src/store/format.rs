@@ -1,0 +1,94 @@
+//! What a new cache looks like on its SSD, and the two copies of its superblock.
+
+use std::io;
+
+use shingle_core::units::BLOCK_BYTES;
+use shingle_device::{Device, DeviceError};
+use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
+use shingle_engine::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
+use shingle_engine::format::{BLOCKS_MAX, Frame, PAGE_BYTES};
+use shingle_engine::recover::{Pages, RecoverError};
+
+use super::create::CreateError;
+
+/// Pages that are written at a time.
+const PAGES_AT_ONCE: usize = 256;
+
+/// What a new cache is made of.
+#[derive(Clone, Debug)]
+pub struct NewCache {
+    /// Its name for ever.
+    pub uuid: [u8; 16],
+    /// Of sampled sectors of the disk.
+    pub fingerprint: [u8; 32],
+    /// Policy and parameters.
+    pub settings: String,
+}
+
+/// Writes an empty cache for `disk` to `ssd`; the disk stays as it is. Whatever was on the SSD is gone: whether
+/// it may go is for the caller to ask.
+///
+/// # Errors
+/// If they are in use, cannot be written, or are of sizes that cannot be.
+pub fn format(ssd: &Device, disk: &Device, new: &NewCache) -> Result<Superblock, CreateError> {
+    let (path, found) = (ssd.path().to_owned(), ssd.bytes());
+    let layout = Layout::for_ssd(found).ok_or(CreateError::TooSmall { path, found })?;
+    let bytes = disk.bytes();
+    if bytes == 0 || !bytes.is_multiple_of(BLOCK_BYTES) || disk.blocks() > BLOCKS_MAX {
+        return Err(CreateError::Uneven { path: disk.path().to_owned(), found: bytes });
+    }
+    if new.settings.len() > SETTINGS_BYTES_MAX {
+        return Err(CreateError::SettingsTooLong(new.settings.len()));
+    }
+    let superblock = Superblock {
+        fingerprint: new.fingerprint,
+        settings: new.settings.clone(),
+        ..Superblock::new(new.uuid, layout, found, bytes)
+    };
+    // Neither superblock counts while the rest is made.
+    let none = [0; PAGE_BYTES];
+    for copy in Copy::BOTH {
+        ssd.write(copy.superblock_page(), &none)?;
+    }
+    ssd.flush()?;
+    let zeros = vec![0; PAGES_AT_ONCE * PAGE_BYTES];
+    let end = layout.frame_page(Frame(0));
+    for page in (SUPERBLOCKS..end).step_by(PAGES_AT_ONCE) {
+        let count = (end - page).min(PAGES_AT_ONCE as u64) as usize;
+        ssd.write(page, &zeros[..count * PAGE_BYTES])?;
+    }
+    ssd.flush()?;
+    write_superblock(ssd, &superblock, Copy::One)?;
+    Ok(superblock)
+}
+
+/// The superblock that stands on an SSD, and the copy that is the worse one, if one is: where that
+/// stands a new one may be written first.
+///
+/// # Errors
+/// If the SSD cannot be read, or neither copy is good.
+pub fn read_superblock(ssd: &Device) -> Result<(Superblock, Copy), RecoverError<io::Error>> {
+    let mut copies = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
+    let page = Copy::One.superblock_page();
+    Pages::read(&mut { ssd }, page, &mut copies)
+        .map_err(|error| RecoverError::Read { page, error })?;
+    let superblock = Superblock::newer(&copies).map_err(RecoverError::Superblock)?;
+    let worse = if copies[0] == superblock.encode() { Copy::Two } else { Copy::One };
+    Ok((superblock, worse))
+}
+
+/// Writes both copies, one after the other and flushed, this one first.
+///
+/// # Errors
+/// If they cannot be written.
+pub fn write_superblock(
+    ssd: &Device,
+    superblock: &Superblock,
+    first: Copy,
+) -> Result<(), DeviceError> {
+    for copy in [first, first.other()] {
+        ssd.write(copy.superblock_page(), &superblock.encode())?;
+        ssd.flush()?;
+    }
+    Ok(())
+}
