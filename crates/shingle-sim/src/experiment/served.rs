@@ -11,8 +11,8 @@ use super::drives::DriveChoice;
 use super::options::{ExperimentError, Options, StoreOptions, usage};
 use crate::store::Serving;
 
-/// What a request costs a store and its client, measured over files in memory (`.ci/speed`): some 50,000 a
-/// second.
+/// What a request costs a store and its client beside its I/O: a choice. It keeps depths apart where a model
+/// takes no time; what a machine's own store takes `.ci/speed` shows.
 const REQUEST_TIME: Nanos = Nanos::from_micros(20);
 
 /// What can be said without a policy: that nothing was asked for that no store does.
