@@ -1,4 +1,4 @@
-//! What holds of every policy. Each check tries all [`variants`](crate::variants) of a policy, and panics with
+//! What holds of every policy. Each check tries all [`variants`] of a policy, and panics with
 //! policy and parameters if one of them breaks it.
 
 use shingle_core::idle::Idle;
