@@ -11,9 +11,8 @@
 //! A leaving block is forgotten by the policy but found by everyone else until the disk has it.
 
 use crate::contract::broken;
-use crate::idle::Idle;
 use crate::plan::{Destage, Plan};
-use crate::policy::{Access, Admission, Cost, Memory, Policy, Victims};
+use crate::policy::{Access, Admission, Cost, Idle, Memory, Policy, Victims};
 use crate::slots::{EXPECTED_MAX, Slots};
 use crate::units::{Block, Op, Request, Slot, Zone};
 

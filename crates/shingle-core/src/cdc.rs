@@ -15,10 +15,9 @@
 pub mod held;
 pub mod recent;
 
-use crate::idle::Idle;
 use crate::params::{Kind, Param, Params};
 use crate::parts::{Links, Recency};
-use crate::policy::{Access, Admission, Memory, Policy, Victims, Zoning};
+use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, Zoning};
 use crate::slots::{Costs, Slots};
 use crate::units::{Nanos, Op, Slot};
 

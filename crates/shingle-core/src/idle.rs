@@ -9,26 +9,6 @@ use crate::policy::Victims;
 use crate::slots::Slots;
 use crate::units::Slot;
 
-/// What a policy does with idle time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Idle {
-    /// [`Policy::destage`](crate::policy::Policy::destage) names dirty blocks as long as there are any.
-    Names,
-    /// It names nothing, for this reason.
-    Never(&'static str),
-}
-
-impl core::fmt::Display for Idle {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Idle::Names => {
-                write!(f, "the dirty blocks that would leave next are written, and stay")
-            }
-            Idle::Never(why) => write!(f, "nothing is written: {why}"),
-        }
-    }
-}
-
 /// For each block to be written, so many are looked at in the policy's own order.
 pub const LOOKED_AT: usize = 8;
 

@@ -1,9 +1,9 @@
 //! Orders: who is coldest. A policy that only orders is an [`Order`] and nothing more; policies
 //! that restrict or combine orders ask them one slot at a time.
 
-use crate::idle::{Idle, LOOKED_AT, Round};
+use crate::idle::{LOOKED_AT, Round};
 use crate::params::{Param, Params};
-use crate::policy::{Access, Admission, Memory, Policy, Victims};
+use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims};
 use crate::slots::Slots;
 use crate::units::Slot;
 

@@ -1,7 +1,6 @@
 //! The seam for cache policies: a policy orders the blocks and names who leaves.
 
 use crate::contract::broken;
-use crate::idle::Idle;
 use crate::params::{Param, Params};
 use crate::plan::{Manner, Plan};
 use crate::slots::Slots;
@@ -201,6 +200,26 @@ pub const ZONE: Param = Param {
     about: "size of the fixed zones that stand for bands (SAC §5.2: 20 MB), or bands: the true \
             ones, which no host knows",
 };
+
+/// What a policy does with idle time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Idle {
+    /// [`Policy::destage`] names dirty blocks as long as there are any.
+    Names,
+    /// It names nothing, for this reason.
+    Never(&'static str),
+}
+
+impl core::fmt::Display for Idle {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Idle::Names => {
+                write!(f, "the dirty blocks that would leave next are written, and stay")
+            }
+            Idle::Never(why) => write!(f, "nothing is written: {why}"),
+        }
+    }
+}
 
 /// Orders the blocks of a cache and names who leaves. It owns its order and its ghosts, nothing
 /// else: which slot holds what, dirty or clean, is the cache's business, so no policy can lose data.

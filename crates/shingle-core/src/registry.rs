@@ -1,9 +1,8 @@
 //! From a name to a cache: what the command line, the simulator and the store look policies up in.
 
 use crate::cache::{Cache, CacheCore};
-use crate::idle::Idle;
 use crate::params::{Kind, Param, Params, nearest};
-use crate::policy::{Policy, ZONE, Zoning};
+use crate::policy::{Idle, Policy, ZONE, Zoning};
 use crate::slots::{Costs, DriveView, NO_POINTER, Slots};
 use crate::zones::ZoneMap;
 

@@ -2,8 +2,8 @@
 //! A new policy is found by itself.
 
 use proptest::prelude::*;
-use shingle_core::idle::Idle;
 use shingle_core::policies;
+use shingle_core::policy::Idle;
 use shingle_core::registry::Entry;
 use shingle_core::units::Block;
 use shingle_testkit::{AtOnce, checks, variants};

@@ -4,11 +4,10 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use shingle_core::cache::{CacheCore, Outcome};
-use shingle_core::idle::Idle;
 use shingle_core::params::Params;
 use shingle_core::parts::{ByZone, Links, List};
 use shingle_core::plan::Plan;
-use shingle_core::policy::{Access, Memory, Policy, Victims, ZONE, Zoning};
+use shingle_core::policy::{Access, Idle, Memory, Policy, Victims, ZONE, Zoning};
 use shingle_core::registry::Entry;
 use shingle_core::slots::Slots;
 use shingle_core::units::{Block, Op, Slot};

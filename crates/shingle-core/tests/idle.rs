@@ -278,7 +278,7 @@ fn dirty_blocks_after_calls() {
         }
         let told: Vec<String> = left[1..].iter().map(|left| format!("{left:5}")).collect();
         println!("{:14} {:6} {}", entry.name, left[0], told.join(" "));
-        let names = entry.idle == shingle_core::idle::Idle::Names;
+        let names = entry.idle == shingle_core::policy::Idle::Names;
         assert_eq!(left[5] == 0, names || entry.name == "none", "{}", entry.name);
         // PORE goes no further while there are cold blocks in open zones.
         let few = !names || entry.name.starts_with("pore");

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use shingle_core::cache::{CacheCore, Outcome};
-use shingle_core::idle::Idle;
 use shingle_core::params::Params;
 use shingle_core::plan::{Destage, Manner, Plan, WriteOrder};
-use shingle_core::policy::Access;
+use shingle_core::policy::{Access, Idle};
 use shingle_core::registry::Entry;
 use shingle_core::units::{Block, Op, Zone};
 

@@ -1,9 +1,9 @@
 //! What holds of every policy. Each check tries all [`variants`] of a policy, and panics with
 //! policy and parameters if one of them breaks it.
 
-use shingle_core::idle::Idle;
 use shingle_core::params::Params;
 use shingle_core::plan::Plan;
+use shingle_core::policy::Idle;
 use shingle_core::registry::Entry;
 use shingle_core::units::{Block, Op};
 

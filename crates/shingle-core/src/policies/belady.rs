@@ -10,10 +10,9 @@
 //!
 //! A heap orders the slots, so a step takes time logarithmic in the cache.
 
-use crate::idle::Idle;
 use crate::order::Order;
 use crate::params::Params;
-use crate::policy::{Access, Memory};
+use crate::policy::{Access, Idle, Memory};
 use crate::slots::Slots;
 use crate::units::Slot;
 

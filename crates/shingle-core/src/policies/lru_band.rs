@@ -4,10 +4,10 @@
 //! In idle time, of which the paper says nothing, the dirty blocks of the bands that would leave next
 //! are written, band by band.
 
-use crate::idle::{Idle, LOOKED_AT, Round};
+use crate::idle::{LOOKED_AT, Round};
 use crate::params::{Kind, Param, Params};
 use crate::parts::{ByZone, Links, List};
-use crate::policy::{Access, Memory, Policy, Victims, Zoning};
+use crate::policy::{Access, Idle, Memory, Policy, Victims, Zoning};
 use crate::slots::Slots;
 use crate::units::Slot;
 

@@ -11,10 +11,9 @@
 //! from the zones, and leave first, at no cost. If reads do fill, a clean block stays with its zone,
 //! which counts for less then (`score=dirty`) and leaves later, as the prototype treats what was read.
 
-use crate::idle::Idle;
 use crate::params::{Kind, Param, Params};
 use crate::parts::{Buckets, ByZone, Links, List, ZoneIndex};
-use crate::policy::{Access, Admission, Memory, Policy, Victims, ZONE, Zoning};
+use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, ZONE, Zoning};
 use crate::slots::Slots;
 use crate::units::{Op, Slot};
 

@@ -1,8 +1,7 @@
 //! No cache: the disk serves everything. The base line that shows what a cache is worth.
 
-use crate::idle::Idle;
 use crate::params::Params;
-use crate::policy::{Access, Admission, Memory, Policy, Victims};
+use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims};
 use crate::slots::Slots;
 use crate::units::Slot;
 

@@ -30,12 +30,12 @@ pub mod scheme;
 use core::marker::PhantomData;
 
 use crate::gated::Gated;
-use crate::idle::{Idle, LOOKED_AT, Round};
+use crate::idle::{LOOKED_AT, Round};
 use crate::order::Order;
 use crate::params::{Kind, Param, Params};
 use crate::parts::ZoneIndex;
 use crate::policies::{AnyOrder, BASE};
-use crate::policy::{Access, Admission, Memory, Policy, Victims, ZONE, Zoning};
+use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, ZONE, Zoning};
 use crate::slots::Slots;
 use crate::units::Slot;
 

@@ -25,11 +25,10 @@
 //! kind: tournaments know it ([`Tournament`]), and a zone that has changed plays again when it
 //! next matters.
 
-use crate::idle::Idle;
 use crate::params::{Kind, Param, Params};
 use crate::parts::{ByZone, Links, List, Tournament, ZoneIndex};
 use crate::plan::{Manner, WriteOrder};
-use crate::policy::{Access, Admission, Memory, Policy, Victims, Zoning};
+use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, Zoning};
 use crate::slots::Slots;
 use crate::units::{Op, Slot, Zone};
 

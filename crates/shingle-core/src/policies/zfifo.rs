@@ -8,11 +8,10 @@
 
 use core::marker::PhantomData;
 
-use crate::idle::Idle;
 use crate::params::{Param, Params};
 use crate::parts::{ByZone, Links, List, Tournament, ZoneIndex};
 use crate::plan::{Manner, WriteOrder};
-use crate::policy::{Access, Admission, Memory, Policy, Victims, ZONE, Zoning};
+use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, ZONE, Zoning};
 use crate::slots::Slots;
 use crate::units::{Op, Slot};
 
