@@ -2,7 +2,7 @@
 
 use shingle_core::units::{Nanos, Op, Zone};
 use shingle_drive::{Counters, Drive, Io, Served, Stamp, Wear, Zoned};
-use shingle_result::Responses;
+use shingle_result::{HostCounters, Responses, Snapshot};
 
 use crate::disk::Disk;
 use crate::watch::{Cause, Command, Watch};
@@ -18,6 +18,10 @@ pub(crate) struct Device {
     queues: bool,
     /// Time spent serving, over all servers.
     busy: Nanos,
+    /// Time of calls that read, from the moment when it was their turn.
+    read_time: Nanos,
+    /// Time of all other calls. Whoever asks for an empty buffer waits for the cleaning: that is one of them.
+    write_time: Nanos,
     responses: Responses,
     /// How long I/O waited for the end of background steps that had begun in idle time.
     overrun: Nanos,
@@ -36,6 +40,8 @@ impl Device {
             last_io: Nanos::ZERO,
             responses: Responses::default(),
             busy: Nanos::ZERO,
+            read_time: Nanos::ZERO,
+            write_time: Nanos::ZERO,
             overrun: Nanos::ZERO,
             watch: None,
         }
@@ -46,10 +52,16 @@ impl Device {
     #[inline]
     pub(crate) fn serve(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> (Nanos, Served) {
         debug_assert!(self.may_serve(io, data), "{io:?} with {} stamps", data.len());
-        if self.queues {
-            return self.hand_over(ready, io, data);
+        let (turn, served) = if self.queues {
+            self.hand_over(ready, io, data)
+        } else {
+            self.turn(ready, |drive, start| drive.serve(start, io, data))
+        };
+        match io.op {
+            Op::Read => self.read_time += served.done.since(turn),
+            _ => self.write_time += served.done.since(turn),
         }
-        self.turn(ready, |drive, start| drive.serve(start, io, data))
+        (turn, served)
     }
 
     /// [`Device::serve`], and tells those who look on why.
@@ -86,6 +98,7 @@ impl Device {
         let (turn, served) = self.turn(ready, |drive, start| {
             zoned(drive).reset(start, zone).expect("a zone with a write pointer can be reset")
         });
+        self.write_time += served.done.since(turn);
         if let Some(watch) = &mut self.watch {
             let info = zoned(self.disk.drive_mut()).zone(zone);
             let io = Io { op: Op::Trim, block: info.first, count: info.blocks };
@@ -210,6 +223,7 @@ impl Device {
     pub(crate) fn drain(&mut self, now: Nanos) -> Nanos {
         let done = self.disk.drive_mut().drain(now.max(self.free));
         (self.free, self.last_io) = (done, done);
+        self.write_time += done.since(now);
         done
     }
 
@@ -221,10 +235,24 @@ impl Device {
             last_io: self.last_io,
             responses: self.responses,
             busy: self.busy,
+            read_time: self.read_time,
+            write_time: self.write_time,
             overrun: self.overrun,
             watch: None, // of the device itself, not of what it would do
         }
     }
+}
+
+/// `host`, and what two devices have counted.
+pub(crate) fn snapshot(host: &HostCounters, ssd: &Device, disk: &Device) -> Snapshot {
+    let host = HostCounters {
+        ssd_read_time: ssd.read_time,
+        ssd_write_time: ssd.write_time,
+        drive_read_time: disk.read_time,
+        drive_write_time: disk.write_time,
+        ..*host
+    };
+    Snapshot { host, ssd: ssd.counters(), disk: disk.counters() }
 }
 
 /// Whether the spans of what began at `start` add up to its end.

@@ -16,9 +16,7 @@ use shingle_drive::{
     BufferState, Counters, Description, Drive, Io, Served, Stamp, Turnover, Zoned,
 };
 use shingle_result::Translating;
-use shingle_translation::executor::{Action, Cause, Executor};
-use shingle_translation::step::{Piece, Place};
-use shingle_translation::translation::{Layout, Translation, Work};
+use shingle_translation::{Action, Cause, Executor, Layout, Piece, Place, Translation, Work};
 
 use coming::Coming;
 use padding::Padding;

@@ -1,16 +1,14 @@
 //! Translations: where a block of a host-managed disk lives, and what is cleaned next.
 //!
 //! A host-managed disk takes writes only at the write pointers of its zones, but for a few
-//! conventional zones. A [`translation::Translation`] makes a buffer of these, lets the host write
+//! conventional zones. A [`Translation`] makes a buffer of these, lets the host write
 //! where it likes, and moves what the buffer holds to the zones. Like a policy it decides and does
-//! nothing: the [`executor::Executor`] makes I/O of its [`step::Step`]s, and the simulator, a store or a test
-//! carries that out.
+//! nothing: the [`Executor`] makes I/O of its [`Step`]s, and the simulator, a store or a test carries that
+//! out.
 //!
 //! ```
 //! use shingle_core::{params::Params, units::Block};
-//! use shingle_translation::step::{Place, Step};
-//! use shingle_translation::translation::{Layout, NoQueue, Work};
-//! use shingle_translation::translations;
+//! use shingle_translation::{Layout, NoQueue, Place, Step, Work, translations};
 //!
 //! let fluid = translations::get("fluid").expect("a built-in translation");
 //! let layout = Layout { zone_blocks: 256, buffer_blocks: 1024, zones: 100 };
@@ -30,13 +28,15 @@
 
 #![allow(clippy::cast_possible_truncation)] // zones and chunks are u32 by construction
 
-mod buffered;
-pub mod executor;
-mod native;
-pub mod registry;
-pub mod step;
+mod executor;
+mod parts;
 #[doc(hidden)]
 pub mod testing;
-pub mod translation;
+mod translation;
 pub mod translations;
-mod write_back;
+
+pub use executor::{Action, Cause, Executor};
+pub use translation::{
+    Counters, Held, Layout, Make, NoQueue, Piece, Place, Queue, Step, Translation, Work,
+};
+pub use translations::Entry;

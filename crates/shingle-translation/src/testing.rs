@@ -1,13 +1,12 @@
 //! A strict host-managed disk in memory, under the [`Executor`].
 //!
 //! [`Bench`] carries out what a translation wants over blocks that know whose version they are. It
-//! panics as soon as a step breaks a rule of the zones or of [`crate::step`], when a read would not
+//! panics as soon as a step breaks a rule of the zones or of [`Step`], when a read would not
 //! return the last write, and when a power cut would lose a block: after any action, and after any block
 //! of one that writes.
 
 use crate::executor::{Action, Executor};
-use crate::step::{Piece, Place, Step};
-use crate::translation::{Layout, Queue, Translation, Work};
+use crate::translation::{Layout, Piece, Place, Queue, Step, Translation, Work};
 use shingle_core::units::{Block, Zone};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,7 +49,7 @@ struct Disk {
 
 impl Bench {
     /// An empty disk under `translation`, which was made for `layout`. `survives_power_cuts` as in
-    /// [`crate::translation::Make::SURVIVES_POWER_CUTS`].
+    /// [`crate::Make::SURVIVES_POWER_CUTS`].
     #[must_use]
     pub fn new(
         translation: Box<dyn Translation>,

@@ -2,8 +2,8 @@
 
 use shingle_core::params::Params;
 use shingle_core::units::Block;
-use shingle_translation::translation::{Layout, NoQueue, Translation, Work};
 use shingle_translation::translations::get;
+use shingle_translation::{Layout, NoQueue, Translation, Work};
 
 const LAYOUT: Layout = Layout { zone_blocks: 1024, buffer_blocks: 2048, zones: 40 };
 

@@ -7,9 +7,8 @@ use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use shingle_drive::{Description, Drive};
 use shingle_result::Pacing;
-use shingle_translation::registry::Entry;
-use shingle_translation::translation::Layout;
 use shingle_translation::translations::{self, ALL};
+use shingle_translation::{Entry, Layout};
 
 use super::buffer::{TOUCHED_PART, holds_all, pb_bytes, shown_pb};
 use super::options::{self, ExperimentError, Options, Trace, usage};

@@ -11,7 +11,7 @@ use shingle_result::{HostCounters, Snapshot};
 use slab::Slab;
 
 use super::stamps::Stamped;
-use crate::device::Device;
+use crate::device::{self, Device};
 use crate::watch::Cause;
 
 /// As often as a store looks at the clock when nothing happens.
@@ -34,8 +34,6 @@ pub(super) struct World {
     due: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
     under_way: Slab<engine::Io<Stamped>>,
     begun: u64,
-    /// Times of the devices, by what was asked of them.
-    pub(super) times: HostCounters,
     checked: bool,
     scratch: Vec<Stamp>,
 }
@@ -53,7 +51,6 @@ impl World {
             due: BinaryHeap::new(),
             under_way: Slab::new(),
             begun: 0,
-            times: HostCounters::default(),
             checked,
             scratch: Vec::new(),
         };
@@ -125,7 +122,7 @@ impl World {
         if self.checked {
             self.scratch.extend(io.buffers.iter().map(|block| block.0));
         }
-        let (turn, served) = match io.device {
+        let (_, served) = match io.device {
             engine::Device::Ssd => self.ssd.serve(self.now, &asked, &mut self.scratch),
             engine::Device::Disk => {
                 let cause = match io.kind {
@@ -139,13 +136,6 @@ impl World {
         if io.kind == Kind::Read {
             io.buffers.iter_mut().zip(&self.scratch).for_each(|(block, &stamp)| block.0 = stamp);
         }
-        let times = &mut self.times;
-        *(match (io.device, op) {
-            (engine::Device::Ssd, Op::Read) => &mut times.ssd_read_time,
-            (engine::Device::Ssd, _) => &mut times.ssd_write_time,
-            (engine::Device::Disk, Op::Read) => &mut times.drive_read_time,
-            (engine::Device::Disk, _) => &mut times.drive_write_time,
-        }) += served.done.since(turn);
         let key = self.under_way.insert(io);
         self.due.push(Reverse((served.done, self.begun, key)));
         self.begun += 1;
@@ -161,14 +151,11 @@ impl World {
             self.pass(None);
         }
         self.settle();
-        let from = self.now.max(self.disk.last_io());
-        self.now = self.disk.drain(from);
-        self.times.drive_write_time += self.now.since(from);
+        self.now = self.disk.drain(self.now.max(self.disk.last_io()));
     }
 
     pub(super) fn snapshot(&self, host: &HostCounters) -> Snapshot {
-        let host = host.timed(&self.times);
-        Snapshot { host, ssd: self.ssd.counters(), disk: self.disk.counters() }
+        device::snapshot(host, &self.ssd, &self.disk)
     }
 
     pub(super) fn disk(&self) -> &Device {

@@ -1,23 +1,14 @@
-//! What an executor does with the zones of a drive that exposes them: write pointers for the policy,
-//! and zones written back whole.
+//! What an executor does with the zones of a drive that exposes them: blocks are appended, and zones
+//! written back whole.
 
 use shingle_core::plan::Destage;
-use shingle_core::policy::Cost;
-use shingle_core::units::{Block, Nanos, Op, Zone};
+use shingle_core::units::{Block, Op, Zone};
 use shingle_drive::Io;
 
 use super::System;
 use crate::watch::Cause;
 
 impl System {
-    /// Tells the policy of write pointers that have moved.
-    pub(super) fn tell_write_pointers(&mut self) {
-        let Some(zoned) = self.disk.drive_mut().zoned() else { return };
-        while let Some(zone) = zoned.moved() {
-            self.cache.set_write_pointer(zone, zoned.zone(zone).write_pointer);
-        }
-    }
-
     /// `group`, sorted, is all of `zone`: nothing that was there is of use.
     pub(super) fn rewrite(&mut self, zone: Zone, group: &[Destage]) {
         self.reset(zone);
@@ -31,11 +22,11 @@ impl System {
         let info = zoned.zone(zone);
         let Some(last) = group.last() else { return };
         let (from, end) = (info.first.after(info.write_pointer), last.block.after(1));
-        let begun = self.ready;
+        let begun = self.clock.ready();
         let gaps = self.merge(group, from, end, info.first.after(info.data_end));
         self.host.gap_blocks += gaps;
         self.write_merged(from, end);
-        self.merged_left(group, begun);
+        self.destaged(group, self.clock.ready().since(begun));
     }
 
     /// Reads what `group`, sorted, leaves out of `zone`, gaps included, and writes the zone back from
@@ -49,7 +40,7 @@ impl System {
         let info = zoned.zone(zone);
         let (Some(last), first) = (group.last(), info.first) else { return };
         let end = first.after(info.data_end.max(last.block.0 + 1 - first.0));
-        let begun = self.ready;
+        let begun = self.clock.ready();
         let gaps = end.0 - first.0 - group.len() as u64;
         self.merge(group, first, end, end);
         self.reset(zone);
@@ -57,7 +48,7 @@ impl System {
         self.host.host_rmw += 1;
         self.host.host_rmw_read_blocks += gaps;
         self.host.host_rmw_written_blocks += end.0 - first.0;
-        self.merged_left(group, begun);
+        self.destaged(group, self.clock.ready().since(begun));
     }
 
     /// Brings together what lies between `from` and `end`: `group`, sorted, from the cache, and the
@@ -70,8 +61,8 @@ impl System {
             let read_end = gap_end.min(data_end.max(next));
             self.read_gap(next, read_end);
             let beyond = gap_end.0 - read_end.0;
-            let checked = usize::from(self.check.is_some());
-            self.merged.resize(self.merged.len() + beyond as usize * checked, 0);
+            let stamped = self.stamped();
+            self.merged.resize(self.merged.len() + beyond as usize * stamped, 0);
             zeros += beyond;
             let joined = rest.iter().zip(gap_end.0..).take_while(|(one, at)| one.block.0 == *at);
             let (run, after) = rest.split_at(joined.count());
@@ -81,35 +72,23 @@ impl System {
         zeros
     }
 
-    /// What was merged is on the disk.
-    fn merged_left(&mut self, group: &[Destage], begun: Nanos) {
-        self.host.evicted_dirty += group.len() as u64;
-        for destage in group {
-            self.cache.destaged(destage.slot);
-        }
-        let took = self.ready.since(begun);
-        self.cache.observe(&Cost { op: Op::Write, blocks: group.len() as u64, took });
-    }
-
     fn reset(&mut self, zone: Zone) {
-        let (start, served) = self.disk.reset(self.ready, zone);
-        self.host.drive_write_time += served.done.since(start);
-        self.chain(served.done);
+        let (_, served) = self.disk.reset(self.clock.ready(), zone);
+        self.clock.chain(served.done);
     }
 
     /// Reads what the cache does not have.
     fn read_gap(&mut self, from: Block, to: Block) {
-        let (most, checked) = (self.joined_max() as u64, self.check.is_some());
+        let (most, stamped) = (self.joined_max() as u64, self.stamped());
         let mut next = from;
         while next < to {
             let count = most.min(to.0 - next.0);
             let at = self.merged.len();
-            self.merged.resize(at + if checked { count as usize } else { 0 }, 0);
+            self.merged.resize(at + count as usize * stamped, 0);
             let io = Io { op: Op::Read, block: next, count };
-            let (start, served) =
-                self.disk.serve_for(Cause::Rmw, self.ready, &io, &mut self.merged[at..]);
-            self.host.drive_read_time += served.done.since(start);
-            self.chain(served.done);
+            let (ready, data) = (self.clock.ready(), &mut self.merged[at..]);
+            let (_, served) = self.disk.serve_for(Cause::Rmw, ready, &io, data);
+            self.clock.chain(served.done);
             next = next.after(count);
         }
     }
@@ -117,7 +96,7 @@ impl System {
     /// Reads what it has.
     fn read_slots_to_merge(&mut self, run: &[Destage]) {
         let done = self.read_slots(run);
-        self.chain(done);
+        self.clock.chain(done);
         self.merged.extend(&self.stamps);
     }
 
@@ -129,10 +108,9 @@ impl System {
             let at = ((next.0 - first.0) as usize).min(self.merged.len());
             let to = (at + count as usize).min(self.merged.len());
             let io = Io { op: Op::Write, block: next, count };
-            let (start, served) =
-                self.disk.serve_for(Cause::Rmw, self.ready, &io, &mut self.merged[at..to]);
-            self.host.drive_write_time += served.done.since(start);
-            self.chain(served.done);
+            let (ready, data) = (self.clock.ready(), &mut self.merged[at..to]);
+            let (_, served) = self.disk.serve_for(Cause::Rmw, ready, &io, data);
+            self.clock.chain(served.done);
             next = next.after(count);
         }
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_drive::Io;
-use shingle_translation::translation::Queue;
+use shingle_translation::Queue;
 
 /// Requests that will come, in the order of their times.
 #[derive(Clone, Default)]

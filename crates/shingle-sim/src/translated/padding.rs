@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use shingle_core::units::Block;
-use shingle_translation::step::{Place, Step};
+use shingle_translation::{Place, Step};
 
 use super::blocks::{Blocks, bits, words};
 

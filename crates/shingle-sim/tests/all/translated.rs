@@ -12,8 +12,7 @@ use shingle_drive::{Overrides, Settings, make, make_ssd};
 use shingle_result::Pacing;
 use shingle_sim::system::{Rules, System};
 use shingle_sim::translated::{Translated, layout};
-use shingle_translation::step::{Piece, Place, Step};
-use shingle_translation::translation::{Counters, Held, Layout, Queue, Translation, Work};
+use shingle_translation::{Counters, Held, Layout, Piece, Place, Queue, Step, Translation, Work};
 
 /// Blocks in a zone. Two zones are conventional, six sequential.
 const ZONE: u64 = 16;

@@ -2,9 +2,8 @@
 //! translation by itself with every value of its choices: in both loops, with idle time and without,
 //! told of what waits.
 
-use shingle_translation::registry::Entry as Translation;
-use shingle_translation::translation::Layout;
 use shingle_translation::translations::ALL;
+use shingle_translation::{Entry as Translation, Layout};
 
 use shingle_result::Translating;
 use shingle_sim::translated::{Translated, layout};

@@ -11,18 +11,15 @@
 //! than one zone. So there are at least `buckets` of them, alike, and more if they were larger than a
 //! zone.
 
-use crate::buffered::Buffered;
-use crate::native::Native;
-use crate::step::{Piece, Step};
-use crate::translation::{Counters, Held, Layout, Make, Queue, Translation, Work};
-use crate::write_back::WriteBack;
+use crate::parts::{Buffered, Native, WriteBack};
+use crate::translation::{Counters, Held, Layout, Make, Piece, Queue, Step, Translation, Work};
 use core::ops::Range;
 use shingle_core::params::{Kind, Param, Params};
 use shingle_core::units::{Block, Zone};
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct SkylightSa {
+pub(crate) struct SkylightSa {
     native: Native,
     buffered: Buffered,
     /// Slots of each bucket in use.

@@ -1,9 +1,10 @@
 //! The executor for tests catches what it is there to catch: each broken rule by itself.
 
 use shingle_core::units::{Block, Zone};
-use shingle_translation::step::{Piece, Place, Step};
 use shingle_translation::testing::Bench;
-use shingle_translation::translation::{Counters, Held, Layout, NoQueue, Queue, Translation, Work};
+use shingle_translation::{
+    Counters, Held, Layout, NoQueue, Piece, Place, Queue, Step, Translation, Work,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const LAYOUT: Layout = Layout { zone_blocks: 4, buffer_blocks: 4, zones: 2 };

@@ -3,10 +3,9 @@
 use crate::common::{append, bench_over, buffer, read, write};
 use shingle_core::params::Params;
 use shingle_core::units::{Block, Zone};
-use shingle_translation::step::{Place, Step};
 use shingle_translation::testing::Bench;
-use shingle_translation::translation::{Layout, NoQueue, Work};
 use shingle_translation::translations::get;
+use shingle_translation::{Layout, NoQueue, Place, Step, Work};
 
 fn bench(name: &str, zone_blocks: u64, buffer_blocks: u64, zones: u32) -> Bench {
     bench_over(name, Layout { zone_blocks, buffer_blocks, zones }, &[])

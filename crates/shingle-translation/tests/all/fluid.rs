@@ -2,9 +2,8 @@
 
 use crate::common::{append, bench, buffer, native, read, write};
 use shingle_core::units::Zone;
-use shingle_translation::step::Step;
 use shingle_translation::testing::Bench;
-use shingle_translation::translation::{NoQueue, Work};
+use shingle_translation::{NoQueue, Step, Work};
 
 #[test]
 fn the_zone_of_the_oldest_block_is_written_back() {

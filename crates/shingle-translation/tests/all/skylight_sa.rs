@@ -2,8 +2,7 @@
 
 use crate::common::{append, bench, buffer, native, read, write};
 use shingle_core::units::Zone;
-use shingle_translation::step::Step;
-use shingle_translation::translation::{NoQueue, Work};
+use shingle_translation::{NoQueue, Step, Work};
 
 #[test]
 fn a_full_bucket_is_written_back_with_every_zone_in_it() {

@@ -5,10 +5,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use shingle_core::params::{Kind, Params};
 use shingle_core::units::Block;
-use shingle_translation::registry::Entry;
 use shingle_translation::testing::Bench;
-use shingle_translation::translation::{Layout, Queue, Work};
 use shingle_translation::translations::{ALL, get};
+use shingle_translation::{Entry, Layout, Queue, Work};
 
 /// Buffers of a block, of less than a zone, of a few zones; the last one suits every translation.
 const LAYOUTS: &[Layout] = &[

@@ -143,7 +143,7 @@ fn policies(registry: &Registry) -> Vec<Item> {
 }
 
 fn translations() -> Vec<Item> {
-    let item = |entry: &shingle_translation::registry::Entry| Item {
+    let item = |entry: &shingle_translation::Entry| Item {
         name: entry.name.into(),
         about: entry.about.into(),
         idle: None,

@@ -1,14 +1,13 @@
 //! Writing a zone back (Amphisbaena §5.3, "The LFB cleanup", and figure 4): [`WriteBack`] does it; here
 //! the blocks of the LFB are named to it chunk by chunk, with a checkpoint after each.
 //!
-//! [`WriteBack`]: crate::write_back::WriteBack
+//! [`WriteBack`]: crate::parts::WriteBack
 
 use super::settings::Abort;
 use super::victim::{level, weight};
 use super::zones::kept;
 use super::{Amphisbaena, Job};
-use crate::step::Step;
-use crate::translation::Queue;
+use crate::translation::{Queue, Step};
 use shingle_core::units::Block;
 
 /// A collection under way. The chunks are in `collected_frames`, sorted by address.

@@ -31,10 +31,10 @@ mod zones;
 #[cfg(test)]
 mod tests;
 
-use crate::native::{Native, pieces};
-use crate::step::{Piece, Place, Step};
-use crate::translation::{Counters, Held, Layout, Make, Queue, Translation, Work};
-use crate::write_back::WriteBack;
+use crate::parts::{Native, WriteBack, pieces};
+use crate::translation::{
+    Counters, Held, Layout, Make, Piece, Place, Queue, Step, Translation, Work,
+};
 use chunks::Chunks;
 use classify::Window;
 use collect::Collection;
@@ -51,7 +51,7 @@ use zones::Zones;
 
 /// The translation.
 #[derive(Clone, Debug)]
-pub struct Amphisbaena {
+pub(crate) struct Amphisbaena {
     layout: Layout,
     native: Native,
     settings: Settings,

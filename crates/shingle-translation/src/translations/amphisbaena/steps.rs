@@ -1,6 +1,6 @@
 //! Steps that are decided and not yet carried out.
 
-use crate::step::{Place, Step};
+use crate::translation::{Place, Step};
 use shingle_core::units::Block;
 use std::collections::VecDeque;
 

@@ -19,7 +19,7 @@ pub(super) struct ZoneState {
     pub(super) tight: bool,
     /// Its blocks in the HFB.
     pub(super) hot: u32,
-    /// As [`crate::native::Native`] has it: kept beside what depends on it.
+    /// As [`crate::parts::Native`] has it: kept beside what depends on it.
     pub(super) write_pointer: u32,
     /// Blocks below the write pointer that hold data, as far as a count can tell: see
     /// [`kept`].

@@ -1,8 +1,7 @@
 //! Where the blocks of each chunk are: in its zone, in its segments of the buffer, or nowhere.
 
 use super::bits;
-use crate::step::Place;
-use crate::translation::{Held, Layout};
+use crate::translation::{Held, Layout, Place};
 use shingle_core::parts::{Links, List};
 use shingle_core::units::{Block, Zone};
 use std::collections::VecDeque;

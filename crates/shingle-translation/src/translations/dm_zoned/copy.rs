@@ -4,8 +4,7 @@
 //! is read after it, or not written.
 
 use super::chunks::Chunks;
-use crate::step::Step;
-use crate::translation::Counters;
+use crate::translation::{Counters, Step};
 use shingle_core::units::Zone;
 
 /// Where a chunk goes.

@@ -3,8 +3,8 @@
 
 use super::Fluid;
 use super::heat::Heat;
-use crate::buffered::Buffered;
-use crate::step::{Place, Step};
+use crate::parts::Buffered;
+use crate::translation::{Place, Step};
 use shingle_core::params::Params;
 use shingle_core::units::Zone;
 

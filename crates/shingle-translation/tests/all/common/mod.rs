@@ -4,10 +4,9 @@
 
 use shingle_core::params::Params;
 use shingle_core::units::{Block, Zone};
-use shingle_translation::step::{Place, Step};
 use shingle_translation::testing::Bench;
-use shingle_translation::translation::{Layout, NoQueue, Work};
 use shingle_translation::translations::get;
+use shingle_translation::{Layout, NoQueue, Place, Step, Work};
 
 /// Translation `name` over eight zones of four blocks.
 pub fn bench(name: &str, buffer_blocks: u64, settings: &[(&str, &str)]) -> Bench {

@@ -1,8 +1,7 @@
 //! The whole translation: by hand, and at random with small chunks and short periods.
 
-use crate::step::{Place, Step};
 use crate::testing::Bench;
-use crate::translation::{Counters, Layout, Make, NoQueue, Queue, Translation, Work};
+use crate::translation::{Counters, Layout, Make, NoQueue, Place, Queue, Step, Translation, Work};
 use crate::translations::amphisbaena::Amphisbaena;
 use proptest::prelude::*;
 use shingle_core::params::Params;

@@ -4,10 +4,9 @@
 //! so that writing a zone back costs what it collects. A live slot takes 24 bytes here, found by
 //! hash; a zone takes 12.
 
-use crate::native::Native;
-use crate::step::{Piece, Place};
-use crate::translation::{Held, Layout};
-use crate::write_back::WriteBack;
+use super::native::{Native, pieces};
+use super::write_back::WriteBack;
+use crate::translation::{Held, Layout, Piece, Place};
 use shingle_core::parts::{Links, List};
 use shingle_core::units::{Block, Zone};
 
@@ -172,7 +171,7 @@ impl Buffered {
 
     /// Where `count` blocks from `block` on lie.
     pub(crate) fn locate(&self, native: &Native, block: Block, count: u64, out: &mut Vec<Piece>) {
-        crate::native::pieces(block, count, out, |block| match self.find(block) {
+        pieces(block, count, out, |block| match self.find(block) {
             Some(slot) => Place::Buffer(u64::from(slot)),
             None => native.place(block),
         });

@@ -10,9 +10,8 @@
 //! Victims are collected in the order in which the owner names them. What is neighbours both in the
 //! buffer and to the host is one read; an executor may join more ([`Step`]).
 
-use crate::native::Native;
-use crate::step::{Place, Step};
-use crate::translation::Counters;
+use super::native::Native;
+use crate::translation::{Counters, Place, Step};
 use shingle_core::units::{Block, Zone};
 
 /// Victims that one step reads.

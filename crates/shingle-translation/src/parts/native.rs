@@ -1,8 +1,7 @@
 //! Zones whose blocks keep their addresses: block `n` of the host belongs into block `n` of the
 //! sequential zones, and is there if the write pointer has passed it.
 
-use crate::step::{Piece, Place};
-use crate::translation::Layout;
+use crate::translation::{Layout, Piece, Place};
 use shingle_core::units::{Block, Zone};
 
 /// The write pointer of each sequential zone.

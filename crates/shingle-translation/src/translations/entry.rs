@@ -1,4 +1,4 @@
-//! From a name to a translation.
+//! A translation as the registry has it.
 
 use crate::translation::{Layout, Make, Translation};
 use shingle_core::params::{Param, Params};

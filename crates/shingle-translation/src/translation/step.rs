@@ -1,8 +1,4 @@
-//! What a translation has the [executor](crate::executor) do.
-//!
-//! The executor has memory that holds blocks of the host by their address: those that the host is
-//! writing, and those that steps have read. Memory is empty when a [`crate::translation::Work`] begins,
-//! but for the data of a write, and is dropped at its end.
+//! What a translation has an [`Executor`](crate::Executor) do.
 
 use std::ops::Range;
 
@@ -60,6 +56,10 @@ pub struct Piece {
 /// The order is what makes a translation safe to carry out on a real disk: data are written, then
 /// [`Step::Commit`] makes the map that names their new place durable, and only then may a step write
 /// over an old copy or reset its zone.
+///
+/// *Memory* is the executor's. It holds blocks of the host by their address: those that the host is
+/// writing, and those that steps have read. It is empty when a [`Work`](crate::Work) begins, but for the
+/// data of a write, and is dropped at its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// Reads `count` blocks at `from` into memory, where they are the host's blocks `block..`. Blocks

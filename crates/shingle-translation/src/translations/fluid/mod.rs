@@ -18,11 +18,8 @@
 //! blocks that were re-queued; and `batch` blocks of the log are kept free, so that as many can be read
 //! and appended at a time, each read from where it is until its new place is known.
 
-use crate::buffered::Buffered;
-use crate::native::Native;
-use crate::step::{Piece, Step};
-use crate::translation::{Counters, Held, Layout, Make, Queue, Translation, Work};
-use crate::write_back::WriteBack;
+use crate::parts::{Buffered, Native, WriteBack};
+use crate::translation::{Counters, Held, Layout, Make, Piece, Queue, Step, Translation, Work};
 use requeue::Requeue;
 use shingle_core::params::{Kind, Param, Params};
 use shingle_core::units::{Block, Zone};
@@ -32,7 +29,7 @@ mod requeue;
 
 /// Fluid, or with `LOOP` Fluid_loop. See the module.
 #[derive(Clone, Debug)]
-pub struct Fluid<const LOOP: bool> {
+pub(crate) struct Fluid<const LOOP: bool> {
     native: Native,
     buffered: Buffered,
     tail: u32,

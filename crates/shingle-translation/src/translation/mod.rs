@@ -1,8 +1,10 @@
-//! The seam between a translation and what carries it out: [`crate::executor`].
+//! The seam between a translation and what carries it out, an [`Executor`](crate::Executor).
+
+mod step;
 
 use std::ops::Range;
 
-use crate::step::{Piece, Step};
+pub use self::step::{Piece, Place, Step};
 use shingle_core::params::{Param, Params};
 use shingle_core::units::{Block, Zone};
 

@@ -1,13 +1,15 @@
 //! The registry of translations: one line each.
 
-use crate::registry::Entry;
+mod entry;
+
+pub use self::entry::Entry;
 use shingle_core::params::nearest;
 
 /// Declares each translation's module and its entry: `file => type`, or `file => type | type` if a
 /// file has several.
 macro_rules! translations {
     ($($file:ident => $($translation:ty)|+,)*) => {
-        $(pub mod $file;)*
+        $(mod $file;)*
         /// The built-in translations, in the order in which lists show them.
         pub const ALL: &[Entry] = &[$($(Entry::of::<$translation>()),+),*];
     };

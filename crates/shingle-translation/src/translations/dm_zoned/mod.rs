@@ -22,9 +22,8 @@
 //! by the other translations, where the kernel copies run of valid blocks by run; the buffer adds
 //! nothing to the capacity; the map on the disk costs no I/O.
 
-use crate::native::{countable, pieces};
-use crate::step::{Piece, Step};
-use crate::translation::{Counters, Held, Layout, Make, Queue, Translation, Work};
+use crate::parts::{countable, pieces};
+use crate::translation::{Counters, Held, Layout, Make, Piece, Queue, Step, Translation, Work};
 use chunks::Chunks;
 use copy::{Copy, To};
 use shingle_core::params::{Kind, Param, Params};
@@ -36,7 +35,7 @@ mod copy;
 
 /// dm-zoned, or with `PROMOTE` µCache. See the module.
 #[derive(Clone, Debug)]
-pub struct DmZoned<const PROMOTE: bool> {
+pub(crate) struct DmZoned<const PROMOTE: bool> {
     chunks: Chunks,
     buffer_blocks: u64,
     /// Free segments at which reclaim begins and ends.

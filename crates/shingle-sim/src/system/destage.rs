@@ -1,0 +1,127 @@
+//! What the disk serves for the cache: plans are carried out, until an access has its slot or nothing is
+//! dirty.
+
+use shingle_core::cache::Outcome;
+use shingle_core::plan::{Destage, Manner, WriteOrder};
+use shingle_core::policy::{Access, Cost};
+use shingle_core::units::{Nanos, Op};
+use shingle_drive::Io;
+
+use super::{JOINED_BLOCKS_MAX, System};
+use crate::watch::Cause;
+
+impl System {
+    /// Carries out the plan, and asks again until the access has its slot.
+    pub(super) fn make_room(&mut self, access: &mut Access, mut outcome: Outcome) -> Outcome {
+        // Each turn destages something or unpins everything; the latter is possible once.
+        loop {
+            let stuck = self.plan.is_empty();
+            if stuck {
+                let unpins = self.run.is_under_way();
+                assert!(unpins, "the policy names no victim and nothing is in use");
+                self.issue();
+            }
+            self.carry_out();
+            if outcome != Outcome::NoRoom {
+                return outcome;
+            }
+            outcome = self.cache.retry(access, &mut self.plan);
+            if outcome != Outcome::NoRoom && self.plan.is_empty() {
+                return outcome;
+            }
+        }
+    }
+
+    fn carry_out(&mut self) {
+        self.host.evicted_clean += self.plan.dropped_blocks();
+        if let (&[one], true) = (self.plan.destages(), self.plan.is_plain()) {
+            self.plan.clear();
+            self.destage(&[one]);
+            return self.tell_of_disk();
+        }
+        let mut plan = core::mem::take(&mut self.plan);
+        for (group, manner) in plan.groups() {
+            let as_named = self.rules.split && matches!(manner, Manner::Write(_));
+            if manner != Manner::Write(WriteOrder::AsGiven) && !as_named {
+                group.sort_unstable_by_key(|destage| destage.block);
+            }
+            match manner {
+                Manner::Write(_) => self.destage_all(group),
+                Manner::Append(zone) => self.append_to(zone, group),
+                Manner::Rewrite(zone) => self.rewrite(zone, group),
+                Manner::HostRmw(zone) => self.host_rmw(zone, group),
+            }
+        }
+        plan.clear();
+        self.plan = plan;
+        self.tell_of_disk();
+    }
+
+    /// Most blocks of an I/O.
+    pub(super) fn joined_max(&self) -> usize {
+        if self.rules.split { 1 } else { JOINED_BLOCKS_MAX }
+    }
+
+    /// Destages in the order given; neighbours are joined.
+    pub(super) fn destage_all(&mut self, mut rest: &[Destage]) {
+        while !rest.is_empty() {
+            let joined = rest
+                .windows(2)
+                .take(self.joined_max() - 1)
+                .take_while(|pair| pair[0].block.after(1) == pair[1].block)
+                .count();
+            let (run, after) = rest.split_at(joined + 1);
+            self.destage(run);
+            rest = after;
+        }
+    }
+
+    /// Writes neighbouring blocks to the disk; their slots are free then.
+    fn destage(&mut self, run: &[Destage]) {
+        let read = self.read_slots(run);
+        let io = Io { op: Op::Write, block: run[0].block, count: run.len() as u64 };
+        let (start, served) = self.disk.serve_for(Cause::Destage, read, &io, &mut self.stamps);
+        // Whoever needs the room waits for it.
+        self.clock.chain(served.done);
+        self.destaged(run, served.done.since(start));
+    }
+
+    /// Reads the blocks of `run` from the SSD, their stamps into `stamps`. Returns when that is done.
+    pub(super) fn read_slots(&mut self, run: &[Destage]) -> Nanos {
+        self.stamps.clear();
+        let stamped = self.stamped();
+        let mut read = self.clock.ready();
+        for destage in run {
+            let mut stamp = [0];
+            let ready = if self.clock.closed() { read } else { self.clock.ready() };
+            read = read.max(self.ssd.read(ready, destage.slot, &mut stamp[..stamped]));
+            self.stamps.extend(&stamp[..stamped]);
+        }
+        read
+    }
+
+    /// The blocks of `run` are on the disk: their slots are free.
+    pub(super) fn destaged(&mut self, run: &[Destage], took: Nanos) {
+        self.host.evicted_dirty += run.len() as u64;
+        for destage in run {
+            self.cache.destaged(destage.slot);
+        }
+        self.cache.observe(&Cost { op: Op::Write, blocks: run.len() as u64, took });
+    }
+
+    /// Destages all dirty blocks, by address, and empties the disk's buffer. Returns when that is
+    /// done.
+    pub fn drain_all(&mut self) -> Nanos {
+        self.clock.begin_after(self.disk.last_io());
+        // An eviction of everything: the policy empties itself, however many calls that takes.
+        while self.cache.slots().dirty_blocks() > 0 {
+            self.cache.evict(self.cache.slots().capacity(), &mut self.plan);
+            assert!(!self.plan.is_empty(), "a policy with dirty blocks names no victim");
+            self.carry_out();
+        }
+        self.serve_pooled();
+        let drained = self.disk.drain(self.clock.ready());
+        self.clock.end_at(drained);
+        drained
+    }
+}

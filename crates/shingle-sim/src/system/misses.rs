@@ -1,0 +1,126 @@
+//! What the disk serves for the host: misses, the rest of partly written blocks, and what goes round the
+//! cache. Neighbours are one I/O.
+
+use shingle_core::policy::{Access, Cost};
+use shingle_core::units::{Block, Nanos, Op, Slot};
+use shingle_drive::{Io, Stamp};
+
+use super::System;
+use crate::watch::Cause;
+
+/// Neighbouring blocks of a request that the disk has to serve, not yet issued.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Run {
+    op: Option<Op>,
+    first: Block,
+    blocks: Vec<(Slot, Stamp)>, // slot to fill, or NONE; the stamp a bypassing write carries
+    /// The host writes into the slots once they are filled.
+    written: bool,
+}
+
+impl Run {
+    /// Whether there is one.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.op.is_some()
+    }
+
+    /// Whether `block` is the next of it.
+    fn goes_on(&self, op: Op, block: Block, written: bool) -> bool {
+        let next = self.first.after(self.blocks.len() as u64);
+        self.op == Some(op) && block == next && !written && !self.written
+    }
+
+    /// Why the disk is asked for it.
+    fn cause(&self) -> Cause {
+        match self.blocks.first() {
+            Some(&(Slot::NONE, _)) => Cause::Bypass,
+            _ if self.written => Cause::Fill,
+            _ => Cause::Miss,
+        }
+    }
+}
+
+impl System {
+    /// `slot` is to be filled from the disk, for a read or for the rest of a partly written block.
+    pub(super) fn miss(&mut self, slot: Slot, access: &Access, written: bool) {
+        self.host.fills += u64::from(written);
+        self.cache.pin(slot);
+        self.append(Op::Read, access.block, slot, written);
+        self.notice_full_cache();
+    }
+
+    pub(super) fn bypass(&mut self, access: &Access) {
+        let fills = access.partial && self.rules.fill_partial;
+        match access.op {
+            Op::Read => {
+                self.host.bypassed_reads += 1;
+                self.append(Op::Read, access.block, Slot::NONE, false);
+            }
+            _ => {
+                self.host.bypassed_writes += 1;
+                if fills {
+                    // The disk writes whole blocks: the rest of this one is read first.
+                    self.host.fills += 1;
+                    self.append(Op::Read, access.block, Slot::NONE, false);
+                }
+                self.append(Op::Write, access.block, Slot::NONE, false);
+            }
+        }
+    }
+
+    /// Adds a block to the run under way, or begins a new one.
+    fn append(&mut self, op: Op, block: Block, slot: Slot, written: bool) {
+        if !self.run.goes_on(op, block, written) {
+            self.issue();
+            (self.run.op, self.run.first, self.run.written) = (Some(op), block, written);
+        }
+        let stamp = match (op, &mut self.check) {
+            (Op::Write, Some(check)) => check.write(block),
+            _ => 0,
+        };
+        self.run.blocks.push((slot, stamp));
+    }
+
+    /// Issues the run under way.
+    pub(super) fn issue(&mut self) {
+        let Some(op) = self.run.op.take() else { return };
+        let cause = self.run.cause();
+        let blocks = core::mem::take(&mut self.run.blocks);
+        let io = Io { op, block: self.run.first, count: blocks.len() as u64 };
+        self.stamps.clear();
+        if self.check.is_some() {
+            self.stamps.extend(blocks.iter().map(|&(_, stamp)| stamp));
+        }
+        let ready = self.clock.ready();
+        let (start, served) = self.disk.serve_for(cause, ready, &io, &mut self.stamps);
+        self.clock.waits_for(served.done);
+        if op == Op::Read {
+            let took = served.done.since(start);
+            self.cache.observe(&Cost { op, blocks: io.count, took });
+            self.fill(&blocks, served.done);
+        }
+        self.run.blocks = blocks;
+        self.run.blocks.clear();
+    }
+
+    /// What the disk has read goes to the host and into the slots that wait for it. The host does
+    /// not wait for that, unless it writes there itself.
+    fn fill(&mut self, blocks: &[(Slot, Stamp)], read: Nanos) {
+        self.clock.chain(read);
+        for (at, &(slot, _)) in blocks.iter().enumerate() {
+            let block = self.run.first.after(at as u64);
+            let stamp = self.check.as_mut().map(|check| {
+                check.read(block, self.stamps[at]);
+                if self.run.written { check.write(block) } else { self.stamps[at] }
+            });
+            if slot == Slot::NONE {
+                continue;
+            }
+            let done = self.store(slot, stamp);
+            if self.run.written || self.clock.closed() {
+                self.clock.waits_for(done);
+            }
+            self.cache.unpin(slot);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A request's way: block by block into the cache, and from there to the SSD or the disk.
+
+use shingle_core::cache::Outcome;
+use shingle_core::policy::Access;
+use shingle_core::units::{Block, Nanos, Op, Request, Slot};
+use shingle_drive::{Io, Stamp};
+
+use super::System;
+use crate::watch::Cause;
+
+impl System {
+    /// Serves a request and returns when it came and when it was done.
+    pub fn request(&mut self, request: &Request) -> (Nanos, Nanos) {
+        let start = self.clock.begin(request.at);
+        self.tell_of_request(start);
+        match request.op {
+            Op::Read | Op::Write => {
+                self.blocks(request);
+                self.serve_pooled();
+            }
+            Op::Trim => self.trim(request),
+            Op::Flush => self.flush(),
+        }
+        self.notice_full();
+        self.requests += 1;
+        (start, self.clock.end())
+    }
+
+    fn blocks(&mut self, request: &Request) {
+        match request.op {
+            Op::Read => self.host.read_requests += 1,
+            _ => self.host.write_requests += 1,
+        }
+        let (first, count) = (request.first(), request.blocks());
+        let mut access = Access::whole(self.requests, first, request.op);
+        access.request = *request;
+        for place in 0..count {
+            access.block = first.after(place);
+            access.place = place as u32;
+            // Only the outer blocks of a request can be partial.
+            access.partial = (place == 0 || place + 1 == count) && request.partial(access.block);
+            access.next_use = self.hints.next_use(self.host.read_blocks + self.host.write_blocks);
+            self.access(&mut access);
+            if self.rules.split {
+                self.issue();
+            }
+        }
+        self.issue();
+    }
+
+    #[inline]
+    fn access(&mut self, access: &mut Access) {
+        self.begin_warm();
+        let mut outcome = self.cache.access(access, &mut self.plan);
+        if outcome == Outcome::NoRoom || !self.plan.is_empty() {
+            outcome = self.make_room(access, outcome);
+        }
+        let fills = access.partial && self.rules.fill_partial;
+        match access.op {
+            Op::Read => {
+                self.host.read_blocks += 1;
+                match outcome {
+                    Outcome::Hit(slot) => {
+                        self.host.read_hits += 1;
+                        self.read_slot(slot, access.block);
+                    }
+                    Outcome::Miss(slot) => self.miss(slot, access, false),
+                    _ => self.bypass(access),
+                }
+            }
+            _ => {
+                self.host.write_blocks += 1;
+                match outcome {
+                    Outcome::Hit(slot) => {
+                        self.host.write_hits += 1;
+                        self.write_slot(slot, access.block);
+                    }
+                    Outcome::Miss(slot) if fills => self.miss(slot, access, true),
+                    Outcome::Miss(slot) => {
+                        self.write_slot(slot, access.block);
+                        self.notice_full_cache();
+                    }
+                    _ => self.bypass(access),
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn read_slot(&mut self, slot: Slot, block: Block) {
+        let mut stamp = [0];
+        let stamped = self.stamped();
+        let done = self.ssd.read(self.clock.ready(), slot, &mut stamp[..stamped]);
+        if let Some(check) = &mut self.check {
+            check.read(block, stamp[0]);
+        }
+        self.clock.waits_for(done);
+    }
+
+    /// The host's data goes into `slot`.
+    #[inline]
+    fn write_slot(&mut self, slot: Slot, block: Block) {
+        let stamp = self.check.as_mut().map(|check| check.write(block));
+        let done = self.store(slot, stamp);
+        self.clock.waits_for(done);
+    }
+
+    #[inline]
+    pub(super) fn store(&mut self, slot: Slot, stamp: Option<Stamp>) -> Nanos {
+        let mut data = [stamp.unwrap_or(0)];
+        let stamped = usize::from(stamp.is_some());
+        self.ssd.write(self.clock.ready(), slot, &mut data[..stamped])
+    }
+
+    /// Serves what the request under way has pooled.
+    pub(super) fn serve_pooled(&mut self) {
+        let done = self.ssd.serve_pooled(self.clock.ready());
+        self.clock.waits_for(done);
+    }
+
+    fn trim(&mut self, request: &Request) {
+        self.host.trim_requests += 1;
+        // Only whole blocks: the rest of a partly trimmed block is still wanted.
+        let (first, count) = request.whole_blocks();
+        if count == 0 {
+            return;
+        }
+        self.cache.trim(first, count);
+        if let Some(check) = &mut self.check {
+            check.trim(first, count);
+        }
+        let io = Io { op: Op::Trim, block: first, count };
+        let (_, served) = self.disk.serve_for(Cause::Trim, self.clock.ready(), &io, &mut []);
+        self.clock.waits_for(served.done);
+    }
+
+    /// Dirty blocks are safe on the SSD; what either device holds in volatile caches is not.
+    fn flush(&mut self) {
+        self.host.flush_requests += 1;
+        let on_ssd = self.ssd.flush(self.clock.ready());
+        self.clock.waits_for(on_ssd);
+        let io = Io { op: Op::Flush, block: Block(0), count: 0 };
+        let (_, on_disk) = self.disk.serve_for(Cause::Flush, self.clock.ready(), &io, &mut []);
+        self.clock.waits_for(on_disk.done);
+    }
+}

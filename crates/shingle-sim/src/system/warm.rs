@@ -1,0 +1,61 @@
+//! From when on the cache (without one: the disk's buffer) has been full: what is counted from then on
+//! says nothing of how it was filled.
+
+use shingle_result::Snapshot;
+
+use super::System;
+
+/// Whether it has been full.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::large_enum_variant)] // one a system
+pub(super) enum Warm {
+    NotYet,
+    /// From the next access on.
+    Next,
+    /// Since this request, with the counters before it.
+    Since {
+        request: u64,
+        before: Snapshot,
+    },
+}
+
+impl System {
+    /// Counters when the cache (without one: the buffer) was first full, and the number of the
+    /// request from which on it was. `None` if it never was.
+    #[must_use]
+    pub fn warm(&self) -> Option<(u64, &Snapshot)> {
+        match &self.warm {
+            Warm::Since { request, before } => Some((*request, before)),
+            _ => None,
+        }
+    }
+
+    /// An access comes.
+    #[inline]
+    pub(super) fn begin_warm(&mut self) {
+        if let Warm::Next = self.warm {
+            self.warm = Warm::Since { request: self.requests, before: self.snapshot() };
+        }
+    }
+
+    /// A slot was taken.
+    pub(super) fn notice_full_cache(&mut self) {
+        if matches!(self.warm, Warm::NotYet) && self.cache.full() {
+            self.warm = Warm::Next;
+        }
+    }
+
+    /// A request is done.
+    pub(super) fn notice_full(&mut self) {
+        if matches!(self.warm, Warm::NotYet) && self.full() {
+            self.warm = Warm::Next;
+        }
+    }
+
+    fn full(&self) -> bool {
+        match self.cache.slots().capacity() {
+            0 => self.disk.drive().buffer().was_full,
+            _ => self.cache.full(),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What translations are made of.
+
+mod buffered;
+mod native;
+mod write_back;
+
+pub(crate) use self::buffered::Buffered;
+pub(crate) use self::native::{Native, countable, pieces};
+pub(crate) use self::write_back::WriteBack;
