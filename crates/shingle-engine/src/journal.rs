@@ -21,7 +21,7 @@ use crate::engine::Bug;
 use crate::format::journal::{JournalPage, RECORDS_MAX, Record};
 use crate::format::layout::{Copy, Layout};
 use crate::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
-use crate::format::{Frame, Page};
+use crate::format::{Frame, Page, State};
 use crate::table::Table;
 
 /// A page to be written to the SSD.
@@ -272,7 +272,7 @@ impl Journal {
         if full && self.bug != Some(Bug::JournalWrapsOver) {
             return Err(Full);
         }
-        let rest = self.open.split_off(self.open.len().min(RECORDS_MAX));
+        let rest = self.open.split_off(self.records_of_a_page());
         let records = std::mem::replace(&mut self.open, rest);
         let (previous, durable, session) = (self.last, self.durable, self.superblock.session);
         let mut page = JournalPage { number, previous, durable, session, records };
@@ -297,6 +297,15 @@ impl Journal {
             page: self.layout().journal_page(number, copy),
             bytes,
         })))
+    }
+
+    /// How many records the next page has. Both of a block that moves are on one page: a crash that lets only the
+    /// first of two arrive would leave the block in two frames, the older of which may be taken for it.
+    fn records_of_a_page(&self) -> usize {
+        let full = self.open.len().min(RECORDS_MAX);
+        let next = self.open.get(full).filter(|next| next.state == State::Superseded);
+        let parts = next.is_some_and(|next| self.open[full - 1].block == next.block);
+        full - usize::from(parts)
     }
 
     /// The table page that was changed longest ago, as far as it is committed.

@@ -157,7 +157,10 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
             touched.push((record.frame, page.number));
         }
     }
-    one_frame_a_block(&corrections, &mut entries);
+    // Earlier versions parted the two records of a move where the first was the last of a page.
+    let parted = pages.last().and_then(|page| page.records.last());
+    let parted = parted.filter(|record| matches!(record.state, State::Clean | State::Dirty));
+    one_frame_a_block(&mut corrections, parted, &mut entries);
     without_invalidated(&superblock, &mut entries);
     let corrections = corrected(&corrections, &entries);
     let live = live(&entries);
@@ -200,10 +203,11 @@ fn counts<P: Pages>(
 }
 
 /// A block that moved twice, of which only the second move counts, is no longer where it was before
-/// the first.
-fn one_frame_a_block(void: &[Record], entries: &mut [Entry]) {
+/// the first; nor is one whose move was `parted` by the crash, which took the second record of it.
+fn one_frame_a_block(void: &mut Vec<Record>, parted: Option<&Record>, entries: &mut [Entry]) {
     let moved = void.iter().filter(|record| record.state == State::Superseded);
-    let mut newest: HashMap<Block, u64> = moved.map(|record| (record.block, 0)).collect();
+    let mut newest: HashMap<Block, u64> =
+        moved.chain(parted).map(|record| (record.block, 0)).collect();
     if newest.is_empty() {
         return;
     }
@@ -212,9 +216,12 @@ fn one_frame_a_block(void: &[Record], entries: &mut [Entry]) {
             *sequence = entry.sequence.max(*sequence);
         }
     }
-    for entry in entries.iter_mut().filter(|entry| entry.state != State::Free) {
-        if newest.get(&entry.block).is_some_and(|&newest| entry.sequence < newest) {
+    for (entry, frame) in entries.iter_mut().zip(0..) {
+        let newest = newest.get(&entry.block).copied().unwrap_or(0);
+        if entry.state != State::Free && entry.sequence < newest {
             entry.state = State::Free;
+            let (frame, block) = (Frame(frame), entry.block);
+            void.push(Record { frame, crc: 0, block, state: State::Superseded });
         }
     }
 }

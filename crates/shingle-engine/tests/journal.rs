@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use shingle_core::units::Block;
-use shingle_engine::format::journal::Record;
+use shingle_engine::format::journal::{JournalPage, RECORDS_MAX, Record};
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{Frame, PAGE_BYTES, Page, State};
@@ -401,4 +401,68 @@ fn a_page_that_a_torn_write_makes_whole_does_not_count() {
     let found = recover(&mut ssd).expect("good");
     let entry = found.journal.table.entry(Frame(0));
     assert_eq!((found.replayed_pages, entry.block), (1, Block(8)), "it is the page of the second");
+}
+
+/// As many moves as no page has room for: the crash comes when only the first page has arrived.
+#[test]
+fn a_move_is_on_one_page() {
+    let mut world = World::new();
+    world.write(0);
+    world.commit();
+    // The new frame of block 0 is the last record that the page has room for, the old one comes behind it.
+    let (old, _) = world.map[&0];
+    let pages = |world: &World| world.ssd.volatile.len();
+    for frame in 100..100 + RECORDS_MAX as u32 - 1 {
+        let record =
+            Record { frame: Frame(frame), crc: 0, block: Block(1_000), state: State::Free };
+        world.journal.add(record);
+    }
+    world.write(0);
+    assert_eq!(world.journal.open(), RECORDS_MAX + 1);
+    world.seal();
+    assert_eq!(world.journal.open(), 2, "both records of the move wait for the next page");
+    assert!(pages(&world) > 0);
+    world.ssd.flush();
+    let found = recover(&mut world.ssd.clone()).expect("flushed");
+    assert_eq!(found.live, [(Block(0), old)], "nothing of the move is known");
+    world.seal();
+    world.ssd.flush();
+    let found = recover(&mut world.ssd).expect("flushed");
+    assert_eq!(found.live.len(), 1);
+    assert_ne!(found.live[0].1, old, "all of it is");
+}
+
+/// Earlier versions wrote the two records of a move on two pages, and a crash may have come between them.
+#[test]
+fn a_move_that_a_crash_has_parted_is_one_frame_all_the_same() {
+    let mut world = World::new();
+    world.write(0);
+    world.commit();
+    let (old, _) = world.map[&0];
+    world.write(0);
+    // The same page without its last record.
+    let (new, version) = world.map[&0];
+    let (last, _) = *world.ssd.volatile.last().expect("the data");
+    assert_eq!(last, world.journal.layout().frame_page(new));
+    let record = Record {
+        frame: new,
+        crc: crc32c::crc32c(&data(0, version)),
+        block: Block(0),
+        state: State::Dirty,
+    };
+    let owner = world.journal.superblock().owner();
+    let Ok(Some(writes)) = world.journal.seal() else { panic!("there is room") };
+    for write in writes {
+        let whole = JournalPage::decode(&write.bytes, owner).expect("a page");
+        assert_eq!(whole.records.len(), 2);
+        let parted = JournalPage { records: vec![record], ..whole };
+        world.ssd.write(write.page, parted.encode(owner));
+    }
+    world.ssd.flush();
+    let found = recover(&mut world.ssd).expect("flushed");
+    assert_eq!(found.live, [(Block(0), new)], "the newest counts");
+    // The journal is told so, before the old frame is used again.
+    let told = Record { frame: old, crc: 0, block: Block(0), state: State::Free };
+    let same = |r: &&Record| r.frame == told.frame && r.state == told.state;
+    assert_eq!(found.corrections.iter().filter(same).count(), 1, "{:?}", found.corrections);
 }
