@@ -13,10 +13,10 @@ mod losses;
 use std::collections::VecDeque;
 
 use shingle_core::cache::Outcome;
+use shingle_core::witness::{Event, Shared};
 use shingle_core::policy::Access;
 use shingle_core::service::Service;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Slot};
-use shingle_core::witness::{Event, Shared};
 use slab::Slab;
 
 pub(super) use answers::Promise;
@@ -26,8 +26,8 @@ pub use losses::Connection;
 
 use super::bugs::{Bug, Seeded};
 use super::contents::Contents;
+use super::keys::{CommandKey, OpKey};
 use super::status::Counts;
-use super::{CommandKey, OpKey};
 use crate::data::Data;
 use command::Running;
 
