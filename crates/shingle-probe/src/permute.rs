@@ -6,7 +6,7 @@ use shingle_drive::Rng;
 /// A permutation of the numbers below `bound`, by a Feistel network over the next power of four and
 /// walking on while a number falls outside. No memory, whatever the bound.
 #[derive(Clone, Debug)]
-pub struct Permutation {
+pub(crate) struct Permutation {
     bound: u64,
     half_bits: u32,
     keys: [u64; 4],
