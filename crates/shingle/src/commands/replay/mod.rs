@@ -22,7 +22,7 @@ use shingle_trace::Mode;
 use uuid::Uuid;
 
 use super::setup::{mode, read_trace, report, seed};
-use crate::cli::{self, Arguments, TraceArgs};
+use crate::cli::{self, Global, TraceArgs};
 use crate::output::{self, Tried, note, print};
 use crate::progress::Progress;
 use crate::{Usage, table};
@@ -81,11 +81,7 @@ pub(crate) struct Replay {
     json: Option<PathBuf>,
 }
 
-pub(crate) fn execute(
-    args: &Replay,
-    global: &Arguments,
-    registry: &Registry,
-) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     if args.depth == 0 {
         bail!(Usage("--depth 0: give at least 1".into()));
     }
@@ -218,7 +214,7 @@ fn make(args: &Replay, settings: &Settings, registry: &Registry) -> anyhow::Resu
 /// Runs it. All files are ready.
 fn replayed(
     args: &Replay,
-    global: &Arguments,
+    global: &Global,
     registry: &Registry,
     settings: &Settings,
     trace: &Trace,
