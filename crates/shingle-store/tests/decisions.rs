@@ -7,10 +7,10 @@ use std::sync::mpsc::{Receiver, channel};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
+use shingle_core::observer::{Event, Shared};
 use shingle_core::registry::Registry;
 use shingle_core::service::Rules;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_core::witness::{Event, Shared};
 use shingle_device::Device;
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Errno};
@@ -63,12 +63,12 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
     let about = About { slots: slots as u32, disk_blocks: DISK_BLOCKS, words };
     let (recorder, recording) = Recording::begin(&path, &about).expect("a file");
     let cache = settings.cache(&Registry::default(), slots as u32, DISK_BLOCKS).expect("it fits");
-    let witness = Shared::new(recorder);
+    let observer = Shared::new(recorder);
     // Idle often, so that idle destaging is recorded, too.
     let idle_after = shingle_core::units::Nanos::from_millis(2);
     let rules = Rules { idle_after, ..Rules::for_slots(slots) };
     let config = Config { rules, ..Config::for_slots(slots) };
-    let beside = Beside { witness: Some(witness), ..Beside::default() };
+    let beside = Beside { observer: Some(observer), ..Beside::default() };
     let store = ready.start_with(cache, config, beside).expect("it starts");
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut waiting: VecDeque<Receiver<Result<Vec<u8>, Errno>>> = VecDeque::new();

@@ -1,7 +1,7 @@
 //! From a policy's plan to a record that says clean: what is destaged, when the disk is flushed, and what
 //! follows.
 
-use shingle_core::witness::Event;
+use shingle_core::observer::Event;
 use shingle_core::plan::{Manner, WriteOrder};
 
 use super::bugs::Bug;

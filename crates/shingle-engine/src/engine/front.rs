@@ -2,7 +2,7 @@
 //! operators want.
 
 use shingle_core::cache::CacheCore;
-use shingle_core::witness::Shared;
+use shingle_core::observer::Shared;
 use shingle_core::service::{Mode, Service};
 use shingle_core::units::{Block, Nanos};
 
@@ -55,18 +55,18 @@ impl<D: Data> Engine<D> {
             failure: Failure::new(found.findings, bugs),
             life: Life::default(),
             drain: Drain::default(),
-            witness: None,
+            observer: None,
             bugs,
         };
         engine.pump();
         Ok(engine)
     }
 
-    /// `witness` is told of requests and I/O. Of what passes between engine and cache it is told by a
-    /// cache that it watches itself ([`shingle_core::witness::Watched`]).
-    pub fn watch(&mut self, witness: Shared) {
-        self.requests.watch(witness.clone());
-        self.witness = Some(witness);
+    /// `observer` is told of requests and I/O. Of what passes between engine and cache it is told by a
+    /// cache that it watches itself ([`shingle_core::observer::Observed`]).
+    pub fn watch(&mut self, observer: Shared) {
+        self.requests.watch(observer.clone());
+        self.observer = Some(observer);
     }
 
     /// Whether there is room for another command: otherwise wait for replies.

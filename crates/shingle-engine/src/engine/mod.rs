@@ -73,7 +73,7 @@ mod port;
 mod requests;
 mod status;
 
-use shingle_core::witness::{Event, Shared};
+use shingle_core::observer::{Event, Shared};
 use shingle_core::service::{Mode, Rules, Service};
 use shingle_core::units::Nanos;
 
@@ -133,7 +133,7 @@ pub struct Engine<D: Data = Buffer> {
     failure: failure::Failure,
     life: life::Life,
     drain: life::Drain,
-    witness: Option<Shared>,
+    observer: Option<Shared>,
     bugs: bugs::Seeded,
 }
 
@@ -166,8 +166,8 @@ impl<D: Data> Engine<D> {
     }
 
     fn trace(&self, event: impl FnOnce() -> Event) {
-        if let Some(witness) = &self.witness {
-            witness.see(&event());
+        if let Some(observer) = &self.observer {
+            observer.event(&event());
         }
     }
 

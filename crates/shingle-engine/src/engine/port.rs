@@ -2,7 +2,7 @@
 //! I/O, and an I/O of many pages that fails is tried again page by page, so that an error stays with the
 //! page it concerns.
 
-use shingle_core::witness::Event;
+use shingle_core::observer::Event;
 use shingle_core::policy::Cost;
 use shingle_core::units::{Block, Nanos, Op};
 use slab::Slab;
@@ -109,7 +109,7 @@ pub(super) struct Done<D> {
     pub(super) completions: Vec<Completion>,
     pub(super) buffers: Vec<D>,
     pub(super) result: Result<(), Failed>,
-    /// For a witness.
+    /// For an observer.
     pub(super) event: Event,
     /// What the disk took for it.
     pub(super) cost: Option<Cost>,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use shingle_core::witness::Shared as Witness;
+use shingle_core::observer::Shared as Observer;
 use shingle_core::registry::Registry;
 use shingle_engine::Config;
 use shingle_engine::settings::Settings;
@@ -79,7 +79,7 @@ impl Stopper {
 
 /// Makes who is told of everything that happens, of a cache with these settings, so many slots and a
 /// disk of so many blocks.
-pub type Record<'a> = &'a dyn Fn(&Settings, u32, u64) -> io::Result<Witness>;
+pub type Record<'a> = &'a dyn Fn(&Settings, u32, u64) -> io::Result<Observer>;
 
 /// A cache that is served.
 pub struct Serving {
@@ -131,12 +131,12 @@ impl Serving {
         let tell = Arc::new(tell);
         let lines = device_lines(tell.clone())?;
         let tell = move |event| tell(Notice::Client(event));
-        let witness = record.map(|record| record(&settings, slots as u32, disk_blocks));
-        let (witness, recorded) = (witness.transpose()?, record.is_some());
+        let observer = record.map(|record| record(&settings, slots as u32, disk_blocks));
+        let (observer, recorded) = (observer.transpose()?, record.is_some());
         let mut store = ready.start_with(
             cache,
             config,
-            Beside { witness, medium: None, tell: Some(lines) },
+            Beside { observer, medium: None, tell: Some(lines) },
         )?;
         let leave = channel();
         watch_failure(&mut store, leave.0.clone())?;

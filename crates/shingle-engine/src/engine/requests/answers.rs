@@ -1,6 +1,6 @@
 //! Answers to commands: when all their blocks are done, and those that have to be durable when they are.
 
-use shingle_core::witness::Event;
+use shingle_core::observer::Event;
 use shingle_core::units::Nanos;
 
 use super::super::bugs::Bug;

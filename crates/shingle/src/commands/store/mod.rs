@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand};
-use shingle_core::witness::Shared;
+use shingle_core::observer::Shared;
 use shingle_core::registry::Registry;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
@@ -239,8 +239,8 @@ fn serve(args: &Serve, global: &Global, registry: &Registry) -> anyhow::Result<(
     let recording = RefCell::new(None);
     let path = args.record.as_ref().map(|path| path.display().to_string());
     let record = |settings: &Settings, slots, disk_blocks| {
-        let words = settings.to_text().map_err(io::Error::other)?;
-        let about = About { slots, disk_blocks, words };
+        let text = settings.to_text().map_err(io::Error::other)?;
+        let about = About { slots, disk_blocks, settings: text };
         let begun = Recording::begin(path.as_deref().unwrap_or_default(), &about);
         let (recorder, handle) = begun.map_err(io::Error::other)?;
         recording.replace(Some(handle));
