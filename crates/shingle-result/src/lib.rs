@@ -46,7 +46,7 @@ pub use meter::{HostMeter, Meter, ModelCounters, RealRun};
 pub use report::{Program, Report, SCHEMA, schema};
 pub use run::{Measured, Memory, Queue, RunResult, Wall};
 pub use said::{Note, Notes, Said, SaidKind};
-pub use series::{Heat, Point};
+pub use series::{Heat, Parts, Point};
 pub use swept::{Axis, Place, Swept, SweptTrace};
 pub use target::{Smallest, Target, Tried};
 pub use trace::{TraceFormat, TraceInfo};

@@ -7,7 +7,7 @@ use shingle_core::cache::Outcome;
 use shingle_core::observer::{Asked, Event, Observer};
 use shingle_core::policy;
 use shingle_core::units::{Block, Nanos, Op, Request};
-use shingle_drive::Counters;
+use shingle_drive::{BufferState, Counters};
 
 use crate::counters::{HostCounters, Snapshot};
 use crate::counts::Counts;
@@ -15,6 +15,7 @@ use crate::labels::Labels;
 use crate::latency::{DriveLatency, ResponseTimes, Responses};
 use crate::left::Left;
 use crate::run::{Measured, RunResult, Wall};
+use crate::series::Point;
 
 /// What an emulated disk counts, as its thread goes along.
 pub type ModelCounters = Arc<Mutex<Counters>>;
@@ -117,6 +118,9 @@ pub struct Meter {
     responses: Responses,
     warm: Option<(u64, Snapshot)>,
     failed_ios: u64,
+    points: Vec<Point>,
+    /// When the part began that is not at its end.
+    part_from: Snapshot,
 }
 
 /// What is told of a real run beside the counts.
@@ -176,6 +180,21 @@ impl Meter {
         self.responses.record(took);
     }
 
+    /// A part of the run ends: `requests` were submitted so far, and what the cache and the buffer of an emulated disk
+    /// hold now is known.
+    pub fn end_part(
+        &mut self,
+        requests: usize,
+        at: Nanos,
+        dirty_blocks: u64,
+        buffer: &BufferState,
+    ) {
+        let now = self.snapshot();
+        let part = Counts::between(&self.part_from, &now);
+        self.points.push(Point::of(requests, at, &part, dirty_blocks, buffer));
+        self.part_from = now;
+    }
+
     /// What it all came to.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
@@ -200,6 +219,7 @@ impl Meter {
             latency: run.times.latency(),
             drive_latency: DriveLatency::of(self.responses),
             histogram: run.times.bars(),
+            series: self.points.clone(),
             measured: Some(Measured {
                 depth: run.depth,
                 failed_requests: self.host.failed_requests,

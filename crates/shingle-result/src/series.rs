@@ -12,23 +12,27 @@ use crate::counts::Counts;
 pub struct Point {
     /// Requests from the start of the run to the end of this part.
     pub requests: u64,
-    /// Virtual seconds from the start of the run to the end of this part.
+    /// Seconds from the start of the run to the end of this part.
     pub at_seconds: f64,
     /// Device time of this part.
     pub seconds: f64,
     /// Of that, cleaning.
+    #[schemars(with = "Option<f64>")]
     pub clean_seconds: f64,
     /// Block accesses of this part.
     pub blocks: u64,
     /// Hits ÷ accesses of this part.
     pub hit_ratio: Option<f64>,
     /// Bands cleaned in this part.
+    #[schemars(with = "Option<u64>")]
     pub rmw: u64,
     /// Dirty blocks in the cache at the end of this part.
     pub dirty_blocks: u64,
     /// Blocks in the disk's buffer at the end of this part, counted as in `left`.
+    #[schemars(with = "Option<u64>")]
     pub buffer_blocks: u64,
     /// Bands to which those in the buffer belong.
+    #[schemars(with = "Option<u64>")]
     pub buffer_bands: u64,
 }
 
@@ -68,4 +72,57 @@ pub struct Heat {
     /// For each part of the series, blocks that the disk was asked to write, by row: what dirty
     /// evictions, bypassing writes and host-side RMWs send it.
     pub drive_written_blocks: Vec<Vec<u64>>,
+}
+
+/// Equal parts of a run's requests.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts {
+    requests: usize,
+    parts: usize,
+    ended: usize,
+    next: usize,
+}
+
+impl Parts {
+    /// `parts` of them, or as many as there are requests.
+    #[must_use]
+    pub fn new(requests: usize, parts: u32) -> Parts {
+        let mut this = Parts { requests, parts: requests.min(parts as usize), ended: 0, next: 0 };
+        this.advance();
+        this
+    }
+
+    fn advance(&mut self) {
+        self.ended += 1;
+        self.next = match self.parts {
+            0 => 0,
+            parts => (self.requests as u128 * self.ended as u128 / parts as u128) as usize,
+        };
+    }
+
+    /// Whether a part ends with request `number`, counted from 1.
+    #[inline]
+    pub fn ends(&mut self, number: usize) -> bool {
+        let ends = number == self.next;
+        if ends {
+            self.advance();
+        }
+        ends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_equal_and_end_with_the_last_request() {
+        let ends = |requests, parts| {
+            let mut parts = Parts::new(requests, parts);
+            (1..=requests).filter(|&number| parts.ends(number)).collect::<Vec<_>>()
+        };
+        assert_eq!(ends(10, 3), [3, 6, 10]);
+        assert_eq!(ends(2, 5), [1, 2]);
+        assert!(ends(5, 0).is_empty() && ends(0, 3).is_empty());
+    }
 }

@@ -20,7 +20,7 @@ use shingle_core::size;
 use shingle_core::slots::Costs;
 use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_drive::Timing;
-use shingle_sim::experiment::{Assignment, Options, Trace, plan};
+use shingle_sim::experiment::{Assignment, Options, StoreOptions, Trace, plan};
 use shingle_sim::future::next_uses;
 use shingle_trace::{OpenOptions, Shape, Summary};
 
@@ -78,7 +78,13 @@ const ROWS: &[Row] = &[
     ("st8000as0002, mechanics", "lru", Some("st8000as0002"), Some(Timing::Mechanics), 0.25),
     ("st8000as0002, mechanics", "most", Some("st8000as0002"), Some(Timing::Mechanics), 0.125),
     ("st8000as0002, mechanics", "sac", Some("st8000as0002"), Some(Timing::Mechanics), 0.125),
+    (STORE, "lru", Some("st8000as0002"), Some(Timing::Mechanics), 0.1),
+    (STORE, "most", Some("st8000as0002"), Some(Timing::Mechanics), 0.1),
+    (STORE, "sac", Some("st8000as0002"), Some(Timing::Mechanics), 0.1),
 ];
+
+/// Rows of the store itself in virtual time, journal and all.
+const STORE: &str = "store, st8000as0002";
 
 fn measure(spec: &str, cache: &str, repeats: usize) -> Result<(), Box<dyn std::error::Error>> {
     let mut opened = shingle_trace::open(spec, &OpenOptions { seed: 1, ..OpenOptions::default() })?;
@@ -108,6 +114,7 @@ fn measure(spec: &str, cache: &str, repeats: usize) -> Result<(), Box<dyn std::e
             let reference_time = begun.elapsed().as_secs_f64();
             let (time, result) = match drive {
                 None => core_alone(&trace.requests, slots),
+                Some(drive) if what == STORE => served(&trace, policy, drive, timing, cache)?,
                 Some(drive) => simulated(&trace, policy, drive, timing, cache)?,
             };
             if drive.is_none() && policy == "lru" {
@@ -218,6 +225,31 @@ fn simulated(
     let end = system.snapshot();
     let hits = end.host.read_hits + end.host.write_hits;
     Ok((time, hits ^ end.disk.rmw << 40 ^ end.disk.clean_time.0))
+}
+
+/// The same as the store would serve it.
+fn served(
+    trace: &Trace,
+    policy: &str,
+    drive: &str,
+    timing: Option<Timing>,
+    cache: &str,
+) -> Result<(f64, u64), Box<dyn std::error::Error>> {
+    let options = Options {
+        policies: vec![policy.into()],
+        drives: vec![drive.into()],
+        caches: vec![cache.into()],
+        sets: [Assignment::new("drive.pb", "0.4%")?].into_iter().collect(),
+        store: Some(StoreOptions::default()),
+        timing,
+        ..Options::default()
+    };
+    let (jobs, _) = plan(&options, &Registry::default(), trace)?;
+    let begun = Instant::now();
+    let run = jobs[0].run(&trace.requests[..], &|_| ())?;
+    let time = begun.elapsed().as_secs_f64();
+    let hits = run.all.hits.read_blocks + run.all.hits.write_blocks;
+    Ok((time, hits ^ run.all.drive_io.rmw << 40 ^ run.all.drive_io.written_blocks << 20))
 }
 
 /// The plainest LRU: nodes in a chained hash table and on a doubly linked list. Returns its hits.

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use shingle_core::units::{Nanos, Request};
 use shingle_result::{
-    Counts, DriveLatency, Flash, Labels, Left, Pacing, Point, Queue, ResponseTimes, RunResult,
-    Snapshot, Wall,
+    Counts, DriveLatency, Flash, Labels, Left, Pacing, Parts, Point, Queue, ResponseTimes,
+    RunResult, Snapshot, Wall,
 };
 use thiserror::Error;
 
@@ -18,7 +18,7 @@ use crate::future::next_uses;
 use crate::guard::guarded;
 use crate::requests::{RequestList, all};
 use crate::system::System;
-use crate::watch::{Heating, Parts, Rows};
+use crate::watch::{Heating, Rows};
 
 /// How a run goes, beside its system.
 #[derive(Clone, Debug)]

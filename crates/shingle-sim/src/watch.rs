@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_drive::Io;
-use shingle_result::Heat;
+use shingle_result::{Heat, Parts};
 use shingle_trace::zones::ZONE_BLOCKS;
 
 use crate::requests::{RequestList, all};
@@ -186,42 +186,6 @@ impl Heating {
     }
 }
 
-/// Equal parts of a run's requests.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Parts {
-    requests: usize,
-    parts: usize,
-    ended: usize,
-    next: usize,
-}
-
-impl Parts {
-    /// `parts` of them, or as many as there are requests.
-    pub(crate) fn new(requests: usize, parts: u32) -> Parts {
-        let mut this = Parts { requests, parts: requests.min(parts as usize), ended: 0, next: 0 };
-        this.advance();
-        this
-    }
-
-    fn advance(&mut self) {
-        self.ended += 1;
-        self.next = match self.parts {
-            0 => 0,
-            parts => (self.requests as u128 * self.ended as u128 / parts as u128) as usize,
-        };
-    }
-
-    /// Whether a part ends with request `number`, counted from 1.
-    #[inline]
-    pub(crate) fn ends(&mut self, number: usize) -> bool {
-        let ends = number == self.next;
-        if ends {
-            self.advance();
-        }
-        ends
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,17 +194,6 @@ mod tests {
     fn write(block: u64, blocks: u64) -> Request {
         let (offset, bytes) = (block * BLOCK_BYTES, blocks * BLOCK_BYTES);
         Request { at: Nanos::ZERO, offset, bytes, op: Op::Write }
-    }
-
-    #[test]
-    fn parts_are_equal_and_end_with_the_last_request() {
-        let ends = |requests, parts| {
-            let mut parts = Parts::new(requests, parts);
-            (1..=requests).filter(|&number| parts.ends(number)).collect::<Vec<_>>()
-        };
-        assert_eq!(ends(10, 3), [3, 6, 10]);
-        assert_eq!(ends(2, 5), [1, 2]);
-        assert!(ends(5, 0).is_empty() && ends(0, 3).is_empty());
     }
 
     #[test]

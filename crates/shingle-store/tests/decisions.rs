@@ -59,8 +59,8 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
     let path = folder.join("live.shingle").display().to_string();
     let ready = Ready::open(&ssd, &disk).expect("they fit");
     let slots = ready.superblock().layout.slots;
-    let words = settings.to_text().expect("short");
-    let about = About { slots: slots as u32, disk_blocks: DISK_BLOCKS, words };
+    let text = settings.to_text().expect("short");
+    let about = About { slots: slots as u32, disk_blocks: DISK_BLOCKS, settings: text };
     let (recorder, recording) = Recording::begin(&path, &about).expect("a file");
     let cache = settings.cache(&Registry::default(), slots as u32, DISK_BLOCKS).expect("it fits");
     let observer = Shared::new(recorder);
@@ -94,8 +94,8 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
 /// Follows a recording with a cache made from what it says of itself, changed by `change`.
 fn follow(path: &str, change: impl Fn(&mut Event)) -> Result<Followed, FollowError> {
     let mut events = Events::open(path).expect("a recording");
-    let About { slots, disk_blocks, ref words } = *events.about();
-    let settings = Settings::from_text(words).expect("as written");
+    let About { slots, disk_blocks, settings: ref text } = *events.about();
+    let settings = Settings::from_text(text).expect("as written");
     let mut cache = settings.cache(&Registry::default(), slots, disk_blocks).expect("it fits");
     let mut follower = Follower::new(cache.as_mut());
     while let Some(mut event) = events.next().expect("whole") {

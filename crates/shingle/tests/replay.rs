@@ -116,6 +116,53 @@ fn nothing_is_overwritten_unless_it_is_said() {
     assert!(!path("new.img").exists() && !path("new-disk.img").exists());
 }
 
+#[test]
+fn a_replay_and_what_was_foretold_of_it_stand_side_by_side() {
+    let folder = folder();
+    let words = format!(
+        "replay {TRACE} --cache ssd.img --disk hdd.img -p lru,sac --set sac.zone=40M --predict cmr7200 --json - \
+         --html page.html --quiet"
+    );
+    let result: Value =
+        serde_json::from_slice(&done(folder.path(), &words).stdout).expect("it is JSON");
+    let schema = serde_json::to_value(shingle_result::schema()).expect("it is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("it is a schema");
+    let errors: Vec<String> = validator.iter_errors(&result).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let runs = result["runs"].as_array().expect("runs");
+    let policies: Vec<&str> =
+        runs.iter().map(|run| run["policy"].as_str().expect("a name")).collect();
+    assert_eq!(policies, ["lru", "sac", "lru", "sac"]);
+    for (nth, run) in runs.iter().enumerate() {
+        let real = nth < 2;
+        assert_eq!(run.get("measured").is_some(), real, "the first two are real");
+        assert_eq!(
+            count(run, "/all/accesses/write_blocks"),
+            count(&runs[0], "/all/accesses/write_blocks")
+        );
+        assert_eq!(run["cache_blocks"], runs[0]["cache_blocks"]);
+        let series = run["series"].as_array().expect("its course");
+        assert_eq!((series.len(), count(&series[199], "/requests")), (200, 3_000));
+        assert!(series.iter().any(|point| count(point, "/dirty_blocks") > 0));
+        assert_eq!(series[0]["rmw"].is_null(), real, "nobody sees the RMWs of a real disk");
+        assert!(series[0]["blocks"].is_u64());
+    }
+    let page = std::fs::read_to_string(folder.path().join("page.html")).expect("the page");
+    assert_eq!(page.matches("<svg").count(), 2);
+    assert!(page.contains("sac: dirty in the cache") && page.contains("simulated"));
+    let table = done(folder.path(), &words.replace("--json - --html page.html", "--overwrite"));
+    let table = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert_eq!((table.matches("measured").count(), table.matches("simulated").count()), (2, 2));
+
+    let words = format!("replay {TRACE} --cache a.img --disk b.img");
+    let refuse = |more: &str, told: &str| refused(folder.path(), &format!("{words} {more}"), told);
+    refuse("-p lru,sac --record live.shingle", "a recording has one policy");
+    refuse("--predict cmr7200 --set mode=write-through", "drop --predict");
+    refuse("--predict no-such-drive", "no-such-drive");
+    refuse("-p lru,sac --set policy=fifo", "-p names the policies");
+    assert!(!folder.path().join("a.img").exists());
+}
+
 /// Without --drain, what is in the cache at the end is read after a restart, from the disk as the
 /// emulation has left it.
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_engine::{Command, CommandOp, Errno};
-use shingle_result::ResponseTimes;
+use shingle_result::{Parts, ResponseTimes};
 use shingle_store::backend::Handle;
 
 use super::ReplayError;
@@ -54,11 +54,14 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Has `requests` served, and returns how long that took.
+    /// Has `requests` served, and returns how long that took. `part_ends` is told, at the end of each part, how many
+    /// were submitted and how long that took.
     pub(super) fn serve(
         &mut self,
         requests: &[Request],
         pace: Pace,
+        mut parts: Parts,
+        part_ends: &mut dyn FnMut(usize, Duration),
         progress: &dyn Fn(u64),
     ) -> Result<Duration, StampError> {
         const PROGRESS_EVERY: u64 = 1 << 10;
@@ -85,6 +88,10 @@ impl<'a> Client<'a> {
             self.submit(number, request, at);
             if alone {
                 self.wait_for(0)?;
+            }
+            let submitted = number as usize + 1;
+            if parts.ends(submitted) {
+                part_ends(submitted, start.elapsed());
             }
         }
         self.wait_for(0)?;

@@ -6,16 +6,16 @@ mod stamps;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use shingle_core::observer::Shared;
 use shingle_core::policy::Memory;
 use shingle_core::registry::Registry;
-use shingle_core::units::{BLOCK_BYTES, Block, Request};
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Request};
 use shingle_device::{Device, DeviceError, Medium};
 use shingle_engine::settings::{Settings, SettingsError};
 use shingle_engine::{Config, Errno};
-use shingle_result::{Labels, Meter, RealRun, RunResult};
+use shingle_result::{Labels, Meter, Parts, RealRun, RunResult};
 use shingle_store::backend::{Beside, Ready, StoreError, Tell};
 use shingle_store::store::drain::drain;
 use shingle_trace::TraceError;
@@ -91,6 +91,8 @@ pub struct Replay<'a> {
     pub drain: bool,
     /// Where what is asked and decided is recorded.
     pub record: Option<&'a str>,
+    /// Parts of which the course of the run is made; 0 for none.
+    pub parts: u32,
     /// Gets lines about I/O that failed.
     pub tell: Option<Tell>,
 }
@@ -148,9 +150,18 @@ impl Replay<'_> {
         let labels = Labels { cache_blocks: slots, ..self.labels.clone() };
         let handle = store.handle().clone();
         let mut client = Client::new(&handle, self.verify);
-        let took = client.serve(requests, pace, progress)?;
-        let dirty_blocks = handle.status().map_or(0, |status| status.dirty_blocks);
-        let buffer = *state.buffer.lock().unwrap_or_else(PoisonError::into_inner);
+        let dirty = || handle.status().map_or(0, |status| status.dirty_blocks);
+        let buffered = || *state.buffer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut part_ends = |requests: usize, at: Duration| {
+            // (The store is asked before the meter is locked, as it needs that to answer.)
+            let (dirty_blocks, buffer) = (dirty(), buffered());
+            let at = Nanos(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX));
+            let mut meter = meter.lock().unwrap_or_else(PoisonError::into_inner);
+            meter.end_part(requests, at, dirty_blocks, &buffer);
+        };
+        let parts = Parts::new(requests.len(), self.parts);
+        let took = client.serve(requests, pace, parts, &mut part_ends, progress)?;
+        let (dirty_blocks, buffer) = (dirty(), buffered());
         let begun = Instant::now();
         if self.drain {
             drain(&handle, &mut |_| Ok(()))?;

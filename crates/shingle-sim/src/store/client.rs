@@ -9,7 +9,7 @@ use shingle_core::observer::{Event, Observer as _};
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_drive::Stamp;
 use shingle_engine::{Command, CommandOp, Reply};
-use shingle_result::{Counts, HostMeter, Pacing, Point, Queue, ResponseTimes, Snapshot};
+use shingle_result::{Counts, HostMeter, Pacing, Parts, Point, Queue, ResponseTimes, Snapshot};
 
 use super::Serving;
 use super::stamps::{Stamped, Stamps};
@@ -17,7 +17,6 @@ use super::world::World;
 use crate::check::Check;
 use crate::requests::RequestList;
 use crate::run::{Backlog, Course, PROGRESS_EVERY, RunError};
-use crate::watch::Parts;
 
 /// A request of more blocks goes alone: of one that long a store works at a part at a time, and what comes
 /// next may overtake the rest.

@@ -100,7 +100,7 @@ impl fmt::Display for Evidence {
 
 /// That the content may be in a format, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Match {
+pub struct Match {
     /// How sure: of several formats the surest wins.
     pub sureness: u8,
     /// Why.

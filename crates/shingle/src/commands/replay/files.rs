@@ -42,6 +42,11 @@ impl Wanted<'_> {
         self.bytes.map_or(Ok(()), |bytes| set_length(self.path, bytes))
     }
 
+    /// Blocks that a cache on it holds.
+    pub(super) fn slots(&self) -> u64 {
+        Layout::for_ssd(self.bytes.unwrap_or(self.before)).map_or(0, |layout| layout.slots)
+    }
+
     /// Whether it is there.
     pub(super) fn is_there(&self) -> bool {
         self.before > 0

@@ -1,13 +1,17 @@
-//! `shingle replay`: a trace through the store itself, on real files or devices.
+//! `shingle replay`: a trace through the store itself, on real files or devices, and what a simulation of it
+//! foretells.
 
+mod beside;
 mod files;
+mod page;
+mod predict;
+mod unmeasured;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
-use serde_json::Value;
 use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_device::Device;
@@ -37,9 +41,9 @@ pub(crate) struct Replay {
     /// The disk, which is written: a file or block device. A file that is not there is made.
     #[arg(long, value_name = "FILE|DEV")]
     disk: PathBuf,
-    /// Policy.
-    #[arg(short, long, value_name = "NAME", default_value = "sac")]
-    policy: String,
+    /// Policies, one after the other, each with a cache of its own.
+    #[arg(short, long, value_delimiter = ',', value_name = "NAME,…", default_value = "sac")]
+    policies: Vec<String>,
     /// Size of the cache, as in `run`, for an SSD that is made: at least 16 MiB of SSD.
     /// [default: 15%]
     #[arg(short, long, value_name = "SIZE")]
@@ -76,58 +80,175 @@ pub(crate) struct Replay {
     /// Record the replay, as `store serve --record` does.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Run the same in virtual time too, as `run --as store` does, over a model of this drive, and show both.
+    #[arg(long, value_name = "DRIVE")]
+    predict: Option<String>,
+    /// With --predict: the model of the SSD. [default: pcie-ssd]
+    #[arg(long, value_name = "NAME", requires = "predict")]
+    ssd: Option<String>,
     /// Write the results as JSON; `-` for stdout, in place of the table.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write a page: the results, and for each policy a chart of the dirty blocks in the cache over time.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// Points of the course of each run; more of them when they are drawn.
+const POINTS: u32 = 20;
+const PICTURE_POINTS: u32 = 200;
+
+impl Replay {
+    fn points(&self) -> u32 {
+        if self.html.is_some() { PICTURE_POINTS } else { POINTS }
+    }
 }
 
 pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> anyhow::Result<()> {
-    if args.depth == 0 {
-        bail!(Usage("--depth 0: give at least 1".into()));
-    }
-    args.json.iter().try_for_each(|path| output::check_writable(path))?;
+    check(args)?;
     let trace = read_trace(&args.trace, global.quiet)?;
-    let settings = settings(args)?;
-    let plan = args.emulate.as_ref().map(|name| emulated(args, name, &trace)).transpose()?;
-    let extent = trace.summary.end_bytes.next_multiple_of(BLOCK_BYTES).max(BLOCK_BYTES);
-    let needed = plan.as_ref().map_or(extent, |(plan, _)| plan.disk_blocks() * BLOCK_BYTES);
-    let labels = labels(args, &settings, registry, plan.as_ref().map(|(_, shown)| shown))?;
     let slots = |text: &str| experiment::share(text, &trace.summary);
     let wanted = args.cache_size.as_deref().map(slots).transpose()?;
     let default = if wanted.is_none() { slots(DEFAULT_CACHE)? } else { 0 };
 
     // Whatever is wrong is found before anything is changed.
-    settings.cache(registry, 1000, needed / BLOCK_BYTES).map_err(|e| Usage(e.to_string()))?;
+    let real: Vec<Real> = args
+        .policies
+        .iter()
+        .map(|policy| Real::new(args, policy, registry, &trace))
+        .collect::<Result<_, _>>()?;
+    let needed = real.iter().map(|real| real.disk_bytes).max().unwrap_or(0);
     let disk = files::disk(&args.disk, needed, args.overwrite)?;
     let ssd = files::ssd(&args.cache, wanted, default)?;
     if ssd.is_there() {
         is_free(args)?;
     }
+    let foretold = predict::jobs(args, registry, &trace, ssd.slots())?;
     disk.make()?;
     ssd.make()?;
-    make(args, &settings, registry)?;
-    let emulation = plan.map(|(plan, _)| plan);
-    let done = replayed(args, global, registry, &settings, &trace, &labels, emulation);
-    // Its data is of no use to anybody.
-    let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
-    destroy(&ssd, &disk, Uuid::from_bytes(read_superblock(&ssd)?.0.uuid))?;
-    let result = done?;
-    let report = report(&trace, &args.trace, vec![result], Notes::default());
+    let mut runs = Vec::new();
+    for (nth, real) in real.into_iter().enumerate() {
+        // (What is in the way of any but the first is what the one before it has left.)
+        runs.push(real.run(args, global, registry, &trace, args.overwrite || nth > 0)?);
+    }
+    let predicted = predict::run(&foretold, &trace, global.quiet)?;
+    deliver(args, global, &trace, runs, predicted)
+}
+
+/// What can be said of the options by themselves.
+fn check(args: &Replay) -> anyhow::Result<()> {
+    if args.depth == 0 {
+        bail!(Usage("--depth 0: give at least 1".into()));
+    }
+    if args.policies.len() > 1 && args.record.is_some() {
+        bail!(Usage("--record: a recording has one policy, give one to -p".into()));
+    }
+    let sets_policy = |text: &&String| text.starts_with("policy=");
+    if let Some(text) = args.set.iter().find(sets_policy).filter(|_| args.policies.len() > 1) {
+        bail!(Usage(format!("--set {text}: -p names the policies")));
+    }
+    if args.html.as_deref() == Some(Path::new("-")) {
+        bail!(Usage("--html takes a file, not `-`".into()));
+    }
+    args.json.iter().chain(&args.html).try_for_each(|path| output::check_writable(path))
+}
+
+/// Prints and writes what came of it.
+fn deliver(
+    args: &Replay,
+    global: &Global,
+    trace: &Trace,
+    mut runs: Vec<RunResult>,
+    predicted: Vec<RunResult>,
+) -> anyhow::Result<()> {
     let mut tried = Tried::default();
+    let real = runs.len();
+    runs.extend(predicted);
+    let mut report = report(trace, &args.trace, runs, Notes::default());
+    let several = report.runs.len() > 1;
+    if several {
+        // Verdicts are about runs over one model.
+        report.said.clear();
+    }
+    let rows = beside::rows(&report.runs, real);
     if args.json.as_deref() != Some(Path::new("-")) {
-        tried.add(print(&table::run(&report, global.color)));
+        if real == 1 {
+            let measured = Report { runs: report.runs[..1].to_vec(), ..report.clone() };
+            tried.add(print(&table::run(&measured, global.color)));
+        }
+        if several {
+            tried.add(print(&beside::table(&rows, global.color)));
+        }
     }
     if let Some(path) = &args.json {
-        tried.add(output::json(&without_the_unmeasured(&report, args)?, path));
+        tried.add(output::json(&unmeasured::left_out(&report, args.drain)?, path));
+    }
+    if let Some(path) = &args.html {
+        tried.add(page::page(&report, &rows).and_then(|page| output::text(&page, path)));
     }
     tried.end()
 }
 
-/// What the store is told; parameters of drives are not its affair.
-fn settings(args: &Replay) -> anyhow::Result<Settings> {
-    let mut settings = Settings::new(&args.policy);
-    let mut own = args.set.iter().filter(|text| !text.starts_with("drive."));
-    own.try_for_each(|text| settings.set(text)).map_err(|error| Usage(error.to_string()))?;
+/// A replay with one policy, checked.
+struct Real {
+    settings: Settings,
+    labels: Labels,
+    emulation: Option<Emulation>,
+    /// What it needs of the disk.
+    disk_bytes: u64,
+}
+
+impl Real {
+    fn new(
+        args: &Replay,
+        policy: &str,
+        registry: &Registry,
+        trace: &Trace,
+    ) -> anyhow::Result<Real> {
+        let settings = settings(args, policy)?;
+        let plan = args.emulate.as_ref().map(|name| emulated(args, name, trace)).transpose()?;
+        let extent = trace.summary.end_bytes.next_multiple_of(BLOCK_BYTES).max(BLOCK_BYTES);
+        let disk_bytes = plan.as_ref().map_or(extent, |(plan, _)| plan.disk_blocks() * BLOCK_BYTES);
+        let labels = labels(args, &settings, registry, plan.as_ref().map(|(_, shown)| shown))?;
+        let made = settings.cache(registry, 1000, disk_bytes / BLOCK_BYTES);
+        made.map_err(|error| Usage(error.to_string()))?;
+        Ok(Real { settings, labels, emulation: plan.map(|(plan, _)| plan), disk_bytes })
+    }
+
+    /// Makes the cache, runs the trace through it and ends it.
+    fn run(
+        self,
+        args: &Replay,
+        global: &Global,
+        registry: &Registry,
+        trace: &Trace,
+        overwrite: bool,
+    ) -> anyhow::Result<RunResult> {
+        let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
+        let consent = Consent { destroy: &args.destroy, overwrite };
+        create(&ssd, &disk, &self.settings, registry, consent)?;
+        drop((ssd, disk));
+        let Real { settings, labels, emulation, .. } = self;
+        let done = replayed(args, global, registry, &settings, trace, &labels, emulation);
+        // Its data is of no use to anybody.
+        let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
+        destroy(&ssd, &disk, Uuid::from_bytes(read_superblock(&ssd)?.0.uuid))?;
+        done
+    }
+}
+
+/// What the store is told; parameters of drives are not its affair, nor are those of other policies that run.
+fn settings(args: &Replay, policy: &str) -> anyhow::Result<Settings> {
+    let mut settings = Settings::new(policy);
+    for text in &args.set {
+        let owner = text.split_once('.').map(|(owner, _)| owner);
+        let others =
+            |owner: &str| owner != policy && args.policies.iter().any(|name| name == owner);
+        if owner.is_some_and(|owner| owner == "drive" || others(owner)) {
+            continue;
+        }
+        settings.set(text).map_err(|error| Usage(error.to_string()))?;
+    }
     Ok(settings)
 }
 
@@ -203,14 +324,6 @@ fn is_free(args: &Replay) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes the cache.
-fn make(args: &Replay, settings: &Settings, registry: &Registry) -> anyhow::Result<()> {
-    let (ssd, disk) = Device::pair(&args.cache, &args.disk)?;
-    let consent = Consent { destroy: &args.destroy, overwrite: args.overwrite };
-    create(&ssd, &disk, settings, registry, consent)?;
-    Ok(())
-}
-
 /// Runs it. All files are ready.
 fn replayed(
     args: &Replay,
@@ -242,6 +355,7 @@ fn replayed(
         verify: args.verify,
         drain: args.drain,
         record: record.as_deref(),
+        parts: args.points(),
         tell: Some(tell),
     };
     let progress = Progress::new("replaying", trace.requests.len() as u64, global.quiet);
@@ -254,63 +368,4 @@ fn replayed(
     })?;
     done.notes.iter().for_each(|text| note(text, global.quiet));
     Ok(done.result)
-}
-
-/// What only a model knows, or nobody: by its place in a run.
-const UNMEASURED: &[&str] = &[
-    "drive_io.rmw",
-    "drive_io.rmw_free",
-    "drive_io.rmw_read_bytes",
-    "drive_io.band_bytes_written",
-    "drive_io.truncated",
-    "drive_io.native_bytes_written",
-    "drive_io.log_bytes_written",
-    "drive_io.synthesized_blocks",
-    "drive_io.beyond_pointer_blocks",
-    "drive_io.zone_resets",
-    "drive_io.zone_closes",
-    "pb.read_blocks",
-    "pb.written_blocks",
-    "pb.native_read_blocks",
-    "pb.write_hits",
-    "pb.evicted_blocks",
-    "pb.moved_blocks",
-    "wa_band",
-    "wa_drive",
-    "wa_host",
-    "seconds.by_cause.log",
-    "seconds.by_cause.clean",
-    "seconds.by_cause.idle_clean",
-];
-
-/// Likewise, of the SSD.
-const UNMEASURED_SSD: &[&str] = &["ssd.programmed_blocks", "ssd.copied_blocks", "ssd.erases"];
-
-/// The report, with null where nothing was measured.
-fn without_the_unmeasured(report: &Report, args: &Replay) -> anyhow::Result<Value> {
-    let mut value = serde_json::to_value(report)?;
-    let mut forget = |path: String| {
-        if let Some(place) = value.pointer_mut(&format!("/runs/0/{}", path.replace('.', "/"))) {
-            *place = Value::Null;
-        }
-    };
-    let of_disk = if args.emulate.is_some() { &[][..] } else { UNMEASURED };
-    for part in ["all", "warm"] {
-        let names = of_disk.iter().chain(UNMEASURED_SSD);
-        names.for_each(|name| forget(format!("{part}.{name}")));
-    }
-    // What is in a real disk's buffer nobody can tell, and what work takes only who has done it.
-    if args.emulate.is_none() {
-        let undone = ["left", "drained"].into_iter();
-        undone.for_each(|of| {
-            ["buffer_blocks", "buffer_bands"]
-                .iter()
-                .for_each(|name| forget(format!("{of}.{name}")));
-        });
-    }
-    let undone = if args.drain { "drained" } else { "left" };
-    let untold = ["by_cause", "rmw", "rmw_free", "read_blocks", "written_blocks"];
-    let seconds = (!args.drain).then_some("seconds");
-    untold.into_iter().chain(seconds).for_each(|name| forget(format!("{undone}.{name}")));
-    Ok(value)
 }

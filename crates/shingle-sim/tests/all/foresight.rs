@@ -1,8 +1,6 @@
 //! `belady` in the simulator, which reads ahead for it: as many hits as a search of the rest of the
 //! trace at every eviction finds, through requests of several blocks and trims.
 
-mod common;
-
 use std::collections::BTreeSet;
 
 use shingle_core::registry::Registry;
@@ -10,7 +8,7 @@ use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_sim::experiment::{Trace, plan, run_all};
 use shingle_trace::Summary;
 
-use common::{prototypes, read};
+use crate::common::{prototypes, read};
 
 /// Requests of up to 8 blocks over 300, every twelfth a trim, by an additive generator.
 fn requests() -> Vec<Request> {

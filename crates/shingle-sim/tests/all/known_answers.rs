@@ -7,10 +7,8 @@
 //! a reason. After adding a policy, or with such a reason, write them anew:
 //!
 //! ```text
-//! SHINGLE_GOLDEN=write cargo test -p shingle-sim --test known_answers
+//! SHINGLE_GOLDEN=write cargo test -p shingle-sim --test all known_answers
 //! ```
-
-mod common;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -23,7 +21,7 @@ use shingle_result::{Pacing, RunResult};
 use shingle_sim::experiment::{Assignment, Options, Trace, plan, run_all};
 use shingle_trace::Mode;
 
-use common::{prototypes, read, real, real_mode};
+use crate::common::{prototypes, read, real, real_mode};
 
 fn run(options: &Options, trace: &Trace) -> Vec<RunResult> {
     let (jobs, _) = plan(options, &Registry::default(), trace).expect("valid options");

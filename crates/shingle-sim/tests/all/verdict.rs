@@ -1,11 +1,9 @@
 //! What a comparison says: sentences worked out by hand from a few figures, and that work left undone
 //! counts as much as it takes when it is done.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::read;
+use crate::common::read;
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 use shingle_result::{

@@ -1,8 +1,6 @@
 //! dm-zoned and µCache, worked out by hand from what their documentation says.
 
-mod common;
-
-use common::{append, bench_over, buffer, read, write};
+use crate::common::{append, bench_over, buffer, read, write};
 use shingle_core::params::Params;
 use shingle_core::units::{Block, Zone};
 use shingle_translation::testing::Bench;

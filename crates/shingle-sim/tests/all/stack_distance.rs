@@ -2,15 +2,13 @@
 //! different blocks were accessed since the last access to its block (Mattson et al., IBM Systems
 //! Journal 9(2), 1970). One pass gives the hits at every size.
 
-mod common;
-
 use std::collections::HashMap;
 
 use shingle_core::registry::Registry;
 use shingle_core::units::{Op, Request};
 use shingle_sim::experiment::{Trace, plan, run_all};
 
-use common::{prototypes, read, real};
+use crate::common::{prototypes, read, real};
 
 /// Counts at places, summed over prefixes (Fenwick, 1994).
 struct Fenwick(Vec<i64>);

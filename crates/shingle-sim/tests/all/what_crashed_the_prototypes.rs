@@ -5,8 +5,6 @@
 //! zones (2.05 GB); its MOST with the comparator reads before an array whenever its zones are
 //! exhausted; PORE's crashes when nothing is open, and when a hit comes in a cache of one block.
 
-mod common;
-
 use shingle_core::params::Params;
 use shingle_core::policy::Zoning;
 use shingle_core::registry::Registry;
@@ -15,7 +13,7 @@ use shingle_result::RunResult;
 use shingle_sim::experiment::{Trace, plan, run_all};
 use shingle_trace::Summary;
 
-use common::prototypes;
+use crate::common::prototypes;
 
 /// Fixed zones of 20 MB, 5,000 blocks.
 const ZONE: u64 = 5000;

@@ -1,8 +1,6 @@
 //! The set-associative buffer, worked out by hand from Amphisbaena §6.1 and §6.2.
 
-mod common;
-
-use common::{append, bench, buffer, native, read, write};
+use crate::common::{append, bench, buffer, native, read, write};
 use shingle_core::units::Zone;
 use shingle_translation::{NoQueue, Step, Work};
 

@@ -5,8 +5,6 @@
 //! that its quicksort leaves them in. With them it gives the numbers of the prototype exactly; with
 //! the one the policy does not have as an option, the quicksort, replaced, those of the policy.
 
-mod common;
-
 use std::collections::{BTreeMap, HashMap};
 
 use shingle_core::registry::Registry;
@@ -14,7 +12,7 @@ use shingle_core::units::Op;
 use shingle_sim::experiment::{Assignment, Trace, plan, run_all};
 use shingle_trace::Mode;
 
-use common::{prototypes, real_mode};
+use crate::common::{prototypes, real_mode};
 
 const ZONE: u64 = 5120;
 const CACHE: usize = 55_292;

@@ -1,6 +1,6 @@
 //! The measured part of each sheet is what measuring the drive gives.
 //!
-//! `SHINGLE_SHEETS=write cargo test -p shingle-drive --test measured` writes it, after a change of
+//! `SHINGLE_SHEETS=write cargo test -p shingle-drive --test all measured` writes it, after a change of
 //! a model.
 
 use shingle_core::units::Nanos;
@@ -18,7 +18,7 @@ fn check(name: &str) {
     let text = std::fs::read_to_string(&path).expect("readable");
     let fresh = rewrite(&text, name, &measured).expect("a sheet");
     let differ = text.lines().zip(fresh.lines()).find(|(old, new)| old != new);
-    let write = "SHINGLE_SHEETS=write cargo test -p shingle-drive --test measured";
+    let write = "SHINGLE_SHEETS=write cargo test -p shingle-drive --test all measured";
     assert!(text == fresh, "{name}: {differ:?}; if that is meant: {write}");
 }
 

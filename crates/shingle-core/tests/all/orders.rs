@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-mod models;
-
-use models::model;
+use crate::models::model;
 use proptest::prelude::*;
 use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::plan::Plan;

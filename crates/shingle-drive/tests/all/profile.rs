@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// What the documentation shows.
 fn shown() -> String {
-    let text = include_str!("../../../docs/profile.md");
+    let text = include_str!("../../../../docs/profile.md");
     let block = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
     block.expect("an example").to_owned()
 }

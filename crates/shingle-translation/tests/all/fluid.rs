@@ -1,8 +1,6 @@
 //! Fluid and Fluid_loop, worked out by hand from Amphisbaena §2.2 and §6.1.
 
-mod common;
-
-use common::{append, bench, buffer, native, read, write};
+use crate::common::{append, bench, buffer, native, read, write};
 use shingle_core::units::Zone;
 use shingle_translation::testing::Bench;
 use shingle_translation::{NoQueue, Step, Work};

@@ -1,7 +1,5 @@
 //! A disk made of its profile, in place of the disk: policies that plan with it cause the same RMWs.
 
-mod common;
-
 use std::path::PathBuf;
 
 use shingle_core::registry::Registry;
@@ -10,13 +8,13 @@ use shingle_drive::profile::{BandFacts, parse};
 use shingle_drive::{Settings, make};
 use shingle_sim::experiment::{plan, run_all};
 
-use common::{prototypes, read};
+use crate::common::{prototypes, read};
 
 const DISK: &str = "st8000as0002";
 
 /// A profile of what is true of the disk, twenty bands of it, and how to name it as a drive.
 fn profile() -> String {
-    let page = include_str!("../../../docs/profile.md");
+    let page = include_str!("../../../../docs/profile.md");
     let text = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
     let mut profile = parse(text.expect("an example")).expect("a profile");
     let disk = make(DISK, &Settings::default()).expect("a drive");

@@ -1,0 +1,11 @@
+//! Tests of the crate from outside, as one program: it is built and linked once.
+
+mod conformance;
+mod contract;
+mod idle;
+mod models;
+mod orders;
+mod orders_beneath;
+mod papers;
+mod roco;
+mod sac_plus;

@@ -1,0 +1,15 @@
+//! Tests of the crate from outside, as one program: it is built and linked once.
+
+mod broken_policy;
+mod common;
+mod foresight;
+mod host_rmw;
+mod known_answers;
+mod one_io;
+mod profile;
+mod prototype_of_pore;
+mod ssd_hits;
+mod stack_distance;
+mod translated;
+mod verdict;
+mod what_crashed_the_prototypes;
