@@ -48,7 +48,7 @@ pub struct DriveView {
 }
 
 /// Stands for the write pointer of a zone that has none.
-pub const NO_POINTER: u32 = u32::MAX;
+pub(crate) const NO_POINTER: u32 = u32::MAX;
 
 /// One slot. 16 bytes: four slots share a cache line of the CPU.
 #[derive(Clone, Copy, Debug)]
@@ -177,7 +177,7 @@ impl Slots {
 
     /// The index of a zone of the disk; `None` if the cache has held no block of it.
     #[must_use]
-    pub fn find_zone(&self, zone: Zone) -> Option<ZoneIndex> {
+    pub(crate) fn find_zone(&self, zone: Zone) -> Option<ZoneIndex> {
         self.met.find(zone)
     }
 
@@ -211,7 +211,7 @@ impl Slots {
     /// The first dirty slot from `from` on, in the order of slots, those on their way out included. A
     /// policy whose own order does not lead to the dirty blocks finds them so ([`crate::idle::Round`]).
     #[must_use]
-    pub fn next_dirty(&self, from: Slot) -> Option<Slot> {
+    pub(crate) fn next_dirty(&self, from: Slot) -> Option<Slot> {
         self.dirty_slots.next(from.0).map(Slot)
     }
 

@@ -205,7 +205,7 @@ impl Journal {
 
     /// Whether a superblock is due because of [`Journal::set_settings`].
     #[must_use]
-    pub fn has_new_settings(&self) -> bool {
+    pub(crate) fn has_new_settings(&self) -> bool {
         self.new_settings && self.coming.is_none()
     }
 
@@ -248,12 +248,12 @@ impl Journal {
     /// Whether the SSD has records, and does not say that they were flushed: should a bit of their data
     /// flip, recovery would take it for data that never arrived.
     #[must_use]
-    pub fn is_unconfirmed(&self) -> bool {
+    pub(crate) fn is_unconfirmed(&self) -> bool {
         self.is_committed() && self.last_records > self.confirmed
     }
 
     /// The next page, though it may have no records, says what was flushed.
-    pub fn confirm(&mut self) {
+    pub(crate) fn confirm(&mut self) {
         self.must_confirm = true;
     }
 
@@ -315,7 +315,7 @@ impl Journal {
     }
 
     /// What of the table is out of date only in how late frames were used is to be written, too.
-    pub fn touch_hinted(&mut self) {
+    pub(crate) fn touch_hinted(&mut self) {
         self.table.touch_hinted(self.next);
     }
 

@@ -26,7 +26,7 @@ use thiserror::Error;
 use crate::format::superblock::SETTINGS_BYTES_MAX;
 
 /// What is known of the disk, `drive.NAME`. By default what SAC measured on its own ([`Costs::PAPER`]).
-pub const DRIVE_PARAMS: &[Param] = &[
+pub(crate) const DRIVE_PARAMS: &[Param] = &[
     Param {
         name: "buffer_blocks",
         kind: Kind::Count,

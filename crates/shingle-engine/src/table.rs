@@ -90,7 +90,7 @@ impl Table {
     }
 
     /// As [`Table::touch`], by the place of the page.
-    pub fn touch_page(&mut self, place: u32, number: u64) {
+    pub(crate) fn touch_page(&mut self, place: u32, number: u64) {
         let state = &mut self.pages[place as usize];
         if !state.changed {
             state.changed = true;

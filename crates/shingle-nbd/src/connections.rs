@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::activity::Activity;
+use crate::limits::Limits;
 use crate::outbox::Outbox;
-use crate::server::Limits;
 use crate::stream::Stream;
 
 /// One that is open.

@@ -24,7 +24,7 @@ pub struct ExportInfo {
 
 impl ExportInfo {
     /// The preferred block size, in bytes: one block of the cache.
-    pub const PREFERRED_BLOCK: u32 = 4096;
+    pub(crate) const PREFERRED_BLOCK: u32 = 4096;
 
     /// Its transmission flags.
     pub fn flags(&self, structured: bool) -> u16 {

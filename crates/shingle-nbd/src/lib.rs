@@ -85,6 +85,7 @@
 #![allow(clippy::cast_possible_truncation)] // lengths are u32 in the protocol, and limited
 
 mod activity;
+mod answer;
 pub mod batch;
 pub mod client;
 pub mod connection;
@@ -92,6 +93,7 @@ mod connections;
 pub mod export;
 pub mod handshake;
 mod inbox;
+mod limits;
 pub mod listen;
 pub mod memory;
 pub mod options;

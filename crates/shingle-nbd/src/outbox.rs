@@ -3,7 +3,7 @@
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::export::{Answer, Failure};
+use crate::answer::{Answer, Failure};
 use crate::requests::Request;
 
 /// A request between its arrival and the sending of its reply.

@@ -166,7 +166,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Appends what stands before `bytes` of data, which need not be copied then.
-    pub fn encode_data_header(
+    pub(crate) fn encode_data_header(
         cookie: u64,
         done: bool,
         offset: u64,

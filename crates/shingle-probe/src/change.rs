@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 /// By how much a change must beat no change, in log-likelihood: 15 is odds of 3 million to one, so
 /// that the choice among a million places does not make one up.
-pub const EVIDENCE: f64 = 15.0;
+pub(crate) const EVIDENCE: f64 = 15.0;
 
 /// How much more often the slow come after a change. What is less is drift, not a cliff.
-pub const RISE: f64 = 5.0;
+pub(crate) const RISE: f64 = 5.0;
 
 /// A change point.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,6 +64,11 @@ fn part(slow: u64, count: u64) -> f64 {
 #[allow(clippy::cast_precision_loss)]
 pub(crate) fn real(count: u64) -> f64 {
     count as f64
+}
+
+/// To a thousandth.
+pub(crate) fn round(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
 }
 
 #[cfg(test)]

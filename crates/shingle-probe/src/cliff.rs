@@ -130,7 +130,7 @@ impl Fill {
     /// `otherwise_us`: the geometric mean of that and of half of what nine of ten of those took that were
     /// slow from the cliff on.
     #[must_use]
-    pub fn stall_us(&self, otherwise_us: f64) -> Option<f64> {
+    pub(crate) fn stall_us(&self, otherwise_us: f64) -> Option<f64> {
         let (change, threshold) = self.cliff()?;
         let stalls = self.slow.iter().filter(|slow| slow.0 >= change.at).map(|slow| slow.2);
         let mut stalls: Vec<u64> =

@@ -11,9 +11,8 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::Rng;
 use shingle_drive::profile::{DistanceFacts, MechanicsFacts, pairs_below};
 
-use crate::change::real;
+use crate::change::{real, round};
 use crate::error::ProbeError;
-use crate::profile::round;
 use crate::scratch::Scratch;
 use crate::target::{Block, Io, Nanos, Op};
 

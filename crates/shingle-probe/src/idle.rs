@@ -40,7 +40,7 @@ pub struct Trials {
 impl Trials {
     /// The longest while without cleaning, and the shortest with it that is longer; microseconds.
     #[must_use]
-    pub fn delay_us(&self) -> (u64, Option<u64>) {
+    pub(crate) fn delay_us(&self) -> (u64, Option<u64>) {
         let waited = |trial: &&Trial| trial.read_us > self.waited_us;
         let cleaned = self.trials.iter().filter(waited).map(|trial| trial.idle_us).min();
         let calm = self.trials.iter().filter(|trial| !waited(trial)).map(|trial| trial.idle_us);

@@ -39,7 +39,7 @@ pub mod idle;
 pub mod model;
 pub mod nbd;
 pub mod options;
-pub mod permute;
+mod permute;
 pub mod plan;
 pub mod probe;
 pub mod profile;

@@ -6,7 +6,7 @@ use shingle_drive::Rng;
 /// A permutation of the numbers below `bound`, by a Feistel network over the next power of four and
 /// walking on while a number falls outside. No memory, whatever the bound.
 #[derive(Clone, Debug)]
-pub struct Permutation {
+pub(crate) struct Permutation {
     bound: u64,
     half_bits: u32,
     keys: [u64; 4],
@@ -18,7 +18,7 @@ impl Permutation {
     /// # Panics
     /// If `bound` is 0.
     #[must_use]
-    pub fn new(bound: u64, seed: u64) -> Permutation {
+    pub(crate) fn new(bound: u64, seed: u64) -> Permutation {
         assert!(bound > 0, "no number is below 0");
         let bits = u64::BITS - (bound - 1).leading_zeros();
         let mut rng = Rng::new(seed);
@@ -28,13 +28,13 @@ impl Permutation {
 
     /// How many numbers there are.
     #[must_use]
-    pub fn bound(&self) -> u64 {
+    pub(crate) fn bound(&self) -> u64 {
         self.bound
     }
 
     /// The number at place `at`, which is below the bound.
     #[must_use]
-    pub fn get(&self, at: u64) -> u64 {
+    pub(crate) fn get(&self, at: u64) -> u64 {
         debug_assert!(at < self.bound);
         let mask = (1 << self.half_bits) - 1;
         let mut number = at;

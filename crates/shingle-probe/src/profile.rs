@@ -5,7 +5,7 @@ use shingle_drive::profile::{
     BufferFacts, CapacityFacts, FORMAT, IdleFacts, Kind, Profile, Reads, RmwFacts, ZoneFacts,
 };
 
-use crate::change::real;
+use crate::change::{real, round};
 use crate::findings::{Capacity, Findings, limits};
 
 impl Findings {
@@ -100,9 +100,4 @@ impl Capacity {
             iops_after: round(iops_after),
         })
     }
-}
-
-/// To a thousandth.
-pub(crate) fn round(value: f64) -> f64 {
-    (value * 1e3).round() / 1e3
 }

@@ -238,11 +238,18 @@ fn part_colour(nth: usize) -> RGBColor {
     PART_COLOURS[nth % PART_COLOURS.len()]
 }
 
-/// A picture's SVG for a file of its own, where no page lends it a colour.
+/// A picture's SVG for a file of its own, where no page lends it a colour: on paper of its own, which is
+/// dark if whoever looks at it prefers that.
 #[must_use]
 pub fn alone(svg: &str) -> String {
-    svg.replacen("<svg ", "<svg color=\"#444\" ", 1)
+    let (head, rest) = svg.split_once('>').unwrap_or((svg, ""));
+    format!("{head} color=\"#222\">{PAPER}{rest}")
 }
+
+/// Viewers that know no preferences, or no styles, show the light one.
+const PAPER: &str = "<style>@media(prefers-color-scheme:dark)\
+    {:root{color:#ddd}#paper{fill:#17181a}}</style>\
+    <rect id=\"paper\" width=\"100%\" height=\"100%\" fill=\"#fff\"/>";
 
 /// Text for SVG and HTML.
 #[must_use]
@@ -256,6 +263,18 @@ mod tests {
 
     fn value(mean: f64) -> Value {
         Value { mean, least: mean * 0.9, most: mean * 1.1 }
+    }
+
+    #[test]
+    fn a_file_of_its_own_has_ink_and_paper() {
+        let kind = Kind::Rows { names: vec!["a".into()], x_label: "s".into(), series: Vec::new() };
+        let svg = Picture { title: "a > b".into(), kind }.svg().expect("it can be drawn");
+        let alone = alone(&svg);
+        let (head, rest) = alone.split_once('>').expect("an element");
+        assert!(head.starts_with("<svg ") && head.ends_with(" color=\"#222\""), "{head}");
+        assert!(rest.starts_with("<style>@media(prefers-color-scheme:dark){"), "{rest}");
+        let drawn = rest.split_once("fill=\"#fff\"/>").expect("paper").1;
+        assert_eq!(drawn, svg.split_once('>').expect("an element").1);
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! A real run, counted from what its witness sees, and told in the words of a simulated one.
+//! A real run, counted from what its observer sees, and told in the words of a simulated one.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use shingle_core::cache::Outcome;
+use shingle_core::observer::{Asked, Event, Observer};
 use shingle_core::policy;
 use shingle_core::units::{Block, Nanos, Op, Request};
-use shingle_core::witness::{Asked, Event, Witness};
 use shingle_drive::{BufferState, Counters};
 
 use crate::counters::{HostCounters, Snapshot};
@@ -61,8 +61,8 @@ impl HostMeter {
     }
 }
 
-impl Witness for HostMeter {
-    fn see(&mut self, event: &Event) {
+impl Observer for HostMeter {
+    fn event(&mut self, event: &Event) {
         match *event {
             Event::Request(request) => {
                 let (host, blocks) = (&mut self.host, request.blocks());
@@ -182,7 +182,13 @@ impl Meter {
 
     /// A part of the run ends: `requests` were submitted so far, and what the cache and the buffer of an emulated disk
     /// hold now is known.
-    pub fn end_part(&mut self, requests: usize, at: Nanos, dirty_blocks: u64, buffer: &BufferState) {
+    pub fn end_part(
+        &mut self,
+        requests: usize,
+        at: Nanos,
+        dirty_blocks: u64,
+        buffer: &BufferState,
+    ) {
         let now = self.snapshot();
         let part = Counts::between(&self.part_from, &now);
         self.points.push(Point::of(requests, at, &part, dirty_blocks, buffer));
@@ -230,8 +236,8 @@ impl Meter {
     }
 }
 
-impl Witness for Meter {
-    fn see(&mut self, event: &Event) {
+impl Observer for Meter {
+    fn event(&mut self, event: &Event) {
         let was_full = self.host.was_full();
         if let Event::Io { ssd, op, blocks, took, done, .. } = *event {
             self.failed_ios += u64::from(!done);
@@ -240,7 +246,7 @@ impl Witness for Meter {
         // With the counters as they were before the first victim.
         let leaves = matches!(event, Event::Dropped(_) | Event::Leaves(_));
         let before = (leaves && !was_full).then(|| (self.host.requests, self.snapshot()));
-        self.host.see(event);
+        self.host.event(event);
         if !was_full && self.host.was_full() {
             self.warm = before;
         }

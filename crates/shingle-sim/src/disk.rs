@@ -38,7 +38,7 @@ impl Disk {
 
     /// As a drive that works.
     #[inline]
-    pub fn drive_mut(&mut self) -> &mut dyn Drive {
+    pub(crate) fn drive_mut(&mut self) -> &mut dyn Drive {
         match self {
             Disk::Drive(drive) => drive.as_mut(),
             Disk::Translated(translated) => translated.as_mut(),
@@ -64,7 +64,7 @@ impl Disk {
     }
 
     /// The translation, to be told something.
-    pub fn translated_mut(&mut self) -> Option<&mut Translated> {
+    pub(crate) fn translated_mut(&mut self) -> Option<&mut Translated> {
         match self {
             Disk::Drive(_) => None,
             Disk::Translated(translated) => Some(translated),

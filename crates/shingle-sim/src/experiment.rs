@@ -28,7 +28,6 @@ use crate::run::Course;
 use crate::system::Rules;
 use crate::watch::Rows;
 pub use assignments::{Assignment, Assignments};
-pub use drives::timing_name;
 use drives::{DriveChoice, check_capacity, drive_choice, ssd_choice, unused_zones};
 pub use job::{Job, run_all};
 pub use names::{check_names, takes};

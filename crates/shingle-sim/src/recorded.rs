@@ -9,10 +9,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use shingle_core::cache::{CacheCore, Outcome};
+use shingle_core::observer::{Asked, Event};
 use shingle_core::plan::Plan;
 use shingle_core::policy::Access;
 use shingle_core::units::{Block, Op, Request};
-use shingle_core::witness::{Asked, Event};
 use thiserror::Error;
 
 /// What was followed.

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use shingle_core::units::{Nanos, Request};
 use shingle_result::{
-    Counts, DriveLatency, Flash, Labels, Left, Pacing, Parts, Point, Queue, ResponseTimes, RunResult,
-    Snapshot, Wall,
+    Counts, DriveLatency, Flash, Labels, Left, Pacing, Parts, Point, Queue, ResponseTimes,
+    RunResult, Snapshot, Wall,
 };
 use thiserror::Error;
 

@@ -7,10 +7,10 @@ use std::sync::mpsc::{Receiver, channel};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
+use shingle_core::observer::{Event, Shared};
 use shingle_core::registry::Registry;
 use shingle_core::service::Rules;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_core::witness::{Event, Shared};
 use shingle_device::Device;
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Errno};
@@ -59,16 +59,16 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
     let path = folder.join("live.shingle").display().to_string();
     let ready = Ready::open(&ssd, &disk).expect("they fit");
     let slots = ready.superblock().layout.slots;
-    let words = settings.to_text().expect("short");
-    let about = About { slots: slots as u32, disk_blocks: DISK_BLOCKS, words };
+    let text = settings.to_text().expect("short");
+    let about = About { slots: slots as u32, disk_blocks: DISK_BLOCKS, settings: text };
     let (recorder, recording) = Recording::begin(&path, &about).expect("a file");
     let cache = settings.cache(&Registry::default(), slots as u32, DISK_BLOCKS).expect("it fits");
-    let witness = Shared::new(recorder);
+    let observer = Shared::new(recorder);
     // Idle often, so that idle destaging is recorded, too.
     let idle_after = shingle_core::units::Nanos::from_millis(2);
     let rules = Rules { idle_after, ..Rules::for_slots(slots) };
     let config = Config { rules, ..Config::for_slots(slots) };
-    let beside = Beside { witness: Some(witness), ..Beside::default() };
+    let beside = Beside { observer: Some(observer), ..Beside::default() };
     let store = ready.start_with(cache, config, beside).expect("it starts");
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut waiting: VecDeque<Receiver<Result<Vec<u8>, Errno>>> = VecDeque::new();
@@ -94,8 +94,8 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
 /// Follows a recording with a cache made from what it says of itself, changed by `change`.
 fn follow(path: &str, change: impl Fn(&mut Event)) -> Result<Followed, FollowError> {
     let mut events = Events::open(path).expect("a recording");
-    let About { slots, disk_blocks, ref words } = *events.about();
-    let settings = Settings::from_text(words).expect("as written");
+    let About { slots, disk_blocks, settings: ref text } = *events.about();
+    let settings = Settings::from_text(text).expect("as written");
     let mut cache = settings.cache(&Registry::default(), slots, disk_blocks).expect("it fits");
     let mut follower = Follower::new(cache.as_mut());
     while let Some(mut event) = events.next().expect("whole") {

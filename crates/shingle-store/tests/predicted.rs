@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 
+use shingle_core::observer::Shared;
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
-use shingle_core::witness::Shared;
 use shingle_device::Device;
 use shingle_drive::{Overrides, Settings as DriveSettings, make_ssd};
 use shingle_engine::settings::Settings;
@@ -92,9 +92,9 @@ fn served(folder: &Path, settings: &Settings, requests: &[Request], depth: usize
     let cache = settings.cache(&registry, slots as u32, DISK_BLOCKS).expect("it fits");
     let memory = cache.memory();
     let meter = Arc::new(Mutex::new(Meter::default()));
-    let witness = Shared::new(meter.clone());
+    let observer = Shared::new(meter.clone());
     let config = config(settings, slots);
-    let beside = Beside { witness: Some(witness), ..Beside::default() };
+    let beside = Beside { observer: Some(observer), ..Beside::default() };
     let store = ready.start_with(cache, config, beside).expect("it starts");
     let mut waiting: VecDeque<Receiver<Result<Vec<u8>, Errno>>> = VecDeque::new();
     for request in requests {

@@ -6,9 +6,9 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 
+use shingle_core::observer::{Event, Observer, Shared};
 use shingle_core::registry::Registry;
 use shingle_core::units::Block;
-use shingle_core::witness::{Event, Shared, Witness};
 use shingle_device::{Device, Mark};
 use shingle_engine::settings::Settings;
 use shingle_nbd::client::{Client, Wishes};
@@ -339,8 +339,8 @@ fn a_cache_that_is_another_by_now_is_not_ended() {
 /// Panics on the store's thread when this byte is asked for.
 struct PanicsAt(u64);
 
-impl Witness for PanicsAt {
-    fn see(&mut self, event: &Event) {
+impl Observer for PanicsAt {
+    fn event(&mut self, event: &Event) {
         assert!(!matches!(event, Event::Request(request) if request.offset == self.0), "a bug");
     }
 }

@@ -15,10 +15,10 @@ use crate::error::{Kind, Place, TraceError};
 const WINDOW_BYTES: usize = 256 << 10;
 
 /// A longer line is no trace.
-pub const LINE_BYTES_MAX: usize = 64 << 10;
+pub(crate) const LINE_BYTES_MAX: usize = 64 << 10;
 
 /// As many bytes as [`Input::peek`] can look ahead.
-pub const PEEK_BYTES_MAX: usize = 64 << 10;
+pub(crate) const PEEK_BYTES_MAX: usize = 64 << 10;
 
 /// As many pieces of a file are looked at where its beginning does not tell enough.
 const PIECES: u64 = 16;

@@ -7,7 +7,7 @@ use shingle_core::units::Nanos;
 use crate::error::{Kind, Place, TraceError, shown};
 
 /// The widest window: a year.
-pub const REORDER_NANOS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
+pub(crate) const REORDER_NANOS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
 
 /// `--reorder`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,7 +9,7 @@ pub const ZONE_BLOCKS: u64 = 5_000;
 pub const ZONE_BYTES: u64 = ZONE_BLOCKS * BLOCK_BYTES;
 
 /// Bytes of a zone of most host-managed disks: 256 MiB.
-pub const LARGE_ZONE_BYTES: u64 = 256 << 20;
+pub(crate) const LARGE_ZONE_BYTES: u64 = 256 << 20;
 
 /// Blocks of such a zone.
 pub const LARGE_ZONE_BLOCKS: u64 = LARGE_ZONE_BYTES / BLOCK_BYTES;

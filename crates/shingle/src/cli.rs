@@ -1,123 +1,21 @@
-//! The options, in one place: `--help` is made from here.
+//! Options that several commands have.
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 
-#[cfg(feature = "papers")]
-use crate::commands::reproduce::Reproduce;
-use crate::commands::sweep::Sweep;
-use crate::commands::trace::Trace;
-#[cfg(feature = "manual")]
-use crate::commands::{completions::Completions, man::Man};
-#[cfg(feature = "store")]
-use crate::commands::{follow::Follow, model::Model, probe::Probe, replay::Replay, store::Store};
 use crate::parquet::ParquetArgs;
 use crate::report::PictureArgs;
 
-/// Makes shingled (SMR) disks usable for random writes, and tells beforehand what you will get.
-#[derive(Debug, Parser)]
-#[command(name = "shingle", version, max_term_width = 98, propagate_version = true)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    pub(crate) command: Command,
+/// What every command has.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Global {
     /// Print results only: no notes, no progress.
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// Colour in tables.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
     pub(crate) color: Color,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Policies side by side: which serves this trace on this disk best, and why.
-    #[command(after_help = "Example: shingle compare trace.csv.gz -p lru,most,sac -c 1%,5%")]
-    Compare(Box<Compare>),
-    /// One configuration: all counters, response times, the course over time.
-    #[command(after_help = "Example: shingle run synth:zipf -p sac --set sac.rule4=exact")]
-    Run(Box<Run>),
-    /// A grid over any parameters: resumed after a kill, spread over machines, merged.
-    #[command(
-        after_help = "Example: shingle sweep trace.csv.gz -p lru,most,sac --vary cache=1%..8%,drive.pb=0.2%..0.8%"
-    )]
-    Sweep(Box<Sweep>),
-    #[cfg(feature = "papers")]
-    /// A paper's tables and figures: what it published beside what comes out here, with a verdict on
-    /// each statement.
-    #[command(after_help = "Example: shingle reproduce sac --figure 14 --scale 0.1")]
-    Reproduce(Box<Reproduce>),
-    /// What there is: policies, drives, translations, SSDs, trace formats, workloads; how the drive models hold
-    /// against measurements.
-    #[command(after_help = "Example: shingle list drives st8000as0002")]
-    List(List),
-    /// Look at traces, and make others of them.
-    #[command(subcommand)]
-    Trace(Trace),
-    #[cfg(feature = "store")]
-    /// A trace through a real cache, on files or devices: what `run` counts, measured.
-    #[command(
-        after_help = "Example: shingle replay trace.csv.gz --cache ssd.img --disk hdd.img -p sac --record live.shingle"
-    )]
-    Replay(Box<Replay>),
-    #[cfg(feature = "store")]
-    /// A recording of a real cache, followed by the simulator: whether it decides the same.
-    #[command(after_help = "Example: shingle follow live.shingle")]
-    Follow(Follow),
-    #[cfg(feature = "store")]
-    /// A real cache: an SSD before a disk, served as a block device.
-    #[command(subcommand)]
-    Store(Store),
-    #[cfg(feature = "store")]
-    /// Drive models for others to test against.
-    #[command(subcommand)]
-    Model(Model),
-    #[cfg(feature = "store")]
-    /// What a disk hides: its buffer, its bands, the cost of cleaning. Destroys what is on it.
-    #[command(after_help = "Example: shingle probe --model st8000as0002 --dry-run")]
-    Probe(Box<Probe>),
-    #[cfg(feature = "manual")]
-    /// Completions of this command for a shell, on stdout.
-    #[command(after_help = "Example: shingle completions bash")]
-    Completions(Completions),
-    #[cfg(feature = "manual")]
-    /// Manual pages, from the same definitions as --help.
-    #[command(after_help = "Example: shingle man --out man1")]
-    Man(Man),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Compare {
-    #[command(flatten)]
-    pub(crate) setup: SetupArgs,
-    /// Policies; `all` for all that go with the drive. [default: none,lru,lru-band,most,sac]
-    #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
-    pub(crate) policies: Vec<String>,
-    /// Repeat a synthetic trace with so many seeds, from --seed on, and show least and most.
-    /// [default: 1]
-    #[arg(long, value_name = "N")]
-    pub(crate) seeds: Option<u64>,
-    /// Policy to run along, shown dimmed; `none` for no baseline. [default: lru; none when only
-    /// translations are compared, with -p none]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) baseline: Option<String>,
-    /// End with the smallest cache of -c that meets a target, for each policy and drive: mean, p50, p99,
-    /// p999 or max response time, hits, rmw, seconds of I/O done and left. As in p99=50ms or hits=80%;
-    /// each of several by itself.
-    #[arg(long = "target", value_delimiter = ',', value_name = "NAME=VALUE,…")]
-    pub(crate) targets: Vec<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Run {
-    #[command(flatten)]
-    pub(crate) setup: SetupArgs,
-    /// Policy. [default: sac]
-    #[arg(short, long, value_name = "NAME")]
-    pub(crate) policy: Option<String>,
-    /// Write the commands that the disk got as a trace in CSV, each with its cause.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) trace_out: Option<PathBuf>,
 }
 
 /// What `compare` and `run` share. Options that are not given come from `--config`, or else have
@@ -239,39 +137,6 @@ pub(crate) struct TraceArgs {
     pub(crate) seed: Option<u64>,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct List {
-    /// What to list; without it, what can be listed.
-    #[arg(value_enum)]
-    pub(crate) what: Option<Listed>,
-    /// One of them, with its parameters. A drive may be `sheet:FILE`.
-    pub(crate) name: Option<String>,
-    /// As JSON on stdout.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// The sheet of a drive on stdout, to make one's own of it for `-d sheet:FILE`.
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) toml: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Listed {
-    /// What a cache keeps, and who leaves it.
-    Policies,
-    /// Models of disks.
-    Drives,
-    /// Layers that let a disk be written anywhere that cannot by itself.
-    Translations,
-    /// Models of the SSD that a cache is on.
-    Ssds,
-    /// Trace formats.
-    Formats,
-    /// Synthetic traces.
-    Workloads,
-    /// Drive models against published measurements.
-    Anchors,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Mode {
@@ -374,28 +239,6 @@ pub(crate) fn factor(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_definition_is_sound() {
-        use clap::CommandFactory;
-        Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn every_command_shows_an_example_of_itself() {
-        use clap::CommandFactory;
-        fn check(command: &clap::Command, path: &str) {
-            let leaf = command.get_subcommands().next().is_none();
-            if leaf || command.get_after_help().is_some() {
-                let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-                assert!(help.contains(&format!("Example: {path}")), "{path}: {help}");
-            }
-            for below in command.get_subcommands() {
-                check(below, &format!("{path} {}", below.get_name()));
-            }
-        }
-        check(&Arguments::command(), "shingle");
-    }
 
     #[test]
     fn numbers_and_factors() {

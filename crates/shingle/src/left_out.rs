@@ -32,7 +32,7 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-    use crate::cli::Arguments;
+    use crate::arguments::Arguments;
 
     #[test]
     fn what_features_have_is_on_the_command_line_and_nothing_else_is() {

@@ -10,6 +10,7 @@
 //!
 //! The features of the crate, all on by default, are parts of the command; `Cargo.toml` lists them.
 
+mod arguments;
 mod cli;
 mod commands;
 mod config;
@@ -55,11 +56,11 @@ impl std::error::Error for Usage {}
 /// it was done, 1 for bad data or a failure, 2 for a wrong option or name.
 #[must_use]
 pub fn main_with(registry: &Registry) -> ExitCode {
-    let arguments = match cli::Arguments::try_parse() {
+    let arguments = match arguments::Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),
     };
-    match commands::execute(&arguments, registry) {
+    match arguments::execute(&arguments, registry) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -62,7 +62,14 @@ fn a_store_is_a_function_of_its_input_and_loses_nothing() {
         "--flush-every",
         "1",
     ];
-    let (first, second) = (json(folder.path(), &args), json(folder.path(), &args));
+    let with_page = [&args[..], &["--html", "page.html"]].concat();
+    let (first, second) = (json(folder.path(), &args), json(folder.path(), &with_page));
+    let page = std::fs::read_to_string(folder.path().join("page.html")).expect("a page");
+    assert_eq!(
+        page.contains("Maps share one scale"),
+        page.contains("id=\"heat"),
+        "of maps that are there"
+    );
     let runs = first["runs"].as_array().expect("runs");
     for (run, again) in runs.iter().zip(second["runs"].as_array().expect("runs")) {
         let counted = |run: &Value| [&run["all"], &run["left"], &run["latency"]].map(Value::clone);

@@ -6,8 +6,8 @@ use std::process::Output;
 
 use assert_cmd::Command;
 use serde_json::Value;
+use shingle_core::observer::Event;
 use shingle_core::units::{Block, Nanos, Op};
-use shingle_core::witness::Event;
 use shingle_drive::{Buffer, Io, Settings, make};
 use shingle_trace::record::Events;
 

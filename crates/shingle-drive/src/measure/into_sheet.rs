@@ -36,7 +36,7 @@ struct Entry {
     unit: &'static str,
     about: &'static str,
     /// The greatest value an override may have; `None` for what only the measurement can say.
-    max: Option<f64>,
+    max: Option<i64>,
 }
 
 /// Puts a measurement of the drive called `name` into the text of its sheet: into the parameters
@@ -80,7 +80,8 @@ pub fn rewrite_file(path: &Path, name: &str, measured: &Measured) -> Result<bool
 
 fn entries(measured: &Measured) -> Vec<Entry> {
     let read = "L_read, what hosts plan with: mean of random reads of a block over the whole drive";
-    let mut entries = vec![entry("measured_read_us", measured.read_us, "us", read, Some(1e7))];
+    let mut entries =
+        vec![entry("measured_read_us", measured.read_us, "us", read, Some(10_000_000))];
     if let Some(shingled) = measured.shingled {
         let base = "R(0), what hosts plan with: fixed part of the drive time of a zone written";
         let slope = "What hosts plan with: the part of R(x) for each block written of the zone";
@@ -89,8 +90,14 @@ fn entries(measured: &Measured) -> Vec<Entry> {
         let buffer = "Random writes the empty buffer takes before one waits (SAC section 5.1); a fact of the measurement";
         let base_us = shingled.rmw_base_us;
         entries.extend([
-            entry("measured_rmw_base_us", base_us, "us", base, Some(1e9)),
-            entry("measured_rmw_us_per_block", shingled.rmw_us_per_block, "us", slope, Some(1e7)),
+            entry("measured_rmw_base_us", base_us, "us", base, Some(1_000_000_000)),
+            entry(
+                "measured_rmw_us_per_block",
+                shingled.rmw_us_per_block,
+                "us",
+                slope,
+                Some(10_000_000),
+            ),
             Entry {
                 name: "measured_rmw_r_squared",
                 value: shingled.rmw_r_squared.into(),
@@ -110,7 +117,7 @@ fn entry(
     count: u64,
     unit: &'static str,
     about: &'static str,
-    max: Option<f64>,
+    max: Option<i64>,
 ) -> Entry {
     let value = Value::from(i64::try_from(count).unwrap_or(i64::MAX));
     Entry { name, value, unit, about, max }
@@ -166,8 +173,7 @@ mod tests {
     fn the_measured_part_goes_to_the_end_and_nothing_else_changes() {
         let fresh = rewrite(SHEET, "st1", &measured(14_000)).expect("a sheet");
         let added = fresh.strip_prefix(SHEET).expect("the rest is as it was");
-        let first =
-            "\n[measured_read_us]\nvalue = 14000\nmin = 0\nmax = 10000000.0\nunit = \"us\"\n";
+        let first = "\n[measured_read_us]\nvalue = 14000\nmin = 0\nmax = 10000000\nunit = \"us\"\n";
         assert!(added.starts_with(first), "{added}");
         assert!(added.contains("sac --figure 10 -d st1 --write`\""), "{added}");
         assert!(added.contains("value = 0.9717\nmin = 0.9717\nmax = 0.9717\n"), "{added}");

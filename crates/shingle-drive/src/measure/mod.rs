@@ -126,7 +126,7 @@ pub fn rmw(name: &str, settings: &Settings, plan: &Plan) -> Result<Rmw, DriveErr
 ///
 /// # Errors
 /// If there is no such drive.
-pub fn mean_read(name: &str) -> Result<Nanos, DriveError> {
+pub(crate) fn mean_read(name: &str) -> Result<Nanos, DriveError> {
     let mut load = Load::new(name, u64::MAX, BLOCK_BYTES, 1)?;
     let start = load.now;
     load.run(Op::Read, READS);

@@ -2,7 +2,6 @@
 //! calibrated model of one (`profile:FILE`), a store takes from it what its policies plan with. What
 //! each field is stands in `docs/profile.md` too.
 
-mod calibrate;
 mod cleanings;
 mod layout;
 mod mechanics;

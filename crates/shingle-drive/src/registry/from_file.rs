@@ -212,10 +212,24 @@ mod tests {
                 .unwrap_or_else(|error| panic!("{}: {error}", entry.name));
             assert_eq!(own.model.name, entry.model.name);
             let shown = |p: &Parameter| {
-                format!("{} {} {} {} {}", p.name, p.value, p.unit, p.about, p.source)
+                format!("{} {} {:?} {} {} {}", p.name, p.value, p.range, p.unit, p.about, p.source)
             };
             let of = |parameters: Vec<Parameter>| parameters.iter().map(shown).collect::<Vec<_>>();
             assert_eq!(of(own.sheet.parameters()), of(entry.parameters()));
+        }
+    }
+
+    #[test]
+    fn what_counts_has_whole_bounds() {
+        let decimal = |value: Option<&toml::Value>| value.is_some_and(toml::Value::is_float);
+        for entry in entries() {
+            let sheet: toml::Table = entry.text().parse().expect("TOML");
+            for (name, table) in sheet.iter().filter(|(_, entry)| entry.is_table()) {
+                if table.get("value").is_some_and(toml::Value::is_integer) {
+                    let bounds = [table.get("min"), table.get("max")];
+                    assert!(!bounds.into_iter().any(decimal), "{} {name}: {table}", entry.name);
+                }
+            }
         }
     }
 }

@@ -4,11 +4,12 @@ use shingle_core::cache::Outcome;
 use shingle_core::service::Way;
 use shingle_core::units::{Request, Slot};
 
+use super::Engine;
 use super::bugs::Bug;
 use super::failure::{Damage, Permission};
+use super::keys::{CommandKey, OpKey};
 use super::port::{Completion, Device, Failed};
 use super::requests::{Errno, Promise, Stage};
-use super::{CommandKey, Engine, OpKey};
 use crate::data::Data;
 use crate::format::{Frame, PAGE_BYTES};
 

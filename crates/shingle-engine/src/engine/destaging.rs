@@ -1,16 +1,15 @@
 //! From a policy's plan to a record that says clean: what is destaged, when the disk is flushed, and what
 //! follows.
 
+use shingle_core::observer::Event;
 use shingle_core::plan::{Manner, WriteOrder};
-use shingle_core::witness::Event;
 
 use super::bugs::Bug;
-use super::destage::JobKey;
-use super::disk;
 use super::failure::Failure;
+use super::keys::{JobKey, OpKey};
 use super::port::Failed;
 use super::requests::Errno;
-use super::{Engine, OpKey};
+use super::{Engine, disk};
 use crate::data::Data;
 
 fn is_sorted(manner: Manner) -> bool {

@@ -14,7 +14,7 @@ use hashbrown::{HashMap, HashSet};
 use shingle_core::units::{Block, Nanos};
 
 use super::bugs::{Bug, Seeded};
-use super::destage::JobKey;
+use super::keys::JobKey;
 use super::port::{Completion, Device, Failed, Port};
 use crate::data::Data;
 

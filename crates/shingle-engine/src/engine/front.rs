@@ -2,10 +2,9 @@
 //! operators want.
 
 use shingle_core::cache::CacheCore;
+use shingle_core::observer::Shared;
 use shingle_core::service::{Mode, Service};
 use shingle_core::units::{Block, Nanos};
-use shingle_core::witness::Shared;
-use thiserror::Error;
 
 use super::bugs::{Bug, Seeded};
 use super::contents::Contents;
@@ -17,40 +16,9 @@ use super::life::{Drain, Life};
 use super::port::Port;
 use super::requests::{Command, Connection, Requests};
 use super::status::Status;
-use super::{Config, Engine};
+use super::{Config, Engine, OpenError};
 use crate::data::Data;
 use crate::recover::Recovered;
-
-/// Why an engine cannot begin.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// The cache is of another size than the SSD.
-    #[error("the SSD has {ssd} slots and the cache was made with {cache}")]
-    Slots {
-        /// According to the superblock.
-        ssd: u64,
-        /// Of the cache.
-        cache: u64,
-    },
-    /// Two frames hold the same block.
-    #[error("two frames hold block {0}: the SSD contradicts itself")]
-    Twice(u64),
-    /// A block lies beyond the end of the disk.
-    #[error("the SSD holds block {block} of a disk that has {disk_blocks}")]
-    Beyond {
-        /// The block.
-        block: u64,
-        /// Of the disk.
-        disk_blocks: u64,
-    },
-    /// More blocks than slots.
-    #[error("the SSD holds {0} blocks and has fewer slots")]
-    TooMany(usize),
-    /// The policy needs to know the future.
-    #[error("this policy needs to know the future: it runs in the simulator only")]
-    Future,
-}
 
 impl<D: Data> Engine<D> {
     /// Goes on with what was found on an SSD. `cache` is empty, and of the size of the SSD.
@@ -87,18 +55,18 @@ impl<D: Data> Engine<D> {
             failure: Failure::new(found.findings, bugs),
             life: Life::default(),
             drain: Drain::default(),
-            witness: None,
+            observer: None,
             bugs,
         };
         engine.pump();
         Ok(engine)
     }
 
-    /// `witness` is told of requests and I/O. Of what passes between engine and cache it is told by a
-    /// cache that it watches itself ([`shingle_core::witness::Watched`]).
-    pub fn watch(&mut self, witness: Shared) {
-        self.requests.watch(witness.clone());
-        self.witness = Some(witness);
+    /// `observer` is told of requests and I/O. Of what passes between engine and cache it is told by a
+    /// cache that it watches itself ([`shingle_core::observer::Observed`]).
+    pub fn watch(&mut self, observer: Shared) {
+        self.requests.watch(observer.clone());
+        self.observer = Some(observer);
     }
 
     /// Whether there is room for another command: otherwise wait for replies.

@@ -66,17 +66,19 @@ mod disk;
 mod durability;
 mod failure;
 mod front;
+mod keys;
 mod life;
+mod open_error;
 mod port;
 mod requests;
 mod status;
 
+use shingle_core::observer::{Event, Shared};
 use shingle_core::service::{Mode, Rules, Service};
 use shingle_core::units::Nanos;
-use shingle_core::witness::{Event, Shared};
 
 pub use bugs::Bug;
-pub use front::OpenError;
+pub use open_error::OpenError;
 pub use port::{Device, Failed, IO_PAGES_MAX, Io, IoId, Kind};
 pub use requests::{Command, CommandOp, Connection, Errno, Reply};
 pub use status::{Counts, ErrorCounts, Status};
@@ -117,11 +119,6 @@ impl Config {
     }
 }
 
-/// An operation on one block: a part of a command.
-type OpKey = usize;
-/// A command that was begun.
-type CommandKey = usize;
-
 /// The engine: its rooms, and the time.
 pub struct Engine<D: Data = Buffer> {
     now: Nanos,
@@ -136,7 +133,7 @@ pub struct Engine<D: Data = Buffer> {
     failure: failure::Failure,
     life: life::Life,
     drain: life::Drain,
-    witness: Option<Shared>,
+    observer: Option<Shared>,
     bugs: bugs::Seeded,
 }
 
@@ -169,8 +166,8 @@ impl<D: Data> Engine<D> {
     }
 
     fn trace(&self, event: impl FnOnce() -> Event) {
-        if let Some(witness) = &self.witness {
-            witness.see(&event());
+        if let Some(observer) = &self.observer {
+            observer.event(&event());
         }
     }
 

@@ -2,14 +2,13 @@
 //! I/O, and an I/O of many pages that fails is tried again page by page, so that an error stays with the
 //! page it concerns.
 
+use shingle_core::observer::Event;
 use shingle_core::policy::Cost;
 use shingle_core::units::{Block, Nanos, Op};
-use shingle_core::witness::Event;
 use slab::Slab;
 
-use super::OpKey;
 use super::bugs::{Bug, Seeded};
-use super::destage::JobKey;
+use super::keys::{JobKey, OpKey};
 use crate::buffer::Buffer;
 use crate::data::{Data, Pool};
 use crate::format::{PAGE_BYTES, Page};
@@ -110,7 +109,7 @@ pub(super) struct Done<D> {
     pub(super) completions: Vec<Completion>,
     pub(super) buffers: Vec<D>,
     pub(super) result: Result<(), Failed>,
-    /// For a witness.
+    /// For an observer.
     pub(super) event: Event,
     /// What the disk took for it.
     pub(super) cost: Option<Cost>,

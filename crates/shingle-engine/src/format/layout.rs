@@ -4,20 +4,20 @@ use super::table::ENTRIES;
 use super::{Frame, PAGE_BYTES};
 
 /// Frames of one SSD: their numbers have 32 bits.
-pub const FRAMES_MAX: u64 = u32::MAX as u64;
+pub(crate) const FRAMES_MAX: u64 = u32::MAX as u64;
 
 /// Fewer pages of journal than this make a cache wait for its own bookkeeping.
-pub const JOURNAL_PAGES_MIN: u64 = 64;
+pub(crate) const JOURNAL_PAGES_MIN: u64 = 64;
 
 /// More than this only make a restart longer: 3.9 million records.
-pub const JOURNAL_PAGES_MAX: u64 = 16 << 10;
+pub(crate) const JOURNAL_PAGES_MAX: u64 = 16 << 10;
 
 /// Frames that are no slots: a write goes to a free frame, and what it supersedes is free only once
 /// that is durable. One in so many, and at least [`SPARE_FRAMES_MIN`].
 const SPARE_ONE_IN: u64 = 32;
 
 /// The fewest spare frames.
-pub const SPARE_FRAMES_MIN: u64 = 1024;
+pub(crate) const SPARE_FRAMES_MIN: u64 = 1024;
 
 /// A page of journal for so many of data: enough for a few seconds of small writes.
 const JOURNAL_ONE_IN: u64 = 512;

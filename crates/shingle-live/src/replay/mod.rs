@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use shingle_core::observer::Shared;
 use shingle_core::policy::Memory;
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Request};
-use shingle_core::witness::Shared;
 use shingle_device::{Device, DeviceError, Medium};
 use shingle_engine::settings::{Settings, SettingsError};
 use shingle_engine::{Config, Errno};
@@ -133,14 +133,14 @@ impl Replay<'_> {
             None => Meter::default(),
         };
         let meter = Arc::new(Mutex::new(meter));
-        let about = About { slots: slots as u32, disk_blocks, words: self.settings.to_text()? };
+        let about = About { slots: slots as u32, disk_blocks, settings: self.settings.to_text()? };
         let recording = self.record.map(|path| Recording::begin(path, &about)).transpose()?;
         let (recorder, recording) = recording.unzip();
         let cache = self.settings.cache(self.registry, slots as u32, disk_blocks)?;
         let memory: Memory = cache.memory();
         let config = Config::in_mode(self.settings.mode, slots);
-        let witness = Some(Shared::new((meter.clone(), recorder)));
-        let beside = Beside { witness, medium, tell: self.tell.take() };
+        let observer = Some(Shared::new((meter.clone(), recorder)));
+        let beside = Beside { observer, medium, tell: self.tell.take() };
         let store = ready.start_with(cache, config, beside)?;
 
         let (depth, pace) = match self.speed_thousandths {

@@ -3,7 +3,7 @@
 use crate::run::RunResult;
 
 /// A run with fewer cleanings than this says little about shingling.
-pub const CLEANINGS_MIN: u64 = 30;
+pub(crate) const CLEANINGS_MIN: u64 = 30;
 
 /// Less than this apart, two runs are level.
 pub(super) const LEVEL: f64 = 1.005;
@@ -39,7 +39,7 @@ pub(super) fn order_by(runs: &[&RunResult], key: impl Fn(&RunResult) -> f64) -> 
 
 /// Whether the cache of a run never filled: no policy was ever asked whom to evict.
 #[must_use]
-pub fn never_filled(run: &RunResult) -> bool {
+pub(crate) fn never_filled(run: &RunResult) -> bool {
     run.warm_from.is_none() && run.labels.cache_blocks > 0
 }
 
@@ -59,7 +59,7 @@ pub fn cleanings(run: &RunResult) -> u64 {
 
 /// Whether a run cleaned too little to say much about shingling.
 #[must_use]
-pub fn hardly_cleaned(run: &RunResult) -> bool {
+pub(crate) fn hardly_cleaned(run: &RunResult) -> bool {
     // Only shingled drives have the size of a buffer among what was set.
     run.labels.drive_parameters.contains_key("pb") && cleanings(run) < CLEANINGS_MIN
 }

@@ -114,7 +114,7 @@ pub(super) fn drive_choice(
 
 /// Name of a timing on the command line.
 #[must_use]
-pub fn timing_name(timing: Timing) -> &'static str {
+fn timing_name(timing: Timing) -> &'static str {
     match timing {
         Timing::Mechanics => "mechanics",
         Timing::Cost => "cost",

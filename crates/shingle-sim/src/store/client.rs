@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use shingle_core::observer::{Event, Observer as _};
 use shingle_core::units::{Nanos, Op, Request};
-use shingle_core::witness::{Event, Witness as _};
 use shingle_drive::Stamp;
 use shingle_engine::{Command, CommandOp, Reply};
 use shingle_result::{Counts, HostMeter, Pacing, Parts, Point, Queue, ResponseTimes, Snapshot};
@@ -216,7 +216,7 @@ impl<'a> Client<'a> {
     }
 
     fn ask(&mut self, command: Command<Stamped>, asked: Asked) {
-        locked(&self.meter).see(&Event::Request(asked.request));
+        locked(&self.meter).event(&Event::Request(asked.request));
         self.asked.insert(self.numbers, asked);
         self.numbers += 1;
         self.world.submit(command);
@@ -243,7 +243,7 @@ impl<'a> Client<'a> {
         let Reply { id: number, result } = reply;
         let asked = self.asked.remove(&number).expect("it was asked for");
         let done = result.is_ok();
-        locked(&self.meter).see(&Event::Answered { number, at: self.world.now(), done });
+        locked(&self.meter).event(&Event::Answered { number, at: self.world.now(), done });
         let Some(place) = asked.place else {
             self.flushes -= 1;
             return Ok(());

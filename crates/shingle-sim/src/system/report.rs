@@ -38,7 +38,7 @@ impl System {
 
     /// The parts of the time that the disk and the SSD were at work.
     #[must_use]
-    pub fn utilisation(&self) -> [f64; 2] {
+    pub(crate) fn utilisation(&self) -> [f64; 2] {
         [&self.disk, self.ssd.device()].map(|device| device.utilisation(self.finished()))
     }
 
@@ -50,13 +50,13 @@ impl System {
 
     /// Response times of the disk.
     #[must_use]
-    pub fn drive_responses(&self) -> Responses {
+    pub(crate) fn drive_responses(&self) -> Responses {
         self.disk.responses()
     }
 
     /// How long after `at` the disk is still busy with what came before.
     #[must_use]
-    pub fn backlog(&self, at: Nanos) -> Nanos {
+    pub(crate) fn backlog(&self, at: Nanos) -> Nanos {
         self.disk.last_io().since(at)
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rustix::event::{EventfdFlags, eventfd};
 use shingle_core::cache::CacheCore;
-use shingle_core::witness::{Shared, Watched};
+use shingle_core::observer::{Observed, Shared};
 use shingle_device::{Device, DeviceError, Direct, Mark, Medium, MediumThread, Ring};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::journal::Write;
@@ -64,7 +64,7 @@ pub enum StoreError {
 #[derive(Default)]
 pub struct Beside {
     /// Is told of everything that happens, on the store's thread.
-    pub witness: Option<Shared>,
+    pub observer: Option<Shared>,
     /// I/O on the disk goes there.
     pub medium: Option<Box<dyn Medium>>,
     /// Gets lines about I/O that failed.
@@ -150,9 +150,9 @@ impl Ready {
         config: Config,
         beside: Beside,
     ) -> Result<Store, StoreError> {
-        let Beside { witness, medium, tell } = beside;
-        let cache = match &witness {
-            Some(witness) => Box::new(Watched::new(cache, witness.clone())),
+        let Beside { observer, medium, tell } = beside;
+        let cache = match &observer {
+            Some(observer) => Box::new(Observed::new(cache, observer.clone())),
             None => cache,
         };
         let Ready { ssd, disk, mut found, trusts_disk } = self;
@@ -160,8 +160,8 @@ impl Ready {
         let superblocks = found.journal.put_into_use();
         let Superblock { uuid, edition, .. } = *found.journal.superblock();
         let mut engine = Engine::open(found, cache, disk_blocks, config)?;
-        if let Some(witness) = witness {
-            engine.watch(witness);
+        if let Some(observer) = observer {
+            engine.watch(observer);
         }
         let doorbell =
             eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| StoreError::Start(error.into()))?;

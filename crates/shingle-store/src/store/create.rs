@@ -1,129 +1,18 @@
-//! A new cache on an SSD. The disk behind it is not touched: what it holds stays as it is.
+//! A new cache on an SSD, and its end. The disk behind it is not touched: what it holds stays as it is.
 
-use std::fmt;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use shingle_core::registry::Registry;
-use shingle_device::{Device, DeviceError, Mark, fingerprint, signature};
-use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
-use shingle_engine::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
-use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
-use shingle_engine::recover::{Pages, RecoverError, recover};
-use shingle_engine::settings::{Settings, SettingsError};
-use thiserror::Error;
+use shingle_device::{Device, Mark, fingerprint, signature};
+use shingle_engine::format::PAGE_BYTES;
+use shingle_engine::format::layout::{Copy, Layout};
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::settings::Settings;
 use uuid::Uuid;
 
+pub use super::errors::{CreateError, EndError};
 use super::format::{NewCache, format, read_superblock};
-
-/// Why no cache was made. Nothing was changed then, unless the SSD failed.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum CreateError {
-    /// There is a cache already.
-    #[error("{}: {found}; to destroy it, say --destroy {}", path.display(), found.uuid)]
-    Occupied {
-        /// The SSD.
-        path: PathBuf,
-        /// What is there.
-        found: Occupant,
-    },
-    /// Another cache than the one that may be destroyed.
-    #[error("{}: --destroy {typed} is not the cache that is there", path.display())]
-    Another {
-        /// The SSD.
-        path: PathBuf,
-        /// What was typed.
-        typed: Uuid,
-    },
-    /// The disk belongs to a cache on another SSD.
-    #[error(
-        "{}: belongs to another cache, {uuid}, which may hold data that the disk does not have; to \
-         give that up, say --destroy {uuid}",
-        path.display()
-    )]
-    Taken {
-        /// The disk.
-        path: PathBuf,
-        /// The cache.
-        uuid: Uuid,
-    },
-    /// Somebody's data.
-    #[error(
-        "{}: there is {found}; to destroy it, clear it with `wipefs -a` or say --overwrite",
-        path.display()
-    )]
-    Foreign {
-        /// The SSD.
-        path: PathBuf,
-        /// What is there.
-        found: &'static str,
-    },
-    /// The disk is the SSD of a cache.
-    #[error("{}: {found}, so it is no disk; are --cache and --disk swapped?", path.display())]
-    Swapped {
-        /// The disk.
-        path: PathBuf,
-        /// What is there.
-        found: Occupant,
-    },
-    /// An SSD that cannot hold a cache.
-    #[error("{path} has {found} bytes: too small for a cache, which needs at least 16 MiB")]
-    TooSmall {
-        /// Where.
-        path: PathBuf,
-        /// Its size.
-        found: u64,
-    },
-    /// A disk that cannot be cached.
-    #[error(
-        "{path} has {found} bytes: a disk has whole blocks of 4096 bytes, and less than 64 PiB"
-    )]
-    Uneven {
-        /// Where.
-        path: PathBuf,
-        /// Its size.
-        found: u64,
-    },
-    /// Policy and parameters are too long to be written down.
-    #[error("policy and parameters take {0} bytes; there is room for {SETTINGS_BYTES_MAX}")]
-    SettingsTooLong(usize),
-    /// The settings do not hold together.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// A file or device.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// The SSD cannot be read.
-    #[error("{}: cannot be read: {error}", path.display())]
-    Read {
-        /// The SSD.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
-}
-
-/// The cache that is on an SSD.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Occupant {
-    /// Its name.
-    pub uuid: Uuid,
-    /// Blocks that the disk does not have; `None` if it cannot be told.
-    pub dirty_blocks: Option<u64>,
-}
-
-impl fmt::Display for Occupant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is a cache {} ", self.uuid)?;
-        match self.dirty_blocks {
-            Some(0) => write!(f, "without dirty data"),
-            Some(1) => write!(f, "with a block that its disk does not have"),
-            Some(blocks) => write!(f, "with {blocks} blocks that its disk does not have"),
-            None => write!(f, "that is damaged and may hold data that its disk does not have"),
-        }
-    }
-}
+pub use super::occupant::{Occupant, occupant};
 
 /// What `create` may destroy.
 #[derive(Clone, Copy, Default, Debug)]
@@ -188,55 +77,6 @@ pub fn create(
     // From now on the disk belongs to this one.
     Mark { uuid, edition: made.edition }.leave(disk)?;
     Ok(made)
-}
-
-/// What is on an SSD; `None` if it holds no cache.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn occupant(ssd: &Device) -> io::Result<Option<Occupant>> {
-    let mut copies: [Page; 2] = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
-    if ssd.bytes() < size_of_val(&copies) as u64 {
-        return Ok(None);
-    }
-    Pages::read(&mut { ssd }, Copy::One.superblock_page(), &mut copies)?;
-    match Superblock::newer(&copies) {
-        Ok(superblock) => {
-            let dirty = recover(&mut { ssd }).ok().map(|found| found.dirty_blocks());
-            let uuid = Uuid::from_bytes(superblock.uuid);
-            Ok(Some(Occupant { uuid, dirty_blocks: dirty }))
-        }
-        Err(Unusable::Foreign) => Ok(None),
-        Err(_) => Ok(Some(Occupant { uuid: Uuid::nil(), dirty_blocks: None })),
-    }
-}
-
-/// Why a cache is not ended.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum EndError {
-    /// It holds what its disk has not.
-    #[error("{0} blocks are dirty still: the cache was not ended")]
-    Dirty(u64),
-    /// It cannot be told what it holds.
-    #[error("{}: {error}", path.display())]
-    Recover {
-        /// The SSD.
-        path: PathBuf,
-        /// Why.
-        error: RecoverError<io::Error>,
-    },
-    /// Somebody else has written to it.
-    #[error("{}: the cache {uuid} does not stand there any more: nothing was written", path.display())]
-    Another {
-        /// The SSD.
-        path: PathBuf,
-        /// The cache that was served.
-        uuid: Uuid,
-    },
-    /// A device.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
 }
 
 /// Ends the cache of this name with everything that it holds: the SSD is no cache any more, and the disk belongs to

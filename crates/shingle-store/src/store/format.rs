@@ -9,7 +9,7 @@ use shingle_engine::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
 use shingle_engine::format::{BLOCKS_MAX, Frame, PAGE_BYTES};
 use shingle_engine::recover::{Pages, RecoverError};
 
-use super::create::CreateError;
+use super::errors::CreateError;
 
 /// Pages that are written at a time.
 const PAGES_AT_ONCE: usize = 256;

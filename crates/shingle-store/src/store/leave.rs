@@ -10,10 +10,10 @@ use shingle_engine::Config;
 use shingle_engine::settings::Settings;
 use uuid::Uuid;
 
-use super::create::{EndError, destroy};
+use super::create::destroy;
 use super::drain::drain;
+use super::errors::{EndError, ServeError};
 use super::format::{read_superblock, write_superblock};
-use super::serve::ServeError;
 use super::trust;
 use crate::backend::{Beside, ShutDown, StoreError, Tell};
 

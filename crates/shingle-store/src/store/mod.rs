@@ -3,10 +3,13 @@
 pub mod check;
 pub mod control;
 pub mod create;
+mod doubt;
 pub mod drain;
+mod errors;
 mod export;
 pub mod format;
 pub mod leave;
+mod occupant;
 mod operators;
 pub mod serve;
 pub mod status;

@@ -8,26 +8,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use shingle_core::observer::Shared as Observer;
 use shingle_core::registry::Registry;
-use shingle_core::witness::Shared as Witness;
-use shingle_device::DeviceError;
 use shingle_engine::Config;
-use shingle_engine::settings::{Settings, SettingsError};
-use shingle_nbd::listen::{Address, ListenError, Listener};
+use shingle_engine::settings::Settings;
+use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::server::{Event, Limits, Server};
 use shingle_nbd::stream::Stream;
 use shingle_nbd::users::Users;
-use thiserror::Error;
 use uuid::Uuid;
 
-use super::control::{self, ControlError};
-use super::create::EndError;
+use super::control;
+pub use super::errors::ServeError;
 use super::export::Served;
 use super::leave;
 use super::operators::{Leave, Shared, done};
 use super::status::{SCHEMA, Status};
-use super::trust::{self, Distrusted};
-use crate::backend::{Beside, Store, StoreError, Tell};
+use super::trust;
+use crate::backend::{Beside, Store, Tell};
 
 /// What is served, and how.
 #[derive(Clone, Debug)]
@@ -46,41 +44,6 @@ pub struct Options {
     pub trust_disk: bool,
     /// Where operators ask, if not at [`control::socket`].
     pub control: Option<PathBuf>,
-}
-
-/// Why a cache is not served.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ServeError {
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A file or device.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// What the superblock says of policy and parameters.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// The sockets.
-    #[error(transparent)]
-    Listen(#[from] ListenError),
-    /// The end of the cache.
-    #[error(transparent)]
-    End(#[from] EndError),
-    /// The disk is not the one that the cache knows, or not as it was.
-    #[error(transparent)]
-    Distrusted(#[from] Distrusted),
-    /// The store has ended by itself.
-    #[error(
-        "the store has failed: {0}; what was flushed is safe, and is there when the cache is served again"
-    )]
-    Failed(String),
-    /// The control socket.
-    #[error(transparent)]
-    Control(#[from] ControlError),
-    /// The system.
-    #[error("cannot serve: {0}")]
-    System(#[from] io::Error),
 }
 
 /// What an operator may want to know of, one line each.
@@ -116,7 +79,7 @@ impl Stopper {
 
 /// Makes who is told of everything that happens, of a cache with these settings, so many slots and a
 /// disk of so many blocks.
-pub type Record<'a> = &'a dyn Fn(&Settings, u32, u64) -> io::Result<Witness>;
+pub type Record<'a> = &'a dyn Fn(&Settings, u32, u64) -> io::Result<Observer>;
 
 /// A cache that is served.
 pub struct Serving {
@@ -168,10 +131,13 @@ impl Serving {
         let tell = Arc::new(tell);
         let lines = device_lines(tell.clone())?;
         let tell = move |event| tell(Notice::Client(event));
-        let witness = record.map(|record| record(&settings, slots as u32, disk_blocks));
-        let (witness, recorded) = (witness.transpose()?, record.is_some());
-        let mut store =
-            ready.start_with(cache, config, Beside { witness, medium: None, tell: Some(lines) })?;
+        let observer = record.map(|record| record(&settings, slots as u32, disk_blocks));
+        let (observer, recorded) = (observer.transpose()?, record.is_some());
+        let mut store = ready.start_with(
+            cache,
+            config,
+            Beside { observer, medium: None, tell: Some(lines) },
+        )?;
         let leave = channel();
         watch_failure(&mut store, leave.0.clone())?;
         let handle = store.handle().clone();

@@ -109,7 +109,7 @@ impl From<&backend::LastError> for LastError {
 
 impl Status {
     /// Fills in what the cache was told.
-    pub fn put_settings(&mut self, settings: &Settings) {
+    pub(crate) fn put_settings(&mut self, settings: &Settings) {
         self.policy.clone_from(&settings.policy);
         settings.mode.name().clone_into(&mut self.mode);
         self.settings = settings.sets.iter().cloned().collect();
@@ -127,7 +127,7 @@ impl Status {
     }
 
     /// Fills in what the engine says.
-    pub fn put_engine(&mut self, said: &engine::Status, last_errors: &[backend::LastError]) {
+    pub(crate) fn put_engine(&mut self, said: &engine::Status, last_errors: &[backend::LastError]) {
         self.dirty_blocks = said.dirty_blocks;
         self.clean_blocks = said.clean_blocks;
         self.counts = said.counts;

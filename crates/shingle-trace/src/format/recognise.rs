@@ -109,9 +109,9 @@ pub struct Match {
 
 impl Match {
     /// The content is possible, and it is hardly anything else.
-    pub const LIKELY: u8 = 60;
+    pub(crate) const LIKELY: u8 = 60;
     /// Only this format looks like that.
-    pub const SURE: u8 = 90;
+    pub(crate) const SURE: u8 = 90;
 
     /// Certain by the first bytes.
     pub(super) fn magic(is: bool) -> Option<Match> {

@@ -39,21 +39,10 @@ use crate::synth::rng::Seed;
 use crate::synth::volume::{Free, Plan, parameters};
 use crate::synth::{self, Parameter};
 use crate::volumes::{self, VOLUMES};
+pub use crate::volumes::{LONG, LONG_COPIES, MIX, MIX_COPIES};
 use crate::zones::{ZONE_BLOCKS, side_by_side};
 use crate::{Kind, Place};
 use traces::Traces;
-
-/// The volumes of SAC's *long* (Table 4). All but the last are PORE's *mix* (Table I).
-pub const LONG: [&str; 10] =
-    ["src1_2", "prn_0", "ts_0", "wdev_0", "mds_0", "stg_0", "hm_0", "web_0", "usr_0", "rsrch_0"];
-
-/// The volumes of PORE's *mix*.
-pub const MIX: &[&str] = LONG.split_at(9).0;
-
-/// Copies in SAC's *long*.
-pub const LONG_COPIES: u32 = 18;
-/// Copies in PORE's *mix*.
-pub const MIX_COPIES: u32 = 16;
 
 /// Zones from one copy to the next in *long*: 18 of them span the 4,332.8 GiB of SAC's Table 4.
 /// The table calls that the accessed range, which the volumes' own ranges do not add up to.

@@ -2,9 +2,9 @@
 //! times are differences to the last ones in the chunk, the sign in the lowest bit.
 
 use shingle_core::cache::Outcome;
+use shingle_core::observer::{Asked, Event};
 use shingle_core::policy::Cost;
 use shingle_core::units::{Block, Nanos, Op, Request, Slot};
-use shingle_core::witness::{Asked, Event};
 
 const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 

@@ -19,19 +19,19 @@ pub struct About {
     /// Size of the disk.
     pub disk_blocks: u64,
     /// Policy and parameters, a line `NAME=VALUE` each.
-    pub words: String,
+    pub settings: String,
 }
 
 impl About {
     fn to_text(&self) -> String {
-        format!("slots={}\ndisk_blocks={}\n{}", self.slots, self.disk_blocks, self.words)
+        format!("slots={}\ndisk_blocks={}\n{}", self.slots, self.disk_blocks, self.settings)
     }
 
     fn of_text(text: &str) -> Option<About> {
         let (slots, rest) = text.strip_prefix("slots=")?.split_once('\n')?;
-        let (disk_blocks, words) = rest.strip_prefix("disk_blocks=")?.split_once('\n')?;
+        let (disk_blocks, settings) = rest.strip_prefix("disk_blocks=")?.split_once('\n')?;
         let (slots, disk_blocks) = (slots.parse().ok()?, disk_blocks.parse().ok()?);
-        Some(About { slots, disk_blocks, words: words.to_owned() })
+        Some(About { slots, disk_blocks, settings: settings.to_owned() })
     }
 }
 
@@ -44,9 +44,9 @@ pub(crate) const CHUNK_BYTES_MAX: usize = 64 << 10;
 #[cfg(test)]
 mod tests {
     use shingle_core::cache::Outcome;
+    use shingle_core::observer::{Asked, Event, Observer};
     use shingle_core::policy::Cost;
     use shingle_core::units::{Block, Nanos, Op, Request, Slot};
-    use shingle_core::witness::{Asked, Event, Witness};
 
     use super::*;
 
@@ -106,8 +106,8 @@ mod tests {
     fn what_is_recorded_is_read_as_a_trace_and_event_by_event() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("live.shingle").display().to_string();
-        let words = "policy=sac\nmode=write-back\n".to_owned();
-        let about = About { slots: 9, disk_blocks: 1 << 41, words };
+        let settings = "policy=sac\nmode=write-back\n".to_owned();
+        let about = About { slots: 9, disk_blocks: 1 << 41, settings };
         // Enough for many chunks and blocks.
         let all: Vec<Event> = (0..5_000)
             .flat_map(|turn| {
@@ -120,7 +120,7 @@ mod tests {
             })
             .collect();
         let (mut recorder, recording) = Recording::begin(&path, &about).expect("a file");
-        all.iter().for_each(|event| recorder.see(event));
+        all.iter().for_each(|event| recorder.event(event));
         drop(recorder);
         assert_eq!(recording.finish().expect("written"), Vec::<String>::new());
         assert_eq!(std::fs::read_dir(folder.path()).expect("there").count(), 1);
@@ -151,7 +151,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("live.shingle").display().to_string();
         let (mut recorder, recording) = Recording::begin(&path, &About::default()).expect("a file");
-        events().iter().for_each(|event| recorder.see(event));
+        events().iter().for_each(|event| recorder.event(event));
         drop(recorder);
         recording.finish().expect("written");
         let good = std::fs::read(&path).expect("there");

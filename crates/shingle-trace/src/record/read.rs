@@ -1,7 +1,7 @@
 //! A recording is read, event by event; the requests among them come from its trace.
 
+use shingle_core::observer::Event;
 use shingle_core::units::{Nanos, Request};
-use shingle_core::witness::Event;
 
 use super::code::{Bytes, Decoded, Last};
 use super::{About, CHUNK_BYTES_MAX, CHUNK_HEAD_BYTES};

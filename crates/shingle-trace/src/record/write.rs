@@ -6,8 +6,8 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
+use shingle_core::observer::{Event, Observer};
 use shingle_core::units::{Op, Request};
-use shingle_core::witness::{Event, Witness};
 
 use super::code::{Last, encode};
 use super::{About, CHUNK_BYTES_MAX};
@@ -83,8 +83,8 @@ impl Recorder {
     }
 }
 
-impl Witness for Recorder {
-    fn see(&mut self, event: &Event) {
+impl Observer for Recorder {
+    fn event(&mut self, event: &Event) {
         if self.cut {
             return;
         }

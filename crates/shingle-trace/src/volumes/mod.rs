@@ -10,9 +10,11 @@
 //! paper says something of it in words, a `[guess.NAME]` has a `value` for this volume, and `why`.
 
 mod figure;
+mod large;
 mod measure;
 
 pub use figure::{Figure, Quantity, Tolerance};
+pub use large::{LONG, LONG_COPIES, MIX, MIX_COPIES};
 pub use measure::Compared;
 
 use std::collections::BTreeMap;
@@ -22,7 +24,6 @@ use serde::Deserialize;
 use shingle_core::params::nearest;
 
 use crate::error::{Kind, Place, TraceError, shown};
-use crate::papers::{LONG, LONG_COPIES, MIX, MIX_COPIES};
 use crate::synth::PREFIX;
 
 /// A volume of which figures are published, or a trace made of copies of several.

@@ -154,7 +154,7 @@ fn vscsi_records_of_both_versions_are_requests() {
 }
 
 /// The same bytes in every compression, in one piece and in two.
-pub fn compressed(plain: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+pub(crate) fn compressed(plain: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let gzip = |bytes: &[u8]| {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(bytes).expect("memory");

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use shingle_drive::measure::{Role, Row, anchors};
 
-use crate::cli::Arguments;
+use crate::cli::Global;
 use crate::output::{note, print};
 use crate::table;
 
-pub(crate) fn execute(as_json: bool, global: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn execute(as_json: bool, global: &Global) -> anyhow::Result<()> {
     let rows = anchors(&mut |next| note(&format!("running: {next}"), global.quiet));
     if as_json {
         let rows: Vec<Value> = rows.iter().map(value).collect();
@@ -21,7 +21,7 @@ pub(crate) fn execute(as_json: bool, global: &Arguments) -> anyhow::Result<()> {
 }
 
 /// The rows of one source on one drive, and the remarks on them.
-fn one_group(rows: &[Row], global: &Arguments) -> String {
+fn one_group(rows: &[Row], global: &Global) -> String {
     let cells: Vec<[String; 6]> = rows.iter().map(cells).collect();
     let header = ["", "published", "model", "deviation", "aim", "role"];
     let table = table::rows(header, &cells, global.color);

@@ -1,6 +1,7 @@
 //! `shingle compare`: policies side by side.
 
 use anyhow::bail;
+use clap::Args;
 use shingle_core::registry::Registry;
 use shingle_result::{Notes, Target};
 use shingle_sim::experiment::{self, Job};
@@ -9,7 +10,7 @@ use super::setup::{
     DEFAULT_TRACE, check_files, deliver, options, read_trace, report, run_jobs, seed,
 };
 use crate::Usage;
-use crate::cli::{Arguments, Compare, Executor, SetupArgs};
+use crate::cli::{Executor, Global, SetupArgs};
 use crate::config::Config;
 use crate::output::note;
 use crate::table;
@@ -20,11 +21,29 @@ pub(super) const DEFAULT_POLICIES: [&str; 5] = ["none", "lru", "lru-band", "most
 /// Of these, those that know more than a store can.
 const ONLY_SIMULATED: [&str; 1] = ["lru-band"];
 
-pub(crate) fn execute(
-    args: &Compare,
-    global: &Arguments,
-    registry: &Registry,
-) -> anyhow::Result<()> {
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    pub(crate) setup: SetupArgs,
+    /// Policies; `all` for all that go with the drive. [default: none,lru,lru-band,most,sac]
+    #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
+    pub(crate) policies: Vec<String>,
+    /// Repeat a synthetic trace with so many seeds, from --seed on, and show least and most.
+    /// [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<u64>,
+    /// Policy to run along, shown dimmed; `none` for no baseline. [default: lru; none when only
+    /// translations are compared, with -p none]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) baseline: Option<String>,
+    /// End with the smallest cache of -c that meets a target, for each policy and drive: mean, p50, p99,
+    /// p999 or max response time, hits, rmw, seconds of I/O done and left. As in p99=50ms or hits=80%;
+    /// each of several by itself.
+    #[arg(long = "target", value_delimiter = ',', value_name = "NAME=VALUE,…")]
+    pub(crate) targets: Vec<String>,
+}
+
+pub(crate) fn execute(args: &Compare, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let mut setup = args.setup.clone();
     let mut policies = args.policies.clone();
     let mut baseline = args.baseline.clone();

@@ -1,9 +1,8 @@
 //! `shingle completions`: what a shell needs to complete the command.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::cli::Arguments;
 use crate::output::print;
 
 #[derive(Debug, Args)]
@@ -13,8 +12,8 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
-pub(crate) fn execute(args: &Completions) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Completions, command: &mut Command) -> anyhow::Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Arguments::command(), "shingle", &mut script);
+    clap_complete::generate(args.shell, command, "shingle", &mut script);
     print(&String::from_utf8(script)?)
 }

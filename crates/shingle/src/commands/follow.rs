@@ -20,8 +20,8 @@ pub(crate) struct Follow {
 pub(crate) fn execute(args: &Follow, registry: &Registry) -> anyhow::Result<()> {
     let path = &args.recording;
     let mut events = Events::open(path)?;
-    let About { slots, disk_blocks, ref words } = *events.about();
-    let settings = Settings::from_text(words).with_context(|| path.clone())?;
+    let About { slots, disk_blocks, settings: ref text } = *events.about();
+    let settings = Settings::from_text(text).with_context(|| path.clone())?;
     let policy = settings.policy.clone();
     let mut cache = settings.cache(registry, slots, disk_blocks).with_context(|| path.clone())?;
     let mut follower = Follower::new(cache.as_mut());

@@ -1,7 +1,7 @@
 //! `shingle list`: what there is, from the registries themselves.
 
-use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use shingle_core::params::{Kind, Param, Params, nearest};
 use shingle_core::policy::Zoning;
@@ -12,9 +12,42 @@ use shingle_trace::format::FORMATS;
 use shingle_trace::synth::WORKLOADS;
 use shingle_translation::translations::ALL;
 
-use crate::cli::{Arguments, List, Listed};
+use crate::cli::Global;
 use crate::output::print;
 use crate::{Usage, table};
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// What to list; without it, what can be listed.
+    #[arg(value_enum)]
+    pub(crate) what: Option<Listed>,
+    /// One of them, with its parameters. A drive may be `sheet:FILE`.
+    pub(crate) name: Option<String>,
+    /// As JSON on stdout.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The sheet of a drive on stdout, to make one's own of it for `-d sheet:FILE`.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) toml: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listed {
+    /// What a cache keeps, and who leaves it.
+    Policies,
+    /// Models of disks.
+    Drives,
+    /// Layers that let a disk be written anywhere that cannot by itself.
+    Translations,
+    /// Models of the SSD that a cache is on.
+    Ssds,
+    /// Trace formats.
+    Formats,
+    /// Synthetic traces.
+    Workloads,
+    /// Drive models against published measurements.
+    Anchors,
+}
 
 /// A thing that can be listed.
 struct Item {
@@ -32,7 +65,7 @@ struct Parameter {
     about: String,
 }
 
-pub(crate) fn execute(args: &List, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &List, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let Some(what) = args.what else {
         if args.json || args.toml {
             let option = if args.json { "--json" } else { "--toml" };

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 
-use crate::cli::Arguments;
+use crate::cli::Global;
 use crate::output::{note, print};
 
 #[derive(Debug, Args)]
@@ -15,8 +15,7 @@ pub(crate) struct Man {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn execute(args: &Man, global: &Arguments) -> anyhow::Result<()> {
-    let command = Arguments::command();
+pub(crate) fn execute(args: &Man, command: Command, global: &Global) -> anyhow::Result<()> {
     let Some(folder) = &args.out else {
         let mut page = Vec::new();
         clap_mangen::Man::new(command).render(&mut page)?;

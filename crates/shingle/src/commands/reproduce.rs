@@ -15,7 +15,7 @@ use shingle_papers::scale::Scale;
 use shingle_papers::sensitivity::sensitivity;
 use shingle_papers::traces::Traces;
 
-use crate::cli::{self, Arguments};
+use crate::cli::{self, Global};
 use crate::output::{self, note, print};
 use crate::progress::Progress;
 use crate::{Usage, table};
@@ -77,9 +77,9 @@ pub(crate) struct Reproduce {
 /// large trace, and a sixteenth of single volumes.
 const VARIED: Scale = Scale { work: 1.0 / 36.0, volumes: 1.0 / 16.0, every_zone: 1 };
 
-pub(super) fn execute(
+pub(crate) fn execute(
     args: &Reproduce,
-    global: &Arguments,
+    global: &Global,
     registry: &Registry,
 ) -> anyhow::Result<()> {
     let folder = match &args.out {
@@ -96,7 +96,7 @@ pub(super) fn execute(
 fn run(
     args: &Reproduce,
     folder: &Path,
-    global: &Arguments,
+    global: &Global,
     registry: &Registry,
 ) -> anyhow::Result<()> {
     let paper = papers::named(&args.paper).map_err(Usage)?;

@@ -1,12 +1,15 @@
 //! `shingle run`: one configuration, in full.
 
+use std::path::PathBuf;
+
 use anyhow::bail;
+use clap::Args;
 use shingle_core::registry::Registry;
 use shingle_sim::experiment;
 
 use super::setup::{check_files, deliver, options, read_trace, report, run_jobs};
 use crate::Usage;
-use crate::cli::{Arguments, Run};
+use crate::cli::{Global, SetupArgs};
 use crate::config::Config;
 use crate::output::{Tried, note};
 use crate::progress::Progress;
@@ -16,7 +19,19 @@ use crate::trace_out::TraceOut;
 /// Points of the time series.
 const POINTS: u32 = 20;
 
-pub(crate) fn execute(args: &Run, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) setup: SetupArgs,
+    /// Policy. [default: sac]
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) policy: Option<String>,
+    /// Write the commands that the disk got as a trace in CSV, each with its cause.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace_out: Option<PathBuf>,
+}
+
+pub(crate) fn execute(args: &Run, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let mut setup = args.setup.clone();
     let mut policy = args.policy.clone();
     if let Some(path) = &args.setup.config {

@@ -12,7 +12,7 @@ use shingle_sweep::{Order, Plan, Shard, merge};
 use super::compare::DEFAULT_POLICIES;
 use super::setup::{DEFAULT_TRACE, check_files, deliver, options, pool, read_trace};
 use crate::Usage;
-use crate::cli::{Arguments, SetupArgs, TraceArgs};
+use crate::cli::{Global, SetupArgs, TraceArgs};
 use crate::config::Config;
 use crate::lines;
 use crate::output::{self, Tried, note};
@@ -74,7 +74,7 @@ struct Merge {
     csv: Option<PathBuf>,
 }
 
-pub(crate) fn execute(args: &Sweep, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Sweep, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     if let Some(SweepCommand::Merge(args)) = &args.command {
         return put_together(args, global);
     }
@@ -144,7 +144,7 @@ pub(crate) fn execute(args: &Sweep, global: &Arguments, registry: &Registry) -> 
     }
 }
 
-fn put_together(args: &Merge, global: &Arguments) -> anyhow::Result<()> {
+fn put_together(args: &Merge, global: &Global) -> anyhow::Result<()> {
     let setup =
         SetupArgs { json: args.json.clone(), csv: args.csv.clone(), ..SetupArgs::default() };
     check_files(&setup)?;
@@ -153,7 +153,7 @@ fn put_together(args: &Merge, global: &Arguments) -> anyhow::Result<()> {
 }
 
 /// Prints the table and writes the files.
-fn show(report: &Report, out: &Path, setup: &SetupArgs, global: &Arguments) -> anyhow::Result<()> {
+fn show(report: &Report, out: &Path, setup: &SetupArgs, global: &Global) -> anyhow::Result<()> {
     let mut tried = Tried::default();
     tried.add(deliver(report, setup, global.quiet, || table::sweep(report, global.color)));
     let csv = lines::csv(&lines::columns(report)?);

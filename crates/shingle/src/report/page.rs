@@ -13,6 +13,7 @@ use shingle_result::{Report, RunResult, verdict};
 
 use super::Drawn;
 use super::names::Names;
+use super::pictures::HEAT;
 use super::said;
 use crate::lines;
 
@@ -39,12 +40,13 @@ pub(super) fn page(report: &Report, pictures: &[Drawn]) -> anyhow::Result<String
     said::section(&mut html, report, &names);
     table(&mut html, &runs, &names);
     html.push_str("<section><h2>Charts</h2>");
-    html.push_str(
-        "<p>Lines and maps show the best run of each policy, drive and translation, in the same \
-         colour everywhere; bars then the best of the rest. Maps share one scale. Cells of a map are a hundredth of the requests and a row of \
-         neighbouring zones of 5,000 blocks that the trace touches; what the disk is sent are \
-         evicted dirty blocks, writes that bypass the cache, and zones that the host writes back.</p>\
-         <div class=\"pictures\">",
+    let maps = pictures.iter().any(|picture| picture.file.starts_with(HEAT));
+    let _ = write!(
+        html,
+        "<p>{} show the best run of each policy, drive and translation, in the same colour \
+         everywhere; bars then the best of the rest.{}</p><div class=\"pictures\">",
+        if maps { "Lines and maps" } else { "Lines" },
+        if maps { MAPS } else { "" }
     );
     for picture in pictures {
         let _ = write!(html, "<figure id=\"{}\">{}</figure>", picture.file, picture.svg);
@@ -67,6 +69,11 @@ pub(super) fn page(report: &Report, pictures: &[Drawn]) -> anyhow::Result<String
     foot(&mut html, making);
     Ok(html)
 }
+
+/// What is said of maps, where there are any.
+const MAPS: &str = " Maps share one scale. Cells of a map are a hundredth of the requests and a row of \
+    neighbouring zones of 5,000 blocks that the trace touches; what the disk is sent are evicted dirty \
+    blocks, writes that bypass the cache, and zones that the host writes back.";
 
 /// A figure of the table: what it is called, its value, and how it is shown.
 type Figure = (&'static str, fn(&RunResult) -> Option<f64>, fn(f64) -> String);

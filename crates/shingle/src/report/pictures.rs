@@ -12,6 +12,8 @@ use super::names::{CACHE, Names, SEED};
 const BARS: usize = 16;
 /// Lines of a picture: more cannot be told apart.
 const LINES: usize = 6;
+/// How the names of maps begin.
+pub(super) const HEAT: &str = "heat";
 /// Heat maps, beside that of the host's writes.
 const MAPS: usize = 4;
 

@@ -13,9 +13,9 @@
 //! A victim of which nothing is valid is erased at once, in both.
 
 use super::bands::BandRank;
-use super::controller::Steps;
 use super::log::{Cleaning, Log, Logged};
 use super::space::largest;
+use super::step::Steps;
 use super::values::{Marks, Setup};
 use crate::parts::flash::Geometry;
 use crate::parts::runs::Runs;
@@ -73,7 +73,8 @@ impl Cleaning for Fc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::flash_inside::controller::{Controller, Recorder, Step};
+    use crate::models::flash_inside::controller::Controller;
+    use crate::models::flash_inside::step::{Recorder, Step};
     use crate::parts::flash::{EraseBlock, Page};
 
     /// One unit of six erase blocks with four pages each, bands of ten blocks. Four erase blocks are

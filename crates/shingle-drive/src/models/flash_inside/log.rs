@@ -1,8 +1,9 @@
 //! One log over all flash: what FC and RMW-F have in common.
 
 use super::bands::BandRank;
-use super::controller::{Controller, Step, Steps};
+use super::controller::Controller;
 use super::space::{Front, Space};
+use super::step::{Step, Steps};
 use super::values::Marks;
 use crate::parts::flash::{EraseBlock, Geometry};
 use crate::parts::runs::Runs;

@@ -33,6 +33,7 @@ pub(crate) mod mcm;
 mod rmw_f;
 mod scratch;
 mod space;
+mod step;
 mod values;
 mod work;
 

@@ -14,9 +14,9 @@
 //! - then the erase block with most invalid pages is collected, as in FC.
 
 use super::bands::BandRank;
-use super::controller::{Step, Steps};
 use super::log::{Cleaning, Log, Logged};
 use super::space::{Space, largest};
+use super::step::{Step, Steps};
 use super::values::{Marks, Setup};
 use crate::parts::flash::Geometry;
 use crate::parts::runs::Runs;
@@ -109,7 +109,8 @@ impl Cleaning for RmwF {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::flash_inside::controller::{Controller, Recorder};
+    use crate::models::flash_inside::controller::Controller;
+    use crate::models::flash_inside::step::Recorder;
     use shingle_core::units::Nanos;
 
     /// One unit of six erase blocks with four pages each, of which two are warm; bands of ten blocks.

@@ -7,8 +7,8 @@
 
 use super::bands::BandRank;
 use super::coldest::{Coldest, Key};
-use super::controller::{Step, Steps};
 use super::scratch::Scratch;
+use super::step::{Step, Steps};
 use crate::parts::flash::{EraseBlock, Geometry, Nand, Page};
 use crate::parts::map::Map;
 use crate::parts::runs::Runs;

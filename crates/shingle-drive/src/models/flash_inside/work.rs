@@ -10,8 +10,8 @@
 //! State changes when a step is decided, time passes when it is carried out: the map is ahead of the
 //! clock while a chain runs, by no more than the free blocks there are.
 
-use super::controller::{Step, Steps};
 use super::scratch::Scratch;
+use super::step::{Step, Steps};
 use crate::drive::Drive;
 use crate::io::{Io, Served, Stamp};
 use crate::models::drive_managed::DriveManaged;

@@ -6,8 +6,8 @@ use shingle_core::cache::CacheCore;
 use shingle_core::plan::Plan;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 
-use super::super::OpenError;
 use super::super::durability::FOUND;
+use super::super::open_error::OpenError;
 use super::hints::Hints;
 use super::{Contents, Mapping, UNMAPPED};
 use crate::format::{Frame, State};

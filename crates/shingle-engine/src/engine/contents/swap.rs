@@ -7,8 +7,8 @@
 use shingle_core::cache::CacheCore;
 use shingle_core::units::Slot;
 
-use super::super::OpenError;
 use super::super::durability::Durability;
+use super::super::open_error::OpenError;
 use super::{Contents, UNMAPPED};
 
 impl Contents {

@@ -15,17 +15,14 @@ use shingle_core::service::Pace;
 use shingle_core::units::{Block, Nanos, Slot};
 use slab::Slab;
 
-use super::OpKey;
 use super::bugs::{Bug, Seeded};
 use super::contents::{Contents, Mapping};
 use super::durability::Durability;
 use super::failure::Failure;
+use super::keys::{JobKey, OpKey};
 use super::port::{Completion, Device, IO_PAGES_MAX, Port};
 use crate::data::Data;
 use back_off::BackOff;
-
-/// Names a destage.
-pub(super) type JobKey = usize;
 
 /// One block on its way.
 struct Job<D> {

@@ -10,8 +10,8 @@ mod invalidations;
 
 use shingle_core::units::{Block, Nanos};
 
-use super::OpKey;
 use super::bugs::{Bug, Seeded};
+use super::keys::OpKey;
 use super::port::Port;
 use crate::data::Data;
 use crate::format::journal::Record;

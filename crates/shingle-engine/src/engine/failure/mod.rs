@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use shingle_core::units::{Block, Nanos};
 
-use super::OpKey;
 use super::bugs::{Bug, Seeded};
+use super::keys::OpKey;
 use super::port::{Failed, Port};
 use super::status::ErrorCounts;
 use crate::data::Data;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use shingle_core::units::{Block, Nanos};
 
-use super::super::OpKey;
+use super::super::keys::OpKey;
 use super::super::port::{Completion, Device, Failed, Port};
 use crate::data::Data;
 use crate::journal::{MayHold, Write};

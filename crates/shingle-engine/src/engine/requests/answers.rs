@@ -1,10 +1,10 @@
 //! Answers to commands: when all their blocks are done, and those that have to be durable when they are.
 
+use shingle_core::observer::Event;
 use shingle_core::units::Nanos;
-use shingle_core::witness::Event;
 
 use super::super::bugs::Bug;
-use super::super::{CommandKey, OpKey};
+use super::super::keys::{CommandKey, OpKey};
 use super::command::{CommandOp, Errno, Reply, Running};
 use super::{Finished, Requests};
 use crate::data::Data;

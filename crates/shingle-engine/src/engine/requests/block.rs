@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Slot};
 
-use super::super::CommandKey;
+use super::super::keys::CommandKey;
 use crate::data::Data;
 use crate::format::journal::Record;
 use crate::format::{Frame, State};

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use hashbrown::HashMap;
 use shingle_core::units::Block;
 
-use super::super::OpKey;
+use super::super::keys::OpKey;
 
 /// Blocks that requests are at work on, and who waits for them.
 #[derive(Default)]

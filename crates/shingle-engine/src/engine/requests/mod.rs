@@ -13,10 +13,10 @@ mod losses;
 use std::collections::VecDeque;
 
 use shingle_core::cache::Outcome;
+use shingle_core::observer::{Event, Shared};
 use shingle_core::policy::Access;
 use shingle_core::service::Service;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Slot};
-use shingle_core::witness::{Event, Shared};
 use slab::Slab;
 
 pub(super) use answers::Promise;
@@ -26,8 +26,8 @@ pub use losses::Connection;
 
 use super::bugs::{Bug, Seeded};
 use super::contents::Contents;
+use super::keys::{CommandKey, OpKey};
 use super::status::Counts;
-use super::{CommandKey, OpKey};
 use crate::data::Data;
 use command::Running;
 
@@ -60,7 +60,7 @@ pub(super) struct Requests<D: Data> {
     replies: Vec<Reply<D>>,
     /// What became of blocks: the part of the status that is about requests.
     counts: Counts,
-    witness: Option<Shared>,
+    observer: Option<Shared>,
     bugs: Seeded,
 }
 
@@ -97,18 +97,18 @@ impl<D: Data> Requests<D> {
             losses: losses::Losses::default(),
             replies: Vec::new(),
             counts: Counts::default(),
-            witness: None,
+            observer: None,
             bugs,
         }
     }
 
-    pub(super) fn watch(&mut self, witness: Shared) {
-        self.witness = Some(witness);
+    pub(super) fn watch(&mut self, observer: Shared) {
+        self.observer = Some(observer);
     }
 
     fn trace(&self, event: impl FnOnce() -> Event) {
-        if let Some(witness) = &self.witness {
-            witness.see(&event());
+        if let Some(observer) = &self.observer {
+            observer.event(&event());
         }
     }
 

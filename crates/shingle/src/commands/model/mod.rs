@@ -18,7 +18,7 @@ pub(crate) use self::made::drive;
 use super::listening::Listening;
 use super::signals::Ending;
 use crate::Usage;
-use crate::cli::{self, Arguments, DriveTiming};
+use crate::cli::{self, DriveTiming, Global};
 use crate::output::{note, print};
 
 #[derive(Debug, Subcommand)]
@@ -59,13 +59,13 @@ pub(crate) struct Serve {
     forget: bool,
 }
 
-pub(crate) fn execute(command: &Model, global: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn execute(command: &Model, global: &Global) -> anyhow::Result<()> {
     match command {
         Model::Serve(args) => serve(args, global),
     }
 }
 
-fn serve(args: &Serve, global: &Arguments) -> anyhow::Result<()> {
+fn serve(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let (addresses, users) = (args.listening.addresses()?, args.listening.users()?);
     // By the sheet's own word, disks do not clean in idle time: here there is such time.
     let drive = drive(&args.model, &args.set, args.drive_timing, true)?;

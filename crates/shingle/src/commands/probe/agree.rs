@@ -19,7 +19,7 @@ use shingle_trace::{OpenOptions, Shape, Summary};
 
 use super::super::setup::assigned;
 use super::{Watch, render};
-use crate::cli::{self, Arguments};
+use crate::cli::{self, Global};
 use crate::output::{self, note, print};
 use crate::progress::Progress;
 
@@ -59,7 +59,7 @@ pub(crate) struct Agree {
     cache: String,
 }
 
-pub(crate) fn execute(args: &Agree, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Agree, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let profile = match &args.profile {
         Some(path) => path.clone(),
@@ -122,7 +122,7 @@ pub(crate) fn execute(args: &Agree, global: &Arguments, registry: &Registry) -> 
 
 impl Agree {
     /// Probes the model. The profile is a file in `folder`.
-    fn probe(&self, folder: &Path, global: &Arguments) -> anyhow::Result<PathBuf> {
+    fn probe(&self, folder: &Path, global: &Global) -> anyhow::Result<PathBuf> {
         let options = shingle_probe::options::Options::default();
         let drive = super::super::model::drive(&self.model, &self.set, None, true)?;
         let mut target = Model::new(&self.model, drive, Noise::default(), options.seed);
@@ -137,7 +137,7 @@ impl Agree {
         Ok(path)
     }
 
-    fn traces(&self, global: &Arguments) -> Vec<String> {
+    fn traces(&self, global: &Global) -> Vec<String> {
         if !self.traces.is_empty() {
             return self.traces.clone();
         }
@@ -168,7 +168,7 @@ fn runs(
     trace: &Trace,
     pacing: Pacing,
     (drive, sets): (&str, &[(String, String)]),
-    global: &Arguments,
+    global: &Global,
 ) -> anyhow::Result<Vec<RunResult>> {
     let options = Options {
         policies: args.policies.clone(),

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use shingle_probe::blind::{BAND_OFF, CAPACITY_OFF, SLOPE_OFF, Trial, TrialError, trial};
 
 use super::render;
-use crate::cli::Arguments;
+use crate::cli::Global;
 use crate::output::print;
 use crate::progress::Progress;
 
@@ -19,7 +19,7 @@ pub(crate) struct Blind {
     drives: u64,
 }
 
-pub(crate) fn execute(args: &Blind, global: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Blind, global: &Global) -> anyhow::Result<()> {
     let progress = Progress::new("probing", args.drives, global.quiet);
     let seeds: Vec<u64> = (args.seed..args.seed + args.drives).collect();
     let trials: Result<Vec<Trial>, TrialError> = seeds

@@ -31,7 +31,7 @@ use self::agree::Agree;
 use self::blind::Blind;
 use super::signals::Ending;
 use crate::Usage;
-use crate::cli::{self, Arguments};
+use crate::cli::{self, Global};
 use crate::output::{self, note, print};
 use crate::progress::Progress;
 
@@ -209,7 +209,7 @@ impl Which {
     }
 }
 
-pub(crate) fn execute(args: &Probe, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Probe, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     match &args.command {
         Some(Other::ForceClean(clean)) => empty(&clean.which, global),
         Some(Other::Blind(args)) => blind::execute(args, global),
@@ -232,7 +232,7 @@ fn interrupted() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-fn empty(which: &Which, global: &Arguments) -> anyhow::Result<()> {
+fn empty(which: &Which, global: &Global) -> anyhow::Result<()> {
     let mut target = which.open(0.0)?;
     let begun = target.now();
     let bytes = force_clean(target.as_mut(), &which.options())?;
@@ -242,7 +242,7 @@ fn empty(which: &Which, global: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn run(args: &ProbeArgs, global: &Arguments) -> anyhow::Result<()> {
+fn run(args: &ProbeArgs, global: &Global) -> anyhow::Result<()> {
     for path in [&args.profile, &args.html].into_iter().flatten() {
         output::check_writable(path)?;
     }

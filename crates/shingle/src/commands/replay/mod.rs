@@ -26,7 +26,7 @@ use shingle_trace::Mode;
 use uuid::Uuid;
 
 use super::setup::{mode, read_trace, report, seed};
-use crate::cli::{self, Arguments, TraceArgs};
+use crate::cli::{self, Global, TraceArgs};
 use crate::output::{self, Tried, note, print};
 use crate::progress::Progress;
 use crate::{Usage, table};
@@ -104,11 +104,7 @@ impl Replay {
     }
 }
 
-pub(crate) fn execute(
-    args: &Replay,
-    global: &Arguments,
-    registry: &Registry,
-) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     check(args)?;
     let trace = read_trace(&args.trace, global.quiet)?;
     let slots = |text: &str| experiment::share(text, &trace.summary);
@@ -160,7 +156,7 @@ fn check(args: &Replay) -> anyhow::Result<()> {
 /// Prints and writes what came of it.
 fn deliver(
     args: &Replay,
-    global: &Arguments,
+    global: &Global,
     trace: &Trace,
     mut runs: Vec<RunResult>,
     predicted: Vec<RunResult>,
@@ -223,7 +219,7 @@ impl Real {
     fn run(
         self,
         args: &Replay,
-        global: &Arguments,
+        global: &Global,
         registry: &Registry,
         trace: &Trace,
         overwrite: bool,
@@ -331,7 +327,7 @@ fn is_free(args: &Replay) -> anyhow::Result<()> {
 /// Runs it. All files are ready.
 fn replayed(
     args: &Replay,
-    global: &Arguments,
+    global: &Global,
     registry: &Registry,
     settings: &Settings,
     trace: &Trace,

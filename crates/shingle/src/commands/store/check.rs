@@ -12,7 +12,7 @@ use shingle_store::store::check::{Findings, check};
 use shingle_store::store::trust::Known;
 
 use super::Ask;
-use crate::cli::Arguments;
+use crate::cli::Global;
 use crate::output::print;
 use crate::progress::Progress;
 
@@ -28,7 +28,7 @@ pub(crate) struct Check {
     json: bool,
 }
 
-pub(super) fn execute(args: &Check, global: &Arguments) -> anyhow::Result<()> {
+pub(super) fn execute(args: &Check, global: &Global) -> anyhow::Result<()> {
     let (ssd, disk) = match &args.disk {
         Some(disk) => {
             let (ssd, disk) = Device::pair(&args.ask.cache, disk)?;

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand};
+use shingle_core::observer::Shared;
 use shingle_core::registry::Registry;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_core::witness::Shared;
 use shingle_device::Device;
 use shingle_engine::settings::Settings;
 use shingle_store::backend::Tell;
@@ -27,7 +27,7 @@ use uuid::Uuid;
 use super::listening::Listening;
 use super::signals::Ending;
 use crate::Usage;
-use crate::cli::Arguments;
+use crate::cli::Global;
 use crate::output::{note, print};
 use crate::progress::Progress;
 
@@ -162,11 +162,7 @@ pub(crate) struct Detach {
     trust_disk: bool,
 }
 
-pub(crate) fn execute(
-    command: &Store,
-    global: &Arguments,
-    registry: &Registry,
-) -> anyhow::Result<()> {
+pub(crate) fn execute(command: &Store, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     match command {
         Store::Create(args) => make(args, global, registry),
         Store::Serve(args) => serve(args, global, registry),
@@ -188,7 +184,7 @@ pub(crate) fn execute(
     }
 }
 
-fn make(args: &Create, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+fn make(args: &Create, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let mut settings = Settings::new(&args.policy);
     let (probed, known) = profiled(args.profile.as_deref())?;
     let mut sets = known.iter().chain(&args.set);
@@ -225,7 +221,7 @@ fn profiled(file: Option<&Path>) -> anyhow::Result<(Option<u64>, Vec<String>)> {
     Ok((Some(profile.bytes), profile.plan().known().map(set).collect()))
 }
 
-fn serve(args: &Serve, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+fn serve(args: &Serve, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let (addresses, users) = (args.listening.addresses()?, args.listening.users()?);
     if !args.minimum_block.is_power_of_two() || args.minimum_block > 4096 {
         bail!(Usage(format!("--minimum-block {}: a power of two up to 4096", args.minimum_block)));
@@ -243,8 +239,8 @@ fn serve(args: &Serve, global: &Arguments, registry: &Registry) -> anyhow::Resul
     let recording = RefCell::new(None);
     let path = args.record.as_ref().map(|path| path.display().to_string());
     let record = |settings: &Settings, slots, disk_blocks| {
-        let words = settings.to_text().map_err(io::Error::other)?;
-        let about = About { slots, disk_blocks, words };
+        let text = settings.to_text().map_err(io::Error::other)?;
+        let about = About { slots, disk_blocks, settings: text };
         let begun = Recording::begin(path.as_deref().unwrap_or_default(), &about);
         let (recorder, handle) = begun.map_err(io::Error::other)?;
         recording.replace(Some(handle));
@@ -289,7 +285,7 @@ fn name(ssd: &Path) -> anyhow::Result<Uuid> {
 }
 
 /// Asks whoever serves the cache, and waits until it is done.
-fn ask(ssd: &Path, request: &Request, global: &Arguments) -> anyhow::Result<()> {
+fn ask(ssd: &Path, request: &Request, global: &Global) -> anyhow::Result<()> {
     let mut show = writing(global.quiet);
     let mut told = |answer: &Answer| {
         if let Answer::DirtyBlocks(left) = answer {
@@ -315,7 +311,7 @@ fn writing(quiet: bool) -> impl FnMut(u64) {
 }
 
 /// By whoever serves the cache; if nobody does, by ourselves.
-fn detach(args: &Detach, global: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+fn detach(args: &Detach, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let ssd = &args.ask.cache;
     let outcome = ask(ssd, &Request::Detach, global);
     let Err(error) = &outcome else { return outcome };

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::output::{OutArgs, save};
-use crate::cli::{Arguments, TraceArgs};
+use crate::cli::{Global, TraceArgs};
 use crate::commands::setup::read;
 
 #[derive(Debug, Args)]
@@ -14,7 +14,7 @@ pub(crate) struct Convert {
     out: OutArgs,
 }
 
-pub(crate) fn execute(args: &Convert, global: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Convert, global: &Global) -> anyhow::Result<()> {
     let (name, requests) = read(&args.trace, global.quiet)?;
     save(&name, &requests, &args.out, global.quiet)
 }

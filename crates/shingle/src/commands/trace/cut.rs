@@ -9,7 +9,7 @@ use shingle_trace::{Mode, Opened, Shape};
 
 use super::output::{OutArgs, save};
 use crate::Usage;
-use crate::cli::{Arguments, TraceArgs, bytes, number};
+use crate::cli::{Global, TraceArgs, bytes, number};
 use crate::commands::setup::{mode, open_trace, read_requests, seed, shape};
 
 #[derive(Debug, Args)]
@@ -50,7 +50,7 @@ fn range(text: &str) -> Result<(u64, u64), String> {
     Ok((begin, end))
 }
 
-pub(crate) fn execute(args: &Cut, global: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Cut, global: &Global) -> anyhow::Result<()> {
     if let (Some(from), Some(until)) = (args.from, args.until)
         && from >= until
     {

@@ -6,7 +6,7 @@ use shingle_trace::mix::{Mixing, Order};
 
 use super::output::{OutArgs, save_source};
 use crate::Usage;
-use crate::cli::{Arguments, AssumedOp, Mode, TraceArgs, bytes, factor, number};
+use crate::cli::{AssumedOp, Global, Mode, TraceArgs, bytes, factor, number};
 use crate::commands::setup::read;
 use crate::output::note;
 
@@ -77,7 +77,7 @@ impl Mix {
     }
 }
 
-pub(crate) fn execute(args: &Mix, global: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Mix, global: &Global) -> anyhow::Result<()> {
     if args.traces.iter().filter(|trace| *trace == "-").count() > 1 {
         return Err(Usage("stdin can be read once; name - once, and use --copies".into()).into());
     }

@@ -11,7 +11,7 @@ mod volumes;
 
 use clap::Subcommand;
 
-use crate::cli::Arguments;
+use crate::cli::Global;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Trace {
@@ -45,7 +45,7 @@ pub(crate) enum Trace {
     Targets(targets::Targets),
 }
 
-pub(crate) fn execute(command: &Trace, global: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn execute(command: &Trace, global: &Global) -> anyhow::Result<()> {
     match command {
         Trace::Info(args) => info::execute(args, global),
         Trace::Volumes(args) => volumes::execute(args, global),

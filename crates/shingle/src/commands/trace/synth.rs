@@ -10,7 +10,7 @@ use shingle_trace::synth::{DEFAULT, PREFIX};
 
 use super::output::{OutArgs, save, save_source};
 use crate::Usage;
-use crate::cli::{Arguments, TraceArgs};
+use crate::cli::{Global, TraceArgs};
 use crate::commands::setup::{open_trace, read};
 use crate::output::{note, text};
 
@@ -26,7 +26,7 @@ pub(crate) struct Synth {
     like: Option<String>,
 }
 
-pub(crate) fn execute(args: &Synth, global: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Synth, global: &Global) -> anyhow::Result<()> {
     if let Some(trace) = &args.like {
         let trace = TraceArgs { trace: Some(trace.clone()), ..args.trace.clone() };
         return describe(&trace, &args.out, global);
@@ -53,7 +53,7 @@ fn is_shaped(args: &TraceArgs) -> bool {
     moved || args.mode.is_some() || args.requests.is_some()
 }
 
-fn describe(args: &TraceArgs, out: &OutArgs, global: &Arguments) -> anyhow::Result<()> {
+fn describe(args: &TraceArgs, out: &OutArgs, global: &Global) -> anyhow::Result<()> {
     // What is shaped, or can be read only once, is held in memory.
     let held = is_shaped(args) || args.trace.as_deref() == Some("-");
     let held = if held { Some(read(args, global.quiet)?.1) } else { None };

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use shingle_trace::volumes::{Compared, LARGE, Quantity, Tolerance, VOLUMES, Volume, described};
 
-use crate::cli::Arguments;
+use crate::cli::Global;
 use crate::output::{note, print};
 use crate::table;
 
@@ -20,7 +20,7 @@ pub(crate) struct Targets {
     json: bool,
 }
 
-pub(crate) fn execute(args: &Targets, global: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Targets, global: &Global) -> anyhow::Result<()> {
     let volumes: Vec<&Volume> = if args.volumes.is_empty() {
         VOLUMES.iter().chain(&*LARGE).collect()
     } else {
@@ -43,7 +43,7 @@ pub(crate) fn execute(args: &Targets, global: &Arguments) -> anyhow::Result<()> 
     print(&format!("{text}Within tolerance: {held} of {aimed} figures that are aimed at."))
 }
 
-fn one_volume(volume: &Volume, rows: &[Compared], global: &Arguments) -> String {
+fn one_volume(volume: &Volume, rows: &[Compared], global: &Global) -> String {
     let cells: Vec<[String; 6]> = rows.iter().map(cells).collect();
     let header = ["", "published", "generated", "deviation", "tolerance", "source"];
     let table = table::rows(header, &cells, global.color);

@@ -8,7 +8,7 @@ use shingle_core::size::show_bytes;
 use shingle_result::{TraceFormat, verdict::count};
 use shingle_trace::tally::{self, Counted, Tally};
 
-use crate::cli::{Arguments, AssumedOp, TraceArgs, number};
+use crate::cli::{AssumedOp, Global, TraceArgs, number};
 use crate::commands::setup::{open_options, spec};
 use crate::output::{self, check_writable, print};
 use crate::progress::Progress;
@@ -33,7 +33,7 @@ pub(crate) struct Volumes {
     json: Option<PathBuf>,
 }
 
-pub(crate) fn execute(args: &Volumes, global: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Volumes, global: &Global) -> anyhow::Result<()> {
     args.json.as_deref().map_or(Ok(()), check_writable)?;
     let trace = TraceArgs {
         trace: Some(args.trace.clone()),
@@ -71,7 +71,7 @@ fn value(counted: &Counted) -> Value {
     })
 }
 
-fn text(counted: &Counted, top: u64, global: &Arguments) -> String {
+fn text(counted: &Counted, top: u64, global: &Global) -> String {
     let all: u64 = counted.volumes.iter().map(Tally::requests).sum();
     let shown = usize::try_from(top).unwrap_or(usize::MAX).min(counted.volumes.len());
     let row = |tally: &Tally| {

@@ -10,7 +10,7 @@
 //! time than the reserve of SHR holds. Beyond that hot pages go to the disk too.
 
 use super::{Mcm, RBR, SHR};
-use crate::models::flash_inside::controller::{Step, Steps};
+use crate::models::flash_inside::step::{Step, Steps};
 
 impl Mcm {
     /// Pages that may go back to SHR at a time.

@@ -27,9 +27,10 @@ mod td_cbf;
 mod tests;
 
 use super::bands::BandRank;
-use super::controller::{Controller, Step, Steps};
+use super::controller::Controller;
 use super::scratch::Scratch;
 use super::space::{Front, Space, Temperature};
+use super::step::{Step, Steps};
 use super::values::{Marks, Setup};
 use crate::parts::flash::{EraseBlock, Geometry};
 use crate::parts::runs::Runs;

@@ -8,7 +8,7 @@
 //! there (`gc.rs`).
 
 use super::{Mcm, RBR, RDR, SHR};
-use crate::models::flash_inside::controller::{Step, Steps};
+use crate::models::flash_inside::step::{Step, Steps};
 use crate::parts::flash::EraseBlock;
 
 /// Free blocks of RBR that a migration needs: room for the pages of a block, and one to give.

@@ -1,7 +1,7 @@
 //! Migration and garbage collection step by step.
 
 use super::*;
-use crate::models::flash_inside::controller::Recorder;
+use crate::models::flash_inside::step::Recorder;
 use crate::parts::flash::Page;
 use shingle_core::units::Zone;
 

@@ -12,7 +12,7 @@ use shingle_trace::analysis::Analysis;
 use shingle_trace::{Recognised, Summary};
 
 use crate::Usage;
-use crate::cli::{Arguments, TraceArgs};
+use crate::cli::{Global, TraceArgs};
 use crate::commands::setup::read_trace;
 use crate::output::{self, check_writable, print};
 use crate::progress::Progress;
@@ -63,7 +63,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-pub(crate) fn execute(args: &Info, global: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn execute(args: &Info, global: &Global) -> anyhow::Result<()> {
     // As in `trace info --json trace.csv`, which means to read that file.
     if let (None, Some(path)) = (&args.trace.trace, &args.json)
         && path != Path::new("-")

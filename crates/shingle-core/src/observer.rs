@@ -1,4 +1,4 @@
-//! What passes between an executor and a cache, for somebody who looks on: every call that has an
+//! What passes between an executor and a cache, for an observer: every call that has an
 //! effect and every decision that it leads to, in the order in which they happen.
 //!
 //! A cache is a pure state machine, so whoever makes the same calls on an equal cache gets the same
@@ -106,48 +106,48 @@ pub enum Event {
     Observed(Cost),
 }
 
-/// Looks on.
-pub trait Witness: Send {
+/// Is told of events.
+pub trait Observer: Send {
     /// Something happened.
-    fn see(&mut self, event: &Event);
+    fn event(&mut self, event: &Event);
 }
 
-/// A witness that several parts of one executor tell.
+/// An observer that several parts of one executor tell.
 #[derive(Clone)]
-pub struct Shared(Arc<Mutex<dyn Witness>>);
+pub struct Shared(Arc<Mutex<dyn Observer>>);
 
 impl Shared {
     /// To be shared.
-    pub fn new(witness: impl Witness + 'static) -> Shared {
-        Shared(Arc::new(Mutex::new(witness)))
+    pub fn new(observer: impl Observer + 'static) -> Shared {
+        Shared(Arc::new(Mutex::new(observer)))
     }
 
     /// Tells it. All who tell it are on one thread: nobody waits.
-    pub fn see(&self, event: &Event) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).see(event);
+    pub fn event(&self, event: &Event) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).event(event);
     }
 }
 
 /// One that can be asked afterwards.
-impl<W: Witness> Witness for Arc<Mutex<W>> {
-    fn see(&mut self, event: &Event) {
-        self.lock().unwrap_or_else(PoisonError::into_inner).see(event);
+impl<W: Observer> Observer for Arc<Mutex<W>> {
+    fn event(&mut self, event: &Event) {
+        self.lock().unwrap_or_else(PoisonError::into_inner).event(event);
     }
 }
 
-impl<W: Witness> Witness for Option<W> {
-    fn see(&mut self, event: &Event) {
-        if let Some(witness) = self {
-            witness.see(event);
+impl<W: Observer> Observer for Option<W> {
+    fn event(&mut self, event: &Event) {
+        if let Some(observer) = self {
+            observer.event(event);
         }
     }
 }
 
 /// Both are told.
-impl<V: Witness, W: Witness> Witness for (V, W) {
-    fn see(&mut self, event: &Event) {
-        self.0.see(event);
-        self.1.see(event);
+impl<V: Observer, W: Observer> Observer for (V, W) {
+    fn event(&mut self, event: &Event) {
+        self.0.event(event);
+        self.1.event(event);
     }
 }
 
@@ -157,27 +157,27 @@ impl core::fmt::Debug for Shared {
     }
 }
 
-/// A cache that is looked on at. It decides as it would by itself.
-pub struct Watched {
+/// A cache whose events an observer is told. It decides as it would by itself.
+pub struct Observed {
     cache: Box<dyn CacheCore>,
-    witness: Shared,
+    observer: Shared,
 }
 
-impl Watched {
-    /// `cache`, and `witness` is told.
+impl Observed {
+    /// `cache`, and `observer` is told.
     #[must_use]
-    pub fn new(cache: Box<dyn CacheCore>, witness: Shared) -> Watched {
-        Watched { cache, witness }
+    pub fn new(cache: Box<dyn CacheCore>, observer: Shared) -> Observed {
+        Observed { cache, observer }
     }
 
     /// Tells what a call has added to the plan.
     fn planned(&self, before: (usize, usize), stay: bool, plan: &Plan) {
         for dropped in &plan.dropped()[before.0..] {
-            self.witness.see(&Event::Dropped(dropped.block));
+            self.observer.event(&Event::Dropped(dropped.block));
         }
         for destage in &plan.destages()[before.1..] {
             let block = destage.block;
-            self.witness.see(&if stay { Event::Stays(block) } else { Event::Leaves(block) });
+            self.observer.event(&if stay { Event::Stays(block) } else { Event::Leaves(block) });
         }
     }
 
@@ -191,7 +191,7 @@ impl Watched {
         let before = length(plan);
         let outcome = ask(self.cache.as_mut(), access, plan);
         let (number, block) = (access.number, access.block);
-        self.witness.see(&Event::Access { asked, number, block, outcome });
+        self.observer.event(&Event::Access { asked, number, block, outcome });
         self.planned(before, false, plan);
         outcome
     }
@@ -202,7 +202,7 @@ fn length(plan: &Plan) -> (usize, usize) {
     (plan.dropped().len(), plan.destages().len())
 }
 
-impl CacheCore for Watched {
+impl CacheCore for Observed {
     fn access(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome {
         self.asked(Asked::Access, access, plan, |cache, access, plan| cache.access(access, plan))
     }
@@ -213,56 +213,56 @@ impl CacheCore for Watched {
 
     fn destaged(&mut self, slot: Slot) -> bool {
         let freed = self.cache.destaged(slot);
-        self.witness.see(&Event::Destaged(slot, freed));
+        self.observer.event(&Event::Destaged(slot, freed));
         freed
     }
 
     fn destage_failed(&mut self, slot: Slot) {
-        self.witness.see(&Event::Kept(slot));
+        self.observer.event(&Event::Kept(slot));
         self.cache.destage_failed(slot);
     }
 
     fn idle(&mut self, want: u32, plan: &mut Plan) {
         let before = length(plan);
         self.cache.idle(want, plan);
-        self.witness.see(&Event::Idle(want));
+        self.observer.event(&Event::Idle(want));
         self.planned(before, true, plan);
     }
 
     fn evict(&mut self, want: u32, plan: &mut Plan) {
         let before = length(plan);
         self.cache.evict(want, plan);
-        self.witness.see(&Event::Room(want));
+        self.observer.event(&Event::Room(want));
         self.planned(before, false, plan);
     }
 
     fn begin_destage(&mut self, slot: Slot) -> bool {
         let may = self.cache.begin_destage(slot);
-        self.witness.see(&Event::Begun(slot, may));
+        self.observer.event(&Event::Begun(slot, may));
         may
     }
 
     fn restore(&mut self, block: Block, dirty: bool) -> Option<Slot> {
         let slot = self.cache.restore(block, dirty);
         if slot.is_some() {
-            self.witness.see(&Event::Restored { block, dirty });
+            self.observer.event(&Event::Restored { block, dirty });
         }
         slot
     }
 
     fn trim(&mut self, first: Block, count: u64) -> u64 {
         let dropped = self.cache.trim(first, count);
-        self.witness.see(&Event::Trimmed { first, count, dropped });
+        self.observer.event(&Event::Trimmed { first, count, dropped });
         dropped
     }
 
     fn pin(&mut self, slot: Slot) {
-        self.witness.see(&Event::Pinned(slot));
+        self.observer.event(&Event::Pinned(slot));
         self.cache.pin(slot);
     }
 
     fn unpin(&mut self, slot: Slot) {
-        self.witness.see(&Event::Unpinned(slot));
+        self.observer.event(&Event::Unpinned(slot));
         self.cache.unpin(slot);
     }
 
@@ -275,7 +275,7 @@ impl CacheCore for Watched {
     }
 
     fn observe(&mut self, cost: &Cost) {
-        self.witness.see(&Event::Observed(*cost));
+        self.observer.event(&Event::Observed(*cost));
         self.cache.observe(cost);
     }
 
@@ -307,7 +307,7 @@ impl CacheCore for Watched {
         self.cache.full()
     }
 
-    /// The copy is nobody's business.
+    /// Copies are not observed.
     fn copy(&self) -> Box<dyn CacheCore> {
         self.cache.copy()
     }

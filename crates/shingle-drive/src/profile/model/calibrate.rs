@@ -1,10 +1,10 @@
 //! The part of a profile's model that is under timing by mechanics: arm, platter and tracks, writes to the
 //! log, and the factors with which cleaning takes as long as was measured.
 
-use super::mechanics::{Tracks, seek_us, seeks};
-use super::model::{Model, real, whole};
-use super::work::{Shape, work};
-use super::{BufferFacts, MechanicsFacts, Profile, RmwFacts};
+use super::super::mechanics::{Tracks, seek_us, seeks};
+use super::super::work::{Shape, work};
+use super::super::{BufferFacts, MechanicsFacts, Profile, RmwFacts};
+use super::{Model, real, whole};
 use crate::sheet::{DriveError, Parameter, Value};
 use shingle_core::units::BLOCK_BYTES;
 

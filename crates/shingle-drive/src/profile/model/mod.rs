@@ -18,7 +18,9 @@
 //! takes `a + b x` cleanings (`cleanings.rs`), so each takes `R(0) / a`, and a block collected what the
 //! slope leaves above its write to the log and its part of a cleaning.
 
-use super::calibrate::Arm;
+mod calibrate;
+
+use self::calibrate::Arm;
 use super::cleanings::cleanings;
 use super::layout::laid_out;
 use super::{BufferFacts, Kind, Profile, RmwFacts, read};
@@ -45,17 +47,17 @@ const FACTS: [&str; 3] =
 /// See the module.
 pub(crate) struct Model {
     /// `profile:FILE`.
-    pub(super) name: String,
+    name: String,
     /// The drive whose model it is.
     pub(crate) like: &'static str,
     /// Its sheet, with what was measured.
-    pub(super) sheet: Sheet,
+    sheet: Sheet,
     /// The bands, as pairs of blocks and count; a conventional disk has none.
     bands: Option<Vec<(u64, u64)>>,
     /// Whether it cleans in idle time, if that was found out.
     pub(crate) idle_cleaning: Option<bool>,
     /// Arm and platter, if they were measured.
-    pub(super) arm: Option<Arm>,
+    arm: Option<Arm>,
     /// What was not found out, and what is taken in its place: sentences.
     pub(crate) unknown: Vec<String>,
 }
@@ -229,7 +231,7 @@ impl Model {
     }
 
     /// A number of the sheet.
-    pub(super) fn decimal(&self, name: &str) -> f64 {
+    fn decimal(&self, name: &str) -> f64 {
         match self.sheet.get(name).value {
             Value::Count(count) => real(count),
             Value::Decimal(number) => number,
@@ -237,7 +239,7 @@ impl Model {
         }
     }
 
-    pub(super) fn put(&mut self, name: &str, value: Value) -> Result<(), DriveError> {
+    fn put(&mut self, name: &str, value: Value) -> Result<(), DriveError> {
         let shown = value.to_string();
         if self.sheet.put(name, value, &self.name) {
             return Ok(());
@@ -246,7 +248,7 @@ impl Model {
         Err(self.refuse(&format!("{name} would be {shown}, and a model takes a number{allowed}")))
     }
 
-    pub(super) fn refuse(&self, what: &str) -> DriveError {
+    fn refuse(&self, what: &str) -> DriveError {
         DriveError::Refused(format!("{}: {what}", self.name))
     }
 
@@ -310,11 +312,11 @@ fn unknown(profile: &Profile) -> Vec<String> {
 }
 
 #[allow(clippy::cast_precision_loss)] // blocks of a disk are below 2^53
-pub(super) fn real(count: u64) -> f64 {
+fn real(count: u64) -> f64 {
     count as f64
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturating; ranges are checked
-pub(super) fn whole(number: f64) -> u64 {
+fn whole(number: f64) -> u64 {
     number.round() as u64
 }

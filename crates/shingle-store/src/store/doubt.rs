@@ -1,0 +1,83 @@
+//! What speaks against a disk, and what an operator is told of it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use shingle_core::units::Block;
+use thiserror::Error;
+use uuid::Uuid;
+
+/// What is wrong with a disk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Doubt {
+    /// It is not as it was when the cache was shut down.
+    Changed,
+    /// Blocks that are cached as clean are different on the disk.
+    Differs {
+        /// Those that are.
+        blocks: Vec<Block>,
+        /// Of so many that were compared.
+        compared: usize,
+    },
+    /// It was used with the same cache later.
+    Later {
+        /// Edition of the superblock that the disk knows.
+        disk: u64,
+        /// And that of the cache.
+        cache: u64,
+    },
+    /// It was used with another cache last.
+    Another(Uuid),
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doubt::Changed => write!(f, "was written without its cache since that was shut down"),
+            Doubt::Differs { blocks, compared } => {
+                const NAMED: usize = 5;
+                let named: Vec<String> =
+                    blocks.iter().take(NAMED).map(|block| block.0.to_string()).collect();
+                let more = match blocks.len().saturating_sub(NAMED) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                write!(
+                    f,
+                    "was written without its cache, or this is an older copy of the cache: of \
+                     {compared} blocks compared these are not as they are cached: {}{more}",
+                    named.join(", ")
+                )
+            }
+            Doubt::Later { disk, cache } => write!(
+                f,
+                "was used with a newer copy of this cache (edition {disk}; this one has {cache})"
+            ),
+            Doubt::Another(uuid) => write!(f, "was last used with another cache, {uuid}"),
+        }
+    }
+}
+
+/// A disk that is not written without the operator's word for it.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error(
+    "{}: {doubt}; what is cached may be stale{}. If it is the right disk, --trust-disk uses it \
+     nevertheless{}; `create --destroy {uuid}` makes a new cache for it{}", disk.display(),
+    match dirty_blocks {
+        0 => String::new(),
+        1 => ", and 1 block is on the SSD only".to_owned(),
+        n => format!(", and {n} blocks are on the SSD only"),
+    },
+    if *dirty_blocks > 0 { " and writes that to it" } else { "" },
+    if *dirty_blocks > 0 { " and gives that up" } else { "" },
+)]
+pub struct Distrusted {
+    /// The disk.
+    pub disk: PathBuf,
+    /// The cache.
+    pub uuid: Uuid,
+    /// What is wrong.
+    pub doubt: Doubt,
+    /// Blocks that the disk does not have.
+    pub dirty_blocks: u64,
+}

@@ -1,0 +1,168 @@
+//! Why operators do not get what they asked for.
+
+use std::io;
+use std::path::PathBuf;
+
+use shingle_device::DeviceError;
+use shingle_engine::format::superblock::SETTINGS_BYTES_MAX;
+use shingle_engine::recover::RecoverError;
+use shingle_engine::settings::SettingsError;
+use shingle_nbd::listen::ListenError;
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::control::ControlError;
+use super::doubt::Distrusted;
+use super::occupant::Occupant;
+use crate::backend::StoreError;
+
+/// Why no cache was made. Nothing was changed then, unless the SSD failed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CreateError {
+    /// There is a cache already.
+    #[error("{}: {found}; to destroy it, say --destroy {}", path.display(), found.uuid)]
+    Occupied {
+        /// The SSD.
+        path: PathBuf,
+        /// What is there.
+        found: Occupant,
+    },
+    /// Another cache than the one that may be destroyed.
+    #[error("{}: --destroy {typed} is not the cache that is there", path.display())]
+    Another {
+        /// The SSD.
+        path: PathBuf,
+        /// What was typed.
+        typed: Uuid,
+    },
+    /// The disk belongs to a cache on another SSD.
+    #[error(
+        "{}: belongs to another cache, {uuid}, which may hold data that the disk does not have; to \
+         give that up, say --destroy {uuid}",
+        path.display()
+    )]
+    Taken {
+        /// The disk.
+        path: PathBuf,
+        /// The cache.
+        uuid: Uuid,
+    },
+    /// Somebody's data.
+    #[error(
+        "{}: there is {found}; to destroy it, clear it with `wipefs -a` or say --overwrite",
+        path.display()
+    )]
+    Foreign {
+        /// The SSD.
+        path: PathBuf,
+        /// What is there.
+        found: &'static str,
+    },
+    /// The disk is the SSD of a cache.
+    #[error("{}: {found}, so it is no disk; are --cache and --disk swapped?", path.display())]
+    Swapped {
+        /// The disk.
+        path: PathBuf,
+        /// What is there.
+        found: Occupant,
+    },
+    /// An SSD that cannot hold a cache.
+    #[error("{path} has {found} bytes: too small for a cache, which needs at least 16 MiB")]
+    TooSmall {
+        /// Where.
+        path: PathBuf,
+        /// Its size.
+        found: u64,
+    },
+    /// A disk that cannot be cached.
+    #[error(
+        "{path} has {found} bytes: a disk has whole blocks of 4096 bytes, and less than 64 PiB"
+    )]
+    Uneven {
+        /// Where.
+        path: PathBuf,
+        /// Its size.
+        found: u64,
+    },
+    /// Policy and parameters are too long to be written down.
+    #[error("policy and parameters take {0} bytes; there is room for {SETTINGS_BYTES_MAX}")]
+    SettingsTooLong(usize),
+    /// The settings do not hold together.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// A file or device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The SSD cannot be read.
+    #[error("{}: cannot be read: {error}", path.display())]
+    Read {
+        /// The SSD.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// Why a cache is not ended.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum EndError {
+    /// It holds what its disk has not.
+    #[error("{0} blocks are dirty still: the cache was not ended")]
+    Dirty(u64),
+    /// It cannot be told what it holds.
+    #[error("{}: {error}", path.display())]
+    Recover {
+        /// The SSD.
+        path: PathBuf,
+        /// Why.
+        error: RecoverError<io::Error>,
+    },
+    /// Somebody else has written to it.
+    #[error("{}: the cache {uuid} does not stand there any more: nothing was written", path.display())]
+    Another {
+        /// The SSD.
+        path: PathBuf,
+        /// The cache that was served.
+        uuid: Uuid,
+    },
+    /// A device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
+/// Why a cache is not served.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file or device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// What the superblock says of policy and parameters.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The sockets.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The end of the cache.
+    #[error(transparent)]
+    End(#[from] EndError),
+    /// The disk is not the one that the cache knows, or not as it was.
+    #[error(transparent)]
+    Distrusted(#[from] Distrusted),
+    /// The store has ended by itself.
+    #[error(
+        "the store has failed: {0}; what was flushed is safe, and is there when the cache is served again"
+    )]
+    Failed(String),
+    /// The control socket.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// The system.
+    #[error("cannot serve: {0}")]
+    System(#[from] io::Error),
+}

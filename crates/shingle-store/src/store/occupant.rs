@@ -1,0 +1,53 @@
+//! The cache that is on an SSD already.
+
+use std::fmt;
+use std::io;
+
+use shingle_device::Device;
+use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
+use shingle_engine::recover::{Pages, recover};
+use uuid::Uuid;
+
+/// The cache that is on an SSD.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Occupant {
+    /// Its name.
+    pub uuid: Uuid,
+    /// Blocks that the disk does not have; `None` if it cannot be told.
+    pub dirty_blocks: Option<u64>,
+}
+
+impl fmt::Display for Occupant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is a cache {} ", self.uuid)?;
+        match self.dirty_blocks {
+            Some(0) => write!(f, "without dirty data"),
+            Some(1) => write!(f, "with a block that its disk does not have"),
+            Some(blocks) => write!(f, "with {blocks} blocks that its disk does not have"),
+            None => write!(f, "that is damaged and may hold data that its disk does not have"),
+        }
+    }
+}
+
+/// What is on an SSD; `None` if it holds no cache.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn occupant(ssd: &Device) -> io::Result<Option<Occupant>> {
+    let mut copies: [Page; 2] = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
+    if ssd.bytes() < size_of_val(&copies) as u64 {
+        return Ok(None);
+    }
+    Pages::read(&mut { ssd }, Copy::One.superblock_page(), &mut copies)?;
+    match Superblock::newer(&copies) {
+        Ok(superblock) => {
+            let dirty = recover(&mut { ssd }).ok().map(|found| found.dirty_blocks());
+            let uuid = Uuid::from_bytes(superblock.uuid);
+            Ok(Some(Occupant { uuid, dirty_blocks: dirty }))
+        }
+        Err(Unusable::Foreign) => Ok(None),
+        Err(_) => Ok(Some(Occupant { uuid: Uuid::nil(), dirty_blocks: None })),
+    }
+}

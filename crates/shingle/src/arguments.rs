@@ -1,0 +1,144 @@
+//! The command with all its commands: `--help` is made from here.
+
+#[cfg(feature = "manual")]
+use clap::CommandFactory;
+use clap::{Parser, Subcommand};
+use shingle_core::registry::Registry;
+
+use crate::cli::Global;
+use crate::commands;
+use crate::commands::compare::Compare;
+use crate::commands::list::List;
+#[cfg(feature = "papers")]
+use crate::commands::reproduce::Reproduce;
+use crate::commands::run::Run;
+use crate::commands::sweep::Sweep;
+use crate::commands::trace::Trace;
+#[cfg(feature = "manual")]
+use crate::commands::{completions::Completions, man::Man};
+#[cfg(feature = "store")]
+use crate::commands::{follow::Follow, model::Model, probe::Probe, replay::Replay, store::Store};
+
+/// Makes shingled (SMR) disks usable for random writes, and tells beforehand what you will get.
+#[derive(Debug, Parser)]
+#[command(name = "shingle", version, max_term_width = 98, propagate_version = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Policies side by side: which serves this trace on this disk best, and why.
+    #[command(after_help = "Example: shingle compare trace.csv.gz -p lru,most,sac -c 1%,5%")]
+    Compare(Box<Compare>),
+    /// One configuration: all counters, response times, the course over time.
+    #[command(after_help = "Example: shingle run synth:zipf -p sac --set sac.rule4=exact")]
+    Run(Box<Run>),
+    /// A grid over any parameters: resumed after a kill, spread over machines, merged.
+    #[command(
+        after_help = "Example: shingle sweep trace.csv.gz -p lru,most,sac --vary cache=1%..8%,drive.pb=0.2%..0.8%"
+    )]
+    Sweep(Box<Sweep>),
+    #[cfg(feature = "papers")]
+    /// A paper's tables and figures: what it published beside what comes out here, with a verdict on
+    /// each statement.
+    #[command(after_help = "Example: shingle reproduce sac --figure 14 --scale 0.1")]
+    Reproduce(Box<Reproduce>),
+    /// What there is: policies, drives, translations, SSDs, trace formats, workloads; how the drive models hold
+    /// against measurements.
+    #[command(after_help = "Example: shingle list drives st8000as0002")]
+    List(List),
+    /// Look at traces, and make others of them.
+    #[command(subcommand)]
+    Trace(Trace),
+    #[cfg(feature = "store")]
+    /// A trace through a real cache, on files or devices: what `run` counts, measured.
+    #[command(
+        after_help = "Example: shingle replay trace.csv.gz --cache ssd.img --disk hdd.img -p sac --record live.shingle"
+    )]
+    Replay(Box<Replay>),
+    #[cfg(feature = "store")]
+    /// A recording of a real cache, followed by the simulator: whether it decides the same.
+    #[command(after_help = "Example: shingle follow live.shingle")]
+    Follow(Follow),
+    #[cfg(feature = "store")]
+    /// A real cache: an SSD before a disk, served as a block device.
+    #[command(subcommand)]
+    Store(Store),
+    #[cfg(feature = "store")]
+    /// Drive models for others to test against.
+    #[command(subcommand)]
+    Model(Model),
+    #[cfg(feature = "store")]
+    /// What a disk hides: its buffer, its bands, the cost of cleaning. Destroys what is on it.
+    #[command(after_help = "Example: shingle probe --model st8000as0002 --dry-run")]
+    Probe(Box<Probe>),
+    #[cfg(feature = "manual")]
+    /// Completions of this command for a shell, on stdout.
+    #[command(after_help = "Example: shingle completions bash")]
+    Completions(Completions),
+    #[cfg(feature = "manual")]
+    /// Manual pages, from the same definitions as --help.
+    #[command(after_help = "Example: shingle man --out man1")]
+    Man(Man),
+}
+
+/// Carries out what `arguments` ask for.
+pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Result<()> {
+    let global = &arguments.global;
+    match &arguments.command {
+        Command::Compare(args) => commands::compare::execute(args, global, registry),
+        Command::Run(args) => commands::run::execute(args, global, registry),
+        Command::Sweep(args) => commands::sweep::execute(args, global, registry),
+        #[cfg(feature = "papers")]
+        Command::Reproduce(args) => commands::reproduce::execute(args, global, registry),
+        Command::List(args) => commands::list::execute(args, global, registry),
+        Command::Trace(args) => commands::trace::execute(args, global),
+        #[cfg(feature = "store")]
+        Command::Replay(args) => commands::replay::execute(args, global, registry),
+        #[cfg(feature = "store")]
+        Command::Follow(args) => commands::follow::execute(args, registry),
+        #[cfg(feature = "store")]
+        Command::Store(args) => commands::store::execute(args, global, registry),
+        #[cfg(feature = "store")]
+        Command::Model(args) => commands::model::execute(args, global),
+        #[cfg(feature = "store")]
+        Command::Probe(args) => commands::probe::execute(args, global, registry),
+        #[cfg(feature = "manual")]
+        Command::Completions(args) => {
+            commands::completions::execute(args, &mut Arguments::command())
+        }
+        #[cfg(feature = "manual")]
+        Command::Man(args) => commands::man::execute(args, Arguments::command(), global),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_an_example_of_itself() {
+        use clap::CommandFactory;
+        fn check(command: &clap::Command, path: &str) {
+            let leaf = command.get_subcommands().next().is_none();
+            if leaf || command.get_after_help().is_some() {
+                let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+                assert!(help.contains(&format!("Example: {path}")), "{path}: {help}");
+            }
+            for below in command.get_subcommands() {
+                check(below, &format!("{path} {}", below.get_name()));
+            }
+        }
+        check(&Arguments::command(), "shingle");
+    }
+}
