@@ -87,8 +87,11 @@ impl Amphisbaena {
                 self.back.close();
                 collection.closed = true;
             } else {
+                let mut end = None;
                 for (block, count, at) in self.cold.runs(self.collected_frames[collection.chunks]) {
-                    self.back.collect(at, block, count, &self.native);
+                    let over = end.replace(at + count).map_or(0, |end| at - end);
+                    let over = if self.settings.collects_spans { over } else { 0 };
+                    self.back.collect_over(over, at, block, count, &self.native);
                 }
                 collection.chunks += 1;
             }

@@ -51,10 +51,12 @@ impl Amphisbaena {
         self.end_resize();
     }
 
-    /// A chunk that the HFB had obtained, and in which no block was updated in this period, returns to
-    /// the LFB. Blocks still in it move to their chunks.
+    /// A chunk that the HFB had obtained, and in which not all blocks were updated in this period, or
+    /// none was ([`super::hot::Returns`]), returns to the LFB. Blocks still in it move to their chunks.
     fn shrink(&mut self) {
-        let Some(mut slots) = self.hot.idle() else {
+        let roles = &self.roles;
+        let is_resident = |slot| roles.resident(slot).is_some();
+        let Some(mut slots) = self.hot.returning(self.settings.returns, is_resident) else {
             self.shrinking = false;
             return self.end_resize();
         };

@@ -1,6 +1,7 @@
 //! The parameters, and what they come to over a given buffer.
 
 use super::chunks::Geometry;
+use super::hot::Returns;
 use super::index::IDS_MAX;
 use super::record::BLOCK_MAX;
 use super::resize::{HOT_MAX, HOT_MIN};
@@ -33,6 +34,13 @@ pub(super) const PARAMS: &[Param] = &[
         kind: Kind::Count,
         default: "10000",
         about: "write requests between reallocations, 0 for none (paper §6.1)",
+    },
+    Param {
+        name: "returns",
+        kind: Kind::Choice(&["any", "none"]),
+        default: "any",
+        about: "a chunk returns to the LFB if any of its blocks was not updated in a period in which the \
+                HFB does not grow (paper §5.2.3, to the letter), or if none was",
     },
     Param {
         name: "hot_share",
@@ -77,6 +85,13 @@ pub(super) const PARAMS: &[Param] = &[
         about: "part of the LFB that idle time frees (own)",
     },
     Param {
+        name: "collect",
+        kind: Kind::Choice(&["span", "runs"]),
+        default: "span",
+        about: "a chunk is read at once from its first to its last live block (paper §6.3, figure 10b), \
+                or in a read for each run of them",
+    },
+    Param {
         name: "abort",
         kind: Kind::Choice(&["victim", "zone", "off"]),
         default: "victim",
@@ -109,6 +124,9 @@ pub(super) struct Settings {
     /// Thousandths.
     pub(super) idle_free: u64,
     pub(super) abort: Abort,
+    pub(super) returns: Returns,
+    /// Whether a chunk is one read.
+    pub(super) collects_spans: bool,
     /// Chunks of the buffer.
     pub(super) frames: u32,
     /// Chunks of the HFB at first, and when it is largest.
@@ -172,6 +190,11 @@ impl Settings {
                 "zone" => Abort::Zone,
                 _ => Abort::Never,
             },
+            returns: match params.choice("returns") {
+                "any" => Returns::Any,
+                _ => Returns::None,
+            },
+            collects_spans: params.choice("collect") == "span",
             frames: frames as u32,
             hot_first: hot_first as u32,
             hot_max: hot_max as u32,

@@ -94,6 +94,7 @@ impl Amphisbaena {
         }
         self.zones.count_hot(zone, true);
         let slot = self.roles.enter(block, past);
+        self.hot.enter(slot);
         self.steps.write(block, self.hot.place(slot));
         true
     }
