@@ -21,7 +21,9 @@ impl Amphisbaena {
             return;
         }
         let wanted = chunks_for(self.ghost_hits, self.settings.geometry.chunk_blocks.into());
-        self.growing = wanted.min(self.settings.hot_max.into()) as u32;
+        let geometry = self.settings.geometry;
+        let frames = wanted * u64::from(geometry.chunk_blocks / geometry.frame_blocks);
+        self.growing = frames.min(self.settings.hot_max.into()) as u32;
         self.shrinking = wanted == 0;
         (self.writes, self.ghost_hits) = (0, 0);
     }
