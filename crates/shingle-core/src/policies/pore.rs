@@ -13,8 +13,16 @@
 //!
 //! | option | paper | prototype |
 //! |---|---|---|
-//! | `history` | accesses of the last period | `forever`: see `history.rs` |
+//! | `history` | accesses of each block (`cached`), in the last period (`period`): see below | `forever`: see `history.rs` |
 //! | `division` | ranks are compared exactly; the coldest of the open blocks leave first | ranks are whole thousandths, of equal ones the higher address first; blocks that are open when a period begins leave hottest first, because it rebuilds its list backwards |
+//!
+//! The popularity of a zone is its "average block access count" (§IV-C.3), "according to the access
+//! records of all the zones in the last period" (§IV-B.3). Counted from the last division on (`period`),
+//! a zone that was not accessed since has a popularity of 0, and BL, popularity ÷ coverage, ranks it
+//! before every other however little of it is cached: coverage has no say, where by §IV-C.2 both
+//! "determine the result together". With a cache of five periods, as the paper's, most zones are such.
+//! So an access counts as long as its block is dirty in the cache (`cached`, the default): a block has one
+//! at least, that which brought it.
 //!
 //! In idle time, of which the paper says nothing, the coldest dirty blocks of the open zones are written.
 //! Once there are none among the coldest, zones are written one after the other, all that is dirty of
@@ -50,13 +58,23 @@ pub type PoreCf = Pore<CoverageFirst>;
 /// PORE, popularity first.
 pub type PorePf = Pore<PopularityFirst>;
 
+/// Which accesses make a zone popular.
+#[derive(Clone, Debug)]
+enum Records {
+    /// Those since the last division, which the region counts.
+    Period,
+    /// Those of the dirty blocks in the cache since they came, by slot.
+    Cached(Vec<u32>),
+    /// The prototype's.
+    Forever(History),
+}
+
 /// An order behind the gate, and the region that is open.
 #[derive(Clone, Debug)]
 pub struct Pore<S, O = AnyOrder> {
     order: Gated<O>,
     region: Region,
-    /// With `history=forever`.
-    history: Option<History>,
+    records: Records,
     /// With `division=prototype`: when each slot was used last. Otherwise empty.
     used_at: Vec<u64>,
     now: u64,
@@ -74,9 +92,13 @@ impl<S: Scheme, O: Order> Pore<S, O> {
     fn joined(&mut self, slot: Slot, slots: &Slots) {
         let zone = slots.zone_index(slot);
         self.region.add_dirty(zone);
-        match &mut self.history {
-            None => self.region.add_record(zone, 0),
-            Some(history) => {
+        match &mut self.records {
+            Records::Period => self.region.add_record(zone, 0),
+            Records::Cached(uses) => {
+                uses[slot.index()] = 0;
+                self.region.add_record(zone, 0);
+            }
+            Records::Forever(history) => {
                 if let Some(uses) = history.came(slot, slots.block(slot)) {
                     self.region.add_record(zone, uses);
                 }
@@ -88,7 +110,11 @@ impl<S: Scheme, O: Order> Pore<S, O> {
     fn parted(&mut self, slot: Slot, slots: &Slots) {
         let zone = slots.zone_index(slot);
         self.region.remove_dirty(zone);
-        let uses = self.history.as_mut().map_or(0, |history| history.forget(slot));
+        let uses = match &mut self.records {
+            Records::Period => 0,
+            Records::Cached(uses) => u64::from(uses[slot.index()]),
+            Records::Forever(history) => history.forget(slot),
+        };
         self.region.remove_record(zone, uses);
     }
 
@@ -96,9 +122,10 @@ impl<S: Scheme, O: Order> Pore<S, O> {
     fn evicted(&mut self, slot: Slot, slots: &Slots) {
         let zone = slots.zone_index(slot);
         self.region.remove_dirty(zone);
-        let forgotten = match &mut self.history {
-            None => Some(0),
-            Some(history) => history.left(slot, slots.block(slot), zone),
+        let forgotten = match &mut self.records {
+            Records::Period => Some(0),
+            Records::Cached(uses) => Some(u64::from(uses[slot.index()])),
+            Records::Forever(history) => history.left(slot, slots.block(slot), zone),
         };
         if let Some(uses) = forgotten {
             self.region.remove_record(zone, uses);
@@ -112,8 +139,10 @@ impl<S: Scheme, O: Order> Pore<S, O> {
         }
         if slots.dirty(slot) {
             self.region.used(slots.zone_index(slot));
-            if let Some(history) = &mut self.history {
-                history.used(slot, self.now);
+            match &mut self.records {
+                Records::Period => {}
+                Records::Cached(uses) => uses[slot.index()] += 1, // fewer than 2^32 for a block
+                Records::Forever(history) => history.used(slot, self.now),
             }
         }
     }
@@ -134,9 +163,12 @@ impl<S: Scheme, O: Order> Pore<S, O> {
         }
         self.opened(slots);
         let region = &mut self.region;
-        match &mut self.history {
-            None => region.begin_records(),
-            Some(history) => history.drop_gone(|zone, uses| region.remove_record(zone, uses)),
+        match &mut self.records {
+            Records::Period => region.begin_records(),
+            Records::Cached(_) => {}
+            Records::Forever(history) => {
+                history.drop_gone(|zone, uses| region.remove_record(zone, uses));
+            }
         }
     }
 
@@ -225,10 +257,10 @@ impl<S: Scheme, O: Order> Policy for Pore<S, O> {
         },
         Param {
             name: "history",
-            kind: Kind::Choice(&["period", "forever"]),
-            default: "period",
-            about: "accesses that make a zone popular: those of the last period (paper), or of \
-                    each block for as long as the prototype remembers it",
+            kind: Kind::Choice(&["cached", "period", "forever"]),
+            default: "cached",
+            about: "accesses that make a zone popular: those of each dirty block in the cache, those \
+                    since the last division, or of each block for as long as the prototype remembers it",
         },
         Param {
             name: "division",
@@ -246,12 +278,15 @@ impl<S: Scheme, O: Order> Policy for Pore<S, O> {
             blocks => blocks,
         };
         let period_blocks = (buffer * params.thousandths("period") / 1000).max(1);
-        let forever = params.choice("history") == "forever";
         let prototype = params.choice("division") == "prototype";
         Pore {
             order: Gated::new(params, slots),
             region: Region::default(),
-            history: forever.then(|| History::new(capacity, period_blocks)),
+            records: match params.choice("history") {
+                "period" => Records::Period,
+                "forever" => Records::Forever(History::new(capacity, period_blocks)),
+                _ => Records::Cached(vec![0; capacity]),
+            },
             used_at: vec![0; if prototype { capacity } else { 0 }],
             now: 0,
             period_blocks,
@@ -349,13 +384,17 @@ impl<S: Scheme, O: Order> Policy for Pore<S, O> {
     }
 
     fn memory(&self) -> Memory {
-        let history = self.history.as_ref().map_or(0, History::bytes);
-        let by_slots = history + self.used_at.capacity() * size_of::<u64>();
+        let records = match &self.records {
+            Records::Period => 0,
+            Records::Cached(uses) => uses.capacity() * size_of::<u32>(),
+            Records::Forever(history) => history.bytes(),
+        };
+        let by_slots = records + self.used_at.capacity() * size_of::<u64>();
         self.order.memory() + Memory { by_slots, by_zones: self.region.bytes() }
     }
 
     fn check(&self, slots: &Slots) {
         self.order.check(slots);
-        self.region.check(self.history.is_some());
+        self.region.check(matches!(self.records, Records::Forever(_)));
     }
 }

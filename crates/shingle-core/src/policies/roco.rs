@@ -11,10 +11,11 @@
 //! rest         all cached blocks of the coldest zone, by address
 //! ```
 //!
-//! A zone's heat is the mean number of accesses of its cached blocks (equation 1); of two alike, the
-//! one cached longer is colder (the paper does not say). A conventional zone, which the algorithm
-//! does not speak of, is taken in sequence whatever is cached of it. Only writes enter the cache;
-//! that reads never do is a decision: §3.2 tells of writes alone.
+//! A zone's heat is the mean of the accesses of its cached blocks (equation 1), of which recent ones
+//! count more, as heat is to be a frequency (§3.2); `heat=count` is the equation to the letter
+//! (`heat.rs`). Of two alike, the one cached longer is colder (the paper does not say). A conventional
+//! zone, which the algorithm does not speak of, is taken in sequence whatever is cached of it. Only
+//! writes enter the cache; that reads never do is a decision: §3.2 tells of writes alone.
 //!
 //! The paper says nothing of idle time. In it the dirty blocks of the zones that would leave next are
 //! written, in the same manner, and stay. A block that the disk has got so needs no way to it any more: how
@@ -25,12 +26,15 @@
 //! kind: tournaments know it ([`Tournament`]), and a zone that has changed plays again when it
 //! next matters.
 
+mod heat;
+
 use crate::params::{Kind, Param, Params};
 use crate::parts::{ByZone, Links, List, Tournament, ZoneIndex};
 use crate::plan::{Manner, WriteOrder};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, Zoning};
 use crate::slots::Slots;
 use crate::units::{Op, Slot, Zone};
+use heat::Clock;
 
 /// What is cached of a zone.
 #[derive(Clone, Copy, Default, Debug)]
@@ -41,7 +45,7 @@ struct Cached {
     below: u32,
     /// Its tournaments are to be played again.
     changed: bool,
-    /// Accesses of its blocks (zone_access_count).
+    /// Accesses of its blocks (zone_access_count), weighed.
     accesses: u64,
     /// When the zone entered the cache, counted in zones.
     since: u64,
@@ -78,8 +82,9 @@ enum Named {
 #[derive(Clone, Debug)]
 pub struct Roco {
     members: Links,
-    /// Accesses of each block since it was cached; 0 if the slot is not the policy's.
-    accesses: Vec<u32>,
+    /// Accesses of each block since it was cached, weighed; 0 if the slot is not the policy's.
+    accesses: Vec<u64>,
+    clock: Clock,
     zones: ByZone<Cached>,
     /// One for each of [`WAYS`].
     coldest: [Tournament; WAYS.len()],
@@ -115,8 +120,39 @@ impl Roco {
         }
         let cached = &mut self.zones[zone];
         cached.blocks.unlink(&mut self.members, slot.0);
-        cached.accesses -= u64::from(core::mem::take(&mut self.accesses[slot.index()]));
+        cached.accesses -= core::mem::take(&mut self.accesses[slot.index()]);
         self.change(zone);
+    }
+
+    /// An access that counts towards the heat of its zone.
+    #[inline]
+    fn count_access(&mut self, slot: Slot, zone: ZoneIndex) {
+        if self.clock.begins_anew() {
+            self.divide_weights();
+        }
+        let weight = self.clock.weigh();
+        self.accesses[slot.index()] += weight;
+        self.zones[zone].accesses += weight;
+        self.change(zone);
+    }
+
+    /// All weights are divided: once in a number of caches of accesses.
+    #[cold]
+    fn divide_weights(&mut self) {
+        let known = self.zones.iter().count() as u32;
+        for zone in (0..known).map(ZoneIndex) {
+            let mut sum = 0;
+            if self.zones[zone].blocks.is_empty() {
+                continue;
+            }
+            for slot in self.zones[zone].blocks.from_tail(&self.members) {
+                let weight = &mut self.accesses[slot as usize];
+                *weight = Clock::divided(*weight);
+                sum += *weight;
+            }
+            self.zones[zone].accesses = sum;
+            self.change(zone);
+        }
     }
 
     /// `slot` has become dirty, or is so no longer.
@@ -284,6 +320,13 @@ impl Policy for Roco {
         },
         Param {
             name: "heat",
+            kind: Kind::Choice(&["recent", "count"]),
+            default: "recent",
+            about: "heat of a zone: accesses a cached block, half as much for each cache of accesses \
+                    since (§3.2: the access frequency), or all alike (equation 1 to the letter)",
+        },
+        Param {
+            name: "counted",
             kind: Kind::Choice(&["writes", "accesses"]),
             default: "writes",
             about: "what counts towards the heat of a zone: blocks written (§3.2: data that arrive), \
@@ -302,7 +345,11 @@ impl Policy for Roco {
             held_up: Vec::new(),
             entered: 0,
             host_rmw_thousandths: params.thousandths("host-rmw"),
-            counts_reads: params.choice("heat") == "accesses",
+            clock: match params.choice("heat") {
+                "count" => Clock::counting(),
+                _ => Clock::doubling(slots.capacity()),
+            },
+            counts_reads: params.choice("counted") == "accesses",
         }
     }
 
@@ -315,10 +362,7 @@ impl Policy for Roco {
 
     fn on_hit(&mut self, slot: Slot, access: &Access, slots: &Slots) {
         if access.op == Op::Write || self.counts_reads {
-            let zone = slots.zone_index(slot);
-            self.accesses[slot.index()] += 1; // a run has less than 2^32 requests for a block
-            self.zones[zone].accesses += 1;
-            self.change(zone);
+            self.count_access(slot, slots.zone_index(slot));
         }
     }
 
@@ -329,10 +373,8 @@ impl Policy for Roco {
             self.entered += 1;
             cached.since = self.entered;
         }
-        cached.blocks.push_head(&mut self.members, slot.0);
-        cached.accesses += 1;
-        self.accesses[slot.index()] = 1;
-        self.change(zone);
+        self.count_access(slot, zone);
+        self.zones[zone].blocks.push_head(&mut self.members, slot.0);
         if slots.dirty(slot) {
             self.count_dirty(slot, 1, slots);
         }
@@ -404,7 +446,7 @@ impl Policy for Roco {
         let tournaments: usize = self.coldest.iter().map(Tournament::bytes).sum();
         let lists = (self.changed.capacity() + self.held_up.capacity()) * size_of::<ZoneIndex>();
         Memory {
-            by_slots: self.members.bytes() + self.accesses.capacity() * size_of::<u32>(),
+            by_slots: self.members.bytes() + self.accesses.capacity() * size_of::<u64>(),
             by_zones: self.zones.bytes() + tournaments + lists,
         }
     }
@@ -414,7 +456,7 @@ impl Policy for Roco {
             cached.blocks.check(&self.members);
             let members = || cached.blocks.from_tail(&self.members).map(Slot);
             assert!(members().all(|slot| slots.zone_index(slot) == zone));
-            let accesses: u64 = members().map(|slot| u64::from(self.accesses[slot.index()])).sum();
+            let accesses: u64 = members().map(|slot| self.accesses[slot.index()]).sum();
             assert_eq!(accesses, cached.accesses, "zone_access_count");
             let dirty = || members().filter(|&slot| slots.dirty(slot));
             assert_eq!(dirty().count(), cached.dirty as usize, "dirty blocks");

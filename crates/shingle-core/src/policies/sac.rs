@@ -2,7 +2,7 @@
 //! that release the most cache for one cleaning, balanced against clean blocks by the comparator.
 //!
 //! **Cycle-driven write-back** (§4.2). Rule 1: the target zones of a cycle together are no larger
-//! than the buffer. Rule 2: a cycle writes no more than fits into the buffer. Rule 3: it ends when
+//! than the buffer (with another cycle length: see [`RULE1`]). Rule 2: a cycle writes no more than fits into the buffer. Rule 3: it ends when
 //! its zones hold no dirty block. Rule 4: zones of cycles whose blocks are still in the buffer are
 //! not chosen again. **Target selection** (§4.3): by ARS, Equation 1, the number of cold dirty
 //! blocks of a zone. Within the target zones the least recently used block leaves first.
@@ -60,7 +60,7 @@ impl<T: Target> Pair for T {
     }
 }
 
-const PARAMS: &[Param] = &[ZONE, WINDOW, CLEAN_PART, COST, CYCLE, RULE2, RULE4];
+const PARAMS: &[Param] = &[ZONE, WINDOW, CLEAN_PART, COST, CYCLE, RULE1, RULE2, RULE4];
 
 /// Parameters of cycles.
 pub(crate) const CYCLE: Param = Param {
@@ -68,6 +68,18 @@ pub(crate) const CYCLE: Param = Param {
     kind: Kind::Ratio,
     default: "1",
     about: "cycle length in buffer sizes (SAC §6.5, Fig 16)",
+};
+
+/// What bounds the target zones of a cycle. The paper has the buffer, and varies the length of cycles
+/// (§6.5). But targets no larger than the buffer hold no more blocks than fit into it, so a cycle ends by
+/// rule 3 after a buffer of them, whatever longer length rule 2 allows, and the steep rise of write
+/// amplification at twice the buffer (Fig 16 b) could not be. In the prototype the length bounds both.
+pub(crate) const RULE1: Param = Param {
+    name: "rule1",
+    kind: Kind::Choice(&["cycle", "buffer"]),
+    default: "cycle",
+    about: "target zones are together no larger than the cycle is long (prototype), or than the buffer \
+            (SAC §4.2, rule 1); the same unless cycle is set",
 };
 
 /// See [`CYCLE`].
@@ -143,7 +155,8 @@ impl<T: Target> Cycles<T> {
         let buffer = slots.drive().buffer_blocks.max(1);
         let cycle_blocks = (buffer * params.thousandths("cycle") / 1000).max(1);
         // Each target has a dirty block in the cache.
-        let targets_max = (cycle_blocks / zone_blocks).clamp(1, u64::from(slots.capacity()).max(1));
+        let together = if params.choice("rule1") == "buffer" { buffer } else { cycle_blocks };
+        let targets_max = (together / zone_blocks).clamp(1, u64::from(slots.capacity()).max(1));
         let targets_max = targets_max.min(zones.count() as u64) as usize;
         let dirty_max = zone_blocks.min(u64::from(slots.capacity())) as u32;
         Cycles {

@@ -37,7 +37,7 @@ use crate::cdc::recent::Recent;
 use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, group_blocks};
 use crate::params::{Kind, Param, Params};
 use crate::policies::sac::target::Ars;
-use crate::policies::sac::{CYCLE, Cycles, RULE2, RULE4};
+use crate::policies::sac::{CYCLE, Cycles, RULE1, RULE2, RULE4};
 use crate::policy::{Access, Memory, Victims, ZONE, Zoning};
 use crate::slots::{Costs, Slots};
 use crate::units::Slot;
@@ -75,6 +75,7 @@ impl Pair for Sides {
                     (paper), or whole",
         },
         CYCLE,
+        RULE1,
         RULE2,
         RULE4,
     ];

@@ -194,7 +194,7 @@ fn orders_are_told_what_happens_under_pore() {
     for (seed, slots) in [(1, 3), (2, 10), (3, 40)] {
         for period in ["0.05", "0.4", "1"] {
             for division in ["paper", "prototype"] {
-                for history in ["period", "forever"] {
+                for history in ["cached", "period", "forever"] {
                     let sets = [("period", period), ("division", division), ("history", history)];
                     work::<Pore<Balanced, Strict<false>>>(&sets, slots, seed);
                     work::<Pore<CoverageFirst, Strict<true>>>(&sets, slots, seed);

@@ -20,6 +20,15 @@ const ZONES: u64 = 12;
 type Gone = (Manner, Vec<u64>);
 
 fn make(policy: &str, slots: u32, conventional_zones: Option<u32>) -> Result<Run, MakeError> {
+    make_with(policy, &[], slots, conventional_zones)
+}
+
+fn make_with(
+    policy: &str,
+    sets: &[(&str, &str)],
+    slots: u32,
+    conventional_zones: Option<u32>,
+) -> Result<Run, MakeError> {
     let zones = ZoneMap::fixed(ZONE, ZONE * ZONES);
     let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
     let setup = Setup {
@@ -34,8 +43,11 @@ fn make(policy: &str, slots: u32, conventional_zones: Option<u32>) -> Result<Run
     };
     let registry = Registry::default();
     let entry = registry.get(policy).expect("a policy");
-    let cache = entry.make(&Params::new(entry.params), &setup)?;
-    Ok(Run { cache, number: 0 })
+    let mut params = Params::new(entry.params);
+    for (name, value) in sets {
+        params.set(name, value).expect("a value");
+    }
+    Ok(Run { cache: entry.make(&params, &setup)?, number: 0 })
 }
 
 /// A cache whose I/O is done at once. Write pointers are moved by hand.
@@ -47,6 +59,11 @@ struct Run {
 impl Run {
     fn new(policy: &str, slots: u32) -> Run {
         make(policy, slots, Some(0)).expect("the drive exposes zones")
+    }
+
+    /// ROCO with heats of this kind.
+    fn roco(heat: &str, slots: u32) -> Run {
+        make_with("roco", &[("heat", heat)], slots, Some(0)).expect("the drive exposes zones")
     }
 
     fn point(&mut self, zone: u64, to: u64) {
@@ -93,7 +110,7 @@ const BY_ADDRESS: Manner = Manner::Write(WriteOrder::ByAddress);
 /// heat of 2; a zone of one block accessed once is colder, one of two with 5 accesses is hotter.
 #[test]
 fn heat_is_accesses_per_cached_block() {
-    let mut run = Run::new("roco", 6);
+    let mut run = Run::roco("count", 6);
     for zone in 0..3 {
         run.point(zone, 9); // nothing is in sequence
     }
@@ -106,10 +123,28 @@ fn heat_is_accesses_per_cached_block() {
     assert_eq!(run.write(40), [(BY_ADDRESS, vec![0, 1, 2, 3])]);
 }
 
+/// A cache of four blocks; accesses weigh 1, 1 1/4, 1 1/2, 1 3/4, then 2, 2 1/2, 3, 3 1/2, then 4, 5, 6.
+/// Zone 0 has the first three, 3 3/4; after it a zone comes with each write. By counts all of these
+/// have 1, the one cached longest leaves, and zone 0 with its 3 stays whatever comes. As a frequency
+/// zone 0 is colder than zone 6, which came with 4, and leaves before it.
+#[test]
+fn a_zone_hot_once_stays_for_ever_by_counts_and_leaves_as_a_frequency() {
+    for (heat, last) in [("count", [60, 70, 80]), ("recent", [0, 60, 70])] {
+        let mut run = Run::roco(heat, 4);
+        (0..ZONES).for_each(|zone| run.point(zone, 9)); // nothing is in sequence
+        run.writes([0, 0, 0, 10, 20, 30]);
+        let left = [40, 50, 60, 70, 80].map(|block| run.write(block));
+        let first = [10, 20, 30, 40, 50];
+        assert_eq!(left, first.map(|block| vec![(BY_ADDRESS, vec![block])]), "{heat}");
+        let left = [90, 100, 110].map(|block| run.write(block));
+        assert_eq!(left, last.map(|block| vec![(BY_ADDRESS, vec![block])]), "{heat}");
+    }
+}
+
 /// Of two zones alike, the one that has been cached longer is the colder.
 #[test]
 fn a_tie_of_heat_is_fifo() {
-    let mut run = Run::new("roco", 3);
+    let mut run = Run::roco("count", 3);
     for zone in 0..3 {
         run.point(zone, 9);
     }
@@ -251,7 +286,7 @@ fn without_write_pointers_there_is_no_roco() {
 
 #[derive(Clone, Default)]
 struct ModelZone {
-    /// Block offset and access_count.
+    /// Block offset and access_count, weighed.
     blocks: BTreeMap<u64, u64>,
     entered: u64,
     write_pointer: u64,
@@ -262,9 +297,29 @@ struct Model {
     zones: BTreeMap<u64, ModelZone>,
     slots: usize,
     entered: u64,
+    /// Whether an access weighs half as much after a cache of them; and how many there were.
+    recent: bool,
+    accesses: u64,
 }
 
 impl Model {
+    /// 65,536 · 2^(accesses ÷ slots), straight between powers of two. After twelve of these all that is
+    /// cached is divided by 2^12.
+    fn weight(&mut self) -> u64 {
+        let slots = self.slots as u64;
+        if !self.recent {
+            return 1;
+        }
+        if self.accesses == 12 * slots {
+            self.accesses = 0;
+            let weights = self.zones.values_mut().flat_map(|zone| zone.blocks.values_mut());
+            weights.for_each(|weight| *weight = (*weight / 4096).max(1));
+        }
+        let (turns, rest) = (self.accesses / slots, self.accesses % slots);
+        self.accesses += 1;
+        65_536 * (slots + rest) / slots * 2u64.pow(turns as u32)
+    }
+
     fn write(&mut self, block: u64) -> Vec<Gone> {
         let mut gone = Vec::new();
         let (zone, offset) = (block / ZONE, block % ZONE);
@@ -274,12 +329,12 @@ impl Model {
         {
             gone.push(self.crea());
         }
-        let entered = self.entered + 1;
+        let (weight, entered) = (self.weight(), self.entered + 1);
         let zone = self.zones.entry(zone).or_default();
         if zone.blocks.is_empty() {
             (zone.entered, self.entered) = (entered, entered);
         }
-        *zone.blocks.entry(offset).or_default() += 1;
+        *zone.blocks.entry(offset).or_default() += weight;
         gone
     }
 
@@ -289,8 +344,8 @@ impl Model {
         // Heats as fractions of the product of all counts would be exact too; products of two are.
         cached.sort_by(|a, b| {
             let (a, b) = (&self.zones[a], &self.zones[b]);
-            let (sum_a, sum_b): (u64, u64) = (a.blocks.values().sum(), b.blocks.values().sum());
-            let order = (sum_a * b.blocks.len() as u64).cmp(&(sum_b * a.blocks.len() as u64));
+            let sum = |zone: &ModelZone| u128::from(zone.blocks.values().sum::<u64>());
+            let order = (sum(a) * b.blocks.len() as u128).cmp(&(sum(b) * a.blocks.len() as u128));
             order.then(a.entered.cmp(&b.entered))
         });
         for &k in &cached {
@@ -330,10 +385,11 @@ proptest! {
     #[test]
     fn crea_is_algorithm_1(
         slots in 1u32..50,
+        recent in any::<bool>(),
         ops in prop::collection::vec((0u8..12, 0..ZONE * ZONES, 0..=ZONE, any::<bool>()), 1..400),
     ) {
-        let mut run = Run::new("roco", slots);
-        let mut model = Model { slots: slots as usize, ..Model::default() };
+        let mut run = Run::roco(if recent { "recent" } else { "count" }, slots);
+        let mut model = Model { slots: slots as usize, recent, ..Model::default() };
         for (kind, block, at, near) in ops {
             let block = if near { block % (2 * ZONE) } else { block };
             match kind {

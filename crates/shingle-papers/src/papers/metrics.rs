@@ -108,16 +108,33 @@ pub const NON_SEQUENTIAL: Metric = Metric {
     of: |run| of_written(run, run.all.pb.written_blocks),
 };
 
-/// Written at write pointers.
+/// Written at write pointers, or to a zone that is cached whole. Not by host-side RMWs: whether the paper
+/// counts what they write as sequential it does not say.
 pub const SEQUENTIAL: Metric = Metric {
     name: "sequential data (% of written)",
-    of: |run| of_written(run, run.all.drive_io.native_bytes_written / 4096),
+    of: |run| {
+        let by_rmws = of_written(run, run.all.host_rmw.written_blocks);
+        of_written(run, run.all.drive_io.native_bytes_written / 4096) - by_rmws
+    },
 };
 
-/// Neither: it was overwritten in the cache, or is still there.
+/// Dirty blocks that the cache gave to host-side RMWs. What these read and write back beside them is
+/// [`HOST_READ`].
+pub const HOST_DIRTY: Metric = Metric {
+    name: "dirty blocks of host RMWs (% of written)",
+    of: |run| {
+        let rmws = &run.all.host_rmw;
+        of_written(run, rmws.written_blocks - rmws.read_blocks)
+    },
+};
+
+/// None of these: it was overwritten in the cache, or is still there.
 pub const ABSORBED: Metric = Metric {
     name: "absorbed by the cache (% of written)",
-    of: |run| 100.0 - (NON_SEQUENTIAL.of)(run) - (SEQUENTIAL.of)(run),
+    of: |run| {
+        let reached = [NON_SEQUENTIAL, SEQUENTIAL, HOST_DIRTY].map(|part| (part.of)(run));
+        100.0 - reached.iter().sum::<f64>()
+    },
 };
 
 /// Read by cleaning, from the disk cache and from zones.

@@ -50,7 +50,9 @@ impl<D: Clone + Default> Memory<D> {
         let blocks = step.blocks();
         let hosts = self.host.start <= blocks.start && blocks.end <= self.host.end;
         match step {
-            Step::Read { from, count, .. } => Action::Read { from, count },
+            Step::Read { from, count, .. } | Step::Over { from, count } => {
+                Action::Read { from, count }
+            }
             Step::Buffer { at, count, .. } => Action::Write { at, count, hosts },
             Step::Append { zone, block, count } => {
                 Action::Append { zone, block, count, hosts: hosts && !self.gathers }
@@ -65,6 +67,9 @@ impl<D: Clone + Default> Memory<D> {
         data.clear();
         let Some(held) = &self.blocks else { return };
         for step in steps {
+            if let Step::Over { count, .. } = step {
+                data.resize_with(data.len() + *count as usize, D::default);
+            }
             for block in step.blocks() {
                 data.push(match step {
                     Step::Read { .. } => D::default(),
@@ -84,8 +89,14 @@ impl<D: Clone + Default> Memory<D> {
     pub(super) fn take(&mut self, steps: &[Step], data: &mut Vec<D>) {
         self.gathers = true;
         let Some(held) = &mut self.blocks else { return };
-        let read = steps.iter().flat_map(|step| step.blocks()).zip(data.drain(..));
-        held.extend(read.filter(|(block, _)| !self.host.contains(block)));
+        let mut data = data.drain(..);
+        for step in steps {
+            if let Step::Over { count, .. } = step {
+                data.by_ref().take(*count as usize).for_each(drop);
+            }
+            let read = step.blocks().zip(data.by_ref());
+            held.extend(read.filter(|(block, _)| !self.host.contains(block)));
+        }
     }
 }
 

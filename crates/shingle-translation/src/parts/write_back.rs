@@ -8,7 +8,8 @@
 //! appended at the write pointer. Gaps are synthesized either way.
 //!
 //! Victims are collected in the order in which the owner names them. What is neighbours both in the
-//! buffer and to the host is one read; an executor may join more ([`Step`]).
+//! buffer and to the host is one read; an executor may join more ([`Step`]), also over blocks between
+//! them that the owner says are to be read and dropped.
 
 use super::native::Native;
 use crate::translation::{Counters, Place, Step};
@@ -21,6 +22,8 @@ struct Run {
     /// Where in the zone the first of them belongs.
     offset: u32,
     count: u32,
+    /// Blocks before it that are read with it and dropped.
+    over: u32,
 }
 
 /// What comes next.
@@ -82,11 +85,26 @@ impl WriteBack {
     /// Names `count` victims from `block` on, which lie in the buffer from `at` on.
     #[inline]
     pub(crate) fn collect(&mut self, at: u64, block: Block, count: u64, native: &Native) {
+        self.collect_over(0, at, block, count, native);
+    }
+
+    /// The same; the `over` blocks of the buffer before `at` are read too, and dropped.
+    #[inline]
+    pub(crate) fn collect_over(
+        &mut self,
+        over: u64,
+        at: u64,
+        block: Block,
+        count: u64,
+        native: &Native,
+    ) {
         debug_assert!(!self.closed && native.zone(block) == self.zone, "a victim of the zone");
         self.victims += count;
         let (at, offset, count) = (at as u32, native.offset(block) as u32, count as u32);
+        let over = over as u32;
         self.end = self.end.max(u64::from(offset) + u64::from(count));
         if let Some(run) = self.runs[self.read..].last_mut()
+            && over == 0
             && (run.at + run.count, run.offset + run.count) == (at, offset)
         {
             run.count += count;
@@ -96,7 +114,7 @@ impl WriteBack {
             self.runs.clear();
             self.read = 0;
         }
-        self.runs.push(Run { at, offset, count });
+        self.runs.push(Run { at, offset, count, over });
     }
 
     /// All victims have been named.
@@ -121,7 +139,12 @@ impl WriteBack {
                     return Some(Step::Read { from: Place::Native(first.0), block: first, count });
                 }
                 Stage::Collect => {
-                    if let Some(run) = self.runs.get(self.read) {
+                    if let Some(run) = self.runs.get_mut(self.read) {
+                        let over = core::mem::replace(&mut run.over, 0);
+                        if over > 0 {
+                            let from = Place::Buffer(u64::from(run.at - over));
+                            return Some(Step::Over { from, count: over.into() });
+                        }
                         self.read += 1;
                         let from = Place::Buffer(u64::from(run.at));
                         let block = first.after(u64::from(run.offset));
@@ -198,6 +221,25 @@ mod tests {
         assert_eq!(steps(&mut back, &mut native, &mut counters), wanted);
         assert_eq!((counters.rmw, counters.rmw_free, counters.evicted_blocks), (0, 1, 3));
         assert_eq!((native.pointer(zone), native.place(Block(18))), (8, Place::Nowhere));
+    }
+
+    #[test]
+    fn what_lies_between_victims_is_read_and_dropped() {
+        let (mut native, mut counters) = (Native::new("x", LAYOUT).unwrap(), Counters::default());
+        let (mut back, zone) = (WriteBack::new(10), Zone(1));
+        back.begin(zone, Block(10), &native);
+        back.collect(4, Block(10), 1, &native);
+        back.collect_over(2, 7, Block(13), 1, &native);
+        back.close();
+        let wanted = [
+            read(Place::Buffer(4), 10, 1),
+            Step::Over { from: Place::Buffer(5), count: 2 },
+            read(Place::Buffer(7), 13, 1),
+            Step::Append { zone, block: Block(10), count: 4 },
+            Step::Commit,
+        ];
+        assert_eq!(steps(&mut back, &mut native, &mut counters), wanted);
+        assert_eq!(counters.evicted_blocks, 2);
     }
 
     #[test]

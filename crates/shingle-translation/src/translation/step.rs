@@ -73,6 +73,13 @@ pub enum Step {
         /// How many.
         count: u64,
     },
+    /// Reads `count` blocks at `from` and drops them: what lies between two runs that one I/O is to read.
+    Over {
+        /// Where they lie.
+        from: Place,
+        /// How many.
+        count: u64,
+    },
     /// Writes blocks `block..` from memory, which has them all, into the buffer.
     Buffer {
         /// The first of them.
@@ -102,14 +109,14 @@ pub enum Step {
 }
 
 impl Step {
-    /// The host's blocks that it moves.
+    /// The host's blocks that it moves; none, where it moves blocks that are no longer anybody's.
     #[must_use]
     pub fn blocks(self) -> Range<u64> {
         match self {
             Step::Read { block, count, .. }
             | Step::Buffer { block, count, .. }
             | Step::Append { block, count, .. } => block.0..block.0 + count,
-            Step::Reset { .. } | Step::Commit => 0..0,
+            Step::Over { .. } | Step::Reset { .. } | Step::Commit => 0..0,
         }
     }
 }

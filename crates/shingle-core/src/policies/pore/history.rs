@@ -2,8 +2,7 @@
 //! never reset. A block that leaves stays in the records of its zone until the next division, and if
 //! it comes back before that it goes on counting. After that its place in the table goes to the next
 //! new block, which inherits its count: the prototype does not clear it. So hot zones may look
-//! cold, and cold ones hot; the paper speaks of "the access records of all the zones in the last
-//! period", which is `history=period`.
+//! cold, and cold ones hot; of such an inheritance the paper says nothing.
 //!
 //! Unlike the prototype's, these records are of dirty blocks only, and of a bounded number that have
 //! left: the size of the cache and a period.

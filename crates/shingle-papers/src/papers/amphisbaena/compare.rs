@@ -61,7 +61,12 @@ pub(super) fn least_of_two(
 
 /// Amphisbaena's is below each rival's on each trace.
 pub(super) fn lowest(cells: &Cells, metric: Metric, rivals: &[&str]) -> Vec<Chain> {
-    compare::below_each(cells, metric, EIGHT, OURS, rivals)
+    with(cells, OURS, metric, rivals)
+}
+
+/// That of another variant is.
+pub(super) fn with(cells: &Cells, ours: &str, metric: Metric, rivals: &[&str]) -> Vec<Chain> {
+    compare::below_each(cells, metric, EIGHT, ours, rivals)
 }
 
 /// It is above.

@@ -58,6 +58,21 @@ pub(super) const UNSCALED: &[System] = &[
     system(FILLED, MCM_DRIVE, &[PREFILL]),
 ];
 
+/// What counts towards a hot band, and what returns.
+pub(super) const COUNTS: &[System] = &[
+    FC_COPIES,
+    FC_WRITES_BACK,
+    MCM,
+    system("once a run", MCM_DRIVE, &[("drive.mcm_run_counts", "1")]),
+    system("all cold", MCM_DRIVE, &[("drive.mcm_run_counts", "0")]),
+    system("no returns", MCM_DRIVE, &[("drive.mcm_returns", "off")]),
+    system(
+        "once a run, no returns",
+        MCM_DRIVE,
+        &[("drive.mcm_run_counts", "1"), ("drive.mcm_returns", "off")],
+    ),
+];
+
 pub(super) const fn grid(traces: &'static [&'static str], systems: &'static [System]) -> Grid {
     Grid {
         traces,

@@ -32,6 +32,11 @@ impl Bits {
         before
     }
 
+    /// Clears all bits.
+    pub(super) fn clear_all(&mut self) {
+        self.0.fill(0);
+    }
+
     /// The first bit of `from..end` that is `value`, or `end`.
     pub(super) fn next(&self, value: bool, mut from: u64, end: u64) -> u64 {
         while from < end {

@@ -1,6 +1,11 @@
 //! The low-frequency buffer (LFB, Amphisbaena §5.2): chunks, each for one run of neighbouring
 //! addresses of one zone (equation 2). A block has its place within the chunk by its address.
 //!
+//! The LFB is made of frames, each of which has room for a chunk (§5.2.1): it is full when all are in use,
+//! however little is in each. With `lfb=blocks` a frame has room for a block, and it is full when it holds
+//! so many blocks; what is said of chunks then (weights, the stages of a collection, aborts) is said of
+//! those that have a block in it.
+//!
 //! The paper finds a chunk in a balanced tree (the chunk location tree); a hash table is smaller. The
 //! chunks of a zone are on a list, as a whole zone is written back at once.
 
@@ -10,14 +15,16 @@ use super::zones::Zones;
 use shingle_core::parts::{Links, List};
 use shingle_core::units::Block;
 
-/// No chunk of the disk: what a frame without one has.
-const NONE: u32 = u32::MAX;
+/// No part of the disk: what a frame without one has.
+const NONE: u64 = u64::MAX;
 
-/// How zones are divided into chunks.
+/// How zones are divided into chunks, and these into parts that a frame has room for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Geometry {
     pub(super) zone_blocks: u32,
     pub(super) chunk_blocks: u32,
+    /// Blocks of a frame: of a chunk, or one.
+    pub(super) frame_blocks: u32,
 }
 
 /// A block's address, taken apart.
@@ -26,16 +33,26 @@ pub(super) struct Address {
     pub(super) zone: u32,
     /// Blocks from the start of the zone.
     pub(super) offset: u32,
-    /// The chunk, counted over the whole disk.
-    pub(super) chunk: u32,
-    /// Blocks from the start of the chunk.
+    /// The part that a frame has room for, counted over the whole disk.
+    pub(super) part: u64,
+    /// Blocks from its start.
     pub(super) within: u32,
 }
 
 impl Geometry {
-    /// Chunks of a zone; the last one may be short.
+    /// Parts of a zone; the last one may be short.
     pub(super) fn per_zone(self) -> u32 {
+        self.zone_blocks.div_ceil(self.frame_blocks)
+    }
+
+    /// Chunks of a zone; the last one may be short.
+    fn chunks_per_zone(self) -> u32 {
         self.zone_blocks.div_ceil(self.chunk_blocks)
+    }
+
+    /// The chunk of its zone that a part belongs to.
+    pub(super) fn chunk(self, part: u64) -> u32 {
+        (part % u64::from(self.per_zone())) as u32 * self.frame_blocks / self.chunk_blocks
     }
 
     /// Where `block` belongs (equation 2).
@@ -43,23 +60,60 @@ impl Geometry {
     pub(super) fn address(self, block: Block) -> Address {
         let zone = (block.0 / u64::from(self.zone_blocks)) as u32;
         let offset = (block.0 % u64::from(self.zone_blocks)) as u32;
-        let chunk = zone * self.per_zone() + offset / self.chunk_blocks;
-        Address { zone, offset, chunk, within: offset % self.chunk_blocks }
+        let first = u64::from(zone) * u64::from(self.per_zone());
+        let part = first + u64::from(offset / self.frame_blocks);
+        Address { zone, offset, part, within: offset % self.frame_blocks }
     }
 
-    /// The first block of a chunk.
-    pub(super) fn first(self, chunk: u32) -> Block {
-        let offset = u64::from(chunk % self.per_zone()) * u64::from(self.chunk_blocks);
-        Block(u64::from(chunk / self.per_zone()) * u64::from(self.zone_blocks) + offset)
+    /// The first block of a part.
+    pub(super) fn first(self, part: u64) -> Block {
+        let per_zone = u64::from(self.per_zone());
+        let offset = part % per_zone * u64::from(self.frame_blocks);
+        Block(part / per_zone * u64::from(self.zone_blocks) + offset)
     }
 }
 
-/// The chunks of the buffer ("frames") that belong to the LFB, and what they hold.
+/// The part that each frame has: four bytes where the disk has fewer than 2^32 of them, as chunks, and eight
+/// where it may not, as blocks.
+#[derive(Clone, Debug)]
+struct Parts {
+    low: Box<[u32]>,
+    /// The upper halves, or nothing.
+    high: Box<[u32]>,
+}
+
+impl Parts {
+    fn new(frames: usize, wide: bool) -> Parts {
+        let none = |count| vec![u32::MAX; count].into();
+        Parts { low: none(frames), high: none(if wide { frames } else { 0 }) }
+    }
+
+    #[inline]
+    fn get(&self, frame: u32) -> u64 {
+        let high = self.high.get(frame as usize).copied().unwrap_or(0);
+        u64::from(high) << 32 | u64::from(self.low[frame as usize])
+    }
+
+    fn set(&mut self, frame: u32, part: u64) {
+        self.low[frame as usize] = part as u32;
+        if let Some(high) = self.high.get_mut(frame as usize) {
+            *high = (part >> 32) as u32;
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        (self.low.len() + self.high.len()) * size_of::<u32>()
+    }
+}
+
+/// The frames of the buffer that belong to the LFB, and what they hold.
 #[derive(Clone, Debug)]
 pub(super) struct Chunks {
     geometry: Geometry,
-    /// The chunk of the disk, by frame.
-    chunk_of: Box<[u32]>,
+    /// The part of the disk, by frame.
+    part_of: Parts,
+    /// Frames of each chunk of each zone, by the number of the zone; nothing where a frame is a chunk.
+    frames_of_chunk: Vec<u32>,
     /// Which blocks of the buffer hold a live block.
     live: Bits,
     index: Index,
@@ -68,8 +122,8 @@ pub(super) struct Chunks {
     free: List,
     frames: u32,
     blocks: u64,
-    /// The last chunk found, and its frame: neighbours follow.
-    recent: (u32, u32),
+    /// The last part found, and its frame: neighbours follow.
+    recent: (u64, u32),
 }
 
 impl Chunks {
@@ -78,14 +132,15 @@ impl Chunks {
     pub(super) fn new(geometry: Geometry, frames: u32, frames_max: u32) -> Chunks {
         Chunks {
             geometry,
-            chunk_of: vec![NONE; frames as usize].into(),
-            live: Bits::new(u64::from(frames) * u64::from(geometry.chunk_blocks)),
+            part_of: Parts::new(frames as usize, geometry.frame_blocks < geometry.chunk_blocks),
+            frames_of_chunk: Vec::new(),
+            live: Bits::new(u64::from(frames) * u64::from(geometry.frame_blocks)),
             index: Index::new(frames_max as usize, frames as usize),
             links: Links::new(frames as usize),
             free: List::default(),
             frames: 0,
             blocks: 0,
-            recent: (NONE, NONE),
+            recent: (NONE, 0),
         }
     }
 
@@ -116,60 +171,92 @@ impl Chunks {
         self.blocks
     }
 
-    /// The frame that has `chunk`.
+    /// The frame that has `part`.
     #[inline]
-    pub(super) fn frame(&mut self, chunk: u32) -> Option<u32> {
-        if self.recent.0 != chunk {
-            let frame = self
-                .index
-                .find(hash(u64::from(chunk)), |frame| self.chunk_of[frame as usize] == chunk)?;
-            self.recent = (chunk, frame);
+    pub(super) fn frame(&mut self, part: u64) -> Option<u32> {
+        if self.recent.0 != part {
+            let frame = self.index.find(hash(part), |frame| self.part_of.get(frame) == part)?;
+            self.recent = (part, frame);
         }
         Some(self.recent.1)
     }
 
     /// Whether some chunk of blocks `first..end`, which are of one zone, has a frame.
     pub(super) fn holds(&self, first: u64, end: u64) -> bool {
-        let chunk = |block| self.geometry.address(Block(block)).chunk;
-        let held = |chunk| {
-            let found = |frame: u32| self.chunk_of[frame as usize] == chunk;
-            self.index.find(hash(u64::from(chunk)), found).is_some()
+        let held = |part| {
+            let found = |frame: u32| self.part_of.get(frame) == part;
+            self.index.find(hash(part), found).is_some()
         };
-        (chunk(first)..=chunk(end - 1)).any(held)
+        let first = self.geometry.address(Block(first));
+        let before = first.offset % self.geometry.chunk_blocks / self.geometry.frame_blocks;
+        let last = self.geometry.address(Block(end - 1));
+        let behind = self.geometry.chunk_blocks - 1 - last.offset % self.geometry.chunk_blocks;
+        let behind = behind.min(self.geometry.zone_blocks - 1 - last.offset);
+        let last = last.part + u64::from((last.within + behind) / self.geometry.frame_blocks);
+        (first.part - u64::from(before)..=last).any(held)
     }
 
-    /// Gives a free frame to `chunk` of the zone numbered `zone`, which has none.
-    pub(super) fn map(&mut self, chunk: u32, zone: u32, zones: &mut Zones) -> u32 {
-        let frame = self.free.head().expect("a chunk is mapped without a free frame");
+    /// Gives a free frame to `part` of the zone numbered `zone`, which has none.
+    pub(super) fn map(&mut self, part: u64, zone: u32, zones: &mut Zones) -> u32 {
+        let frame = self.free.head().expect("a part is mapped without a free frame");
         self.free.unlink(&mut self.links, frame);
-        self.chunk_of[frame as usize] = chunk;
-        self.index.insert(hash(u64::from(chunk)), frame);
-        zones.get_mut(zone).chunks.push_tail(&mut self.links, frame);
-        self.recent = (chunk, frame);
+        self.part_of.set(frame, part);
+        self.index.insert(hash(part), frame);
+        let state = zones.get_mut(zone);
+        state.frames.push_tail(&mut self.links, frame);
+        state.chunks += u32::from(self.count_frame(part, zone, 1) == 1);
+        self.recent = (part, frame);
         frame
+    }
+
+    /// The chunk of `part`, of the zone numbered `zone`, has a frame more or less. Returns how many frames
+    /// there were before that, or are afterwards, whichever is more.
+    fn count_frame(&mut self, part: u64, zone: u32, more: i32) -> u32 {
+        if self.geometry.frame_blocks == self.geometry.chunk_blocks {
+            return 1;
+        }
+        let per_zone = self.geometry.chunks_per_zone() as usize;
+        let at = zone as usize * per_zone + self.geometry.chunk(part) as usize;
+        if at >= self.frames_of_chunk.len() {
+            self.frames_of_chunk.resize((zone as usize + 1) * per_zone, 0);
+        }
+        let count = &mut self.frames_of_chunk[at];
+        let before = *count;
+        *count = before.checked_add_signed(more).expect("fewer than no frames");
+        before.max(*count)
+    }
+
+    /// Whether two frames hold parts of the same chunk of a zone, which both are of.
+    pub(super) fn of_one_chunk(&self, one: u32, other: u32) -> bool {
+        let chunk = |frame: u32| self.geometry.chunk(self.part_of.get(frame));
+        chunk(one) == chunk(other)
     }
 
     /// The frame, which holds nothing live, is free again.
     fn unmap(&mut self, frame: u32, zone: u32, zones: &mut Zones) {
-        let chunk = core::mem::replace(&mut self.chunk_of[frame as usize], NONE);
-        self.index.remove(hash(u64::from(chunk)), frame);
-        zones.get_mut(zone).chunks.unlink(&mut self.links, frame);
+        let part = self.part_of.get(frame);
+        self.part_of.set(frame, NONE);
+        self.index.remove(hash(part), frame);
+        let last = self.count_frame(part, zone, -1) == 1;
+        let state = zones.get_mut(zone);
+        state.frames.unlink(&mut self.links, frame);
+        state.chunks -= u32::from(last);
         self.free.push_head(&mut self.links, frame);
-        if self.recent.0 == chunk {
-            self.recent = (NONE, NONE);
+        if self.recent.0 == part {
+            self.recent = (NONE, 0);
         }
     }
 
     /// Where the block at `within` of a frame lies in the buffer.
     #[inline]
     pub(super) fn place(&self, frame: u32, within: u32) -> u64 {
-        u64::from(frame) * u64::from(self.geometry.chunk_blocks) + u64::from(within)
+        u64::from(frame) * u64::from(self.geometry.frame_blocks) + u64::from(within)
     }
 
     /// Where a live block lies.
     #[inline]
     pub(super) fn find(&mut self, at: Address) -> Option<u64> {
-        let frame = self.frame(at.chunk)?;
+        let frame = self.frame(at.part)?;
         Some(self.place(frame, at.within)).filter(|&place| self.live.get(place))
     }
 
@@ -186,7 +273,7 @@ impl Chunks {
 
     /// The block at `at` is not live any more; its frame may become free. Returns whether it was live.
     pub(super) fn remove(&mut self, at: Address, zones: &mut Zones) -> bool {
-        let Some(frame) = self.frame(at.chunk) else { return false };
+        let Some(frame) = self.frame(at.part) else { return false };
         if !self.live.clear(self.place(frame, at.within)) {
             return false;
         }
@@ -201,9 +288,8 @@ impl Chunks {
 
     /// The live blocks of a frame have left for their zone, and the frame is free.
     pub(super) fn clear(&mut self, frame: u32, zone: u32, zones: &mut Zones) {
-        let first =
-            self.geometry.address(self.geometry.first(self.chunk_of[frame as usize])).offset;
-        for within in 0..self.geometry.chunk_blocks {
+        let first = self.geometry.address(self.geometry.first(self.part_of.get(frame))).offset;
+        for within in 0..self.geometry.frame_blocks {
             if self.live.clear(self.place(frame, within)) {
                 self.blocks -= 1;
                 zones.count_cold(zone, first + within, false);
@@ -215,17 +301,17 @@ impl Chunks {
     /// Runs of live blocks of a frame: the first block, how many, and where in the buffer.
     pub(super) fn runs(&self, frame: u32) -> impl Iterator<Item = (Block, u64, u64)> + '_ {
         let start = self.place(frame, 0);
-        let first = self.geometry.first(self.chunk_of[frame as usize]);
+        let first = self.geometry.first(self.part_of.get(frame));
         self.live
-            .runs(start, start + u64::from(self.geometry.chunk_blocks))
+            .runs(start, start + u64::from(self.geometry.frame_blocks))
             .map(move |(at, count)| (first.after(at - start), count, at))
     }
 
     /// The frames of a zone, sorted by address, into `out`.
     pub(super) fn frames_of(&self, zone: u32, zones: &Zones, out: &mut Vec<u32>) {
         out.clear();
-        out.extend(zones.get(zone).chunks.from_tail(&self.links));
-        out.sort_unstable_by_key(|&frame| self.chunk_of[frame as usize]);
+        out.extend(zones.get(zone).frames.from_tail(&self.links));
+        out.sort_unstable_by_key(|&frame| self.part_of.get(frame));
     }
 
     /// Finds the end of a zone's blocks and how many lie below its write pointer anew, after blocks
@@ -234,7 +320,7 @@ impl Chunks {
         let pointer = zones.get(zone).write_pointer;
         let start = u64::from(zones.get(zone).zone) * u64::from(self.geometry.zone_blocks);
         let (mut end, mut below) = (0, 0);
-        for frame in zones.get(zone).chunks.from_tail(&self.links) {
+        for frame in zones.get(zone).frames.from_tail(&self.links) {
             for (block, count, _) in self.runs(frame) {
                 let offset = (block.0 - start) as u32;
                 let run_end = offset + count as u32;
@@ -247,7 +333,8 @@ impl Chunks {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.chunk_of.len() * size_of::<u32>()
+        self.part_of.bytes()
+            + self.frames_of_chunk.capacity() * size_of::<u32>()
             + self.live.bytes()
             + self.index.bytes()
             + self.links.bytes()
@@ -259,20 +346,22 @@ impl Chunks {
         let mut mapped = 0;
         let mut blocks = 0;
         for state in zones.iter() {
-            state.chunks.check(&self.links);
+            state.frames.check(&self.links);
+            let mut chunks = std::collections::BTreeSet::new();
             let (mut cold, mut below, mut end) = (0, 0, 0);
-            for frame in state.chunks.from_tail(&self.links) {
+            for frame in state.frames.from_tail(&self.links) {
                 mapped += 1;
-                let chunk = self.chunk_of[frame as usize];
-                assert_eq!(chunk / self.geometry.per_zone(), state.zone, "a frame of another zone");
-                let found =
-                    self.index.find(hash(chunk.into()), |id| self.chunk_of[id as usize] == chunk);
-                assert_eq!(found, Some(frame), "a chunk is not found");
+                let part = self.part_of.get(frame);
+                let zone = part / u64::from(self.geometry.per_zone());
+                assert_eq!(zone, u64::from(state.zone), "a frame of another zone");
+                chunks.insert(self.geometry.chunk(part));
+                let found = self.index.find(hash(part), |id| self.part_of.get(id) == part);
+                assert_eq!(found, Some(frame), "a part is not found");
                 assert!(self.runs(frame).next().is_some(), "a frame holds nothing");
                 for (block, count, _) in self.runs(frame) {
                     for block in (block.0..block.0 + count).map(Block) {
                         let at = self.geometry.address(block);
-                        assert_eq!(at.chunk, chunk, "a block in a chunk that is not its own");
+                        assert_eq!(at.part, part, "a block in a frame that is not its own");
                         cold += 1;
                         below += u32::from(at.offset < state.write_pointer);
                         end = end.max(at.offset + 1);
@@ -280,6 +369,7 @@ impl Chunks {
                 }
             }
             assert_eq!((cold, below), (state.cold, state.below), "a zone has lost count");
+            assert_eq!(chunks.len(), state.chunks as usize, "a zone has lost count of chunks");
             assert!(if state.tight { end == state.end } else { end <= state.end });
             blocks += u64::from(cold);
         }
@@ -292,34 +382,32 @@ mod tests {
     use super::*;
 
     /// Figure 9: zones of 256 chunks of 1 MiB, 256 blocks each.
-    const FIGURE_9: Geometry = Geometry { zone_blocks: 65_536, chunk_blocks: 256 };
+    const FIGURE_9: Geometry =
+        Geometry { zone_blocks: 65_536, chunk_blocks: 256, frame_blocks: 256 };
 
     #[test]
     fn chunks_are_mapped_as_in_figure_9() {
         assert_eq!(FIGURE_9.per_zone(), 256);
         for block in 0..3 {
             let at = FIGURE_9.address(Block(block));
-            assert_eq!((at.zone, at.chunk, at.within), (0, 0, block as u32), "request 1");
+            assert_eq!((at.zone, at.part, at.within), (0, 0, block as u32), "request 1");
         }
-        assert_eq!(
-            (FIGURE_9.address(Block(255)).chunk, FIGURE_9.address(Block(256)).chunk),
-            (0, 1)
-        );
+        assert_eq!((FIGURE_9.address(Block(255)).part, FIGURE_9.address(Block(256)).part), (0, 1));
         let at = FIGURE_9.address(Block(65_536 + 300));
-        assert_eq!(at, Address { zone: 1, offset: 300, chunk: 257, within: 44 });
+        assert_eq!(at, Address { zone: 1, offset: 300, part: 257, within: 44 });
         assert_eq!(FIGURE_9.first(257), Block(65_536 + 256));
     }
 
     #[test]
     fn blocks_have_their_places_in_their_chunks() {
-        let geometry = Geometry { zone_blocks: 8, chunk_blocks: 4 };
+        let geometry = Geometry { zone_blocks: 8, chunk_blocks: 4, frame_blocks: 4 };
         let (mut chunks, mut zones) = (Chunks::new(geometry, 3, 3), Zones::new(2));
         (0..3).for_each(|frame| chunks.give(frame));
         for block in [13, 12, 2, 15] {
             let at = geometry.address(Block(block));
             let zone = zones.touch(at.zone);
-            let frame = chunks.frame(at.chunk);
-            let frame = frame.unwrap_or_else(|| chunks.map(at.chunk, zone, &mut zones));
+            let frame = chunks.frame(at.part);
+            let frame = frame.unwrap_or_else(|| chunks.map(at.part, zone, &mut zones));
             assert!(!chunks.add(frame, at, zone, &mut zones));
         }
         chunks.check(&zones);
@@ -335,6 +423,35 @@ mod tests {
         assert_eq!(zones.get(zone).end, 6);
         chunks.clear(0, zone, &mut zones);
         assert_eq!((chunks.free_frames(), chunks.blocks(), zones.held()), (2, 1, 1));
+        chunks.check(&zones);
+    }
+
+    /// Frames of a block: chunk 3 (blocks 12 to 15) has two of them and counts once, and a write of any of
+    /// its blocks is one for it.
+    #[test]
+    fn a_chunk_may_have_a_frame_for_each_block() {
+        let geometry = Geometry { zone_blocks: 8, chunk_blocks: 4, frame_blocks: 1 };
+        let (mut chunks, mut zones) = (Chunks::new(geometry, 3, 3), Zones::new(2));
+        (0..3).for_each(|frame| chunks.give(frame));
+        for block in [13, 15, 9] {
+            let at = geometry.address(Block(block));
+            let zone = zones.touch(at.zone);
+            let frame = chunks.map(at.part, zone, &mut zones);
+            chunks.add(frame, at, zone, &mut zones);
+        }
+        chunks.check(&zones);
+        assert_eq!(
+            (zones.get(0).chunks, zones.get(0).frames.len(), chunks.free_frames()),
+            (2, 3, 0)
+        );
+        assert_eq!(chunks.find(geometry.address(Block(15))), Some(1));
+        assert_eq!(chunks.find(geometry.address(Block(12))), None);
+        assert!(chunks.holds(12, 13) && chunks.holds(8, 9) && !chunks.holds(0, 8));
+        assert!(chunks.of_one_chunk(0, 1) && !chunks.of_one_chunk(1, 2));
+        assert!(chunks.remove(geometry.address(Block(13)), &mut zones));
+        assert_eq!(zones.get(0).chunks, 2, "15 is left");
+        assert!(chunks.remove(geometry.address(Block(15)), &mut zones));
+        assert_eq!(zones.get(0).chunks, 1);
         chunks.check(&zones);
     }
 }

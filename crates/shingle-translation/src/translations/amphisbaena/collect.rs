@@ -17,8 +17,8 @@ pub(super) struct Collection {
     number: u32,
     /// The first block of the zone.
     start: Block,
-    /// Chunks collected.
-    chunks: usize,
+    /// Frames collected.
+    frames: usize,
     /// Whether all has been named that will be.
     closed: bool,
     /// Blocks collected, and those of them below the write pointer.
@@ -36,7 +36,7 @@ impl Amphisbaena {
             let zone = self.zones.get(number);
             let weight = match zone.cold {
                 0 => 0,
-                _ => weight(zone.chunks.len(), level(zone), self.settings.reading),
+                _ => weight(zone.chunks, level(zone), self.settings.reading),
             };
             self.weights.set(number, weight);
         }
@@ -60,7 +60,7 @@ impl Amphisbaena {
         self.counters.cleanings += 1;
         let start = self.native.first(zone);
         self.collection =
-            Some(Collection { number, start, chunks: 0, closed: false, blocks: 0, below: 0 });
+            Some(Collection { number, start, frames: 0, closed: false, blocks: 0, below: 0 });
     }
 
     /// The next step of the collection; `None` if there is none under way.
@@ -78,18 +78,25 @@ impl Amphisbaena {
             }
             // A checkpoint: what was named is collected.
             assert!(!collection.closed, "a write-back that ends without a commit");
-            let all = collection.chunks == self.collected_frames.len();
-            let aborts = !all && collection.chunks > 0 && self.aborts(&collection, queue);
+            let all = collection.frames == self.collected_frames.len();
+            let aborts = !all && collection.frames > 0 && self.aborts(&collection, queue);
             if all || aborts {
                 self.counters.aborted += u64::from(aborts);
                 self.collect_hot(&mut collection);
                 self.back.close();
                 collection.closed = true;
             } else {
-                for (block, count, at) in self.cold.runs(self.collected_frames[collection.chunks]) {
-                    self.back.collect(at, block, count, &self.native);
+                let rest = &self.collected_frames[collection.frames..];
+                let of_chunk = |frame: &&u32| self.cold.of_one_chunk(rest[0], **frame);
+                for &frame in rest.iter().take_while(of_chunk) {
+                    let mut end = None;
+                    for (block, count, at) in self.cold.runs(frame) {
+                        let over = end.replace(at + count).map_or(0, |end| at - end);
+                        let over = if self.settings.collects_spans { over } else { 0 };
+                        self.back.collect_over(over, at, block, count, &self.native);
+                    }
+                    collection.frames += 1;
                 }
-                collection.chunks += 1;
             }
             self.collection = Some(collection);
         }
@@ -124,9 +131,9 @@ impl Amphisbaena {
 
     /// The blocks collected are where they belong. Those that an abort left behind stay.
     fn finish_collection(&mut self, collection: Collection) {
-        let Collection { number, start, chunks, mut blocks, mut below, .. } = collection;
+        let Collection { number, start, frames, mut blocks, mut below, .. } = collection;
         let before = *self.zones.get(number);
-        for &frame in &self.collected_frames[..chunks] {
+        for &frame in &self.collected_frames[..frames] {
             for (block, count, _) in self.cold.runs(frame) {
                 let (offset, count) = ((block.0 - start.0) as u32, count as u32);
                 blocks += count;

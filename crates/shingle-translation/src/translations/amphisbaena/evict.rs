@@ -11,7 +11,7 @@ impl Amphisbaena {
     }
 
     /// Moves the block in `slot` to its chunk. If its chunk is not mapped, a frame is taken, and the
-    /// other blocks of the filter list that belong to the chunk move too. `false` if a frame had to be
+    /// other blocks of the filter list that it has room for move too. `false` if a frame had to be
     /// freed first.
     pub(super) fn move_to_chunk(&mut self, slot: u32) -> bool {
         let geometry = self.settings.geometry;
@@ -19,15 +19,15 @@ impl Amphisbaena {
         let at = geometry.address(block);
         let zone = self.touch(at.zone);
         self.moving.clear();
-        let frame = match self.cold.frame(at.chunk) {
+        let frame = match self.cold.frame(at.part) {
             Some(frame) => {
                 self.moving.push(slot);
                 frame
             }
             None if !self.has_free_frame() => return false,
             None => {
-                let first = geometry.first(at.chunk);
-                let end = (at.offset - at.within + geometry.chunk_blocks).min(geometry.zone_blocks);
+                let first = geometry.first(at.part);
+                let end = (at.offset - at.within + geometry.frame_blocks).min(geometry.zone_blocks);
                 for ahead in 0..end - (at.offset - at.within) {
                     if let Some(other) = self.roles.slot(first.after(ahead.into()))
                         && (other == slot
@@ -36,7 +36,7 @@ impl Amphisbaena {
                         self.moving.push(other);
                     }
                 }
-                self.cold.map(at.chunk, zone, &mut self.zones)
+                self.cold.map(at.part, zone, &mut self.zones)
             }
         };
         // By address: all are read, then written as few runs.

@@ -1,5 +1,20 @@
 //! The high-frequency buffer (HFB, Amphisbaena §5.2.1): slots of a block each, in chunks that it was
 //! given. Any block may be in any slot.
+//!
+//! A chunk that came from the LFB by reallocation returns "if any block in [it] is not updated again
+//! within a sample period" (§5.2.3). To the letter one such block is enough ([`Returns::Any`]). If *any …
+//! not* is to mean *none* ([`Returns::None`]), a chunk of which a single block is updated stays.
+
+use super::bits::Bits;
+
+/// When a chunk returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Returns {
+    /// Some block in it was not updated in the period, or there is none in it.
+    Any,
+    /// No block in it was.
+    None,
+}
 
 /// A chunk of the buffer that the HFB has, or may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,13 +24,11 @@ struct Owned(u32);
 const UNUSED: Owned = Owned(u32::MAX >> 2);
 /// It came from the LFB by reallocation.
 const OBTAINED: u32 = 1 << 31;
-/// A block in it was updated in this period.
-const UPDATED: u32 = 1 << 30;
 
 impl Owned {
     #[inline]
     fn chunk(self) -> u32 {
-        self.0 & !(OBTAINED | UPDATED)
+        self.0 & !OBTAINED
     }
 }
 
@@ -25,12 +38,22 @@ pub(super) struct Hot {
     chunk_blocks: u32,
     owned: Box<[Owned]>,
     chunks: u32,
+    /// By slot: whether the block there was updated in this period.
+    updated: Bits,
+    /// Chunks before this one stay until the next period.
+    looked_at: usize,
 }
 
 impl Hot {
     /// Room for `chunks_max` chunks; none yet.
     pub(super) fn new(chunk_blocks: u32, chunks_max: u32) -> Hot {
-        Hot { chunk_blocks, owned: vec![UNUSED; chunks_max as usize].into(), chunks: 0 }
+        Hot {
+            chunk_blocks,
+            owned: vec![UNUSED; chunks_max as usize].into(),
+            chunks: 0,
+            updated: Bits::new(u64::from(chunks_max) * u64::from(chunk_blocks)),
+            looked_at: 0,
+        }
     }
 
     pub(super) fn chunks(&self) -> u32 {
@@ -59,12 +82,33 @@ impl Hot {
         first..first + self.chunk_blocks
     }
 
-    /// The slots of a chunk that was obtained and in which no block was updated in this period.
-    pub(super) fn idle(&self) -> Option<core::ops::Range<u32>> {
-        self.owned
-            .iter()
-            .position(|owned| owned.0 & (OBTAINED | UPDATED) == OBTAINED)
-            .map(|at| self.slots(at))
+    /// The slots of the next chunk that was obtained and returns. Asked again before the next period, it
+    /// does not look back: nothing is updated meanwhile.
+    pub(super) fn returning(
+        &mut self,
+        returns: Returns,
+        is_resident: impl Fn(u32) -> bool,
+    ) -> Option<core::ops::Range<u32>> {
+        while let Some(owned) = self.owned.get(self.looked_at) {
+            let slots = self.slots(self.looked_at);
+            let updated = |slot: u32| self.updated.get(slot.into());
+            let goes = *owned != UNUSED
+                && owned.0 & OBTAINED != 0
+                && match returns {
+                    Returns::Any => {
+                        let mut residents = slots.clone().filter(|&slot| is_resident(slot));
+                        residents.clone().next().is_none() || residents.any(|slot| !updated(slot))
+                    }
+                    Returns::None => !slots.clone().any(updated),
+                };
+            if goes {
+                // Its blocks move one after the other: those left until then do not change that.
+                slots.clone().for_each(|slot| _ = self.updated.clear(slot.into()));
+                return Some(slots);
+            }
+            self.looked_at += 1;
+        }
+        None
     }
 
     /// Gives up the chunk whose slots begin with `slot`.
@@ -80,18 +124,59 @@ impl Hot {
         u64::from(chunk) * u64::from(self.chunk_blocks) + u64::from(slot % self.chunk_blocks)
     }
 
+    /// A block enters `slot`: it has not been updated there.
+    #[inline]
+    pub(super) fn enter(&mut self, slot: u32) {
+        self.updated.clear(slot.into());
+    }
+
     /// The block in `slot` is written again.
     #[inline]
     pub(super) fn update(&mut self, slot: u32) {
-        self.owned[(slot / self.chunk_blocks) as usize].0 |= UPDATED;
+        self.updated.set(slot.into());
     }
 
     /// A period begins.
     pub(super) fn begin_period(&mut self) {
-        self.owned.iter_mut().for_each(|owned| owned.0 &= !UPDATED);
+        self.updated.clear_all();
+        self.looked_at = 0;
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.owned.len() * size_of::<Owned>()
+        self.owned.len() * size_of::<Owned>() + self.updated.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three chunks of two slots; the first was the HFB's from the start. In the second one of two blocks
+    /// is updated, in the third the only one.
+    #[test]
+    fn chunks_return_by_either_reading() {
+        let mut hot = Hot::new(2, 4);
+        for (chunk, obtained) in [(7, false), (8, true), (9, true)] {
+            hot.add(chunk, obtained);
+        }
+        let resident = |slot: u32| slot < 5;
+        [2, 4].into_iter().for_each(|slot| hot.update(slot));
+        assert_eq!(hot.clone().returning(Returns::None, resident), None);
+        assert_eq!(hot.clone().returning(Returns::Any, resident), Some(2..4), "3 was not updated");
+        // Slot 2 gets another block.
+        hot.enter(2);
+        let mut decided = hot.clone();
+        decided.update(3);
+        assert_eq!(decided.returning(Returns::Any, resident), Some(2..4));
+        let left = |slot: u32| slot == 3 || slot == 4;
+        assert_eq!(decided.returning(Returns::Any, left), Some(2..4), "2 has moved; 3 was updated");
+        let mut both = hot.clone();
+        assert_eq!(both.returning(Returns::None, resident), Some(2..4));
+        assert_eq!(both.remove(2), 8);
+        assert_eq!(both.returning(Returns::None, resident), None, "4 was");
+        // Without a block in it, a chunk is of no use.
+        assert_eq!(hot.clone().returning(Returns::Any, |slot| slot < 2), Some(2..4));
+        hot.begin_period();
+        assert_eq!(hot.returning(Returns::None, |slot| slot < 2), Some(2..4));
     }
 }

@@ -99,7 +99,7 @@ impl Make for Amphisbaena {
     fn new(params: &Params, layout: Layout) -> Result<Self, String> {
         let settings = Settings::new(params, layout)?;
         let geometry = settings.geometry;
-        let mut hot = Hot::new(geometry.chunk_blocks, settings.hot_max);
+        let mut hot = Hot::new(geometry.frame_blocks, settings.hot_max);
         let mut cold = Chunks::new(geometry, settings.frames, settings.frames - settings.hot_first);
         let mut roles = Roles::new(settings.roles);
         for frame in 0..settings.frames {
@@ -198,7 +198,7 @@ impl Translation for Amphisbaena {
     fn held(&self) -> Held {
         let residents = u64::from(self.roles.residents());
         let frames = u64::from(self.cold.frames() - self.cold.free_frames());
-        let used = residents + frames * u64::from(self.settings.geometry.chunk_blocks);
+        let used = residents + frames * u64::from(self.settings.geometry.frame_blocks);
         Held {
             blocks: residents + self.cold.blocks(),
             zones: self.zones.held(),

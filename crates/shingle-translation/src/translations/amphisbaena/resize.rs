@@ -21,7 +21,9 @@ impl Amphisbaena {
             return;
         }
         let wanted = chunks_for(self.ghost_hits, self.settings.geometry.chunk_blocks.into());
-        self.growing = wanted.min(self.settings.hot_max.into()) as u32;
+        let geometry = self.settings.geometry;
+        let frames = wanted * u64::from(geometry.chunk_blocks / geometry.frame_blocks);
+        self.growing = frames.min(self.settings.hot_max.into()) as u32;
         self.shrinking = wanted == 0;
         (self.writes, self.ghost_hits) = (0, 0);
     }
@@ -51,10 +53,12 @@ impl Amphisbaena {
         self.end_resize();
     }
 
-    /// A chunk that the HFB had obtained, and in which no block was updated in this period, returns to
-    /// the LFB. Blocks still in it move to their chunks.
+    /// A chunk that the HFB had obtained, and in which not all blocks were updated in this period, or
+    /// none was ([`super::hot::Returns`]), returns to the LFB. Blocks still in it move to their chunks.
     fn shrink(&mut self) {
-        let Some(mut slots) = self.hot.idle() else {
+        let roles = &self.roles;
+        let is_resident = |slot| roles.resident(slot).is_some();
+        let Some(mut slots) = self.hot.returning(self.settings.returns, is_resident) else {
             self.shrinking = false;
             return self.end_resize();
         };

@@ -1,6 +1,7 @@
 //! The parameters, and what they come to over a given buffer.
 
 use super::chunks::Geometry;
+use super::hot::Returns;
 use super::index::IDS_MAX;
 use super::record::BLOCK_MAX;
 use super::resize::{HOT_MAX, HOT_MIN};
@@ -33,6 +34,13 @@ pub(super) const PARAMS: &[Param] = &[
         kind: Kind::Count,
         default: "10000",
         about: "write requests between reallocations, 0 for none (paper §6.1)",
+    },
+    Param {
+        name: "returns",
+        kind: Kind::Choice(&["any", "none"]),
+        default: "any",
+        about: "a chunk returns to the LFB if any of its blocks was not updated in a period in which the \
+                HFB does not grow (paper §5.2.3, to the letter), or if none was",
     },
     Param {
         name: "hot_share",
@@ -77,6 +85,19 @@ pub(super) const PARAMS: &[Param] = &[
         about: "part of the LFB that idle time frees (own)",
     },
     Param {
+        name: "lfb",
+        kind: Kind::Choice(&["frames", "blocks"]),
+        default: "frames",
+        about: "what fills the LFB: chunks, however little is in them (paper §5.2.1), or the blocks in it",
+    },
+    Param {
+        name: "collect",
+        kind: Kind::Choice(&["span", "runs"]),
+        default: "span",
+        about: "a chunk is read at once from its first to its last live block (paper §6.3, figure 10b), \
+                or in a read for each run of them",
+    },
+    Param {
         name: "abort",
         kind: Kind::Choice(&["victim", "zone", "off"]),
         default: "victim",
@@ -109,9 +130,12 @@ pub(super) struct Settings {
     /// Thousandths.
     pub(super) idle_free: u64,
     pub(super) abort: Abort,
-    /// Chunks of the buffer.
+    pub(super) returns: Returns,
+    /// Whether a chunk is one read.
+    pub(super) collects_spans: bool,
+    /// Frames of the buffer.
     pub(super) frames: u32,
-    /// Chunks of the HFB at first, and when it is largest.
+    /// Those of the HFB at first, and when it is largest.
     pub(super) hot_first: u32,
     pub(super) hot_max: u32,
     pub(super) roles: Sizes,
@@ -127,8 +151,9 @@ impl Settings {
         if params.thousandths("lambda") > 1000 {
             return Err("amphisbaena: give lambda between 0 and 1".into());
         }
-        let frames = layout.buffer_blocks / chunk;
-        if frames < 2 || frames * chunk < 4 {
+        let frame = if params.choice("lfb") == "blocks" { 1 } else { chunk };
+        let frames = layout.buffer_blocks / frame;
+        if frames * frame < (2 * chunk).max(4) {
             return Err(format!(
                 "amphisbaena needs a buffer of two chunks and four blocks, {} blocks here; it has {}",
                 (2 * chunk).max(4),
@@ -137,14 +162,14 @@ impl Settings {
         }
         let hot_max = (frames * HOT_MAX / 1000).clamp(1, frames - 1);
         // The HFB needs two blocks: one SUP, one LUP.
-        let hot_first = ((frames * share + 500) / 1000).max(2u64.div_ceil(chunk)).min(hot_max);
-        let hot_blocks = hot_first * chunk;
+        let hot_first = ((frames * share + 500) / 1000).max(2u64.div_ceil(frame)).min(hot_max);
+        let hot_blocks = hot_first * frame;
         let history = match params.thousandths("history") {
             0 => 2 * hot_blocks,
             thousandths => (hot_blocks * thousandths).div_ceil(1000),
         };
-        let too_large = frames * chunk > IDS_MAX / 2
-            || history + hot_max * chunk > IDS_MAX / 2
+        let too_large = frames * frame > IDS_MAX / 2
+            || history + hot_max * frame > IDS_MAX / 2
             || u64::from(layout.zones) * layout.zone_blocks > BLOCK_MAX
             || u64::from(layout.zones) * layout.zone_blocks.div_ceil(chunk) >= u64::from(u32::MAX)
             || layout.zone_blocks.max(chunk) >= u64::from(u32::MAX);
@@ -157,6 +182,7 @@ impl Settings {
             geometry: Geometry {
                 zone_blocks: layout.zone_blocks as u32,
                 chunk_blocks: chunk as u32,
+                frame_blocks: frame as u32,
             },
             lambda: params.thousandths("lambda"),
             period: params.count("period"),
@@ -172,11 +198,16 @@ impl Settings {
                 "zone" => Abort::Zone,
                 _ => Abort::Never,
             },
+            returns: match params.choice("returns") {
+                "any" => Returns::Any,
+                _ => Returns::None,
+            },
+            collects_spans: params.choice("collect") == "span",
             frames: frames as u32,
             hot_first: hot_first as u32,
             hot_max: hot_max as u32,
             roles: Sizes {
-                slots: (hot_max * chunk) as u32,
+                slots: (hot_max * frame) as u32,
                 history: history as u32,
                 grows: params.thousandths("history") == 0,
                 demote_to_mru: params.choice("sup_demote") == "mru",

@@ -94,6 +94,7 @@ impl Amphisbaena {
         }
         self.zones.count_hot(zone, true);
         let slot = self.roles.enter(block, past);
+        self.hot.enter(slot);
         self.steps.write(block, self.hot.place(slot));
         true
     }
@@ -102,10 +103,10 @@ impl Amphisbaena {
     fn write_cold(&mut self, block: Block) -> bool {
         let at = self.settings.geometry.address(block);
         let zone = self.touch(at.zone);
-        let frame = match self.cold.frame(at.chunk) {
+        let frame = match self.cold.frame(at.part) {
             Some(frame) => frame,
             None if !self.has_free_frame() => return false,
-            None => self.cold.map(at.chunk, zone, &mut self.zones),
+            None => self.cold.map(at.part, zone, &mut self.zones),
         };
         if self.cold.add(frame, at, zone, &mut self.zones) {
             self.counters.write_hits += 1;

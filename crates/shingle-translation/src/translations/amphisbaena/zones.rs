@@ -8,8 +8,9 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ZoneState {
     pub(super) zone: u32,
-    /// Its chunks in the LFB.
-    pub(super) chunks: List,
+    /// Its frames in the LFB, and chunks with a block in them.
+    pub(super) frames: List,
+    pub(super) chunks: u32,
     /// Its blocks in the LFB.
     pub(super) cold: u32,
     /// Of these, those below the write pointer.
@@ -69,7 +70,8 @@ impl Zones {
         self.numbers[zone as usize] = number;
         self.states.push(ZoneState {
             zone,
-            chunks: List::default(),
+            frames: List::default(),
+            chunks: 0,
             cold: 0,
             below: 0,
             end: 0,

@@ -7,7 +7,8 @@
 //!
 //! If all bands are hot, pages would go from RBR to SHR, from there to RBR again, and so on without an
 //! end; the paper does not see this. So no more pages come back than the host writes, and no more at a
-//! time than the reserve of SHR holds. Beyond that hot pages go to the disk too.
+//! time than the reserve of SHR holds. Beyond that hot pages go to the disk too; with `mcm_returns` off
+//! all do.
 
 use super::{Mcm, RBR, SHR};
 use crate::models::flash_inside::step::{Step, Steps};
@@ -23,7 +24,8 @@ impl Mcm {
         let mut at = 0;
         while let Some((page, block)) = self.space.next_valid(victim, at) {
             at = self.space.after(page);
-            let hot = self.returns > 0 && self.filter.hot(self.space.band(block).0);
+            let returns = self.pages_return && self.returns > 0;
+            let hot = returns && self.filter.hot(self.space.band(block).0);
             let to =
                 if hot { self.space.next(&mut self.fronts[SHR], SHR, &[(SHR, 0)]) } else { None };
             match to {

@@ -52,11 +52,13 @@ pub(super) struct Values {
     mcm_samples: u64,
     mcm_false_positive_percent: f64,
     mcm_hot_count: u32,
+    mcm_run_counts: u64,
     mcm_alpha: f64,
     mcm_smaller_is_colder: bool,
     mcm_wear_levelling: bool,
     mcm_erases_dead: bool,
     mcm_reserve_blocks: u32,
+    mcm_returns: bool,
     mcm_rewrites_bands: bool,
     mcm_shr_share: u32,
     mcm_rdr_share: u32,
@@ -72,10 +74,15 @@ pub(crate) struct Mcm {
     /// Writes that are held: first block and count.
     held: Scratch<(u64, u64)>,
     filter: TdCbf,
+    /// How often a run counts its band at most, and how often the one under way has.
+    run_counts_max: u64,
+    run_counts: u64,
     /// Free blocks of SHR that only hot pages from RBR may take.
     reserve: u32,
     /// How many pages may go back to SHR now.
     returns: u32,
+    /// Whether any may.
+    pages_return: bool,
     wear_levelling: bool,
     erases_dead: bool,
     rewrites: bool,
@@ -114,8 +121,11 @@ impl Mcm {
             partition: Partition::new(values.mcm_run_writes, values.mcm_look_ahead as usize),
             held: Scratch::new(values.mcm_look_ahead as usize),
             filter: TdCbf::new(shape, values.mcm_hot_count),
+            run_counts_max: values.mcm_run_counts,
+            run_counts: 0,
             reserve: values.mcm_reserve_blocks,
             returns: 0,
+            pages_return: values.mcm_returns,
             wear_levelling: values.mcm_wear_levelling,
             erases_dead: values.mcm_erases_dead,
             rewrites: values.mcm_rewrites_bands,
@@ -131,7 +141,10 @@ impl Mcm {
             Class::Random => RDR,
             Class::Sequential => {
                 let hot = self.filter.hot(band);
-                self.filter.insert(band);
+                if self.run_counts < self.run_counts_max {
+                    self.run_counts += 1;
+                    self.filter.insert(band);
+                }
                 if !hot {
                     self.space.forget_all(first, count);
                     return steps.step(Step::ToDisk { first, count, held });
@@ -163,6 +176,9 @@ impl Controller for Mcm {
 
     fn write(&mut self, first: u64, count: u64, steps: &mut dyn Steps) {
         let verdict = self.partition.write(self.space.band(first).0);
+        if self.partition.begins_run() {
+            self.run_counts = 0;
+        }
         self.release(verdict.released, verdict.class, steps);
         match verdict.now {
             Some(class) => self.place(first, count, class, false, steps),

@@ -61,6 +61,11 @@ impl Partition {
         Verdict { released, class: Class::Random, now: (!holds).then_some(Class::Random) }
     }
 
+    /// Whether the last write was in another band than the one before.
+    pub(super) fn begins_run(&self) -> bool {
+        self.run == 1
+    }
+
     /// Nothing can be held any longer: how many were. They are random; the run goes on.
     pub(super) fn release(&mut self) -> usize {
         std::mem::take(&mut self.held)

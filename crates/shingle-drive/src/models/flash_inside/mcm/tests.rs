@@ -94,6 +94,47 @@ fn hot_pages_go_to_the_disk_when_the_reserve_is_full() {
     mcm.check();
 }
 
+/// Figure 7 without returns: what is hot goes to the disk with the rest.
+#[test]
+fn without_returns_all_that_leaves_goes_to_the_disk() {
+    let mut mcm = mcm(12, 2, [1, 1, 1], Values { mcm_returns: false, ..values() });
+    for block in 100..104 {
+        let to = mcm.space.next(&mut mcm.fronts[RBR], RBR, &[(RBR, 0)]).expect("room");
+        mcm.space.program(to, block);
+    }
+    (0..3).for_each(|_| mcm.filter.insert(Zone(10)));
+    mcm.returns = mcm.returns_max();
+    let mut steps = Recorder::default();
+    mcm.collect_garbage(&mut steps);
+    let load = |block, page| Step::Load { block, page: Page(page) };
+    let wanted = [load(100, 16), load(101, 17), Step::WriteBack, Step::Erase(EraseBlock(8))];
+    assert_eq!(steps.take(), wanted);
+}
+
+/// Runs of four writes in band 1, each broken off by two writes elsewhere. Counting each write, three
+/// make the band hot: the fourth goes to the flash, and all of the next runs. Counting once a run, the
+/// first write of the third run is the third count: the other three are hot, and all of the fourth run.
+/// Never counting, none is.
+#[test]
+fn what_a_run_counts_decides_what_passes_the_flash() {
+    for (counts, hot) in [(1_000_000, [1, 4, 4, 4]), (1, [0, 0, 3, 4]), (0, [0; 4])] {
+        let mut mcm = mcm(12, 8, [1, 1, 1], Values { mcm_run_counts: counts, ..values() });
+        // Without look-ahead the first two writes of a run are random, so runs are six long.
+        let runs = hot.map(|_| {
+            let mut steps = Recorder::default();
+            for _ in 0..6 {
+                mcm.write(10, 1, &mut steps);
+            }
+            let programs =
+                steps.take().iter().filter(|s| matches!(s, Step::Program { .. })).count();
+            [500, 700].into_iter().for_each(|block| mcm.write(block, 1, &mut steps));
+            mcm.check();
+            programs - 2
+        });
+        assert_eq!(runs, hot, "counting {counts} times a run");
+    }
+}
+
 /// Random writes until all regions are full. Four erase blocks of two pages in each region: 0 to 3
 /// SHR, 4 to 7 RDR, 8 to 11 RBR.
 #[test]

@@ -79,6 +79,53 @@ fn the_victim_is_collected_chunk_by_chunk() {
     assert_eq!((counters.cleanings, counters.aborted, counters.write_hits), (1, 0, 0));
 }
 
+/// Blocks 0 and 3 of the first chunk of zone 0, and one block of each of its others.
+#[test]
+fn a_chunk_is_one_read_or_one_for_each_run() {
+    let over = Step::Over { from: Place::Buffer(9), count: 2 };
+    for (collect, between) in [("span", Some(over)), ("runs", None)] {
+        let mut bench = made(LAYOUT, &[("chunk", "4b"), ("collect", collect)]);
+        for block in [0, 3, 4, 8, 12, 16, 20] {
+            bench.run(write(block, 1), &NoQueue);
+        }
+        let steps = bench.run(write(32, 1), &NoQueue);
+        let chunk = [Some(read(8, 0, 1)), between, Some(read(11, 3, 1))].into_iter().flatten();
+        let others = [read(12, 4, 1), read(16, 8, 1), read(20, 12, 1)];
+        let rest = [append(0, 0, 13), Step::Commit, buffer(32, 1, 20)];
+        let wanted: Vec<Step> = chunk.chain(others).chain(rest).collect();
+        assert_eq!(steps, wanted, "{collect}");
+    }
+}
+
+/// The LFB has room for six chunks or 24 blocks. Of 24 chunks, four of each zone, a block each is written.
+#[test]
+fn the_lfb_is_full_of_chunks_or_of_blocks() {
+    let full = |lfb| {
+        let mut bench = made(LAYOUT, &[("chunk", "4b"), ("lfb", lfb)]);
+        (0..24).for_each(|chunk| _ = bench.run(write(4 * chunk, 1), &NoQueue));
+        bench
+    };
+    let mut blocks = full("blocks");
+    assert_eq!((counters(&full("frames")).victims > 0, counters(&blocks).victims), (true, 0));
+    assert_eq!(blocks.translation().held().free, 8, "the HFB");
+    // All zones weigh the same, and zone 0 was touched first: four chunks of a block.
+    let steps = blocks.run(write(96, 1), &NoQueue);
+    let wanted = [
+        read(8, 0, 1),
+        read(9, 4, 1),
+        read(10, 8, 1),
+        read(11, 12, 1),
+        append(0, 0, 13),
+        Step::Commit,
+        buffer(96, 1, 11),
+    ];
+    assert_eq!(steps, wanted);
+    // A write for a block of a chunk of the victim, which has another one, ends the collection there.
+    let mut waited = full("blocks");
+    waited.run(write(96, 1), &Waits(5, 1));
+    assert_eq!((counters(&waited).aborted, counters(&waited).evicted_blocks), (1, 1));
+}
+
 #[test]
 fn the_other_reading_of_the_weight_takes_the_other_victim() {
     // Zone 1 has a block in each of two chunks, and the last is the fifth of the zone: FL 2/5. Zone 0
@@ -284,6 +331,9 @@ fn case() -> impl Strategy<Value = Case> {
         prop::sample::select(vec!["lru", "mru"]),
         prop::sample::select(vec!["on", "off"]),
         prop::sample::select(vec!["victim", "zone", "off"]),
+        prop::sample::select(vec!["any", "none"]),
+        prop::sample::select(vec!["span", "runs"]),
+        prop::sample::select(vec!["frames", "blocks"]),
     );
     // Mostly small writes in a small part of the disk.
     let op =
@@ -303,6 +353,9 @@ fn case() -> impl Strategy<Value = Case> {
                 ("sup_demote", words.1.into()),
                 ("shadow_needs_hot", words.2.into()),
                 ("abort", words.3.into()),
+                ("returns", words.4.into()),
+                ("collect", words.5.into()),
+                ("lfb", words.6.into()),
             ];
             Case { layout, set, ops }
         },

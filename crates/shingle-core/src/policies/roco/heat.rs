@@ -1,0 +1,111 @@
+//! What an access adds to the heat of its zone (ROCO §3.2, §3.3).
+//!
+//! The paper calls heat "the access frequency of a zone" and computes it as accesses ÷ cached blocks
+//! (equation 1). A count is a frequency only among zones that have been counted for equally long, and
+//! zones come to the cache one after another. Two readings:
+//!
+//! * `count`: each access adds 1, and nothing ages. A zone that has just come has the least heat there
+//!   is, 1; a zone of which any block was ever written again is above that for as long as it is cached.
+//! * `recent`: an access counts half as much for each cache of accesses that has been counted since.
+//!   With a cache of T blocks, one of age `a` weighs 2^(-a/T), drawn straight between whole T.
+//!
+//! Ageing all zones alike does not change which is colder. So instead of making old accesses lighter,
+//! each new one is heavier than the last: the nth weighs (1 + (n mod T) / T) · 2^⌊n/T⌋. Every
+//! [`TURNOVERS`] caches of accesses the weights are divided so that they fit into 64 bits.
+
+/// Bits of a weight behind the point.
+const FRACTION_BITS: u32 = 16;
+/// Caches of accesses between two divisions, each of which doubles the weight. All that a zone can
+/// gather within them, with 2^32 slots, is below 2^(32 + 16 + 12 + 2).
+const TURNOVERS: u32 = 12;
+
+/// Gives each access its weight.
+#[derive(Clone, Debug)]
+pub(super) struct Clock {
+    /// Accesses in which a weight doubles; 0: all weigh the same.
+    turnover: u64,
+    /// Accesses since the last division.
+    accesses: u64,
+}
+
+impl Clock {
+    /// All accesses weigh the same.
+    pub(super) fn counting() -> Clock {
+        Clock { turnover: 0, accesses: 0 }
+    }
+
+    /// Weights double in so many accesses.
+    pub(super) fn doubling(turnover: u32) -> Clock {
+        Clock { turnover: u64::from(turnover.max(1)), accesses: 0 }
+    }
+
+    /// The weight of the next access.
+    #[inline]
+    pub(super) fn weigh(&mut self) -> u64 {
+        if self.turnover == 0 {
+            return 1;
+        }
+        let (turns, rest) = (self.accesses / self.turnover, self.accesses % self.turnover);
+        self.accesses += 1;
+        ((1 << FRACTION_BITS) + (rest << FRACTION_BITS) / self.turnover) << turns
+    }
+
+    /// Whether all weights are to be [divided](Clock::divided) before the next access is weighed. If so,
+    /// weights begin anew.
+    #[inline]
+    pub(super) fn begins_anew(&mut self) -> bool {
+        let due = self.turnover > 0 && self.accesses == self.turnover * u64::from(TURNOVERS);
+        if due {
+            self.accesses = 0;
+        }
+        due
+    }
+
+    /// What is left of the weight of a block. Not 0, which is that of no block: it is below what one
+    /// access in 65,536 adds.
+    pub(super) fn divided(weight: u64) -> u64 {
+        (weight >> TURNOVERS).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_double_with_each_cache_of_accesses() {
+        let mut clock = Clock::doubling(4);
+        let weights: Vec<f64> = (0..9).map(|_| clock.weigh() as f64 / 65_536.0).collect();
+        assert_eq!(weights, [1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0]);
+        let mut counting = Clock::counting();
+        assert_eq!([counting.weigh(), counting.weigh()], [1, 1]);
+        assert!(!counting.begins_anew());
+    }
+
+    /// A division changes no quotient of two weights, but for rounding.
+    #[test]
+    fn after_twelve_caches_of_accesses_weights_begin_anew() {
+        let mut clock = Clock::doubling(3);
+        let weights: Vec<u64> = (0..36)
+            .map(|_| {
+                assert!(!clock.begins_anew());
+                clock.weigh()
+            })
+            .collect();
+        assert!(clock.begins_anew());
+        // The first access of the last turnover weighs half of the next one, that of the first 2^-12.
+        let divided: Vec<u64> = weights.iter().map(|&weight| Clock::divided(weight)).collect();
+        assert_eq!((clock.weigh(), divided[33]), (65_536, 32_768));
+        assert_eq!((divided[0], divided[3]), (16, 32));
+        assert_eq!(Clock::divided(16), 1, "never nothing");
+    }
+
+    #[test]
+    fn the_greatest_cache_does_not_overflow() {
+        let turnover = u64::from(u32::MAX);
+        let last = ((1u64 << FRACTION_BITS) * 2) << (TURNOVERS - 1);
+        // Each turnover gathers at most its accesses times the weight at its end; the last one as much
+        // as all before and more.
+        assert!(u128::from(turnover) * u128::from(last) * 2 < u128::from(u64::MAX));
+    }
+}
