@@ -2,7 +2,7 @@
 //! that release the most cache for one cleaning, balanced against clean blocks by the comparator.
 //!
 //! **Cycle-driven write-back** (§4.2). Rule 1: the target zones of a cycle together are no larger
-//! than the buffer (with another cycle length: see [`RULE1`]). Rule 2: a cycle writes no more than fits into the buffer. Rule 3: it ends when
+//! than the buffer (with another cycle length: see `rule1`). Rule 2: a cycle writes no more than fits into the buffer. Rule 3: it ends when
 //! its zones hold no dirty block. Rule 4: zones of cycles whose blocks are still in the buffer are
 //! not chosen again. **Target selection** (§4.3): by ARS, Equation 1, the number of cold dirty
 //! blocks of a zone. Within the target zones the least recently used block leaves first.

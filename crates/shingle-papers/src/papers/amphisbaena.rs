@@ -40,8 +40,8 @@ pub(super) static PAPER: Paper = Paper {
         "The buffer is 1 % of the 256 MiB zones that the trace writes (§6.1).",
         "What a translation remembers is kept in memory: writing maps to the disk takes no time, as in \
          the paper.",
-        "\"Never aborts\" is Amphisbaena whose collections no waiting write ends: in a saturated queue it is the \
-         abort that decides Figures 12, 15 and 17.",
+        "\"Never aborts\" is Amphisbaena whose collections no waiting write ends: in a saturated queue the \
+         abort has a large part in Figures 12, 15 and 17.",
     ],
     not_varied: &[
         "18",
@@ -199,12 +199,12 @@ const FIGURES: &[Figure] = &[
                 |c| lowest(c, RESPONSE, &["Fluid_loop"]),
                 QUEUE
             ),
-            order!(
-                "§6.2, Figure 12",
-                "the same, where no write ends a collection",
-                |c| with(c, "never aborts", RESPONSE, &["Fluid_loop"]),
-                QUEUE
-            ),
+            order!("§6.2, Figure 12", "the same, where no write ends a collection", |c| with(
+                c,
+                "never aborts",
+                RESPONSE,
+                &["Fluid_loop"]
+            )),
             order!(
                 "§6.2",
                 "most on src2_2",

@@ -12,8 +12,8 @@ pub(super) const AMPLIFIES: &str = "contradicts itself: each block is written to
      98.5 % less than others' on average needs 67 of them; with RMWs 37 % less an RMW would have to write a \
      fortieth of what an RMW of the others does (1.5 % ÷ 63 %), and both rewrite a zone";
 
-pub(super) const QUEUE: &str = "rewriting a zone takes seconds, so requests queue up; a long queue has a write for most victims, whose \
-     collection ends then after a chunk: the queue feeds itself (see never aborts beside it)";
+pub(super) const QUEUE: &str = "a part of it: in a long queue some write is for nearly every victim, whose collection ends then after a \
+     chunk; never aborts, beside it, shows how much that is";
 
 pub(super) const PADDING: &str = "synthetic data count in every write-back and so go with their number; each gap counted once is the \
      row beside";

@@ -13,11 +13,10 @@ pub(super) const FC_DIRECT: &str = "FC as reconstructed rewrites the bands with 
 
 pub(super) const PEAK: &str = "mds_0 is the smallest of the workloads, so its persistent cache is full for the least of the time";
 
-pub(super) const COUNTED: &str = "how much passes the flash decides, and that is a question of what counts towards a hot band: each \
-                                  write of a run, as the text has it, makes its own band hot with the fourth (see figure \
-                                  counted). The published 33.32 and 41.34 % are near what is left if sequential data is hot \
-                                  by a false positive only: (1 - 14.7 %) × 39.86 %, the mean of Table I, is 34.0, and \
-                                  × 48.76 %, its most, 41.6";
+pub(super) const COUNTED: &str = "how much passes the flash and how much returns to it decide (see figure counted): as the text has \
+                                  it, each write of a run counts, so a run makes its own band hot with the fourth. The published \
+                                  33.32 and 41.34 % are near what is left if sequential data is hot by a false positive only: \
+                                  (1 - 14.7 %) × 39.86 %, the mean of Table I, is 34.0, and × 48.76 %, its most, 41.6";
 
 pub(super) const EMPTY: &str = "contradicts itself: four of the five traces fit into 16 GB, so next to nothing leaves the flash, and \
                                 RMWs saved and erases saved cannot both be those of an empty flash";
