@@ -27,6 +27,8 @@ mod signals;
 pub(crate) mod store;
 pub(crate) mod sweep;
 pub(crate) mod trace;
+#[cfg(feature = "store")]
+pub(crate) mod zoned;
 
 use shingle_core::registry::Registry;
 
@@ -52,6 +54,8 @@ pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Res
         Command::Model(args) => model::execute(args, arguments),
         #[cfg(feature = "store")]
         Command::Probe(args) => probe::execute(args, arguments, registry),
+        #[cfg(feature = "store")]
+        Command::Zoned(args) => zoned::execute(args, arguments),
         #[cfg(feature = "manual")]
         Command::Completions(args) => completions::execute(args),
         #[cfg(feature = "manual")]
