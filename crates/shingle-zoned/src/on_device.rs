@@ -108,7 +108,12 @@ impl<B: Backing> OnDevice<B> {
             Ok(None) => Some(before),
             Err(_) => None,
         };
-        if let Some(state) = state {
+        // (A read moves nothing, and somebody else may write meanwhile: only what has failed for good counts.)
+        let for_good =
+            |state: &ZoneState| matches!(state.condition, Condition::ReadOnly | Condition::Offline);
+        if let Some(state) =
+            state.filter(|state| call.operation != Operation::Read || for_good(state))
+        {
             self.zones().put(zone, state);
         }
         let Geometry { max_open, max_active, .. } = self.geometry;

@@ -194,7 +194,7 @@ fn both_copies_gone_is_an_error_that_names_the_zones() {
     assert!(error.contains("page 1 of its table") && error.contains(&zones), "{error}");
     put(&path, 0, &[0; 4096]);
     put(&path, 1, &[0; 4096]);
-    let error = inspect(&path).err().expect("nothing").to_string();
+    let error = inspect(&path).expect_err("nothing").to_string();
     assert!(error.ends_with("there is no zoned disk"), "{error}");
 }
 

@@ -10,7 +10,7 @@ use common::{block, folder, read};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use shingle_core::units::Zone;
-use shingle_zoned::{Geometry, ZonedDisk as _, create, inspect, open};
+use shingle_zoned::{Geometry, create, inspect, open};
 
 const ZONES: u32 = 6;
 const BLOCKS: u64 = 64;

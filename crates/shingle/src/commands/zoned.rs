@@ -42,9 +42,9 @@ pub(crate) struct Create {
     /// How much of a sequential zone can be written. [default: all]
     #[arg(long, value_name = "SIZE", value_parser = cli::bytes)]
     zone_capacity: Option<u64>,
-    /// Zones that can be open at a time; 0 for any number.
-    #[arg(long, value_name = "N", default_value_t = 128)]
-    max_open: u32,
+    /// Zones that can be open at a time; 0 for any number. [default: 128, or --max-active where that is less]
+    #[arg(long, value_name = "N")]
+    max_open: Option<u32>,
     /// Zones that can be open or closed at a time; 0 for any number.
     #[arg(long, value_name = "N", default_value_t = 0)]
     max_active: u32,
@@ -110,7 +110,10 @@ impl Create {
             zone_capacity_blocks: capacity.unwrap_or(zone_blocks),
             physical_block_bytes,
             logical_block_bytes: physical_block_bytes.min(512),
-            max_open: self.max_open,
+            max_open: self.max_open.unwrap_or(match self.max_active {
+                0 => 128,
+                active => active.min(128),
+            }),
             max_active: self.max_active,
             reads_beyond: match self.refuse_reads_beyond {
                 true => ReadsBeyond::Refused,
