@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use shingle_core::units::Zone;
 use shingle_engine::buffer::zeroed;
-use shingle_zoned::{ZonedDisk as _, open};
+use shingle_zoned::open;
 
 fn shingle(folder: &Path, line: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));

@@ -126,7 +126,8 @@ fn fill(path: &Path, file: &File, geometry: &Geometry) -> Result<(), OpenError> 
     let system = OpenError::system(path, "write");
     let header = Header { uuid: Uuid::new_v4().into_bytes(), geometry: *geometry };
     let layout = header.layout();
-    file.set_len(layout.pages * BLOCK_BYTES).map_err(&system)?;
+    let sized = file.set_len(layout.pages * BLOCK_BYTES);
+    sized.map_err(OpenError::system(path, "hold all zones in"))?;
     let device = Device::open(path)?;
     let direct = device.again().map_err(&system)?;
     let zones = Zones::new(*geometry);
