@@ -265,7 +265,13 @@ impl Host<'_> {
             Loss::Unflushed => *known = Known { lives: vec![life], flushed: pointer, resets: 0 },
             Loss::Forgotten | Loss::Nothing => {
                 known.lives.truncate(at + 1);
-                (known.lives[at], known.resets) = (life, at);
+                if pointer == 0 && done > 0 && self.late_zone == Some(Zone(zone)) {
+                    // Reset late, which may be lost in its turn.
+                    known.lives.push(life);
+                    known.resets = at + 1;
+                } else {
+                    (known.lives[at], known.resets) = (life, at);
+                }
             }
         }
         true
