@@ -1,11 +1,12 @@
 //! What fuzzers of the trace formats have in common; and, in modules of their own, those of NBD, of pages on
-//! the SSD, of the control socket, of drive profiles and of sheets.
+//! the SSD, of the control socket, of drive profiles, of sheets and of zoned disks.
 
 pub mod nbd;
 pub mod pages;
 pub mod profile;
 pub mod sheet;
 pub mod store;
+pub mod zoned;
 
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_trace::input::Input;

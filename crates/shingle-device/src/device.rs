@@ -156,7 +156,7 @@ impl Device {
 
     /// Whether it is a file, and no block device.
     #[must_use]
-    pub(crate) fn is_regular(&self) -> bool {
+    pub fn is_regular(&self) -> bool {
         self.regular
     }
 

@@ -17,7 +17,9 @@ use crate::commands::trace::Trace;
 #[cfg(feature = "manual")]
 use crate::commands::{completions::Completions, man::Man};
 #[cfg(feature = "store")]
-use crate::commands::{follow::Follow, model::Model, probe::Probe, replay::Replay, store::Store};
+use crate::commands::{
+    follow::Follow, model::Model, probe::Probe, replay::Replay, store::Store, zoned::Zoned,
+};
 
 /// Makes shingled (SMR) disks usable for random writes, and tells beforehand what you will get.
 #[derive(Debug, Parser)]
@@ -76,6 +78,10 @@ pub(crate) enum Command {
     /// What a disk hides: its buffer, its bands, the cost of cleaning. Destroys what is on it.
     #[command(after_help = "Example: shingle probe --model st8000as0002 --dry-run")]
     Probe(Box<Probe>),
+    #[cfg(feature = "store")]
+    /// Zoned disks: files that behave as host-managed disks, and what a disk says of its zones.
+    #[command(subcommand)]
+    Zoned(Zoned),
     #[cfg(feature = "manual")]
     /// Completions of this command for a shell, on stdout.
     #[command(after_help = "Example: shingle completions bash")]
@@ -107,6 +113,8 @@ pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Res
         Command::Model(args) => commands::model::execute(args, global),
         #[cfg(feature = "store")]
         Command::Probe(args) => commands::probe::execute(args, global, registry),
+        #[cfg(feature = "store")]
+        Command::Zoned(args) => commands::zoned::execute(args, global),
         #[cfg(feature = "manual")]
         Command::Completions(args) => {
             commands::completions::execute(args, &mut Arguments::command())

@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue};
 type Feature = (&'static str, bool, &'static [&'static str]);
 
 const FEATURES: &[Feature] = &[
-    ("store", cfg!(feature = "store"), &["replay", "follow", "store", "model", "probe"]),
+    ("store", cfg!(feature = "store"), &["replay", "follow", "store", "model", "probe", "zoned"]),
     ("papers", cfg!(feature = "papers"), &["reproduce"]),
     ("manual", cfg!(feature = "manual"), &["completions", "man"]),
     ("pictures", cfg!(feature = "pictures"), &["--html", "--svg", "--png"]),

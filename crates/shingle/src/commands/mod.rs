@@ -27,3 +27,5 @@ mod signals;
 pub(crate) mod store;
 pub(crate) mod sweep;
 pub(crate) mod trace;
+#[cfg(feature = "store")]
+pub(crate) mod zoned;

@@ -1,0 +1,110 @@
+//! What goes wrong with a disk in memory, and when: drawn by a seed, or said by a test.
+
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+use shingle_core::units::Zone;
+
+use crate::geometry::Geometry;
+
+/// Something that goes wrong. Calls of a disk are counted from 0, those that are refused too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// The power goes in the middle of this call. What was not flushed is lost in part.
+    PowerCut {
+        /// Which call.
+        call: u64,
+    },
+    /// The host is killed in the middle of this call, and the disk goes on.
+    Kill {
+        /// Which call.
+        call: u64,
+        /// So many calls of the next host later what was asked for is carried out, if the zone is still as it was. At
+        /// 0 it is before the first of them.
+        lands_after: u64,
+    },
+    /// This call fails. A write may be carried out in part.
+    Error {
+        /// Which call.
+        call: u64,
+        /// And so does every later one of the kind, in that zone.
+        for_ever: bool,
+    },
+    /// The first flush from this call on fails, and what it was to make durable is lost in part.
+    FlushForgets {
+        /// Which call.
+        call: u64,
+    },
+    /// From this call on a zone can only be read.
+    ReadOnly {
+        /// Which call.
+        call: u64,
+        /// Which zone.
+        zone: Zone,
+    },
+    /// From this call on a zone is lost.
+    Offline {
+        /// Which call.
+        call: u64,
+        /// Which zone.
+        zone: Zone,
+    },
+}
+
+/// What goes wrong with a disk in memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Faults {
+    /// Draws what is left open here: where pointers are after a power cut, how much of a write was done.
+    pub seed: u64,
+    /// What goes wrong.
+    pub faults: Vec<Fault>,
+    /// Whether a reset that was not flushed may be lost in a power cut.
+    pub lost_resets: bool,
+}
+
+impl Faults {
+    /// Nothing goes wrong.
+    #[must_use]
+    pub fn none() -> Faults {
+        Faults { seed: 0, faults: Vec::new(), lost_resets: true }
+    }
+
+    /// Faults of a run of about so many calls: an end of the host, by power cut or kill, and in half of the runs up to
+    /// three other faults before.
+    #[must_use]
+    pub fn draw(seed: u64, calls: u64, geometry: &Geometry) -> Faults {
+        let mut draw = Draw::new(seed);
+        let end = draw.below(calls.max(1));
+        let mut faults = vec![match draw.below(3) {
+            0 => Fault::Kill { call: end, lands_after: draw.below(8) },
+            _ => Fault::PowerCut { call: end },
+        }];
+        let others = if draw.below(2) == 0 { 0 } else { 1 + draw.below(3) };
+        for _ in 0..others {
+            let (call, zone) =
+                (draw.below(end + 1), Zone(draw.below(geometry.zones.into()) as u32));
+            faults.push(match draw.below(8) {
+                0..3 => Fault::Error { call, for_ever: false },
+                3 => Fault::Error { call, for_ever: true },
+                4 | 5 => Fault::FlushForgets { call },
+                6 => Fault::ReadOnly { call, zone },
+                _ => Fault::Offline { call, zone },
+            });
+        }
+        Faults { seed: draw.below(u64::MAX), faults, lost_resets: draw.below(4) > 0 }
+    }
+}
+
+/// Numbers by a seed.
+#[derive(Clone, Debug)]
+pub(crate) struct Draw(SplitMix64);
+
+impl Draw {
+    pub(crate) fn new(seed: u64) -> Draw {
+        Draw(SplitMix64::seed_from_u64(seed))
+    }
+
+    /// A number below `bound`, which is not 0.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+}

@@ -1,0 +1,332 @@
+//! A zoned disk in a file: sparse, with its zones' states at its head ([`format`](mod@format)).
+//!
+//! A kill of the process is a power cut of the disk. The table in the file has write pointers as they were at the last
+//! flush, and data lie where they belong; so what is found is a disk that lost what was not flushed, and nothing else.
+//! Only a reset is in the table before it is answered: from then on the zone is written anew, over data that an old
+//! pointer would name. So is a zone that goes read-only or offline. No zone is open in the table, as none is on a disk
+//! without power.
+//!
+//! What fails in writing the table, or in making it durable, ends all writing until the file is opened again: nobody
+//! knows which of two states is in the file.
+
+pub mod format;
+mod table;
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+use shingle_core::units::{BLOCK_BYTES, Block, Zone};
+use shingle_device::{Device, DeviceError, Direct, cause};
+use uuid::Uuid;
+
+use self::format::{HEADERS, Header, Page, Unusable};
+use self::table::{Found, Table};
+use crate::cut::after_power_cut;
+use crate::error::Operation;
+use crate::faults::Draw;
+use crate::geometry::{Geometry, GeometryError};
+use crate::on_device::{Backing, OnDevice, locked};
+use crate::state::{ZoneState, Zones};
+use crate::zone::Condition;
+
+/// Why there is no zoned disk.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The file or device cannot be had.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The system refuses something.
+    #[error("{}: cannot {what} it: {}", path.display(), cause(error))]
+    System {
+        /// Where.
+        path: PathBuf,
+        /// What was tried.
+        what: &'static str,
+        /// Why not.
+        error: io::Error,
+    },
+    /// It is there already.
+    #[error("{}: there is such a file; remove it, or take another name", .0.display())]
+    There(PathBuf),
+    /// No disk is like this.
+    #[error("{}: {error}", path.display())]
+    Geometry {
+        /// Where.
+        path: PathBuf,
+        /// What cannot be.
+        error: GeometryError,
+    },
+    /// It is no zoned disk, or what it says of itself cannot be used.
+    #[error("{}: {why}", path.display())]
+    Unusable {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+}
+
+impl OpenError {
+    pub(crate) fn system(path: &Path, what: &'static str) -> impl Fn(io::Error) -> OpenError {
+        let path = path.to_owned();
+        move |error| OpenError::System { path: path.clone(), what, error }
+    }
+
+    pub(crate) fn unusable(path: &Path, why: impl ToString) -> OpenError {
+        OpenError::Unusable { path: path.to_owned(), why: why.to_string() }
+    }
+}
+
+/// What is in the file beside data.
+#[derive(Debug)]
+pub struct InFile {
+    table: Mutex<Table>,
+    first_page: u64,
+    zone_blocks: u64,
+    direct: Direct,
+    /// Nobody knows what the table in the file says.
+    failed: AtomicBool,
+}
+
+/// A zoned disk in a file, that is ours alone. See [`crate::create`].
+pub type FileDisk = OnDevice<InFile>;
+
+/// Makes a file that is a new zoned disk. It takes as much room as is written to it.
+///
+/// # Errors
+/// If there is such a file, there can be no such disk, or the system refuses.
+pub fn create(path: &Path, geometry: &Geometry) -> Result<(), OpenError> {
+    let checked = match geometry.reads_beyond {
+        crate::ReadsBeyond::Unknown => {
+            return Err(OpenError::unusable(path, "reads beyond pointers are not said"));
+        }
+        _ => geometry.check(),
+    };
+    checked.map_err(|error| OpenError::Geometry { path: path.to_owned(), error })?;
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
+    let file = file.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => OpenError::There(path.to_owned()),
+        _ => OpenError::system(path, "make")(error),
+    })?;
+    fill(path, &file, geometry).inspect_err(|_| {
+        // What is left is of no use, and in the way of the next try.
+        let _ = std::fs::remove_file(path);
+    })
+}
+
+/// Writes what makes a file a zoned disk; the header comes last.
+fn fill(path: &Path, file: &File, geometry: &Geometry) -> Result<(), OpenError> {
+    let system = OpenError::system(path, "write");
+    let header = Header { uuid: Uuid::new_v4().into_bytes(), geometry: *geometry };
+    let layout = header.layout();
+    let sized = file.set_len(layout.pages * BLOCK_BYTES);
+    sized.map_err(OpenError::system(path, "hold all zones in"))?;
+    let device = Device::open(path)?;
+    let direct = device.again().map_err(&system)?;
+    let zones = Zones::new(*geometry);
+    let states = (0..geometry.zones).map(|zone| zones.state(Zone(zone))).collect();
+    let mut table = Table::new(&header, states);
+    table.write(&direct, &(0..layout.table_pages).collect()).map_err(&system)?;
+    direct.flush().map_err(&system)?;
+    for copy in 0..HEADERS {
+        device.write(copy, &header.encode())?;
+    }
+    file.sync_all().and_then(|()| settle_name(path)).map_err(&system)
+}
+
+/// The name of a file survives a power cut, too.
+fn settle_name(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// What a file says.
+struct Contents {
+    header: Header,
+    found: Found,
+}
+
+/// Reads what a file of `bytes` says of itself.
+fn contents<E>(
+    bytes: u64,
+    mut read: impl FnMut(u64) -> Result<Page, E>,
+) -> Result<Result<Contents, String>, E> {
+    if bytes < HEADERS * BLOCK_BYTES {
+        return Ok(Err(Unusable::Foreign.to_string()));
+    }
+    let header = match (Header::decode(&read(0)?), Header::decode(&read(1)?)) {
+        (Ok(header), _) | (Err(_), Ok(header)) => header,
+        // Whatever it is, the first says it better.
+        (Err(Unusable::Foreign), Err(error)) | (Err(error), _) => {
+            return Ok(Err(error.to_string()));
+        }
+    };
+    let needed = header.layout().pages * BLOCK_BYTES;
+    if bytes != needed {
+        return Ok(Err(format!(
+            "it has {bytes} bytes, and {needed} when it was made; is it a part of a copy?"
+        )));
+    }
+    let found = Table::read(&header, read)?;
+    Ok(found.map(|found| Contents { header, found }))
+}
+
+/// Opens a zoned disk in a file.
+pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
+    let path = device.path().to_owned();
+    let read = |page| {
+        let mut out = [0; BLOCK_BYTES as usize];
+        device.read_block(Block(page), &mut out).map(|()| out)
+    };
+    let contents = contents(device.bytes(), read)?;
+    let Contents { header, found } = contents.map_err(|why| OpenError::unusable(&path, why))?;
+    let Found { mut table, single } = found;
+    let direct = device.again().map_err(OpenError::system(&path, "open"))?;
+    // A copy that is lost is made anew before it is needed.
+    let healed = table.write(&direct, &single);
+    healed.map_err(OpenError::system(&path, "write"))?;
+    let zones = Zones::restore(header.geometry, table.zones().to_vec());
+    let zones = zones.map_err(|why| OpenError::unusable(&path, why))?;
+    let first_page = header.layout().first_page;
+    let backing = InFile {
+        table: Mutex::new(table),
+        first_page,
+        zone_blocks: header.geometry.zone_blocks,
+        direct,
+        failed: AtomicBool::new(false),
+    };
+    OnDevice::new(device, first_page, zones, backing).map_err(OpenError::system(&path, "open"))
+}
+
+/// What a zoned file says of its zones, without locking it or changing anything. Where somebody is using it, that is
+/// how it was at his last flush.
+pub(crate) fn look(path: &Path, file: &File) -> Result<Zones, OpenError> {
+    let bytes = file.metadata().map_err(OpenError::system(path, "measure"))?.len();
+    let read = |page: u64| {
+        let mut out = [0; BLOCK_BYTES as usize];
+        file.read_exact_at(&mut out, page * BLOCK_BYTES).map(|()| out)
+    };
+    let contents = contents(bytes, read).map_err(OpenError::system(path, "read"))?;
+    let Contents { header, found } = contents.map_err(|why| OpenError::unusable(path, why))?;
+    let zones = Zones::restore(header.geometry, found.table.zones().to_vec());
+    zones.map_err(|why| OpenError::unusable(path, why))
+}
+
+impl InFile {
+    /// Makes the table say this, for good.
+    fn settle(&self, table: &mut Table, zones: &[(Zone, ZoneState)]) -> io::Result<()> {
+        self.changes()?;
+        let settled = table.settle(&self.direct, zones.iter().copied());
+        if settled.is_err() {
+            self.failed.store(true, Ordering::Release);
+        }
+        settled
+    }
+
+    /// Gives the room of zones that are empty back to the file system, if that can be.
+    fn make_holes(&self, device: &Device, zones: &[Zone]) {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let bytes = self.zone_blocks * BLOCK_BYTES;
+        for zone in zones {
+            let at = self.first_page * BLOCK_BYTES + u64::from(zone.0) * bytes;
+            if rustix::fs::fallocate(device.direct(), flags, at, bytes).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl Backing for InFile {
+    fn command(&self, device: &Device, operation: Operation, zones: &[Zone]) -> io::Result<()> {
+        if !matches!(operation, Operation::Reset | Operation::ResetAll) {
+            return Ok(());
+        }
+        let mut table = locked(&self.table);
+        let empty: Vec<_> = zones.iter().map(|&zone| (zone, ZoneState::EMPTY)).collect();
+        self.settle(&mut table, &empty)?;
+        self.make_holes(device, zones);
+        Ok(())
+    }
+
+    fn flush(&self, direct: &Direct, zones: &Mutex<Zones>) -> io::Result<()> {
+        let mut table = locked(&self.table);
+        let changed: Vec<(Zone, ZoneState)> = {
+            let mut zones = locked(zones);
+            let changed = zones.take_changed();
+            changed.into_iter().map(|zone| (zone, zones.state(zone).settled())).collect()
+        };
+        if let Err(error) = direct.flush() {
+            self.failed.store(true, Ordering::Release);
+            return Err(error);
+        }
+        self.settle(&mut table, &changed)
+    }
+
+    fn look(&self, _: &Device, _: Zone, _: u32) -> io::Result<Option<Vec<ZoneState>>> {
+        Ok(None)
+    }
+
+    fn changes(&self) -> io::Result<()> {
+        match self.failed.load(Ordering::Acquire) {
+            true => Err(Errno::ROFS.into()),
+            false => Ok(()),
+        }
+    }
+
+    fn reads_beyond(&self) -> bool {
+        false
+    }
+}
+
+impl FileDisk {
+    /// Makes a zone fail for good: it is read-only or offline from now on, also when the file is opened again.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    ///
+    /// # Panics
+    /// If `condition` is another one, or there is no such zone.
+    pub fn fail(&self, zone: Zone, condition: Condition) -> io::Result<()> {
+        assert!(matches!(condition, Condition::ReadOnly | Condition::Offline), "it is to fail");
+        let mut table = locked(&self.backing.table);
+        self.direct.flush()?;
+        let state = locked(&self.zones)
+            .state(zone)
+            .settled()
+            .failed(condition, crate::ZonedDisk::geometry(self));
+        self.backing.settle(&mut table, &[(zone, state)])?;
+        locked(&self.zones).put(zone, state);
+        Ok(())
+    }
+
+    /// The disk loses its power and gets it back: write pointers are anywhere between the last flush and the last
+    /// write, as `seed` draws, and no zone is open. What conventional zones hold stays as it is.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn cut_power(&self, seed: u64) -> io::Result<()> {
+        let mut draw = Draw::new(seed);
+        let mut table = locked(&self.backing.table);
+        let mut zones = locked(&self.zones);
+        let geometry = *zones.geometry();
+        self.direct.flush()?;
+        let all: Vec<_> = (0..geometry.zones).map(Zone).collect();
+        let cut: Vec<(Zone, ZoneState)> = all
+            .into_iter()
+            .map(|zone| {
+                let (flushed, last) = (table.zone(zone), zones.state(zone));
+                (zone, after_power_cut(flushed, last, &geometry, &mut |below| draw.below(below)))
+            })
+            .collect();
+        self.backing.settle(&mut table, &cut)?;
+        cut.into_iter().for_each(|(zone, state)| zones.put(zone, state));
+        Ok(())
+    }
+}

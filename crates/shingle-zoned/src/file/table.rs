@@ -1,0 +1,137 @@
+//! Where write pointers are, as the file has it: written twice, so that a page that is torn or damaged has another.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use shingle_core::units::Zone;
+use shingle_device::Direct;
+use shingle_engine::Buffer;
+use shingle_engine::buffer::Aligned;
+
+use super::format::{ENTRIES, Header, Layout, Page, TablePage, Unusable};
+use crate::geometry::Geometry;
+use crate::state::ZoneState;
+
+/// The table of an open file.
+#[derive(Debug)]
+pub(crate) struct Table {
+    owner: u64,
+    layout: Layout,
+    zones: Vec<ZoneState>,
+    /// Of each page.
+    editions: Vec<u64>,
+}
+
+/// A table as it was found.
+pub(crate) struct Found {
+    pub(crate) table: Table,
+    /// Pages of which one copy is older than the other, or damaged.
+    pub(crate) single: BTreeSet<u64>,
+}
+
+impl Table {
+    /// Of a new disk.
+    pub(crate) fn new(header: &Header, zones: Vec<ZoneState>) -> Table {
+        let layout = header.layout();
+        let editions = vec![0; layout.table_pages as usize];
+        Table { owner: header.owner(), layout, zones, editions }
+    }
+
+    /// Reads it: `read` gives pages by their place in the file.
+    pub(crate) fn read<E>(
+        header: &Header,
+        mut read: impl FnMut(u64) -> Result<Page, E>,
+    ) -> Result<Result<Found, String>, E> {
+        let mut table = Table::new(header, Vec::new());
+        let mut single = BTreeSet::new();
+        for place in 0..table.layout.table_pages {
+            let mut decode = |copy| -> Result<Result<TablePage, Unusable>, E> {
+                let page = read(table.layout.table_page(place, copy))?;
+                Ok(TablePage::decode(&page, table.owner, place as u32, &header.geometry))
+            };
+            let page = match (decode(0)?, decode(1)?) {
+                (Ok(one), Ok(other)) => {
+                    if one.edition != other.edition {
+                        single.insert(place);
+                    }
+                    if one.edition >= other.edition { one } else { other }
+                }
+                (Ok(page), Err(_)) | (Err(_), Ok(page)) => {
+                    single.insert(place);
+                    page
+                }
+                (Err(one), Err(other)) => {
+                    return Ok(Err(lost(place, &header.geometry, &one, &other)));
+                }
+            };
+            table.zones.extend(page.zones);
+            table.editions[place as usize] = page.edition;
+        }
+        Ok(Ok(Found { table, single }))
+    }
+
+    pub(crate) fn zones(&self) -> &[ZoneState] {
+        &self.zones
+    }
+
+    pub(crate) fn zone(&self, zone: Zone) -> ZoneState {
+        self.zones[zone.index()]
+    }
+
+    /// Zones are like this, and stay so when this is done. Data that pointers count on have to be durable before.
+    ///
+    /// One copy is made durable before the other is written: at any time one of them is whole. The second need not
+    /// be durable, as the first is, and the next flush makes it so. After an error the file may say either, and the
+    /// table is of no more use.
+    pub(crate) fn settle(
+        &mut self,
+        direct: &Direct,
+        zones: impl IntoIterator<Item = (Zone, ZoneState)>,
+    ) -> io::Result<()> {
+        let mut places = BTreeSet::new();
+        for (zone, state) in zones {
+            let known = &mut self.zones[zone.index()];
+            if *known != state {
+                *known = state;
+                places.insert(zone.index() as u64 / ENTRIES as u64);
+            }
+        }
+        self.write(direct, &places)
+    }
+
+    /// Writes pages, both copies of each.
+    pub(crate) fn write(&mut self, direct: &Direct, places: &BTreeSet<u64>) -> io::Result<()> {
+        if places.is_empty() {
+            return Ok(());
+        }
+        let pages: Vec<(u64, Buffer)> =
+            places.iter().map(|&place| (place, self.encode(place))).collect();
+        for copy in 0..2 {
+            for (place, page) in &pages {
+                direct.write(self.layout.table_page(*place, copy), std::slice::from_ref(page))?;
+            }
+            if copy == 0 {
+                direct.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next edition of a page.
+    fn encode(&mut self, place: u64) -> Buffer {
+        let edition = &mut self.editions[place as usize];
+        *edition += 1;
+        let zones = self.zones.chunks(ENTRIES).nth(place as usize).unwrap_or_default().to_vec();
+        let page = TablePage { place: place as u32, edition: *edition, zones };
+        Box::new(Aligned(page.encode(self.owner)))
+    }
+}
+
+fn lost(place: u64, geometry: &Geometry, one: &Unusable, other: &Unusable) -> String {
+    let first = place * ENTRIES as u64;
+    let last = (first + ENTRIES as u64).min(u64::from(geometry.zones)) - 1;
+    format!(
+        "both copies of page {place} of its table are lost, which says where the write pointers of zones {first} to \
+         {last} are (the first: {one}; the second: {other})"
+    )
+}

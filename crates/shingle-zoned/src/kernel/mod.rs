@@ -1,0 +1,123 @@
+//! Host-managed block devices, through the kernel.
+//!
+//! Rules are checked here before the kernel is asked, from what the device reported when it was opened and what was done
+//! since, so that a command that breaks one is told which. After an error the device is asked what became of the zone.
+//!
+//! What is left out: a last zone that is smaller than the others; disks whose zones differ in capacity; partitions.
+
+mod ioctl;
+mod queue;
+pub mod report;
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use rustix::fs::{major, minor};
+use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES, Zone};
+use shingle_device::{Device, Direct};
+
+use self::report::Reported;
+use crate::error::Operation;
+use crate::file::OpenError;
+use crate::on_device::{Backing, OnDevice};
+use crate::state::{ZoneState, Zones};
+use crate::zone::Condition;
+
+/// A block device behind the kernel.
+#[derive(Debug)]
+pub struct Kernel {
+    zone_blocks: u64,
+    bytes: u64,
+}
+
+/// A host-managed block device that is ours alone.
+pub type BlockDisk = OnDevice<Kernel>;
+
+/// Opens a host-managed block device.
+pub(crate) fn open(device: Device) -> Result<BlockDisk, OpenError> {
+    let path = device.path().to_owned();
+    let zones = look(&path, device.direct(), device.bytes())?;
+    let kernel = Kernel { zone_blocks: zones.geometry().zone_blocks, bytes: device.bytes() };
+    OnDevice::new(device, 0, zones, kernel).map_err(OpenError::system(&path, "open"))
+}
+
+/// What a block device of `bytes` says of its zones. Changes nothing.
+pub(crate) fn look(path: &Path, device: &File, bytes: u64) -> Result<Zones, OpenError> {
+    let metadata = device.metadata().map_err(OpenError::system(path, "measure"))?;
+    let number = metadata.rdev();
+    let queue = format!("/sys/dev/block/{}:{}/queue", major(number), minor(number));
+    let attribute = |name: &str| {
+        let text = std::fs::read_to_string(Path::new(&queue).join(name)).ok()?;
+        Some(text.trim().to_owned())
+    };
+    let unusable = |why| OpenError::unusable(path, why);
+    let mut geometry = queue::geometry(bytes, attribute).map_err(unusable)?;
+    let reported = reported(device, Zone(0), geometry.zones, geometry.zone_blocks);
+    let reported = reported.map_err(OpenError::system(path, "report zones of"))?;
+    let conventional = |zone: &&Reported| zone.state.condition == Condition::Conventional;
+    geometry.conventional_zones = reported.iter().take_while(conventional).count() as u32;
+    let mut sequential = reported.iter().filter(|zone| !conventional(zone));
+    if let Some(first) = sequential.next() {
+        geometry.zone_capacity_blocks = first.capacity_blocks;
+        if sequential.any(|zone| zone.capacity_blocks != first.capacity_blocks) {
+            return Err(unusable(
+                "its zones differ in capacity, which is not known here".to_owned(),
+            ));
+        }
+    }
+    let states = reported.into_iter().map(|zone| zone.state).collect();
+    Zones::restore(geometry, states).map_err(unusable)
+}
+
+/// `count` zones from `first` on, as the device reports them.
+fn reported(device: &File, first: Zone, count: u32, zone_blocks: u64) -> io::Result<Vec<Reported>> {
+    let mut zones = Vec::with_capacity(count as usize);
+    // Ends: each turn adds zones.
+    while (zones.len() as u32) < count {
+        let next = first.0 + zones.len() as u32;
+        let sector = u64::from(next) * zone_blocks * (BLOCK_BYTES / SECTOR_BYTES);
+        let report = ioctl::report(device, sector, count - zones.len() as u32)?;
+        let more = report::parse(&report.0, next, zone_blocks).map_err(io::Error::other)?;
+        if more.is_empty() {
+            return Err(io::Error::other(format!("the report ends before zone {next}")));
+        }
+        zones.extend(more);
+    }
+    zones.truncate(count as usize);
+    Ok(zones)
+}
+
+impl Kernel {
+    fn sectors(&self, zones: u64) -> u64 {
+        zones * self.zone_blocks * (BLOCK_BYTES / SECTOR_BYTES)
+    }
+}
+
+impl Backing for Kernel {
+    fn command(&self, device: &Device, operation: Operation, zones: &[Zone]) -> io::Result<()> {
+        if operation == Operation::ResetAll {
+            // One command for all of them, which leaves conventional zones alone.
+            return ioctl::command(device.direct(), operation, 0, self.bytes / SECTOR_BYTES);
+        }
+        zones.iter().try_for_each(|zone| {
+            let (sector, sectors) = (self.sectors(zone.0.into()), self.sectors(1));
+            ioctl::command(device.direct(), operation, sector, sectors)
+        })
+    }
+
+    fn flush(&self, direct: &Direct, _: &Mutex<Zones>) -> io::Result<()> {
+        direct.flush()
+    }
+
+    fn look(&self, device: &Device, first: Zone, count: u32) -> io::Result<Option<Vec<ZoneState>>> {
+        let zones = reported(device.direct(), first, count, self.zone_blocks)?;
+        Ok(Some(zones.into_iter().map(|zone| zone.state).collect()))
+    }
+
+    fn reads_beyond(&self) -> bool {
+        true
+    }
+}

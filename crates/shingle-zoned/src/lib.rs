@@ -1,0 +1,69 @@
+//! Zoned disks behind one trait, [`ZonedDisk`]: host-managed block devices, files that behave like one, and disks in
+//! memory that fail by seed.
+//!
+//! ```text
+//!                       Zones: the rules, pure                      state
+//!            ┌────────────────┼──────────────────┐
+//!       MemoryDisk        FileDisk            BlockDisk
+//!     faults by seed     table in the      ioctls of the
+//!                        file's head       kernel
+//! ```
+//!
+//! - [`Zones`] is the state machine of zones: what is refused, which zones are open, where write pointers are.
+//! - [`create`] makes a file that is a zoned disk, [`open`] opens it, or a block device; [`inspect`] only looks.
+//! - [`MemoryDisk`] loses its power, or its host, where [`Faults`] say so.
+//!
+//! It is a crate of its own beside `shingle-device`, whose files and devices it opens, because most of it is neither: the
+//! rules and the disk in memory are for tests of whatever writes to zones, and those need no io_uring. What is written
+//! where it must not know.
+//!
+//! ```
+//! use shingle_core::units::{Block, Zone};
+//! use shingle_engine::buffer::zeroed;
+//! use shingle_zoned::{Condition, Geometry, Reason, ZonedDisk as _, create, open};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("disk.zoned");
+//! // Eight zones of 64 KiB, one of them conventional.
+//! create(&path, &Geometry { conventional_zones: 1, ..Geometry::new(8, 16) })?;
+//!
+//! let disk = open(&path)?;
+//! let first = disk.append(Zone(3), &[zeroed(), zeroed()])?;
+//! assert_eq!(first, Block(48));
+//! let error = disk.write(Block(48), &[zeroed()]).expect_err("not at the write pointer");
+//! assert!(matches!(error.reason, Reason::NotAtPointer { pointer: Block(50) }));
+//! disk.flush()?;
+//! drop(disk);
+//!
+//! let zone = open(&path)?.report(Zone(3), 1)?[0];
+//! assert_eq!((zone.condition, zone.write_pointer), (Condition::Closed, Some(2)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![allow(clippy::cast_possible_truncation)] // zones and places in them have 32 bits: see `Geometry::check`
+
+mod cut;
+mod disk;
+mod error;
+mod faults;
+pub mod file;
+mod geometry;
+pub mod kernel;
+mod memory;
+mod on_device;
+mod open;
+mod state;
+mod zone;
+
+pub use cut::after_power_cut;
+pub use disk::ZonedDisk;
+pub use error::{Operation, Reason, Refused, ZonedError};
+pub use faults::{Fault, Faults};
+pub use file::{FileDisk, OpenError, create};
+pub use geometry::{Geometry, GeometryError, ReadsBeyond, ZONES_MAX};
+pub use kernel::BlockDisk;
+pub use memory::MemoryDisk;
+pub use on_device::{Backing, OnDevice};
+pub use open::{Inspected, inspect, open, open_file};
+pub use state::{ZoneState, Zones};
+pub use zone::{Condition, ZoneReport};

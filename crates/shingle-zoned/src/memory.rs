@@ -1,0 +1,477 @@
+//! A zoned disk in memory, with a write cache that a power cut empties and faults by seed: for tests that want
+//! thousands of crashes a second. It obeys the same rules as the disk in a file ([`crate::Zones`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+use shingle_core::units::{BLOCK_BYTES, Block, Zone};
+use shingle_engine::Buffer;
+
+use crate::cut::after_power_cut;
+use crate::disk::{Call, ZonedDisk};
+use crate::error::{Operation, Reason, Refused, ZonedError};
+use crate::faults::{Draw, Fault, Faults};
+use crate::geometry::Geometry;
+use crate::state::{ZoneState, Zones};
+use crate::zone::{Condition, ZoneReport};
+
+type Page = [u8; BLOCK_BYTES as usize];
+/// A block; none where nothing was ever written.
+type Data = Option<Arc<Page>>;
+
+/// See the module.
+#[derive(Debug)]
+pub struct MemoryDisk {
+    geometry: Geometry,
+    inside: Mutex<Inside>,
+}
+
+#[derive(Debug)]
+struct Inside {
+    zones: Zones,
+    contents: Vec<Content>,
+    /// Zones with something that is not flushed.
+    unflushed: BTreeSet<Zone>,
+    calls: u64,
+    faults: Faults,
+    draw: Draw,
+    /// The host is gone: nothing is carried out.
+    off: bool,
+    /// What a killed host had asked for, and the call before which it is carried out.
+    late: Option<(u64, Command)>,
+    /// What fails for ever.
+    failing: Vec<(Operation, Option<Zone>)>,
+}
+
+/// What is in a zone.
+#[derive(Clone, Debug)]
+struct Content {
+    blocks: Vec<Data>,
+    /// At the last flush.
+    flushed: ZoneState,
+    /// Of a sequential zone: as it was before each reset since then.
+    before_resets: Vec<(ZoneState, Vec<Data>)>,
+    /// Of a conventional zone: what stood in each block that was written since then, the oldest first.
+    older: BTreeMap<u64, Vec<Data>>,
+}
+
+/// What a host asks for.
+#[derive(Clone, Debug)]
+enum Command {
+    Report,
+    Read(Block, u64),
+    Write(Block, Vec<Arc<Page>>),
+    Open(Zone),
+    Close(Zone),
+    Finish(Zone),
+    Reset(Zone),
+    ResetAll,
+    Flush,
+}
+
+impl Command {
+    fn operation(&self) -> Operation {
+        match self {
+            Command::Report => Operation::Report,
+            Command::Read(..) => Operation::Read,
+            Command::Write(..) => Operation::Write,
+            Command::Open(_) => Operation::Open,
+            Command::Close(_) => Operation::Close,
+            Command::Finish(_) => Operation::Finish,
+            Command::Reset(_) => Operation::Reset,
+            Command::ResetAll => Operation::ResetAll,
+            Command::Flush => Operation::Flush,
+        }
+    }
+
+    fn zone(&self, geometry: &Geometry) -> Option<Zone> {
+        match *self {
+            Command::Read(block, _) | Command::Write(block, _) => Some(geometry.place(block)?.0),
+            Command::Open(zone) | Command::Close(zone) => Some(zone),
+            Command::Finish(zone) | Command::Reset(zone) => Some(zone),
+            Command::Report | Command::ResetAll | Command::Flush => None,
+        }
+    }
+}
+
+/// What becomes of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Done,
+    Failed,
+    Forgotten,
+    PowerCut,
+    Kill { lands_after: u64 },
+}
+
+impl MemoryDisk {
+    /// A new disk, with what will go wrong with it.
+    ///
+    /// # Panics
+    /// If there can be no such disk: [`Geometry::check`].
+    #[must_use]
+    pub fn new(geometry: Geometry, faults: Faults) -> MemoryDisk {
+        let zones = Zones::new(geometry);
+        let content = |zone| Content {
+            blocks: Vec::new(),
+            flushed: zones.state(Zone(zone)),
+            before_resets: Vec::new(),
+            older: BTreeMap::new(),
+        };
+        let inside = Inside {
+            contents: (0..geometry.zones).map(content).collect(),
+            zones,
+            unflushed: BTreeSet::new(),
+            calls: 0,
+            draw: Draw::new(faults.seed),
+            faults,
+            off: false,
+            late: None,
+            failing: Vec::new(),
+        };
+        MemoryDisk { geometry, inside: Mutex::new(inside) }
+    }
+
+    /// How many calls were made.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.inside().calls
+    }
+
+    /// Whether a fault has ended the host: every call fails until the next [`MemoryDisk::restart`].
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        self.inside().off
+    }
+
+    /// The power goes now.
+    pub fn cut_power(&self) {
+        let mut inside = self.inside();
+        inside.lose_unflushed();
+        inside.off = true;
+    }
+
+    /// The next host begins, after a power cut or a kill.
+    pub fn restart(&self) {
+        self.inside().off = false;
+    }
+
+    /// Panics if an invariant of its zones is broken.
+    pub fn validate(&self) {
+        self.inside().zones.validate();
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn call(&self, call: Call, command: &Command) -> Result<MutexGuard<'_, Inside>, ZonedError> {
+        let mut inside = self.inside();
+        match inside.call(command) {
+            Ok(()) => Ok(inside),
+            Err(Refused { reason: Reason::Device(error), .. }) => {
+                Err(call.failed(self.name(), &self.geometry, error))
+            }
+            Err(refused) => Err(call.refused(self.name(), refused)),
+        }
+    }
+
+    fn command(&self, command: &Command) -> Result<(), ZonedError> {
+        let zone = command.zone(&self.geometry);
+        self.call(Call::of(command.operation(), zone, &self.geometry), command).map(drop)
+    }
+}
+
+impl ZonedDisk for MemoryDisk {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError> {
+        let call = Call::of(Operation::Report, Some(first), &self.geometry);
+        let inside = self.call(call, &Command::Report)?;
+        inside.zones.may_name(first).map_err(|refused| call.refused(self.name(), refused))?;
+        let end = first.0.saturating_add(count).min(self.geometry.zones);
+        Ok((first.0..end).map(|zone| inside.zones.report(Zone(zone))).collect())
+    }
+
+    fn read(&self, block: Block, buffers: &mut [Buffer]) -> Result<(), ZonedError> {
+        let count = buffers.len() as u64;
+        let call = Call::at(Operation::Read, block, buffers.len());
+        let inside = self.call(call, &Command::Read(block, count))?;
+        let mut buffers = buffers.iter_mut();
+        for (zone, offset, count) in inside.zones.pieces(block, count) {
+            let (end, content) = (inside.zones.written_end(zone), &inside.contents[zone.index()]);
+            for (at, buffer) in (offset..offset + count).zip(&mut buffers) {
+                let data = content.blocks.get(at as usize).filter(|_| at < end);
+                buffer.0 = data.and_then(Option::as_deref).copied().unwrap_or([0; 4096]);
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError> {
+        let pages = buffers.iter().map(|buffer| Arc::new(buffer.0)).collect();
+        let call = Call::at(Operation::Write, block, buffers.len());
+        self.call(call, &Command::Write(block, pages)).map(drop)
+    }
+
+    fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
+        let mut inside = self.inside();
+        let at = inside.zones.append_at(zone);
+        let start = *at.as_ref().unwrap_or(&self.geometry.first(zone));
+        let call = Call { zone: Some(zone), ..Call::at(Operation::Append, start, buffers.len()) };
+        let pages = buffers.iter().map(|buffer| Arc::new(buffer.0)).collect();
+        let done = at.and_then(|start| inside.call(&Command::Write(start, pages)).map(|()| start));
+        done.map_err(|refused| match refused.reason {
+            Reason::Device(error) => call.failed(self.name(), &self.geometry, error),
+            _ => call.refused(self.name(), refused),
+        })
+    }
+
+    fn open(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(&Command::Open(zone))
+    }
+
+    fn close(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(&Command::Close(zone))
+    }
+
+    fn finish(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(&Command::Finish(zone))
+    }
+
+    fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(&Command::Reset(zone))
+    }
+
+    fn reset_all(&self) -> Result<(), ZonedError> {
+        self.command(&Command::ResetAll)
+    }
+
+    fn flush(&self) -> Result<(), ZonedError> {
+        self.command(&Command::Flush)
+    }
+}
+
+/// As the kernel says of a device that failed, or that is not there.
+fn device(errno: Errno) -> Refused {
+    Refused { zone: None, reason: Reason::Device(io::Error::from(errno)) }
+}
+
+impl Inside {
+    fn call(&mut self, command: &Command) -> Result<(), Refused> {
+        if self.off {
+            return Err(device(Errno::NODEV));
+        }
+        let now = self.calls;
+        self.calls += 1;
+        if let Some((_, late)) = self.late.take_if(|(at, _)| *at <= now) {
+            // Nobody is told whether the disk has refused it.
+            let _ = self.apply(&late, u64::MAX);
+        }
+        match self.fate(now, command) {
+            Fate::Done => self.apply(command, u64::MAX),
+            Fate::Failed => {
+                if let Command::Write(_, pages) = command {
+                    let part = self.draw.below(pages.len() as u64 + 1);
+                    self.apply(command, part)?;
+                }
+                Err(device(Errno::IO))
+            }
+            Fate::Forgotten => {
+                self.lose_unflushed();
+                Err(device(Errno::IO))
+            }
+            Fate::PowerCut => {
+                // A flush may be done and not told, or not. Of a write more is lost with the rest.
+                if !matches!(command, Command::Flush) || self.draw.below(2) == 0 {
+                    let _ = self.apply(command, u64::MAX);
+                }
+                self.lose_unflushed();
+                self.off = true;
+                Err(device(Errno::NODEV))
+            }
+            Fate::Kill { lands_after } => {
+                self.late = Some((now + 1 + lands_after, command.clone()));
+                self.off = true;
+                Err(device(Errno::NODEV))
+            }
+        }
+    }
+
+    fn fate(&mut self, now: u64, command: &Command) -> Fate {
+        let mut fate = Fate::Done;
+        let kind = (command.operation(), command.zone(self.zones.geometry()));
+        let mut faults = std::mem::take(&mut self.faults.faults);
+        faults.retain(|fault| match *fault {
+            Fault::ReadOnly { call, zone } if call <= now => self.fail(zone, Condition::ReadOnly),
+            Fault::Offline { call, zone } if call <= now => self.fail(zone, Condition::Offline),
+            Fault::FlushForgets { call } if call <= now && matches!(command, Command::Flush) => {
+                fate = Fate::Forgotten;
+                false
+            }
+            Fault::Error { call, for_ever } if call == now => {
+                fate = Fate::Failed;
+                if for_ever {
+                    self.failing.push(kind);
+                }
+                false
+            }
+            _ => true,
+        });
+        // Ends of the host come before anything else.
+        for fault in &faults {
+            match *fault {
+                Fault::PowerCut { call } if call == now => fate = Fate::PowerCut,
+                Fault::Kill { call, lands_after } if call == now => {
+                    fate = Fate::Kill { lands_after }
+                }
+                _ => {}
+            }
+        }
+        self.faults.faults = faults;
+        if fate == Fate::Done && self.failing.contains(&kind) { Fate::Failed } else { fate }
+    }
+
+    /// A zone goes for good. It is not to be done again: false.
+    fn fail(&mut self, zone: Zone, condition: Condition) -> bool {
+        let state = self.zones.state(zone).settled();
+        if state.condition != Condition::Offline {
+            self.zones.put(zone, state.failed(condition, self.zones.geometry()));
+            self.unflushed.insert(zone);
+        }
+        false
+    }
+
+    /// Carries a command out; of a write at most so many blocks.
+    fn apply(&mut self, command: &Command, most: u64) -> Result<(), Refused> {
+        match *command {
+            Command::Report => Ok(()),
+            Command::Read(block, count) => self.zones.may_read(block, count),
+            Command::Write(block, ref pages) => self.write(block, pages, most),
+            Command::Open(zone) => self.zones.open(zone),
+            Command::Close(zone) => self.zones.close(zone),
+            Command::Finish(zone) => {
+                self.zones.finish(zone)?;
+                self.unflushed.insert(zone);
+                Ok(())
+            }
+            Command::Reset(zone) => self.reset(zone),
+            Command::ResetAll => {
+                self.zones.to_reset().into_iter().try_for_each(|zone| self.reset(zone))
+            }
+            Command::Flush => {
+                for zone in std::mem::take(&mut self.unflushed) {
+                    let content = &mut self.contents[zone.index()];
+                    content.flushed = self.zones.state(zone).settled();
+                    content.before_resets.clear();
+                    content.older.clear();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn write(&mut self, block: Block, pages: &[Arc<Page>], most: u64) -> Result<(), Refused> {
+        let count = pages.len() as u64;
+        self.zones.admit(block, count)?;
+        let count = count.min(most);
+        let mut pages = pages.iter();
+        for (zone, offset, count) in self.zones.pieces(block, count) {
+            let conventional = self.zones.state(zone).condition == Condition::Conventional;
+            let content = &mut self.contents[zone.index()];
+            let end = (offset + count) as usize;
+            if content.blocks.len() < end {
+                content.blocks.resize(end, None);
+            }
+            for (at, page) in (offset..end as u64).zip(&mut pages) {
+                let before = content.blocks[at as usize].replace(Arc::clone(page));
+                if conventional {
+                    content.older.entry(at).or_default().push(before);
+                }
+            }
+            self.unflushed.insert(zone);
+        }
+        self.zones.advance(block, count);
+        Ok(())
+    }
+
+    fn reset(&mut self, zone: Zone) -> Result<(), Refused> {
+        self.zones.may_reset(zone)?;
+        let before = self.zones.state(zone).settled();
+        self.zones.reset(zone)?;
+        let content = &mut self.contents[zone.index()];
+        content.before_resets.push((before, std::mem::take(&mut content.blocks)));
+        self.unflushed.insert(zone);
+        Ok(())
+    }
+
+    /// What was not flushed is lost in part.
+    fn lose_unflushed(&mut self) {
+        let geometry = *self.zones.geometry();
+        let zones = (0..geometry.zones).map(Zone);
+        let mut states: Vec<ZoneState> =
+            zones.map(|zone| self.zones.state(zone).settled()).collect();
+        for zone in std::mem::take(&mut self.unflushed) {
+            let (content, state) = (&mut self.contents[zone.index()], &mut states[zone.index()]);
+            content.lose_unflushed(state, &geometry, self.faults.lost_resets, &mut self.draw);
+        }
+        self.zones = Zones::restore(geometry, states).expect("zones can be so");
+    }
+}
+
+impl Content {
+    fn lose_unflushed(
+        &mut self,
+        state: &mut ZoneState,
+        geometry: &Geometry,
+        lost_resets: bool,
+        draw: &mut Draw,
+    ) {
+        for (at, mut versions) in std::mem::take(&mut self.older) {
+            let block = &mut self.blocks[at as usize];
+            versions.push(block.take());
+            *block = torn(&versions, geometry.physical_block_bytes as usize, draw);
+        }
+        if self.flushed.condition == Condition::Conventional {
+            return;
+        }
+        // Between which two resets the zone is.
+        let resets = self.before_resets.len();
+        let part = if lost_resets { draw.below(resets as u64 + 1) as usize } else { resets };
+        let flushed = if part == 0 { self.flushed } else { ZoneState::EMPTY };
+        let condition = state.condition;
+        if part < resets {
+            (*state, self.blocks) = self.before_resets.swap_remove(part);
+        }
+        let mut cut = after_power_cut(flushed, *state, geometry, &mut |below| draw.below(below));
+        if matches!(condition, Condition::ReadOnly | Condition::Offline) {
+            cut.condition = condition;
+        }
+        self.blocks.truncate(cut.written as usize);
+        (*state, self.flushed) = (cut, cut);
+        self.before_resets.clear();
+    }
+}
+
+/// A block of a conventional zone after a power cut: each physical block is of one of the versions.
+fn torn(versions: &[Data], physical_block_bytes: usize, draw: &mut Draw) -> Data {
+    let mut pick = || &versions[draw.below(versions.len() as u64) as usize];
+    if physical_block_bytes == size_of::<Page>() {
+        return pick().clone();
+    }
+    let mut page = [0; BLOCK_BYTES as usize];
+    for (at, part) in page.chunks_mut(physical_block_bytes).enumerate() {
+        if let Some(version) = pick() {
+            part.copy_from_slice(&version[at * physical_block_bytes..][..part.len()]);
+        }
+    }
+    Some(Arc::new(page))
+}

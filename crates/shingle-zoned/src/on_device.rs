@@ -1,0 +1,297 @@
+//! A zoned disk on an open file or block device: rules are checked here, one write a zone is under way at a time, and
+//! data go straight to the device. What else a device does with a command is its [`Backing`].
+
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+use shingle_core::units::{Block, Zone};
+use shingle_device::{Device, Direct};
+use shingle_engine::Buffer;
+
+use crate::disk::{Call, ZonedDisk};
+use crate::error::{Operation, Reason, Refused, ZonedError};
+use crate::geometry::Geometry;
+use crate::state::{ZoneState, Zones, report};
+use crate::zone::{Condition, ZoneReport};
+
+/// What a device does beside reading and writing.
+pub trait Backing: Send + Sync {
+    /// Carries a command on zones out. It is allowed, and nobody writes to these zones meanwhile.
+    ///
+    /// # Errors
+    /// If it fails.
+    fn command(&self, device: &Device, operation: Operation, zones: &[Zone]) -> io::Result<()>;
+
+    /// Makes durable what was written, and where write pointers are.
+    ///
+    /// # Errors
+    /// If that is not so.
+    fn flush(&self, direct: &Direct, zones: &Mutex<Zones>) -> io::Result<()>;
+
+    /// What the device itself says of zones; none if it has no word of its own.
+    ///
+    /// # Errors
+    /// If it does not say.
+    fn look(&self, device: &Device, first: Zone, count: u32) -> io::Result<Option<Vec<ZoneState>>>;
+
+    /// Whether it takes anything that changes it.
+    ///
+    /// # Errors
+    /// If not, for good.
+    fn changes(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Whether there are zeros on the device where nothing was written, or an error if it wants so. If not, they are
+    /// made up.
+    fn reads_beyond(&self) -> bool;
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct OnDevice<B> {
+    name: String,
+    geometry: Geometry,
+    pub(crate) device: Device,
+    pub(crate) direct: Direct,
+    /// Where on the device its first block is.
+    first_page: u64,
+    pub(crate) zones: Mutex<Zones>,
+    /// Held while a zone is written.
+    turns: Vec<Mutex<()>>,
+    pub(crate) backing: B,
+}
+
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<B: Backing> OnDevice<B> {
+    pub(crate) fn new(
+        device: Device,
+        first_page: u64,
+        zones: Zones,
+        backing: B,
+    ) -> io::Result<Self> {
+        let geometry = *zones.geometry();
+        Ok(OnDevice {
+            name: device.path().display().to_string(),
+            geometry,
+            direct: device.again()?,
+            device,
+            first_page,
+            turns: (0..geometry.zones).map(|_| Mutex::new(())).collect(),
+            zones: Mutex::new(zones),
+            backing,
+        })
+    }
+
+    fn zones(&self) -> MutexGuard<'_, Zones> {
+        locked(&self.zones)
+    }
+
+    /// Waits until nobody else writes to the zone.
+    fn turn(&self, zone: Zone) -> Option<MutexGuard<'_, ()>> {
+        self.turns.get(zone.index()).map(locked)
+    }
+
+    fn refused(&self, call: Call) -> impl Fn(Refused) -> ZonedError {
+        move |refused| call.refused(&self.name, refused)
+    }
+
+    /// The device failed: what it says of the zone counts now; if it says nothing, `before` does.
+    fn failed(&self, call: Call, zone: Zone, before: ZoneState, error: io::Error) -> ZonedError {
+        let looked = self.backing.look(&self.device, zone, 1);
+        let state = match looked {
+            Ok(Some(states)) => states.first().copied(),
+            Ok(None) => Some(before),
+            Err(_) => None,
+        };
+        // (A read moves nothing, and somebody else may write meanwhile: only what has failed for good counts.)
+        let for_good =
+            |state: &ZoneState| matches!(state.condition, Condition::ReadOnly | Condition::Offline);
+        if let Some(state) =
+            state.filter(|state| call.operation != Operation::Read || for_good(state))
+        {
+            self.zones().put(zone, state);
+        }
+        let Geometry { max_open, max_active, .. } = self.geometry;
+        let reason = match state.map(|state| state.condition) {
+            Some(Condition::ReadOnly) if call.operation != Operation::Read => Reason::ReadOnly,
+            Some(Condition::Offline) => Reason::Offline,
+            _ => match error.raw_os_error().map(Errno::from_raw_os_error) {
+                Some(Errno::TOOMANYREFS) => Reason::TooManyOpen { max: max_open },
+                Some(Errno::OVERFLOW) => Reason::TooManyActive { max: max_active },
+                _ => return call.failed(&self.name, &self.geometry, error),
+            },
+        };
+        call.refused(&self.name, Refused { zone: Some(zone), reason })
+    }
+
+    /// Carries out a command on one zone that `act` makes known here.
+    fn command(
+        &self,
+        operation: Operation,
+        zone: Zone,
+        act: fn(&mut Zones, Zone) -> Result<(), Refused>,
+    ) -> Result<(), ZonedError> {
+        let call = Call::of(operation, Some(zone), &self.geometry);
+        let _turn = self.turn(zone);
+        let (before, after) = {
+            let mut zones = self.zones();
+            zones.may_name(zone).map_err(self.refused(call))?;
+            let before = zones.state(zone);
+            act(&mut zones, zone).map_err(self.refused(call))?;
+            (before, zones.state(zone))
+        };
+        // Some devices take it for an error to be asked for what is so already. (Which zone was closed for another is up
+        // to the device: what is closed here may be open there.)
+        let closed = after.condition == Condition::Closed || operation == Operation::Reset;
+        if before == after && !closed {
+            return Ok(());
+        }
+        let done = self.backing.command(&self.device, operation, &[zone]);
+        done.map_err(|error| self.failed(call, zone, before, error))
+    }
+
+    /// Writes while the zone is ours.
+    fn write_now(&self, call: Call, buffers: &[Buffer]) -> Result<(), ZonedError> {
+        let (block, count) = (call.block, buffers.len() as u64);
+        let zone = self.zones().admit(block, count).map_err(self.refused(call))?;
+        let changes = self.backing.changes();
+        changes.map_err(|error| call.failed(&self.name, &self.geometry, error))?;
+        let before = self.zones().state(zone);
+        if let Err(error) = self.direct.write(self.first_page + block.0, buffers) {
+            return Err(self.failed(call, zone, before, error));
+        }
+        let mut zones = self.zones();
+        if zones.advance(block, count) {
+            return Ok(());
+        }
+        // The power was cut meanwhile, which took the pointer back.
+        let pointer = self.geometry.first(zone).after(u64::from(zones.state(zone).pointer));
+        let reason = Reason::NotAtPointer { pointer };
+        Err(self.refused(call)(Refused { zone: Some(zone), reason }))
+    }
+
+    fn is_conventional(&self, zone: Zone) -> bool {
+        self.zones().state(zone).condition == Condition::Conventional
+    }
+}
+
+impl<B: Backing> ZonedDisk for OnDevice<B> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError> {
+        let call = Call::of(Operation::Report, Some(first), &self.geometry);
+        self.zones().may_name(first).map_err(self.refused(call))?;
+        let count = count.min(self.geometry.zones - first.0);
+        let looked = self.backing.look(&self.device, first, count);
+        let looked = looked.map_err(|error| call.failed(&self.name, &self.geometry, error))?;
+        let zones = (first.0..first.0 + count).map(Zone);
+        Ok(match looked {
+            Some(states) => {
+                zones.zip(states).map(|(zone, state)| report(&self.geometry, zone, state)).collect()
+            }
+            None => {
+                let known = self.zones();
+                zones.map(|zone| known.report(zone)).collect()
+            }
+        })
+    }
+
+    fn read(&self, block: Block, buffers: &mut [Buffer]) -> Result<(), ZonedError> {
+        let (call, count) = (Call::at(Operation::Read, block, buffers.len()), buffers.len() as u64);
+        let pieces: Vec<(Zone, u64, u64, u64)> = {
+            let zones = self.zones();
+            zones.may_read(block, count).map_err(self.refused(call))?;
+            let pieces = zones.pieces(block, count);
+            pieces.map(|(zone, at, count)| (zone, at, count, zones.written_end(zone))).collect()
+        };
+        let mut rest = buffers;
+        for (zone, offset, count, end) in pieces {
+            let (piece, behind) = rest.split_at_mut(count as usize);
+            rest = behind;
+            let there = if self.backing.reads_beyond() {
+                count
+            } else {
+                end.saturating_sub(offset).min(count)
+            };
+            let (there, beyond) = piece.split_at_mut(there as usize);
+            let first = self.geometry.first(zone).0 + offset;
+            if !there.is_empty()
+                && let Err(error) = self.direct.read(self.first_page + first, there)
+            {
+                let (call, state) = (
+                    Call::at(Operation::Read, Block(first), there.len()),
+                    self.zones().state(zone),
+                );
+                return Err(self.failed(call, zone, state, error));
+            }
+            beyond.iter_mut().for_each(|buffer| buffer.0.fill(0));
+        }
+        Ok(())
+    }
+
+    fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError> {
+        let zone = self.geometry.place(block).map(|(zone, _)| zone);
+        let _turn =
+            zone.filter(|&zone| !self.is_conventional(zone)).and_then(|zone| self.turn(zone));
+        self.write_now(Call::at(Operation::Write, block, buffers.len()), buffers)
+    }
+
+    fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
+        let first = self.geometry.first(zone);
+        let call = Call { zone: Some(zone), ..Call::at(Operation::Append, first, buffers.len()) };
+        let _turn = self.turn(zone);
+        let block = self.zones().append_at(zone).map_err(self.refused(call))?;
+        self.write_now(Call { block, ..call }, buffers).map(|()| block)
+    }
+
+    fn open(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(Operation::Open, zone, Zones::open)
+    }
+
+    fn close(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(Operation::Close, zone, Zones::close)
+    }
+
+    fn finish(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(Operation::Finish, zone, Zones::finish)
+    }
+
+    fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(Operation::Reset, zone, Zones::reset)
+    }
+
+    fn reset_all(&self) -> Result<(), ZonedError> {
+        let call = Call::of(Operation::ResetAll, None, &self.geometry);
+        let _turns: Vec<_> = self.turns.iter().map(locked).collect();
+        let resets = self.zones().to_reset();
+        if let Err(error) = self.backing.command(&self.device, Operation::ResetAll, &resets) {
+            // Some may be reset, and some not.
+            if let Ok(Some(states)) = self.backing.look(&self.device, Zone(0), self.geometry.zones)
+            {
+                let mut zones = self.zones();
+                (0..).zip(states).for_each(|(zone, state)| zones.put(Zone(zone), state));
+            }
+            return Err(call.failed(&self.name, &self.geometry, error));
+        }
+        let mut zones = self.zones();
+        resets.into_iter().for_each(|zone| zones.put(zone, ZoneState::EMPTY));
+        Ok(())
+    }
+
+    fn flush(&self) -> Result<(), ZonedError> {
+        let call = Call::of(Operation::Flush, None, &self.geometry);
+        let flushed = self.backing.flush(&self.direct, &self.zones);
+        flushed.map_err(|error| call.failed(&self.name, &self.geometry, error))
+    }
+}

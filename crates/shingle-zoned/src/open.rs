@@ -1,0 +1,72 @@
+//! Opening of whatever is named: a file that is a zoned disk, or a host-managed block device.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use shingle_core::units::Zone;
+use shingle_device::{Device, DeviceError};
+
+use crate::disk::ZonedDisk;
+use crate::file::{self, OpenError};
+use crate::geometry::Geometry;
+use crate::kernel;
+use crate::zone::ZoneReport;
+
+/// Opens a zoned disk for ourselves alone: a file made by [`create`](crate::create), or a host-managed block device.
+///
+/// # Errors
+/// If it is none, is in use, or cannot be read.
+pub fn open(path: &Path) -> Result<Box<dyn ZonedDisk>, OpenError> {
+    let device = Device::open(path)?;
+    Ok(match device.is_regular() {
+        true => Box::new(file::open(device)?),
+        false => Box::new(kernel::open(device)?),
+    })
+}
+
+/// Opens a zoned disk in a file.
+///
+/// # Errors
+/// As [`open`], or if it is no file.
+pub fn open_file(path: &Path) -> Result<file::FileDisk, OpenError> {
+    let device = Device::open(path)?;
+    match device.is_regular() {
+        true => file::open(device),
+        false => Err(OpenError::unusable(path, "it is a block device, and no file")),
+    }
+}
+
+/// What somebody's zoned disk says of itself.
+#[derive(Clone, Debug)]
+pub struct Inspected {
+    /// What it is like.
+    pub geometry: Geometry,
+    /// Its zones, all of them.
+    pub zones: Vec<ZoneReport>,
+    /// Whether it is a file.
+    pub is_file: bool,
+}
+
+/// Reports the zones of a disk without opening it for writing: also of one that is in use, and changes nothing. A file in
+/// use tells how it was at the last flush.
+///
+/// # Errors
+/// If it is no zoned disk, or cannot be read.
+pub fn inspect(path: &Path) -> Result<Inspected, OpenError> {
+    let open = OpenError::system(path, "open");
+    let mut opened = File::open(path).map_err(&open)?;
+    let kind = opened.metadata().map_err(&open)?.file_type();
+    let zones = if kind.is_file() {
+        file::look(path, &opened)?
+    } else if kind.is_block_device() {
+        let bytes = opened.seek(SeekFrom::End(0)).map_err(OpenError::system(path, "measure"))?;
+        kernel::look(path, &opened, bytes)?
+    } else {
+        return Err(DeviceError::Kind(path.to_owned()).into());
+    };
+    let geometry = *zones.geometry();
+    let reports = (0..geometry.zones).map(|zone| zones.report(Zone(zone))).collect();
+    Ok(Inspected { geometry, zones: reports, is_file: kind.is_file() })
+}
