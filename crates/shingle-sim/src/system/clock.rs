@@ -25,6 +25,7 @@ impl Clock {
     }
 
     /// A request with timestamp `at` begins. Returns when.
+    #[inline]
     pub(super) fn begin(&mut self, at: Nanos) -> Nanos {
         let start = match self.pacing {
             Pacing::Closed => self.now,
@@ -35,6 +36,7 @@ impl Clock {
     }
 
     /// The request under way has no more I/O. Returns when it is done.
+    #[inline]
     pub(super) fn end(&mut self) -> Nanos {
         self.now = self.now.max(self.done);
         self.done
@@ -84,6 +86,7 @@ impl Clock {
     }
 
     /// What comes next begins when this is done, and the request is not done before.
+    #[inline]
     pub(super) fn chain(&mut self, done: Nanos) {
         self.ready = self.ready.max(done);
         self.done = self.done.max(done);

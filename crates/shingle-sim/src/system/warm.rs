@@ -39,6 +39,7 @@ impl System {
     }
 
     /// A slot was taken.
+    #[inline]
     pub(super) fn notice_full_cache(&mut self) {
         if matches!(self.warm, Warm::NotYet) && self.cache.full() {
             self.warm = Warm::Next;
@@ -46,6 +47,7 @@ impl System {
     }
 
     /// A request is done.
+    #[inline]
     pub(super) fn notice_full(&mut self) {
         if matches!(self.warm, Warm::NotYet) && self.full() {
             self.warm = Warm::Next;
