@@ -261,13 +261,7 @@ impl Oracle {
             };
             let allowed = &history.contents[history.floor..];
             let found = allowed.iter().rposition(|content| **content == page);
-            let sector = |n: usize| n * 512..(n + 1) * 512;
-            let torn = || {
-                may_tear
-                    && (0..8).map(sector).all(|part| {
-                        allowed.iter().any(|content| content[part.clone()] == page[part.clone()])
-                    })
-            };
+            let torn = || may_tear && is_torn(&page, allowed);
             assert!(
                 found.is_some() || history.floor < history.wild_below || torn(),
                 "block {block} is {} after a crash, {}",
@@ -286,14 +280,16 @@ impl Oracle {
         }
     }
 
-    /// Nothing may be under way: each block is what was written last.
-    pub(crate) fn check_all(&self, page_of: impl Fn(u64) -> Option<Page>) {
+    /// Nothing may be under way: each block is what was written last. If there was a power `cut`, a write that ended
+    /// with an error may be there in part.
+    pub(crate) fn check_all(&self, cut: bool, page_of: impl Fn(u64) -> Option<Page>) {
         for (history, block) in self.blocks.iter().zip(0..) {
             if let Some(page) = page_of(block) {
-                let last =
-                    history.contents[history.acked..].iter().any(|content| **content == page);
+                let allowed = &history.contents[history.acked..];
+                let last = allowed.iter().any(|content| **content == page);
+                let torn = || cut && is_torn(&page, allowed);
                 assert!(
-                    last || history.acked < history.wild_below,
+                    last || history.acked < history.wild_below || torn(),
                     "block {block} is {} at the end, {}",
                     name(&page),
                     history.says()
@@ -301,6 +297,13 @@ impl Oracle {
             }
         }
     }
+}
+
+/// Whether each sector of `page` is of one of `contents`.
+fn is_torn(page: &Page, contents: &[Rc<Page>]) -> bool {
+    (0..8).map(|n| n * 512..(n + 1) * 512).all(|sector| {
+        contents.iter().any(|content| content[sector.clone()] == page[sector.clone()])
+    })
 }
 
 impl History {

@@ -566,14 +566,15 @@ impl World {
         self.engine.shut_down();
         self.until(|engine| engine.is_stopped(), "the end");
         assert!(self.pending.is_empty());
-        if self.rng.one_in(2) {
+        let cut = self.rng.one_in(2);
+        if cut {
             self.ssd.cut(&[], &mut self.rng);
             self.disk.cut(&[], &mut self.rng);
         }
         let found = recover(&mut self.ssd).expect("shut down in order");
         assert!(found.clean, "it was shut down in order");
         assert_eq!((found.replayed_pages, found.corrections.len()), (0, 0));
-        self.oracle.check_all(|block| {
+        self.oracle.check_all(cut, |block| {
             let lost = lost.contains(&Block(block));
             page_of(&found, &self.ssd, &self.disk, block).filter(|_| !lost)
         });
@@ -581,7 +582,7 @@ impl World {
             let dirty = |frame| found.journal.table.entry(frame).state == State::Dirty;
             let dirty = found.live.iter().filter(|&&(_, frame)| dirty(frame)).count();
             assert!(dirty <= lost.len(), "all was destaged");
-            self.oracle.check_all(|block| {
+            self.oracle.check_all(cut, |block| {
                 Some(*self.disk.page(block)).filter(|_| !lost.contains(&Block(block)))
             });
         }
