@@ -195,7 +195,18 @@ fn parameters_change_what_they_should() {
     // Amphisbaena and MCM publish what is free for wdev_0.
     assert_eq!(
         names(Trace::Volume("hm_0")),
-        ["zone-skew", "block-skew", "cluster", "cold", "active", "dwell", "pass", "overlap", "new"]
+        [
+            "zone-skew",
+            "cluster",
+            "cold",
+            "active",
+            "dwell",
+            "follow",
+            "overlap",
+            "first",
+            "starts",
+            "reuse"
+        ]
     );
     assert!(names(Trace::Volume("wdev_0")).contains(&"write-blocks"));
     assert!(names(Trace::Long { copies: 1 }).contains(&"write-blocks"));
