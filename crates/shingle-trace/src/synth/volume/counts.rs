@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! written blocks   block accesses × share · else bytes written · else requests × share × length
-//! writes           requests × share · else bytes written ÷ mean · else written blocks ÷ length
+//! writes           requests × share · else bytes written ÷ mean
 //! read blocks      block accesses − written · else reads × length
 //! reads            requests − writes · else read blocks ÷ length
 //! different blocks written blocks × (1 − updates)
@@ -88,7 +88,7 @@ impl Counts {
             .expect("a volume's figures tell how much is written");
         let writes = writes
             .or(written_bytes.zip(figure(Quantity::WriteMean)).map(|(b, kib)| b / (kib * 1024.0)))
-            .unwrap_or(write_blocks / free.write_blocks);
+            .expect("a volume's figures tell how many writes there are");
         let reads = requests
             .or(share(Quantity::WriteRequests).map(|share| writes / share))
             .map(|requests| requests - writes);

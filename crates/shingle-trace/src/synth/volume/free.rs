@@ -1,9 +1,9 @@
-//! What no paper fixes: parameters with one default for all volumes.
+//! What nothing published fixes: parameters with one default for all volumes.
 //!
-//! `zone-skew`, `cold` and `active` decide how many zones a volume works on at a time. PORE's
-//! analysis of its nine traces (Figure 6) is about just that, and neither a cache nor a drive has a
-//! part in it: their defaults are round values with which it comes out as published, 113.0 on
-//! average within 41.3 to 171.5 (`shingle reproduce pore --figure 6`). The others are guesses.
+//! `zone-skew`, `cold` and `active` have a part in how many zones a volume works on at a time. PORE's
+//! analysis of its nine traces (Figure 6) is about just that, and neither a cache nor a drive has a part
+//! in it (`shingle reproduce pore --figure 6`; published are 113.0 on average within 41.3 to 171.5).
+//! Defaults of others are properties of recorded traces, as said beside them; the rest are guesses.
 
 use std::sync::LazyLock;
 
@@ -29,7 +29,6 @@ pub(crate) struct Free {
     pub(crate) sequential: f64,
     pub(crate) density: f64,
     pub(crate) spread: f64,
-    pub(crate) write_blocks: f64,
     pub(crate) read_blocks: f64,
 }
 
@@ -60,7 +59,6 @@ impl Free {
             sequential: number("sequential"),
             density: number("density"),
             spread: number("spread"),
-            write_blocks: number("write-blocks"),
             read_blocks: number("read-blocks"),
         }
     }
@@ -69,7 +67,7 @@ impl Free {
 /// A parameter, and whether a volume's figures leave it open.
 type Open = (Parameter, fn(&Volume) -> bool);
 
-static ALL: LazyLock<[Open; 17]> = LazyLock::new(|| {
+static ALL: LazyLock<[Open; 16]> = LazyLock::new(|| {
     let parameter = |name, default, kind, about| Parameter { name, default, about, kind };
     let always: fn(&Volume) -> bool = |_| true;
     let skew = Kind::Number(1.0, 64.0);
@@ -216,19 +214,6 @@ static ALL: LazyLock<[Open; 17]> = LazyLock::new(|| {
                 "address range of the volume, in touched zones",
             ),
             |volume| volume.target(Quantity::WrittenLarge).is_none(),
-        ),
-        (
-            parameter(
-                "write-blocks",
-                // The median of the volumes with both figures.
-                "2.4",
-                Kind::Number(1.0, 1_000.0),
-                "mean length of a write in blocks",
-            ),
-            |volume| {
-                volume.target(Quantity::Requests).is_none()
-                    && volume.target(Quantity::WriteMean).is_none()
-            },
         ),
         (
             parameter(

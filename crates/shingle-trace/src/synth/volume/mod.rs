@@ -392,7 +392,7 @@ mod tests {
             let mut writes = requests(name, 150_000);
             writes.retain(|(_, _, write)| *write);
             let mean = |some: &[u64]| some.iter().sum::<u64>() as f64 / some.len() as f64;
-            let all: Vec<u64> = writes.iter().map(|write| write.1).collect();
+            let all = mean(&writes.iter().map(|write| write.1).collect::<Vec<_>>());
             let (mut first, mut again) = (Vec::new(), Vec::new());
             let mut last: HashMap<u64, (usize, u64)> = HashMap::new();
             // Of short and long ones: all, and those rewritten soon.
@@ -403,11 +403,11 @@ mod tests {
                     Some((before, length)) => {
                         assert_eq!(length, blocks, "{name}: block {start}");
                         again.push(blocks);
-                        let kind = usize::from(blocks as f64 >= mean(&all));
+                        let kind = usize::from(blocks as f64 >= all);
                         counts[kind][1] += u32::from(number - before < SOON);
                     }
                 }
-                counts[usize::from(blocks as f64 >= mean(&all))][0] += 1;
+                counts[usize::from(blocks as f64 >= all)][0] += 1;
             }
             assert!(mean(&first) > 1.2 * mean(&again), "{name}: {} {}", mean(&first), mean(&again));
             let [short, long] = counts.map(|[all, soon]| f64::from(soon) / f64::from(all));
