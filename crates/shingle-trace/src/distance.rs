@@ -2,12 +2,13 @@
 //!
 //! Uses get rising positions. Of all positions, those that are the last one of their block are marked;
 //! the marks between a block's last position and now are its distance (Bennett and Kruskal, IBM J. Res.
-//! Dev. 19(4), 1975). Marks are bits, and a Fenwick tree counts them by groups that fill a cache line,
-//! so that a use costs few accesses to memory however many blocks there are. When positions run out the
-//! last ones are renumbered: memory goes with the different blocks, not with the uses or the disk.
+//! Dev. 19(4), 1975). When positions run out the last ones are renumbered: memory goes with the
+//! different blocks, not with the uses or the disk.
 
 use hashbrown::HashMap;
 use shingle_core::units::Block;
+
+use crate::marks::Marks;
 
 /// No number, no position.
 const NEVER: u32 = u32::MAX;
@@ -101,36 +102,33 @@ impl Numbers {
     }
 }
 
-/// Positions of a group: eight words, a cache line.
-const GROUP: usize = 512;
-const GROUP_WORDS: usize = GROUP / 64;
-
 /// Distances over numbered blocks. Several may share one [`Numbers`].
 #[derive(Clone, Debug, Default)]
 pub struct Stack {
     /// Of each number its last position.
     last: Vec<u32>,
-    /// Of each position whether it is the last one of its block.
-    marks: Vec<[u64; GROUP_WORDS]>,
-    /// Marks by group, as a Fenwick tree: `tree[i]` is those of `i & -i` groups up to the i-th.
-    tree: Vec<u32>,
-    /// Marks in all: blocks used.
-    used: u32,
+    /// The last positions of blocks, among all.
+    marks: Marks,
     /// The position of the next use.
     next: usize,
 }
+
+/// No fewer positions are made room for.
+const ROOM_MIN: usize = 1_024;
+/// Positions are 32 bits wide; with nearly 2³¹ blocks there is still room for as many again.
+const ROOM_MAX: usize = (1 << 32) - 512;
 
 impl Stack {
     /// How many different blocks were used.
     #[must_use]
     pub fn len(&self) -> u32 {
-        self.used
+        self.marks.count()
     }
 
     /// Whether none was.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.used == 0
+        self.len() == 0
     }
 
     /// A use of the block of this number. Returns how many different other blocks were used since it was
@@ -140,86 +138,29 @@ impl Stack {
         if self.last.len() <= at {
             self.last.resize(at + 1, NEVER);
         }
-        if self.next == self.marks.len() * GROUP {
+        if self.next == self.marks.room() {
             self.renumber();
         }
         let last = self.last[at];
-        let distance = if last == NEVER {
-            self.used += 1;
-            None
-        } else {
-            let distance = u64::from(self.used) - u64::from(self.up_to(last as usize));
-            self.change(last as usize, u32::MAX); // one less
-            Some(distance)
-        };
-        self.change(self.next, 1);
+        let distance = (last != NEVER).then(|| {
+            let distance = u64::from(self.len()) - u64::from(self.marks.up_to(last as usize));
+            self.marks.clear(last as usize);
+            distance
+        });
+        self.marks.set(self.next);
         self.last[at] = self.next as u32;
         self.next += 1;
         distance
     }
 
-    /// Turns the mark of a position, and counts it by adding `one`, modulo 2³².
-    fn change(&mut self, position: usize, one: u32) {
-        self.marks[position / GROUP][position / 64 % GROUP_WORDS] ^= 1 << (position % 64);
-        let mut at = position / GROUP + 1;
-        while at < self.tree.len() {
-            self.tree[at] = self.tree[at].wrapping_add(one);
-            at += at & at.wrapping_neg();
-        }
-    }
-
-    /// Marks up to and with this position.
-    fn up_to(&self, position: usize) -> u32 {
-        let (mut at, mut count) = (position / GROUP, within(&self.marks, position));
-        while at > 0 {
-            count += self.tree[at];
-            at -= at & at.wrapping_neg();
-        }
-        count
-    }
-
     /// Gives last positions the lowest numbers, in their order, and makes room for three times as many.
     fn renumber(&mut self) {
-        let mut before = Vec::with_capacity(self.marks.len());
-        let mut count = 0;
-        for group in &self.marks {
-            before.push(count);
-            count += group.iter().map(|word| word.count_ones()).sum::<u32>();
-        }
         for last in self.last.iter_mut().filter(|last| **last != NEVER) {
-            let position = *last as usize;
-            *last = before[position / GROUP] + within(&self.marks, position) - 1;
+            *last = self.marks.up_to(*last as usize) - 1;
         }
-        self.next = self.used as usize;
-        // Positions are 32 bits wide; with nearly 2³¹ blocks there is still room for as many again.
-        let room = (4 * self.next).clamp(2 * GROUP, (1 << 32) - GROUP);
-        let groups = room / GROUP;
-        self.marks.clear();
-        self.marks.resize(groups, [0; GROUP_WORDS]);
-        let (full, rest) = (self.next / 64, self.next % 64);
-        for word in 0..=full {
-            let bits = if word < full { u64::MAX } else { (1 << rest) - 1 };
-            self.marks[word / GROUP_WORDS][word % GROUP_WORDS] = bits;
-        }
-        self.tree.clear();
-        self.tree.resize(groups + 1, 0);
-        for at in 1..=groups {
-            let marks: u32 = self.marks[at - 1].iter().map(|word| word.count_ones()).sum();
-            self.tree[at] += marks;
-            let above = at + (at & at.wrapping_neg());
-            if above <= groups {
-                self.tree[above] += self.tree[at];
-            }
-        }
+        self.next = self.len() as usize;
+        self.marks = Marks::first(self.next, (4 * self.next).clamp(ROOM_MIN, ROOM_MAX));
     }
-}
-
-/// Marks in a position's group up to and with it.
-fn within(marks: &[[u64; GROUP_WORDS]], position: usize) -> u32 {
-    let group = &marks[position / GROUP];
-    let word = position / 64 % GROUP_WORDS;
-    let below: u32 = group[..word].iter().map(|word| word.count_ones()).sum();
-    below + (group[word] & (u64::MAX >> (63 - position % 64))).count_ones()
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ pub mod format;
 pub mod hash;
 pub mod input;
 pub mod like;
+mod marks;
 pub mod mix;
 pub mod native;
 pub mod papers;

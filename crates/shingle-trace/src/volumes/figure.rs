@@ -48,6 +48,17 @@ pub enum Quantity {
     /// Written blocks at the write pointer of their 16 MiB zone, without a cache (ROCO Figure 9b,
     /// HA). Here the pointer moves by such writes only: a drive moves it by cleaning too.
     AtPointer,
+    /// Different 4 KiB pages in which a request starts.
+    StartPages,
+    /// Mean LRU stack distance of reuses of start pages: how many other start pages requests, of either
+    /// operation, had since one started in the same page.
+    ReuseMean,
+    /// The least LRU size, in start pages, that holds 70 % of the reuses.
+    Reuse70,
+    /// The same for 80 %.
+    Reuse80,
+    /// The same for 90 %.
+    Reuse90,
 }
 
 /// How far a workload may be from a figure.
@@ -57,9 +68,20 @@ pub enum Tolerance {
     Percent(f64),
     /// So many points of a percentage.
     Points(f64),
+    /// So many times the figure, or that part of it.
+    Factor(f64),
 }
 
 impl Quantity {
+    /// Those of how start pages come again.
+    pub const REUSE: [Quantity; 5] = [
+        Quantity::StartPages,
+        Quantity::ReuseMean,
+        Quantity::Reuse70,
+        Quantity::Reuse80,
+        Quantity::Reuse90,
+    ];
+
     /// In a few words, for a table.
     #[must_use]
     pub fn about(self) -> &'static str {
@@ -77,6 +99,11 @@ impl Quantity {
             Quantity::WrittenLarge => "large zones written",
             Quantity::Sequential => "writes in runs in a band",
             Quantity::AtPointer => "written at write pointers",
+            Quantity::StartPages => "start pages",
+            Quantity::ReuseMean => "mean distance of reuses",
+            Quantity::Reuse70 => "70 % of reuses within",
+            Quantity::Reuse80 => "80 % of reuses within",
+            Quantity::Reuse90 => "90 % of reuses within",
         }
     }
 
@@ -96,6 +123,10 @@ impl Quantity {
             Quantity::WrittenLarge => "zones of 256 MiB",
             Quantity::Sequential => "% of write requests",
             Quantity::AtPointer => "% of written data",
+            Quantity::StartPages => "4 KiB pages in which a request starts",
+            Quantity::ReuseMean | Quantity::Reuse70 | Quantity::Reuse80 | Quantity::Reuse90 => {
+                "start pages"
+            }
         }
     }
 
@@ -112,6 +143,8 @@ impl Quantity {
             Quantity::Updates | Quantity::Sequential => Tolerance::Points(3.0),
             // As verdicts on papers have it: what is measured is an approximation.
             Quantity::AtPointer => Tolerance::Points(5.0),
+            Quantity::StartPages | Quantity::ReuseMean => Tolerance::Factor(1.5),
+            Quantity::Reuse70 | Quantity::Reuse80 | Quantity::Reuse90 => Tolerance::Factor(1.5),
         }
     }
 }
@@ -123,6 +156,7 @@ impl Tolerance {
         match self {
             Tolerance::Percent(percent) => (made / published - 1.0).abs() * 100.0 <= percent,
             Tolerance::Points(points) => (made - published).abs() <= points,
+            Tolerance::Factor(factor) => (published / factor..=published * factor).contains(&made),
         }
     }
 }

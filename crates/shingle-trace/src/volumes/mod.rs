@@ -4,9 +4,10 @@
 //! print about them may. A file has one `[[quantity]]` for each published value: `value`, `unit`,
 //! `source` and, if another value of the same quantity is the better one, why it is `unused`. Only
 //! figures of the workload are here. What a cache made of it is a result, and results may not
-//! shape a workload that is meant to reproduce them.
+//! shape a workload that is meant to reproduce them. LRU stack distances are no such result: they are the
+//! order of the requests itself, and come from the traces without any cache.
 //!
-//! What no paper fixes is a parameter of the workload: [`crate::synth`], `volume/free.rs`. Where a
+//! What nothing published fixes is a parameter of the workload: [`crate::synth`], `volume/free.rs`. Where a
 //! paper says something of it in words, a `[guess.NAME]` has a `value` for this volume, and `why`.
 
 mod figure;
@@ -15,7 +16,7 @@ mod measure;
 
 pub use figure::{Figure, Quantity, Tolerance};
 pub use large::{LONG, LONG_COPIES, MIX, MIX_COPIES};
-pub use measure::Compared;
+pub use measure::{Compared, Measured};
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -192,7 +193,7 @@ mod tests {
         for name in ["wdev_0", "msr-wdev_0", "synth:msr-wdev_0"] {
             let volume = named(name).expect("it is there");
             assert_eq!(volume.target(Quantity::Blocks), Some(2_654_824.0), "{name}");
-            assert_eq!(volume.target(Quantity::Requests), None);
+            assert_eq!(volume.target(Quantity::Requests), Some(1_143_261.0));
         }
         assert!(named("wdev_9").is_none());
     }

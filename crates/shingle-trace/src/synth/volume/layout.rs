@@ -64,7 +64,7 @@ impl Layout {
     ) -> Layout {
         let mut blocks = dealt(side.distinct, places.len() as u64, skew);
         rng.shuffle(&mut blocks);
-        let cluster_blocks = (cluster * side.blocks as f64 / side.requests as f64).max(1.0);
+        let cluster_blocks = (cluster * side.distinct as f64 / side.starts as f64).max(1.0);
         let zones: Vec<Zone> = places
             .iter()
             .zip(blocks)

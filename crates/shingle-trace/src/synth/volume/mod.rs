@@ -1,45 +1,53 @@
-//! `msr-NAME`: a volume of the papers, shaped by what they publish about it.
+//! `msr-NAME`: a volume of the papers, shaped by what is published about its trace.
 //!
 //! ```text
-//! first    each block in use once, zone by zone, clusters out of order, evenly over the trace
-//! hot      a few zones are active at a time, each until it has had so many accesses to each block;
-//!          full zones become active more often. In an active zone some requests pass over all its
-//!          blocks, the others go to its hot clusters
-//! cold     any cluster in use, as likely as any other
+//! first    every block in use once, in long requests, zone by zone, evenly over the trace
+//! again    a distance is drawn as far back as the volume's reuses go (curve.rs). What was accessed so
+//!          long ago is accessed again, with the same start and length:
+//!          · what followed the last reuse then, or
+//!          · in the zone of the last one, or in a zone that is active, where such a thing is there, or
+//!          · where it is; that zone becomes active
 //! ```
 //!
-//! Hot and cold requests come in short visits to a zone, as long as the published share of
-//! sequential writes asks for. Reads have blocks of their own, in the same zones and in those that
-//! are only read; some of them go where writes go. Lengths are drawn around a mean that follows
-//! what was made so far, so block counts come out; the published means are all that is known of
-//! lengths. What no paper fixes is in `free.rs`.
+//! A zone is active until it has had so many accesses to each block. Visits to a zone are as long as the
+//! published share of sequential writes asks for. Among what is about as far back short requests go before
+//! long ones as often as makes the published number of blocks come out. Reads have extents of their own, in
+//! the same zones and in those that are only read; some of them go where writes go. What is not published
+//! is in `free.rs`.
 //!
-//! The sequence does not depend on how much of it is asked for: less is its beginning. After the
-//! full length it goes on in the same way.
+//! The sequence does not depend on how much of it is asked for: less is its beginning. After the full
+//! length there are no first accesses any more, and all else goes on.
 
 mod counts;
+mod curve;
+mod extents;
 mod free;
 mod layout;
 mod plan;
 mod power;
+mod recency;
 
 use std::sync::{Arc, LazyLock};
 
 use shingle_core::units::{BLOCK_BYTES, Op};
 
 use super::parameters::{Kind, Parameter, Values};
-use super::rng::{Rng, Seed};
+use super::rng::{Rng, Seed, Share};
 use super::{Access, Pattern, Workload};
 use crate::error::Problem;
 use crate::volumes::{VOLUMES, Volume, named};
+use counts::Counts;
+use curve::{Balance, Drawn};
 pub(crate) use free::{Free, parameters};
-use layout::Zone;
 use plan::Part;
 pub(crate) use plan::Plan;
+use recency::{Before, Recency};
 
-/// A prime above the clusters of a zone: multiples of it reach every cluster, and out of order.
-const STRIDE: u64 = 7_919;
 const WEEK_SECONDS: f64 = 604_800.0;
+/// Of what is as far back, so many are chosen from.
+const CHOICE: usize = 6;
+/// Distances that are drawn until something is as far back.
+const TRIES: usize = 4;
 
 /// The workloads of all volumes.
 pub(super) fn workloads() -> impl Iterator<Item = Workload> {
@@ -55,7 +63,7 @@ pub(super) fn workloads() -> impl Iterator<Item = Workload> {
 }
 
 fn own(volume: &'static Volume) -> Vec<Parameter> {
-    let requests = Plan::new(volume, &Free::of_volume(volume), 0).requests();
+    let requests = Counts::of(volume, &Free::of_volume(volume)).requests();
     let iops = format!("{:.3}", requests as f64 / WEEK_SECONDS).leak();
     let length = Parameter {
         name: "requests",
@@ -81,6 +89,9 @@ fn make(values: &Values, seed: Seed) -> Result<Box<dyn Pattern>, Problem> {
 pub(crate) struct Generator {
     plan: Arc<Plan>,
     rng: Rng,
+    /// What was accessed, by when.
+    recency: Recency,
+    balance: Balance,
     write: State,
     read: State,
     /// Sectors that writes should have fallen short of whole blocks and did not, in 2^-16.
@@ -90,256 +101,243 @@ pub(crate) struct Generator {
 
 /// Where one operation is.
 struct State {
+    requests: u64,
+    blocks: u64,
+    /// First accesses so far.
+    firsts: u32,
+    /// Whether a cluster is accessed for the first time, which goes on to its end.
+    running: bool,
     active: Vec<Active>,
-    /// How often a zone has become active: each time other clusters are the hot ones.
-    turns: Vec<u32>,
-    visit: Visit,
-    first: First,
-    /// Blocks made, and what should have been by their mean, in 2^-16.
-    made: u64,
-    due: u64,
+    /// The zone of the last access.
+    zone: Option<u32>,
+    /// What was accessed again last: where it was before.
+    before: Option<Before>,
+    /// How far back it was drawn.
+    drawn: Option<Drawn>,
+    run: u64,
+    /// Accesses in runs of three or more to a zone.
+    in_runs: u64,
 }
 
-/// A zone while hot requests go there.
+/// A zone while requests go there.
 #[derive(Clone, Copy)]
 struct Active {
     zone: u32,
-    /// Blocks until another takes its place.
+    /// Blocks until it is no longer active.
     left: u64,
-    /// Where the pass over its blocks is: cluster, and block within it.
-    pass: (u32, u64),
-}
-
-/// Some requests to one zone.
-#[derive(Clone, Copy, Default)]
-struct Visit {
-    zone: u32,
-    /// Its place among the active ones, of a hot visit.
-    place: usize,
-    hot: bool,
-    /// Of a read: to the blocks that writes use.
-    to_written: bool,
-}
-
-/// The run through all blocks in use.
-#[derive(Clone, Copy, Default)]
-struct First {
-    turn: usize,
-    cluster: u32,
-    /// Within the cluster.
-    block: u64,
-    running: bool,
-    /// Blocks accessed so far.
-    blocks: u64,
 }
 
 impl Generator {
     pub(crate) fn new(plan: Arc<Plan>) -> Generator {
-        let mut rng = plan.seed.stream("requests");
+        let rng = plan.seed.stream("requests");
         let state = |part: &Part| State {
+            requests: 0,
+            blocks: 0,
+            firsts: 0,
+            running: false,
             active: Vec::with_capacity(part.active),
-            turns: vec![0; part.layout.zones.len()],
-            visit: Visit::default(),
-            first: First::default(),
-            made: 0,
-            due: 0,
+            zone: None,
+            before: None,
+            drawn: None,
+            run: 0,
+            in_runs: 0,
         };
-        let (mut write, mut read) = (state(&plan.write), state(&plan.read));
-        write.start(&plan, &plan.write, &mut rng);
-        read.start(&plan, &plan.read, &mut rng);
+        let (write, read) = (state(&plan.write), state(&plan.read));
+        let recency = Recency::new(plan.lists());
+        let balance = Balance::new(&plan.curve, plan.reuses());
         // Lengths in bytes draw apart, so that the blocks are the same whether anyone asks for bytes.
         let short = plan.seed.stream("short");
-        Generator { plan, rng, write, read, owed: 0, short }
+        Generator { plan, rng, recency, balance, write, read, owed: 0, short }
     }
 
     /// The next request in blocks: first, length, and whether it writes.
     #[inline]
     pub(crate) fn next_blocks(&mut self) -> (u64, u64, bool) {
-        let Generator { plan, rng, write, read, .. } = self;
-        if rng.chance(plan.writes) {
-            let (first, blocks) = write.next(plan, &plan.write, None, rng);
-            (first, blocks, true)
+        let write = self.rng.chance(self.plan.writes);
+        let (first, blocks) = self.next_of(write);
+        (first, blocks, write)
+    }
+
+    fn next_of(&mut self, write: bool) -> (u64, u64) {
+        let Generator { plan, rng, recency, balance, .. } = self;
+        let (part, state) =
+            if write { (&plan.write, &mut self.write) } else { (&plan.read, &mut self.read) };
+        let again = if state.first_is_due(part) {
+            None
         } else {
-            let (first, blocks) = read.next(plan, &plan.read, Some((&plan.write, write)), rng);
-            (first, blocks, false)
+            let to_written = write || rng.chance(plan.overlap);
+            state.again(plan, part, recency, balance, write, to_written, rng)
+        };
+        let number = match again {
+            Some(position) => recency.extent(position).expect("it was found there"),
+            None => part.first_number + state.firsts,
+        };
+        let extent = plan.extent(number);
+        let list = plan.list(number);
+        match again {
+            Some(position) => {
+                balance.count(&plan.curve, recency.depth(position));
+                state.before = Some(recency.remember(position));
+                recency.again(position, list);
+            }
+            None => {
+                state.firsts += 1;
+                state.running = !extent.last;
+                recency.push(number, list);
+            }
         }
+        state.count(list, u64::from(extent.blocks));
+        (u64::from(extent.first), u64::from(extent.blocks))
     }
 }
 
 impl State {
-    fn start(&mut self, plan: &Plan, part: &Part, rng: &mut Rng) {
-        for _ in 0..part.active {
-            let mut active = self.activate(plan, part, rng);
-            active.left = 1 + rng.below(active.left); // they end at different times
-            self.active.push(active);
-        }
-        self.visit = self.visit(plan, part, rng);
+    /// Whether a first access is behind the others; there must be one before there is anything else.
+    fn first_is_due(&self, part: &Part) -> bool {
+        let (firsts, starts) = (u64::from(self.firsts), part.extents.len() as u64);
+        let due = self.running || firsts * part.side.requests <= self.requests * starts;
+        due && firsts < starts
     }
 
-    /// The next request of this operation. `written` is where writes go, for reads.
-    fn next(
+    /// The position of what is accessed again, by a write, or by a read of what is written or only read.
+    #[allow(clippy::too_many_arguments)]
+    fn again(
         &mut self,
         plan: &Plan,
         part: &Part,
-        written: Option<(&Part, &State)>,
+        recency: &Recency,
+        balance: &Balance,
+        write: bool,
+        to_written: bool,
         rng: &mut Rng,
-    ) -> (u64, u64) {
-        let wanted = self.length(plan, part, rng);
-        let (first, blocks) = if self.first.is_due(part, self.made) {
-            self.first.next(part, wanted)
-        } else {
-            if !rng.chance(plan.stay) {
-                let to_written = written.is_some() && rng.chance(plan.overlap);
-                self.visit = match written.filter(|_| to_written) {
-                    Some((part, state)) => Visit { to_written, ..state.visit(plan, part, rng) },
-                    None => self.visit(plan, part, rng),
-                };
+    ) -> Option<usize> {
+        let fits = |position: usize, written: bool| {
+            let extent = recency.extent(position)?;
+            (plan.is_written(extent) == written).then_some(position)
+        };
+        let blocks = |position: usize| {
+            let extent = recency.extent(position).expect("what is there was accessed");
+            plan.extent(extent).blocks
+        };
+        let long = rng.chance(self.long(part));
+        let most = if long { u64::MAX } else { part.side.blocks.div_ceil(part.side.requests) };
+        if rng.chance(plan.follow)
+            && let Some(position) = self.before.and_then(|before| recency.after(before))
+            && let Some(position) = fits(position, to_written)
+            && u64::from(blocks(position)) <= most
+        {
+            return Some(position);
+        }
+        let suits = |position: &usize| long || u64::from(blocks(*position)) <= most;
+        let best = |some: &mut dyn Iterator<Item = usize>| {
+            if long { some.max_by_key(|at| blocks(*at)) } else { some.min_by_key(|at| blocks(*at)) }
+        };
+        let zone = |position: usize| plan.list(recency.extent(position).expect("it is there"));
+        let stays = rng.chance(self.stay(plan));
+        let leaves = |zone: u32| stays || self.zone != Some(zone);
+        let cold = rng.chance(plan.cold);
+        let slot = rng.below(part.active as u64) as usize;
+        // A visit goes on about as far back.
+        let mut drawn = self
+            .drawn
+            .filter(|_| stays)
+            .unwrap_or_else(|| balance.draw(&plan.curve, write, recency.len(), rng));
+        // Nothing of this operation may be as far back, if it is far.
+        for _ in 0..TRIES {
+            self.drawn = Some(drawn);
+            let near = recency.near(drawn);
+            let there =
+                |written: bool| near.outwards().filter_map(move |position| fits(position, written));
+            if write != to_written
+                && let Some(found) = there(to_written).next()
+            {
+                return Some(found);
             }
-            match written.filter(|_| self.visit.to_written) {
-                Some((part, state)) => place(plan, part, &state.turns, self.visit, wanted, rng),
-                None => {
-                    let (first, blocks) = match self.passing(rng.chance(plan.pass)) {
-                        Some(active) => active.go_on(part, wanted),
-                        None => place(plan, part, &self.turns, self.visit, wanted, rng),
-                    };
-                    self.count(plan, part, blocks, rng);
-                    (first, blocks)
+            let in_zone = |zone: u32| {
+                let some = recency.of_list(zone, near);
+                best(&mut some.iter().map(|position| *position as usize)).filter(suits)
+            };
+            if stays && let Some(found) = self.zone.and_then(in_zone) {
+                return Some(found);
+            }
+            if !cold {
+                let (before, from) = self.active.split_at(slot.min(self.active.len()));
+                let active = from.iter().chain(before).filter(|active| leaves(active.zone));
+                if let Some(found) = active.map(|active| active.zone).find_map(in_zone) {
+                    return Some(found);
                 }
             }
+            let others = there(write).filter(|position| leaves(zone(*position)));
+            if let Some(found) = best(&mut others.take(CHOICE)) {
+                if !cold {
+                    self.activate(slot, plan, part, recency, found);
+                }
+                return Some(found);
+            }
+            if let Some(found) = best(&mut there(write).take(CHOICE)) {
+                return Some(found);
+            }
+            // Reads go where writes go rather than elsewhen; writes never go where is only read.
+            if !write && let Some(found) = there(true).next() {
+                return Some(found);
+            }
+            drawn = plan.curve.draw(write, recency.len(), rng);
+        }
+        let near = recency.near(drawn);
+        part.lists().find_map(|list| recency.nearest(list, near))
+    }
+
+    fn activate(
+        &mut self,
+        slot: usize,
+        plan: &Plan,
+        part: &Part,
+        recency: &Recency,
+        position: usize,
+    ) {
+        let extent = recency.extent(position).expect("it was found there");
+        let zone = plan.list(extent);
+        let blocks = u64::from(part.layout.zones[plan.extent(extent).zone as usize].blocks);
+        let active = Active { zone, left: ((blocks * plan.dwell) >> 16).max(1) };
+        match self.active.get_mut(slot) {
+            Some(old) => *old = active,
+            None => self.active.push(active),
+        }
+    }
+
+    fn count(&mut self, zone: u32, blocks: u64) {
+        self.requests += 1;
+        self.blocks += blocks;
+        self.run = if self.zone == Some(zone) { self.run + 1 } else { 1 };
+        self.in_runs += match self.run {
+            0..3 => 0,
+            3 => 3,
+            _ => 1,
         };
-        self.made += blocks;
-        (first, blocks)
-    }
-
-    /// A zone to go to next: an active one, or any by its blocks in use.
-    fn visit(&self, plan: &Plan, part: &Part, rng: &mut Rng) -> Visit {
-        if rng.chance(plan.cold) {
-            let zone = rng.below(part.layout.zones.len() as u64) as u32;
-            return Visit { zone, ..Visit::default() };
-        }
-        let place = rng.below(self.active.len() as u64) as usize;
-        Visit { zone: self.active[place].zone, place, hot: true, to_written: false }
-    }
-
-    /// The active zone that is visited, if its pass goes on.
-    fn passing(&mut self, goes_on: bool) -> Option<&mut Active> {
-        let Visit { zone, place, hot, .. } = self.visit;
-        let active = self.active.get_mut(place).filter(|active| active.zone == zone);
-        active.filter(|_| hot && goes_on)
-    }
-
-    /// Counts blocks of the zone that is visited; when it has had its share, another becomes active.
-    fn count(&mut self, plan: &Plan, part: &Part, blocks: u64, rng: &mut Rng) {
-        let Visit { zone, place, hot, .. } = self.visit;
-        if !hot || self.active[place].zone != zone {
-            return;
-        }
-        let left = &mut self.active[place].left;
-        *left = left.saturating_sub(blocks);
-        if *left == 0 {
-            self.active[place] = self.activate(plan, part, rng);
-        }
-    }
-
-    /// A zone that becomes active: by its blocks in use, and hardly ever one that is active already.
-    fn activate(&mut self, plan: &Plan, part: &Part, rng: &mut Rng) -> Active {
-        const TRIES: usize = 8;
-        let mut zone = 0;
-        for _ in 0..TRIES {
-            let block = rng.below(part.layout.blocks());
-            zone = part.layout.ends.partition_point(|end| *end <= block) as u32;
-            if self.active.iter().all(|active| active.zone != zone) {
-                break;
+        self.zone = Some(zone);
+        if let Some(at) = self.active.iter().position(|active| active.zone == zone) {
+            let left = &mut self.active[at].left;
+            *left = left.saturating_sub(blocks);
+            if *left == 0 {
+                self.active.swap_remove(at);
             }
         }
-        let turns = &mut self.turns[zone as usize];
-        *turns = turns.wrapping_add(1);
-        let blocks = u64::from(part.layout.zones[zone as usize].blocks);
-        Active { zone, left: ((blocks * plan.dwell) >> 16).max(1), pass: (0, 0) }
     }
 
-    /// A length around the published mean, longer after short ones: clusters cut some off.
-    fn length(&mut self, plan: &Plan, part: &Part, rng: &mut Rng) -> u64 {
-        const CATCH_UP_REQUESTS: i64 = 64;
-        let mean = (part.side.blocks << 16) / part.side.requests;
-        self.due += mean;
-        let behind = self.due as i64 - (self.made << 16) as i64;
-        let wanted = mean as i64 + behind / CATCH_UP_REQUESTS;
-        plan.lengths.draw(wanted.clamp(1 << 16, 4 * mean as i64) as u64, rng)
-    }
-}
-
-impl Active {
-    /// The next blocks of the pass: cluster by cluster, and again from the first.
-    fn go_on(&mut self, part: &Part, wanted: u64) -> (u64, u64) {
-        let zone = part.layout.zones[self.zone as usize];
-        let (first, length) = in_turn(zone, self.pass.0);
-        let blocks = wanted.min(length - self.pass.1);
-        let at = first + self.pass.1;
-        self.pass.1 += blocks;
-        if self.pass.1 == length {
-            self.pass = ((self.pass.0 + 1) % zone.clusters, 0);
-        }
-        (at, blocks)
-    }
-}
-
-/// The clusters of a zone one after another, out of the order of their addresses: without a cache
-/// hardly a write of ROCO's volumes continues its zone (ROCO Fig. 9, HA), even of src2_2, whose zones
-/// are written in one go (§4.2).
-fn in_turn(zone: Zone, turn: u32) -> (u64, u64) {
-    zone.cluster((u64::from(turn) * STRIDE % u64::from(zone.clusters)) as u32)
-}
-
-impl First {
-    /// Whether the run through all blocks is behind what was made altogether.
-    fn is_due(&self, part: &Part, made: u64) -> bool {
-        let zone = part.layout.zones[part.by_turn[self.turn] as usize];
-        // A zone is begun when half of it is due, so on average the run is where it should be.
-        let ahead = if self.running { 0 } else { u64::from(zone.blocks) / 2 };
-        self.running || (self.blocks + ahead) * part.side.blocks <= made * part.layout.blocks()
+    /// How often a long request goes before a short one: more often if blocks are behind.
+    fn long(&self, part: &Part) -> Share {
+        const WITHIN_REQUESTS: f64 = 1_024.0;
+        let mean = part.side.blocks as f64 / part.side.requests as f64;
+        let behind = self.requests as f64 - self.blocks as f64 / mean;
+        Share::of(0.5 + behind / WITHIN_REQUESTS)
     }
 
-    fn next(&mut self, part: &Part, wanted: u64) -> (u64, u64) {
-        let zone = part.layout.zones[part.by_turn[self.turn] as usize];
-        let (first, length) = in_turn(zone, self.cluster);
-        let blocks = wanted.min(length - self.block);
-        let at = first + self.block;
-        self.block += blocks;
-        self.blocks += blocks;
-        self.running = true;
-        if self.block == length {
-            (self.block, self.cluster) = (0, self.cluster + 1);
-        }
-        if self.cluster == zone.clusters {
-            (self.cluster, self.running) = (0, false);
-            self.turn = (self.turn + 1) % part.by_turn.len();
-        }
-        (at, blocks)
+    /// How often the zone of the last access is accessed again: more often if runs are behind.
+    fn stay(&self, plan: &Plan) -> Share {
+        const WITHIN_REQUESTS: f64 = 512.0;
+        let behind = plan.sequential * self.requests as f64 - self.in_runs as f64;
+        Share::of((plan.stay + behind / WITHIN_REQUESTS).clamp(0.0, 0.98))
     }
-}
-
-/// Blocks of a cluster of the zone that is visited.
-fn place(
-    plan: &Plan,
-    part: &Part,
-    turns: &[u32],
-    visit: Visit,
-    wanted: u64,
-    rng: &mut Rng,
-) -> (u64, u64) {
-    let zone = part.layout.zones[visit.zone as usize];
-    let clusters = u64::from(zone.clusters);
-    let cluster = if visit.hot {
-        let rank = plan.block_heat.draw(clusters, rng);
-        (rank * STRIDE + u64::from(zone.zone) + u64::from(turns[visit.zone as usize]) * 977)
-            % clusters
-    } else {
-        rng.below(clusters)
-    };
-    let (first, length) = zone.cluster(cluster as u32);
-    let blocks = wanted.min(length);
-    (first + rng.below(length - blocks + 1), blocks)
 }
 
 impl Pattern for Generator {
@@ -368,5 +366,76 @@ impl Generator {
         let short = self.short.below(SECTORS).max((owed / 2).min(SECTORS - 1)).min(owed);
         self.owed -= short << 16;
         short * 512
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::marks::Marks;
+
+    /// The beginning of a volume: block, length, whether it writes.
+    fn requests(name: &str, count: usize) -> Vec<(u64, u64, bool)> {
+        let volume = named(name).expect("it is described");
+        let mut generator = Generator::new(Plan::new(volume, &Free::of_volume(volume), 3));
+        (0..count).map(|_| generator.next_blocks()).collect()
+    }
+
+    /// Start and length come again, short ones more often; what comes first is long.
+    #[test]
+    fn rewrites_repeat_requests_and_short_ones_more_often() {
+        const SOON: usize = 5_000;
+        let mut ratios = Vec::new();
+        for name in ["wdev_0", "rsrch_0", "src2_0", "stg_0", "hm_0", "web_0"] {
+            let mut writes = requests(name, 150_000);
+            writes.retain(|(_, _, write)| *write);
+            let mean = |some: &[u64]| some.iter().sum::<u64>() as f64 / some.len() as f64;
+            let all = mean(&writes.iter().map(|write| write.1).collect::<Vec<_>>());
+            let (mut first, mut again) = (Vec::new(), Vec::new());
+            let mut last: HashMap<u64, (usize, u64)> = HashMap::new();
+            // Of short and long ones: all, and those rewritten soon.
+            let mut counts = [[0_u32; 2]; 2];
+            for (number, &(start, blocks, _)) in writes.iter().enumerate() {
+                match last.insert(start, (number, blocks)) {
+                    None => first.push(blocks),
+                    Some((before, length)) => {
+                        assert_eq!(length, blocks, "{name}: block {start}");
+                        again.push(blocks);
+                        let kind = usize::from(blocks as f64 >= all);
+                        counts[kind][1] += u32::from(number - before < SOON);
+                    }
+                }
+                counts[usize::from(blocks as f64 >= all)][0] += 1;
+            }
+            assert!(mean(&first) > 1.2 * mean(&again), "{name}: {} {}", mean(&first), mean(&again));
+            let [short, long] = counts.map(|[all, soon]| f64::from(soon) / f64::from(all));
+            ratios.push(short / long);
+        }
+        assert!(ratios.iter().all(|ratio| (1.1..4.0).contains(ratio)), "{ratios:?}");
+    }
+
+    /// How often the next reuse is of what followed the last one before: 0.10 to 0.25 in real traces.
+    #[test]
+    fn reuses_follow_the_old_order_as_often_as_in_traces() {
+        for name in ["wdev_0", "mds_0", "stg_0", "hm_0", "usr_0"] {
+            let requests = requests(name, 100_000);
+            let mut marks = Marks::first(0, requests.len());
+            let mut last = HashMap::new();
+            let (mut next, mut followed, mut again) = (None, 0, 0);
+            for (number, (start, _, _)) in requests.into_iter().enumerate() {
+                let before = last.insert(start, number);
+                marks.set(number);
+                if let Some(before) = before {
+                    again += 1;
+                    followed += u32::from(next == Some(before));
+                    marks.clear(before);
+                    next = (before..).find(|position| marks.is_set(*position));
+                }
+            }
+            let share = f64::from(followed) / f64::from(again);
+            assert!((0.08..0.25).contains(&share), "{name}: {share}");
+        }
     }
 }

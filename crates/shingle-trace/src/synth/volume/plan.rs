@@ -1,11 +1,14 @@
 //! All that the copies of a volume share: where its blocks lie and how often what happens.
 
+use core::ops::Range;
 use std::sync::Arc;
 
 use super::counts::{Counts, Side};
+use super::curve::Curve;
+use super::extents::{Extent, cut};
 use super::free::Free;
 use super::layout::{Layout, places};
-use super::power::{Lengths, Power};
+use super::power::Lengths;
 use crate::synth::rng::{Rng, Seed, Share};
 use crate::volumes::Volume;
 
@@ -17,15 +20,16 @@ pub(crate) struct Plan {
     pub(super) read: Part,
     pub(super) writes: Share,
     pub(super) cold: Share,
-    /// Hot requests that pass over their zone.
-    pub(super) pass: Share,
+    /// Reuses that are of what followed the last one in the old order.
+    pub(super) follow: Share,
     /// Accesses to each block of a zone while it is active, in 2^-16.
     pub(super) dwell: u64,
     pub(super) overlap: Share,
-    /// How often a visit to a zone goes on for another request.
-    pub(super) stay: Share,
-    pub(super) block_heat: Power,
-    pub(super) lengths: Lengths,
+    /// Accesses in runs of three or more to a zone, among all.
+    pub(super) sequential: f64,
+    /// How often a visit to a zone goes on for another request, if nothing else makes runs.
+    pub(super) stay: f64,
+    pub(super) curve: Curve,
     /// Sectors that a write falls short of whole blocks on average, in 2^-16.
     pub(super) short_sectors: u64,
     span_zones: u64,
@@ -36,8 +40,12 @@ pub(crate) struct Plan {
 pub(super) struct Part {
     pub(super) side: Side,
     pub(super) layout: Layout,
-    /// Zones of the layout, in the order in which their blocks are first accessed.
-    pub(super) by_turn: Vec<u32>,
+    /// First accesses, in their order.
+    pub(super) extents: Vec<Extent>,
+    /// The number of the first of them, among those of both operations.
+    pub(super) first_number: u32,
+    /// The list of its first zone.
+    pub(super) first_list: u32,
     /// Zones active at a time.
     pub(super) active: usize,
 }
@@ -47,17 +55,15 @@ impl Part {
         let mut rng = seed.stream(op);
         let layout = Layout::new(places, side, free.cluster, free.zone_skew, &mut rng);
         let by_turn = turns(&layout, free.neighbours as usize, &mut rng);
+        let lengths = Lengths::new();
+        let extents = cut(&layout, &by_turn, &side, &lengths, &mut rng);
         let active = free.active.round().clamp(1.0, layout.zones.len() as f64) as usize;
-        Part { side, layout, by_turn, active }
+        Part { side, layout, extents, first_number: 0, first_list: 0, active }
     }
 
-    /// How likely two visits are to the same zone: hot ones go to any of the active, cold ones by
-    /// blocks in use.
-    fn same_zone(&self, free: &Free) -> f64 {
-        let all = self.layout.blocks() as f64;
-        let parts = self.layout.zones.iter().map(|zone| f64::from(zone.blocks) / all);
-        let cold: f64 = parts.map(|part| part * part).sum();
-        (1.0 - free.cold).powi(2) / self.active as f64 + free.cold.powi(2) * cold
+    /// The lists of its zones.
+    pub(super) fn lists(&self) -> Range<u32> {
+        self.first_list..self.first_list + self.layout.zones.len() as u32
     }
 }
 
@@ -71,22 +77,60 @@ impl Plan {
         let written = &places[..counts.write.zones as usize];
         let write = Part::new(counts.write, written, free, seed, "write layout");
         let read = Part::new(counts.read, &places, free, seed, "read layout");
-        let requests = counts.write.requests + counts.read.requests;
+        let read = Part {
+            first_number: write.extents.len() as u32,
+            first_list: write.layout.zones.len() as u32,
+            ..read
+        };
+        let requests = counts.requests() as f64;
+        let reads_again = (counts.read.requests.saturating_sub(counts.read.starts)) as f64;
+        let again = (requests - (counts.read.starts + counts.write.starts) as f64).max(1.0);
         Arc::new(Plan {
             seed,
-            writes: Share::of(counts.write.requests as f64 / requests as f64),
+            writes: Share::of(counts.write.requests as f64 / requests),
             cold: Share::of(free.cold),
-            pass: Share::of(free.pass),
+            follow: Share::of(free.follow),
             dwell: (free.dwell * 65_536.0) as u64,
             overlap: Share::of(free.overlap),
-            stay: Share::of(stay(&counts, write.same_zone(free))),
-            block_heat: Power::new(free.block_skew),
-            lengths: Lengths::new(),
+            sequential: counts.sequential,
+            stay: stay(counts.sequential),
+            curve: Curve::new(&counts.reuse, reads_again / again),
             short_sectors: (counts.short_bytes << 16) / 512,
             span_zones: counts.span_zones,
             write,
             read,
         })
+    }
+
+    /// The extent of a number.
+    pub(super) fn extent(&self, number: u32) -> &Extent {
+        let (part, at) = if self.is_written(number) {
+            (&self.write, number)
+        } else {
+            (&self.read, number - self.read.first_number)
+        };
+        &part.extents[at as usize]
+    }
+
+    /// Whether it is one that writes access.
+    pub(super) fn is_written(&self, number: u32) -> bool {
+        number < self.read.first_number
+    }
+
+    /// The list of an extent: one for each zone that is written, and one for each that is read.
+    pub(super) fn list(&self, number: u32) -> u32 {
+        let zone = self.extent(number).zone;
+        if self.is_written(number) { zone } else { self.read.first_list + zone }
+    }
+
+    pub(super) fn lists(&self) -> usize {
+        self.write.layout.zones.len() + self.read.layout.zones.len()
+    }
+
+    /// Requests that are no first accesses, at full length.
+    pub(super) fn reuses(&self) -> u64 {
+        let firsts = self.write.extents.len() + self.read.extents.len();
+        self.requests().saturating_sub(firsts as u64)
     }
 
     /// Requests at full length.
@@ -118,20 +162,15 @@ fn turns(layout: &Layout, neighbours: usize, rng: &mut Rng) -> Vec<u32> {
     groups.concat()
 }
 
-/// How often a visit goes on, so that runs of three or more make up the share that is wanted.
-///
-/// With visits of geometric length, goes-on being c, runs of three or more hold c²(3 − 2c) of the
-/// requests. First accesses come zone by zone and are in long runs anyway; and a visit that by
-/// chance is to the zone of the one before makes one run of two.
-fn stay(counts: &Counts, same_zone: f64) -> f64 {
-    let first = counts.write.distinct as f64 / counts.write.blocks as f64;
-    let wanted = ((counts.sequential - first) / (1.0 - first)).max(0.0);
+/// How often a visit goes on, so that runs of three or more make up the share that is wanted: with visits
+/// of geometric length, goes-on being c, they hold c²(3 − 2c) of the requests.
+fn stay(sequential: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..50 {
-        let c: f64 = (low + high) / 2.0;
-        if c * c * (3.0 - 2.0 * c) < wanted { low = c } else { high = c }
+        let c: f64 = f64::midpoint(low, high);
+        if c * c * (3.0 - 2.0 * c) < sequential { low = c } else { high = c }
     }
-    ((low - same_zone) / (1.0 - same_zone)).clamp(0.0, 0.999)
+    low
 }
 
 #[cfg(test)]
@@ -143,8 +182,10 @@ mod tests {
     fn neighbours_come_one_after_the_other_and_their_groups_in_any_order() {
         let volume = named("src2_2").expect("it is described");
         let free = Free { neighbours: 8.0, ..Free::of_volume(volume) };
-        let Part { layout, by_turn, .. } = &Plan::new(volume, &free, 1).write;
-        let places: Vec<u32> = by_turn.iter().map(|&at| layout.zones[at as usize].zone).collect();
+        let Part { layout, extents, .. } = &Plan::new(volume, &free, 1).write;
+        let zone = |extent: &Extent| layout.zones[extent.zone as usize].zone;
+        let mut places: Vec<u32> = extents.iter().map(zone).collect();
+        places.dedup();
         let mut sorted = places.clone();
         sorted.sort_unstable();
         // All groups but the last, which may be short and anywhere.

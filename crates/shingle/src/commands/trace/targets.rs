@@ -2,7 +2,9 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use shingle_trace::volumes::{Compared, LARGE, Quantity, Tolerance, VOLUMES, Volume, described};
+use shingle_trace::volumes::{
+    Compared, LARGE, Measured, Quantity, Tolerance, VOLUMES, Volume, described,
+};
 
 use crate::cli::Global;
 use crate::output::{note, print};
@@ -31,11 +33,17 @@ pub(crate) fn execute(args: &Targets, global: &Global) -> anyhow::Result<()> {
     let (mut aimed, mut held) = (0, 0);
     for volume in volumes {
         note(&format!("generating: {}", volume.name), global.quiet);
-        let rows = volume.compare(args.seed);
+        let Measured { rows, predicted } = volume.compare(args.seed);
         aimed += rows.iter().filter(|row| row.figure.unused.is_none()).count();
         held += rows.iter().filter(|row| row.figure.unused.is_none() && row.holds()).count();
         values.extend(rows.iter().map(|row| value(volume, row)));
-        text += &one_volume(volume, &rows, global);
+        values.extend(predicted.iter().map(|&(quantity, made)| {
+            json!({
+                "volume": volume.name, "quantity": quantity.about(), "unit": quantity.unit(),
+                "published": null, "generated": made, "source": null, "unused": null, "holds": null,
+            })
+        }));
+        text += &one_volume(volume, &rows, &predicted, global);
     }
     if args.json {
         return print(&serde_json::to_string_pretty(&values)?);
@@ -43,8 +51,18 @@ pub(crate) fn execute(args: &Targets, global: &Global) -> anyhow::Result<()> {
     print(&format!("{text}Within tolerance: {held} of {aimed} figures that are aimed at."))
 }
 
-fn one_volume(volume: &Volume, rows: &[Compared], global: &Global) -> String {
-    let cells: Vec<[String; 6]> = rows.iter().map(cells).collect();
+fn one_volume(
+    volume: &Volume,
+    rows: &[Compared],
+    predicted: &[(Quantity, f64)],
+    global: &Global,
+) -> String {
+    let predictions = predicted.iter().map(|&(quantity, made)| {
+        let [none, source] = ["-", "not published: a prediction (docs/workloads.md)"];
+        let made = shown(quantity, made);
+        [quantity.about(), none, &made, none, none, source].map(str::to_owned)
+    });
+    let cells: Vec<[String; 6]> = rows.iter().map(cells).chain(predictions).collect();
     let header = ["", "published", "generated", "deviation", "tolerance", "source"];
     let table = table::rows(header, &cells, global.color);
     let mut text = format!("{}: {}\n{table}\n", volume.workload, volume.about);
@@ -66,6 +84,9 @@ fn cells(row: &Compared) -> [String; 6] {
         Tolerance::Points(points) => {
             (format!("{:+.1} points", row.made - figure.value), format!("{points} points"))
         }
+        Tolerance::Factor(factor) => {
+            (format!("× {:.2}", row.made / figure.value), format!("× {factor}"))
+        }
     };
     let tolerance = match (&figure.unused, row.holds()) {
         (Some(_), _) => "not used".to_owned(),
@@ -82,9 +103,13 @@ fn cells(row: &Compared) -> [String; 6] {
 fn shown(quantity: Quantity, value: f64) -> String {
     let unit = quantity.unit();
     match quantity {
-        Quantity::Blocks | Quantity::Requests => {
-            shingle_result::verdict::count(value.round() as u64)
-        }
+        Quantity::Blocks
+        | Quantity::Requests
+        | Quantity::StartPages
+        | Quantity::ReuseMean
+        | Quantity::Reuse70
+        | Quantity::Reuse80
+        | Quantity::Reuse90 => shingle_result::verdict::count(value.round() as u64),
         Quantity::WrittenLarge => format!("{value:.0}"),
         Quantity::WriteSectors => format!("{value:.1} sectors"),
         _ => format!("{value:.2} {}", unit.split(' ').next().unwrap_or(unit)),

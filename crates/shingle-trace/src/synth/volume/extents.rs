@@ -1,0 +1,80 @@
+//! The requests that touch a volume's blocks for the first time: an extent each.
+//!
+//! They come zone by zone. In a zone they come cluster by cluster, out of the order of addresses: without a
+//! cache hardly a write of ROCO's volumes continues its zone (ROCO Fig. 9, HA), even of src2_2, whose
+//! zones are written in one go (§4.2). A cluster is gone through from its first block to its last.
+
+use super::counts::Side;
+use super::layout::{Layout, Zone};
+use super::power::Lengths;
+use crate::synth::rng::Rng;
+
+/// A prime above the clusters of a zone: multiples of it reach every cluster, and out of order.
+const STRIDE: u64 = 7_919;
+
+/// What a request accesses, and accesses again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Extent {
+    /// Block of the volume.
+    pub(super) first: u32,
+    pub(super) blocks: u16,
+    /// Whether the next one is of another cluster.
+    pub(super) last: bool,
+    /// Its zone, by its number in the layout.
+    pub(super) zone: u32,
+}
+
+/// Cuts a layout into as many extents as a side has first accesses, or nearly so many. They overlap if
+/// there are not as many blocks. Half of them are short ones, which are
+/// accessed again more often.
+pub(super) fn cut(
+    layout: &Layout,
+    by_turn: &[u32],
+    side: &Side,
+    lengths: &Lengths,
+    rng: &mut Rng,
+) -> Vec<Extent> {
+    const CATCH_UP: i64 = 64;
+    let (starts, length) = (side.starts, side.first_length);
+    let step = (layout.blocks() << 16) / starts.max(1);
+    let again = side.again_length;
+    let mut extents = Vec::with_capacity(starts as usize);
+    // By how much steps and lengths are behind, in 2^-16.
+    let (mut behind, mut short) = (0_i64, 0_i64);
+    let mut draw = |mean: u64, behind: i64| {
+        let short = u64::midpoint(1 << 16, again.min(mean));
+        let mean = if rng.below(2) == 0 { short } else { 2 * mean - short };
+        lengths.draw((mean as i64 + behind / CATCH_UP).max(1 << 16) as u64, rng)
+    };
+    for &number in by_turn {
+        let zone = layout.zones[number as usize];
+        for turn in 0..zone.clusters {
+            let (first, blocks) = in_turn(zone, turn);
+            let mut at = 0;
+            while at < blocks {
+                let next = blocks.min(at + draw(step, behind));
+                behind += step as i64 - ((next - at) << 16) as i64;
+                let most = (blocks - at).min(u64::from(u16::MAX));
+                let taken = if length <= step + step / 16 {
+                    next - at
+                } else {
+                    draw(length, short).clamp(next - at, most)
+                };
+                short += length as i64 - (taken << 16) as i64;
+                extents.push(Extent {
+                    first: (first + at) as u32,
+                    blocks: taken as u16,
+                    last: next == blocks,
+                    zone: number,
+                });
+                at = next;
+            }
+        }
+    }
+    extents
+}
+
+/// The clusters of a zone one after another, out of the order of their addresses.
+fn in_turn(zone: Zone, turn: u32) -> (u64, u64) {
+    zone.cluster((u64::from(turn) * STRIDE % u64::from(zone.clusters)) as u32)
+}
