@@ -6,7 +6,7 @@
 //! "Inference about the change-point in a sequence of binomial variables", Biometrika 57, 1970). The
 //! interval holds the places whose log-likelihood is less than 1.92 below that (95 %, by the
 //! likelihood ratio). There is a change only if the log-likelihood beats that of no change by
-//! [`EVIDENCE`], and the slow come [`RISE`] times as often as before.
+//! `EVIDENCE`, and the slow come `RISE` times as often as before.
 
 use serde::{Deserialize, Serialize};
 

@@ -200,7 +200,7 @@ fn a_wrong_name_lists_the_right_ones_nearest_first() {
         (&["-d", "st8000as002"], "`st8000as002`; there are st8000as0002, "),
         (&["-s", "pcie-sdd"], "`pcie-sdd`; there are pcie-ssd"),
         (&["--set", "saq.rule2=on"], "`saq`; there are sac, "),
-        (&["--set", "sac.rule5=on"], "`rule5`; there are rule2, rule4, "),
+        (&["--set", "sac.rule5=on"], "`rule5`; there are rule1, rule2, rule4, "),
         (&["--set", "policy.zoned=5b"], "`zoned`; there are zone, "),
         (&["--set", "cache.btach=1"], "`btach`; there are batch"),
         (&["--set", "drive.rmp=1"], "`drive.rmp`; there are rpm, "),

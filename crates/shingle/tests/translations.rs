@@ -196,7 +196,7 @@ fn a_baseline_that_does_not_go_with_the_drive_is_left_out() {
 
 /// All but `others`: dm-zoned needs a larger buffer than such traces get.
 const FIGURES: &str =
-    "table-3,2,3,12,13,14,15,16,17,18,19,20,21,22,23,24,25,hot,small,decisions,history";
+    "table-3,2,3,12,13,14,15,16,17,18,19,20,21,22,23,24,25,small,decisions,history";
 
 /// Statements of Amphisbaena's figures, so that each refers to runs there are; over short traces, as
 /// the workloads are made whole however little is run of them.

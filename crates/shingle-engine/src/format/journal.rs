@@ -48,7 +48,7 @@ const HEADER_BYTES: usize = size_of::<Header>();
 const RECORD_BYTES: usize = size_of::<RawRecord>();
 
 /// Records of a page.
-pub(crate) const RECORDS_MAX: usize = (PAGE_BYTES - HEADER_BYTES) / RECORD_BYTES;
+pub const RECORDS_MAX: usize = (PAGE_BYTES - HEADER_BYTES) / RECORD_BYTES;
 
 /// One change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

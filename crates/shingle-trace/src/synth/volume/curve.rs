@@ -20,9 +20,8 @@ const LOW_BINS: u32 = 7;
 const MIDDLE_BINS: u32 = 4;
 const HIGH_BINS: u32 = 8;
 /// Reads come again later than writes. Of the reuses beyond the 70 % quantile they make up so many times
-/// the share that they have of those below, as in the first 100,000 requests of the real web_0. In other
-/// recorded traces at hand (cloudphysics, alibaba, financial1) their median distance is 2 to 100 times that
-/// of writes.
+/// the share that they have of those below: a choice. In the recorded traces of cloudphysics, alibaba and
+/// financial1 their median distance is 2 to 100 times that of writes.
 const READS_BEYOND: f64 = 5.0;
 /// What is so much nearer or further than a distance is as good.
 const FEW: u32 = 8;

@@ -140,8 +140,7 @@ static ALL: LazyLock<[Open; 16]> = LazyLock::new(|| {
         (
             parameter(
                 "first",
-                // Of the recorded ones at hand MSR's rsrch_1 and web_0 (its beginning) have 2.2 and 1.7,
-                // the others 1.1 to 2.2.
+                // MSR's rsrch_1 has 2.2, recorded traces of others 1.1 to 2.2.
                 "2",
                 Kind::Number(1.0, 16.0),
                 "mean length of the first write to a page, in mean writes, if there are pages enough",
