@@ -48,7 +48,7 @@ pub struct DriveView {
 }
 
 /// Stands for the write pointer of a zone that has none.
-pub(crate) const NO_POINTER: u32 = u32::MAX;
+pub const NO_POINTER: u32 = u32::MAX;
 
 /// One slot. 16 bytes: four slots share a cache line of the CPU.
 #[derive(Clone, Copy, Debug)]

@@ -97,7 +97,7 @@ pub struct Format {
     /// One line for a list.
     pub about: &'static str,
     /// Whether a file that begins like this may be in this format, and why. The bytes are the first
-    /// [`PEEK_BYTES_MAX`] of the content, or all of it.
+    /// 64 KiB of the content, or all of it.
     pub sniff: fn(&[u8]) -> Option<Match>,
     /// For formats that others resemble but for their units: whether the numbers fit.
     pub(crate) weigh: Option<fn(&Sample) -> Weight>,
