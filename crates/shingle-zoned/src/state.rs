@@ -37,13 +37,14 @@ impl ZoneState {
         ZoneState { condition, pointer, written: pointer, torn_bytes: 0 }
     }
 
-    /// A zone written up to `pointer`, that is not open.
+    /// A zone written up to `pointer`, that is not open. Bytes behind its last block do not count: a capacity need not be
+    /// whole blocks, and what of a block is there can never be completed.
     #[must_use]
     pub fn written(pointer: u32, torn_bytes: u16, geometry: &Geometry) -> ZoneState {
-        let condition = match u64::from(pointer) {
-            0 if torn_bytes == 0 => Condition::Empty,
-            at if at == geometry.zone_capacity_blocks => Condition::Full,
-            _ => Condition::Closed,
+        let (condition, torn_bytes) = match u64::from(pointer) {
+            0 if torn_bytes == 0 => (Condition::Empty, 0),
+            at if at == geometry.zone_capacity_blocks => (Condition::Full, 0),
+            _ => (Condition::Closed, torn_bytes),
         };
         ZoneState { torn_bytes, ..ZoneState::new(condition, pointer) }
     }

@@ -232,6 +232,17 @@ mod tests {
     }
 
     #[test]
+    fn sectors_behind_the_last_whole_block_hold_nothing() {
+        // 13 sectors are a block and five sectors more, all of which were written.
+        let zones = [zone(0, 2, 4, 13, 13), zone(1, 2, 2, 64 + 12, 13)];
+        let zones = parse(&bytes(&zones, HAS_CAPACITY), 0, BLOCKS).expect("a report");
+        let full =
+            ZoneState::written(1, 0, &Geometry { zone_capacity_blocks: 1, ..Geometry::new(2, 8) });
+        assert_eq!(full.condition, Condition::Full);
+        assert_eq!(zones, [Reported { capacity_blocks: 1, state: full }; 2]);
+    }
+
+    #[test]
     fn what_is_no_zone_is_told() {
         let error = |zone: RawZone| parse(&bytes(&[zone], 1), 0, BLOCKS).expect_err("no zone");
         assert_eq!(
@@ -259,6 +270,8 @@ mod tests {
         fn any_bytes_are_zones_or_an_error(
             mut bytes in prop::collection::vec(any::<u8>(), 0..400),
             plain in any::<bool>(),
+            pointer in 0_u64..200,
+            capacity in 0_u64..200,
             zone_blocks in prop_oneof![1_u64..20, Just(u64::MAX), Just(u64::from(u32::MAX))],
         ) {
             // Most of what is random is refused at once: with start and length put right more is reached.
@@ -266,8 +279,10 @@ mod tests {
                 bytes[8..12].copy_from_slice(&1_u32.to_ne_bytes());
                 bytes[16..24].fill(0);
                 bytes[24..32].copy_from_slice(&zone_blocks.saturating_mul(8).to_ne_bytes());
+                bytes[32..40].copy_from_slice(&pointer.to_ne_bytes());
                 bytes[40] %= 4;
                 bytes[41] %= 16;
+                bytes[48..56].copy_from_slice(&capacity.to_ne_bytes());
             }
             if let Ok(zones) = parse(&bytes, 0, zone_blocks) {
                 for zone in zones {
