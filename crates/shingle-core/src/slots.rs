@@ -177,7 +177,7 @@ impl Slots {
 
     /// The index of a zone of the disk; `None` if the cache has held no block of it.
     #[must_use]
-    pub(crate) fn find_zone(&self, zone: Zone) -> Option<ZoneIndex> {
+    pub fn find_zone(&self, zone: Zone) -> Option<ZoneIndex> {
         self.met.find(zone)
     }
 

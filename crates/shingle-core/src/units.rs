@@ -99,6 +99,13 @@ impl Nanos {
     }
 }
 
+/// The longest there is for what is longer.
+impl From<core::time::Duration> for Nanos {
+    fn from(span: core::time::Duration) -> Nanos {
+        Nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
 impl core::ops::Add for Nanos {
     type Output = Nanos;
     fn add(self, span: Nanos) -> Nanos {

@@ -300,7 +300,7 @@ impl Journal {
     }
 
     /// How many records the next page has. Both of a block that moves are on one page: a crash that lets only the
-    /// first of two arrive would leave the block in two frames, the older of which may be taken for it.
+    /// first of two arrive would leave the block in two frames, and a cache that cannot be opened.
     fn records_of_a_page(&self) -> usize {
         let full = self.open.len().min(RECORDS_MAX);
         let next = self.open.get(full).filter(|next| next.state == State::Superseded);

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use shingle_core::units::Block;
 use thiserror::Error;
 
-use crate::format::journal::{Record, page_of, sequence};
+use crate::format::journal::{RECORDS_MAX, Record, page_of, sequence};
 use crate::format::layout::{Copy, Layout, SUPERBLOCKS};
 use crate::format::superblock::Superblock;
 use crate::format::table::Entry;
@@ -157,8 +157,8 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
             touched.push((record.frame, page.number));
         }
     }
-    // Earlier versions parted the two records of a move where the first was the last of a page.
-    let parted = pages.last().and_then(|page| page.records.last());
+    // Earlier versions parted the two records of a move where the first was the last that a page has room for.
+    let parted = pages.last().and_then(|page| page.records.get(RECORDS_MAX - 1));
     let parted = parted.filter(|record| matches!(record.state, State::Clean | State::Dirty));
     one_frame_a_block(&mut corrections, parted, &mut entries);
     without_invalidated(&superblock, &mut entries);
@@ -216,9 +216,9 @@ fn one_frame_a_block(void: &mut Vec<Record>, parted: Option<&Record>, entries: &
             *sequence = entry.sequence.max(*sequence);
         }
     }
-    for (entry, frame) in entries.iter_mut().zip(0..) {
-        let newest = newest.get(&entry.block).copied().unwrap_or(0);
-        if entry.state != State::Free && entry.sequence < newest {
+    let live = entries.iter_mut().zip(0..).filter(|(entry, _)| entry.state != State::Free);
+    for (entry, frame) in live {
+        if newest.get(&entry.block).is_some_and(|&newest| entry.sequence < newest) {
             entry.state = State::Free;
             let (frame, block) = (Frame(frame), entry.block);
             void.push(Record { frame, crc: 0, block, state: State::Superseded });

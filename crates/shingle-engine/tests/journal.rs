@@ -403,6 +403,15 @@ fn a_page_that_a_torn_write_makes_whole_does_not_count() {
     assert_eq!((found.replayed_pages, entry.block), (1, Block(8)), "it is the page of the second");
 }
 
+/// As many records as leave room for one more on the page.
+fn fill_but_one(world: &mut World) {
+    for frame in 100..100 + RECORDS_MAX as u32 - 1 {
+        let record =
+            Record { frame: Frame(frame), crc: 0, block: Block(1_000), state: State::Free };
+        world.journal.add(record);
+    }
+}
+
 /// As many moves as no page has room for: the crash comes when only the first page has arrived.
 #[test]
 fn a_move_is_on_one_page() {
@@ -412,11 +421,7 @@ fn a_move_is_on_one_page() {
     // The new frame of block 0 is the last record that the page has room for, the old one comes behind it.
     let (old, _) = world.map[&0];
     let pages = |world: &World| world.ssd.volatile.len();
-    for frame in 100..100 + RECORDS_MAX as u32 - 1 {
-        let record =
-            Record { frame: Frame(frame), crc: 0, block: Block(1_000), state: State::Free };
-        world.journal.add(record);
-    }
+    fill_but_one(&mut world);
     world.write(0);
     assert_eq!(world.journal.open(), RECORDS_MAX + 1);
     world.seal();
@@ -439,8 +444,9 @@ fn a_move_that_a_crash_has_parted_is_one_frame_all_the_same() {
     world.write(0);
     world.commit();
     let (old, _) = world.map[&0];
+    fill_but_one(&mut world);
     world.write(0);
-    // The same page without its last record.
+    // The page as it was written then.
     let (new, version) = world.map[&0];
     let (last, _) = *world.ssd.volatile.last().expect("the data");
     assert_eq!(last, world.journal.layout().frame_page(new));
@@ -454,8 +460,9 @@ fn a_move_that_a_crash_has_parted_is_one_frame_all_the_same() {
     let Ok(Some(writes)) = world.journal.seal() else { panic!("there is room") };
     for write in writes {
         let whole = JournalPage::decode(&write.bytes, owner).expect("a page");
-        assert_eq!(whole.records.len(), 2);
-        let parted = JournalPage { records: vec![record], ..whole };
+        assert_eq!(whole.records.len(), RECORDS_MAX - 1);
+        let records = whole.records.iter().copied().chain([record]).collect();
+        let parted = JournalPage { records, ..whole };
         world.ssd.write(write.page, parted.encode(owner));
     }
     world.ssd.flush();

@@ -22,7 +22,6 @@ use shingle_core::registry::Registry;
 use shingle_core::size;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_result::{Labels, Notes, Pacing};
-use shingle_trace::Mode;
 
 use crate::run::Course;
 use crate::system::Rules;
@@ -210,12 +209,7 @@ fn labels(
         translation: drive.translator.as_ref().map(|over| over.name().to_owned()),
         translation_parameters: drive.translator.as_ref().map(Translator::parameters),
         cache_blocks: cache_blocks.into(),
-        mode: match options.mode {
-            Mode::ReadWrite => "rw",
-            Mode::Write => "w",
-            Mode::Read => "r",
-        }
-        .into(),
+        mode: options.mode.name().into(),
         pacing: options.pacing.name().into(),
         // A host that translates knows the zones, as one to which the drive shows them does.
         knows_bands: entry.zoning(params) == Zoning::Bands

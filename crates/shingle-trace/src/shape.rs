@@ -26,6 +26,16 @@ pub enum Mode {
 
 impl Mode {
     /// `rw`, `w` or `r`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::ReadWrite => "rw",
+            Mode::Write => "w",
+            Mode::Read => "r",
+        }
+    }
+
+    /// The mode of this [name](Mode::name).
     ///
     /// # Errors
     /// On any other text.

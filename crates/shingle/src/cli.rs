@@ -196,6 +196,15 @@ pub(crate) enum Color {
     Never,
 }
 
+impl From<Pacing> for shingle_result::Pacing {
+    fn from(pacing: Pacing) -> Self {
+        match pacing {
+            Pacing::Closed => Self::Closed,
+            Pacing::Trace => Self::Open,
+        }
+    }
+}
+
 impl From<DriveTiming> for shingle_drive::Timing {
     fn from(timing: DriveTiming) -> Self {
         match timing {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use shingle_core::units::BLOCK_BYTES;
 use shingle_report::page::Making;
 use shingle_result::Report;
 
@@ -85,6 +86,11 @@ pub(crate) fn save(svg: &str, folder: &Path, name: &str, png: bool) -> anyhow::R
         return output::bytes(&png, &folder.join(format!("{name}.png")));
     }
     output::text(&shingle_report::chart::alone(svg), &folder.join(format!("{name}.svg")))
+}
+
+/// Blocks in MiB, as charts have them.
+pub(crate) fn mib(blocks: u64) -> f64 {
+    (blocks * BLOCK_BYTES) as f64 / f64::from(1 << 20)
 }
 
 /// What a page says of its own making.

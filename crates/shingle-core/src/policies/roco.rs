@@ -127,7 +127,7 @@ impl Roco {
     /// An access that counts towards the heat of its zone.
     #[inline]
     fn count_access(&mut self, slot: Slot, zone: ZoneIndex) {
-        if self.clock.begins_anew() {
+        if self.clock.begin_anew_if_due() {
             self.divide_weights();
         }
         let weight = self.clock.weigh();
@@ -141,10 +141,10 @@ impl Roco {
     fn divide_weights(&mut self) {
         let known = self.zones.iter().count() as u32;
         for zone in (0..known).map(ZoneIndex) {
-            let mut sum = 0;
             if self.zones[zone].blocks.is_empty() {
                 continue;
             }
+            let mut sum = 0;
             for slot in self.zones[zone].blocks.from_tail(&self.members) {
                 let weight = &mut self.accesses[slot as usize];
                 *weight = Clock::divided(*weight);

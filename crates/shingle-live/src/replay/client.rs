@@ -140,7 +140,7 @@ impl<'a> Client<'a> {
             return Ok(());
         };
         let took = answer.at.saturating_duration_since(at);
-        self.times.record(Nanos(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)));
+        self.times.record(took.into());
         let Some(stamps) = &mut self.stamps else { return Ok(()) };
         match answer.result {
             Ok(data) if request.op == Op::Read => stamps.check(&request, &expected, &data),

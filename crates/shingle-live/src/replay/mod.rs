@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use shingle_core::observer::Shared;
 use shingle_core::policy::Memory;
 use shingle_core::registry::Registry;
-use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Request};
+use shingle_core::units::{BLOCK_BYTES, Block, Request};
 use shingle_device::{Device, DeviceError, Medium};
 use shingle_engine::settings::{Settings, SettingsError};
 use shingle_engine::{Config, Errno};
@@ -155,9 +155,8 @@ impl Replay<'_> {
         let mut part_ends = |requests: usize, at: Duration| {
             // (The store is asked before the meter is locked, as it needs that to answer.)
             let (dirty_blocks, buffer) = (dirty(), buffered());
-            let at = Nanos(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX));
             let mut meter = meter.lock().unwrap_or_else(PoisonError::into_inner);
-            meter.end_part(requests, at, dirty_blocks, &buffer);
+            meter.end_part(requests, at.into(), dirty_blocks, &buffer);
         };
         let parts = Parts::new(requests.len(), self.parts);
         let took = client.serve(requests, pace, parts, &mut part_ends, progress)?;

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use crate::common::read;
+use shingle_core::policy::Memory;
 use shingle_core::registry::Registry;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 use shingle_result::{
-    Axis, ByCause, Counts, DriveLatency, Labels, Latency, Left, Memory, Pacing, Place, Queue,
-    RunResult, Said, SaidKind, Snapshot, Swept, Target, Wall,
+    Axis, ByCause, Counts, Labels, Left, Pacing, Place, Queue, RunResult, Said, SaidKind, Snapshot,
+    Swept, Target,
     verdict::{done_and_left, groups, measure, ranking, said, said_of_sweep},
 };
 use shingle_sim::experiment::{DEFAULT_CACHE, Options, Trace, plan, run_all, share};
@@ -20,40 +21,23 @@ fn run(policy: &str, done: f64, left: f64) -> RunResult {
     let mut all = Counts::between(&Snapshot::default(), &Snapshot::default());
     (all.seconds.total, all.seconds.by_cause.clean) = (done, done);
     all.drive_io.rmw = done as u64;
-    RunResult {
-        labels: Labels {
-            seed: 1,
-            policy: policy.into(),
-            parameters: BTreeMap::new(),
-            drive: "disk".into(),
-            drive_parameters: BTreeMap::from([("pb".into(), "100b".into())]),
-            pb_blocks: Some(100),
-            ssd: "ssd".into(),
-            translation: None,
-            translation_parameters: None,
-            cache_blocks: if policy == "none" { 0 } else { 1000 },
-            mode: "rw".into(),
-            pacing: "closed".into(),
-            knows_bands: false,
-        },
-        memory: Memory { bytes_per_slot: None, zone_bytes: 0 },
-        warm: all,
-        all,
-        warm_from: Some(5),
-        left: work(left),
-        drained: None,
-        latency: Latency { mean_us: 0.0, p50_us: 0.0, p99_us: 0.0, p999_us: 0.0, max_us: 0.0 },
-        drive_latency: DriveLatency { ios: 0, mean_us: None, max_us: 0.0 },
-        flash: None,
-        translation_counters: None,
-        queue: None,
-        series: Vec::new(),
-        heat: None,
-        histogram: Vec::new(),
-        checked_reads: None,
-        measured: None,
-        wall: Wall { seconds: 1.0, blocks_per_second: 1.0 },
-    }
+    let labels = Labels {
+        seed: 1,
+        policy: policy.into(),
+        parameters: BTreeMap::new(),
+        drive: "disk".into(),
+        drive_parameters: BTreeMap::from([("pb".into(), "100b".into())]),
+        pb_blocks: Some(100),
+        ssd: "ssd".into(),
+        translation: None,
+        translation_parameters: None,
+        cache_blocks: if policy == "none" { 0 } else { 1000 },
+        mode: "rw".into(),
+        pacing: "closed".into(),
+        knows_bands: false,
+    };
+    let nothing = RunResult::uncounted(&labels, Memory::default());
+    RunResult { warm: all, all, warm_from: Some(5), left: work(left), ..nothing }
 }
 
 fn work(seconds: f64) -> Left {

@@ -6,7 +6,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
-use shingle_core::units::Nanos;
 use shingle_device::{Device, Done, MediumThread, Operation, Ring, Worker, panicked};
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::{Engine, Failed, Kind};
@@ -163,7 +162,7 @@ impl Run {
             }
             self.ring.wait(TICK)?;
             // Before completions are reported: what they took is counted to now.
-            self.engine.tick(Nanos(start.elapsed().as_nanos() as u64));
+            self.engine.tick(start.elapsed().into());
             self.finished(&mut done)?;
             self.report(&mut done);
         }

@@ -133,10 +133,7 @@ pub(crate) fn options(
         ssd: args.ssd.clone().unwrap_or(default.ssd),
         sets: assigned(&args.set)?,
         mode: mode(&args.trace),
-        pacing: match args.pacing {
-            None | Some(cli::Pacing::Closed) => Pacing::Closed,
-            Some(cli::Pacing::Trace) => Pacing::Open,
-        },
+        pacing: args.pacing.map_or(Pacing::Closed, Into::into),
         speed_thousandths: args.speed.unwrap_or(default.speed_thousandths),
         store: store(args),
         split: args.split == Some(cli::Split::Block),

@@ -1,12 +1,11 @@
 //! The pictures of a page: what the runs of a report come to, as far as they were recorded.
 
 use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
 use shingle_report::chart::{DrawError, Kind, Picture, Value};
 use shingle_result::{ByCause, Heat, Point, Report, RunResult, verdict};
 
-use super::Drawn;
 use super::names::{CACHE, Names, SEED};
+use super::{Drawn, mib};
 
 /// Bars of a picture.
 const BARS: usize = 16;
@@ -267,8 +266,4 @@ impl All<'_> {
         }
         pictures
     }
-}
-
-fn mib(blocks: u64) -> f64 {
-    (blocks * BLOCK_BYTES) as f64 / f64::from(1 << 20)
 }

@@ -24,19 +24,20 @@ const TURNOVERS: u32 = 12;
 pub(super) struct Clock {
     /// Accesses in which a weight doubles; 0: all weigh the same.
     turnover: u64,
-    /// Accesses since the last division.
-    accesses: u64,
+    /// Since the last division: how often it doubled, and accesses since it did.
+    turns: u32,
+    rest: u64,
 }
 
 impl Clock {
     /// All accesses weigh the same.
     pub(super) fn counting() -> Clock {
-        Clock { turnover: 0, accesses: 0 }
+        Clock { turnover: 0, turns: 0, rest: 0 }
     }
 
     /// Weights double in so many accesses.
     pub(super) fn doubling(turnover: u32) -> Clock {
-        Clock { turnover: u64::from(turnover.max(1)), accesses: 0 }
+        Clock { turnover: u64::from(turnover.max(1)), turns: 0, rest: 0 }
     }
 
     /// The weight of the next access.
@@ -45,18 +46,22 @@ impl Clock {
         if self.turnover == 0 {
             return 1;
         }
-        let (turns, rest) = (self.accesses / self.turnover, self.accesses % self.turnover);
-        self.accesses += 1;
-        ((1 << FRACTION_BITS) + (rest << FRACTION_BITS) / self.turnover) << turns
+        let grown = (self.rest << FRACTION_BITS) / self.turnover;
+        let weight = ((1 << FRACTION_BITS) + grown) << self.turns;
+        self.rest += 1;
+        if self.rest == self.turnover {
+            (self.turns, self.rest) = (self.turns + 1, 0);
+        }
+        weight
     }
 
-    /// Whether all weights are to be [divided](Clock::divided) before the next access is weighed. If so,
-    /// weights begin anew.
+    /// Lets weights begin anew if they have doubled often enough. If so, all that there are are to be
+    /// [divided](Clock::divided) before the next access is weighed.
     #[inline]
-    pub(super) fn begins_anew(&mut self) -> bool {
-        let due = self.turnover > 0 && self.accesses == self.turnover * u64::from(TURNOVERS);
+    pub(super) fn begin_anew_if_due(&mut self) -> bool {
+        let due = self.turns == TURNOVERS;
         if due {
-            self.accesses = 0;
+            self.turns = 0;
         }
         due
     }
@@ -79,7 +84,7 @@ mod tests {
         assert_eq!(weights, [1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0]);
         let mut counting = Clock::counting();
         assert_eq!([counting.weigh(), counting.weigh()], [1, 1]);
-        assert!(!counting.begins_anew());
+        assert!(!counting.begin_anew_if_due());
     }
 
     /// A division changes no quotient of two weights, but for rounding.
@@ -88,11 +93,11 @@ mod tests {
         let mut clock = Clock::doubling(3);
         let weights: Vec<u64> = (0..36)
             .map(|_| {
-                assert!(!clock.begins_anew());
+                assert!(!clock.begin_anew_if_due());
                 clock.weigh()
             })
             .collect();
-        assert!(clock.begins_anew());
+        assert!(clock.begin_anew_if_due());
         // The first access of the last turnover weighs half of the next one, that of the first 2^-12.
         let divided: Vec<u64> = weights.iter().map(|&weight| Clock::divided(weight)).collect();
         assert_eq!((clock.weigh(), divided[33]), (65_536, 32_768));

@@ -4,7 +4,7 @@ use super::systems::{
     BY_HISTORY, BY_SMALL_CHUNK, HISTORIES, OTHERS as OTHER_TRANSLATIONS, OTHERWISE,
 };
 use crate::experiment::{Chart, Figure, Source};
-use crate::papers::amphisbaena::compare::{grows, lowest, unlike};
+use crate::papers::amphisbaena::compare::{grows, lowest, unlike, with};
 use crate::papers::amphisbaena::systems::EIGHT;
 use crate::papers::compare::two;
 use crate::papers::metrics::{
@@ -54,12 +54,7 @@ pub(super) const DECISIONS: Figure = Figure {
             "§6.3",
             "lower space utilization in the LFB … the increased number of LFB cleanups: fewer RMWs if it is full \
              of blocks",
-            |c| {
-                let of = |trace: &&'static str| {
-                    c.chain(RMW, trace, "", &["LFB of blocks", "Amphisbaena"])
-                };
-                EIGHT.iter().map(of).collect()
-            }
+            |c| with(c, "LFB of blocks", RMW, &["Amphisbaena"])
         ),
         order!(
             "§6.3",

@@ -21,7 +21,7 @@ pub(super) enum Returns {
 struct Owned(u32);
 
 /// No chunk.
-const UNUSED: Owned = Owned(u32::MAX >> 2);
+const UNUSED: Owned = Owned(!OBTAINED);
 /// It came from the LFB by reallocation.
 const OBTAINED: u32 = 1 << 31;
 
@@ -92,8 +92,7 @@ impl Hot {
         while let Some(owned) = self.owned.get(self.looked_at) {
             let slots = self.slots(self.looked_at);
             let updated = |slot: u32| self.updated.get(slot.into());
-            let goes = *owned != UNUSED
-                && owned.0 & OBTAINED != 0
+            let goes = owned.0 & OBTAINED != 0
                 && match returns {
                     Returns::Any => {
                         let mut residents = slots.clone().filter(|&slot| is_resident(slot));

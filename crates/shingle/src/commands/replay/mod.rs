@@ -22,7 +22,6 @@ use shingle_sim::experiment::{self, Assignment, DEFAULT_CACHE, Options, Trace};
 use shingle_store::backend::Tell;
 use shingle_store::store::create::{Consent, CreateError, create, destroy, occupant};
 use shingle_store::store::format::read_superblock;
-use shingle_trace::Mode;
 use uuid::Uuid;
 
 use super::setup::{mode, read_trace, report, seed};
@@ -123,7 +122,8 @@ pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> an
     if ssd.is_there() {
         is_free(args)?;
     }
-    let foretold = predict::jobs(args, registry, &trace, ssd.slots())?;
+    let modes = real.iter().map(|real| real.settings.mode);
+    let foretold = predict::jobs(args, registry, &trace, ssd.slots(), modes)?;
     disk.make()?;
     ssd.make()?;
     let mut runs = Vec::new();
@@ -297,18 +297,8 @@ fn labels(
         translation: None,
         translation_parameters: None,
         cache_blocks: 0, // until the cache is there
-        mode: match mode(&args.trace) {
-            Mode::ReadWrite => "rw",
-            Mode::Write => "w",
-            Mode::Read => "r",
-        }
-        .into(),
-        pacing: match args.pacing {
-            cli::Pacing::Closed => Pacing::Closed,
-            cli::Pacing::Trace => Pacing::Open,
-        }
-        .name()
-        .into(),
+        mode: mode(&args.trace).name().into(),
+        pacing: Pacing::from(args.pacing).name().into(),
         knows_bands: false,
     })
 }

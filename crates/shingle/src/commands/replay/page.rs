@@ -2,14 +2,13 @@
 
 use std::fmt::Write;
 
-use shingle_core::units::BLOCK_BYTES;
 use shingle_report::chart::{Kind, Picture, escaped};
 use shingle_report::numbers::grouped;
 use shingle_report::page::{foot, head};
 use shingle_result::{Pacing, Point, Report, RunResult};
 
 use super::beside::{self, Row};
-use crate::report::making;
+use crate::report::{making, mib};
 
 pub(super) fn page(report: &Report, rows: &[Row<'_>]) -> anyhow::Result<String> {
     let making = making();
@@ -49,7 +48,7 @@ fn dirty(row: &Row<'_>) -> Picture {
     let line = |run: &RunResult, name: &str| {
         let point = |point: &Point| {
             let x = if timed { point.at_seconds } else { point.requests as f64 };
-            (x, (point.dirty_blocks * BLOCK_BYTES) as f64 / f64::from(1 << 20))
+            (x, mib(point.dirty_blocks))
         };
         (name.to_owned(), run.series.iter().map(point).collect())
     };

@@ -2,17 +2,17 @@
 
 use anyhow::bail;
 use shingle_core::registry::Registry;
-use shingle_result::{Pacing, RunResult};
+use shingle_core::service::Mode;
+use shingle_result::RunResult;
 use shingle_sim::experiment::{self, Assignment, Assignments, Job, Options, StoreOptions, Trace};
 
 use super::Replay;
 use crate::Usage;
-use crate::cli;
 use crate::commands::setup::{mode, seed};
 use crate::progress::Progress;
 
-/// A run of the store over models for each policy of the replay, whose cache has so many `slots`. None without
-/// `--predict`.
+/// A run of the store over models for each policy of the replay, whose cache has so many `slots` and is in one of
+/// `modes`. None without `--predict`.
 ///
 /// # Errors
 /// If something that the replay is set to cannot be simulated.
@@ -21,16 +21,18 @@ pub(super) fn jobs(
     registry: &Registry,
     trace: &Trace,
     slots: u64,
+    modes: impl IntoIterator<Item = Mode>,
 ) -> anyhow::Result<Vec<Job>> {
     let Some(drive) = &args.predict else { return Ok(Vec::new()) };
-    let mode_of = |text: &&String| text.starts_with("mode=") && *text != "mode=write-back";
-    if let Some(text) = args.set.iter().find(mode_of) {
+    if let Some(mode) = modes.into_iter().find(|&mode| mode != Mode::WriteBack) {
         bail!(Usage(format!(
-            "--set {text}: what is simulated is a write-back cache; drop --predict"
+            "--set mode={}: what is simulated is a write-back cache; drop --predict",
+            mode.name()
         )));
     }
     let own = args.set.iter().filter(|text| text.contains('.'));
     let sets = own.map(|text| Assignment::parse(text).map_err(Usage));
+    let default = Options::default();
     let options = Options {
         seed: seed(&args.trace),
         policies: args.policies.clone(),
@@ -38,20 +40,14 @@ pub(super) fn jobs(
         caches: vec![format!("{slots}b")],
         sets: sets.collect::<Result<Assignments, _>>()?,
         mode: mode(&args.trace),
-        pacing: match args.pacing {
-            cli::Pacing::Closed => Pacing::Closed,
-            cli::Pacing::Trace => Pacing::Open,
-        },
+        pacing: args.pacing.into(),
         speed_thousandths: args.speed,
         store: Some(StoreOptions { depth: args.depth, ..StoreOptions::default() }),
         drain: args.drain,
         check: args.verify,
         points: args.points(),
-        ..Options::default()
-    };
-    let options = match &args.ssd {
-        Some(ssd) => Options { ssd: ssd.clone(), ..options },
-        None => options,
+        ssd: args.ssd.clone().unwrap_or(default.ssd),
+        ..default
     };
     Ok(experiment::plan(&options, registry, trace)?.0)
 }

@@ -14,9 +14,9 @@ use super::{Mcm, RBR, SHR};
 use crate::models::flash_inside::step::{Step, Steps};
 
 impl Mcm {
-    /// Pages that may go back to SHR at a time.
+    /// Pages that may go back to SHR at a time; 0 if none may.
     pub(super) fn returns_max(&self) -> u32 {
-        self.reserve * self.space.geometry().pages_per_block
+        u32::from(self.pages_return) * self.reserve * self.space.geometry().pages_per_block
     }
 
     pub(super) fn collect_garbage(&mut self, steps: &mut dyn Steps) {
@@ -24,8 +24,7 @@ impl Mcm {
         let mut at = 0;
         while let Some((page, block)) = self.space.next_valid(victim, at) {
             at = self.space.after(page);
-            let returns = self.pages_return && self.returns > 0;
-            let hot = returns && self.filter.hot(self.space.band(block).0);
+            let hot = self.returns > 0 && self.filter.hot(self.space.band(block).0);
             let to =
                 if hot { self.space.next(&mut self.fronts[SHR], SHR, &[(SHR, 0)]) } else { None };
             match to {
