@@ -3,7 +3,7 @@
 use shingle_core::units::{BLOCK_BYTES, Block, SECTOR_BYTES, Zone};
 
 /// Zones of a disk at most: eighty times those of the largest disk there is.
-pub const ZONES_MAX: u32 = 1 << 23;
+const ZONES_MAX: u32 = 1 << 23;
 /// Blocks of a disk at most: 64 PiB.
 const BLOCKS_MAX: u64 = 1 << 44;
 
@@ -123,6 +123,12 @@ impl Geometry {
     pub fn place(&self, block: Block) -> Option<(Zone, u64)> {
         let zone = u32::try_from(block.0 / self.zone_blocks).ok()?;
         (zone < self.zones).then_some((Zone(zone), block.0 % self.zone_blocks))
+    }
+
+    /// Whether a zone is one of the conventional zones that the disk begins with, in whatever condition it is.
+    #[must_use]
+    pub fn is_conventional(&self, zone: Zone) -> bool {
+        zone.0 < self.conventional_zones
     }
 
     /// The first block of a zone.

@@ -134,12 +134,6 @@ impl MemoryDisk {
         MemoryDisk { geometry, inside: Mutex::new(inside) }
     }
 
-    /// How many calls were made.
-    #[must_use]
-    pub fn calls(&self) -> u64 {
-        self.inside().calls
-    }
-
     /// Whether a fault has ended the host: every call fails until the next [`MemoryDisk::restart`].
     #[must_use]
     pub fn is_off(&self) -> bool {
@@ -404,8 +398,7 @@ impl Inside {
     }
 
     fn reset(&mut self, zone: Zone) -> Result<(), Refused> {
-        self.zones.may_reset(zone)?;
-        let before = self.zones.state(zone).settled();
+        let before = self.zones.may_name(zone).map(|()| self.zones.state(zone).settled())?;
         self.zones.reset(zone)?;
         let content = &mut self.contents[zone.index()];
         content.before_resets.push((before, std::mem::take(&mut content.blocks)));

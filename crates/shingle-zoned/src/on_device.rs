@@ -21,7 +21,13 @@ pub trait Backing: Send + Sync {
     ///
     /// # Errors
     /// If it fails.
-    fn command(&self, device: &Device, operation: Operation, zones: &[Zone]) -> io::Result<()>;
+    fn command(
+        &self,
+        device: &Device,
+        direct: &Direct,
+        operation: Operation,
+        zones: &[Zone],
+    ) -> io::Result<()>;
 
     /// Makes durable what was written, and where write pointers are.
     ///
@@ -70,21 +76,22 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<B: Backing> OnDevice<B> {
     pub(crate) fn new(
         device: Device,
+        direct: Direct,
         first_page: u64,
         zones: Zones,
         backing: B,
-    ) -> io::Result<Self> {
+    ) -> Self {
         let geometry = *zones.geometry();
-        Ok(OnDevice {
+        OnDevice {
             name: device.path().display().to_string(),
             geometry,
-            direct: device.again()?,
+            direct,
             device,
             first_page,
             turns: (0..geometry.zones).map(|_| Mutex::new(())).collect(),
             zones: Mutex::new(zones),
             backing,
-        })
+        }
     }
 
     fn zones(&self) -> MutexGuard<'_, Zones> {
@@ -92,7 +99,7 @@ impl<B: Backing> OnDevice<B> {
     }
 
     /// Waits until nobody else writes to the zone.
-    fn turn(&self, zone: Zone) -> Option<MutexGuard<'_, ()>> {
+    pub(crate) fn turn(&self, zone: Zone) -> Option<MutexGuard<'_, ()>> {
         self.turns.get(zone.index()).map(locked)
     }
 
@@ -151,17 +158,20 @@ impl<B: Backing> OnDevice<B> {
         if before == after && !closed {
             return Ok(());
         }
-        let done = self.backing.command(&self.device, operation, &[zone]);
+        let done = self.backing.command(&self.device, &self.direct, operation, &[zone]);
         done.map_err(|error| self.failed(call, zone, before, error))
     }
 
     /// Writes while the zone is ours.
     fn write_now(&self, call: Call, buffers: &[Buffer]) -> Result<(), ZonedError> {
         let (block, count) = (call.block, buffers.len() as u64);
-        let zone = self.zones().admit(block, count).map_err(self.refused(call))?;
         let changes = self.backing.changes();
         changes.map_err(|error| call.failed(&self.name, &self.geometry, error))?;
-        let before = self.zones().state(zone);
+        let (zone, before) = {
+            let mut zones = self.zones();
+            let zone = zones.admit(block, count).map_err(self.refused(call))?;
+            (zone, zones.state(zone))
+        };
         if let Err(error) = self.direct.write(self.first_page + block.0, buffers) {
             return Err(self.failed(call, zone, before, error));
         }
@@ -274,19 +284,28 @@ impl<B: Backing> ZonedDisk for OnDevice<B> {
     fn reset_all(&self) -> Result<(), ZonedError> {
         let call = Call::of(Operation::ResetAll, None, &self.geometry);
         let _turns: Vec<_> = self.turns.iter().map(locked).collect();
-        let resets = self.zones().to_reset();
-        if let Err(error) = self.backing.command(&self.device, Operation::ResetAll, &resets) {
+        // Known here first: a flush meanwhile would record the old pointers behind the resets.
+        let (resets, before): (Vec<Zone>, Vec<ZoneState>) = {
+            let mut zones = self.zones();
+            let resets = zones.to_reset();
+            let before = resets.iter().map(|&zone| zones.state(zone)).collect();
+            resets.iter().for_each(|&zone| zones.put(zone, ZoneState::EMPTY));
+            (resets, before)
+        };
+        let done = self.backing.command(&self.device, &self.direct, Operation::ResetAll, &resets);
+        done.map_err(|error| {
             // Some may be reset, and some not.
-            if let Ok(Some(states)) = self.backing.look(&self.device, Zone(0), self.geometry.zones)
-            {
-                let mut zones = self.zones();
-                (0..).zip(states).for_each(|(zone, state)| zones.put(Zone(zone), state));
+            let looked = self.backing.look(&self.device, Zone(0), self.geometry.zones);
+            let mut zones = self.zones();
+            match looked {
+                Ok(Some(states)) => {
+                    (0..).zip(states).for_each(|(zone, state)| zones.put(Zone(zone), state));
+                }
+                _ => resets.iter().zip(before).for_each(|(&zone, state)| zones.put(zone, state)),
             }
-            return Err(call.failed(&self.name, &self.geometry, error));
-        }
-        let mut zones = self.zones();
-        resets.into_iter().for_each(|zone| zones.put(zone, ZoneState::EMPTY));
-        Ok(())
+            drop(zones);
+            call.failed(&self.name, &self.geometry, error)
+        })
     }
 
     fn flush(&self) -> Result<(), ZonedError> {

@@ -194,16 +194,12 @@ impl Zones {
         std::mem::take(&mut self.changed)
     }
 
-    /// Names them once more: what was to be done about it was not.
-    pub fn change_again(&mut self, zones: BTreeSet<Zone>) {
-        self.changed.extend(zones);
-    }
-
-    /// How far a zone holds what was written.
+    /// How far a zone holds what was written: a conventional one everywhere, also when it has failed.
     #[must_use]
     pub fn written_end(&self, zone: Zone) -> u64 {
         match self.state(zone) {
             ZoneState { condition: Condition::Conventional, .. } => self.geometry.zone_blocks,
+            _ if self.geometry.is_conventional(zone) => self.geometry.zone_blocks,
             state => u64::from(state.written),
         }
     }
@@ -246,6 +242,7 @@ impl Zones {
             let end = match state.condition {
                 Condition::Offline => return refuse(zone, Reason::Offline),
                 Condition::Conventional => self.geometry.zone_blocks,
+                _ if self.geometry.is_conventional(zone) => self.geometry.zone_blocks,
                 _ => u64::from(state.pointer),
             };
             if refuses && offset + count > end {
@@ -300,22 +297,23 @@ impl Zones {
         Ok(())
     }
 
-    /// The first block behind the conventional zones that `zone` is one of.
-    fn conventional_end(&self, zone: Zone) -> Block {
-        let behind = self.zones[zone.index()..].iter();
-        let count = behind.take_while(|state| state.condition == Condition::Conventional).count();
-        self.geometry.first(zone).after(count as u64 * self.geometry.zone_blocks)
+    /// Whether blocks, of which the first lies in `first`, a conventional zone, all lie in such.
+    fn may_write_anywhere(&self, first: Zone, block: Block, count: u64) -> Result<(), Refused> {
+        let end = self.geometry.blocks();
+        let inside = self.pieces(block, count.min(end - block.0));
+        let other = inside.map(|(zone, ..)| zone).find(|&zone| !self.is_conventional(zone));
+        let end = Block(other.map_or(end, |zone| self.geometry.first(zone).0));
+        match end.0 - block.0 < count {
+            true => refuse(first, Reason::Boundary { end }),
+            false => Ok(()),
+        }
     }
 
     fn may_write(&self, block: Block, count: u64) -> Result<Zone, Refused> {
         // Where it ends beyond the disk it ends beyond its zone.
         let (zone, offset) = self.in_range(block, 0)?;
         if self.is_conventional(zone) {
-            let end = self.conventional_end(zone);
-            return match end.0 - block.0 < count {
-                true => refuse(zone, Reason::Boundary { end }),
-                false => Ok(zone),
-            };
+            return self.may_write_anywhere(zone, block, count).map(|()| zone);
         }
         self.may_move(zone)?;
         let (state, capacity) = (self.state(zone), self.geometry.zone_capacity_blocks);
@@ -430,20 +428,12 @@ impl Zones {
         Ok(())
     }
 
-    /// Whether a zone may be reset.
-    ///
-    /// # Errors
-    /// The rule that forbids it.
-    pub fn may_reset(&self, zone: Zone) -> Result<(), Refused> {
-        self.may_move(zone)
-    }
-
     /// The zone is empty.
     ///
     /// # Errors
     /// The rule that forbids it; then nothing has changed.
     pub fn reset(&mut self, zone: Zone) -> Result<(), Refused> {
-        self.may_reset(zone)?;
+        self.may_move(zone)?;
         self.put(zone, ZoneState::EMPTY);
         Ok(())
     }
@@ -530,7 +520,7 @@ fn refuse<T>(zone: Zone, reason: Reason) -> Result<T, Refused> {
 pub(crate) fn report(geometry: &Geometry, zone: Zone, state: ZoneState) -> ZoneReport {
     use Condition::{Conventional, Offline, ReadOnly};
     let told = !matches!(state.condition, Conventional | ReadOnly | Offline);
-    let conventional = state.condition == Conventional;
+    let conventional = state.condition == Conventional || geometry.is_conventional(zone);
     ZoneReport {
         zone,
         first: geometry.first(zone),

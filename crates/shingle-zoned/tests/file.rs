@@ -13,8 +13,8 @@ use proptest::prelude::*;
 use shingle_core::units::{Block, Zone};
 use shingle_zoned::file::format::{ENTRIES, Header, TablePage};
 use shingle_zoned::{
-    Condition, Faults, Geometry, MemoryDisk, OpenError, ReadsBeyond, ZoneReport, ZoneState,
-    ZonedDisk, create, inspect, open, open_file,
+    Condition, Faults, Geometry, MemoryDisk, OpenError, ReadsBeyond, Reason, ZoneReport, ZoneState,
+    ZonedDisk, create, create_failed, inspect, open, open_file,
 };
 
 fn geometry() -> Geometry {
@@ -176,7 +176,7 @@ fn one_bad_page_costs_nothing() {
         assert_eq!(inspect(&path).expect("read").zones, known, "page {page}");
         // Opening makes the lost copy anew, so that the other may go.
         drop(open(&path).expect("opened"));
-        let other = if page < 2 { continue } else { 2 + (page - 2 + 2) % 4 };
+        let other = if page < 2 { 1 - page } else { 2 + (page - 2 + 2) % 4 };
         put(&path, other, &[0; 4096]);
         assert_eq!(inspect(&path).expect("read").zones, known, "page {page}, then {other}");
     }
@@ -196,6 +196,53 @@ fn both_copies_gone_is_an_error_that_names_the_zones() {
     put(&path, 1, &[0; 4096]);
     let error = inspect(&path).expect_err("nothing").to_string();
     assert!(error.ends_with("there is no zoned disk"), "{error}");
+}
+
+#[test]
+fn a_conventional_zone_that_fails_stays_conventional() {
+    let folder = folder();
+    let path = folder.path().join("disk");
+    // Sequential zones take less than their size.
+    let geometry =
+        Geometry { zone_capacity_blocks: 3, reads_beyond: ReadsBeyond::Refused, ..geometry() };
+    create_failed(
+        &path,
+        &geometry,
+        &[(Zone(0), Condition::ReadOnly), (Zone(5), Condition::Offline)],
+    )
+    .expect("made");
+    let disk = open(&path).expect("opened");
+    let zones = report(&*disk);
+    assert_eq!((zones[0].condition, zones[0].capacity_blocks), (Condition::ReadOnly, 5));
+    assert_eq!((zones[5].condition, zones[5].capacity_blocks), (Condition::Offline, 3));
+    assert_eq!(read(&*disk, 3, 2).expect("all of it can be read"), [0, 0]);
+    // A write that begins before it and reaches into another kind of zone ends where that begins.
+    let error = disk.write(Block(9), &blocks(&[1, 2])).expect_err("a sequential zone is behind");
+    assert!(matches!(error.reason, Reason::Boundary { end: Block(10) }), "{error}");
+    disk.write(Block(8), &blocks(&[1, 2])).expect("in zone 1");
+}
+
+/// Resets are in the file when they are answered, whoever flushes beside them.
+#[test]
+fn a_flush_beside_a_reset_of_all_does_not_bring_pointers_back() {
+    let folder = folder();
+    let path = folder.path().join("disk");
+    create(&path, &Geometry::new(400, 1)).expect("made");
+    for turn in 0..8 {
+        let disk: Arc<dyn ZonedDisk> = Arc::from(open(&path).expect("opened"));
+        for zone in (0..400).step_by(7).map(Zone) {
+            disk.append(zone, &[block(turn)]).expect("written");
+        }
+        let flusher = {
+            let disk = Arc::clone(&disk);
+            std::thread::spawn(move || disk.flush())
+        };
+        disk.reset_all().expect("reset");
+        flusher.join().expect("ended").expect("flushed");
+        drop(disk);
+        let found = inspect(&path).expect("read").zones;
+        assert!(found.iter().all(|zone| zone.condition == Condition::Empty), "turn {turn}");
+    }
 }
 
 #[test]

@@ -96,13 +96,14 @@ pub enum Unusable {
 }
 
 /// Puts the checksum of a page into the four bytes at `at`.
-fn seal(page: &mut Page, at: usize) {
+pub fn seal(page: &mut Page, at: usize) {
     let crc = checksum(page, at);
     page[at..at + 4].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// The checksum of a page whose own is the four bytes at `at`.
-fn checksum(page: &Page, at: usize) -> u32 {
+/// The checksum (CRC32C) of a page whose own is the four bytes at `at`.
+#[must_use]
+pub fn checksum(page: &Page, at: usize) -> u32 {
     let head = crc32c::crc32c(&page[..at]);
     let own = crc32c::crc32c_append(head, &[0; 4]);
     crc32c::crc32c_append(own, &page[at + 4..])

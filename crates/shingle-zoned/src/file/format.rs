@@ -20,15 +20,14 @@
 //! ```
 
 use shingle_core::units::BLOCK_BYTES;
+pub use shingle_engine::format::Page;
+use shingle_engine::format::{checksum, seal};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::geometry::{Geometry, ReadsBeyond};
 use crate::state::ZoneState;
 use crate::zone::Condition;
-
-/// One page.
-pub type Page = [u8; BLOCK_BYTES as usize];
 
 const MAGIC: [u8; 8] = *b"SHZONED\0";
 const VERSION: u32 = 1;
@@ -112,17 +111,6 @@ pub struct Header {
     pub uuid: [u8; 16],
     /// What it is like.
     pub geometry: Geometry,
-}
-
-fn checksum(page: &Page, crc_at: usize) -> u32 {
-    let crc = crc32c::crc32c(&page[..crc_at]);
-    let crc = crc32c::crc32c_append(crc, &[0; 4]);
-    crc32c::crc32c_append(crc, &page[crc_at + 4..])
-}
-
-fn seal(page: &mut Page, crc_at: usize) {
-    let crc = checksum(page, crc_at);
-    page[crc_at..crc_at + 4].copy_from_slice(&crc.to_le_bytes());
 }
 
 impl Header {

@@ -30,7 +30,7 @@ use self::table::{Found, Table};
 use crate::cut::after_power_cut;
 use crate::error::Operation;
 use crate::faults::Draw;
-use crate::geometry::{Geometry, GeometryError};
+use crate::geometry::{Geometry, GeometryError, ReadsBeyond};
 use crate::on_device::{Backing, OnDevice, locked};
 use crate::state::{ZoneState, Zones};
 use crate::zone::Condition;
@@ -90,7 +90,6 @@ pub struct InFile {
     table: Mutex<Table>,
     first_page: u64,
     zone_blocks: u64,
-    direct: Direct,
     /// Nobody knows what the table in the file says.
     failed: AtomicBool,
 }
@@ -103,34 +102,52 @@ pub type FileDisk = OnDevice<InFile>;
 /// # Errors
 /// If there is such a file, there can be no such disk, or the system refuses.
 pub fn create(path: &Path, geometry: &Geometry) -> Result<(), OpenError> {
+    create_failed(path, geometry, &[])
+}
+
+/// The same, of which some zones have failed: they are read-only or offline.
+///
+/// # Errors
+/// As [`create`].
+///
+/// # Panics
+/// If there is no such zone, or it is to be in another condition.
+pub fn create_failed(
+    path: &Path,
+    geometry: &Geometry,
+    failed: &[(Zone, Condition)],
+) -> Result<(), OpenError> {
     let checked = match geometry.reads_beyond {
-        crate::ReadsBeyond::Unknown => {
+        ReadsBeyond::Unknown => {
             return Err(OpenError::unusable(path, "reads beyond pointers are not said"));
         }
         _ => geometry.check(),
     };
     checked.map_err(|error| OpenError::Geometry { path: path.to_owned(), error })?;
+    let mut zones = Zones::new(*geometry);
+    for &(zone, condition) in failed {
+        zones.put(zone, zones.state(zone).failed(condition, geometry));
+    }
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
     let file = file.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => OpenError::There(path.to_owned()),
         _ => OpenError::system(path, "make")(error),
     })?;
-    fill(path, &file, geometry).inspect_err(|_| {
+    fill(path, &file, &zones).inspect_err(|_| {
         // What is left is of no use, and in the way of the next try.
         let _ = std::fs::remove_file(path);
     })
 }
 
 /// Writes what makes a file a zoned disk; the header comes last.
-fn fill(path: &Path, file: &File, geometry: &Geometry) -> Result<(), OpenError> {
-    let system = OpenError::system(path, "write");
+fn fill(path: &Path, file: &File, zones: &Zones) -> Result<(), OpenError> {
+    let (system, geometry) = (OpenError::system(path, "write"), zones.geometry());
     let header = Header { uuid: Uuid::new_v4().into_bytes(), geometry: *geometry };
     let layout = header.layout();
     let sized = file.set_len(layout.pages * BLOCK_BYTES);
     sized.map_err(OpenError::system(path, "hold all zones in"))?;
     let device = Device::open(path)?;
     let direct = device.again().map_err(&system)?;
-    let zones = Zones::new(*geometry);
     let states = (0..geometry.zones).map(|zone| zones.state(Zone(zone))).collect();
     let mut table = Table::new(&header, states);
     table.write(&direct, &(0..layout.table_pages).collect()).map_err(&system)?;
@@ -150,6 +167,8 @@ fn settle_name(path: &Path) -> io::Result<()> {
 /// What a file says.
 struct Contents {
     header: Header,
+    /// Copies of the header that are lost.
+    lost_headers: Vec<u64>,
     found: Found,
 }
 
@@ -161,8 +180,10 @@ fn contents<E>(
     if bytes < HEADERS * BLOCK_BYTES {
         return Ok(Err(Unusable::Foreign.to_string()));
     }
-    let header = match (Header::decode(&read(0)?), Header::decode(&read(1)?)) {
-        (Ok(header), _) | (Err(_), Ok(header)) => header,
+    let (header, lost_headers) = match (Header::decode(&read(0)?), Header::decode(&read(1)?)) {
+        (Ok(header), Ok(_)) => (header, vec![]),
+        (Ok(header), Err(_)) => (header, vec![1]),
+        (Err(_), Ok(header)) => (header, vec![0]),
         // Whatever it is, the first says it better.
         (Err(Unusable::Foreign), Err(error)) | (Err(error), _) => {
             return Ok(Err(error.to_string()));
@@ -175,7 +196,7 @@ fn contents<E>(
         )));
     }
     let found = Table::read(&header, read)?;
-    Ok(found.map(|found| Contents { header, found }))
+    Ok(found.map(|found| Contents { header, lost_headers, found }))
 }
 
 /// Opens a zoned disk in a file.
@@ -186,10 +207,16 @@ pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
         device.read_block(Block(page), &mut out).map(|()| out)
     };
     let contents = contents(device.bytes(), read)?;
-    let Contents { header, found } = contents.map_err(|why| OpenError::unusable(&path, why))?;
-    let Found { mut table, single } = found;
+    let contents = contents.map_err(|why| OpenError::unusable(&path, why))?;
+    let Contents { header, lost_headers, found: Found { mut table, single } } = contents;
     let direct = device.again().map_err(OpenError::system(&path, "open"))?;
     // A copy that is lost is made anew before it is needed.
+    for copy in &lost_headers {
+        device.write(*copy, &header.encode())?;
+    }
+    if !lost_headers.is_empty() {
+        device.flush()?;
+    }
     let healed = table.write(&direct, &single);
     healed.map_err(OpenError::system(&path, "write"))?;
     let zones = Zones::restore(header.geometry, table.zones().to_vec());
@@ -199,10 +226,9 @@ pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
         table: Mutex::new(table),
         first_page,
         zone_blocks: header.geometry.zone_blocks,
-        direct,
         failed: AtomicBool::new(false),
     };
-    OnDevice::new(device, first_page, zones, backing).map_err(OpenError::system(&path, "open"))
+    Ok(OnDevice::new(device, direct, first_page, zones, backing))
 }
 
 /// What a zoned file says of its zones, without locking it or changing anything. Where somebody is using it, that is
@@ -214,16 +240,21 @@ pub(crate) fn look(path: &Path, file: &File) -> Result<Zones, OpenError> {
         file.read_exact_at(&mut out, page * BLOCK_BYTES).map(|()| out)
     };
     let contents = contents(bytes, read).map_err(OpenError::system(path, "read"))?;
-    let Contents { header, found } = contents.map_err(|why| OpenError::unusable(path, why))?;
+    let Contents { header, found, .. } = contents.map_err(|why| OpenError::unusable(path, why))?;
     let zones = Zones::restore(header.geometry, found.table.zones().to_vec());
     zones.map_err(|why| OpenError::unusable(path, why))
 }
 
 impl InFile {
     /// Makes the table say this, for good.
-    fn settle(&self, table: &mut Table, zones: &[(Zone, ZoneState)]) -> io::Result<()> {
+    fn settle(
+        &self,
+        direct: &Direct,
+        table: &mut Table,
+        zones: &[(Zone, ZoneState)],
+    ) -> io::Result<()> {
         self.changes()?;
-        let settled = table.settle(&self.direct, zones.iter().copied());
+        let settled = table.settle(direct, zones.iter().copied());
         if settled.is_err() {
             self.failed.store(true, Ordering::Release);
         }
@@ -233,9 +264,10 @@ impl InFile {
     /// Gives the room of zones that are empty back to the file system, if that can be.
     fn make_holes(&self, device: &Device, zones: &[Zone]) {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        let bytes = self.zone_blocks * BLOCK_BYTES;
-        for zone in zones {
-            let at = self.first_page * BLOCK_BYTES + u64::from(zone.0) * bytes;
+        let zone_bytes = self.zone_blocks * BLOCK_BYTES;
+        for run in zones.chunk_by(|zone, next| zone.0 + 1 == next.0) {
+            let at = self.first_page * BLOCK_BYTES + u64::from(run[0].0) * zone_bytes;
+            let bytes = run.len() as u64 * zone_bytes;
             if rustix::fs::fallocate(device.direct(), flags, at, bytes).is_err() {
                 return;
             }
@@ -244,13 +276,19 @@ impl InFile {
 }
 
 impl Backing for InFile {
-    fn command(&self, device: &Device, operation: Operation, zones: &[Zone]) -> io::Result<()> {
+    fn command(
+        &self,
+        device: &Device,
+        direct: &Direct,
+        operation: Operation,
+        zones: &[Zone],
+    ) -> io::Result<()> {
         if !matches!(operation, Operation::Reset | Operation::ResetAll) {
             return Ok(());
         }
-        let mut table = locked(&self.table);
         let empty: Vec<_> = zones.iter().map(|&zone| (zone, ZoneState::EMPTY)).collect();
-        self.settle(&mut table, &empty)?;
+        self.settle(direct, &mut locked(&self.table), &empty)?;
+        // Behind the record, as an older one would name what is no longer there. Nobody writes to these zones yet.
         self.make_holes(device, zones);
         Ok(())
     }
@@ -266,7 +304,7 @@ impl Backing for InFile {
             self.failed.store(true, Ordering::Release);
             return Err(error);
         }
-        self.settle(&mut table, &changed)
+        self.settle(direct, &mut table, &changed)
     }
 
     fn look(&self, _: &Device, _: Zone, _: u32) -> io::Result<Option<Vec<ZoneState>>> {
@@ -295,13 +333,15 @@ impl FileDisk {
     /// If `condition` is another one, or there is no such zone.
     pub fn fail(&self, zone: Zone, condition: Condition) -> io::Result<()> {
         assert!(matches!(condition, Condition::ReadOnly | Condition::Offline), "it is to fail");
+        // (A write under way would move the pointer once more.)
+        let _turn = self.turn(zone);
         let mut table = locked(&self.backing.table);
         self.direct.flush()?;
         let state = locked(&self.zones)
             .state(zone)
             .settled()
             .failed(condition, crate::ZonedDisk::geometry(self));
-        self.backing.settle(&mut table, &[(zone, state)])?;
+        self.backing.settle(&self.direct, &mut table, &[(zone, state)])?;
         locked(&self.zones).put(zone, state);
         Ok(())
     }
@@ -325,7 +365,7 @@ impl FileDisk {
                 (zone, after_power_cut(flushed, last, &geometry, &mut |below| draw.below(below)))
             })
             .collect();
-        self.backing.settle(&mut table, &cut)?;
+        self.backing.settle(&self.direct, &mut table, &cut)?;
         cut.into_iter().for_each(|(zone, state)| zones.put(zone, state));
         Ok(())
     }

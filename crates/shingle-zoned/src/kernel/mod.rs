@@ -41,7 +41,8 @@ pub(crate) fn open(device: Device) -> Result<BlockDisk, OpenError> {
     let path = device.path().to_owned();
     let zones = look(&path, device.direct(), device.bytes())?;
     let kernel = Kernel { zone_blocks: zones.geometry().zone_blocks, bytes: device.bytes() };
-    OnDevice::new(device, 0, zones, kernel).map_err(OpenError::system(&path, "open"))
+    let direct = device.again().map_err(OpenError::system(&path, "open"))?;
+    Ok(OnDevice::new(device, direct, 0, zones, kernel))
 }
 
 /// What a block device of `bytes` says of its zones. Changes nothing.
@@ -97,7 +98,13 @@ impl Kernel {
 }
 
 impl Backing for Kernel {
-    fn command(&self, device: &Device, operation: Operation, zones: &[Zone]) -> io::Result<()> {
+    fn command(
+        &self,
+        device: &Device,
+        _: &Direct,
+        operation: Operation,
+        zones: &[Zone],
+    ) -> io::Result<()> {
         if operation == Operation::ResetAll {
             // One command for all of them, which leaves conventional zones alone.
             return ioctl::command(device.direct(), operation, 0, self.bytes / SECTOR_BYTES);

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use shingle_core::size::show_bytes;
 use shingle_core::units::{BLOCK_BYTES, Zone};
 use shingle_zoned::{
-    Condition, Geometry, Inspected, ReadsBeyond, ZoneReport, create, inspect, open_file,
+    Condition, Geometry, Inspected, ReadsBeyond, ZoneReport, create_failed, inspect,
 };
 
 use crate::cli::{self, Global};
@@ -82,14 +81,7 @@ pub(crate) fn execute(command: &Zoned, global: &Global) -> anyhow::Result<()> {
 fn make(args: &Create, global: &Global) -> anyhow::Result<()> {
     let geometry = args.geometry()?;
     let failed = args.failed()?;
-    create(&args.file, &geometry)?;
-    if !failed.is_empty() {
-        let disk = open_file(&args.file)?;
-        for (zone, condition) in failed {
-            let failed = disk.fail(zone, condition);
-            failed.with_context(|| format!("{}: cannot write to it", args.file.display()))?;
-        }
-    }
+    create_failed(&args.file, &geometry, &failed)?;
     note(&format!("{}: {}", args.file.display(), about(&geometry)), global.quiet);
     Ok(())
 }
@@ -104,12 +96,10 @@ impl Create {
         let capacity =
             self.zone_capacity.map(|bytes| blocks("--zone-capacity", bytes)).transpose()?;
         let some = self.zones.div_ceil(100).min(self.zones.saturating_sub(1));
-        let physical_block_bytes = self.physical_block;
         let geometry = Geometry {
             conventional_zones: self.conventional.unwrap_or(some),
             zone_capacity_blocks: capacity.unwrap_or(zone_blocks),
-            physical_block_bytes,
-            logical_block_bytes: physical_block_bytes.min(512),
+            physical_block_bytes: self.physical_block,
             max_open: self.max_open.unwrap_or(match self.max_active {
                 0 => 128,
                 active => active.min(128),
