@@ -13,9 +13,20 @@ use simulated::world::{Theme, World};
 /// Runs of each theme after which a bug counts as not found.
 const SEEDS_MAX: u64 = 20_000;
 
+/// Runs that have found bugs which take thousands of runs when one begins at the first. They are only tried first: when
+/// the engine does other I/O they may find nothing, and the search begins at the first as for all others. The output of
+/// this test says which run found what.
+const FOUND_BY: [(Bug, u64); 4] = [
+    (Bug::TrimmedBypassedAtOnce, 579),
+    (Bug::FullPageDropsLast, 980),
+    (Bug::DoubtForgotten, 1732),
+    (Bug::UnflushedForgotten, 8449),
+];
+
 /// Which run finds it, and how.
 fn found(bug: Bug) -> Option<(u64, Theme)> {
-    for seed in 0..SEEDS_MAX {
+    let known = FOUND_BY.iter().find(|(known, _)| *known == bug).map(|(_, run)| run - 1);
+    for seed in known.into_iter().chain(0..SEEDS_MAX) {
         for theme in [Theme::Crashes, Theme::Faults, Theme::Flips] {
             if std::panic::catch_unwind(|| World::new(seed, theme, Some(bug)).live()).is_err() {
                 return Some((seed, theme));

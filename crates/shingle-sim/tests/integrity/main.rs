@@ -660,11 +660,37 @@ proptest! {
     }
 }
 
+/// Tries all cases; how long and how often what can happen did.
+fn counted(cases: &[(Case, (&str, Variation), Vec<Draw>)]) -> ([Nanos; 3], [u64; 10]) {
+    let mut happened = [Nanos::ZERO; 3];
+    let mut counted = [0; 10];
+    for (case, kind, draws) in cases {
+        let tried = std::panic::catch_unwind(|| try_case(case, *kind, draws));
+        let Ok(tried) = tried else { panic!("{case:?} over {} {:?}: {draws:?}", kind.0, kind.1) };
+        let Snapshot { host, ssd, disk } = tried.unwrap_or_default();
+        let times = [disk.clean_time, disk.idle_clean_time, disk.log_time];
+        happened.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
+        let counts = [
+            host.read_hits,
+            host.write_hits,
+            host.bypassed_reads,
+            host.fills,
+            host.evicted_clean,
+            host.evicted_dirty,
+            disk.rmw,
+            disk.rmw_free,
+            ssd.pages_copied,
+            ssd.flash_blocks_erased,
+        ];
+        counted.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+    (happened, counted)
+}
+
 #[test]
 fn every_policy_over_every_drive_under_every_rule() {
     let mut rng = Rng::new(7);
-    let mut happened = [Nanos::ZERO; 3];
-    let mut counted = [0; 10];
+    let mut cases = Vec::new();
     let ssds = ssd_names();
     for variant in variants() {
         for kind in kinds() {
@@ -675,28 +701,18 @@ fn every_policy_over_every_drive_under_every_rule() {
                 let ssd = ssds[usize::try_from(rng.below(ssds.len() as u64)).expect("few")];
                 let case = Case { variant: variant.clone(), ssd, cache_blocks, batch, rules };
                 let draws: Vec<Draw> = (0..60).map(|_| drawn(&mut rng)).collect();
-                let told = format!("{case:?} over {} {:?}: {draws:?}", kind.0, kind.1);
-                let tried = std::panic::catch_unwind(|| try_case(&case, kind, &draws));
-                let Ok(tried) = tried else { panic!("{told}") };
-                let Snapshot { host, ssd, disk } = tried.unwrap_or_default();
-                let times = [disk.clean_time, disk.idle_clean_time, disk.log_time];
-                happened.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
-                let counts = [
-                    host.read_hits,
-                    host.write_hits,
-                    host.bypassed_reads,
-                    host.fills,
-                    host.evicted_clean,
-                    host.evicted_dirty,
-                    disk.rmw,
-                    disk.rmw_free,
-                    ssd.pages_copied,
-                    ssd.flash_blocks_erased,
-                ];
-                counted.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+                cases.push((case, kind, draws));
             }
         }
     }
+    let (some, others) = cases.split_at(cases.len() / 2);
+    let (some, others) = std::thread::scope(|scope| {
+        let some = scope.spawn(|| counted(some));
+        let others = counted(others);
+        (some.join().expect("each case was tried"), others)
+    });
+    let happened: [Nanos; 3] = std::array::from_fn(|at| some.0[at] + others.0[at]);
+    let counted: [u64; 10] = std::array::from_fn(|at| some.1[at] + others.1[at]);
     // A workload that leaves a way untaken tests nothing there.
     assert!(happened.iter().all(|&time| time > Nanos::ZERO), "{happened:?}");
     assert!(counted.iter().all(|&count| count > 50), "{counted:?}");

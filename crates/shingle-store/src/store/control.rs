@@ -150,6 +150,16 @@ pub fn ask(
     each: &mut dyn FnMut(&Answer),
     request: &Request,
 ) -> Result<Answer, ControlError> {
+    ask_within(ANSWER_TIME_MAX, path, each, request)
+}
+
+/// The same, where an answer that comes at once comes within `answer_time`.
+fn ask_within(
+    answer_time: Duration,
+    path: &Path,
+    each: &mut dyn FnMut(&Answer),
+    request: &Request,
+) -> Result<Answer, ControlError> {
     let io = |error| ControlError::Io { path: path.to_owned(), error };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     owner::folder(folder.unwrap_or(Path::new(".")))?;
@@ -161,7 +171,7 @@ pub fn ask(
     })?;
     owner::listener(&stream, path)?;
     if request.is_quick() {
-        stream.set_read_timeout(Some(ANSWER_TIME_MAX)).map_err(io)?;
+        stream.set_read_timeout(Some(answer_time)).map_err(io)?;
     }
     let mut line = serde_json::to_vec(request).expect("it has no maps with odd keys");
     line.push(b'\n');
@@ -236,7 +246,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("sock");
         let _silent = std::os::unix::net::UnixListener::bind(&path).expect("bound");
-        let error = ask(&path, &mut |_| {}, &Request::Status).expect_err("silent");
+        let asked = ask_within(Duration::from_millis(50), &path, &mut |_| {}, &Request::Status);
+        let error = asked.expect_err("silent");
         assert!(matches!(error, ControlError::Silent { .. }), "{error}");
     }
 

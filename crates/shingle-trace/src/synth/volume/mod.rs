@@ -278,7 +278,10 @@ impl State {
                 return Some(found);
             }
             // Reads go where writes go rather than elsewhen; writes never go where is only read.
-            if !write && let Some(found) = there(true).next() {
+            if !write
+                && !to_written
+                && let Some(found) = there(true).next()
+            {
                 return Some(found);
             }
             drawn = plan.curve.draw(write, recency.len(), rng);
