@@ -3,6 +3,8 @@
 //!
 //! `SHINGLE_SEEDS=N` says how many runs of each theme; `SHINGLE_SEED=n` replays one.
 
+#![allow(clippy::disallowed_methods)] // tests read settings and files
+
 #[allow(dead_code)]
 mod simulated;
 

@@ -3,6 +3,8 @@
 //!
 //! `SHINGLE_FLIPS=N` says how many.
 
+#![allow(clippy::disallowed_methods)] // tests read settings and files
+
 #[allow(dead_code)]
 mod simulated;
 

@@ -5,6 +5,8 @@
 //! `SHINGLE_GOLDEN=write` writes what there is now. `SHINGLE_SEEDS=N` prints the same of N runs of each theme
 //! under all policies instead, a line a hundred, to be compared by hand.
 
+#![allow(clippy::disallowed_methods)] // tests read settings and files
+
 #[allow(dead_code)]
 mod simulated;
 
