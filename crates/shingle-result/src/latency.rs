@@ -5,8 +5,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shingle_core::units::Nanos;
 
-use crate::ratio::ratio;
-
 /// Response times of requests.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[allow(missing_docs)]
@@ -88,8 +86,8 @@ impl ResponseTimes {
 pub struct Responses {
     /// I/Os.
     pub count: u64,
-    /// The sum of their times.
-    pub sum: Nanos,
+    /// The sum of their times, in nanoseconds: ten million that wait for an hour are more than 64 bits hold.
+    pub sum: u128,
     /// The longest.
     pub max: Nanos,
 }
@@ -99,7 +97,7 @@ impl Responses {
     #[inline]
     pub fn record(&mut self, took: Nanos) {
         self.count += 1;
-        self.sum += took;
+        self.sum += u128::from(took.0);
         self.max = self.max.max(took);
     }
 }
@@ -118,10 +116,24 @@ impl DriveLatency {
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
     pub fn of(responses: Responses) -> DriveLatency {
+        let mean = responses.sum as f64 / responses.count as f64;
         DriveLatency {
             ios: responses.count,
-            mean_us: ratio(responses.sum.0, responses.count).map(|ns| ns / 1000.0),
+            mean_us: (responses.count > 0).then_some(mean / 1000.0),
             max_us: responses.max.0 as f64 / 1000.0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_add_up_beyond_64_bits() {
+        let mut responses = Responses::default();
+        (0..4).for_each(|_| responses.record(Nanos(u64::MAX / 2)));
+        let latency = DriveLatency::of(responses);
+        assert_eq!((latency.ios, latency.mean_us), (4, Some(latency.max_us)));
     }
 }

@@ -509,6 +509,51 @@ fn flash_inside_disks_is_compared_over_the_traces_themselves() {
 }
 
 #[test]
+fn a_papers_orders_are_looked_for_on_any_trace() {
+    let folder = Folder::new();
+    let line = |i: u64| {
+        let (at, block) = (128_166_372_003_061_629 + i * 10_000, i * 7919 % 3000 * 100);
+        format!("{at},own,0,Write,{},4096,100\n", block * 4096)
+    };
+    folder.write("own.csv", (0..4000).map(line).collect::<String>());
+    let on = ["reproduce", "pore", "--on", "own.csv,synth:zipf?requests=3k", "--json", "on.json"];
+    let (out, err) = folder.done(&on);
+    assert!(out.contains("PORE < LRU-band") && out.contains("of 2 traces"), "{out}");
+    assert!(err.contains("reproduce-pore/index.html"), "{err}");
+    let page = std::fs::read_to_string(folder.path("reproduce-pore/index.html")).expect("a page");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("own.csv"), "{page}");
+    let json = value(&std::fs::read_to_string(folder.path("on.json")).expect("results"));
+    assert_eq!(json["schema"], "shingle.on-traces/1");
+    let trace = &json["traces"][0];
+    // Each of 3,000 blocks is written, a thousand of them twice: a quarter is the cache, an eighth the buffer.
+    assert_eq!(
+        (&trace["requests"], &trace["distinct_written_blocks"]),
+        (&4000.into(), &3000.into())
+    );
+    assert_eq!((&trace["cache_blocks"], &trace["buffer_blocks"]), (&750.into(), &375.into()));
+    // Nothing is written again while it is cached: no order of hits, and the bare disk writes each block.
+    let hits = &json["claims"][2]["found"][0];
+    assert_eq!(hits["outcome"], "nothing-to-compare", "{hits}");
+    let figures = json["claims"][1]["found"][0]["figures"].as_array().expect("figures");
+    assert_eq!(
+        (figures.len(), figures[1].is_null()),
+        (5, true),
+        "a conventional disk amplifies nothing"
+    );
+
+    // One that cannot be read does not take the others along, and is an error.
+    let two = ["reproduce", "pore", "--on", "none.csv,own.csv", "-q"];
+    let output = folder.command(&two).output().expect("started");
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(out.contains("of 1 traces") && output.status.code() == Some(1), "{out}{err}");
+    assert!(err.contains("1 of 2 traces were not run") && err.contains("none.csv"), "{err}");
+    let both = folder.command(&["reproduce", "pore", "--on", "own.csv", "--scale", "0.5"]).output();
+    let both = both.expect("started");
+    assert!(text(&both.stderr).contains("cannot be used with"), "{both:?}");
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
 fn a_paper_that_cannot_be_reproduced_so_says_why() {
     let folder = Folder::new();
     let refused = |args: &[&str], told: &[&str]| {

@@ -18,6 +18,30 @@ pub struct Paper {
     pub not_varied: &'static [&'static str],
     /// Tables and figures in the order of the paper.
     pub figures: &'static [Figure],
+    /// Its main comparison, which any trace can be put through.
+    pub comparison: Comparison,
+}
+
+/// What a paper says of its systems whatever the trace.
+#[derive(Debug)]
+pub struct Comparison {
+    /// The systems, over what, and how requests come. Its traces do not count.
+    pub grid: Grid,
+    /// What is said.
+    pub claims: &'static [Claim],
+}
+
+/// An order that a paper says its systems have.
+#[derive(Debug)]
+pub struct Claim {
+    /// Section and figure.
+    pub at: &'static str,
+    /// Its words.
+    pub says: &'static str,
+    /// What is compared.
+    pub metric: Metric,
+    /// Chains of systems, in each of which the figure rises strictly.
+    pub chains: &'static [&'static [&'static str]],
 }
 
 /// A table or figure.

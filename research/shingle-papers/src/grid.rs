@@ -5,7 +5,7 @@ use shingle_result::{Pacing, RunResult};
 use shingle_trace::Mode;
 
 /// Runs: each system over each trace at each point.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Grid {
     /// Volumes, or `long` or `mix`.
     pub traces: &'static [&'static str],

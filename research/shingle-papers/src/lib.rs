@@ -15,6 +15,7 @@ pub mod cells;
 pub mod experiment;
 pub mod grid;
 pub mod measured;
+pub mod on;
 pub mod page;
 pub mod papers;
 pub mod result;

@@ -12,9 +12,9 @@ use shingle_result::{Pacing, RunResult};
 use shingle_sim::experiment::{
     Assignment, Assignments, ExperimentError, Job, Options, Trace, plan,
 };
-use shingle_trace::TraceError;
 use shingle_trace::papers::Papers;
 use shingle_trace::zones::ZONE_BLOCKS;
+use shingle_trace::{Mode, TraceError};
 use thiserror::Error;
 
 use crate::cells::Cells;
@@ -82,16 +82,16 @@ impl PaperError {
 
 /// A run that some figure wants: what makes it different from any other.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Key {
+pub(crate) struct Key {
     policy: &'static str,
-    drive: &'static str,
+    pub(crate) drive: &'static str,
     translation: Option<&'static str>,
     ssd: &'static str,
     timing: Option<Timing>,
-    buffer_blocks: Option<u64>,
-    cache_blocks: u64,
+    pub(crate) buffer_blocks: Option<u64>,
+    pub(crate) cache_blocks: u64,
     /// Of the flash inside the drive, if it has some and it is not as the sheet says.
-    flash_blocks: Option<u64>,
+    pub(crate) flash_blocks: Option<u64>,
     accesses: usize,
     sets: Vec<(&'static str, &'static str)>,
 }
@@ -165,15 +165,12 @@ fn check_scale(order: &Order) -> Result<(), PaperError> {
     Ok(())
 }
 
-/// Packs a trace that reaches beyond its disk; says so.
-fn fit(held: &mut Held, disk: &str) -> Result<Option<String>, PaperError> {
+/// Packs a trace that reaches beyond its disk. True if that was needed.
+pub(crate) fn fit(held: &mut Held, disk: &str) -> Result<bool, PaperError> {
     let disk = drives::make(disk, &Settings::default()).map_err(MeasureError::from)?;
     let description = disk.description();
     let zone_bytes = description.bands.as_ref().map_or(ZONE_BLOCKS, ZoneMap::largest) * BLOCK_BYTES;
-    let packed = held.fit(description.disk_blocks * BLOCK_BYTES, zone_bytes);
-    Ok(packed.then(|| {
-        format!("{} reaches beyond the drive: the zones it touches are packed", held.name)
-    }))
+    Ok(held.fit(description.disk_blocks * BLOCK_BYTES, zone_bytes))
 }
 
 /// Accesses that all runs together will serve, about.
@@ -273,7 +270,10 @@ fn run_trace(
         accesses.unwrap_or(u64::MAX) // no limit is the largest
     });
     let mut held = hold(papers, wanted, most.flatten())?;
-    let note = wanted.disk.map_or(Ok(None), |disk| fit(&mut held, disk))?;
+    let packed = wanted.disk.map_or(Ok(false), |disk| fit(&mut held, disk))?;
+    let note = packed.then(|| {
+        format!("{} reaches beyond the drive: the zones it touches are packed", held.name)
+    });
     let mut runs: BTreeMap<Key, (Job, Vec<Place>)> = BTreeMap::new();
     for &(figure, grid) in users {
         let scaled = scaled(grid);
@@ -290,7 +290,7 @@ fn run_trace(
             if let Some((_, places)) = runs.get_mut(&key) {
                 places.push(place);
             } else {
-                let job = job(&key, &held, wanted, seed, order.registry)?;
+                let job = job(&key, &held, (wanted.mode, wanted.pacing), seed, order.registry)?;
                 runs.insert(key, (job, vec![place]));
             }
         }
@@ -307,7 +307,7 @@ fn run_trace(
     Ok(Filled { runs: results.into_iter().flatten().collect(), note })
 }
 
-fn key(
+pub(crate) fn key(
     grid: &Grid,
     scaled: &Scaled,
     system: &System,
@@ -360,10 +360,10 @@ fn check_buffer(grid: &Grid, scaled: &Scaled, key: &Key) -> Result<(), PaperErro
     )))
 }
 
-fn job(
+pub(crate) fn job(
     key: &Key,
     held: &Held,
-    wanted: &Wanted,
+    (mode, pacing): (Mode, Pacing),
     seed: u64,
     registry: &Registry,
 ) -> Result<Job, PaperError> {
@@ -386,10 +386,10 @@ fn job(
         caches: vec![format!("{}b", key.cache_blocks.max(1))],
         ssd: key.ssd.into(),
         sets,
-        mode: wanted.mode,
-        pacing: wanted.pacing,
+        mode,
+        pacing,
         // The prototypes of SAC and PORE take every block by itself. No paper knows partial ones.
-        split: wanted.pacing == Pacing::Closed,
+        split: pacing == Pacing::Closed,
         fill_partial: false,
         timing: key.timing,
         ..Options::default()

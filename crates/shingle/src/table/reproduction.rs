@@ -1,8 +1,12 @@
 //! What `reproduce` says.
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{Attribute, Cell};
+use comfy_table::{Attribute, Cell, CellAlignment};
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_papers::on::{OnTraces, Outcome};
 use shingle_papers::result::Reproduction;
+use shingle_report::numbers::figure;
 
 use super::fit::table;
 use crate::cli::Color;
@@ -34,4 +38,45 @@ pub(crate) fn reproduction(result: &Reproduction, color: Color) -> String {
         text += &format!("{table}\n\n");
     }
     text + &format!("{agree} of {statements} statements agree; seeds {:?}\n", result.seeds)
+}
+
+/// Where a paper's orders hold, a table a claim.
+pub(crate) fn on_traces(result: &OnTraces, color: Color) -> String {
+    let mut text = String::new();
+    for claim in &result.claims {
+        let chains: Vec<String> = claim.chains.iter().map(|chain| chain.join(" < ")).collect();
+        let mut table = table(color);
+        table.load_style(UTF8_FULL_CONDENSED);
+        let header = ["trace"].into_iter().chain(result.systems.iter().copied());
+        table.set_header(header.chain(["order"]));
+        for (trace, found) in result.traces.iter().zip(&claim.found) {
+            let figures = found.figures.iter().map(|value| value.map_or("-".into(), figure));
+            let attribute = match found.outcome {
+                Outcome::DoesNotHold => Attribute::Bold,
+                Outcome::Holds | Outcome::NothingToCompare => Attribute::Reset,
+            };
+            let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
+            let cells = [Cell::new(&trace.name)].into_iter().chain(figures.map(right));
+            table.add_row(cells.chain([Cell::new(found.outcome.words()).add_attribute(attribute)]));
+        }
+        let count = |outcome| claim.found.iter().filter(|found| found.outcome == outcome).count();
+        let (holds, not) = (count(Outcome::Holds), count(Outcome::DoesNotHold));
+        text += &format!(
+            "{}: {}\n{}; to hold: {}\n{table}\nholds on {holds} of {} traces\n\n",
+            claim.at,
+            claim.says,
+            claim.metric,
+            chains.join(", "),
+            holds + not,
+        );
+    }
+    for trace in &result.traces {
+        let size = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
+        let mut about = vec![format!("different blocks {}", size(trace.distinct_blocks))];
+        about.extend(trace.cache_blocks.map(|blocks| format!("cache {}", size(blocks))));
+        about.extend(trace.buffer_blocks.map(|blocks| format!("buffer {}", size(blocks))));
+        about.extend(trace.notes.iter().cloned());
+        text += &format!("{}: {}\n", trace.name, about.join("; "));
+    }
+    text
 }

@@ -27,7 +27,7 @@ use super::metrics::{
     TO_COLD, TO_HOT, VICTIM, WAF, WRITE_BACKS,
 };
 use super::rows::{factor, order, percent};
-use crate::experiment::{Chart, Figure, Paper, Row, Source};
+use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Row, Source};
 
 /// Amphisbaena.
 pub(super) static PAPER: Paper = Paper {
@@ -58,7 +58,44 @@ pub(super) static PAPER: Paper = Paper {
         "others",
     ],
     figures: FIGURES,
+    comparison: Comparison {
+        grid: MAIN,
+        claims: &[
+            Claim {
+                at: "§6.2, Figure 12",
+                says: "reduces the response latency compared to Fluid_loop",
+                metric: RESPONSE,
+                chains: &[&["Amphisbaena", "Fluid_loop"]],
+            },
+            Claim {
+                at: "§6.2, Figure 13",
+                says: "the write-hit rate of Amphisbaena is higher than that of its competitors in all traces",
+                metric: BUFFER_HITS,
+                chains: &[
+                    &["Fluid", "Amphisbaena"],
+                    &["Fluid_loop", "Amphisbaena"],
+                    &["Skylight", "Amphisbaena"],
+                ],
+            },
+            Claim {
+                at: "§6.2, Figure 14",
+                says: "exhibits the lowest write amplification under all workloads",
+                metric: WAF,
+                chains: LOWEST,
+            },
+            Claim {
+                at: "§6.2, Figure 15",
+                says: "has the lowest number of RMW operations",
+                metric: RMW,
+                chains: LOWEST,
+            },
+        ],
+    },
 };
+
+/// Amphisbaena is below each of its rivals.
+const LOWEST: &[&[&str]] =
+    &[&["Amphisbaena", "Fluid"], &["Amphisbaena", "Fluid_loop"], &["Amphisbaena", "Skylight"]];
 
 /// Rows of Table 3, five a line.
 macro_rules! table_3 {

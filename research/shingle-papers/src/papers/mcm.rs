@@ -19,7 +19,7 @@ use super::metrics::{
     ERASES, PAST_FLASH, RESPONSE, RMW, SLOWEST, VALID_COPIES, WA_FLASH, WAF, WRITTEN_BACK,
 };
 use super::rows::{factor, order, percent};
-use crate::experiment::{Chart, Figure, Paper, Row, Source};
+use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Row, Source};
 
 /// MCM.
 pub(super) static PAPER: Paper = Paper {
@@ -38,6 +38,35 @@ pub(super) static PAPER: Paper = Paper {
     ],
     not_varied: &["counted", "foreground", "idle", "unscaled", "size", "disk", "wear"],
     figures: FIGURES,
+    comparison: Comparison {
+        grid: MAIN,
+        claims: &[
+            Claim {
+                at: "§IV-B.a, Figure 8",
+                says: "we outperform Skylight",
+                metric: RESPONSE,
+                chains: &[&["MCM", "Skylight"]],
+            },
+            Claim {
+                at: "§IV-B.a, Figure 8",
+                says: "and also save … compared with the state-of-art FC",
+                metric: RESPONSE,
+                chains: &[&["MCM", FC_A], &["MCM", FC_B]],
+            },
+            Claim {
+                at: "§IV-B.b",
+                says: "it mitigates the frequency of RMWs: MCM has fewer than Skylight",
+                metric: RMW,
+                chains: &[&["MCM", "Skylight"]],
+            },
+            Claim {
+                at: "§IV-B.c, Figure 10",
+                says: "compared with FC, … reduction of erase operations",
+                metric: ERASES,
+                chains: &[&["MCM", FC_A], &["MCM", FC_B]],
+            },
+        ],
+    },
 };
 const FIGURES: &[Figure] = &[
     Figure {

@@ -11,8 +11,7 @@ fn warm(run: &RunResult) -> &Counts {
 }
 
 fn accesses(counts: &Counts) -> (f64, f64) {
-    // Every request is one block here.
-    (counts.requests.read as f64, counts.requests.write as f64)
+    (counts.accesses.read_blocks as f64, counts.accesses.write_blocks as f64)
 }
 
 fn hits(counts: &Counts) -> (f64, f64) {

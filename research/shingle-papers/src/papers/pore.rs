@@ -15,7 +15,7 @@ use super::metrics::{
 };
 use super::rows::{factor, order, percent, volumes_table};
 use crate::cells::{Cells, Chain};
-use crate::experiment::{Chart, Figure, Paper, Source};
+use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Source};
 use crate::grid::{Grid, Metric, ONE, Point, Size, System};
 
 /// PORE.
@@ -30,6 +30,34 @@ pub(super) static PAPER: Paper = Paper {
     ],
     not_varied: &["history"],
     figures: FIGURES,
+    comparison: Comparison {
+        grid: WRITE_ONLY_TIMED,
+        claims: &[
+            Claim {
+                at: "§V-C.2, Figure 13 (a)",
+                says: "PORE achieves higher performance than all: its total I/O time is the least",
+                metric: TOTAL,
+                chains: &[
+                    &["PORE", "SMR-only"],
+                    &["PORE", "CMR-only"],
+                    &["PORE", "LRU"],
+                    &["PORE", "LRU-band"],
+                ],
+            },
+            Claim {
+                at: "§V-C.2, Figure 13 (c)",
+                says: "its write amplification is below that of SMR-only, LRU-band and LRU",
+                metric: WA,
+                chains: &[&["PORE", "SMR-only"], &["PORE", "LRU-band"], &["PORE", "LRU"]],
+            },
+            Claim {
+                at: "§V-C.2, Figure 13 (b)",
+                says: "it hits less often than LRU",
+                metric: HIT,
+                chains: &[&["PORE", "LRU"]],
+            },
+        ],
+    },
 };
 
 // Reasons that several statements share.

@@ -17,7 +17,7 @@ use super::metrics::{
 };
 use super::rows::{by_volume, factor, order, percent};
 use crate::cells::{Cells, Chain};
-use crate::experiment::{Chart, Figure, Paper, Row, Source};
+use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Row, Source};
 use crate::grid::{Grid, Metric, ONE, Sets, Size, System};
 
 /// ROCO.
@@ -36,6 +36,46 @@ pub(super) static PAPER: Paper = Paper {
     ],
     not_varied: &["idle", "heat", "times"],
     figures: FIGURES,
+    comparison: Comparison {
+        grid: grid(&[HA, LRU, ZFIFO, REORDER, ROCO], &[]),
+        claims: &[
+            Claim {
+                at: "§4.2.2, Figure 9 (a)",
+                says: "ROCO performs the best: its non-sequential data is the least",
+                metric: NON_SEQUENTIAL,
+                chains: &[
+                    &["ROCO", "HA"],
+                    &["ROCO", "Cache-LRU"],
+                    &["ROCO", "Cache-ZFIFO"],
+                    &["ROCO", "Reorder-CZFIFO"],
+                ],
+            },
+            Claim {
+                at: "§4.2.2, Figure 9 (b)",
+                says: "ROCO writes more sequential data to the HA-SMR drive than HA, Cache-LRU and Cache-ZFIFO",
+                metric: SEQUENTIAL,
+                chains: &[&["HA", "ROCO"], &["Cache-LRU", "ROCO"], &["Cache-ZFIFO", "ROCO"]],
+            },
+            Claim {
+                at: "§4.2.2, Figure 10 (a)",
+                says: "ROCO generates the least read data during the disk cache cleaning",
+                metric: CLEAN_READ,
+                chains: &[
+                    &["ROCO", "HA"],
+                    &["ROCO", "Cache-LRU"],
+                    &["ROCO", "Cache-ZFIFO"],
+                    &["ROCO", "Reorder-CZFIFO"],
+                ],
+            },
+            Claim {
+                at: "§4.2.2, Figure 11",
+                says: "ROCO improves the performance of the HA-SMR drive the most among the four solutions (here: \
+                       requests)",
+                metric: RESPONSE,
+                chains: &[&["ROCO", "HA"], &["ROCO", "Cache-LRU"], &["ROCO", "Cache-ZFIFO"]],
+            },
+        ],
+    },
 };
 
 // Reasons that several statements share.

@@ -16,7 +16,7 @@ use super::metrics::{
 };
 use super::rows::{factor, order, percent, volumes_table};
 use crate::cells::{Cells, Chain};
-use crate::experiment::{Chart, Figure, Paper, Source};
+use crate::experiment::{Chart, Claim, Comparison, Figure, Paper, Source};
 use crate::grid::{Grid, Metric, ONE, Point, Sets, Size, System};
 use crate::stats::pearson;
 
@@ -34,6 +34,35 @@ pub(super) static PAPER: Paper = Paper {
     ],
     not_varied: &["16", "17", "cdc"],
     figures: FIGURES,
+    comparison: Comparison {
+        grid: volumes(&[SMR_ONLY, LRU, MOST, MOST_CDC, SAC]),
+        claims: &[
+            Claim {
+                at: "§6.2, Figure 13",
+                says: "total I/O time: SAC, MOST, LRU",
+                metric: TOTAL,
+                chains: &[&["SAC", "MOST", "LRU"]],
+            },
+            Claim {
+                at: "§6.2, Figure 14 (a)",
+                says: "The cache miss rates of SAC … are between LRU and MOST",
+                metric: MISS,
+                chains: &[&["LRU", "SAC", "MOST"]],
+            },
+            Claim {
+                at: "§6.2, Figure 14 (b)",
+                says: "SAC's write amplification rates are always the least",
+                metric: WA,
+                chains: &[&["SAC", "MOST"], &["SAC", "LRU"]],
+            },
+            Claim {
+                at: "§6.2, Figure 14 (c)",
+                says: "SAC's RMW counts are always the least",
+                metric: RMW,
+                chains: &[&["SAC", "MOST"], &["SAC", "LRU"]],
+            },
+        ],
+    },
 };
 
 const TEN: &[&str] = &["src", "wdev", "hm", "mds", "prn", "rsrch", "stg", "ts", "usr", "web"];

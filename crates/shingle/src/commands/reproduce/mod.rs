@@ -1,5 +1,7 @@
 //! `shingle reproduce`: a paper's tables and figures, ours beside theirs.
 
+mod on;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -31,6 +33,18 @@ pub(crate) struct Reproduce {
     /// workloads are made that are shaped by the published figures of each volume.
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
+    /// The paper's main comparison over these traces in place of its figures: files of any format, or workloads as
+    /// synth:zipf. Caches and buffers are those of the paper, or so small that they are used up.
+    #[arg(long, value_delimiter = ',', value_name = "TRACE,…", conflicts_with_all = [
+        "figures", "traces", "free", "scale", "full", "every_zone", "seeds", "drive", "write", "no_sensitivity",
+    ])]
+    on: Vec<String>,
+    /// With --on: which volume of each trace, or several, or '*' for all.
+    #[arg(long, value_name = "NAME,…", requires = "on")]
+    volume: Option<String>,
+    /// With --on: the format of the traces, where it is not recognised.
+    #[arg(long, value_name = "NAME", requires = "on")]
+    format: Option<String>,
     /// Set a free parameter of the made workloads, as in cold=0.1, or cold=x2 for twice its default; `shingle list workloads msr-NAME`
     /// lists them.
     #[arg(long, value_name = "NAME=VALUE", value_parser = cli::assignment)]
@@ -86,7 +100,10 @@ pub(crate) fn execute(
         Some(folder) => folder.clone(),
         None => format!("reproduce-{}", args.paper).into(),
     };
-    let done = run(args, &folder, global, registry);
+    let done = match args.on.is_empty() {
+        true => run(args, &folder, global, registry),
+        false => on::run(args, &folder, global, registry),
+    };
     if done.is_err() {
         let _ = std::fs::remove_dir(&folder); // if it is empty
     }
@@ -114,13 +131,8 @@ fn run(
         drive: args.drive.clone(),
         registry,
     };
-    // Now, not after half an hour.
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("{}: cannot make the folder for the page", folder.display()))?;
-    if let Some(path) = &args.json {
-        output::check_writable(path)?;
-    }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?;
+    prepare(args, folder)?;
+    let pool = pool(args)?;
     let result = {
         let progress = Progress::new("running", 0, global.quiet);
         let (total, add) = (|total| progress.set(0, total), |done| progress.add(done));
@@ -160,6 +172,17 @@ fn run(
     let page = folder.join("index.html");
     note(&format!("the page with all pictures and numbers: {}", page.display()), global.quiet);
     Ok(())
+}
+
+/// What cannot be written is told now, not after half an hour.
+fn prepare(args: &Reproduce, folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("{}: cannot make the folder for the page", folder.display()))?;
+    args.json.as_deref().map_or(Ok(()), output::check_writable)
+}
+
+fn pool(args: &Reproduce) -> anyhow::Result<rayon::ThreadPool> {
+    Ok(rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?)
 }
 
 /// The drive that Figure 10 of SAC measures.

@@ -1,0 +1,74 @@
+//! `shingle reproduce PAPER --on TRACE,…`: its main comparison over any traces.
+
+use std::path::Path;
+
+use anyhow::bail;
+use shingle_core::registry::Registry;
+use shingle_papers::experiment::Paper;
+use shingle_papers::on::{self, Done, page};
+use shingle_papers::papers;
+use shingle_trace::{Choice, OpenOptions, Shape};
+
+use super::Reproduce;
+use crate::cli::Global;
+use crate::commands::setup;
+use crate::output::{self, note, print};
+use crate::progress::Progress;
+use crate::{Usage, table};
+
+pub(super) fn run(
+    args: &Reproduce,
+    folder: &Path,
+    global: &Global,
+    registry: &Registry,
+) -> anyhow::Result<()> {
+    let paper = papers::named(&args.paper).map_err(Usage)?;
+    super::prepare(args, folder)?;
+    let pool = super::pool(args)?;
+    let (mut done, mut failed) = (Vec::new(), Vec::new());
+    // One after the other: a trace may be large.
+    for trace in &args.on {
+        match pool.install(|| over(paper, trace, args, global, registry)) {
+            Ok(over) => done.push(over),
+            // The others may do.
+            Err(error) if args.on.len() > 1 => failed.push(format!("{error:#}")),
+            Err(error) => return Err(error),
+        }
+    }
+    let result = on::together(paper, args.seed.unwrap_or(1), done);
+    if !result.traces.is_empty() {
+        let index = folder.join("index.html");
+        output::text(&page::page(&result, &crate::report::making())?, &index)?;
+        match args.json.as_deref() {
+            Some(path) if path == Path::new("-") => output::json(&result, path)?,
+            json => {
+                json.map_or(Ok(()), |path| output::json(&result, path))?;
+                print(&table::on_traces(&result, global.color))?;
+                note(&format!("the page with pictures: {}", index.display()), global.quiet);
+            }
+        }
+    }
+    match failed.len() {
+        0 => Ok(()),
+        count => bail!("{count} of {} traces were not run:\n{}", args.on.len(), failed.join("\n")),
+    }
+}
+
+fn over(
+    paper: &'static Paper,
+    trace: &str,
+    args: &Reproduce,
+    global: &Global,
+    registry: &Registry,
+) -> anyhow::Result<Done> {
+    let seed = args.seed.unwrap_or(1);
+    let volume = args.volume.as_deref().map_or(Choice::Only, Choice::parse);
+    let format = args.format.clone();
+    let options = OpenOptions { format, volume, seed, ..OpenOptions::default() };
+    let mut opened = shingle_trace::open(trace, &options)?;
+    let shape = Shape { mode: paper.comparison.grid.mode, ..Shape::default() };
+    let requests = setup::read_requests(&shape, &mut opened, global.quiet)?;
+    let progress = Progress::new("running", on::work(paper, requests.len() as u64), global.quiet);
+    let served = |count| progress.add(count);
+    Ok(on::run(paper, &opened.name, requests, seed, registry, &served)?)
+}
