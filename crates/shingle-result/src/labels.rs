@@ -27,7 +27,7 @@ impl Pacing {
 }
 
 /// The head of a result.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Default)]
 pub struct Labels {
     /// Seed of a synthetic trace.
     pub seed: u64,

@@ -1,45 +1,51 @@
-//! Finished cells, a line of JSON each, appended and synced as they are done.
+//! Finished runs, a line of JSON each, appended and synced as they are done.
 //!
-//! A line is `{"cell":NUMBER,"run":RESULT,"crc":"8 DIGITS"}`, where the CRC-32 is that of all bytes
-//! before `,"crc"`. A kill in the midst of a line leaves a torn one at the end, which is dropped.
+//! A line is `{"cell":NAME,"run":RESULT,"crc":"8 DIGITS"}`, where the CRC-32 is that of all bytes
+//! before `,"crc"`. A kill in the midst of a line leaves a torn one at the end, which is dropped. A sweep names its cells
+//! by numbers; others may name them otherwise.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use shingle_result::RunResult;
 
 use crate::SweepError;
 
-/// Results by number of cell.
-pub(crate) type Done = BTreeMap<usize, RunResult>;
+/// Results by name of cell.
+pub type Done<K = usize> = BTreeMap<K, RunResult>;
 
 /// Bytes of `,"crc":"12345678"}`.
 const TRAILER: usize = 18;
 
-/// The journal of a folder, open for appending.
-pub(crate) struct Journal {
+/// A journal, open for appending.
+#[derive(Debug)]
+pub struct Journal {
     file: File,
 }
 
 /// What a line holds beside its checksum.
 #[derive(Serialize)]
-struct Line<'a> {
-    cell: usize,
+struct Line<'a, K> {
+    cell: &'a K,
     run: &'a RunResult,
 }
 
 #[derive(Deserialize)]
-struct Kept {
-    cell: usize,
+struct Kept<K> {
+    cell: K,
     run: RunResult,
 }
 
 impl Journal {
     /// Opens the journal at `path`, drops a torn line at its end, and returns what was done.
-    pub(crate) fn open(path: &Path) -> Result<(Journal, Done), SweepError> {
+    ///
+    /// # Errors
+    /// If the file cannot be read or cut, or holds something else.
+    pub fn open<K: DeserializeOwned + Ord>(path: &Path) -> Result<(Journal, Done<K>), SweepError> {
         let wrong = |error| SweepError::file(path, "cannot open the journal", error);
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path);
         let mut bytes = Vec::new();
@@ -66,13 +72,16 @@ impl Journal {
     }
 
     /// Appends a finished cell. When this returns, it survives.
-    pub(crate) fn append(&mut self, cell: usize, run: &RunResult) -> std::io::Result<()> {
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn append(&mut self, cell: &impl Serialize, run: &RunResult) -> std::io::Result<()> {
         self.file.write_all(line(cell, run).as_bytes())?;
         self.file.sync_data()
     }
 }
 
-fn line(cell: usize, run: &RunResult) -> String {
+fn line(cell: &impl Serialize, run: &RunResult) -> String {
     let mut line = serde_json::to_string(&Line { cell, run }).expect("a result is JSON");
     line.pop(); // the closing brace
     let crc = crc32fast::hash(line.as_bytes());
@@ -80,7 +89,10 @@ fn line(cell: usize, run: &RunResult) -> String {
 }
 
 /// The cells of whole lines, and how many bytes those take.
-fn parse(bytes: &[u8], path: &Path) -> Result<(Done, usize), SweepError> {
+fn parse<K: DeserializeOwned + Ord>(
+    bytes: &[u8],
+    path: &Path,
+) -> Result<(Done<K>, usize), SweepError> {
     let (mut done, mut whole) = (Done::new(), 0);
     for (number, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
         let Some(checked) = checked(line) else {
@@ -93,7 +105,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<(Done, usize), SweepError> {
                 number + 1
             )));
         };
-        let kept: Kept = serde_json::from_slice(checked).map_err(|error| {
+        let kept: Kept<K> = serde_json::from_slice(checked).map_err(|error| {
             SweepError::Data(format!(
                 "{}: line {} is whole and cannot be read: {error}; it may be of another version of \
                  shingle: --fresh starts over",
@@ -141,7 +153,7 @@ mod tests {
 
     #[test]
     fn whole_lines_of_another_version_are_not_dropped() {
-        let error = parse(with_crc("{\"cell\":0").as_bytes(), Path::new("j")).err();
+        let error = parse::<usize>(with_crc("{\"cell\":0").as_bytes(), Path::new("j")).err();
         let error = error.expect("no result is in it").to_string();
         assert!(error.contains("line 1") && error.contains("another version"), "{error}");
     }

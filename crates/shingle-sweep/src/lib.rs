@@ -5,7 +5,7 @@
 
 mod folder;
 mod grid;
-mod journal;
+pub mod journal;
 mod manifest;
 mod merge;
 mod plan;
@@ -33,7 +33,7 @@ pub enum SweepError {
     #[error("{0}")]
     Data(String),
     /// A finished cell could not be kept.
-    #[error("cannot append to the journal of the sweep: {0}")]
+    #[error("cannot append to the journal of finished runs: {0}")]
     Journal(std::io::Error),
     /// A cell cannot be run, or failed.
     #[error(transparent)]

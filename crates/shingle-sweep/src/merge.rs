@@ -47,7 +47,7 @@ pub fn merge(
     }
     let (mut folder, before) = Folder::open(out, &manifest, fresh)?;
     for (&number, run) in done.iter().filter(|(number, _)| !before.contains_key(number)) {
-        folder.journal.append(number, run).map_err(SweepError::Journal)?;
+        folder.journal.append(&number, run).map_err(SweepError::Journal)?;
     }
     save(program, manifest, done, &folder)
 }

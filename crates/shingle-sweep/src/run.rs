@@ -80,7 +80,7 @@ impl<'a> Sweep<'a> {
                 let run = cell.job.run(requests, progress).map_err(SweepError::from);
                 let saved = run.and_then(|run| {
                     let mut kept = kept.lock().expect("no thread has panicked");
-                    kept.0.append(number, &run).map_err(SweepError::Journal)?;
+                    kept.0.append(&number, &run).map_err(SweepError::Journal)?;
                     kept.1.insert(number, run);
                     Ok(())
                 });

@@ -8,25 +8,44 @@ use xxhash_rust::xxh3::Xxh3Default;
 /// digits.
 #[must_use]
 pub fn hash(requests: &[Request]) -> String {
-    let mut hash = Xxh3Default::new();
-    // Some at a time: the hash is fast over long stretches only.
-    let mut bytes = Vec::with_capacity(AT_A_TIME * 32);
-    for some in requests.chunks(AT_A_TIME) {
-        bytes.clear();
-        for request in some {
-            let op: u64 = match request.op {
-                Op::Read => 0,
-                Op::Write => 1,
-                Op::Trim => 2,
-                Op::Flush => 3,
-            };
-            for word in [request.at.0, request.offset, request.bytes, op] {
-                bytes.extend(word.to_le_bytes());
+    let mut hasher = Hasher::default();
+    hasher.add(requests);
+    hasher.text()
+}
+
+/// The same of requests that come in parts.
+#[derive(Default)]
+pub struct Hasher {
+    hash: Xxh3Default,
+    bytes: Vec<u8>,
+}
+
+impl Hasher {
+    /// The next requests.
+    pub fn add(&mut self, requests: &[Request]) {
+        // Some at a time: the hash is fast over long stretches only.
+        for some in requests.chunks(AT_A_TIME) {
+            self.bytes.clear();
+            for request in some {
+                let op: u64 = match request.op {
+                    Op::Read => 0,
+                    Op::Write => 1,
+                    Op::Trim => 2,
+                    Op::Flush => 3,
+                };
+                for word in [request.at.0, request.offset, request.bytes, op] {
+                    self.bytes.extend(word.to_le_bytes());
+                }
             }
+            self.hash.update(&self.bytes);
         }
-        hash.update(&bytes);
     }
-    format!("xxh3:{:016x}", hash.digest())
+
+    /// Of all of them.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!("xxh3:{:016x}", self.hash.digest())
+    }
 }
 
 const AT_A_TIME: usize = 128;
@@ -52,6 +71,9 @@ mod tests {
             assert_ne!(with(change), as_it_is);
         }
         assert_eq!(with(|_| ()), as_it_is);
+        let mut parts = Hasher::default();
+        requests.chunks(77).for_each(|part| parts.add(part));
+        assert_eq!(parts.text(), as_it_is);
         assert_ne!(hash(&requests[..299]), as_it_is);
         // Of nothing, as the inventors of XXH3 publish it.
         assert_eq!(hash(&[]), "xxh3:2d06800538d394c2");

@@ -387,8 +387,15 @@ fn a_paper_is_reproduced_as_table_page_pictures_and_json() {
     assert_eq!((variants.len() % 2, &variants[0]["label"]), (1, &"as it is".into()));
     assert_eq!(variants[1]["findings"].as_array().map(Vec::len), Some(9));
 
-    // The same seeds give the same.
-    let again = ["--no-sensitivity", "--json", "-", "-q"];
+    // What is done is not done again; and done again, the same seeds give the same.
+    let kept = std::fs::read(folder.path("reproduce-pore/runs.jsonl")).expect("a journal");
+    let torn = &kept[..kept.len() - 9];
+    std::fs::write(folder.path("reproduce-pore/runs.jsonl"), torn).expect("as a kill leaves it");
+    let (out, err) =
+        folder.done(&[&base[..], &LITTLE, &["--no-sensitivity", "--json", "-"]].concat());
+    assert!(err.contains(" runs are done already"), "{err}");
+    assert_eq!(value(&out)["result"], json["result"]);
+    let again = ["--no-sensitivity", "--json", "-", "-q", "--fresh"];
     let once = value(&folder.done(&[&base[..], &LITTLE, &again].concat()).0);
     assert_eq!(once["result"], json["result"]);
 }
@@ -405,7 +412,7 @@ fn a_paper_is_reproduced_over_the_traces_themselves() {
     let args = ["reproduce", "pore", "--figure", "16", "--seeds", "1", "--traces", "msr"];
     let (out, _) = folder.done(&args);
     assert!(out.contains("scale: the paper's scale"), "{out}");
-    let all = ["reproduce", "pore", "--figure", "13", "--seeds", "1", "--traces", "msr"];
+    let all = ["reproduce", "pore", "--figure", "13", "--fresh", "--traces", "msr"];
     folder.refused(1, &all, &["msr", "mds_0"]);
 }
 

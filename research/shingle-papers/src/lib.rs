@@ -14,6 +14,7 @@
 pub mod cells;
 pub mod experiment;
 pub mod grid;
+pub mod kept;
 pub mod measured;
 pub mod on;
 pub mod page;

@@ -12,6 +12,7 @@ use shingle_result::{Pacing, RunResult};
 use shingle_sim::experiment::{
     Assignment, Assignments, ExperimentError, Job, Options, Trace, plan,
 };
+use shingle_sweep::SweepError;
 use shingle_trace::papers::Papers;
 use shingle_trace::zones::ZONE_BLOCKS;
 use shingle_trace::{Mode, TraceError};
@@ -20,6 +21,7 @@ use thiserror::Error;
 use crate::cells::Cells;
 use crate::experiment::{Figure, Paper, Source};
 use crate::grid::{Grid, Point, System};
+use crate::kept::{self, Kept};
 use crate::measured::{Bench, MeasureError};
 use crate::result::{Reproduction, SCHEMA};
 use crate::scale::{Scale, Scaled, ZONES_MIN};
@@ -44,6 +46,8 @@ pub struct Order<'a> {
     pub drive: Option<String>,
     /// Policies.
     pub registry: &'a Registry,
+    /// Runs that are done, and where the others are to be kept.
+    pub kept: Option<&'a Kept>,
 }
 
 /// Why a paper cannot be reproduced. Displays as one line.
@@ -62,6 +66,9 @@ pub enum PaperError {
     /// A picture cannot be drawn.
     #[error(transparent)]
     Draw(#[from] DrawError),
+    /// A run that is done cannot be kept.
+    #[error(transparent)]
+    Kept(#[from] SweepError),
     /// The scale is too small.
     #[error("{0}")]
     Scale(String),
@@ -75,7 +82,7 @@ impl PaperError {
             PaperError::Trace(error) => error.is_usage(),
             PaperError::Experiment(error) => matches!(error, ExperimentError::Usage(_)),
             PaperError::Scale(_) => true,
-            PaperError::Measure(_) | PaperError::Draw(_) => false,
+            PaperError::Measure(_) | PaperError::Draw(_) | PaperError::Kept(_) => false,
         }
     }
 }
@@ -295,15 +302,30 @@ fn run_trace(
             }
         }
     }
+    let hash = order.kept.map(|_| kept::hash(&held));
     let results: Vec<Vec<(Place, RunResult)>> = runs
         .into_iter()
         .collect::<Vec<_>>()
         .into_par_iter()
         .map(|(key, (job, places))| {
-            let result = job.run(&held.first(key.accesses), progress)?;
+            let run = || job.run(&held.first(key.accesses), progress);
+            let result = match (order.kept, &hash) {
+                (Some(kept), Some(hash)) => {
+                    let name = kept.name(hash, key.accesses, job.labels());
+                    if let Some(result) = kept.find(&name) {
+                        progress(key.accesses as u64);
+                        result
+                    } else {
+                        let result = run()?;
+                        kept.keep(&name, &result)?;
+                        result
+                    }
+                }
+                _ => run()?,
+            };
             Ok(places.into_iter().map(|place| (place, result.clone())).collect())
         })
-        .collect::<Result<_, ExperimentError>>()?;
+        .collect::<Result<_, PaperError>>()?;
     Ok(Filled { runs: results.into_iter().flatten().collect(), note })
 }
 

@@ -64,6 +64,7 @@ pub fn sensitivity(
             traces: Traces { free, ..order.traces.clone() },
             drive: None,
             registry: order.registry,
+            kept: order.kept,
         };
         let cells = match run(&part, total, progress) {
             // The paper's did fit, so this is no value of its traces.

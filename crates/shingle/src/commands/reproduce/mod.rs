@@ -3,12 +3,14 @@
 mod on;
 
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use shingle_core::registry::Registry;
 use shingle_drive::measure;
 use shingle_papers::experiment::Figure;
+use shingle_papers::kept::Kept;
 use shingle_papers::page;
 use shingle_papers::papers;
 use shingle_papers::result::Reproduction;
@@ -36,7 +38,7 @@ pub(crate) struct Reproduce {
     /// The paper's main comparison over these traces in place of its figures: files of any format, or workloads as
     /// synth:zipf. Caches and buffers are those of the paper, or so small that they are used up.
     #[arg(long, value_delimiter = ',', value_name = "TRACE,…", conflicts_with_all = [
-        "figures", "traces", "free", "scale", "full", "every_zone", "seeds", "drive", "write", "no_sensitivity",
+        "figures", "traces", "free", "scale", "full", "every_zone", "seeds", "drive", "write", "no_sensitivity", "fresh",
     ])]
     on: Vec<String>,
     /// With --on: which volume of each trace, or several, or '*' for all.
@@ -76,6 +78,10 @@ pub(crate) struct Reproduce {
     /// Do not repeat everything with each free parameter of the workloads halved and doubled.
     #[arg(long)]
     no_sensitivity: bool,
+    /// Do all runs again. Otherwise those are taken that the same program has done in the folder before: what was broken
+    /// off goes on where it ended.
+    #[arg(long)]
+    fresh: bool,
     /// Folder for the page and its pictures. [default: reproduce-PAPER]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -105,7 +111,12 @@ pub(crate) fn execute(
         false => on::run(args, &folder, global, registry),
     };
     if done.is_err() {
-        let _ = std::fs::remove_dir(&folder); // if it is empty
+        // What is empty is of no use.
+        let runs = folder.join(RUNS);
+        if runs.metadata().is_ok_and(|runs| runs.len() == 0) {
+            let _ = std::fs::remove_file(runs);
+        }
+        let _ = std::fs::remove_dir(&folder);
     }
     done
 }
@@ -130,8 +141,17 @@ fn run(
         traces: Traces { directory: args.traces.clone(), free: args.free.clone() },
         drive: args.drive.clone(),
         registry,
+        kept: None,
     };
     prepare(args, folder)?;
+    let kept = kept(folder, args.fresh)?;
+    match kept.runs() {
+        0 => {}
+        runs => {
+            note(&format!("{runs} runs are done already; --fresh does them again"), global.quiet)
+        }
+    }
+    let order = Order { kept: Some(&kept), ..order };
     let pool = pool(args)?;
     let result = {
         let progress = Progress::new("running", 0, global.quiet);
@@ -179,6 +199,25 @@ fn prepare(args: &Reproduce, folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("{}: cannot make the folder for the page", folder.display()))?;
     args.json.as_deref().map_or(Ok(()), output::check_writable)
+}
+
+/// Finished runs in the folder of a reproduction.
+const RUNS: &str = "runs.jsonl";
+
+/// The runs that this very program has done before for this folder.
+fn kept(folder: &Path, fresh: bool) -> anyhow::Result<Kept> {
+    let path = folder.join(RUNS);
+    if fresh && path.exists() {
+        std::fs::remove_file(&path)
+            .with_context(|| format!("{}: cannot remove it", path.display()))?;
+    }
+    // The version does not change with each build while one works on a policy.
+    let program = std::env::current_exe().and_then(std::fs::metadata);
+    let program = program.context("cannot find this program itself")?;
+    let changed = program.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let changed = changed.unwrap_or_default().as_nanos();
+    let build = format!("{} {} {changed}", env!("CARGO_PKG_VERSION"), program.len());
+    Ok(Kept::open(&path, build)?)
 }
 
 fn pool(args: &Reproduce) -> anyhow::Result<rayon::ThreadPool> {
