@@ -41,8 +41,11 @@ impl<D: Data> Engine<D> {
         }
         let bugs = Seeded::new(config.bug);
         let contents = Contents::restore(cache, &found.journal.table, &found.live, disk_blocks)?;
-        let durability =
-            Durability::open(found.journal, &found.corrections, config.commit_after, bugs);
+        let mut journal = found.journal;
+        if !D::HAS_PAGES {
+            journal.without_bytes();
+        }
+        let durability = Durability::open(journal, &found.corrections, config.commit_after, bugs);
         let mut engine = Engine {
             now: Nanos::ZERO,
             service: Service::new(config.rules),
