@@ -6,41 +6,54 @@ use crate::units::{Op, Request};
 /// Runs remembered.
 const STREAMS: usize = 32;
 
-#[derive(Clone, Copy, Default, Debug)]
-struct Stream {
-    op: Option<Op>,
-    end: u64,
-    bytes: u64,
-    used: u64,
+/// Runs of requests, each beginning where the last one ended.
+#[derive(Clone, Debug)]
+pub(super) struct Streams {
+    /// Where the next request of each run would begin, with its kind; [`NONE`] of a run that has not begun.
+    next: [u64; STREAMS],
+    bytes: [u64; STREAMS],
+    /// Runs by number, the one unused for longest first.
+    oldest: [u8; STREAMS],
 }
 
-/// Runs of requests, each beginning where the last one ended.
-#[derive(Clone, Default, Debug)]
-pub(super) struct Streams {
-    streams: [Stream; STREAMS],
-    clock: u64,
+/// No request begins there.
+const NONE: u64 = u64::MAX;
+
+/// (No disk has 2^62 bytes.)
+fn place(op: Op, byte: u64) -> u64 {
+    byte << 2 | op as u64
+}
+
+impl Default for Streams {
+    fn default() -> Streams {
+        let oldest = std::array::from_fn(|run| run as u8);
+        Streams { next: [NONE; STREAMS], bytes: [0; STREAMS], oldest }
+    }
 }
 
 impl Streams {
     /// Whether `request` belongs to a run that is already longer than `limit`.
     pub(super) fn is_long(&mut self, request: &Request, limit: Option<u64>) -> bool {
         let Some(limit) = limit else { return false };
-        self.clock += 1;
-        let goes_on =
-            |stream: &&mut Stream| stream.op == Some(request.op) && stream.end == request.offset;
-        let (before, stream) = match self.streams.iter_mut().find(goes_on) {
-            Some(stream) => (stream.bytes, stream),
-            None => {
-                let oldest = self.streams.iter_mut().min_by_key(|stream| stream.used);
-                (0, oldest.expect("there are some"))
+        let begins = place(request.op, request.offset);
+        // All of them are looked at, as that needs no branch.
+        let mut same = 0_u32;
+        for (run, &next) in self.next.iter().enumerate() {
+            same |= u32::from(next == begins) << run;
+        }
+        let (run, at) = match same {
+            0 => (self.oldest[0], 0),
+            _ => {
+                let run = same.trailing_zeros() as u8;
+                (run, self.oldest.iter().position(|&other| other == run).expect("each is there"))
             }
         };
-        *stream = Stream {
-            op: Some(request.op),
-            end: request.offset + request.bytes,
-            bytes: before + request.bytes,
-            used: self.clock,
-        };
+        self.oldest.copy_within(at + 1.., at);
+        self.oldest[STREAMS - 1] = run;
+        let run = usize::from(run);
+        let before = if same == 0 { 0 } else { self.bytes[run] };
+        self.next[run] = place(request.op, request.offset + request.bytes);
+        self.bytes[run] = before + request.bytes;
         before >= limit
     }
 }
