@@ -90,6 +90,8 @@ impl Unit {
         if self.free <= now {
             return None;
         }
+        // (Most often all idle spans have passed.)
+        self.gaps.back().filter(|&&(_, to)| to >= now + span)?;
         let ahead = self.gaps.partition_point(|&(_, to)| to < now + span);
         let fits = |&(from, to): &(Nanos, Nanos)| from.max(now) + span <= to;
         let gap = ahead + self.gaps.range(ahead..).position(fits)?;
