@@ -115,14 +115,19 @@ pub(super) struct Done<D> {
     pub(super) cost: Option<Cost>,
 }
 
-/// What was queued and what is under way, and buffers that nobody uses.
+/// What was queued and what is under way, and memory that nobody uses.
 pub(super) struct Port<D> {
     queued: Vec<Queued<D>>,
     under_way: Slab<UnderWay>,
     issued: Vec<Io<D>>,
     pool: Pool<D>,
+    /// Empty lists of I/Os that are done.
+    lists: Vec<(Vec<Completion>, Vec<D>)>,
     bugs: Seeded,
 }
+
+/// So many of them are kept.
+const LISTS_MAX: usize = 1024;
 
 impl<D: Data> Port<D> {
     pub(super) fn new(bugs: Seeded) -> Port<D> {
@@ -131,6 +136,7 @@ impl<D: Data> Port<D> {
             under_way: Slab::new(),
             issued: Vec::new(),
             pool: Pool::default(),
+            lists: Vec::new(),
             bugs,
         }
     }
@@ -164,15 +170,23 @@ impl<D: Data> Port<D> {
     /// Begins at once. It covers writes that are done; what is queued or under way it may or may not cover,
     /// and whoever asks for it counts on neither.
     pub(super) fn flush(&mut self, device: Device, completion: Completion, now: Nanos) {
-        self.begin(device, Kind::Flush, 0, vec![completion], Vec::new(), now);
+        let (mut completions, buffers) = self.lists.pop().unwrap_or_default();
+        completions.push(completion);
+        self.begin(device, Kind::Flush, 0, completions, buffers, now);
     }
 
     /// Makes I/Os of the pages that were queued.
     pub(super) fn issue(&mut self, now: Nanos) {
-        let mut queued = std::mem::take(&mut self.queued).into_iter().peekable();
+        if self.queued.is_empty() {
+            return;
+        }
+        let mut all = std::mem::take(&mut self.queued);
+        let mut queued = all.drain(..).peekable();
         while let Some(first) = queued.next() {
             let (device, kind, page) = (first.device, first.kind, first.page);
-            let (mut completions, mut buffers) = (vec![first.completion], vec![first.buffer]);
+            let (mut completions, mut buffers) = self.lists.pop().unwrap_or_default();
+            completions.push(first.completion);
+            buffers.push(first.buffer);
             while completions.len() < IO_PAGES_MAX
                 && let Some(next) = queued.next_if(|next| {
                     (next.device, next.kind, next.page)
@@ -183,6 +197,16 @@ impl<D: Data> Port<D> {
                 buffers.push(next.buffer);
             }
             self.begin(device, kind, page, completions, buffers, now);
+        }
+        drop(queued);
+        self.queued = all;
+    }
+
+    /// What became of an I/O was seen to: its lists, which are empty, are used again.
+    pub(super) fn recycle(&mut self, completions: Vec<Completion>, buffers: Vec<D>) {
+        debug_assert!(completions.is_empty() && buffers.is_empty());
+        if self.lists.len() < LISTS_MAX {
+            self.lists.push((completions, buffers));
         }
     }
 
@@ -211,13 +235,13 @@ impl<D: Data> Port<D> {
         let io = self.under_way.remove(id.0 as usize);
         let result = self.whole(io.kind, result, buffers.len());
         let event = io.event(result, now);
+        if io.kind == Kind::Flush {
+            return Done { completions: io.completions, buffers, result, event, cost: None };
+        }
         let nothing = |event| {
             let (completions, buffers) = (Vec::new(), Vec::new());
             Done { completions, buffers, result, event, cost: None }
         };
-        if io.kind == Kind::Flush {
-            return Done { completions: io.completions, ..nothing(event) };
-        }
         assert_eq!(io.completions.len(), buffers.len(), "all buffers come back");
         // A write that a failed flush has overtaken may be lost although it went well.
         if io.again && result.is_ok() && !self.bugs.has(Bug::OvertakenKept) {
@@ -262,8 +286,8 @@ impl<D: Data> Port<D> {
             .for_each(|io| io.again = true);
     }
 
-    pub(super) fn take_issued(&mut self) -> Vec<Io<D>> {
-        std::mem::take(&mut self.issued)
+    pub(super) fn take_issued(&mut self, into: &mut Vec<Io<D>>) {
+        into.append(&mut self.issued);
     }
 
     pub(super) fn is_idle(&self) -> bool {

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use shingle_core::units::{Block, Nanos, Op};
 use shingle_drive::{Io, Stamp};
-use shingle_engine::{self as engine, Command, Engine, Kind, Reply};
+use shingle_engine::{self as engine, Command, Effects, Engine, Kind, Reply};
 use shingle_result::{HostCounters, Snapshot};
 use slab::Slab;
 
@@ -31,11 +31,34 @@ pub(super) struct World {
     /// Looks at the clock since something last happened.
     quiet: u32,
     /// What is under way at the devices, and when each is done; of equals the one begun first.
-    due: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
+    due: BinaryHeap<Reverse<Due>>,
     under_way: Slab<engine::Io<Stamped>>,
     begun: u64,
+    effects: Effects<Stamped>,
     checked: bool,
     scratch: Vec<Stamp>,
+}
+
+/// When an I/O is done, how many were begun before it, and its key, as one number that sorts so.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Due(u128);
+
+impl Due {
+    const KEY_BITS: u32 = 24;
+    const BEGUN_BITS: u32 = 40;
+
+    fn new(at: Nanos, begun: u64, key: usize) -> Due {
+        assert!(key >> Due::KEY_BITS == 0 && begun >> Due::BEGUN_BITS == 0, "no run is that long");
+        Due(u128::from(at.0) << 64 | u128::from(begun << Due::KEY_BITS | key as u64))
+    }
+
+    fn at(self) -> Nanos {
+        Nanos((self.0 >> 64) as u64)
+    }
+
+    fn key(self) -> usize {
+        self.0 as usize & ((1 << Due::KEY_BITS) - 1)
+    }
 }
 
 impl World {
@@ -51,6 +74,7 @@ impl World {
             due: BinaryHeap::new(),
             under_way: Slab::new(),
             begun: 0,
+            effects: Effects::default(),
             checked,
             scratch: Vec::new(),
         };
@@ -68,20 +92,29 @@ impl World {
         self.engine.submit(command);
     }
 
-    /// Hands over what the engine wants of the devices, and returns its answers.
-    pub(super) fn carry_out(&mut self) -> Vec<Reply<Stamped>> {
-        let effects = self.engine.take();
+    /// Hands over what the engine wants of the devices, and appends its answers to `replies`.
+    pub(super) fn carry_out(&mut self, replies: &mut Vec<Reply<Stamped>>) {
+        let mut effects = std::mem::take(&mut self.effects);
+        self.engine.take_into(&mut effects);
         if !effects.ios.is_empty() || !effects.replies.is_empty() {
             self.quiet = 0;
         }
-        effects.ios.into_iter().for_each(|io| self.begin(io));
-        effects.replies
+        effects.ios.drain(..).for_each(|io| self.begin(io));
+        replies.append(&mut effects.replies);
+        self.effects = effects;
+    }
+
+    /// Likewise, when nobody has asked for anything.
+    fn carry_out_own(&mut self) {
+        let mut replies = Vec::new();
+        self.carry_out(&mut replies);
+        assert!(replies.is_empty(), "nobody has asked for anything");
     }
 
     /// Lets time pass to the next thing that happens, at `until` at the latest. Returns whether anything can
     /// happen at all.
     pub(super) fn pass(&mut self, until: Option<Nanos>) -> bool {
-        let due = self.due.peek().map(|&Reverse((at, ..))| at);
+        let due = self.due.peek().map(|&Reverse(due)| due.at());
         let tick = (self.quiet < QUIET_TICKS).then_some(self.last_tick + TICK);
         let Some(next) = [due, tick, until].into_iter().flatten().min() else { return false };
         self.now = self.now.max(next);
@@ -89,11 +122,11 @@ impl World {
         self.quiet += 1;
         // Before completions are reported: what they took is counted to now.
         self.engine.tick(self.now);
-        while let Some(&Reverse((at, _, key))) = self.due.peek()
-            && at <= self.now
+        while let Some(&Reverse(due)) = self.due.peek()
+            && due.at() <= self.now
         {
             self.due.pop();
-            let io = self.under_way.remove(key);
+            let io = self.under_way.remove(due.key());
             let bytes = io.buffers.len() * shingle_engine::format::PAGE_BYTES;
             self.engine.done(io.id, Ok(bytes), io.buffers);
         }
@@ -103,8 +136,7 @@ impl World {
     /// Waits until nothing is under way.
     pub(super) fn settle(&mut self) {
         loop {
-            let replies = self.carry_out();
-            assert!(replies.is_empty(), "nobody has asked for anything");
+            self.carry_out_own();
             if self.engine.is_idle() || !self.pass(None) {
                 return;
             }
@@ -137,7 +169,7 @@ impl World {
             io.buffers.iter_mut().zip(&self.scratch).for_each(|(block, &stamp)| block.0 = stamp);
         }
         let key = self.under_way.insert(io);
-        self.due.push(Reverse((served.done, self.begun, key)));
+        self.due.push(Reverse(Due::new(served.done, self.begun, key)));
         self.begun += 1;
     }
 
@@ -146,8 +178,7 @@ impl World {
         self.engine.drain();
         while self.engine.dirty_blocks() > 0 {
             self.quiet = 0;
-            let replies = self.carry_out();
-            assert!(replies.is_empty(), "nobody has asked for anything");
+            self.carry_out_own();
             self.pass(None);
         }
         self.settle();

@@ -72,7 +72,8 @@ impl Contents {
 
     /// Slots that hold nothing.
     pub(super) fn free_slots(&self) -> u32 {
-        self.capacity() - self.dirty_blocks() - self.clean_blocks()
+        let slots = self.cache.slots();
+        slots.capacity() - slots.dirty_blocks() - slots.clean_blocks()
     }
 
     /// Asks the policy, for the first time or `again`. What it plans is to be carried out next.

@@ -127,8 +127,8 @@ impl<D: Data> Requests<D> {
         self.ops.is_empty()
     }
 
-    pub(super) fn take_replies(&mut self) -> Vec<Reply<D>> {
-        std::mem::take(&mut self.replies)
+    pub(super) fn take_replies(&mut self, into: &mut Vec<Reply<D>>) {
+        into.append(&mut self.replies);
     }
 
     pub(super) fn opened(&mut self, connection: Connection) {
