@@ -2,7 +2,7 @@
 //! I/O, and an I/O of many pages that fails is tried again page by page, so that an error stays with the
 //! page it concerns.
 
-use shingle_core::observer::Event;
+use shingle_core::observer::{Event, Shared};
 use shingle_core::policy::Cost;
 use shingle_core::units::{Block, Nanos, Op};
 use slab::Slab;
@@ -109,8 +109,6 @@ pub(super) struct Done<D> {
     pub(super) completions: Vec<Completion>,
     pub(super) buffers: Vec<D>,
     pub(super) result: Result<(), Failed>,
-    /// For an observer.
-    pub(super) event: Event,
     /// What the disk took for it.
     pub(super) cost: Option<Cost>,
 }
@@ -231,29 +229,32 @@ impl<D: Data> Port<D> {
         result: Result<usize, Failed>,
         buffers: Vec<D>,
         now: Nanos,
+        observer: Option<&Shared>,
     ) -> Done<D> {
         let io = self.under_way.remove(id.0 as usize);
         let result = self.whole(io.kind, result, buffers.len());
-        let event = io.event(result, now);
-        if io.kind == Kind::Flush {
-            return Done { completions: io.completions, buffers, result, event, cost: None };
+        if let Some(observer) = observer {
+            observer.event(&io.event(result, now));
         }
-        let nothing = |event| {
+        if io.kind == Kind::Flush {
+            return Done { completions: io.completions, buffers, result, cost: None };
+        }
+        let nothing = || {
             let (completions, buffers) = (Vec::new(), Vec::new());
-            Done { completions, buffers, result, event, cost: None }
+            Done { completions, buffers, result, cost: None }
         };
         assert_eq!(io.completions.len(), buffers.len(), "all buffers come back");
         // A write that a failed flush has overtaken may be lost although it went well.
         if io.again && result.is_ok() && !self.bugs.has(Bug::OvertakenKept) {
             self.begin(io.device, io.kind, io.page, io.completions, buffers, now);
-            return nothing(event);
+            return nothing();
         }
         // Page by page it shows which of them fail.
         if result.is_err() && io.completions.len() > 1 {
             for ((at, completion), buffer) in (io.page..).zip(io.completions).zip(buffers) {
                 self.begin(io.device, io.kind, at, vec![completion], vec![buffer], now);
             }
-            return nothing(event);
+            return nothing();
         }
         let cost = (io.device == Device::Disk && result.is_ok()).then(|| Cost {
             op: if io.kind == Kind::Read { Op::Read } else { Op::Write },
@@ -262,7 +263,7 @@ impl<D: Data> Port<D> {
         });
         let hidden = self.bugs.has(Bug::WriteErrorHidden) && io.kind == Kind::Write;
         let result = if hidden { Ok(()) } else { result };
-        Done { completions: io.completions, buffers, result, event, cost }
+        Done { completions: io.completions, buffers, result, cost }
     }
 
     /// A part is an error.

@@ -16,7 +16,7 @@ use super::stamps::{Stamped, Stamps};
 use super::world::World;
 use crate::check::Check;
 use crate::requests::RequestList;
-use crate::run::{Backlog, Course, PROGRESS_EVERY, RunError};
+use crate::run::{Backlog, Course, LOOKED_AHEAD, PROGRESS_EVERY, RunError};
 
 /// A request of more blocks goes alone: of one that long a store works at a part at a time, and what comes
 /// next may overtake the rest.
@@ -135,12 +135,16 @@ impl<'a> Client<'a> {
         served: &Cell<usize>,
     ) -> Result<(), RunError> {
         let start = self.world.now();
-        let (mut scratch, mut replies) = (Vec::with_capacity(1), Vec::new());
-        let mut next = 0;
+        let (mut scratch, mut replies) = (Vec::with_capacity(LOOKED_AHEAD), Vec::new());
+        let (mut next, mut expected) = (0, 0);
         loop {
             // Who comes now, and finds a place.
             let mut coming = None;
             while next < requests.len() {
+                if next == expected {
+                    self.world.engine.expect(requests.part(next, LOOKED_AHEAD, &mut scratch));
+                    expected += LOOKED_AHEAD;
+                }
                 let request = self.course.paced(&requests.part(next, 1, &mut scratch)[0]);
                 let at = match self.course.pacing {
                     Pacing::Closed => self.next_request.max(self.world.now()),

@@ -5,6 +5,7 @@
 //! runs only what a store takes: a disk that is written anywhere, and policies that know what a host can
 //! know.
 
+mod agenda;
 mod client;
 mod stamps;
 mod world;

@@ -1,15 +1,13 @@
 //! The world of a simulated store: a clock, an SSD and a disk that are models, and the engine between
 //! them. What a real store gets from files and from the time of day it gets from here.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use shingle_core::units::{Block, Nanos, Op};
 use shingle_drive::{Io, Stamp};
 use shingle_engine::{self as engine, Command, Effects, Engine, Kind, Reply};
 use shingle_result::{HostCounters, Snapshot};
 use slab::Slab;
 
+use super::agenda::Agenda;
 use super::stamps::Stamped;
 use crate::device::{self, Device};
 use crate::watch::Cause;
@@ -30,35 +28,12 @@ pub(super) struct World {
     last_tick: Nanos,
     /// Looks at the clock since something last happened.
     quiet: u32,
-    /// What is under way at the devices, and when each is done; of equals the one begun first.
-    due: BinaryHeap<Reverse<Due>>,
+    /// What is under way at the devices, and when each is done.
+    due: Agenda,
     under_way: Slab<engine::Io<Stamped>>,
-    begun: u64,
     effects: Effects<Stamped>,
     checked: bool,
     scratch: Vec<Stamp>,
-}
-
-/// When an I/O is done, how many were begun before it, and its key, as one number that sorts so.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Due(u128);
-
-impl Due {
-    const KEY_BITS: u32 = 24;
-    const BEGUN_BITS: u32 = 40;
-
-    fn new(at: Nanos, begun: u64, key: usize) -> Due {
-        assert!(key >> Due::KEY_BITS == 0 && begun >> Due::BEGUN_BITS == 0, "no run is that long");
-        Due(u128::from(at.0) << 64 | u128::from(begun << Due::KEY_BITS | key as u64))
-    }
-
-    fn at(self) -> Nanos {
-        Nanos((self.0 >> 64) as u64)
-    }
-
-    fn key(self) -> usize {
-        self.0 as usize & ((1 << Due::KEY_BITS) - 1)
-    }
 }
 
 impl World {
@@ -71,9 +46,8 @@ impl World {
             now: Nanos::ZERO,
             last_tick: Nanos::ZERO,
             quiet: 0,
-            due: BinaryHeap::new(),
+            due: Agenda::default(),
             under_way: Slab::new(),
-            begun: 0,
             effects: Effects::default(),
             checked,
             scratch: Vec::new(),
@@ -94,14 +68,15 @@ impl World {
 
     /// Hands over what the engine wants of the devices, and appends its answers to `replies`.
     pub(super) fn carry_out(&mut self, replies: &mut Vec<Reply<Stamped>>) {
-        let mut effects = std::mem::take(&mut self.effects);
-        self.engine.take_into(&mut effects);
-        if !effects.ios.is_empty() || !effects.replies.is_empty() {
+        self.engine.take_into(&mut self.effects);
+        let Effects { ios, replies: answers } = &mut self.effects;
+        if !ios.is_empty() || !answers.is_empty() {
             self.quiet = 0;
         }
-        effects.ios.drain(..).for_each(|io| self.begin(io));
-        replies.append(&mut effects.replies);
-        self.effects = effects;
+        replies.append(answers);
+        let mut begun = std::mem::take(ios);
+        begun.drain(..).for_each(|io| self.begin(io));
+        self.effects.ios = begun;
     }
 
     /// Likewise, when nobody has asked for anything.
@@ -114,19 +89,17 @@ impl World {
     /// Lets time pass to the next thing that happens, at `until` at the latest. Returns whether anything can
     /// happen at all.
     pub(super) fn pass(&mut self, until: Option<Nanos>) -> bool {
-        let due = self.due.peek().map(|&Reverse(due)| due.at());
         let tick = (self.quiet < QUIET_TICKS).then_some(self.last_tick + TICK);
-        let Some(next) = [due, tick, until].into_iter().flatten().min() else { return false };
+        let Some(next) = [self.due.next(), tick, until].into_iter().flatten().min() else {
+            return false;
+        };
         self.now = self.now.max(next);
         self.last_tick = self.now;
         self.quiet += 1;
         // Before completions are reported: what they took is counted to now.
         self.engine.tick(self.now);
-        while let Some(&Reverse(due)) = self.due.peek()
-            && due.at() <= self.now
-        {
-            self.due.pop();
-            let io = self.under_way.remove(due.key());
+        while let Some(key) = self.due.done(self.now) {
+            let io = self.under_way.remove(key);
             let bytes = io.buffers.len() * shingle_engine::format::PAGE_BYTES;
             self.engine.done(io.id, Ok(bytes), io.buffers);
         }
@@ -168,9 +141,9 @@ impl World {
         if io.kind == Kind::Read {
             io.buffers.iter_mut().zip(&self.scratch).for_each(|(block, &stamp)| block.0 = stamp);
         }
+        let device = usize::from(io.device == engine::Device::Disk);
         let key = self.under_way.insert(io);
-        self.due.push(Reverse(Due::new(served.done, self.begun, key)));
-        self.begun += 1;
+        self.due.begin(device, served.done, key);
     }
 
     /// Destages everything, and has the disk empty its buffer.

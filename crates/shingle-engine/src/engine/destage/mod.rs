@@ -47,6 +47,8 @@ struct Run {
     jobs: Vec<JobKey>,
     /// Not read yet.
     left: usize,
+    /// Of the record that has to be committed before all of them are written, as far as they are being read.
+    number: u64,
 }
 
 /// Blocks in memory at a time: 8 MiB.
@@ -186,7 +188,7 @@ impl<D: Data> Destages<D> {
                 && self.runs.back().is_some_and(|run| run.jobs.len() < IO_PAGES_MAX);
             before = Some(block);
             if !joins {
-                self.runs.push_back(Run { jobs: Vec::new(), left: 0 });
+                self.runs.push_back(Run { jobs: Vec::new(), left: 0, number: 0 });
             }
             let run = self.first_run + self.runs.len() as u64 - 1;
             let version = contents.mapping(slot).version;
@@ -274,9 +276,8 @@ impl<D: Data> Destages<D> {
             self.bring_forward(first);
         }
         while let Some(run) = self.runs.front().filter(|run| run.left == 0) {
-            let length = run.jobs.len();
+            let (length, number) = (run.jobs.len(), run.number);
             let jobs = || run.jobs.iter().map(|&key| &self.jobs[key]);
-            let number = jobs().map(|job| job.number).max().unwrap_or(0);
             if number > durability.committed() && !self.bugs.has(Bug::DestageBeforeCommit) {
                 // The disk may get it when the SSD says that it has it: otherwise a crash would leave
                 // something older on the SSD, which says that it is clean.
@@ -326,6 +327,8 @@ impl<D: Data> Destages<D> {
             match mapping.frame.filter(|_| mapping.version == job.version) {
                 Some(frame) => {
                     job.number = mapping.number;
+                    let run = &mut self.runs[(job.run - self.first_run) as usize];
+                    run.number = run.number.max(mapping.number);
                     self.in_memory += 1;
                     let page = durability.frame_page(frame);
                     port.read(Device::Ssd, page, Completion::DestageRead(key));

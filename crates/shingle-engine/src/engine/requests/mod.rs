@@ -164,10 +164,15 @@ impl<D: Data> Requests<D> {
     }
 
     /// Begins the next command, if there is one and not too many are carried out.
+    #[inline]
     pub(super) fn begin_next(&mut self, now: Nanos, service: &mut Service) -> Option<Begun> {
-        if self.running.len() >= self.depth {
+        if self.running.len() >= self.depth || self.waiting.is_empty() {
             return None;
         }
+        self.begin_first(now, service)
+    }
+
+    fn begin_first(&mut self, now: Nanos, service: &mut Service) -> Option<Begun> {
         let (mut command, knew) = self.waiting.pop_front()?;
         let op = match command.op {
             CommandOp::Read => Op::Read,
