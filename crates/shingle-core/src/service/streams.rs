@@ -11,6 +11,8 @@ const STREAMS: usize = 32;
 pub(super) struct Streams {
     /// Where the next request of each run would begin, with its kind; [`NONE`] of a run that has not begun.
     next: [u64; STREAMS],
+    /// The lower half of each, of which the processor compares several at a time.
+    halves: [u32; STREAMS],
     bytes: [u64; STREAMS],
     /// Runs by number, the one unused for longest first.
     oldest: [u8; STREAMS],
@@ -27,7 +29,12 @@ fn place(op: Op, byte: u64) -> u64 {
 impl Default for Streams {
     fn default() -> Streams {
         let oldest = std::array::from_fn(|run| run as u8);
-        Streams { next: [NONE; STREAMS], bytes: [0; STREAMS], oldest }
+        Streams {
+            next: [NONE; STREAMS],
+            halves: [NONE as u32; STREAMS],
+            bytes: [0; STREAMS],
+            oldest,
+        }
     }
 }
 
@@ -36,23 +43,18 @@ impl Streams {
     pub(super) fn is_long(&mut self, request: &Request, limit: Option<u64>) -> bool {
         let Some(limit) = limit else { return false };
         let begins = place(request.op, request.offset);
-        // All of them are looked at, as that needs no branch.
-        let mut same = 0_u32;
-        for (run, &next) in self.next.iter().enumerate() {
-            same |= u32::from(next == begins) << run;
-        }
-        let (run, at) = match same {
-            0 => (self.oldest[0], 0),
-            _ => {
-                let run = same.trailing_zeros() as u8;
-                (run, self.oldest.iter().position(|&other| other == run).expect("each is there"))
-            }
-        };
+        let half = begins as u32;
+        let perhaps = self.halves.iter().fold(false, |any, &other| any | (other == half));
+        let goes_on =
+            if perhaps { self.next.iter().position(|&next| next == begins) } else { None };
+        let run = goes_on.unwrap_or(usize::from(self.oldest[0]));
+        let at = self.oldest.iter().position(|&other| usize::from(other) == run);
+        let at = at.expect("each is there");
         self.oldest.copy_within(at + 1.., at);
-        self.oldest[STREAMS - 1] = run;
-        let run = usize::from(run);
-        let before = if same == 0 { 0 } else { self.bytes[run] };
-        self.next[run] = place(request.op, request.offset + request.bytes);
+        self.oldest[STREAMS - 1] = run as u8;
+        let before = goes_on.map_or(0, |run| self.bytes[run]);
+        let end = place(request.op, request.offset + request.bytes);
+        (self.next[run], self.halves[run]) = (end, end as u32);
         self.bytes[run] = before + request.bytes;
         before >= limit
     }

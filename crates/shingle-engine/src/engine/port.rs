@@ -84,12 +84,13 @@ pub(super) enum Completion {
     DiskFlushed,
 }
 
+/// Pages that follow each other, to be one I/O.
 struct Queued<D> {
     device: Device,
     kind: Kind,
     page: u64,
-    buffer: D,
-    completion: Completion,
+    completions: Vec<Completion>,
+    buffers: Vec<D>,
 }
 
 /// An I/O that was issued and is not done.
@@ -151,11 +152,28 @@ impl<D: Data> Port<D> {
 
     pub(super) fn read(&mut self, device: Device, page: u64, completion: Completion) {
         let buffer = self.pool.take();
-        self.queued.push(Queued { device, kind: Kind::Read, page, buffer, completion });
+        self.queue(device, Kind::Read, page, buffer, completion);
     }
 
     pub(super) fn write(&mut self, device: Device, page: u64, buffer: D, completion: Completion) {
-        self.queued.push(Queued { device, kind: Kind::Write, page, buffer, completion });
+        self.queue(device, Kind::Write, page, buffer, completion);
+    }
+
+    fn queue(&mut self, device: Device, kind: Kind, page: u64, buffer: D, completion: Completion) {
+        let joins = |last: &&mut Queued<D>| {
+            let end = last.page + last.completions.len() as u64;
+            let same = (last.device, last.kind, end) == (device, kind, page);
+            same && last.completions.len() < IO_PAGES_MAX
+        };
+        if let Some(last) = self.queued.last_mut().filter(joins) {
+            last.completions.push(completion);
+            last.buffers.push(buffer);
+            return;
+        }
+        let (mut completions, mut buffers) = self.lists.pop().unwrap_or_default();
+        completions.push(completion);
+        buffers.push(buffer);
+        self.queued.push(Queued { device, kind, page, completions, buffers });
     }
 
     /// Writes a page of metadata to the SSD.
@@ -173,31 +191,16 @@ impl<D: Data> Port<D> {
         self.begin(device, Kind::Flush, 0, completions, buffers, now);
     }
 
-    /// Makes I/Os of the pages that were queued.
+    /// Issues what was queued.
     pub(super) fn issue(&mut self, now: Nanos) {
         if self.queued.is_empty() {
             return;
         }
-        let mut all = std::mem::take(&mut self.queued);
-        let mut queued = all.drain(..).peekable();
-        while let Some(first) = queued.next() {
-            let (device, kind, page) = (first.device, first.kind, first.page);
-            let (mut completions, mut buffers) = self.lists.pop().unwrap_or_default();
-            completions.push(first.completion);
-            buffers.push(first.buffer);
-            while completions.len() < IO_PAGES_MAX
-                && let Some(next) = queued.next_if(|next| {
-                    (next.device, next.kind, next.page)
-                        == (device, kind, page + completions.len() as u64)
-                })
-            {
-                completions.push(next.completion);
-                buffers.push(next.buffer);
-            }
+        let mut queued = std::mem::take(&mut self.queued);
+        for Queued { device, kind, page, completions, buffers } in queued.drain(..) {
             self.begin(device, kind, page, completions, buffers, now);
         }
-        drop(queued);
-        self.queued = all;
+        self.queued = queued;
     }
 
     /// What became of an I/O was seen to: its lists, which are empty, are used again.
@@ -288,7 +291,9 @@ impl<D: Data> Port<D> {
     }
 
     pub(super) fn take_issued(&mut self, into: &mut Vec<Io<D>>) {
-        into.append(&mut self.issued);
+        if !self.issued.is_empty() {
+            into.append(&mut self.issued);
+        }
     }
 
     pub(super) fn is_idle(&self) -> bool {

@@ -9,6 +9,9 @@ use shingle_core::units::Nanos;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Due(u128);
 
+/// Later than any.
+const NEVER: Due = Due(u128::MAX);
+
 const KEY_BITS: u32 = 24;
 const BEGUN_BITS: u32 = 40;
 
@@ -46,20 +49,26 @@ impl Agenda {
         }
     }
 
-    fn first(&self) -> Option<Due> {
-        let [one, two] = &self.in_order;
-        let others = self.others.peek().map(|&Reverse(due)| due);
-        [one.front().copied(), two.front().copied(), others].into_iter().flatten().min()
+    /// [`NEVER`] if nothing is under way.
+    #[inline]
+    fn first(&self) -> Due {
+        let of = |due: &VecDeque<Due>| due.front().map_or(NEVER, |&due| due);
+        let others = self.others.peek().map_or(NEVER, |&Reverse(due)| due);
+        of(&self.in_order[0]).min(of(&self.in_order[1])).min(others)
     }
 
     /// When the next one is done.
+    #[inline]
     pub(super) fn next(&self) -> Option<Nanos> {
-        self.first().map(Due::at)
+        Some(self.first()).filter(|&first| first != NEVER).map(Due::at)
     }
 
     /// The next one that is done by `now`.
     pub(super) fn done(&mut self, now: Nanos) -> Option<usize> {
-        let first = self.first().filter(|first| first.at() <= now)?;
+        let first = self.first();
+        if first == NEVER || first.at() > now {
+            return None;
+        }
         match self.in_order.iter_mut().find(|due| due.front() == Some(&first)) {
             Some(due) => drop(due.pop_front()),
             None => drop(self.others.pop()),

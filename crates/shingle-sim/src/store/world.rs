@@ -73,10 +73,14 @@ impl World {
         if !ios.is_empty() || !answers.is_empty() {
             self.quiet = 0;
         }
-        replies.append(answers);
-        let mut begun = std::mem::take(ios);
-        begun.drain(..).for_each(|io| self.begin(io));
-        self.effects.ios = begun;
+        if !answers.is_empty() {
+            replies.append(answers);
+        }
+        if !ios.is_empty() {
+            let mut begun = std::mem::take(ios);
+            begun.drain(..).for_each(|io| self.begin(io));
+            self.effects.ios = begun;
+        }
     }
 
     /// Likewise, when nobody has asked for anything.

@@ -95,7 +95,9 @@ impl<D: Data> Destages<D> {
         let job = self.end(key);
         let slot = job.slot;
         self.disk.went_well();
-        self.failures.remove(&job.block);
+        if !self.failures.is_empty() {
+            self.failures.remove(&job.block);
+        }
         if contents.mapping(slot).version == job.version {
             // Should the frame have turned out damaged meanwhile: the disk has its data.
             contents.clear_lost(job.block);

@@ -128,7 +128,9 @@ impl<D: Data> Requests<D> {
     }
 
     pub(super) fn take_replies(&mut self, into: &mut Vec<Reply<D>>) {
-        into.append(&mut self.replies);
+        if !self.replies.is_empty() {
+            into.append(&mut self.replies);
+        }
     }
 
     pub(super) fn opened(&mut self, connection: Connection) {
