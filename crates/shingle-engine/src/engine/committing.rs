@@ -37,6 +37,7 @@ impl<D: Data> Engine<D> {
         }
     }
 
+    #[inline]
     fn follow(&mut self, progress: Progress) {
         match progress {
             Progress::Nothing => {}

@@ -26,13 +26,21 @@ impl Due {
 }
 
 /// I/O of two devices, by when it is done; of equals the one begun first.
-#[derive(Default)]
 pub(super) struct Agenda {
     /// What ends in the order in which it was begun, by device: a disk does one thing after the other, and an SSD
     /// takes about as long for each.
     in_order: [VecDeque<Due>; 2],
     others: BinaryHeap<Reverse<Due>>,
+    /// Of all of them; [`NEVER`] if nothing is under way.
+    first: Due,
     begun: u64,
+}
+
+impl Default for Agenda {
+    fn default() -> Agenda {
+        let (in_order, others) = (<[VecDeque<Due>; 2]>::default(), BinaryHeap::new());
+        Agenda { in_order, others, first: NEVER, begun: 0 }
+    }
 }
 
 impl Agenda {
@@ -41,6 +49,7 @@ impl Agenda {
         assert!(key >> KEY_BITS == 0 && self.begun >> BEGUN_BITS == 0, "no run has so much I/O");
         let due = Due(u128::from(at.0) << 64 | u128::from(self.begun << KEY_BITS | key as u64));
         self.begun += 1;
+        self.first = self.first.min(due);
         let in_order = &mut self.in_order[device];
         if in_order.back().is_none_or(|&last| last < due) {
             in_order.push_back(due);
@@ -49,9 +58,7 @@ impl Agenda {
         }
     }
 
-    /// [`NEVER`] if nothing is under way.
-    #[inline]
-    fn first(&self) -> Due {
+    fn look(&self) -> Due {
         let of = |due: &VecDeque<Due>| due.front().map_or(NEVER, |&due| due);
         let others = self.others.peek().map_or(NEVER, |&Reverse(due)| due);
         of(&self.in_order[0]).min(of(&self.in_order[1])).min(others)
@@ -60,12 +67,12 @@ impl Agenda {
     /// When the next one is done.
     #[inline]
     pub(super) fn next(&self) -> Option<Nanos> {
-        Some(self.first()).filter(|&first| first != NEVER).map(Due::at)
+        Some(self.first).filter(|&first| first != NEVER).map(Due::at)
     }
 
     /// The next one that is done by `now`.
     pub(super) fn done(&mut self, now: Nanos) -> Option<usize> {
-        let first = self.first();
+        let first = self.first;
         if first == NEVER || first.at() > now {
             return None;
         }
@@ -73,6 +80,7 @@ impl Agenda {
             Some(due) => drop(due.pop_front()),
             None => drop(self.others.pop()),
         }
+        self.first = self.look();
         Some(first.key())
     }
 }

@@ -236,6 +236,7 @@ impl<D: Data> Destages<D> {
     }
 
     /// The next of those whose waiting has ended, and whether it goes on or fails.
+    #[inline]
     pub(super) fn next_woken(&mut self) -> Option<(OpKey, bool)> {
         self.woken.pop_front()
     }

@@ -116,10 +116,14 @@ impl<D: Data> Requests<D> {
     }
 
     /// Answers those that waited until they were durable, or have failed meanwhile.
+    #[inline]
     pub(in super::super) fn answer_durable(&mut self, committed: u64, flushed: u64, now: Nanos) {
-        if self.durable.is_empty() {
-            return;
+        if !self.durable.is_empty() {
+            self.answer_some(committed, flushed, now);
         }
+    }
+
+    fn answer_some(&mut self, committed: u64, flushed: u64, now: Nanos) {
         for key in std::mem::take(&mut self.durable) {
             let running = &self.running[key];
             let (commit, disk) = running.needs.expect("it waits");
