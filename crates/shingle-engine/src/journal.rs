@@ -288,8 +288,7 @@ impl Journal {
         if full && self.bug != Some(Bug::JournalWrapsOver) {
             return Err(Full);
         }
-        let rest = self.open.split_off(self.records_of_a_page());
-        let records = std::mem::replace(&mut self.open, rest);
+        let records = self.open.drain(..self.records_of_a_page()).collect();
         let (previous, durable, session) = (self.last, self.durable, self.superblock.session);
         let mut page = JournalPage { number, previous, durable, session, records };
         if page.records.len() == RECORDS_MAX && self.bug == Some(Bug::FullPageDropsLast) {
