@@ -110,6 +110,12 @@ pub enum Event {
 pub trait Observer: Send {
     /// Something happened.
     fn event(&mut self, event: &Event);
+
+    /// Whether it follows the cache call by call. Otherwise it need not be told of [`Event::Pinned`],
+    /// [`Event::Unpinned`] and [`Event::Observed`], of which there are several a request.
+    fn follows(&self) -> bool {
+        true
+    }
 }
 
 /// An observer that several parts of one executor tell.
@@ -120,6 +126,15 @@ impl Shared {
     /// To be shared.
     pub fn new(observer: impl Observer + 'static) -> Shared {
         Shared(Arc::new(Mutex::new(observer)))
+    }
+
+    /// One that can be asked afterwards.
+    pub fn of(observer: Arc<Mutex<impl Observer + 'static>>) -> Shared {
+        Shared(observer)
+    }
+
+    fn follows(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).follows()
     }
 
     /// Tells it. All who tell it are on one thread: nobody waits.
@@ -133,6 +148,10 @@ impl<W: Observer> Observer for Arc<Mutex<W>> {
     fn event(&mut self, event: &Event) {
         self.lock().unwrap_or_else(PoisonError::into_inner).event(event);
     }
+
+    fn follows(&self) -> bool {
+        self.lock().unwrap_or_else(PoisonError::into_inner).follows()
+    }
 }
 
 impl<W: Observer> Observer for Option<W> {
@@ -141,6 +160,10 @@ impl<W: Observer> Observer for Option<W> {
             observer.event(event);
         }
     }
+
+    fn follows(&self) -> bool {
+        self.as_ref().is_some_and(W::follows)
+    }
 }
 
 /// Both are told.
@@ -148,6 +171,10 @@ impl<V: Observer, W: Observer> Observer for (V, W) {
     fn event(&mut self, event: &Event) {
         self.0.event(event);
         self.1.event(event);
+    }
+
+    fn follows(&self) -> bool {
+        self.0.follows() || self.1.follows()
     }
 }
 
@@ -161,13 +188,22 @@ impl core::fmt::Debug for Shared {
 pub struct Observed {
     cache: Box<dyn CacheCore>,
     observer: Shared,
+    follows: bool,
 }
 
 impl Observed {
     /// `cache`, and `observer` is told.
     #[must_use]
     pub fn new(cache: Box<dyn CacheCore>, observer: Shared) -> Observed {
-        Observed { cache, observer }
+        let follows = observer.follows();
+        Observed { cache, observer, follows }
+    }
+
+    /// Of what only those are told who follow each call.
+    fn call(&self, event: &Event) {
+        if self.follows {
+            self.observer.event(event);
+        }
     }
 
     /// Tells what a call has added to the plan.
@@ -257,12 +293,12 @@ impl CacheCore for Observed {
     }
 
     fn pin(&mut self, slot: Slot) {
-        self.observer.event(&Event::Pinned(slot));
+        self.call(&Event::Pinned(slot));
         self.cache.pin(slot);
     }
 
     fn unpin(&mut self, slot: Slot) {
-        self.observer.event(&Event::Unpinned(slot));
+        self.call(&Event::Unpinned(slot));
         self.cache.unpin(slot);
     }
 
@@ -275,7 +311,7 @@ impl CacheCore for Observed {
     }
 
     fn observe(&mut self, cost: &Cost) {
-        self.observer.event(&Event::Observed(*cost));
+        self.call(&Event::Observed(*cost));
         self.cache.observe(cost);
     }
 

@@ -10,6 +10,9 @@ pub trait Data: Sized {
     /// What all blocks of a command bring, or what a read gets.
     type Payload: Default;
 
+    /// Whether anybody reads pages of metadata. Otherwise none is encoded, and [`Data::set_page`] gets zeros.
+    const HAS_PAGES: bool = true;
+
     /// A block of zeros.
     fn zeroed() -> Self;
 

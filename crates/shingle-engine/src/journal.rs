@@ -16,12 +16,13 @@ mod invalidate;
 pub(crate) use invalidate::MayHold;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::engine::Bug;
 use crate::format::journal::{JournalPage, RECORDS_MAX, Record};
 use crate::format::layout::{Copy, Layout};
 use crate::format::superblock::{SETTINGS_BYTES_MAX, Superblock};
-use crate::format::{Frame, Page, State};
+use crate::format::{Frame, PAGE_BYTES, Page, State};
 use crate::table::Table;
 
 /// A page to be written to the SSD.
@@ -31,8 +32,8 @@ pub struct Write {
     pub what: PageKind,
     /// Page of the SSD.
     pub page: u64,
-    /// The bytes.
-    pub bytes: Page,
+    /// The bytes: both copies of a page share them.
+    pub bytes: Arc<Page>,
 }
 
 /// What a page of metadata is.
@@ -71,6 +72,8 @@ pub struct Journal {
     given_up: VecDeque<(u64, Frame)>,
     /// Pages on their way to both their places.
     twice: Vec<Twice>,
+    /// Which of them is likely to be written next.
+    written_next: usize,
     /// The superblock that is on its way.
     coming: Option<Superblock>,
     /// It has other settings than the SSD.
@@ -84,6 +87,8 @@ pub struct Journal {
     last_records: u64,
     /// The SSD is told that all pages up to this one were flushed.
     confirmed: u64,
+    /// What all pages are, where nobody reads their bytes.
+    unread: Option<Arc<Page>>,
     /// A mistake to make, in test builds.
     bug: Option<Bug>,
 }
@@ -102,7 +107,7 @@ struct Sealed {
 #[derive(Clone, Debug)]
 struct Twice {
     what: PageKind,
-    bytes: Page,
+    bytes: Arc<Page>,
     /// The other copy is safe.
     second: bool,
     /// Written and not yet flushed.
@@ -139,12 +144,14 @@ impl Journal {
             durable: last,
             given_up: VecDeque::new(),
             twice: Vec::new(),
+            written_next: 0,
             coming: None,
             new_settings: false,
             uneven,
             must_confirm: false,
             last_records: last,
             confirmed: last,
+            unread: None,
             bug: None,
         }
     }
@@ -157,6 +164,15 @@ impl Journal {
 
     pub(crate) fn make(&mut self, bug: Option<Bug>) {
         self.bug = bug;
+    }
+
+    /// Nobody will read what is written: pages are numbered, ordered and timed as ever, but have no bytes.
+    pub(crate) fn without_bytes(&mut self) {
+        self.unread = Some(Arc::new([0; PAGE_BYTES]));
+    }
+
+    fn bytes(&self, encode: impl FnOnce() -> Page) -> Arc<Page> {
+        self.unread.clone().unwrap_or_else(|| Arc::new(encode()))
     }
 
     /// What the SSD says of itself.
@@ -181,12 +197,12 @@ impl Journal {
             session_from,
             ..before
         };
-        let bytes = self.superblock.encode();
+        let bytes = self.bytes(|| self.superblock.encode());
         // The copy that is known to be good stays until the other one is.
         let first = self.uneven.take().unwrap_or(Copy::One);
         [first, first.other()].map(|copy| {
             let what = PageKind::Superblock(copy);
-            Write { what, page: self.page_of(what), bytes }
+            Write { what, page: self.page_of(what), bytes: bytes.clone() }
         })
     }
 
@@ -272,14 +288,13 @@ impl Journal {
         if full && self.bug != Some(Bug::JournalWrapsOver) {
             return Err(Full);
         }
-        let rest = self.open.split_off(self.records_of_a_page());
-        let records = std::mem::replace(&mut self.open, rest);
+        let records = self.open.drain(..self.records_of_a_page()).collect();
         let (previous, durable, session) = (self.last, self.durable, self.superblock.session);
         let mut page = JournalPage { number, previous, durable, session, records };
         if page.records.len() == RECORDS_MAX && self.bug == Some(Bug::FullPageDropsLast) {
             page.records.pop();
         }
-        let bytes = page.encode(self.superblock.owner());
+        let bytes = self.bytes(|| page.encode(self.superblock.owner()));
         self.sealed.push_back(Sealed {
             number,
             durable: page.durable,
@@ -295,7 +310,7 @@ impl Journal {
         Ok(Some(Copy::BOTH.map(|copy| Write {
             what: PageKind::Journal(number, copy),
             page: self.layout().journal_page(number, copy),
-            bytes,
+            bytes: bytes.clone(),
         })))
     }
 
@@ -310,7 +325,8 @@ impl Journal {
 
     /// The table page that was changed longest ago, as far as it is committed.
     pub fn write_table(&mut self) -> Option<Write> {
-        let (place, copy, bytes) = self.table.leave(self.superblock.owner())?;
+        let (place, copy) = self.table.leave()?;
+        let bytes = self.bytes(|| self.table.encode(place, self.superblock.owner()));
         Some(self.begin(PageKind::Table(place, copy), bytes, false))
     }
 
@@ -351,15 +367,21 @@ impl Journal {
         }
         let edition = self.superblock.edition + 1;
         let superblock = Superblock { edition, journal_from, clean, ..self.superblock.clone() };
-        let bytes = superblock.encode();
+        let bytes = self.bytes(|| superblock.encode());
         self.coming = Some(superblock);
         self.new_settings = false;
         let first = self.uneven.unwrap_or(Copy::One);
         Some(self.begin(PageKind::Superblock(first), bytes, false))
     }
 
-    fn begin(&mut self, what: PageKind, bytes: Page, second: bool) -> Write {
-        self.twice.push(Twice { what, bytes, second, written: false, covered: false });
+    fn begin(&mut self, what: PageKind, bytes: Arc<Page>, second: bool) -> Write {
+        self.twice.push(Twice {
+            what,
+            bytes: bytes.clone(),
+            second,
+            written: false,
+            covered: false,
+        });
         Write { what, page: self.page_of(what), bytes }
     }
 

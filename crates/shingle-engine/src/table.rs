@@ -123,9 +123,8 @@ impl Table {
         self.pages[place as usize].two_first = worse == Copy::Two;
     }
 
-    /// The page that was changed longest ago, as it is now, to be written twice, to
-    /// this copy first.
-    pub fn leave(&mut self, owner: Owner) -> Option<(u32, Copy, Page)> {
+    /// The page that was changed longest ago, to be written as it is now, twice, to this copy first.
+    pub fn leave(&mut self) -> Option<(u32, Copy)> {
         let ready = |&(_, place): &(u64, u32)| !self.pages[place as usize].leaving;
         let at = self.changed.iter().position(ready)?;
         let (since, place) = self.changed.remove(at).expect("found");
@@ -133,11 +132,16 @@ impl Table {
         let state = &mut self.pages[place as usize];
         (state.changed, state.leaving, state.hinted) = (false, true, false);
         state.edition += 1;
-        let copy = if state.two_first { Copy::Two } else { Copy::One };
+        Some((place, if state.two_first { Copy::Two } else { Copy::One }))
+    }
+
+    /// A page of the table as it is now.
+    #[must_use]
+    pub fn encode(&self, place: u32, owner: Owner) -> Page {
         let first = place as usize * ENTRIES;
         let mut entries = self.entries[first..(first + ENTRIES).min(self.entries.len())].to_vec();
         entries.resize(ENTRIES, Entry::UNUSED);
-        Some((place, copy, TablePage { place, edition: state.edition, entries }.encode(owner)))
+        TablePage { place, edition: self.pages[place as usize].edition, entries }.encode(owner)
     }
 
     /// Both copies of a page that [`Table::leave`] gave are safe.

@@ -139,7 +139,7 @@ impl World {
     }
 
     fn carry_out(&mut self, write: Write) {
-        self.ssd.write(write.page, write.bytes);
+        self.ssd.write(write.page, *write.bytes);
         self.journal.written(write.what);
     }
 
@@ -359,7 +359,7 @@ fn sealed(journal: &mut Journal, block: u64) -> [Write; 2] {
 fn put_into_use(ssd: &mut Ssd) -> Journal {
     let mut journal = recover(ssd).expect("good").journal;
     for write in journal.put_into_use() {
-        ssd.write(write.page, write.bytes);
+        ssd.write(write.page, *write.bytes);
         ssd.flush();
     }
     journal
@@ -384,16 +384,16 @@ fn a_page_that_a_torn_write_makes_whole_does_not_count() {
     let second = sealed(&mut journal, 8);
     assert_eq!(first[0].page, second[0].page, "the second has the number of the first");
     for (first, second) in first.iter().zip(&second) {
-        let mut torn = second.bytes;
+        let mut torn = *second.bytes;
         torn[..512].copy_from_slice(&first.bytes[..512]);
-        assert_eq!(torn, first.bytes, "as the first was to be");
+        assert_eq!(torn, *first.bytes, "as the first was to be");
         ssd.write(second.page, torn);
     }
     ssd.flush();
     let found = recover(&mut ssd).expect("good");
     assert!(found.live.is_empty(), "block 7 is there again: {:?}", found.live);
     // In one copy only, beside the page of the second in the other.
-    ssd.write(second[1].page, second[1].bytes);
+    ssd.write(second[1].page, *second[1].bytes);
     ssd.write(journal.layout().frame_page(Frame(0)), data(8, 1));
     ssd.flush();
     let found = recover(&mut ssd).expect("good");

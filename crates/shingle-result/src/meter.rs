@@ -1,6 +1,6 @@
 //! A real run, counted from what its observer sees, and told in the words of a simulated one.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use shingle_core::cache::Outcome;
@@ -25,8 +25,9 @@ pub type ModelCounters = Arc<Mutex<Counters>>;
 pub struct HostMeter {
     /// All of it so far. Times of devices are not among it.
     pub host: HostCounters,
-    /// Requests that are not answered, and how many of their blocks the cache was asked for.
-    open: BTreeMap<u64, (Request, u64)>,
+    /// Requests from the first on that is not answered, and how many of their blocks the cache was asked for; in
+    /// the place of an answered one, nothing.
+    open: VecDeque<Option<(Request, u64)>>,
     requests: u64,
     failed_requests: u64,
     /// A block has left: the cache was full.
@@ -40,11 +41,16 @@ impl HostMeter {
         self.has_evicted
     }
 
+    /// A request that is not answered.
+    fn open(&mut self, number: u64) -> Option<&mut Option<(Request, u64)>> {
+        let first = self.requests - self.open.len() as u64;
+        self.open.get_mut(number.checked_sub(first)? as usize)
+    }
+
     fn access(&mut self, asked: Asked, number: u64, block: Block, outcome: Outcome) {
-        let Some((request, blocks)) = self.open.get_mut(&number) else { return };
+        let Some(Some((request, blocks))) = self.open(number) else { return };
         *blocks += u64::from(asked == Asked::Access);
-        let write = request.op == Op::Write;
-        let partial = request.partial(block);
+        let (write, partial) = (request.op == Op::Write, request.partial(block));
         let host = &mut self.host;
         match (outcome, write) {
             (Outcome::Hit(_), false) => host.read_hits += 1,
@@ -78,12 +84,17 @@ impl Observer for HostMeter {
                     Op::Trim => host.trim_requests += 1,
                     Op::Flush => host.flush_requests += 1,
                 }
-                self.open.insert(self.requests, (request, 0));
+                self.open.push_back(Some((request, 0)));
                 self.requests += 1;
             }
             Event::Answered { number, done, .. } => {
                 self.failed_requests += u64::from(!done);
-                let Some((request, asked)) = self.open.remove(&number) else { return };
+                let Some((request, asked)) = self.open(number).and_then(Option::take) else {
+                    return;
+                };
+                while matches!(self.open.front(), Some(None)) {
+                    self.open.pop_front();
+                }
                 // The cache was not asked for the rest.
                 let rest = request.blocks().saturating_sub(asked);
                 match request.op {
@@ -103,6 +114,10 @@ impl Observer for HostMeter {
             Event::Destaged(_, freed) => self.host.evicted_dirty += u64::from(freed),
             _ => {}
         }
+    }
+
+    fn follows(&self) -> bool {
+        false
     }
 }
 
@@ -250,5 +265,9 @@ impl Observer for Meter {
         if !was_full && self.host.was_full() {
             self.warm = before;
         }
+    }
+
+    fn follows(&self) -> bool {
+        false
     }
 }

@@ -63,7 +63,7 @@ pub enum RunError {
 }
 
 /// Requests the cache is told of at a time, so that it can have its memory read early.
-const LOOKED_AHEAD: usize = 16;
+pub(crate) const LOOKED_AHEAD: usize = 16;
 
 /// Requests a disk without a cache is told of ahead, so that it knows what waits in its queue. What
 /// lies deeper in the queue is not seen.

@@ -1,11 +1,11 @@
 //! Once a run has found its pace, serving a request allocates nothing: neither the cache, nor the
-//! policy, nor the drive, nor what lies between them.
+//! policy, nor the drive, nor what lies between them. The store in virtual time allocates for commits only.
 
 use shingle_core::params::Params;
 use shingle_core::policy::Zoning;
 use shingle_core::registry::{Entry, Registry};
 use shingle_result::Pacing;
-use shingle_sim::experiment::{Assignment, Options, Trace, plan};
+use shingle_sim::experiment::{Assignment, Options, StoreOptions, Trace, plan};
 use shingle_trace::{OpenOptions, Shape, Summary};
 use shingle_translation::translations::ALL;
 
@@ -112,5 +112,29 @@ fn nor_does_translating_it() {
             ..Options::default()
         };
         allocates_nothing(&options, &trace);
+    }
+}
+
+/// What a request does takes no new memory; a commit, which serves hundreds, takes some.
+#[test]
+fn a_store_allocates_for_commits_only() {
+    let trace = trace("synth:zipf?requests=80k&range=1GB&size=4KiB");
+    let options = Options {
+        policies: ["lru", "most", "sac"].map(str::to_owned).to_vec(),
+        drives: vec!["st8000as0002".to_owned()],
+        caches: vec!["16MiB".to_owned()],
+        store: Some(StoreOptions::default()),
+        ..Options::default()
+    };
+    let (jobs, _) = plan(&options, &Registry::default(), &trace).unwrap();
+    for job in &jobs {
+        let made = |requests| {
+            let run = || drop(job.run(&trace.requests[..requests], &|_| ()).unwrap());
+            allocation_counter::measure(run).count_total
+        };
+        let (half, all) = (made(40_000), made(80_000));
+        let count = all.saturating_sub(half);
+        let name = &job.labels().policy;
+        assert!(count < 40_000 / 20, "{name}: {count} allocations in 40,000 requests");
     }
 }

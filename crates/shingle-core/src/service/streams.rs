@@ -6,41 +6,56 @@ use crate::units::{Op, Request};
 /// Runs remembered.
 const STREAMS: usize = 32;
 
-#[derive(Clone, Copy, Default, Debug)]
-struct Stream {
-    op: Option<Op>,
-    end: u64,
-    bytes: u64,
-    used: u64,
+/// Runs of requests, each beginning where the last one ended.
+#[derive(Clone, Debug)]
+pub(super) struct Streams {
+    /// Where the next request of each run would begin, with its kind; [`NONE`] of a run that has not begun.
+    next: [u64; STREAMS],
+    /// The lower half of each, of which the processor compares several at a time.
+    halves: [u32; STREAMS],
+    bytes: [u64; STREAMS],
+    /// Runs by number, the one unused for longest first.
+    oldest: [u8; STREAMS],
 }
 
-/// Runs of requests, each beginning where the last one ended.
-#[derive(Clone, Default, Debug)]
-pub(super) struct Streams {
-    streams: [Stream; STREAMS],
-    clock: u64,
+/// No request begins there.
+const NONE: u64 = u64::MAX;
+
+/// (No disk has 2^62 bytes.)
+fn place(op: Op, byte: u64) -> u64 {
+    byte << 2 | op as u64
+}
+
+impl Default for Streams {
+    fn default() -> Streams {
+        let oldest = std::array::from_fn(|run| run as u8);
+        Streams {
+            next: [NONE; STREAMS],
+            halves: [NONE as u32; STREAMS],
+            bytes: [0; STREAMS],
+            oldest,
+        }
+    }
 }
 
 impl Streams {
     /// Whether `request` belongs to a run that is already longer than `limit`.
     pub(super) fn is_long(&mut self, request: &Request, limit: Option<u64>) -> bool {
         let Some(limit) = limit else { return false };
-        self.clock += 1;
+        let begins = place(request.op, request.offset);
+        let half = begins as u32;
+        let perhaps = self.halves.iter().fold(false, |any, &other| any | (other == half));
         let goes_on =
-            |stream: &&mut Stream| stream.op == Some(request.op) && stream.end == request.offset;
-        let (before, stream) = match self.streams.iter_mut().find(goes_on) {
-            Some(stream) => (stream.bytes, stream),
-            None => {
-                let oldest = self.streams.iter_mut().min_by_key(|stream| stream.used);
-                (0, oldest.expect("there are some"))
-            }
-        };
-        *stream = Stream {
-            op: Some(request.op),
-            end: request.offset + request.bytes,
-            bytes: before + request.bytes,
-            used: self.clock,
-        };
+            if perhaps { self.next.iter().position(|&next| next == begins) } else { None };
+        let run = goes_on.unwrap_or(usize::from(self.oldest[0]));
+        let at = self.oldest.iter().position(|&other| usize::from(other) == run);
+        let at = at.expect("each is there");
+        self.oldest.copy_within(at + 1.., at);
+        self.oldest[STREAMS - 1] = run as u8;
+        let before = goes_on.map_or(0, |run| self.bytes[run]);
+        let end = place(request.op, request.offset + request.bytes);
+        (self.next[run], self.halves[run]) = (end, end as u32);
+        self.bytes[run] = before + request.bytes;
         before >= limit
     }
 }

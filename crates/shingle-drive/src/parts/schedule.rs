@@ -23,6 +23,8 @@ struct Unit {
     free: Nanos,
     /// Idle spans before that, by time.
     gaps: VecDeque<(Nanos, Nanos)>,
+    /// End of the last of them.
+    idle_until: Nanos,
 }
 
 impl Clone for Unit {
@@ -30,14 +32,14 @@ impl Clone for Unit {
     fn clone(&self) -> Unit {
         let mut gaps = VecDeque::with_capacity(GAPS);
         gaps.extend(&self.gaps);
-        Unit { free: self.free, gaps }
+        Unit { gaps, ..*self }
     }
 }
 
 impl Schedule {
     /// `units` that have nothing to do.
     pub(crate) fn new(units: u32) -> Schedule {
-        let idle = Unit { free: Nanos::ZERO, gaps: VecDeque::new() };
+        let idle = Unit { free: Nanos::ZERO, gaps: VecDeque::new(), idle_until: Nanos::ZERO };
         Schedule { units: (0..units).map(|_| idle.clone()).collect() }
     }
 
@@ -86,8 +88,10 @@ impl Schedule {
 
 impl Unit {
     /// The first idle span that is long enough from `now` on, and when work begins in it.
+    #[inline]
     fn find(&self, now: Nanos, span: Nanos) -> Option<(usize, Nanos)> {
-        if self.free <= now {
+        // (Most often all idle spans have passed.)
+        if self.free <= now || self.idle_until < now + span {
             return None;
         }
         let ahead = self.gaps.partition_point(|&(_, to)| to < now + span);
@@ -102,6 +106,7 @@ impl Unit {
         self.gaps.remove(gap);
         self.idle(gap, end, to);
         self.idle(gap, from, start);
+        self.idle_until = self.gaps.back().map_or(Nanos::ZERO, |&(_, to)| to);
     }
 
     /// Remembers that the unit is idle from `from` to `to`, as span number `at`.
@@ -115,6 +120,7 @@ impl Unit {
             self.gaps.pop_front();
             self.gaps.insert(at - 1, (from, to));
         }
+        self.idle_until = self.gaps.back().map_or(Nanos::ZERO, |&(_, to)| to);
     }
 }
 

@@ -161,6 +161,9 @@ impl<D: Data> Engine<D> {
 
     /// Those that wait for a slot try again, in order.
     pub(super) fn serve_those_without_room(&mut self) {
+        if self.requests.waiting_for_room() == 0 {
+            return;
+        }
         while self.service.serves_waiting(
             self.contents.free_slots(),
             self.destages.leaving(),

@@ -37,6 +37,7 @@ impl<D: Data> Engine<D> {
         }
     }
 
+    #[inline]
     fn follow(&mut self, progress: Progress) {
         match progress {
             Progress::Nothing => {}
@@ -79,8 +80,8 @@ impl<D: Data> Engine<D> {
 
     /// The disk has everything that was dirty: a failed SSD may know.
     pub(super) fn invalidate_all_if_due(&mut self) {
-        let emptied = self.contents.dirty_blocks() == 0 && self.destages.is_empty();
-        if emptied && self.failure.begins_last_invalidation() {
+        let emptied = || self.contents.dirty_blocks() == 0 && self.destages.is_empty();
+        if self.failure.has_ssd_failed() && emptied() && self.failure.begins_last_invalidation() {
             self.invalidate_ssd(true);
         }
     }

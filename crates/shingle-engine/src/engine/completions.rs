@@ -10,18 +10,17 @@ impl<D: Data> Engine<D> {
     /// # Panics
     /// If no such I/O is under way, or buffers are missing.
     pub fn done(&mut self, id: IoId, result: Result<usize, Failed>, buffers: Vec<D>) {
-        let done = self.port.done(id, result, buffers, self.now);
-        self.trace(|| done.event);
+        let mut done = self.port.done(id, result, buffers, self.now, self.observer.as_ref());
         if let Some(cost) = done.cost {
             self.contents.observe(&cost);
         }
         let result = done.result;
         match done.completions[..] {
-            [Completion::SsdFlushed] => return self.ssd_flushed(result),
-            [Completion::DiskFlushed] => return self.disk_flushed(result),
+            [Completion::SsdFlushed] => self.ssd_flushed(result),
+            [Completion::DiskFlushed] => self.disk_flushed(result),
             _ => {}
         }
-        for (completion, buffer) in done.completions.into_iter().zip(done.buffers) {
+        for (completion, buffer) in done.completions.iter().copied().zip(done.buffers.drain(..)) {
             match completion {
                 Completion::FrameRead(op) => self.frame_read(op, result, buffer),
                 Completion::DiskRead(op) => self.disk_read(op, result, buffer),
@@ -36,5 +35,7 @@ impl<D: Data> Engine<D> {
                 }
             }
         }
+        done.completions.clear();
+        self.port.recycle(done.completions, done.buffers);
     }
 }

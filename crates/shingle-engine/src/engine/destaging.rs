@@ -88,6 +88,7 @@ impl<D: Data> Engine<D> {
     }
 
     /// Requests that waited for a destage go on, or fail with it.
+    #[inline]
     fn wake(&mut self) {
         while let Some((op, goes_on)) = self.destages.next_woken() {
             if goes_on {

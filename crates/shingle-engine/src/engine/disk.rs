@@ -131,7 +131,9 @@ impl Disk {
 
     /// It has kept `block`.
     pub(super) fn trusts(&mut self, block: Block) {
-        self.doubted.remove(&block);
+        if !self.doubted.is_empty() {
+            self.doubted.remove(&block);
+        }
     }
 
     fn doubts(&mut self, block: Block) {

@@ -4,7 +4,7 @@
 use shingle_core::cache::CacheCore;
 use shingle_core::observer::Shared;
 use shingle_core::service::{Mode, Service};
-use shingle_core::units::{Block, Nanos};
+use shingle_core::units::{Block, Nanos, Request};
 
 use super::bugs::{Bug, Seeded};
 use super::contents::Contents;
@@ -41,8 +41,11 @@ impl<D: Data> Engine<D> {
         }
         let bugs = Seeded::new(config.bug);
         let contents = Contents::restore(cache, &found.journal.table, &found.live, disk_blocks)?;
-        let durability =
-            Durability::open(found.journal, &found.corrections, config.commit_after, bugs);
+        let mut journal = found.journal;
+        if !D::HAS_PAGES {
+            journal.without_bytes();
+        }
+        let durability = Durability::open(journal, &found.corrections, config.commit_after, bugs);
         let mut engine = Engine {
             now: Nanos::ZERO,
             service: Service::new(config.rules),
@@ -73,6 +76,12 @@ impl<D: Data> Engine<D> {
     #[must_use]
     pub fn accepts(&self) -> bool {
         self.requests.accepts()
+    }
+
+    /// These requests come next: what they will look up is brought into the processor's cache. It changes nothing,
+    /// and only an owner who knows the future can say so.
+    pub fn expect(&self, requests: &[Request]) {
+        self.contents.expect(requests, &self.durability);
     }
 
     /// A client wants something. It is answered by a [`Reply`](super::Reply) with its id.

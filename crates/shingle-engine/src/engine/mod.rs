@@ -145,12 +145,27 @@ pub struct Effects<D: Data = Buffer> {
     pub replies: Vec<Reply<D>>,
 }
 
+impl<D: Data> Default for Effects<D> {
+    fn default() -> Effects<D> {
+        Effects { ios: Vec::new(), replies: Vec::new() }
+    }
+}
+
 impl<D: Data> Engine<D> {
     /// What is to be done outside since the last call. Call it after events: what follows from several
     /// at once is done once, and their I/O to neighbouring pages goes together.
     pub fn take(&mut self) -> Effects<D> {
+        let mut effects = Effects::default();
+        self.take_into(&mut effects);
+        effects
+    }
+
+    /// As [`Engine::take`], behind what is in `effects`: an owner that empties the same lists again and again needs
+    /// no new memory.
+    pub fn take_into(&mut self, effects: &mut Effects<D>) {
         self.pump();
-        Effects { ios: self.port.take_issued(), replies: self.requests.take_replies() }
+        self.port.take_issued(&mut effects.ios);
+        self.requests.take_replies(&mut effects.replies);
     }
 
     /// It is `now`. Called whenever time may have passed, at least every 100 ms.

@@ -2,7 +2,7 @@
 //! I/O, and an I/O of many pages that fails is tried again page by page, so that an error stays with the
 //! page it concerns.
 
-use shingle_core::observer::Event;
+use shingle_core::observer::{Event, Shared};
 use shingle_core::policy::Cost;
 use shingle_core::units::{Block, Nanos, Op};
 use slab::Slab;
@@ -84,12 +84,13 @@ pub(super) enum Completion {
     DiskFlushed,
 }
 
+/// Pages that follow each other, to be one I/O.
 struct Queued<D> {
     device: Device,
     kind: Kind,
     page: u64,
-    buffer: D,
-    completion: Completion,
+    completions: Vec<Completion>,
+    buffers: Vec<D>,
 }
 
 /// An I/O that was issued and is not done.
@@ -109,20 +110,23 @@ pub(super) struct Done<D> {
     pub(super) completions: Vec<Completion>,
     pub(super) buffers: Vec<D>,
     pub(super) result: Result<(), Failed>,
-    /// For an observer.
-    pub(super) event: Event,
     /// What the disk took for it.
     pub(super) cost: Option<Cost>,
 }
 
-/// What was queued and what is under way, and buffers that nobody uses.
+/// What was queued and what is under way, and memory that nobody uses.
 pub(super) struct Port<D> {
     queued: Vec<Queued<D>>,
     under_way: Slab<UnderWay>,
     issued: Vec<Io<D>>,
     pool: Pool<D>,
+    /// Empty lists of I/Os that are done.
+    lists: Vec<(Vec<Completion>, Vec<D>)>,
     bugs: Seeded,
 }
+
+/// So many of them are kept.
+const LISTS_MAX: usize = 1024;
 
 impl<D: Data> Port<D> {
     pub(super) fn new(bugs: Seeded) -> Port<D> {
@@ -131,6 +135,7 @@ impl<D: Data> Port<D> {
             under_way: Slab::new(),
             issued: Vec::new(),
             pool: Pool::default(),
+            lists: Vec::new(),
             bugs,
         }
     }
@@ -147,11 +152,28 @@ impl<D: Data> Port<D> {
 
     pub(super) fn read(&mut self, device: Device, page: u64, completion: Completion) {
         let buffer = self.pool.take();
-        self.queued.push(Queued { device, kind: Kind::Read, page, buffer, completion });
+        self.queue(device, Kind::Read, page, buffer, completion);
     }
 
     pub(super) fn write(&mut self, device: Device, page: u64, buffer: D, completion: Completion) {
-        self.queued.push(Queued { device, kind: Kind::Write, page, buffer, completion });
+        self.queue(device, Kind::Write, page, buffer, completion);
+    }
+
+    fn queue(&mut self, device: Device, kind: Kind, page: u64, buffer: D, completion: Completion) {
+        let joins = |last: &&mut Queued<D>| {
+            let end = last.page + last.completions.len() as u64;
+            let same = (last.device, last.kind, end) == (device, kind, page);
+            same && last.completions.len() < IO_PAGES_MAX
+        };
+        if let Some(last) = self.queued.last_mut().filter(joins) {
+            last.completions.push(completion);
+            last.buffers.push(buffer);
+            return;
+        }
+        let (mut completions, mut buffers) = self.lists.pop().unwrap_or_default();
+        completions.push(completion);
+        buffers.push(buffer);
+        self.queued.push(Queued { device, kind, page, completions, buffers });
     }
 
     /// Writes a page of metadata to the SSD.
@@ -164,25 +186,28 @@ impl<D: Data> Port<D> {
     /// Begins at once. It covers writes that are done; what is queued or under way it may or may not cover,
     /// and whoever asks for it counts on neither.
     pub(super) fn flush(&mut self, device: Device, completion: Completion, now: Nanos) {
-        self.begin(device, Kind::Flush, 0, vec![completion], Vec::new(), now);
+        let (mut completions, buffers) = self.lists.pop().unwrap_or_default();
+        completions.push(completion);
+        self.begin(device, Kind::Flush, 0, completions, buffers, now);
     }
 
-    /// Makes I/Os of the pages that were queued.
+    /// Issues what was queued.
     pub(super) fn issue(&mut self, now: Nanos) {
-        let mut queued = std::mem::take(&mut self.queued).into_iter().peekable();
-        while let Some(first) = queued.next() {
-            let (device, kind, page) = (first.device, first.kind, first.page);
-            let (mut completions, mut buffers) = (vec![first.completion], vec![first.buffer]);
-            while completions.len() < IO_PAGES_MAX
-                && let Some(next) = queued.next_if(|next| {
-                    (next.device, next.kind, next.page)
-                        == (device, kind, page + completions.len() as u64)
-                })
-            {
-                completions.push(next.completion);
-                buffers.push(next.buffer);
-            }
+        if self.queued.is_empty() {
+            return;
+        }
+        let mut queued = std::mem::take(&mut self.queued);
+        for Queued { device, kind, page, completions, buffers } in queued.drain(..) {
             self.begin(device, kind, page, completions, buffers, now);
+        }
+        self.queued = queued;
+    }
+
+    /// What became of an I/O was seen to: its lists, which are empty, are used again.
+    pub(super) fn recycle(&mut self, completions: Vec<Completion>, buffers: Vec<D>) {
+        debug_assert!(completions.is_empty() && buffers.is_empty());
+        if self.lists.len() < LISTS_MAX {
+            self.lists.push((completions, buffers));
         }
     }
 
@@ -207,29 +232,32 @@ impl<D: Data> Port<D> {
         result: Result<usize, Failed>,
         buffers: Vec<D>,
         now: Nanos,
+        observer: Option<&Shared>,
     ) -> Done<D> {
         let io = self.under_way.remove(id.0 as usize);
         let result = self.whole(io.kind, result, buffers.len());
-        let event = io.event(result, now);
-        let nothing = |event| {
-            let (completions, buffers) = (Vec::new(), Vec::new());
-            Done { completions, buffers, result, event, cost: None }
-        };
-        if io.kind == Kind::Flush {
-            return Done { completions: io.completions, ..nothing(event) };
+        if let Some(observer) = observer {
+            observer.event(&io.event(result, now));
         }
+        if io.kind == Kind::Flush {
+            return Done { completions: io.completions, buffers, result, cost: None };
+        }
+        let nothing = || {
+            let (completions, buffers) = (Vec::new(), Vec::new());
+            Done { completions, buffers, result, cost: None }
+        };
         assert_eq!(io.completions.len(), buffers.len(), "all buffers come back");
         // A write that a failed flush has overtaken may be lost although it went well.
         if io.again && result.is_ok() && !self.bugs.has(Bug::OvertakenKept) {
             self.begin(io.device, io.kind, io.page, io.completions, buffers, now);
-            return nothing(event);
+            return nothing();
         }
         // Page by page it shows which of them fail.
         if result.is_err() && io.completions.len() > 1 {
             for ((at, completion), buffer) in (io.page..).zip(io.completions).zip(buffers) {
                 self.begin(io.device, io.kind, at, vec![completion], vec![buffer], now);
             }
-            return nothing(event);
+            return nothing();
         }
         let cost = (io.device == Device::Disk && result.is_ok()).then(|| Cost {
             op: if io.kind == Kind::Read { Op::Read } else { Op::Write },
@@ -238,7 +266,7 @@ impl<D: Data> Port<D> {
         });
         let hidden = self.bugs.has(Bug::WriteErrorHidden) && io.kind == Kind::Write;
         let result = if hidden { Ok(()) } else { result };
-        Done { completions: io.completions, buffers, result, event, cost }
+        Done { completions: io.completions, buffers, result, cost }
     }
 
     /// A part is an error.
@@ -262,8 +290,10 @@ impl<D: Data> Port<D> {
             .for_each(|io| io.again = true);
     }
 
-    pub(super) fn take_issued(&mut self) -> Vec<Io<D>> {
-        std::mem::take(&mut self.issued)
+    pub(super) fn take_issued(&mut self, into: &mut Vec<Io<D>>) {
+        if !self.issued.is_empty() {
+            into.append(&mut self.issued);
+        }
     }
 
     pub(super) fn is_idle(&self) -> bool {

@@ -10,8 +10,12 @@ impl Journal {
             let page = self.sealed.iter_mut().find(|page| page.number == number);
             page.expect("a page that was sealed").written += 1;
         } else {
-            let page = self.twice.iter_mut().find(|page| page.what == what);
-            page.expect("a page that was begun").written = true;
+            // Most often they are written in the order in which they were begun.
+            let (before, after) = self.twice.split_at(self.written_next.min(self.twice.len()));
+            let place = after.iter().chain(before).position(|page| page.what == what);
+            let at = (before.len() + place.expect("a page that was begun")) % self.twice.len();
+            self.twice[at].written = true;
+            self.written_next = at + 1;
         }
     }
 

@@ -56,13 +56,13 @@ impl Journal {
             dirty_from: from(dirty_too, self.superblock.dirty_from),
             ..self.superblock.clone()
         };
-        let bytes = superblock.encode();
+        let bytes = self.bytes(|| superblock.encode());
         self.superblock = superblock;
         self.coming = None;
         self.twice.clear();
         [first, first.other()].map(|copy| {
             let what = PageKind::Superblock(copy);
-            Write { what, page: self.page_of(what), bytes }
+            Write { what, page: self.page_of(what), bytes: bytes.clone() }
         })
     }
 }

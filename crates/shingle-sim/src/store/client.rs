@@ -2,7 +2,6 @@
 //! told to, and looks at what it reads.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shingle_core::observer::{Event, Observer as _};
@@ -10,13 +9,14 @@ use shingle_core::units::{Nanos, Op, Request};
 use shingle_drive::Stamp;
 use shingle_engine::{Command, CommandOp, Reply};
 use shingle_result::{Counts, HostMeter, Pacing, Parts, Point, Queue, ResponseTimes, Snapshot};
+use slab::Slab;
 
 use super::Serving;
 use super::stamps::{Stamped, Stamps};
 use super::world::World;
 use crate::check::Check;
 use crate::requests::RequestList;
-use crate::run::{Backlog, Course, PROGRESS_EVERY, RunError};
+use crate::run::{Backlog, Course, LOOKED_AHEAD, PROGRESS_EVERY, RunError};
 
 /// A request of more blocks goes alone: of one that long a store works at a part at a time, and what comes
 /// next may overtake the rest.
@@ -24,6 +24,8 @@ const TOGETHER_BLOCKS_MAX: u64 = 1024;
 
 /// A request that is not answered.
 struct Asked {
+    /// Of all requests and flushes, from 0.
+    number: u64,
     /// When it came.
     at: Nanos,
     request: Request,
@@ -68,8 +70,8 @@ pub(super) struct Client<'a> {
     serving: &'a Serving,
     course: &'a Course,
     check: Option<Check>,
-    /// Requests and flushes that are not answered, by number.
-    asked: HashMap<u64, Asked>,
+    /// Requests and flushes that are not answered, by what the store calls them.
+    asked: Slab<Asked>,
     /// Flushes of its own that are not answered are among them, and no requests of the trace.
     flushes: u64,
     numbers: u64,
@@ -104,7 +106,7 @@ impl<'a> Client<'a> {
             serving,
             course,
             check: serving.check.then(Check::default),
-            asked: HashMap::new(),
+            asked: Slab::new(),
             flushes: 0,
             numbers: 0,
             submitted: 0,
@@ -133,12 +135,16 @@ impl<'a> Client<'a> {
         served: &Cell<usize>,
     ) -> Result<(), RunError> {
         let start = self.world.now();
-        let mut scratch = Vec::with_capacity(1);
-        let mut next = 0;
+        let (mut scratch, mut replies) = (Vec::with_capacity(LOOKED_AHEAD), Vec::new());
+        let (mut next, mut expected) = (0, 0);
         loop {
             // Who comes now, and finds a place.
             let mut coming = None;
             while next < requests.len() {
+                if next == expected {
+                    self.world.engine.expect(requests.part(next, LOOKED_AHEAD, &mut scratch));
+                    expected += LOOKED_AHEAD;
+                }
                 let request = self.course.paced(&requests.part(next, 1, &mut scratch)[0]);
                 let at = match self.course.pacing {
                     Pacing::Closed => self.next_request.max(self.world.now()),
@@ -161,9 +167,9 @@ impl<'a> Client<'a> {
                 }
             }
             self.flush_in_time();
-            let replies = self.world.carry_out();
+            self.world.carry_out(&mut replies);
             if !replies.is_empty() {
-                replies.into_iter().try_for_each(|reply| self.answered(reply))?;
+                replies.drain(..).try_for_each(|reply| self.answered(reply))?;
                 continue; // there is room for more
             }
             if next == requests.len() && self.asked.is_empty() {
@@ -186,13 +192,14 @@ impl<'a> Client<'a> {
         let alone = |request: &Request| request.blocks() > TOGETHER_BLOCKS_MAX;
         let few = self.course.pacing == Pacing::Open || under_way < self.serving.depth;
         // What goes alone came when nothing was under way, and of several nothing does.
-        let one_alone = || under_way == 1 && self.asked.values().any(|asked| alone(&asked.request));
+        let one_alone =
+            || under_way == 1 && self.asked.iter().any(|(_, asked)| alone(&asked.request));
         few && self.world.engine.accepts() && !alone(request) && !one_alone()
     }
 
     fn submit(&mut self, request: Request) {
         let Request { at, offset, bytes, op } = request;
-        let mut command = Command::new(self.numbers, op.into(), offset, bytes);
+        let mut command = Command::new(0, op.into(), offset, bytes);
         let mut expected = Vec::new();
         if let Some(check) = &mut self.check {
             let blocks = (0..request.blocks()).map(|place| request.first().after(place));
@@ -212,14 +219,14 @@ impl<'a> Client<'a> {
         }
         let place = Some(self.submitted);
         self.submitted += 1;
-        self.ask(command, Asked { at, request, place, expected });
+        self.ask(command, Asked { number: self.numbers, at, request, place, expected });
     }
 
     fn ask(&mut self, command: Command<Stamped>, asked: Asked) {
         locked(&self.meter).event(&Event::Request(asked.request));
-        self.asked.insert(self.numbers, asked);
         self.numbers += 1;
-        self.world.submit(command);
+        let id = self.asked.insert(asked) as u64;
+        self.world.submit(Command { id, ..command });
     }
 
     /// Flushes of its own.
@@ -234,16 +241,17 @@ impl<'a> Client<'a> {
             let at = self.world.now();
             let request = Request { at, offset: 0, bytes: 0, op: Op::Flush };
             self.flushes += 1;
-            let command = Command::new(self.numbers, CommandOp::Flush, 0, 0);
-            self.ask(command, Asked { at, request, place: None, expected: Vec::new() });
+            let (number, place, expected) = (self.numbers, None, Vec::new());
+            let command = Command::new(0, CommandOp::Flush, 0, 0);
+            self.ask(command, Asked { number, at, request, place, expected });
         }
     }
 
     fn answered(&mut self, reply: Reply<Stamped>) -> Result<(), RunError> {
-        let Reply { id: number, result } = reply;
-        let asked = self.asked.remove(&number).expect("it was asked for");
-        let done = result.is_ok();
-        locked(&self.meter).event(&Event::Answered { number, at: self.world.now(), done });
+        let Reply { id, result } = reply;
+        let asked = self.asked.remove(id as usize);
+        let (number, at, done) = (asked.number, self.world.now(), result.is_ok());
+        locked(&self.meter).event(&Event::Answered { number, at, done });
         let Some(place) = asked.place else {
             self.flushes -= 1;
             return Ok(());

@@ -5,6 +5,7 @@
 //! runs only what a store takes: a disk that is written anywhere, and policies that know what a host can
 //! know.
 
+mod agenda;
 mod client;
 mod stamps;
 mod world;
@@ -127,7 +128,7 @@ fn serve_all(
     let memory = cache.memory();
     let disk_blocks = devices.disk.description().disk_blocks;
     let meter = Arc::new(Mutex::new(HostMeter::default()));
-    let cache = Box::new(Observed::new(cache, Shared::new(meter.clone())));
+    let cache = Box::new(Observed::new(cache, Shared::of(meter.clone())));
     let engine = open(cache, disk_blocks, serving.config.clone());
     let engine = engine.expect("what the store refuses was refused before");
     let (ssd, mut disk) = (Device::new(devices.ssd, true), Device::new(devices.disk, false));

@@ -22,6 +22,9 @@ fn place(at: usize) -> usize {
 impl Data for Stamped {
     type Payload = Stamps;
 
+    /// Pages of metadata are not read again.
+    const HAS_PAGES: bool = false;
+
     fn zeroed() -> Stamped {
         Stamped(0)
     }
@@ -58,7 +61,6 @@ impl Data for Stamped {
         (self.0 ^ (self.0 >> 32)) as u32
     }
 
-    /// Pages of metadata are not read again.
     fn set_page(&mut self, _: &Page) {
         self.0 = 0;
     }

@@ -1,15 +1,13 @@
 //! The world of a simulated store: a clock, an SSD and a disk that are models, and the engine between
 //! them. What a real store gets from files and from the time of day it gets from here.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use shingle_core::units::{Block, Nanos, Op};
 use shingle_drive::{Io, Stamp};
-use shingle_engine::{self as engine, Command, Engine, Kind, Reply};
+use shingle_engine::{self as engine, Command, Effects, Engine, Kind, Reply};
 use shingle_result::{HostCounters, Snapshot};
 use slab::Slab;
 
+use super::agenda::Agenda;
 use super::stamps::Stamped;
 use crate::device::{self, Device};
 use crate::watch::Cause;
@@ -30,10 +28,10 @@ pub(super) struct World {
     last_tick: Nanos,
     /// Looks at the clock since something last happened.
     quiet: u32,
-    /// What is under way at the devices, and when each is done; of equals the one begun first.
-    due: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
+    /// What is under way at the devices, and when each is done.
+    due: Agenda,
     under_way: Slab<engine::Io<Stamped>>,
-    begun: u64,
+    effects: Effects<Stamped>,
     checked: bool,
     scratch: Vec<Stamp>,
 }
@@ -48,9 +46,9 @@ impl World {
             now: Nanos::ZERO,
             last_tick: Nanos::ZERO,
             quiet: 0,
-            due: BinaryHeap::new(),
+            due: Agenda::default(),
             under_way: Slab::new(),
-            begun: 0,
+            effects: Effects::default(),
             checked,
             scratch: Vec::new(),
         };
@@ -68,31 +66,43 @@ impl World {
         self.engine.submit(command);
     }
 
-    /// Hands over what the engine wants of the devices, and returns its answers.
-    pub(super) fn carry_out(&mut self) -> Vec<Reply<Stamped>> {
-        let effects = self.engine.take();
-        if !effects.ios.is_empty() || !effects.replies.is_empty() {
+    /// Hands over what the engine wants of the devices, and appends its answers to `replies`.
+    pub(super) fn carry_out(&mut self, replies: &mut Vec<Reply<Stamped>>) {
+        self.engine.take_into(&mut self.effects);
+        let Effects { ios, replies: answers } = &mut self.effects;
+        if !ios.is_empty() || !answers.is_empty() {
             self.quiet = 0;
         }
-        effects.ios.into_iter().for_each(|io| self.begin(io));
-        effects.replies
+        if !answers.is_empty() {
+            replies.append(answers);
+        }
+        if !ios.is_empty() {
+            let mut begun = std::mem::take(ios);
+            begun.drain(..).for_each(|io| self.begin(io));
+            self.effects.ios = begun;
+        }
+    }
+
+    /// Likewise, when nobody has asked for anything.
+    fn carry_out_own(&mut self) {
+        let mut replies = Vec::new();
+        self.carry_out(&mut replies);
+        assert!(replies.is_empty(), "nobody has asked for anything");
     }
 
     /// Lets time pass to the next thing that happens, at `until` at the latest. Returns whether anything can
     /// happen at all.
     pub(super) fn pass(&mut self, until: Option<Nanos>) -> bool {
-        let due = self.due.peek().map(|&Reverse((at, ..))| at);
         let tick = (self.quiet < QUIET_TICKS).then_some(self.last_tick + TICK);
-        let Some(next) = [due, tick, until].into_iter().flatten().min() else { return false };
+        let Some(next) = [self.due.next(), tick, until].into_iter().flatten().min() else {
+            return false;
+        };
         self.now = self.now.max(next);
         self.last_tick = self.now;
         self.quiet += 1;
         // Before completions are reported: what they took is counted to now.
         self.engine.tick(self.now);
-        while let Some(&Reverse((at, _, key))) = self.due.peek()
-            && at <= self.now
-        {
-            self.due.pop();
+        while let Some(key) = self.due.done(self.now) {
             let io = self.under_way.remove(key);
             let bytes = io.buffers.len() * shingle_engine::format::PAGE_BYTES;
             self.engine.done(io.id, Ok(bytes), io.buffers);
@@ -103,8 +113,7 @@ impl World {
     /// Waits until nothing is under way.
     pub(super) fn settle(&mut self) {
         loop {
-            let replies = self.carry_out();
-            assert!(replies.is_empty(), "nobody has asked for anything");
+            self.carry_out_own();
             if self.engine.is_idle() || !self.pass(None) {
                 return;
             }
@@ -136,9 +145,9 @@ impl World {
         if io.kind == Kind::Read {
             io.buffers.iter_mut().zip(&self.scratch).for_each(|(block, &stamp)| block.0 = stamp);
         }
+        let device = usize::from(io.device == engine::Device::Disk);
         let key = self.under_way.insert(io);
-        self.due.push(Reverse((served.done, self.begun, key)));
-        self.begun += 1;
+        self.due.begin(device, served.done, key);
     }
 
     /// Destages everything, and has the disk empty its buffer.
@@ -146,8 +155,7 @@ impl World {
         self.engine.drain();
         while self.engine.dirty_blocks() > 0 {
             self.quiet = 0;
-            let replies = self.carry_out();
-            assert!(replies.is_empty(), "nobody has asked for anything");
+            self.carry_out_own();
             self.pass(None);
         }
         self.settle();

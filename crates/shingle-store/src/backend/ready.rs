@@ -196,7 +196,7 @@ impl Ready {
 /// Writes copies of the superblock, each flushed before the next.
 fn write_all(ssd: &Device, writes: &[Write]) -> Result<(), DeviceError> {
     for Write { page, bytes, .. } in writes {
-        ssd.write(*page, bytes)?;
+        ssd.write(*page, &bytes[..])?;
         ssd.flush()?;
     }
     Ok(())

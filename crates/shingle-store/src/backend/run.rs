@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use hashbrown::HashMap;
 use shingle_device::{Device, Done, MediumThread, Operation, Ring, Worker, panicked};
 use shingle_engine::format::PAGE_BYTES;
-use shingle_engine::{Engine, Failed, Kind};
+use shingle_engine::{Effects, Engine, Failed, Kind};
 
 use super::errors::Errors;
 use super::handle::{Answer, Handle, Inbox, Order, Question};
@@ -88,6 +88,7 @@ impl Drop for Store {
 /// The thread's own. What others wait for is dropped first, should it fail: I/O may take long.
 pub(super) struct Run {
     answers: HashMap<u64, Answer>,
+    effects: Effects,
     inbox: Inbox,
     engine: Engine,
     medium: Option<MediumThread>,
@@ -125,8 +126,19 @@ impl Run {
         errors: Errors,
         devices: (Device, Device),
     ) -> Run {
-        let answers = HashMap::new();
-        Run { answers, inbox, engine, medium, ring, errors, numbers: 0, ended: false, devices }
+        let (answers, effects) = (HashMap::new(), Effects::default());
+        Run {
+            answers,
+            effects,
+            inbox,
+            engine,
+            medium,
+            ring,
+            errors,
+            numbers: 0,
+            ended: false,
+            devices,
+        }
     }
 
     pub(super) fn begin(self, handle: Handle) -> io::Result<Store> {
@@ -251,14 +263,14 @@ impl Run {
     }
 
     fn carry_out(&mut self) {
-        let effects = self.engine.take();
-        for io in effects.ios {
+        self.engine.take_into(&mut self.effects);
+        for io in self.effects.ios.drain(..) {
             match &self.medium {
                 Some(medium) if io.device == shingle_engine::Device::Disk => medium.begin(io),
                 _ => self.ring.begin(io),
             }
         }
-        for reply in effects.replies {
+        for reply in self.effects.replies.drain(..) {
             if let Some(answer) = self.answers.remove(&reply.id) {
                 answer(reply.result);
             }

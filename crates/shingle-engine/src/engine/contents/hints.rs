@@ -2,27 +2,28 @@
 //! finds the order of the cache again.
 
 /// Time as the hints count it.
-#[derive(Default)]
 pub(super) struct Hints {
-    accesses: u64,
-    /// Accesses for which the hint stays the same.
+    now: u16,
+    /// Accesses for which the hint stays the same, and of these those that are left.
     step: u64,
-    /// The latest hint found at the start.
-    from: u16,
+    left: u64,
 }
 
 impl Hints {
     pub(super) fn new(slots: u64, latest: u16) -> Hints {
         // A cache turned over once is 32 steps; after 2,000 turns all hints stay at the highest.
-        Hints { accesses: 0, step: (slots / 32).max(1), from: latest }
+        let step = (slots / 32).max(1);
+        Hints { now: latest.saturating_add(1), step, left: step }
     }
 
     pub(super) fn count(&mut self) {
-        self.accesses += 1;
+        self.left -= 1;
+        if self.left == 0 {
+            (self.now, self.left) = (self.now.saturating_add(1), self.step);
+        }
     }
 
     pub(super) fn now(&self) -> u16 {
-        let steps = u64::from(self.from) + 1 + self.accesses / self.step;
-        u16::try_from(steps).unwrap_or(u16::MAX)
+        self.now
     }
 }

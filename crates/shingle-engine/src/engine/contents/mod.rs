@@ -49,6 +49,22 @@ impl Contents {
         self.cache.lookup(block)
     }
 
+    /// Brings into the processor's cache what these requests will look up, many reads of the memory at a time.
+    pub(super) fn expect(&self, requests: &[Request], durability: &Durability) {
+        const BLOCKS_MAX: usize = 16;
+        self.cache.expect(requests);
+        let blocks = requests
+            .iter()
+            .flat_map(|request| (0..request.blocks()).map(|place| request.first().after(place)));
+        let mut frames = [None; BLOCKS_MAX];
+        for (frame, block) in frames.iter_mut().zip(blocks) {
+            *frame = self.lookup(block).and_then(|slot| self.mapping(slot).frame);
+        }
+        let hint = |frame: &Frame| durability.entry(*frame).hint;
+        let read = frames.iter().flatten().map(hint).fold(0, |read, hint| read ^ hint);
+        std::hint::black_box(read);
+    }
+
     pub(super) fn is_dirty(&self, slot: Slot) -> bool {
         self.cache.slots().dirty(slot)
     }
@@ -72,7 +88,8 @@ impl Contents {
 
     /// Slots that hold nothing.
     pub(super) fn free_slots(&self) -> u32 {
-        self.capacity() - self.dirty_blocks() - self.clean_blocks()
+        let slots = self.cache.slots();
+        slots.capacity() - slots.dirty_blocks() - slots.clean_blocks()
     }
 
     /// Asks the policy, for the first time or `again`. What it plans is to be carried out next.

@@ -60,10 +60,12 @@ impl BackOff {
 
     /// Which of `runs` runs is to be that one: any, as the disk may be bad in places only.
     pub(super) fn picks(&self, now: Nanos, runs: usize) -> Option<usize> {
-        let due = self.is_failing() && runs > 0 && self.allows(now);
+        if !self.is_failing() || runs == 0 || !self.allows(now) {
+            return None;
+        }
         // (Any odd number far from a simple ratio of 2^64 spreads them.)
         let spread = self.tries.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        due.then(|| ((u128::from(spread) * runs as u128) >> 64) as usize)
+        Some(((u128::from(spread) * runs as u128) >> 64) as usize)
     }
 
     /// It did not take, or not keep, a block.

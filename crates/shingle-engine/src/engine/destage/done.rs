@@ -95,7 +95,9 @@ impl<D: Data> Destages<D> {
         let job = self.end(key);
         let slot = job.slot;
         self.disk.went_well();
-        self.failures.remove(&job.block);
+        if !self.failures.is_empty() {
+            self.failures.remove(&job.block);
+        }
         if contents.mapping(slot).version == job.version {
             // Should the frame have turned out damaged meanwhile: the disk has its data.
             contents.clear_lost(job.block);
@@ -132,10 +134,11 @@ impl<D: Data> Destages<D> {
 
     /// It takes no part in its run.
     fn leave_run(&mut self, key: JobKey) {
-        let run = self.jobs[key].run;
-        let run = self.run(run);
+        let jobs = &self.jobs;
+        let run = &mut self.runs[(jobs[key].run - self.first_run) as usize];
         run.jobs.retain(|&job| job != key);
         run.left -= 1;
+        run.number = run.jobs.iter().map(|&job| jobs[job].number).max().unwrap_or(0);
     }
 
     pub(super) fn end(&mut self, key: JobKey) -> Job<D> {

@@ -47,6 +47,8 @@ struct Run {
     jobs: Vec<JobKey>,
     /// Not read yet.
     left: usize,
+    /// Of the record that has to be committed before all of them are written, as far as they are being read.
+    number: u64,
 }
 
 /// Blocks in memory at a time: 8 MiB.
@@ -54,12 +56,17 @@ const IN_MEMORY_MAX: usize = 2048;
 /// Blocks on their way to the disk at a time, so that readers need not wait long.
 const WRITING_MAX: usize = 512;
 
+/// So many empty lists are kept.
+const LISTS_MAX: usize = 1024;
+
 /// All destages.
 pub(super) struct Destages<D> {
     jobs: Slab<Job<D>>,
     /// To be read.
     queued: VecDeque<JobKey>,
     runs: VecDeque<Run>,
+    /// Empty lists of runs that were written.
+    lists: Vec<Vec<JobKey>>,
     /// The number of the run in front.
     first_run: u64,
     in_memory: usize,
@@ -87,6 +94,7 @@ impl<D: Data> Destages<D> {
             jobs: Slab::new(),
             queued: VecDeque::new(),
             runs: VecDeque::new(),
+            lists: Vec::new(),
             first_run: 0,
             in_memory: 0,
             writing: 0,
@@ -186,7 +194,8 @@ impl<D: Data> Destages<D> {
                 && self.runs.back().is_some_and(|run| run.jobs.len() < IO_PAGES_MAX);
             before = Some(block);
             if !joins {
-                self.runs.push_back(Run { jobs: Vec::new(), left: 0 });
+                let jobs = self.lists.pop().unwrap_or_default();
+                self.runs.push_back(Run { jobs, left: 0, number: 0 });
             }
             let run = self.first_run + self.runs.len() as u64 - 1;
             let version = contents.mapping(slot).version;
@@ -234,6 +243,7 @@ impl<D: Data> Destages<D> {
     }
 
     /// The next of those whose waiting has ended, and whether it goes on or fails.
+    #[inline]
     pub(super) fn next_woken(&mut self) -> Option<(OpKey, bool)> {
         self.woken.pop_front()
     }
@@ -274,9 +284,8 @@ impl<D: Data> Destages<D> {
             self.bring_forward(first);
         }
         while let Some(run) = self.runs.front().filter(|run| run.left == 0) {
-            let length = run.jobs.len();
+            let (length, number) = (run.jobs.len(), run.number);
             let jobs = || run.jobs.iter().map(|&key| &self.jobs[key]);
-            let number = jobs().map(|job| job.number).max().unwrap_or(0);
             if number > durability.committed() && !self.bugs.has(Bug::DestageBeforeCommit) {
                 // The disk may get it when the SSD says that it has it: otherwise a crash would leave
                 // something older on the SSD, which says that it is clean.
@@ -297,17 +306,20 @@ impl<D: Data> Destages<D> {
             if many || !(self.disk.allows(now) || end) || !self.pace.allows() {
                 break;
             }
-            let run = self.runs.pop_front().expect("there is one");
+            let mut run = self.runs.pop_front().expect("there is one");
             if length > 0 {
                 self.pace.begin(self.first_run, length, now);
                 self.disk.begin();
             }
             self.first_run += 1;
-            for key in run.jobs {
+            for key in run.jobs.drain(..) {
                 let job = &mut self.jobs[key];
                 let buffer = job.buffer.take().expect("it was read");
                 self.writing += 1;
                 port.write(Device::Disk, job.block.0, buffer, Completion::Destaged(key));
+            }
+            if self.lists.len() < LISTS_MAX {
+                self.lists.push(run.jobs);
             }
         }
     }
@@ -326,6 +338,8 @@ impl<D: Data> Destages<D> {
             match mapping.frame.filter(|_| mapping.version == job.version) {
                 Some(frame) => {
                     job.number = mapping.number;
+                    let run = &mut self.runs[(job.run - self.first_run) as usize];
+                    run.number = run.number.max(mapping.number);
                     self.in_memory += 1;
                     let page = durability.frame_page(frame);
                     port.read(Device::Ssd, page, Completion::DestageRead(key));

@@ -208,13 +208,14 @@ impl Durability {
         }
         self.committed = commit.upto;
         self.ended = now;
-        for (number, op) in std::mem::take(&mut self.waiting) {
-            if number <= commit.upto {
-                self.released.push(op);
-            } else {
-                self.waiting.push((number, op));
+        let released = &mut self.released;
+        self.waiting.retain(|&(number, op)| {
+            let goes_on = number <= commit.upto;
+            if goes_on {
+                released.push(op);
             }
-        }
+            !goes_on
+        });
         // The first flush settles what was found. It says nothing of pages: there were none of ours.
         if !std::mem::replace(&mut self.settled, true) {
             return Progress::Committed;

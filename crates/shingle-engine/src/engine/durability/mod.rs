@@ -216,6 +216,7 @@ impl Durability {
     }
 
     /// Nothing can be committed any more.
+    #[inline]
     pub(super) fn has_failed(&self) -> bool {
         self.failed
     }

@@ -116,19 +116,25 @@ impl<D: Data> Requests<D> {
     }
 
     /// Answers those that waited until they were durable, or have failed meanwhile.
+    #[inline]
     pub(in super::super) fn answer_durable(&mut self, committed: u64, flushed: u64, now: Nanos) {
-        if self.durable.is_empty() {
-            return;
+        if !self.durable.is_empty() {
+            self.answer_some(committed, flushed, now);
         }
-        for key in std::mem::take(&mut self.durable) {
+    }
+
+    fn answer_some(&mut self, committed: u64, flushed: u64, now: Nanos) {
+        let mut waiting = std::mem::take(&mut self.durable);
+        waiting.retain(|&key| {
             let running = &self.running[key];
             let (commit, disk) = running.needs.expect("it waits");
-            if running.error.is_some() || commit <= committed && disk <= flushed {
+            let durable = running.error.is_some() || commit <= committed && disk <= flushed;
+            if durable {
                 self.answer(key, now);
-            } else {
-                self.durable.push(key);
             }
-        }
+            !durable
+        });
+        self.durable = waiting;
     }
 
     /// Nothing more is committed: writes of which some is on the SSD have failed, and so has who waits for a

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use shingle_core::units::Block;
 
 use super::super::keys::OpKey;
@@ -30,9 +31,10 @@ impl Locks {
 
     /// Who is next.
     pub(super) fn release(&mut self, block: Block) -> Option<OpKey> {
-        let next = self.waiting.get_mut(&block)?.pop_front();
+        let Entry::Occupied(mut waiting) = self.waiting.entry(block) else { return None };
+        let next = waiting.get_mut().pop_front();
         if next.is_none() {
-            self.waiting.remove(&block);
+            waiting.remove();
         }
         next
     }

@@ -127,8 +127,10 @@ impl<D: Data> Requests<D> {
         self.ops.is_empty()
     }
 
-    pub(super) fn take_replies(&mut self) -> Vec<Reply<D>> {
-        std::mem::take(&mut self.replies)
+    pub(super) fn take_replies(&mut self, into: &mut Vec<Reply<D>>) {
+        if !self.replies.is_empty() {
+            into.append(&mut self.replies);
+        }
     }
 
     pub(super) fn opened(&mut self, connection: Connection) {
@@ -164,10 +166,15 @@ impl<D: Data> Requests<D> {
     }
 
     /// Begins the next command, if there is one and not too many are carried out.
+    #[inline]
     pub(super) fn begin_next(&mut self, now: Nanos, service: &mut Service) -> Option<Begun> {
-        if self.running.len() >= self.depth {
+        if self.running.len() >= self.depth || self.waiting.is_empty() {
             return None;
         }
+        self.begin_first(now, service)
+    }
+
+    fn begin_first(&mut self, now: Nanos, service: &mut Service) -> Option<Begun> {
         let (mut command, knew) = self.waiting.pop_front()?;
         let op = match command.op {
             CommandOp::Read => Op::Read,

@@ -1,0 +1,115 @@
+//! When I/O that is under way will be done.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use shingle_core::units::Nanos;
+
+/// When an I/O is done, how many were begun before it, and its key, as one number that sorts so.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Due(u128);
+
+/// Later than any.
+const NEVER: Due = Due(u128::MAX);
+
+const KEY_BITS: u32 = 24;
+const BEGUN_BITS: u32 = 40;
+
+impl Due {
+    fn at(self) -> Nanos {
+        Nanos((self.0 >> 64) as u64)
+    }
+
+    fn key(self) -> usize {
+        self.0 as usize & ((1 << KEY_BITS) - 1)
+    }
+}
+
+/// I/O of two devices, by when it is done; of equals the one begun first.
+pub(super) struct Agenda {
+    /// What ends in the order in which it was begun, by device: a disk does one thing after the other, and an SSD
+    /// takes about as long for each.
+    in_order: [VecDeque<Due>; 2],
+    others: BinaryHeap<Reverse<Due>>,
+    /// Of all of them; [`NEVER`] if nothing is under way.
+    first: Due,
+    begun: u64,
+}
+
+impl Default for Agenda {
+    fn default() -> Agenda {
+        let (in_order, others) = (<[VecDeque<Due>; 2]>::default(), BinaryHeap::new());
+        Agenda { in_order, others, first: NEVER, begun: 0 }
+    }
+}
+
+impl Agenda {
+    /// I/O `key` of a device has begun, and will be done at `at`.
+    pub(super) fn begin(&mut self, device: usize, at: Nanos, key: usize) {
+        assert!(key >> KEY_BITS == 0 && self.begun >> BEGUN_BITS == 0, "no run has so much I/O");
+        let due = Due(u128::from(at.0) << 64 | u128::from(self.begun << KEY_BITS | key as u64));
+        self.begun += 1;
+        self.first = self.first.min(due);
+        let in_order = &mut self.in_order[device];
+        if in_order.back().is_none_or(|&last| last < due) {
+            in_order.push_back(due);
+        } else {
+            self.others.push(Reverse(due));
+        }
+    }
+
+    fn look(&self) -> Due {
+        let of = |due: &VecDeque<Due>| due.front().map_or(NEVER, |&due| due);
+        let others = self.others.peek().map_or(NEVER, |&Reverse(due)| due);
+        of(&self.in_order[0]).min(of(&self.in_order[1])).min(others)
+    }
+
+    /// When the next one is done.
+    #[inline]
+    pub(super) fn next(&self) -> Option<Nanos> {
+        Some(self.first).filter(|&first| first != NEVER).map(Due::at)
+    }
+
+    /// The next one that is done by `now`.
+    pub(super) fn done(&mut self, now: Nanos) -> Option<usize> {
+        let first = self.first;
+        if first == NEVER || first.at() > now {
+            return None;
+        }
+        match self.in_order.iter_mut().find(|due| due.front() == Some(&first)) {
+            Some(due) => drop(due.pop_front()),
+            None => drop(self.others.pop()),
+        }
+        self.first = self.look();
+        Some(first.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_first_comes_first_and_of_equals_what_was_begun_first() {
+        let mut agenda = Agenda::default();
+        let ios = [(0, 50), (1, 20), (0, 70), (0, 20), (1, 20), (0, 60), (1, 5), (1, 90)];
+        for (key, (device, at)) in ios.into_iter().enumerate() {
+            agenda.begin(device, Nanos(at), key);
+        }
+        let mut done = Vec::new();
+        for now in [4, 5, 55, 100] {
+            let next = agenda.next();
+            let keys = std::iter::from_fn(|| agenda.done(Nanos(now)));
+            done.push((next.map(|at| at.0), keys.collect::<Vec<_>>()));
+        }
+        let five = Some(5);
+        let expected = [
+            (five, vec![]),
+            (five, vec![6]),
+            (Some(20), vec![1, 3, 4, 0]),
+            (Some(60), vec![5, 2, 7]),
+        ];
+        assert_eq!(done, expected);
+        assert_eq!(agenda.next(), None);
+    }
+}
