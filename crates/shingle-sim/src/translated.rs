@@ -238,7 +238,11 @@ impl Translated {
                 let io = Io { op: Op::Write, block: Block(at), count };
                 self.drive.serve(now, &io, self.executor.data())
             }
-            Action::Append { zone, block, count, hosts } => {
+            Action::Append { zone, count, block, hosts } => {
+                for step in self.executor.steps() {
+                    let blocks = step.blocks();
+                    self.padding.append(Block(blocks.start), blocks.end - blocks.start);
+                }
                 self.count_append(block, count, hosts);
                 let (at, data) = (Zone(self.conventional + zone.0), self.executor.data());
                 let served = zoned(self.drive.as_mut()).append(now, at, count, data);
@@ -257,7 +261,6 @@ impl Translated {
     }
 
     fn count_append(&mut self, block: Block, count: u64, hosts: bool) {
-        self.padding.append(block, count);
         if hosts {
             self.counters.native_bytes_written += count * BLOCK_BYTES;
             return;
@@ -279,6 +282,9 @@ impl Translated {
     fn settle(&mut self) {
         if let Some((zone, before)) = self.cleaned.take() {
             let after = self.translation().counters().evicted_blocks;
+            if after == before {
+                return; // nothing left a buffer: a log was cleaned
+            }
             let soon = self.turnover.cleaned(zone, before, after);
             self.counters.truncated += u64::from(soon);
             self.counters.buffer_evicted_blocks = after;
