@@ -73,8 +73,8 @@ impl Make for Log {
             name: "garbage",
             kind: Kind::Ratio,
             default: "0.15",
-            about: "share of what is written beyond which garbage is cleaned as fast as it is made (SepBIT \
-                    §4.1); 1: only when room runs out",
+            about: "share of what is written beyond which garbage is cleaned as fast as it is made (SepBIT's \
+                    experiments); 1: only when room runs out",
         },
         Param {
             name: "reserve",
