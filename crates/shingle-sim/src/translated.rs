@@ -8,27 +8,25 @@
 
 mod blocks;
 mod coming;
+mod media;
 mod padding;
 
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request, Zone};
 use shingle_core::zones::ZoneMap;
-use shingle_drive::{
-    BufferState, Counters, Description, Drive, Io, Served, Stamp, Turnover, Zoned,
-};
+use shingle_drive::{BufferState, Counters, Description, Drive, Io, Served, Stamp, Turnover};
 use shingle_result::Translating;
 use shingle_translation::{Action, Cause, Executor, Layout, Piece, Place, Translation, Work};
 
 use coming::Coming;
+use media::Media;
 use padding::Padding;
 
 /// See the module.
 pub struct Translated {
     /// Between I/Os of the host only work in idle time is under way.
     executor: Executor<Stamp>,
-    drive: Box<dyn Drive>,
+    media: Media,
     layout: Layout,
-    /// Zones of the drive before the first sequential one.
-    conventional: u32,
     /// How long the drive is idle before the translation works; `None` if it never does.
     idle_after: Option<Nanos>,
     /// The zone that cleaning appends to, and how many blocks had left the buffer before.
@@ -86,7 +84,7 @@ impl Translated {
         let zones = beneath.exposed.expect("a drive that exposes zones");
         let description = Translated::describe(beneath, &layout, translation.blocks());
         let mut made = Translated {
-            conventional: zones.conventional_zones,
+            media: Media::new(drive, zones.conventional_zones, layout.zone_blocks),
             idle_after,
             cleaned: None,
             turnover: Turnover::new(layout.zones as usize, layout.buffer_blocks),
@@ -97,11 +95,16 @@ impl Translated {
             description,
             counters: Counters::default(),
             executor: Executor::new(translation),
-            drive,
             layout,
         };
         made.count();
         made
+    }
+
+    /// The buffer lies on a device of its own, from its start on, and not in conventional zones.
+    #[must_use]
+    pub fn buffered_on(self, cache: Box<dyn Drive>) -> Translated {
+        Translated { media: self.media.buffered_on(cache), ..self }
     }
 
     /// What a host may know of a translation with so many blocks over a drive so described.
@@ -154,9 +157,8 @@ impl Translated {
     pub fn duplicate(&self) -> Translated {
         Translated {
             executor: self.executor.copy(),
-            drive: self.drive.copy(),
+            media: self.media.copy(),
             layout: self.layout,
-            conventional: self.conventional,
             idle_after: self.idle_after,
             cleaned: self.cleaned,
             turnover: self.turnover.clone(),
@@ -222,42 +224,33 @@ impl Translated {
                     self.counters.rmw_read_bytes += count * BLOCK_BYTES;
                 }
                 self.padding.have_read(self.executor.steps());
-                match from.on_disk(self.first_sequential()) {
-                    Some(block) => {
-                        let io = Io { op: Op::Read, block, count };
-                        self.drive.serve(now, &io, self.executor.data())
-                    }
-                    None => Served { done: now, ..Served::default() },
-                }
+                self.media.serve(now, Op::Read, (from, count), self.executor.data())
             }
             Action::Write { at, count, hosts } => {
                 self.counters.log_bytes_written += count * BLOCK_BYTES;
                 if hosts {
                     self.counters.buffer_written_blocks += count;
                 }
-                let io = Io { op: Op::Write, block: Block(at), count };
-                self.drive.serve(now, &io, self.executor.data())
+                let place = Place::Buffer(at);
+                self.media.serve(now, Op::Write, (place, count), self.executor.data())
             }
-            Action::Append { zone, block, count, hosts } => {
+            Action::Append { zone, count, block, hosts } => {
+                for step in self.executor.steps() {
+                    let blocks = step.blocks();
+                    self.padding.append(Block(blocks.start), blocks.end - blocks.start);
+                }
                 self.count_append(block, count, hosts);
-                let (at, data) = (Zone(self.conventional + zone.0), self.executor.data());
-                let served = zoned(self.drive.as_mut()).append(now, at, count, data);
-                let refused =
-                    |why| panic!("an append of {count} blocks that the drive refuses: {why}");
-                served.unwrap_or_else(refused).1
+                self.media.append(now, zone, count, self.executor.data())
             }
             Action::Reset { zone } => {
                 self.counters.zone_resets += 1;
-                let at = Zone(self.conventional + zone.0);
-                let served = zoned(self.drive.as_mut()).reset(now, at);
-                served.unwrap_or_else(|why| panic!("a reset that the drive refuses: {why}"))
+                self.media.reset(now, zone)
             }
             Action::Commit => Served { done: now, ..Served::default() },
         }
     }
 
     fn count_append(&mut self, block: Block, count: u64, hosts: bool) {
-        self.padding.append(block, count);
         if hosts {
             self.counters.native_bytes_written += count * BLOCK_BYTES;
             return;
@@ -270,15 +263,13 @@ impl Translated {
         }
     }
 
-    /// Where the sequential zones begin on the drive.
-    fn first_sequential(&self) -> Block {
-        Block(u64::from(self.conventional) * self.layout.zone_blocks)
-    }
-
     /// The zone that was being written back is.
     fn settle(&mut self) {
         if let Some((zone, before)) = self.cleaned.take() {
             let after = self.translation().counters().evicted_blocks;
+            if after == before {
+                return; // nothing left a buffer: a log was cleaned
+            }
             let soon = self.turnover.cleaned(zone, before, after);
             self.counters.truncated += u64::from(soon);
             self.counters.buffer_evicted_blocks = after;
@@ -294,7 +285,7 @@ impl Translated {
         counters.buffer_moved_blocks = did.moved_blocks;
         counters.rmw = did.rmw;
         counters.rmw_free = did.rmw_free;
-        counters.zone_closes = self.drive.counters().zone_closes;
+        counters.zone_closes = self.media.drive().counters().zone_closes;
         counters.synthesized_blocks = self.padding.written().0;
         let live_or_left = self.live_or_left();
         let written = self.counters.buffer_written_blocks;
@@ -309,7 +300,7 @@ impl Translated {
 
     /// Reads the newest copies, one I/O for those that lie together.
     fn read(&mut self, served: &mut Served, io: &Io, data: &mut [Stamp]) {
-        let (begun, first_sequential) = (served.done, self.first_sequential());
+        let begun = served.done;
         let mut pieces = std::mem::take(&mut self.pieces);
         pieces.clear();
         self.executor.locate(io.block, io.count, &mut pieces);
@@ -322,12 +313,11 @@ impl Translated {
                 Place::Nowhere => &mut self.counters.beyond_pointer_blocks,
             };
             *counted += piece.count;
-            match piece.place.on_disk(first_sequential) {
-                Some(block) => {
-                    let io = Io { op: Op::Read, block, count: piece.count };
-                    served.then(&self.drive.serve(served.done, &io, room), false);
-                }
-                None => room.fill(0),
+            if piece.place == Place::Nowhere {
+                room.fill(0);
+            } else {
+                let place = (piece.place, piece.count);
+                served.then(&self.media.serve(served.done, Op::Read, place, room), false);
             }
             rest = after;
         }
@@ -355,7 +345,7 @@ impl Drive for Translated {
             }
             Op::Trim => self.work(&mut served, Work::Trim { block, count }, data),
             Op::Flush => {
-                let flushed = self.drive.serve(served.done, io, data);
+                let flushed = self.media.flush(served.done, io);
                 self.counters.write_time += flushed.done.since(served.done);
                 served.then(&flushed, false);
             }
@@ -427,7 +417,7 @@ impl Drive for Translated {
     }
 
     fn check(&self) {
-        self.drive.check();
+        self.media.drive().check();
         let held = self.translation().held();
         assert_eq!(held.used + held.free, self.layout.buffer_blocks, "the buffer adds up");
         if self.executor.works() {
@@ -436,15 +426,6 @@ impl Drive for Translated {
         let entered = self.counters.log_bytes_written / BLOCK_BYTES;
         assert!(self.live_or_left() <= entered, "more left the buffer than {entered} blocks");
         self.translation().check();
-        let mut drive = self.drive.copy();
-        for zone in 0..self.layout.zones {
-            let pointer = zoned(drive.as_mut()).zone(Zone(self.conventional + zone)).write_pointer;
-            let believed = self.translation().write_pointer(Zone(zone));
-            assert_eq!(pointer, believed, "write pointer of sequential zone {zone}");
-        }
+        self.media.check(self.layout.zones, |zone| self.translation().write_pointer(zone));
     }
-}
-
-fn zoned(drive: &mut dyn Drive) -> &mut dyn Zoned {
-    drive.zoned().expect("checked when it was made: the drive exposes zones")
 }

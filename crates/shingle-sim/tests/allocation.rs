@@ -107,7 +107,11 @@ fn nor_does_translating_it() {
             policies: vec!["none".into()],
             drives: vec!["hm-tiny".into()],
             translations: ALL.iter().map(|entry| entry.name.to_owned()).collect(),
-            sets: [Assignment::parse("drive.pb=4MiB").expect("a key")].into_iter().collect(),
+            // So that the log takes all zones, and not only as many as it needs, before it cleans.
+            sets: ["drive.pb=4MiB", "log.garbage=1", "log.idle=1"]
+                .map(|text| Assignment::parse(text).expect("a key"))
+                .into_iter()
+                .collect(),
             pacing,
             ..Options::default()
         };

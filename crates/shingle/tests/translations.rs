@@ -43,6 +43,15 @@ fn what_makes_no_sense_is_refused_in_a_line_that_says_what_to_do() {
         (&[&managed[..], &["--set", "drive.pb=1G"]].concat(), &["2048 blocks", "262144"]),
         (&[&managed[..], &["--set", "drive.pb=much"]].concat(), &["drive.pb", "real"]),
         (&[&managed[..], &["--set", "drive.extents=3"]].concat(), &["drive.extents"]),
+        (
+            &[&managed[..], &["--set", "drive.pb=1M", "--set", "translation.cache_zones=2"]]
+                .concat(),
+            &["drive.pb", "drop one"],
+        ),
+        (
+            &[&managed[..], &["--set", "translation.cache_zones=99999999"]].concat(),
+            &["cache_zones", "pcie-ssd", "do not fit"],
+        ),
         (&[&managed[..], &["--set", "translation.idle_dely_ms=3"]].concat(), &["idle_delay_ms"]),
         (&[&managed[..], &["--set", "translation.idle_delay_ms=x"]].concat(), &["whole number"]),
         (&[&managed[..], &["--set", "fluid.size=3"]].concat(), &["fluid", "size"]),
@@ -137,6 +146,21 @@ fn checked_runs_move_the_right_data() {
 }
 
 #[test]
+fn the_buffer_of_dm_zoned_may_be_a_cache_device() {
+    let args = ["compare", SMALL, "-d", "hm-tiny", "-t", "dm-zoned", "-p", "none", "--check"];
+    let run = |more: &[&str]| json(&[&args[..], more].concat())["runs"][0].clone();
+    let disk = run(&["--set", "drive.pb=8MiB"]);
+    let ssd = run(&["--set", "translation.cache_zones=8"]);
+    assert_eq!(ssd["translation_parameters"]["cache_zones"], "8");
+    assert!(disk["translation_parameters"]["cache_zones"].is_null());
+    assert_eq!(ssd["drive_parameters"]["pb"], "2048b");
+    // The same decisions; what goes to the buffer takes next to no time.
+    assert_eq!(ssd["translation_counters"], disk["translation_counters"]);
+    let log = |run: &Value| run["all"]["seconds"]["by_cause"]["log"].as_f64().expect("seconds");
+    assert!(log(&ssd) > 0.0 && log(&ssd) * 10.0 < log(&disk), "{} {}", log(&ssd), log(&disk));
+}
+
+#[test]
 fn tables_tell_translations_apart() {
     let common = ["compare", SMALL, "-d", "hm-tiny", "-p", "none", "--set", "drive.pb=1M"];
     let (out, _) = done(&[&common[..], &["-t", "fluid,amphisbaena"]].concat());
@@ -169,7 +193,7 @@ fn every_policy_is_compared_over_every_translation_by_one_command() {
         })
         .collect();
     assert_eq!(pairs.len(), runs.len(), "none twice");
-    for translation in ["amphisbaena", "fluid", "fluid-loop", "skylight-sa", "ucache"] {
+    for translation in ["amphisbaena", "fluid", "fluid-loop", "skylight-sa", "ucache", "log"] {
         for policy in ["none", "lru", "most", "sac", "pore", "lru+cdc", "sac-plus", "belady"] {
             assert!(pairs.contains(&(policy, translation)), "{policy} over {translation}: {err}");
         }

@@ -54,7 +54,10 @@ pub fn none_filled(runs: &[&RunResult]) -> bool {
 #[must_use]
 pub fn cleanings(run: &RunResult) -> u64 {
     let drained = run.drained.map_or(0, |drained| drained.rmw + drained.rmw_free);
-    (run.all.drive_io.rmw + run.all.drive_io.rmw_free).saturating_sub(drained)
+    // A log writes no zone back, and has nothing to drain.
+    let log = run.translation_counters.as_ref().filter(|did| did.victims == 0);
+    let log = log.map_or(0, |did| did.cleanings);
+    (run.all.drive_io.rmw + run.all.drive_io.rmw_free).saturating_sub(drained) + log
 }
 
 /// Whether a run cleaned too little to say much about shingling.

@@ -5,24 +5,36 @@ use std::collections::{BTreeMap, BTreeSet};
 use shingle_core::params::{Kind, Param, Params, nearest};
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
-use shingle_drive::{Description, Drive};
+use shingle_drive::{Description, Drive, Settings, make_ssd};
 use shingle_result::Pacing;
 use shingle_translation::translations::{self, ALL};
 use shingle_translation::{Entry, Layout};
 
 use super::buffer::{TOUCHED_PART, holds_all, pb_bytes, shown_pb};
+use super::drives::ssd_choice;
 use super::options::{self, ExperimentError, Options, Trace, usage};
 use crate::disk::Disk;
 use crate::translated::{Translated, layout};
 
 /// Parameters that all translations share: `translation.NAME`.
-pub const PARAMS: &[Param] = &[Param {
-    name: "idle_delay_ms",
-    kind: Kind::Count,
-    default: "1000",
-    about: "open loop: how long the drive is idle, in milliseconds, before a translation that can \
+pub const PARAMS: &[Param] = &[
+    Param {
+        name: "idle_delay_ms",
+        kind: Kind::Count,
+        default: "1000",
+        about: "open loop: how long the drive is idle, in milliseconds, before a translation that can \
             work in idle time does (design choice, as the host-aware drives have it)",
-}];
+    },
+    Param {
+        name: CACHE_ZONES,
+        kind: Kind::Count,
+        default: "0",
+        about: "zones of a cache device, an SSD of its own as --ssd has it, that are the buffer in place of \
+                conventional ones (dm-zoned with two devices, dmzadm --format SSD DISK); 0: none",
+    },
+];
+
+const CACHE_ZONES: &str = "cache_zones";
 
 /// A translation with its parameters.
 #[derive(Clone)]
@@ -40,6 +52,8 @@ pub(super) struct Translator {
     /// `None`: all conventional zones.
     buffer_bytes: Option<u64>,
     idle_after: Option<Nanos>,
+    /// The device of the buffer, if it is not the drive.
+    cache: Option<(String, Settings)>,
 }
 
 /// The buffer is this part of the zones written (Amphisbaena §6.1: 1 %)…
@@ -134,7 +148,14 @@ impl Translator {
         let whole = layout(beneath, None).map_err(wrong)?;
         let written = written_zone_bytes(trace, whole.zone_blocks);
         let touched = trace.summary.accessed_zone_bytes();
+        let cache_blocks = over.shared.count(CACHE_ZONES).saturating_mul(whole.zone_blocks);
         let buffer_bytes = match options.sets.last("drive", "pb") {
+            Some(_) if cache_blocks > 0 => {
+                return Err(usage(
+                    "drive.pb: with translation.cache_zones these are the buffer; drop one of the two",
+                ));
+            }
+            None if cache_blocks > 0 => Some(cache_blocks.saturating_mul(BLOCK_BYTES)),
             Some(text) => pb_bytes(text, written)?,
             None if touched < beneath.disk_blocks * BLOCK_BYTES / TOUCHED_PART => {
                 let bytes = (written / SCALED_BUFFER_PART).max(BLOCK_BYTES);
@@ -149,11 +170,26 @@ impl Translator {
             }
             None => None,
         };
-        let layout =
-            layout(beneath, buffer_bytes.map(|bytes| bytes / BLOCK_BYTES)).map_err(wrong)?;
+        let (layout, cache) = if cache_blocks > 0 {
+            let ssd = ssd_choice(options)?;
+            if cache_blocks > ssd.description.disk_blocks {
+                return Err(usage(format!(
+                    "translation.cache_zones: {} has {}, and {} zones of {} do not fit",
+                    ssd.name,
+                    size::show_bytes(ssd.description.disk_blocks * BLOCK_BYTES),
+                    over.shared.count(CACHE_ZONES),
+                    size::show_bytes(whole.zone_blocks * BLOCK_BYTES),
+                )));
+            }
+            let layout = Layout { buffer_blocks: cache_blocks, ..whole };
+            (layout, Some((ssd.name, ssd.settings)))
+        } else {
+            let blocks = buffer_bytes.map(|bytes| bytes / BLOCK_BYTES);
+            (layout(beneath, blocks).map_err(wrong)?, None)
+        };
         let idle_after = Nanos::from_millis(over.shared.count("idle_delay_ms").min(1 << 40));
         let idle_after = (options.pacing == Pacing::Open).then_some(idle_after);
-        Ok(Translator { over: over.clone(), layout, buffer_bytes, idle_after })
+        Ok(Translator { over: over.clone(), layout, buffer_bytes, idle_after, cache })
     }
 
     pub(super) fn name(&self) -> &'static str {
@@ -168,7 +204,10 @@ impl Translator {
     /// Its parameters, as a result has them.
     pub(super) fn parameters(&self) -> BTreeMap<String, String> {
         let own = self.over.params.iter();
-        let shared = self.over.shared.iter().filter(|_| self.idle_after.is_some());
+        let shared = self.over.shared.iter().filter(|(name, _)| match *name {
+            CACHE_ZONES => self.cache.is_some(),
+            _ => self.idle_after.is_some(),
+        });
         own.chain(shared).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
@@ -176,7 +215,14 @@ impl Translator {
     pub(super) fn over(&self, drive: Box<dyn Drive>) -> Result<Disk, String> {
         let made = self.over.entry.make(&self.over.params, self.layout);
         let made = made.map_err(|error| format!("-t {}: {error}", self.over.entry.name))?;
-        Ok(Translated::new(made, drive, self.layout, self.idle_after).into())
+        let translated = Translated::new(made, drive, self.layout, self.idle_after);
+        Ok(match &self.cache {
+            None => translated.into(),
+            Some((ssd, settings)) => {
+                let ssd = make_ssd(ssd, settings).map_err(|error| error.to_string())?;
+                translated.buffered_on(ssd).into()
+            }
+        })
     }
 
     /// What a host may know of the translation over a drive so described.

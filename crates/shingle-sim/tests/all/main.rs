@@ -2,6 +2,7 @@
 
 mod broken_policy;
 mod common;
+mod dm_zoned;
 mod foresight;
 mod host_rmw;
 mod known_answers;

@@ -195,6 +195,30 @@ fn steps_move_data_and_count_by_cause() {
     assert_eq!(stamps, [0, 170, 180, 190, 0, 0, 0, 230, 240]);
 }
 
+/// Blocks 40 and 41 in the buffer, which is an SSD of 28 us a block; 41 goes to zone 1 from there.
+#[test]
+fn the_buffer_may_be_a_device_of_its_own() {
+    let steps = [read(Place::Buffer(8), 41, 1), append(1, 41, 1), Step::Commit];
+    let mut script = Scripted::new(&[&[buffer(7, 40, 2)], &steps]);
+    script.places = vec![
+        Piece { place: Place::Buffer(7), count: 1 },
+        Piece { place: Place::Native(ZONE), count: 1 },
+    ];
+    let ssd = make_ssd("pcie-ssd", &Settings::default()).expect("an SSD");
+    let mut drive = script.over_a_drive(None).buffered_on(ssd);
+    let served = drive.serve(Nanos::ZERO, &io(Op::Write, 40, 2), &mut [400, 410]);
+    assert_eq!(served.done, Nanos::from_micros(56), "on the SSD");
+    assert_eq!(drive.counters().log_time, Nanos::from_micros(56));
+    let written = drive.serve(served.done, &io(Op::Write, 0, 1), &mut [7]);
+    assert!(written.done.since(served.done) > Nanos::from_micros(28 + 100), "on the disk");
+    let mut copy = drive.duplicate();
+    let mut stamps = [Stamp::MAX; 2];
+    copy.serve(written.done, &io(Op::Read, 40, 2), &mut stamps);
+    assert_eq!(stamps, [400, 410]);
+    assert_eq!(copy.serve(written.done, &io(Op::Flush, 0, 0), &mut []).clean, Nanos::ZERO);
+    drive.check();
+}
+
 #[test]
 fn reads_are_one_io_a_piece_and_nothing_for_nowhere() {
     let mut script = Scripted::new(&[&[buffer(0, 40, 2)], &[buffer(9, 42, 1)]]);

@@ -23,11 +23,14 @@ pub enum Action {
         /// Whether they are the host's, just written by it.
         hosts: bool,
     },
-    /// Writes at the write pointer of a zone.
+    /// Writes at the write pointer of a zone. Which of the host's blocks, [`Executor::steps`] says: those of a
+    /// step are neighbours.
+    ///
+    /// [`Executor::steps`]: crate::Executor::steps
     Append {
         /// The zone, counted from the first sequential one.
         zone: Zone,
-        /// The first of the host's blocks; the others follow.
+        /// The first of the host's blocks.
         block: Block,
         /// How many.
         count: u64,
@@ -78,7 +81,7 @@ impl Action {
 
     /// Whether others may be one with it.
     pub(super) fn may_go_on(self) -> bool {
-        matches!(self, Action::Read { .. } | Action::Write { .. })
+        matches!(self, Action::Read { .. } | Action::Write { .. } | Action::Append { .. })
     }
 
     /// Itself and `next`, if that goes on where it ends.
@@ -94,6 +97,12 @@ impl Action {
                 Action::Write { at: then, count: more, hosts: same },
             ) if at + count == then && hosts == same => {
                 Some(Action::Write { at, count: count + more, hosts })
+            }
+            (
+                Action::Append { zone, block, count, hosts },
+                Action::Append { zone: then, count: more, hosts: same, .. },
+            ) if zone == then && hosts == same => {
+                Some(Action::Append { zone, block, count: count + more, hosts })
             }
             _ => None,
         }

@@ -139,6 +139,11 @@ mod tests {
         assert_eq!(both(write(0, 9, 1), write(1, 9, 2)), None, "one of them is not the host's");
         assert_eq!(both(write(0, 30, 1), write(1, 50, 1)), Some(2));
         assert_eq!(both(read(Place::Nowhere, 5, 1), read(Place::Nowhere, 6, 1)), None);
+        let append = |zone, block| Step::Append { zone: Zone(zone), block: Block(block), count: 2 };
+        assert_eq!(both(append(1, 30), append(1, 70)), Some(4));
+        assert_eq!(both(append(1, 30), append(2, 32)), None, "another zone");
+        assert_eq!(both(append(1, 30), append(1, 4)), None, "the host's");
+        assert_eq!(both(append(1, 30), Step::Reset { zone: Zone(1) }), None);
     }
 
     #[test]

@@ -91,14 +91,14 @@ pub struct Counters {
     pub rmw_free: u64,
     /// Live blocks that left the buffer for zones.
     pub evicted_blocks: u64,
-    /// Cleanings of the buffer: each frees room once.
+    /// Cleanings of the buffer, or of zones where there is none: each frees room once.
     pub cleanings: u64,
     /// Zones written back ("victims"); `rmw + rmw_free`, unless one is given up.
     pub victims: u64,
     /// Victims whose collection stopped early because a write for them waited.
     pub aborted: u64,
     /// Blocks read from one place of the buffer, or from a zone, and written to another place of the
-    /// buffer.
+    /// buffer; or from one zone to another, where there is no buffer.
     pub moved_blocks: u64,
     /// Chunks that the buffer for hot blocks gained by reallocation.
     pub chunks_to_hot: u64,

@@ -49,9 +49,9 @@ pub struct Piece {
 }
 
 /// One I/O, or a point between I/Os. Steps are carried out in the order given, each after the one
-/// before is done. Only a read that goes on where the read just before it ended, or a write into the
-/// buffer that goes on where the write just before it ended, may be joined with it to one I/O:
-/// neighbours on the disk need not be neighbours to the host.
+/// before is done. Only a read that goes on where the read just before it ended, a write into the
+/// buffer that goes on where the write just before it ended, or an append to the zone just appended to, may be
+/// joined with it to one I/O: neighbours on the disk need not be neighbours to the host.
 ///
 /// The order is what makes a translation safe to carry out on a real disk: data are written, then
 /// [`Step::Commit`] makes the map that names their new place durable, and only then may a step write

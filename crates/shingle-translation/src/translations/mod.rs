@@ -21,6 +21,7 @@ translations! {
     skylight_sa => skylight_sa::SkylightSa,
     dm_zoned => dm_zoned::DmZoned<false>,
     ucache => dm_zoned::DmZoned<true>,
+    log => log::Log,
 }
 
 /// The translation called `name`.

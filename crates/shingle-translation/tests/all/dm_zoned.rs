@@ -23,37 +23,37 @@ const COMMIT: Step = Step::Commit;
 
 #[test]
 fn a_zone_of_the_buffer_is_reclaimed_in_one_of_three_ways() {
-    // Zones of four blocks; three of buffer, eight sequential ones, one of which is reserved.
-    let mut dm = bench("dm-zoned", 4, 12, 8);
+    // Zones of four blocks; four of buffer, eight sequential ones, one of which is reserved.
+    let mut dm = bench("dm-zoned", 4, 16, 8);
     assert_eq!(dm.translation().blocks(), 28);
     assert_eq!(write(&mut dm, 0, 1), [buffer(0, 1, 0)]);
     assert_eq!(write(&mut dm, 6, 1), [buffer(6, 1, 6)]);
     assert_eq!(write(&mut dm, 9, 2), [buffer(9, 2, 9)]);
     assert_eq!(write(&mut dm, 1, 1), [buffer(1, 1, 1)]);
-    // None is free. Chunk 1 is the coldest, and has no zone: its one block goes to the first.
-    let copied = [read(6, 6, 1), append(0, 4, 3), COMMIT, buffer(12, 1, 4)];
+    // One is free, which counts as none. Chunk 1 is the coldest, and has no zone: its one block goes to the first.
+    let copied = [read(6, 6, 1), append(0, 4, 3), COMMIT, buffer(12, 1, 12)];
     assert_eq!(write(&mut dm, 12, 1), copied);
     // Block 7 is at the write pointer of chunk 1; block 4 is behind it.
     assert_eq!(write(&mut dm, 7, 1), [append(0, 7, 1)]);
-    let copied = [read(9, 9, 2), append(1, 8, 3), COMMIT, buffer(4, 1, 8)];
+    let copied = [read(9, 9, 2), append(1, 8, 3), COMMIT, buffer(4, 1, 4)];
     assert_eq!(write(&mut dm, 4, 1), copied);
-    let copied = [read(0, 0, 2), append(2, 0, 2), COMMIT, buffer(16, 1, 0)];
+    let copied = [read(0, 0, 2), append(2, 0, 2), COMMIT, buffer(16, 1, 8)];
     assert_eq!(write(&mut dm, 16, 1), copied);
     // Block 3 is not at the write pointer of chunk 0, which is 2.
-    let copied = [read(4, 12, 1), append(3, 12, 1), COMMIT, buffer(3, 1, 7)];
+    let copied = [read(12, 12, 1), append(3, 12, 1), COMMIT, buffer(3, 1, 3)];
     assert_eq!(write(&mut dm, 3, 1), copied);
     // Chunk 1 has block 4 in the buffer, which its zone has been written beyond: blocks 6 and 7 join
-    // it there, and block 5, which nobody wrote, does not. No segment is free yet: chunk 4 is next.
-    let merged = [native(2, 6, 2), buffer(6, 2, 10), COMMIT, reset(0)];
-    let copied = [read(0, 16, 1), append(4, 16, 1), COMMIT, buffer(20, 1, 0)];
-    assert_eq!(write(&mut dm, 20, 1), [merged, copied].concat());
+    // it there, and block 5, which nobody wrote, does not. That frees no segment, and the last one is given.
+    let merged = [native(2, 6, 2), buffer(6, 2, 6), COMMIT, reset(0), buffer(20, 1, 12)];
+    assert_eq!(write(&mut dm, 20, 1), merged);
+    let copied = [read(8, 16, 1), append(4, 16, 1), COMMIT, buffer(24, 1, 8)];
+    assert_eq!(write(&mut dm, 24, 1), copied);
     // All that chunk 0 has in the buffer is beyond its write pointer.
-    let appended = [read(7, 3, 1), append(2, 2, 2), COMMIT, buffer(24, 1, 4)];
-    assert_eq!(write(&mut dm, 24, 1), appended);
     let drained = [
-        [read(8, 4, 1), read(10, 6, 2), append(5, 4, 4), COMMIT].to_vec(),
-        [read(0, 20, 1), append(6, 20, 1), COMMIT].to_vec(),
-        [read(4, 24, 1), append(7, 24, 1), COMMIT].to_vec(),
+        [read(3, 3, 1), append(2, 2, 2), COMMIT].to_vec(),
+        [read(4, 4, 1), read(6, 6, 2), append(5, 4, 4), COMMIT].to_vec(),
+        [read(12, 20, 1), append(6, 20, 1), COMMIT].to_vec(),
+        [read(8, 24, 1), append(7, 24, 1), COMMIT].to_vec(),
     ]
     .concat();
     assert_eq!(dm.run(Work::Drain, &NoQueue), drained);
@@ -65,7 +65,8 @@ fn a_zone_of_the_buffer_is_reclaimed_in_one_of_three_ways() {
 #[test]
 fn reclaim_begins_at_low_and_ends_at_high() {
     // Ten segments: three free ones are few, five are enough.
-    let mut dm = bench("dm-zoned", 4, 40, 16);
+    let layout = Layout { zone_blocks: 4, buffer_blocks: 40, zones: 16 };
+    let mut dm = bench_over("dm-zoned", layout, &[("high", "0.5"), ("idle", "0.5")]);
     for chunk in 0..7 {
         assert_eq!(write(&mut dm, chunk * 4, 1).len(), 1, "chunk {chunk}");
     }
@@ -87,9 +88,29 @@ fn reclaim_begins_at_low_and_ends_at_high() {
     }
 }
 
+/// Reclaim while busy (kernel 6.12, `dmz_reclaim_percentage` and `dmz_should_reclaim`): of 13 segments 4 are 30 whole
+/// percent and 5 are 38; of 10, 3 are 30 and 4 are 40; a single one is none. In idle time all.
+#[test]
+fn by_default_the_thresholds_are_the_kernels() {
+    for (segments, low) in [(13, 4), (10, 3), (3, 1), (2, 1)] {
+        let mut dm = bench("dm-zoned", 4, 4 * segments, 40);
+        for chunk in 0..segments - low {
+            assert_eq!(write(&mut dm, chunk * 4, 1).len(), 1, "chunk {chunk} of {segments}");
+        }
+        for chunk in segments - low..segments + 4 {
+            assert_eq!(write(&mut dm, chunk * 4, 1).len(), 4, "one is reclaimed for one given");
+            assert_eq!(dm.translation().held().free, 4 * low);
+        }
+        while dm.translation().wants_idle() {
+            assert_eq!(dm.run(Work::Idle, &NoQueue).len(), 3);
+        }
+        assert_eq!(dm.translation().held().free, 4 * segments);
+    }
+}
+
 #[test]
 fn what_was_read_stays_longer() {
-    let mut dm = bench("dm-zoned", 4, 8, 8);
+    let mut dm = bench("dm-zoned", 4, 12, 8);
     write(&mut dm, 0, 1);
     write(&mut dm, 4, 1);
     dm.locate(Block(0), 1, &mut Vec::new());

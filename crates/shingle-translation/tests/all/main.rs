@@ -4,5 +4,6 @@ mod bench;
 mod common;
 mod dm_zoned;
 mod fluid;
+mod log;
 mod skylight_sa;
 mod translations;

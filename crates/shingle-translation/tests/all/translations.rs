@@ -25,8 +25,12 @@ const SETTINGS: &[(&str, &[(&str, &str)])] = &[
     ("skylight-sa", &[("buckets", "4")]),
     ("skylight-sa", &[("buckets", "11")]),
     ("dm-zoned", &[("low", "0"), ("high", "0"), ("reserved", "1")]),
-    ("dm-zoned", &[("low", "1"), ("high", "1")]),
+    ("dm-zoned", &[("low", "1"), ("high", "1"), ("idle", "0.5")]),
     ("ucache", &[("segment", "1b"), ("promote", "0")]),
+    ("log", &[("spare", "0"), ("garbage", "1"), ("group", "none"), ("idle", "0")]),
+    ("log", &[("spare", "0"), ("garbage", "0"), ("group", "sepbit"), ("idle", "0")]),
+    ("log", &[("victim", "cost-benefit"), ("group", "sepbit"), ("garbage", "1"), ("open", "3")]),
+    ("log", &[("spare", "0.5"), ("reserve", "100"), ("open", "1")]),
     ("ucache", &[("segment", "3b"), ("promote", "1"), ("low", "0.8"), ("high", "0.9")]),
 ];
 

@@ -14,9 +14,15 @@
 //!   then the last used one.
 //!
 //! The data are written, then the map, and only then the old copies are given up: nothing is lost in
-//! a power cut. Reclaim begins when at most `low` of the segments are free and ends at `high`; between,
-//! each new segment is preceded by one reclaim, and so is each when none is free. The kernel does this
-//! beside the host's I/O instead. In idle time it reclaims up to `high` too.
+//! a power cut.
+//!
+//! Reclaim begins when `low` of the segments or fewer are free, in whole percent, or one is, and ends with the first
+//! that brings it above: the kernel compares with a second threshold of 50 %, at which nothing is left to stop
+//! (`dmz_should_reclaim`). Each new segment is preceded by one reclaim until then, and so is each when none is
+//! free. The kernel does this beside the host's I/O instead. In idle time it reclaims all.
+//!
+//! With a cache device (`translation.cache_zones` of the simulator) the buffer is that: chunks get their segments
+//! there only, and reclaim counts those only (`dmz_get_chunk_mapping`, `dmz_reclaim_percentage`).
 //!
 //! Other departures: a zone is read in one read, and a chunk written when all of it has been read, as
 //! by the other translations, where the kernel copies run of valid blocks by run; the buffer adds
@@ -41,6 +47,8 @@ pub(crate) struct DmZoned<const PROMOTE: bool> {
     /// Free segments at which reclaim begins and ends.
     low: u32,
     high: u32,
+    /// Free segments at which idle time has nothing to do.
+    idle: u32,
     /// Blocks of a chunk in the buffer from which on it is promoted.
     promote: u64,
     reclaiming: bool,
@@ -144,12 +152,14 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
             ));
         }
         let segments = segments as u32;
+        let part = |name| params.part_of(name, segments).min(u64::from(segments)) as u32;
         let reserved = params.count("reserved").clamp(1, u64::from(zones / 8).max(1)) as u32;
         Ok(DmZoned {
             chunks: Chunks::new(layout, zones - reserved, segment_blocks),
             buffer_blocks,
-            low: params.part_of("low", segments).min(u64::from(segments)) as u32,
-            high: params.part_of("high", segments).min(u64::from(segments)) as u32,
+            low: if PROMOTE { part("low") } else { kernels_low(params, segments) },
+            high: part("high"),
+            idle: part(if PROMOTE { "high" } else { "idle" }),
             promote: u64::MAX,
             reclaiming: false,
             paid: false,
@@ -163,6 +173,14 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
     pub(super) fn promoting(self, blocks: u64) -> Self {
         DmZoned { promote: blocks.max(1), ..self }
     }
+}
+
+/// The most free ones of `segments` at which the kernel reclaims although it is busy: those that are `low` of them
+/// in whole percent, rounded down. One free segment counts as none.
+fn kernels_low(params: &Params, segments: u32) -> u32 {
+    let percent = params.thousandths("low") / 10;
+    let most = ((percent + 1) * u64::from(segments) - 1) / 100;
+    most.clamp(1, u64::from(segments)) as u32
 }
 
 impl<const PROMOTE: bool> Translation for DmZoned<PROMOTE> {
@@ -210,7 +228,7 @@ impl<const PROMOTE: bool> Translation for DmZoned<PROMOTE> {
     }
 
     fn wants_idle(&self) -> bool {
-        self.chunks.segments().1 < self.high
+        self.chunks.segments().1 < self.idle
     }
 
     fn counters(&self) -> &Counters {
@@ -257,11 +275,25 @@ pub(super) const RESERVED: Param = Param {
     about: "zones kept from the host (DMZ_NR_RESERVED_SEQ); an eighth of the zones at most",
 };
 
+const KERNELS_HIGH: Param = Param {
+    name: "high",
+    kind: Kind::Ratio,
+    default: "0.3",
+    about: "share of free segments at which reclaim ends; the kernel's 0.5 (DMZ_RECLAIM_HIGH_UNMAP_ZONES) stops \
+            nothing that `low` has not",
+};
+const IDLE: Param = Param {
+    name: "idle",
+    kind: Kind::Ratio,
+    default: "1",
+    about: "share of free segments up to which idle time reclaims (dmz_should_reclaim: all)",
+};
+
 impl Make for DmZoned<false> {
     const NAME: &'static str = "dm-zoned";
     const ABOUT: &'static str =
         "Linux's: a buffer of whole zones, the least recently used one reclaimed";
-    const PARAMS: &'static [Param] = &[LOW, HIGH, RESERVED];
+    const PARAMS: &'static [Param] = &[LOW, KERNELS_HIGH, IDLE, RESERVED];
     const SURVIVES_POWER_CUTS: bool = true;
 
     fn new(params: &Params, layout: Layout) -> Result<Self, String> {

@@ -1,0 +1,98 @@
+//! What a translation lies on: the drive, and the device of its buffer, if that is another.
+
+use shingle_core::units::{Block, Nanos, Op, Zone};
+use shingle_drive::{Drive, Io, Served, Stamp, Zoned};
+use shingle_translation::Place;
+
+/// See the module.
+pub(super) struct Media {
+    drive: Box<dyn Drive>,
+    /// Where the buffer lies, from its start on, unless at the start of the drive.
+    cache: Option<Box<dyn Drive>>,
+    /// Zones of the drive before the first sequential one, and where they end.
+    conventional: u32,
+    first_sequential: Block,
+}
+
+impl Media {
+    /// A drive with so many conventional zones of `zone_blocks`, with the buffer at its start.
+    pub(super) fn new(drive: Box<dyn Drive>, conventional: u32, zone_blocks: u64) -> Media {
+        let first_sequential = Block(u64::from(conventional) * zone_blocks);
+        Media { drive, cache: None, conventional, first_sequential }
+    }
+
+    /// The buffer lies on `cache`.
+    pub(super) fn buffered_on(self, cache: Box<dyn Drive>) -> Media {
+        Media { cache: Some(cache), ..self }
+    }
+
+    pub(super) fn drive(&self) -> &dyn Drive {
+        self.drive.as_ref()
+    }
+
+    /// Reads or writes where something lies; takes no time where nothing does.
+    pub(super) fn serve(
+        &mut self,
+        now: Nanos,
+        op: Op,
+        (place, count): (Place, u64),
+        data: &mut [Stamp],
+    ) -> Served {
+        let Some(block) = place.on_disk(self.first_sequential) else {
+            return Served { done: now, ..Served::default() };
+        };
+        let on = match (&mut self.cache, place) {
+            (Some(cache), Place::Buffer(_)) => cache,
+            _ => &mut self.drive,
+        };
+        on.serve(now, &Io { op, block, count }, data)
+    }
+
+    /// What the host has written is durable on all of it.
+    pub(super) fn flush(&mut self, now: Nanos, io: &Io) -> Served {
+        let mut served = self.drive.serve(now, io, &mut []);
+        if let Some(cache) = &mut self.cache {
+            served.then(&cache.serve(served.done, io, &mut []), false);
+        }
+        served
+    }
+
+    /// Writes at the write pointer of a sequential zone.
+    pub(super) fn append(
+        &mut self,
+        now: Nanos,
+        zone: Zone,
+        count: u64,
+        data: &mut [Stamp],
+    ) -> Served {
+        let at = Zone(self.conventional + zone.0);
+        let refused = |why| panic!("an append of {count} blocks that the drive refuses: {why}");
+        zoned(self.drive.as_mut()).append(now, at, count, data).unwrap_or_else(refused).1
+    }
+
+    /// Resets a sequential zone.
+    pub(super) fn reset(&mut self, now: Nanos, zone: Zone) -> Served {
+        let served = zoned(self.drive.as_mut()).reset(now, Zone(self.conventional + zone.0));
+        served.unwrap_or_else(|why| panic!("a reset that the drive refuses: {why}"))
+    }
+
+    /// A copy in the same state.
+    pub(super) fn copy(&self) -> Media {
+        let cache = self.cache.as_ref().map(|cache| cache.copy());
+        Media { drive: self.drive.copy(), cache, ..*self }
+    }
+
+    /// Panics if the write pointer of a sequential zone is not where `believed` says.
+    pub(super) fn check(&self, zones: u32, believed: impl Fn(Zone) -> u64) {
+        let mut drive = self.drive.copy();
+        for zone in (0..zones).map(Zone) {
+            let at = Zone(self.conventional + zone.0);
+            let pointer = zoned(drive.as_mut()).zone(at).write_pointer;
+            assert_eq!(pointer, believed(zone), "write pointer of sequential zone {}", zone.0);
+        }
+    }
+}
+
+fn zoned(drive: &mut dyn Drive) -> &mut dyn Zoned {
+    drive.zoned().expect("checked when it was made: the drive exposes zones")
+}

@@ -1,0 +1,314 @@
+//! A log: all that is written is appended to an open zone, a map says where each block lies, and zones are
+//! cleaned to make room (Rosenblum and Ousterhout, *The Design and Implementation of a Log-Structured File
+//! System*, SOSP 1991, §3). So do SMRSTORE (FAST 2023) over host-managed disks, and CSAL (SPDK's FTL) over large
+//! flash. The buffer is not used: there metadata would lie.
+//!
+//! - Blocks go to one of a few open zones, by their group (`group.rs`). What a host writes in sequence lies in
+//!   sequence, and is written once.
+//! - Cleaning chooses a full zone (`settings.rs`) and appends what is live in it elsewhere, a batch at a time
+//!   (`clean.rs`). Once the map is durable the zone may be reset (`zones.rs`).
+//! - It keeps pace with the host. As long as more than `garbage` of what is written is garbage, or `reserve`
+//!   zones or fewer are free, each write is followed by moving as many blocks as free the room that it took;
+//!   the victim says how many these are. No write cleans a whole zone, unless one zone only is free. Idle time
+//!   cleans, a batch at a time, down to `idle`.
+//! - The last free zone is for cleaning: then it can always go on. If it has none, groups share zones.
+//!
+//! The map has five bytes for each block, in pages of 2048 blocks that were written to, and as many for each
+//! block below a write pointer, which say whose it is; five more where the time of a write matters
+//! (`cost-benefit`, `sepbit`). Nothing grows with the disk but 88 bytes a zone and a byte a MiB.
+
+mod clean;
+mod group;
+mod map;
+mod packed;
+mod settings;
+mod zones;
+
+use self::clean::{BATCH, Cleaner};
+use self::group::Grouping;
+use self::map::Map;
+use self::settings::{Limits, Victim};
+use self::zones::Zones;
+use crate::parts::pieces;
+use crate::translation::{Counters, Held, Piece, Place, Queue, Step, Translation, Work};
+use shingle_core::units::{Block, Zone};
+
+/// Groups that there may be.
+const GROUPS_MAX: usize = 6;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Log {
+    map: Map,
+    zones: Zones,
+    /// The open zone of each group.
+    open: [Option<u32>; GROUPS_MAX],
+    groups: u8,
+    grouping: Grouping,
+    victim: Victim,
+    limits: Limits,
+    buffer_blocks: u64,
+    /// Blocks that the host has written.
+    now: u64,
+    work: Work,
+    /// Blocks that the work under way has written.
+    written: u64,
+    /// Blocks to be moved for what was written; below zero if more were.
+    owed: i64,
+    /// Steps that come before the next append: a commit, a reset.
+    before: [Option<Step>; 2],
+    cleaner: Cleaner,
+    counters: Counters,
+}
+
+impl Log {
+    /// The open zone for blocks of `group`. `None` if steps come first, or, for what the host writes, if a zone
+    /// must be cleaned first.
+    fn zone_for(&mut self, group: u8, hosts: bool) -> Option<u32> {
+        let group = group.min(self.groups - 1);
+        if let Some(zone) = self.open[usize::from(group)] {
+            return Some(zone);
+        }
+        let free = self.zones.free();
+        if hosts && free < 2 {
+            return None;
+        }
+        if free == 0 {
+            let zone = self.open.iter().flatten().next_back();
+            return Some(*zone.expect("cleaning has room for a zone"));
+        }
+        let opened = self.zones.open(group, self.now);
+        let zone = opened.zone;
+        if self.cleaner.victim() == Some(zone) {
+            self.end_cleaning();
+        }
+        self.open[usize::from(group)] = Some(zone);
+        self.before = [
+            opened.commit.then_some(Step::Commit),
+            opened.reset.then_some(Step::Reset { zone: Zone(zone) }),
+        ];
+        if self.before == [None; 2] { Some(zone) } else { None }
+    }
+
+    /// `zone` has been appended to.
+    fn fill(&mut self, zone: u32) {
+        let (full, dead) = self.zones.fill(zone);
+        if full {
+            self.open.iter_mut().filter(|open| **open == Some(zone)).for_each(|open| *open = None);
+        }
+        if dead {
+            self.died(zone);
+        }
+    }
+
+    /// Nothing in `zone` is live any more.
+    fn died(&mut self, zone: u32) {
+        if self.cleaner.victim() != Some(zone) {
+            let age = self.now - self.zones.opened(zone);
+            self.grouping.ended(self.zones.group(zone), age);
+        }
+    }
+
+    /// The copy at `place` is the newest no longer.
+    #[inline]
+    fn kill(&mut self, place: u64) {
+        if let Some(zone) = self.zones.kill(place) {
+            self.died(zone);
+        }
+    }
+
+    /// The group of a block that the host writes as the `ahead`th of those to come.
+    fn group_of(&self, block: u64, ahead: u64) -> u8 {
+        if !self.grouping.asks_times() {
+            return self.grouping.written(None);
+        }
+        let old = self.map.get(block).map(|place| self.zones.time(place));
+        self.grouping.written(old.map(|time| self.now + ahead - time))
+    }
+
+    /// Appends as much of the host's next blocks as belongs together and has room.
+    fn write(&mut self, block: Block, count: u64) -> Option<Step> {
+        let group = self.group_of(block.0, 0);
+        let zone = self.zone_for(group, true)?;
+        let most = count.min(self.zones.room(zone));
+        let alike = |ahead: &u64| self.group_of(block.0 + ahead, *ahead) == group;
+        let count = if self.grouping.asks_times() {
+            (0..most).take_while(alike).count() as u64
+        } else {
+            most
+        };
+        for block in block.0..block.0 + count {
+            if let Some(old) = self.map.get(block) {
+                self.kill(old);
+            }
+            let place = self.zones.append(zone, block, self.now);
+            self.map.set(block, place);
+            self.now += 1;
+        }
+        self.fill(zone);
+        self.written += count;
+        self.counters.written_blocks += count;
+        if let Work::Write { block, count: left } = self.work {
+            self.work = Work::Write { block: block.after(count), count: left - count };
+        }
+        Some(Step::Append { zone: Zone(zone), block, count })
+    }
+
+    /// The next step that moves the batch under way.
+    fn move_on(&mut self) -> Option<Step> {
+        if let Some(step) = self.cleaner.read() {
+            return Some(step);
+        }
+        let (first, count) = self.cleaner.next()?;
+        let Some(zone) = self.zone_for(first.group, false) else { return self.step_before() };
+        let count = count.min(self.zones.room(zone));
+        for _ in 0..count {
+            let next = self.cleaner.appended();
+            let time = self.zones.time(next.place);
+            self.kill(next.place);
+            let place = self.zones.append(zone, next.block, time);
+            self.map.set(next.block, place);
+        }
+        self.fill(zone);
+        self.counters.moved_blocks += count;
+        // Moved unasked, in idle time, it is no credit.
+        self.owed = (self.owed - count as i64).max(-(BATCH as i64));
+        Some(Step::Append { zone: Zone(zone), block: Block(first.block), count })
+    }
+
+    /// What comes before the next append.
+    fn step_before(&mut self) -> Option<Step> {
+        self.before.iter_mut().find_map(Option::take)
+    }
+
+    /// Whether writes pay for cleaning.
+    fn pays(&self) -> bool {
+        self.zones.reclaimable()
+            && (self.zones.free() <= self.limits.reserve
+                || self.zones.garbage_above(self.limits.garbage))
+    }
+
+    /// Has a victim, if there can be one.
+    fn choose(&mut self) -> bool {
+        if self.cleaner.victim().is_none()
+            && let Some(zone) = self.zones.victim(self.victim, self.now)
+        {
+            self.cleaner.begin(zone, &self.zones);
+            self.grouping.ended(self.zones.group(zone), self.now - self.zones.opened(zone));
+        }
+        self.cleaner.victim().is_some()
+    }
+
+    /// Nothing in the victim is live any more.
+    fn end_cleaning(&mut self) {
+        self.cleaner.end();
+        self.counters.cleanings += 1;
+    }
+
+    /// Begins the next batch. The step with which it does, or with which the cleaning of the victim ends; `None`
+    /// if there is nothing to clean.
+    fn clean(&mut self) -> Option<Step> {
+        if !self.choose() {
+            return None;
+        }
+        let Log { cleaner, zones, grouping, now, .. } = self;
+        let victim = cleaner.victim().expect("it was chosen");
+        let from = zones.group(victim);
+        let dead = zones.live(victim) == 0;
+        if !dead && cleaner.gather(zones, |place| grouping.moved(from, *now - zones.time(place))) {
+            return self.move_on();
+        }
+        self.end_cleaning();
+        self.zones.committed();
+        Some(Step::Commit)
+    }
+
+    /// Moves what is to be moved for the blocks that the host has written.
+    fn pay(&mut self) -> Option<Step> {
+        let written = std::mem::take(&mut self.written);
+        if !self.pays() {
+            self.owed = self.owed.min(0);
+            return None;
+        }
+        if written > 0 && self.choose() {
+            self.owed += self.cleaner.due(written, &self.zones) as i64;
+        }
+        if self.owed > 0 { self.clean() } else { None }
+    }
+}
+
+impl Translation for Log {
+    fn blocks(&self) -> u64 {
+        self.map.blocks()
+    }
+
+    fn locate(&mut self, block: Block, count: u64, out: &mut Vec<Piece>) {
+        let map = &self.map;
+        pieces(block, count, out, |block| map.get(block.0).map_or(Place::Nowhere, Place::Native));
+    }
+
+    fn begin(&mut self, work: Work) {
+        (self.work, self.written) = (work, 0);
+        if let Work::Trim { block, count } = work {
+            let Log { map, zones, grouping, cleaner, now, .. } = self;
+            map.forget(block.0, count, |place| {
+                if let Some(zone) = zones.kill(place)
+                    && cleaner.victim() != Some(zone)
+                {
+                    grouping.ended(zones.group(zone), *now - zones.opened(zone));
+                }
+            });
+        }
+    }
+
+    fn next(&mut self, _: &dyn Queue) -> Option<Step> {
+        if let Some(step) = self.step_before().or_else(|| self.move_on()) {
+            return Some(step);
+        }
+        match self.work {
+            Work::Write { count: 0, .. } => self.pay(),
+            Work::Write { block, count } => {
+                let step = self.write(block, count).or_else(|| self.step_before());
+                Some(step.unwrap_or_else(|| self.clean().expect("more zones than are kept full")))
+            }
+            Work::Idle if self.wants_idle() => {
+                self.work = Work::Drain; // no more than this batch
+                self.clean()
+            }
+            Work::Idle | Work::Drain | Work::Trim { .. } => None,
+        }
+    }
+
+    fn wants_idle(&self) -> bool {
+        self.zones.reclaimable()
+            && self.limits.idle < 1000
+            && (self.zones.free() <= self.limits.reserve
+                || self.zones.garbage_above(self.limits.idle))
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn held(&self) -> Held {
+        Held { free: self.buffer_blocks, ..Held::default() }
+    }
+
+    fn write_pointer(&self, zone: Zone) -> u64 {
+        self.zones.pointer(zone.0)
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let parts = self.map.memory_bytes() + self.zones.memory_bytes();
+        size_of::<Self>() as u64 + parts + self.cleaner.memory_bytes()
+    }
+
+    fn copy(&self) -> Box<dyn Translation> {
+        Box::new(self.clone())
+    }
+
+    fn check(&self) {
+        self.zones.check(|block| self.map.get(block));
+        assert!(self.zones.free() > 0, "cleaning can go on");
+    }
+}

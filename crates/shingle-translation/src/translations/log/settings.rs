@@ -1,0 +1,169 @@
+//! Parameters, and how the log is made.
+
+use std::cmp::Ordering;
+
+use super::clean::Cleaner;
+use super::group::Grouping;
+use super::map::Map;
+use super::packed::NONE;
+use super::zones::{Case, Zones};
+use super::{GROUPS_MAX, Log};
+use crate::parts::countable;
+use crate::translation::{Counters, Layout, Make, Work};
+use shingle_core::params::{Kind, Param, Params};
+
+/// Which zone is cleaned next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Victim {
+    /// The one with the fewest live blocks.
+    Greedy,
+    /// The one with the most room and time gained for what it costs: (1 − u) · age / (1 + u), where u
+    /// of it is live and age is that of its youngest block (Rosenblum and Ousterhout, SOSP 1991, §3.6).
+    CostBenefit,
+}
+
+impl Victim {
+    /// Which of two zones is cleaned rather: `Greater` for the first.
+    pub(super) fn prefers(self, one: Case, other: Case) -> Ordering {
+        match self {
+            Victim::Greedy => other.live.cmp(&one.live),
+            Victim::CostBenefit => {
+                let gain = |zone: Case| u128::from(zone.blocks - zone.live) * u128::from(zone.age);
+                let cost = |zone: Case| u128::from(zone.blocks + zone.live);
+                (gain(one) * cost(other)).cmp(&(gain(other) * cost(one)))
+            }
+        }
+    }
+}
+
+/// In thousandths, and in zones.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Share of garbage above which writes pay for cleaning, and above which idle time cleans.
+    pub(super) garbage: u64,
+    pub(super) idle: u64,
+    /// Free zones at which writes pay for cleaning.
+    pub(super) reserve: u32,
+}
+
+impl Make for Log {
+    const NAME: &'static str = "log";
+    const ABOUT: &'static str = "everything appended, a map of blocks, zones cleaned for room (LFS 1991, as SMRSTORE 2023 and CSAL)";
+    const PARAMS: &'static [Param] = &[
+        Param {
+            name: "victim",
+            kind: Kind::Choice(&["greedy", "cost-benefit"]),
+            default: "greedy",
+            about: "the zone cleaned next: fewest live blocks, or most of (1-u)*age/(1+u) (LFS §3.6)",
+        },
+        Param {
+            name: "group",
+            kind: Kind::Choice(&["none", "moved", "sepbit"]),
+            default: "moved",
+            about: "blocks that go to a zone together: all, those written and those moved by cleaning, or \
+                    six classes by how long they are expected to live (SepBIT, FAST 2022, §3.3)",
+        },
+        Param {
+            name: "spare",
+            kind: Kind::Ratio,
+            default: "0.2",
+            about: "share of the zones kept from the host (the default of SPDK's FTL, which is CSAL's)",
+        },
+        Param {
+            name: "garbage",
+            kind: Kind::Ratio,
+            default: "0.15",
+            about: "share of what is written beyond which garbage is cleaned as fast as it is made (SepBIT's \
+                    experiments); 1: only when room runs out",
+        },
+        Param {
+            name: "reserve",
+            kind: Kind::Count,
+            default: "5",
+            about: "free zones at which the same begins (SPDK's FTL); half of those to spare at most",
+        },
+        Param {
+            name: "idle",
+            kind: Kind::Ratio,
+            default: "0.1",
+            about: "share of garbage down to which idle time cleans (design choice); 1: never",
+        },
+        Param {
+            name: "open",
+            kind: Kind::Count,
+            default: "6",
+            about: "zones open at a time at most; the last groups share one if there are more",
+        },
+    ];
+    const SURVIVES_POWER_CUTS: bool = true;
+
+    fn new(params: &Params, layout: Layout) -> Result<Self, String> {
+        countable(Self::NAME, layout)?;
+        let Layout { zone_blocks, buffer_blocks, zones } = layout;
+        if u64::from(zones).saturating_mul(zone_blocks) >= NONE {
+            return Err(format!("{} counts to {NONE} blocks: fewer zones, please", Self::NAME));
+        }
+        let victim = match params.choice("victim") {
+            "greedy" => Victim::Greedy,
+            _ => Victim::CostBenefit,
+        };
+        let grouping = Grouping::new(params.choice("group"));
+        let open = params.count("open").clamp(1, GROUPS_MAX as u64) as u32;
+        let groups = u32::from(grouping.groups()).min(open);
+        // Beside the open zones, one for cleaning to write to and one that makes a victim certain.
+        let needed = groups + 2;
+        if zones <= needed {
+            return Err(format!(
+                "{} keeps at least {needed} zones from the host: it needs more than that, not {zones}",
+                Self::NAME
+            ));
+        }
+        let spare =
+            params.part_of("spare", zones).clamp(needed.into(), u64::from(zones) - 1) as u32;
+        let reserve = params.count("reserve").clamp(1, u64::from((spare - groups) / 2).max(1));
+        let keeps_times = victim == Victim::CostBenefit || grouping.asks_times();
+        Ok(Log {
+            map: Map::new(u64::from(zones - spare) * zone_blocks),
+            zones: Zones::new(zone_blocks, zones, keeps_times),
+            open: [None; GROUPS_MAX],
+            groups: groups as u8,
+            grouping,
+            victim,
+            limits: Limits {
+                garbage: params.thousandths("garbage"),
+                idle: params.thousandths("idle"),
+                reserve: reserve as u32,
+            },
+            buffer_blocks,
+            now: 0,
+            work: Work::Idle,
+            written: 0,
+            owed: 0,
+            before: [None; 2],
+            cleaner: Cleaner::new(),
+            counters: Counters::default(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(live: u64, age: u64) -> Case {
+        Case { live, blocks: 100, age }
+    }
+
+    /// u = 0.75 and age 80: 0.25 · 80 / 1.75 = 11.43. u = 0.15 and age 15: 0.85 · 15 / 1.15 = 11.09. So the old
+    /// zone is cleaned although five times as much of it is live; at age 16 the other one has 11.83.
+    #[test]
+    fn old_zones_are_cleaned_at_a_higher_utilization() {
+        let by = Victim::CostBenefit;
+        assert_eq!(by.prefers(case(75, 80), case(15, 15)), Ordering::Greater);
+        assert_eq!(by.prefers(case(75, 80), case(15, 16)), Ordering::Less);
+        assert_eq!(by.prefers(case(100, 1_000_000), case(99, 1)), Ordering::Less);
+        // 0.5 · 30 / 1.5 = 10 and 0.25 · 70 / 1.75 = 10.
+        assert_eq!(by.prefers(case(50, 30), case(75, 70)), Ordering::Equal);
+        assert_eq!(Victim::Greedy.prefers(case(75, 80), case(15, 15)), Ordering::Less);
+    }
+}

@@ -1,0 +1,285 @@
+//! What lies in each zone, and which zones are free.
+//!
+//! A zone is *fresh* until it is first opened. Open, it is appended to until it is full. A full zone in
+//! which nothing is live any more is *dead*. It may be reset only once the map that no longer names it is
+//! durable: dead zones are *ready* from the next commit on. Zones are reset when they are opened again, so
+//! that a trim costs no I/O, and are opened again before fresh ones are: the log keeps close together, and
+//! memory grows with what is written.
+
+use super::packed::{NONE, Packed};
+use super::settings::Victim;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Open,
+    Full,
+    /// Dead or ready.
+    Free,
+}
+
+/// A zone that has been opened.
+#[derive(Clone, Debug)]
+struct Zone {
+    state: State,
+    /// The group of blocks that it was opened for.
+    group: u8,
+    live: u32,
+    /// The write pointer, in blocks from the start. Before a reset there are no owners any more.
+    pointer: u32,
+    /// When it was opened, in blocks written by the host.
+    opened: u64,
+    /// When its youngest block was written by the host.
+    youngest: u64,
+    /// Whose block lies in each place below the write pointer; [`NONE`] where it is not the newest copy.
+    owners: Packed,
+    /// When the host wrote each of them, if that is kept.
+    times: Packed,
+}
+
+/// A zone to be appended to, and what must come before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Opened {
+    pub(super) zone: u32,
+    pub(super) commit: bool,
+    pub(super) reset: bool,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Zones {
+    zone_blocks: u64,
+    zones: u32,
+    keeps_times: bool,
+    /// Those that have been opened: the others are fresh.
+    all: Vec<Zone>,
+    dead: Vec<u32>,
+    ready: Vec<u32>,
+    /// Blocks below the write pointers of zones that are open or full, and those of them that are live.
+    used: u64,
+    live: u64,
+    /// Blocks of full zones that are not live.
+    reclaimable: u64,
+}
+
+impl Zones {
+    pub(super) fn new(zone_blocks: u64, zones: u32, keeps_times: bool) -> Zones {
+        Zones {
+            zone_blocks,
+            zones,
+            keeps_times,
+            all: Vec::with_capacity(zones as usize),
+            dead: Vec::with_capacity(zones as usize),
+            ready: Vec::with_capacity(zones as usize),
+            used: 0,
+            live: 0,
+            reclaimable: 0,
+        }
+    }
+
+    pub(super) fn zone_blocks(&self) -> u64 {
+        self.zone_blocks
+    }
+
+    /// Zones that nothing live is in.
+    pub(super) fn free(&self) -> u32 {
+        self.zones - self.all.len() as u32 + (self.dead.len() + self.ready.len()) as u32
+    }
+
+    /// Whether more than this many thousandths of what is written is garbage.
+    pub(super) fn garbage_above(&self, thousandths: u64) -> bool {
+        u128::from(self.used - self.live) * 1000 > u128::from(self.used) * u128::from(thousandths)
+    }
+
+    /// Whether some full zone has garbage.
+    pub(super) fn reclaimable(&self) -> bool {
+        self.reclaimable > 0
+    }
+
+    pub(super) fn pointer(&self, zone: u32) -> u64 {
+        self.all.get(zone as usize).map_or(0, |zone| zone.pointer.into())
+    }
+
+    /// Blocks that have room in `zone`, which is open.
+    pub(super) fn room(&self, zone: u32) -> u64 {
+        self.zone_blocks - self.pointer(zone)
+    }
+
+    pub(super) fn live(&self, zone: u32) -> u64 {
+        self.all[zone as usize].live.into()
+    }
+
+    pub(super) fn group(&self, zone: u32) -> u8 {
+        self.all[zone as usize].group
+    }
+
+    /// When `zone` was opened.
+    pub(super) fn opened(&self, zone: u32) -> u64 {
+        self.all[zone as usize].opened
+    }
+
+    fn split(&self, place: u64) -> (usize, u64) {
+        ((place / self.zone_blocks) as usize, place % self.zone_blocks)
+    }
+
+    /// Whose newest copy lies at `offset` of `zone`.
+    pub(super) fn owner(&self, zone: u32, offset: u64) -> Option<u64> {
+        Some(self.all[zone as usize].owners.get(offset)).filter(|&owner| owner != NONE)
+    }
+
+    /// When the host wrote the block at `place`; 0 if that is not kept.
+    pub(super) fn time(&self, place: u64) -> u64 {
+        let (zone, offset) = self.split(place);
+        if self.keeps_times { self.all[zone].times.get(offset) } else { 0 }
+    }
+
+    /// Opens a free zone for a group.
+    pub(super) fn open(&mut self, group: u8, now: u64) -> Opened {
+        let commit = self.ready.is_empty() && !self.dead.is_empty();
+        if commit {
+            self.committed();
+        }
+        if let Some(zone) = self.ready.pop() {
+            let of = &mut self.all[zone as usize];
+            (of.state, of.group, of.opened, of.youngest) = (State::Open, group, now, 0);
+            of.pointer = 0;
+            of.owners.clear();
+            of.times.clear();
+            return Opened { zone, commit, reset: true };
+        }
+        let zone = self.all.len() as u32;
+        assert!(zone < self.zones, "a zone is opened only where one is free");
+        self.all.push(Zone {
+            state: State::Open,
+            group,
+            live: 0,
+            pointer: 0,
+            opened: now,
+            youngest: 0,
+            owners: Packed::default(),
+            times: Packed::default(),
+        });
+        Opened { zone, commit, reset: false }
+    }
+
+    /// The map is durable: what is dead may be reset.
+    pub(super) fn committed(&mut self) {
+        self.ready.append(&mut self.dead);
+    }
+
+    /// Appends a block, written by the host at `time`. Where it lies.
+    pub(super) fn append(&mut self, zone: u32, block: u64, time: u64) -> u64 {
+        let of = &mut self.all[zone as usize];
+        debug_assert!(of.state == State::Open && u64::from(of.pointer) < self.zone_blocks);
+        of.owners.push(block, self.zone_blocks);
+        if self.keeps_times {
+            of.times.push(time, self.zone_blocks);
+        }
+        let place = u64::from(zone) * self.zone_blocks + u64::from(of.pointer);
+        of.pointer += 1;
+        of.live += 1;
+        of.youngest = of.youngest.max(time);
+        self.used += 1;
+        self.live += 1;
+        place
+    }
+
+    /// If `zone` has no room left it is open no longer. Whether so; and whether it is dead already.
+    pub(super) fn fill(&mut self, zone: u32) -> (bool, bool) {
+        let of = &mut self.all[zone as usize];
+        if u64::from(of.pointer) < self.zone_blocks {
+            return (false, false);
+        }
+        of.state = State::Full;
+        self.reclaimable += self.zone_blocks - u64::from(of.live);
+        (true, self.bury(zone))
+    }
+
+    /// The block at `place` is not the newest copy any more. The zone, if that leaves it dead.
+    #[inline]
+    pub(super) fn kill(&mut self, place: u64) -> Option<u32> {
+        let (zone, offset) = self.split(place);
+        let of = &mut self.all[zone];
+        debug_assert!(of.owners.get(offset) != NONE, "it was live");
+        of.owners.set(offset, NONE);
+        of.live -= 1;
+        self.live -= 1;
+        self.reclaimable += u64::from(of.state == State::Full);
+        (of.live == 0 && self.bury(zone as u32)).then_some(zone as u32)
+    }
+
+    /// A full zone without a live block is free. Whether it is.
+    fn bury(&mut self, zone: u32) -> bool {
+        let of = &mut self.all[zone as usize];
+        if of.live > 0 || of.state != State::Full {
+            return false;
+        }
+        of.state = State::Free;
+        self.used -= self.zone_blocks;
+        self.reclaimable -= self.zone_blocks;
+        self.dead.push(zone);
+        true
+    }
+
+    /// The full zone that is cleaned next, if one has garbage; of equal ones the one opened first. One
+    /// pass over the zones for each victim, which is one over its blocks as well.
+    pub(super) fn victim(&self, by: Victim, now: u64) -> Option<u32> {
+        let full = (0..).zip(&self.all).filter(|(_, zone)| {
+            zone.state == State::Full && u64::from(zone.live) < self.zone_blocks
+        });
+        let best = full.reduce(|best, next| {
+            let order = by.prefers(self.case(best.1, now), self.case(next.1, now));
+            // Of equal ones the first opened.
+            if order.then(next.1.opened.cmp(&best.1.opened)).is_lt() { next } else { best }
+        });
+        best.map(|(zone, _)| zone)
+    }
+
+    fn case(&self, zone: &Zone, now: u64) -> Case {
+        Case { live: zone.live.into(), blocks: self.zone_blocks, age: now - zone.youngest }
+    }
+
+    pub(super) fn memory_bytes(&self) -> u64 {
+        let lists = (self.dead.capacity() + self.ready.capacity()) * size_of::<u32>();
+        let packed = self.all.iter().map(|of| of.owners.memory_bytes() + of.times.memory_bytes());
+        (self.all.capacity() * size_of::<Zone>() + lists) as u64 + packed.sum::<u64>()
+    }
+
+    /// Panics if a count is wrong. `place` says where a block lies.
+    pub(super) fn check(&self, place: impl Fn(u64) -> Option<u64>) {
+        let (mut used, mut live, mut reclaimable, mut free) = (0, 0, 0, 0);
+        for (at, zone) in (0..).zip(&self.all) {
+            let mut here = 0;
+            for offset in 0..zone.owners.len() as u64 {
+                if let Some(owner) = self.owner(at, offset) {
+                    let wanted = u64::from(at) * self.zone_blocks + offset;
+                    assert_eq!(place(owner), Some(wanted), "the map names it");
+                    here += 1;
+                }
+            }
+            assert_eq!(here, u64::from(zone.live), "live blocks of zone {at}");
+            assert_eq!(zone.owners.len() as u64, u64::from(zone.pointer), "zone {at}");
+            free += u32::from(zone.state == State::Free);
+            if zone.state == State::Full {
+                assert!(here > 0, "a full zone without a live block is free");
+                reclaimable += self.zone_blocks - here;
+            }
+            if zone.state != State::Free {
+                used += u64::from(zone.pointer);
+                live += here;
+            }
+        }
+        assert_eq!((used, live, reclaimable), (self.used, self.live, self.reclaimable));
+        assert_eq!((self.dead.len() + self.ready.len()) as u32, free);
+    }
+}
+
+/// What the choice of a victim weighs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Case {
+    /// Live blocks of the zone.
+    pub(super) live: u64,
+    /// Blocks of the zone.
+    pub(super) blocks: u64,
+    /// Blocks that the host has written since it wrote the zone's youngest.
+    pub(super) age: u64,
+}
