@@ -256,13 +256,47 @@ fn a_negative_size_is_a_wrong_size_and_no_wrong_option() {
 fn an_unknown_drive_is_wrong_usage_whoever_is_asked() {
     let folder = Folder::new();
     for args in [
-        &["compare", SMALL, "-d", "st8000dm004"][..],
-        &["run", SMALL, "-d", "st8000dm004"],
-        &["list", "drives", "st8000dm004"],
-        &["probe", "--model", "st8000dm004", "--dry-run"],
-        &["reproduce", "sac", "--figure", "10", "-d", "st8000dm004"],
+        &["compare", SMALL, "-d", "st8000dm999"][..],
+        &["run", SMALL, "-d", "st8000dm999"],
+        &["list", "drives", "st8000dm999"],
+        &["probe", "--model", "st8000dm999", "--dry-run"],
+        &["reproduce", "sac", "--figure", "10", "-d", "st8000dm999"],
     ] {
-        folder.refused(2, args, &["there is no ", "`st8000dm004`; there are st"]);
+        folder.refused(2, args, &["there is no ", "`st8000dm999`; there are st"]);
+    }
+}
+
+#[test]
+fn a_makers_number_is_answered_with_what_is_known_of_the_disk() {
+    let folder = Folder::new();
+    let known = ["Seagate BarraCuda, 4 TB, drive-managed SMR", "-d st8000", "shingle probe"];
+    for args in [
+        &["compare", SMALL, "-d", "ST4000DM004"][..],
+        &["run", SMALL, "-d", "ST4000DM004-2CV104"],
+        &["list", "drives", "ST4000DM004"],
+        &["probe", "--model", "st4000dm004", "--dry-run"],
+        &["reproduce", "sac", "--figure", "10", "-d", "ST4000DM004"],
+    ] {
+        folder.refused(2, args, &known);
+    }
+    folder.refused(2, &["list", "disks", "ST4000XX"], &["`ST4000XX`", "shingle list disks"]);
+}
+
+#[test]
+fn disks_are_listed_by_what_their_numbers_begin_with() {
+    let folder = Folder::new();
+    let (out, _) = folder.done(&["list", "disks", "ST4000DM004"]);
+    assert!(out.contains("DM") && out.contains("smartmontools drivedb.h"), "{out}");
+    assert!(!out.contains("WD40EFAX"), "{out}");
+    let all = value(&folder.done(&["list", "disks", "--json"]).0);
+    let all = all.as_array().expect("a list");
+    let (out, _) = folder.done(&["list", "disks"]);
+    for disk in all {
+        let text = |key: &str| disk[key].as_str().unwrap_or_else(|| panic!("{key}: {disk}"));
+        assert!(out.contains(text("number")) && !text("source").is_empty(), "{disk}");
+        assert_eq!(disk["shingled"] == true, text("kind") != "CMR", "{disk}");
+        let begun = value(&folder.done(&["list", "disks", text("number"), "--json"]).0);
+        assert!(begun.as_array().expect("a list").contains(disk), "{disk}");
     }
 }
 
@@ -592,7 +626,9 @@ fn a_sheet_is_listed_like_any_drive_and_refused_in_a_line() {
 fn lists_show_all_there_is() {
     let folder = Folder::new();
     let (out, _) = folder.done(&["list"]);
-    for what in ["policies", "drives", "translations", "ssds", "formats", "workloads", "anchors"] {
+    for what in
+        ["policies", "drives", "disks", "translations", "ssds", "formats", "workloads", "anchors"]
+    {
         assert!(out.lines().any(|line| line.trim_start().starts_with(what)), "{what}: {out}");
     }
     let policies = Registry::default().entries().iter().map(|entry| entry.name).collect();

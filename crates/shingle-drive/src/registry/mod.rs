@@ -3,6 +3,7 @@
 
 mod from_file;
 
+use crate::disks::named;
 use crate::drive::Drive;
 use crate::models::conventional::Conventional;
 use crate::models::drive_managed::DriveManaged;
@@ -308,10 +309,18 @@ pub fn entry(name: &str) -> Result<Known, DriveError> {
 }
 
 fn find(entries: &'static [DriveEntry], name: &str) -> Result<&'static DriveEntry, DriveError> {
-    entries.iter().find(|entry| entry.name == name).ok_or_else(|| DriveError::UnknownDrive {
-        kind: if std::ptr::eq(entries, SSDS) { "SSD" } else { "drive" },
-        name: name.to_owned(),
-        names: nearest(name, entries.iter().map(|entry| entry.name)).join(", "),
+    let found = entries.iter().find(|entry| entry.name == name);
+    found.ok_or_else(|| match named(name) {
+        Some(disk) if std::ptr::eq(entries, DRIVES) => DriveError::RealDisk {
+            name: name.to_owned(),
+            disk: disk.to_string(),
+            nearest: disk.nearest.clone(),
+        },
+        _ => DriveError::UnknownDrive {
+            kind: if std::ptr::eq(entries, SSDS) { "SSD" } else { "drive" },
+            name: name.to_owned(),
+            names: nearest(name, entries.iter().map(|entry| entry.name)).join(", "),
+        },
     })
 }
 
@@ -399,6 +408,21 @@ mod tests {
                 assert!(drive.drain(now) >= now, "{} {}={value}", entry.name, parameter.name);
             }
         }
+    }
+
+    #[test]
+    fn a_makers_number_is_answered_with_what_is_known() {
+        let error = make("ST4000DM004-2CV104", &Settings::default()).err().expect("refused");
+        let nearest = &named("ST4000DM004").expect("in the table").nearest;
+        let told = error.to_string();
+        assert!(told.contains("Seagate BarraCuda, 4 TB, drive-managed SMR"), "{told}");
+        assert!(
+            told.contains(&format!("-d {nearest}")) && told.contains("shingle probe"),
+            "{told}"
+        );
+        assert_eq!(told.lines().count(), 1);
+        let error = make_ssd("ST4000DM004", &Settings::default()).err().expect("refused");
+        assert!(matches!(error, DriveError::UnknownDrive { kind: "SSD", .. }), "{error}");
     }
 
     #[test]
