@@ -177,6 +177,17 @@ static DRIVES: &[DriveEntry] = &[
         MCM,
         "the same with flash in regions by kind and heat of the data (MCM)"
     ),
+    entry!(
+        "st8000dm004",
+        DRIVE_MANAGED,
+        "Seagate BarraCuda 8 TB, drive-managed SMR; buffer not published"
+    ),
+    entry!("wd60ezaz", DRIVE_MANAGED, "WD Blue 6 TB, drive-managed SMR; buffer not published"),
+    entry!(
+        "hdwd220",
+        DRIVE_MANAGED,
+        "Toshiba P300 2 TB, 7200 rpm, drive-managed SMR; buffer not published"
+    ),
     entry!("ha-roco", HOST_AWARE, "the host-aware SMR disk of ROCO, 146 GB, zones 16 MiB"),
     entry!("ha-256m", HOST_AWARE, "a host-aware SMR disk of 8 TB, zones 256 MiB"),
     entry!(
@@ -184,6 +195,9 @@ static DRIVES: &[DriveEntry] = &[
         HOST_MANAGED,
         "Seagate 18 TB, host-managed SMR (Amphisbaena), zones 256 MiB"
     ),
+    entry!("hc620", HOST_MANAGED, "WD Ultrastar DC HC620 14 TB, host-managed SMR, zones 256 MiB"),
+    entry!("hc680", HOST_MANAGED, "WD Ultrastar DC HC680 27 TB, host-managed SMR, zones 256 MiB"),
+    entry!("hc690", HOST_MANAGED, "WD Ultrastar DC HC690 32 TB, host-managed SMR, zones 256 MiB"),
     entry!("hm-tiny", HOST_MANAGED, "a host-managed SMR disk of 128 zones of 1 MiB"),
     entry!("sac-emulator", EMULATOR, "SAC's emulator: FIFO log, bands 20 to 41 MB"),
     entry!("pore-emulator", EMULATOR_IN_PLACE, "PORE's emulator: FIFO buffer, bands 18 MiB"),
@@ -437,9 +451,9 @@ mod tests {
         assert!(message.contains("not `fast`; for example drive.rpm=5980"), "{message}");
         assert!(wrong("write_cache", "7").contains("`on` or `off`"));
         assert!(wrong("rpm", "0").contains("from "));
-        let error = make("st800", &Settings::default()).err().expect("refused").to_string();
+        let error = make("st8000a", &Settings::default()).err().expect("refused").to_string();
         assert!(
-            error.starts_with("there is no drive `st800`; there are st8000as0002, "),
+            error.starts_with("there is no drive `st8000a`; there are st8000as0002, "),
             "{error}"
         );
         assert_eq!(error.lines().count(), 1);
