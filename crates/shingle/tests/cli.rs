@@ -672,6 +672,56 @@ fn lists_show_all_there_is() {
     }
 }
 
+/// Where the validation set of DiskSim is, if it is there: in `SHINGLE_TRACES`, or beside the repository.
+fn disksim() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    let folder = std::env::var_os("SHINGLE_TRACES").map_or(beside, PathBuf::from).join("disksim");
+    if !folder.is_dir() {
+        println!("skipped: no {} (set SHINGLE_TRACES)", folder.display());
+        return None;
+    }
+    Some(folder)
+}
+
+/// Response times of real disks, as measured by whoever made the set, and how near the mechanics come.
+#[test]
+fn measured_disks_are_replayed() {
+    let Some(set) = disksim() else { return };
+    let folder = Folder::new();
+    let set = set.to_str().expect("text");
+    let (out, _) = folder.done(&["list", "anchors", "--disksim", set, "--json", "--quiet"]);
+    let rows = value(&out);
+    let rows = rows.as_array().expect("a list").iter();
+    let rows: Vec<&Value> = rows.filter(|row| row["drive"].as_str().is_some_and(known)).collect();
+    assert_eq!(rows.len(), 4 * 3, "all, reads and writes of four disks");
+    let number =
+        |row: &Value, key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key}: {row}"));
+    for row in rows {
+        let (measured, model) = (number(row, "measured"), number(row, "model"));
+        assert!((number(row, "deviation") - (model / measured - 1.0)).abs() < 1e-9, "{row}");
+        assert!(number(row, "deviation").abs() < 0.15, "{row}");
+        // Two distributions are at least as far from each other as their means.
+        assert!(number(row, "demerit_ms") + 1e-9 >= (model - measured).abs(), "{row}");
+        let all = row["quantity"] == "mean response time";
+        assert_eq!(row["demerit_of_disksim_ms"].is_number(), all, "{row}");
+    }
+}
+
+fn known(disk: &str) -> bool {
+    ["atlas10k", "atlas_III", "barracuda", "cheetah4LP"].contains(&disk)
+}
+
+#[test]
+fn a_folder_without_measured_disks_is_told() {
+    let folder = Folder::new();
+    folder.refused(1, &["list", "anchors", "--disksim", "none"], &["none", "No such file"]);
+    folder.refused(1, &["list", "anchors", "--disksim", "."], &["NAME.diskspecs"]);
+    folder.write("a.diskspecs", "disk A {");
+    let quiet = ["list", "anchors", "--quiet", "--disksim", "."];
+    folder.refused(1, &quiet, &["a.model", "No such file"]);
+    folder.refused(2, &["list", "drives", "--disksim", "."], &["--disksim", "anchors"]);
+}
+
 /// Walks the commands as `--help` lists them, so that new ones are found.
 fn check_help(folder: &Folder, command: &[&str]) {
     let (help, _) = folder.done(&[command, &["--help"]].concat());

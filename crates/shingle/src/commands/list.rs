@@ -1,5 +1,7 @@
 //! `shingle list`: what there is, from the registries themselves.
 
+use std::path::PathBuf;
+
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -29,6 +31,9 @@ pub(crate) struct List {
     /// The sheet of a drive on stdout, to make one's own of it for `-d sheet:FILE`.
     #[arg(long, conflicts_with = "json")]
     pub(crate) toml: bool,
+    /// For `anchors`: a folder with the validation set of `DiskSim`, measured disks whose traces are replayed.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) disksim: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -75,6 +80,9 @@ pub(crate) fn execute(args: &List, global: &Global, registry: &Registry) -> anyh
         }
         return print(&table::pairs(&all_kinds(), global.color));
     };
+    if args.disksim.is_some() && what != Listed::Anchors {
+        return Err(Usage("--disksim: only anchors are held against measured disks".into()).into());
+    }
     if args.toml {
         return print(sheet(what, args.name.as_deref())?.trim_end());
     }
@@ -93,7 +101,9 @@ pub(crate) fn execute(args: &List, global: &Global, registry: &Registry) -> anyh
         Listed::Disks => {
             return super::disks::execute(args.name.as_deref(), args.json, global);
         }
-        Listed::Anchors => return super::anchors::execute(args.json, global),
+        Listed::Anchors => {
+            return super::anchors::execute(args.json, args.disksim.as_deref(), global);
+        }
     };
     let Some(name) = &args.name else {
         if args.json {
