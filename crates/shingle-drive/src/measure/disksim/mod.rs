@@ -260,7 +260,7 @@ pub struct Times {
     pub measured_ms: f64,
     /// Mean on the model.
     pub model_ms: f64,
-    /// See [`demerit`].
+    /// Root of the mean square of the horizontal distance between the two distributions (Ruemmler and Wilkes 1994).
     pub demerit_ms: f64,
 }
 
