@@ -23,6 +23,7 @@
 //! | `drive.rs`, `io.rs`, `zone.rs`, `counters.rs`, `wear.rs` | the seams, and what goes over them |
 //! | `steps.rs` | what a drive does inside, for whoever does it on a real disk |
 //! | `registry/` | names, sheets in files, `make` |
+//! | `disks.rs` | real disks by their maker's number, and the model nearest to each |
 //! | `sheet/`, `data/` | parameter sheets; what a user may ask of a drive |
 //! | `models/` | the drives |
 //! | `parts/` | what they are made of |
@@ -30,6 +31,7 @@
 //! | `measure/` | what hosts plan with, measured; the papers' experiments on bare drives; published measurements against the models |
 
 mod counters;
+pub mod disks;
 mod drive;
 mod io;
 pub mod measure;

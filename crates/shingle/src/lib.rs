@@ -87,7 +87,10 @@ fn exit_code(error: &anyhow::Error) -> u8 {
     let usage = error.chain().any(|cause| {
         cause.is::<Usage>()
             || matches!(cause.downcast_ref(), Some(ExperimentError::Usage(_)))
-            || matches!(cause.downcast_ref(), Some(DriveError::UnknownDrive { .. }))
+            || matches!(
+                cause.downcast_ref(),
+                Some(DriveError::UnknownDrive { .. } | DriveError::RealDisk { .. })
+            )
             || cause.is::<UnknownPolicy>()
             || is_usage_of_papers(cause)
             || cause.downcast_ref::<SweepError>().is_some_and(SweepError::is_usage)

@@ -256,13 +256,47 @@ fn a_negative_size_is_a_wrong_size_and_no_wrong_option() {
 fn an_unknown_drive_is_wrong_usage_whoever_is_asked() {
     let folder = Folder::new();
     for args in [
-        &["compare", SMALL, "-d", "st8000dm004"][..],
-        &["run", SMALL, "-d", "st8000dm004"],
-        &["list", "drives", "st8000dm004"],
-        &["probe", "--model", "st8000dm004", "--dry-run"],
-        &["reproduce", "sac", "--figure", "10", "-d", "st8000dm004"],
+        &["compare", SMALL, "-d", "st8000dm999"][..],
+        &["run", SMALL, "-d", "st8000dm999"],
+        &["list", "drives", "st8000dm999"],
+        &["probe", "--model", "st8000dm999", "--dry-run"],
+        &["reproduce", "sac", "--figure", "10", "-d", "st8000dm999"],
     ] {
-        folder.refused(2, args, &["there is no ", "`st8000dm004`; there are st"]);
+        folder.refused(2, args, &["there is no ", "`st8000dm999`; there are st"]);
+    }
+}
+
+#[test]
+fn a_makers_number_is_answered_with_what_is_known_of_the_disk() {
+    let folder = Folder::new();
+    let known = ["Seagate BarraCuda, 4 TB, drive-managed SMR", "-d st8000", "shingle probe"];
+    for args in [
+        &["compare", SMALL, "-d", "ST4000DM004"][..],
+        &["run", SMALL, "-d", "ST4000DM004-2CV104"],
+        &["list", "drives", "ST4000DM004"],
+        &["probe", "--model", "st4000dm004", "--dry-run"],
+        &["reproduce", "sac", "--figure", "10", "-d", "ST4000DM004"],
+    ] {
+        folder.refused(2, args, &known);
+    }
+    folder.refused(2, &["list", "disks", "ST4000XX"], &["`ST4000XX`", "shingle list disks"]);
+}
+
+#[test]
+fn disks_are_listed_by_what_their_numbers_begin_with() {
+    let folder = Folder::new();
+    let (out, _) = folder.done(&["list", "disks", "ST4000DM004"]);
+    assert!(out.contains("DM") && out.contains("smartmontools drivedb.h"), "{out}");
+    assert!(!out.contains("WD40EFAX"), "{out}");
+    let all = value(&folder.done(&["list", "disks", "--json"]).0);
+    let all = all.as_array().expect("a list");
+    let (out, _) = folder.done(&["list", "disks"]);
+    for disk in all {
+        let text = |key: &str| disk[key].as_str().unwrap_or_else(|| panic!("{key}: {disk}"));
+        assert!(out.contains(text("number")) && !text("source").is_empty(), "{disk}");
+        assert_eq!(disk["shingled"] == true, text("kind") != "CMR", "{disk}");
+        let begun = value(&folder.done(&["list", "disks", text("number"), "--json"]).0);
+        assert!(begun.as_array().expect("a list").contains(disk), "{disk}");
     }
 }
 
@@ -644,7 +678,9 @@ fn a_sheet_is_listed_like_any_drive_and_refused_in_a_line() {
 fn lists_show_all_there_is() {
     let folder = Folder::new();
     let (out, _) = folder.done(&["list"]);
-    for what in ["policies", "drives", "translations", "ssds", "formats", "workloads", "anchors"] {
+    for what in
+        ["policies", "drives", "disks", "translations", "ssds", "formats", "workloads", "anchors"]
+    {
         assert!(out.lines().any(|line| line.trim_start().starts_with(what)), "{what}: {out}");
     }
     let policies = Registry::default().entries().iter().map(|entry| entry.name).collect();
@@ -686,6 +722,56 @@ fn lists_show_all_there_is() {
             assert_eq!(value(&folder.done(&["list", what, name, "--json"]).0), *item);
         }
     }
+}
+
+/// Where the validation set of DiskSim is, if it is there: in `SHINGLE_TRACES`, or beside the repository.
+fn disksim() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    let folder = std::env::var_os("SHINGLE_TRACES").map_or(beside, PathBuf::from).join("disksim");
+    if !folder.is_dir() {
+        println!("skipped: no {} (set SHINGLE_TRACES)", folder.display());
+        return None;
+    }
+    Some(folder)
+}
+
+/// Response times of real disks, as measured by whoever made the set, and how near the mechanics come.
+#[test]
+fn measured_disks_are_replayed() {
+    let Some(set) = disksim() else { return };
+    let folder = Folder::new();
+    let set = set.to_str().expect("text");
+    let (out, _) = folder.done(&["list", "anchors", "--disksim", set, "--json", "--quiet"]);
+    let rows = value(&out);
+    let rows = rows.as_array().expect("a list").iter();
+    let rows: Vec<&Value> = rows.filter(|row| row["drive"].as_str().is_some_and(known)).collect();
+    assert_eq!(rows.len(), 4 * 3, "all, reads and writes of four disks");
+    let number =
+        |row: &Value, key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key}: {row}"));
+    for row in rows {
+        let (measured, model) = (number(row, "measured"), number(row, "model"));
+        assert!((number(row, "deviation") - (model / measured - 1.0)).abs() < 1e-9, "{row}");
+        assert!(number(row, "deviation").abs() < 0.15, "{row}");
+        // Two distributions are at least as far from each other as their means.
+        assert!(number(row, "demerit_ms") + 1e-9 >= (model - measured).abs(), "{row}");
+        let all = row["quantity"] == "mean response time";
+        assert_eq!(row["demerit_of_disksim_ms"].is_number(), all, "{row}");
+    }
+}
+
+fn known(disk: &str) -> bool {
+    ["atlas10k", "atlas_III", "barracuda", "cheetah4LP"].contains(&disk)
+}
+
+#[test]
+fn a_folder_without_measured_disks_is_told() {
+    let folder = Folder::new();
+    folder.refused(1, &["list", "anchors", "--disksim", "none"], &["none", "No such file"]);
+    folder.refused(1, &["list", "anchors", "--disksim", "."], &["NAME.diskspecs"]);
+    folder.write("a.diskspecs", "disk A {");
+    let quiet = ["list", "anchors", "--quiet", "--disksim", "."];
+    folder.refused(1, &quiet, &["a.model", "No such file"]);
+    folder.refused(2, &["list", "drives", "--disksim", "."], &["--disksim", "anchors"]);
 }
 
 /// Walks the commands as `--help` lists them, so that new ones are found.

@@ -7,6 +7,7 @@
 
 mod anchors;
 mod coverage;
+pub mod disksim;
 pub mod experiments;
 mod into_sheet;
 mod load;

@@ -16,6 +16,7 @@ use crate::parts::cost::{CostValues, MeasuredValues};
 use crate::parts::mech::{Mech, MechValues};
 use crate::sheet::{Buffer, DriveError, Recipe, Timing};
 use serde::Deserialize;
+use shingle_core::slots::Costs;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
 #[derive(Deserialize)]
@@ -50,6 +51,19 @@ pub(crate) struct Conventional {
     contents: Contents,
 }
 
+fn description(disk_blocks: u64, costs: Costs) -> Description {
+    Description {
+        disk_blocks,
+        bands: None,
+        buffer_blocks: 0,
+        exposed: None,
+        costs,
+        uniform: false,
+        channels: None,
+        queued_command: Nanos::ZERO,
+    }
+}
+
 impl Conventional {
     pub(crate) fn make(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
         if recipe.settings.buffer != Buffer::Real {
@@ -60,16 +74,7 @@ impl Conventional {
             (recipe.sheet.values(), recipe.sheet.values());
         let timing = recipe.settings.timing.unwrap_or(Timing::Mechanics);
         let disk_blocks = mech.capacity_bytes / BLOCK_BYTES;
-        let description = Description {
-            disk_blocks,
-            bands: None,
-            buffer_blocks: 0,
-            exposed: None,
-            costs: measured.plan(costs.plan(), timing),
-            uniform: false,
-            channels: None,
-            queued_command: Nanos::ZERO,
-        };
+        let description = description(disk_blocks, measured.plan(costs.plan(), timing));
         let entries = if values.write_cache { values.write_cache_entries } else { 0 };
         let queue_max = usize::try_from(entries).unwrap_or(usize::MAX);
         Ok(Box::new(Conventional {
@@ -85,6 +90,23 @@ impl Conventional {
             counters: Counters::default(),
             contents: Contents::default(),
         }))
+    }
+
+    /// A disk of these mechanics and its write cache, for timing alone. It counts in the places of `mech`.
+    pub(crate) fn bare(mech: Mech, places: u64, entries: usize, entry_places: u64) -> Conventional {
+        Conventional {
+            timing: Timing::Mechanics,
+            costs: CostValues::default(),
+            mech,
+            queue: Vec::with_capacity(entries),
+            queue_max: entries,
+            entry_blocks: entry_places,
+            free: Nanos::ZERO,
+            doing: Served::default(),
+            description: description(places, CostValues::default().plan()),
+            counters: Counters::default(),
+            contents: Contents::default(),
+        }
     }
 
     /// Lets the head write what was accepted, until it is busy at `now` or nothing is left.

@@ -8,7 +8,7 @@ use shingle_core::units::Nanos;
 
 /// The part of a sheet that says what I/O costs. Sheets have microseconds, of measured disks with
 /// decimals.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct CostValues {
     #[serde(rename = "cost_read_us", deserialize_with = "micros")]
     read: Nanos,

@@ -47,6 +47,21 @@ impl MechValues {
     }
 }
 
+/// What the mechanics are made of beside tracks and seeks. A place is a block, or whatever tracks are counted in.
+pub(crate) struct Parts {
+    pub(crate) rotation: Nanos,
+    pub(crate) head_switch_us: u64,
+    /// Additional time before a write.
+    pub(crate) settle: Nanos,
+    pub(crate) command: Nanos,
+    /// A place over the bus.
+    pub(crate) bus: Nanos,
+    /// Places a read goes on.
+    pub(crate) ahead: u64,
+    /// Reads kept in memory.
+    pub(crate) segments: u64,
+}
+
 /// Bits behind the point of times of a block.
 const FRACTION: u32 = 16;
 
@@ -106,13 +121,26 @@ impl Mech {
     /// The mechanics of a disk with `reserved` tracks before the rest, which hold what the host
     /// does not see, and room for `blocks` in all.
     pub(crate) fn new(values: &MechValues, reserved: u64, blocks: u64) -> Mech {
-        let tracks = Runs::new(&values.tracks(reserved), blocks);
-        let rotation = (60_000_000_000 + values.rpm / 2) / values.rpm;
+        let parts = Parts {
+            rotation: Nanos((60_000_000_000 + values.rpm / 2) / values.rpm),
+            head_switch_us: values.head_switch_us,
+            settle: Nanos::from_micros(values.write_settle_us),
+            command: Nanos::from_micros(values.command_us),
+            bus: Nanos(BLOCK_BYTES * 1000 / values.bus_bytes_per_us),
+            ahead: values.read_ahead_bytes / BLOCK_BYTES,
+            segments: values.read_segments,
+        };
+        Mech::of(Runs::new(&values.tracks(reserved), blocks), &values.seek, &parts)
+    }
+
+    /// The mechanics of a disk with these tracks, which counts in their places.
+    pub(crate) fn of(tracks: Runs, seek: &SeekValues, parts: &Parts) -> Mech {
+        let (rotation, switch_us) = (parts.rotation.0, parts.head_switch_us);
         let seeks = tracks.units();
-        let seek = |distance| values.seek.time(distance, seeks, values.head_switch_us);
+        let time = |distance| seek.time(distance, seeks, switch_us);
         let far_shift = (seeks / NEAR).next_power_of_two().trailing_zeros();
-        let far = (0..=(seeks >> far_shift) + 1).map(|at| seek(at << far_shift));
-        let switch = values.seek.next_track(seeks, values.head_switch_us);
+        let far = (0..=(seeks >> far_shift) + 1).map(|at| time(at << far_shift));
+        let switch = seek.next_track(seeks, switch_us);
         let rates = tracks.all().iter().map(|run| {
             let skew = (switch * run.unit_blocks).div_ceil(rotation);
             let block = (rotation << FRACTION) / run.unit_blocks;
@@ -122,17 +150,17 @@ impl Mech {
             rates: rates.collect(),
             tracks,
             rotation,
-            near: (0..NEAR).map(seek).collect(),
+            near: (0..NEAR).map(time).collect(),
             far: far.collect(),
             far_shift,
-            settle: values.write_settle_us * 1000,
-            command: values.command_us * 1000,
-            bus_block: BLOCK_BYTES * 1000 / values.bus_bytes_per_us,
+            settle: parts.settle.0,
+            command: parts.command.0,
+            bus_block: parts.bus.0,
             head: 0,
-            segments: vec![Segment::default(); usize::try_from(values.read_segments).unwrap_or(1)],
+            segments: vec![Segment::default(); usize::try_from(parts.segments).unwrap_or(1)],
             next_segment: 0,
             ahead: None,
-            ahead_blocks: values.read_ahead_bytes / BLOCK_BYTES,
+            ahead_blocks: parts.ahead,
         }
     }
 
@@ -205,11 +233,17 @@ impl Mech {
             return;
         }
         self.stop_ahead(served.done);
+        let before = served.transfer;
         self.access(served, place, count, false);
+        // The bus carries what was read while more is read: it shows only where it is the slower of the two.
+        let behind = Nanos(count * self.bus_block).since(served.transfer.since(before));
+        let read = served.done;
+        served.command += behind;
+        served.done += behind;
         let end = place + count;
         self.next_segment = (self.next_segment + 1) % self.segments.len();
         self.segments[self.next_segment] = Segment { from: place, to: end };
-        self.read_on(end, served.done);
+        self.read_on(end, read);
     }
 
     /// Reads from the medium for the drive's own use: nothing is kept in memory for the host.

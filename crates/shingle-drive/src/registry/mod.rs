@@ -3,6 +3,7 @@
 
 mod from_file;
 
+use crate::disks::named;
 use crate::drive::Drive;
 use crate::models::conventional::Conventional;
 use crate::models::drive_managed::DriveManaged;
@@ -176,6 +177,17 @@ static DRIVES: &[DriveEntry] = &[
         MCM,
         "the same with flash in regions by kind and heat of the data (MCM)"
     ),
+    entry!(
+        "st8000dm004",
+        DRIVE_MANAGED,
+        "Seagate BarraCuda 8 TB, drive-managed SMR; buffer not published"
+    ),
+    entry!("wd60ezaz", DRIVE_MANAGED, "WD Blue 6 TB, drive-managed SMR; buffer not published"),
+    entry!(
+        "hdwd220",
+        DRIVE_MANAGED,
+        "Toshiba P300 2 TB, 7200 rpm, drive-managed SMR; buffer not published"
+    ),
     entry!("ha-roco", HOST_AWARE, "the host-aware SMR disk of ROCO, 146 GB, zones 16 MiB"),
     entry!("ha-256m", HOST_AWARE, "a host-aware SMR disk of 8 TB, zones 256 MiB"),
     entry!(
@@ -183,6 +195,9 @@ static DRIVES: &[DriveEntry] = &[
         HOST_MANAGED,
         "Seagate 18 TB, host-managed SMR (Amphisbaena), zones 256 MiB"
     ),
+    entry!("hc620", HOST_MANAGED, "WD Ultrastar DC HC620 14 TB, host-managed SMR, zones 256 MiB"),
+    entry!("hc680", HOST_MANAGED, "WD Ultrastar DC HC680 27 TB, host-managed SMR, zones 256 MiB"),
+    entry!("hc690", HOST_MANAGED, "WD Ultrastar DC HC690 32 TB, host-managed SMR, zones 256 MiB"),
     entry!("hm-tiny", HOST_MANAGED, "a host-managed SMR disk of 128 zones of 1 MiB"),
     entry!("sac-emulator", EMULATOR, "SAC's emulator: FIFO log, bands 20 to 41 MB"),
     entry!("pore-emulator", EMULATOR_IN_PLACE, "PORE's emulator: FIFO buffer, bands 18 MiB"),
@@ -308,10 +323,18 @@ pub fn entry(name: &str) -> Result<Known, DriveError> {
 }
 
 fn find(entries: &'static [DriveEntry], name: &str) -> Result<&'static DriveEntry, DriveError> {
-    entries.iter().find(|entry| entry.name == name).ok_or_else(|| DriveError::UnknownDrive {
-        kind: if std::ptr::eq(entries, SSDS) { "SSD" } else { "drive" },
-        name: name.to_owned(),
-        names: nearest(name, entries.iter().map(|entry| entry.name)).join(", "),
+    let found = entries.iter().find(|entry| entry.name == name);
+    found.ok_or_else(|| match named(name) {
+        Some(disk) if std::ptr::eq(entries, DRIVES) => DriveError::RealDisk {
+            name: name.to_owned(),
+            disk: disk.to_string(),
+            nearest: disk.nearest.clone(),
+        },
+        _ => DriveError::UnknownDrive {
+            kind: if std::ptr::eq(entries, SSDS) { "SSD" } else { "drive" },
+            name: name.to_owned(),
+            names: nearest(name, entries.iter().map(|entry| entry.name)).join(", "),
+        },
     })
 }
 
@@ -402,6 +425,21 @@ mod tests {
     }
 
     #[test]
+    fn a_makers_number_is_answered_with_what_is_known() {
+        let error = make("ST4000DM004-2CV104", &Settings::default()).err().expect("refused");
+        let nearest = &named("ST4000DM004").expect("in the table").nearest;
+        let told = error.to_string();
+        assert!(told.contains("Seagate BarraCuda, 4 TB, drive-managed SMR"), "{told}");
+        assert!(
+            told.contains(&format!("-d {nearest}")) && told.contains("shingle probe"),
+            "{told}"
+        );
+        assert_eq!(told.lines().count(), 1);
+        let error = make_ssd("ST4000DM004", &Settings::default()).err().expect("refused");
+        assert!(matches!(error, DriveError::UnknownDrive { kind: "SSD", .. }), "{error}");
+    }
+
+    #[test]
     fn a_wrong_name_or_value_is_answered_in_one_line() {
         let wrong = |name: &str, value: &str| {
             let overrides = Overrides::new().with(name, value);
@@ -413,9 +451,9 @@ mod tests {
         assert!(message.contains("not `fast`; for example drive.rpm=5980"), "{message}");
         assert!(wrong("write_cache", "7").contains("`on` or `off`"));
         assert!(wrong("rpm", "0").contains("from "));
-        let error = make("st800", &Settings::default()).err().expect("refused").to_string();
+        let error = make("st8000a", &Settings::default()).err().expect("refused").to_string();
         assert!(
-            error.starts_with("there is no drive `st800`; there are st8000as0002, "),
+            error.starts_with("there is no drive `st8000a`; there are st8000as0002, "),
             "{error}"
         );
         assert_eq!(error.lines().count(), 1);

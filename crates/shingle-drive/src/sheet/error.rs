@@ -16,6 +16,19 @@ pub enum DriveError {
         /// Those there are, nearest first.
         names: String,
     },
+    /// It is the maker's number of a disk, and no drive here.
+    #[error(
+        "`{name}` is a disk, and no model of it is here: {disk} (its source: `shingle list disks {name}`); take the \
+         nearest model, -d {nearest}, or probe yours, `shingle probe DEVICE --profile FILE`, and take -d profile:FILE"
+    )]
+    RealDisk {
+        /// As asked for.
+        name: String,
+        /// Maker, line, size and kind.
+        disk: String,
+        /// The drive that is nearest.
+        nearest: String,
+    },
     /// There is no such parameter.
     #[error("No parameter `{name}`; there are {names}")]
     UnknownParameter {

@@ -33,6 +33,13 @@ fn st5000as0011_is_as_its_sheet_says() {
 }
 
 #[test]
+fn disks_that_one_can_buy_are_as_their_sheets_say() {
+    check("st8000dm004");
+    check("wd60ezaz");
+    check("hdwd220");
+}
+
+#[test]
 fn ha_roco_is_as_its_sheet_says() {
     check("ha-roco");
 }
@@ -52,6 +59,9 @@ fn conventional_disks_are_as_their_sheets_say() {
 #[test]
 fn host_managed_disks_are_as_their_sheets_say() {
     check("exos-x18z");
+    check("hc620");
+    check("hc680");
+    check("hc690");
     check("hm-tiny");
 }
 

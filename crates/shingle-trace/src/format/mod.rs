@@ -31,6 +31,7 @@ mod systor;
 mod tencent;
 mod text;
 mod units;
+pub mod validation;
 mod vscsi;
 
 use recognise::{Evidence, Match, Recognised, Sample, Weight, recognised};

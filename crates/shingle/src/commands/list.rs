@@ -1,12 +1,14 @@
 //! `shingle list`: what there is, from the registries themselves.
 
+use std::path::PathBuf;
+
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use shingle_core::params::{Kind, Param, Params, nearest};
 use shingle_core::policy::Zoning;
 use shingle_core::registry::Registry;
-use shingle_drive::{DriveEntry, Known, PROFILE, SHEET, drives, entry, ssds};
+use shingle_drive::{DriveEntry, DriveError, Known, PROFILE, SHEET, drives, entry, ssds};
 use shingle_sim::experiment::TRANSLATION_PARAMS;
 use shingle_trace::format::FORMATS;
 use shingle_trace::synth::WORKLOADS;
@@ -21,7 +23,7 @@ pub(crate) struct List {
     /// What to list; without it, what can be listed.
     #[arg(value_enum)]
     pub(crate) what: Option<Listed>,
-    /// One of them, with its parameters. A drive may be `sheet:FILE`.
+    /// One of them, with its parameters. A drive may be `sheet:FILE`; of disks, what their numbers begin with.
     pub(crate) name: Option<String>,
     /// As JSON on stdout.
     #[arg(long)]
@@ -29,6 +31,9 @@ pub(crate) struct List {
     /// The sheet of a drive on stdout, to make one's own of it for `-d sheet:FILE`.
     #[arg(long, conflicts_with = "json")]
     pub(crate) toml: bool,
+    /// For `anchors`: a folder with the validation set of `DiskSim`, measured disks whose traces are replayed.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) disksim: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -37,6 +42,8 @@ pub(crate) enum Listed {
     Policies,
     /// Models of disks.
     Drives,
+    /// Real disks by their maker's number: shingled or not, of which kind, and the nearest model.
+    Disks,
     /// Layers that let a disk be written anywhere that cannot by itself.
     Translations,
     /// Models of the SSD that a cache is on.
@@ -73,6 +80,9 @@ pub(crate) fn execute(args: &List, global: &Global, registry: &Registry) -> anyh
         }
         return print(&table::pairs(&all_kinds(), global.color));
     };
+    if args.disksim.is_some() && what != Listed::Anchors {
+        return Err(Usage("--disksim: only anchors are held against measured disks".into()).into());
+    }
     if args.toml {
         return print(sheet(what, args.name.as_deref())?.trim_end());
     }
@@ -88,7 +98,12 @@ pub(crate) fn execute(args: &List, global: &Global, registry: &Registry) -> anyh
         Listed::Ssds => built_in(ssds())?,
         Listed::Formats => formats(),
         Listed::Workloads => workloads(),
-        Listed::Anchors => return super::anchors::execute(args.json, global),
+        Listed::Disks => {
+            return super::disks::execute(args.name.as_deref(), args.json, global);
+        }
+        Listed::Anchors => {
+            return super::anchors::execute(args.json, args.disksim.as_deref(), global);
+        }
     };
     let Some(name) = &args.name else {
         if args.json {
@@ -100,6 +115,9 @@ pub(crate) fn execute(args: &List, global: &Global, registry: &Registry) -> anyh
         return print(&table::pairs(&rows, global.color));
     };
     let Some(item) = items.iter().find(|item| item.name == *name) else {
+        if let (Listed::Drives, Err(error @ DriveError::RealDisk { .. })) = (what, entry(name)) {
+            return Err(error.into());
+        }
         let names = nearest(name, items.iter().map(|item| item.name.as_str())).join(", ");
         return Err(Usage(format!("there is no `{name}`; there are {names}")).into());
     };

@@ -4,6 +4,7 @@ mod anchors;
 pub(crate) mod compare;
 #[cfg(feature = "manual")]
 pub(crate) mod completions;
+mod disks;
 #[cfg(feature = "store")]
 pub(crate) mod follow;
 pub(crate) mod list;
