@@ -1,14 +1,14 @@
 //! Which blocks go to a zone together.
 //!
 //! `sepbit` follows Wang, Li, Lee and others, *Separating Data via Block Invalidation Time Inference for Write
-//! Amplification Reduction in Log-Structured Storage*, FAST 2022, §3.3 and Algorithm 1. A block that the host
+//! Amplification Reduction in Log-Structured Storage*, FAST 2022, §3 and Algorithm 1. A block that the host
 //! writes is expected to live as long as the copy lived that it replaces: classes 1 and 2 are those below and
 //! above ℓ, the mean time between opening and cleaning of the last 16 zones of class 1. A block that cleaning
 //! moves out of class 1 goes to class 3, any other by its age: class 4 below 4ℓ, class 5 below 16ℓ, class 6.
 //! Times are in blocks that the host has written. ℓ is infinite at first; what is written for the first time
 //! lives for ever.
 //!
-//! Departures: the paper infers from a FIFO of recent addresses whether the old copy lived less than ℓ (§3.4);
+//! Departures: the paper infers from a FIFO of recent addresses whether the old copy lived less than ℓ;
 //! here its time is known. A zone of class 1 in which nothing is live any more counts at that moment, as it is
 //! freed without being cleaned.
 

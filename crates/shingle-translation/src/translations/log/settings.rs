@@ -18,7 +18,7 @@ pub(super) enum Victim {
     /// The one with the fewest live blocks.
     Greedy,
     /// The one with the most room and time gained for what it costs: (1 − u) · age / (1 + u), where u
-    /// of it is live and age is that of its youngest block (Rosenblum and Ousterhout, SOSP 1991, §3.6).
+    /// of it is live and age is that of its youngest block (Rosenblum and Ousterhout, SOSP 1991, §3.5).
     CostBenefit,
 }
 
@@ -54,14 +54,14 @@ impl Make for Log {
             name: "victim",
             kind: Kind::Choice(&["greedy", "cost-benefit"]),
             default: "greedy",
-            about: "the zone cleaned next: fewest live blocks, or most of (1-u)*age/(1+u) (LFS §3.6)",
+            about: "the zone cleaned next: fewest live blocks, or most of (1-u)*age/(1+u) (LFS §3.5)",
         },
         Param {
             name: "group",
             kind: Kind::Choice(&["none", "moved", "sepbit"]),
             default: "moved",
             about: "blocks that go to a zone together: all, those written and those moved by cleaning, or \
-                    six classes by how long they are expected to live (SepBIT, FAST 2022, §3.3)",
+                    six classes by how long they are expected to live (SepBIT, FAST 2022, §3)",
         },
         Param {
             name: "spare",
