@@ -180,7 +180,10 @@ fn wrong_options_are_told_in_one_line() {
         assert!(err.contains(told) && output.stdout.is_empty(), "{line}: {err}");
     };
     let nbd = "--nbd unix:/nowhere/x";
-    refused(&format!("{nbd} --model st8000a"), "there is no drive `st8000a`; there are st8000as0002, ");
+    refused(
+        &format!("{nbd} --model st8000a"),
+        "there is no drive `st8000a`; there are st8000as0002, ",
+    );
     refused(&format!("{nbd} --model cmr7200 --size 9T"), "--size 9 TiB: cmr7200 has ");
     refused(&format!("{nbd} --model cmr7200 --size 100"), "--size 100");
     refused(&format!("{nbd} --model cmr7200 --set policy.x=1"), "drive.NAME only");
