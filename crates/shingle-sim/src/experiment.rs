@@ -10,6 +10,7 @@ mod owners;
 mod policies;
 mod served;
 mod sizes;
+mod ssd;
 mod translations;
 
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ use crate::run::Course;
 use crate::system::Rules;
 use crate::watch::Rows;
 pub use assignments::{Assignment, Assignments};
-use drives::{DriveChoice, check_capacity, drive_choice, ssd_choice, unused_zones};
+use drives::{DriveChoice, check_capacity, drive_choice, unused_zones};
 pub use job::{Job, run_all};
 pub use names::{check_names, takes};
 use options::{ALL, usage};
@@ -35,6 +36,7 @@ pub use options::{DEFAULT_CACHE, ExperimentError, Options, StoreOptions, Trace};
 use owners::check_owners;
 use policies::{Chosen, cache_params};
 pub use sizes::share;
+use ssd::SsdChoice;
 pub use translations::PARAMS as TRANSLATION_PARAMS;
 use translations::Translator;
 
@@ -52,7 +54,7 @@ pub fn plan(
     check_owners(options, registry)?;
     let policies = policies::chosen(options, registry)?;
     let cache_params = cache_params(options)?;
-    let ssd = ssd_choice(options)?;
+    let ssd = SsdChoice::new(options)?;
     let mut jobs: Vec<Job> = Vec::new();
     let rows = (options.heat_rows > 0 && options.points > 0)
         .then(|| Arc::new(Rows::new(&trace.requests[..], options.heat_rows, options.points)));
@@ -62,7 +64,7 @@ pub fn plan(
     for (name, translation) in pairs {
         let all = options.translations.iter().any(|name| name == ALL);
         let mut of_drive = Vec::new();
-        let drive = match drive_choice(name, translation, options, trace, &mut of_drive) {
+        let drive = match drive_choice(name, translation, &ssd, options, trace, &mut of_drive) {
             Err(ExperimentError::Usage(why)) if all => {
                 notes.add(left_out(&why), []);
                 continue;
@@ -142,7 +144,7 @@ fn left_out(why: &str) -> String {
 fn cache_blocks(
     text: &str,
     drive: &DriveChoice,
-    ssd: &DriveChoice,
+    ssd: &SsdChoice,
     trace: &Trace,
 ) -> Result<u32, ExperimentError> {
     let wrong = |why: String| usage(format!("-c {text}: {why}"));
@@ -175,7 +177,7 @@ fn labels(
     policy: &Chosen,
     cache: &Params,
     drive: &DriveChoice,
-    ssd: &DriveChoice,
+    ssd: &SsdChoice,
     options: &Options,
     cache_blocks: u32,
 ) -> Labels {

@@ -198,8 +198,7 @@ impl Zones {
     #[must_use]
     pub fn written_end(&self, zone: Zone) -> u64 {
         match self.state(zone) {
-            ZoneState { condition: Condition::Conventional, .. } => self.geometry.zone_blocks,
-            _ if self.geometry.is_conventional(zone) => self.geometry.zone_blocks,
+            state if has_no_pointer(&self.geometry, zone, state) => self.geometry.zone_blocks,
             state => u64::from(state.written),
         }
     }
@@ -241,8 +240,7 @@ impl Zones {
             let state = self.state(zone);
             let end = match state.condition {
                 Condition::Offline => return refuse(zone, Reason::Offline),
-                Condition::Conventional => self.geometry.zone_blocks,
-                _ if self.geometry.is_conventional(zone) => self.geometry.zone_blocks,
+                _ if has_no_pointer(&self.geometry, zone, state) => self.geometry.zone_blocks,
                 _ => u64::from(state.pointer),
             };
             if refuses && offset + count > end {
@@ -516,16 +514,20 @@ fn refuse<T>(zone: Zone, reason: Reason) -> Result<T, Refused> {
     Err(Refused { zone: Some(zone), reason })
 }
 
+/// Whether a zone is conventional, also if it has failed since.
+fn has_no_pointer(geometry: &Geometry, zone: Zone, state: ZoneState) -> bool {
+    state.condition == Condition::Conventional || geometry.is_conventional(zone)
+}
+
 /// A zone as a host is told of it.
 pub(crate) fn report(geometry: &Geometry, zone: Zone, state: ZoneState) -> ZoneReport {
     use Condition::{Conventional, Offline, ReadOnly};
     let told = !matches!(state.condition, Conventional | ReadOnly | Offline);
-    let conventional = state.condition == Conventional || geometry.is_conventional(zone);
     ZoneReport {
         zone,
         first: geometry.first(zone),
         blocks: geometry.zone_blocks,
-        capacity_blocks: if conventional {
+        capacity_blocks: if has_no_pointer(geometry, zone, state) {
             geometry.zone_blocks
         } else {
             geometry.zone_capacity_blocks

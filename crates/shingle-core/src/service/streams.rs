@@ -11,8 +11,6 @@ const STREAMS: usize = 32;
 pub(super) struct Streams {
     /// Where the next request of each run would begin, with its kind; [`NONE`] of a run that has not begun.
     next: [u64; STREAMS],
-    /// The lower half of each, of which the processor compares several at a time.
-    halves: [u32; STREAMS],
     bytes: [u64; STREAMS],
     /// Runs by number, the one unused for longest first.
     oldest: [u8; STREAMS],
@@ -29,12 +27,7 @@ fn place(op: Op, byte: u64) -> u64 {
 impl Default for Streams {
     fn default() -> Streams {
         let oldest = std::array::from_fn(|run| run as u8);
-        Streams {
-            next: [NONE; STREAMS],
-            halves: [NONE as u32; STREAMS],
-            bytes: [0; STREAMS],
-            oldest,
-        }
+        Streams { next: [NONE; STREAMS], bytes: [0; STREAMS], oldest }
     }
 }
 
@@ -43,18 +36,14 @@ impl Streams {
     pub(super) fn is_long(&mut self, request: &Request, limit: Option<u64>) -> bool {
         let Some(limit) = limit else { return false };
         let begins = place(request.op, request.offset);
-        let half = begins as u32;
-        let perhaps = self.halves.iter().fold(false, |any, &other| any | (other == half));
-        let goes_on =
-            if perhaps { self.next.iter().position(|&next| next == begins) } else { None };
+        let goes_on = self.next.iter().position(|&next| next == begins);
         let run = goes_on.unwrap_or(usize::from(self.oldest[0]));
         let at = self.oldest.iter().position(|&other| usize::from(other) == run);
         let at = at.expect("each is there");
         self.oldest.copy_within(at + 1.., at);
         self.oldest[STREAMS - 1] = run as u8;
         let before = goes_on.map_or(0, |run| self.bytes[run]);
-        let end = place(request.op, request.offset + request.bytes);
-        (self.next[run], self.halves[run]) = (end, end as u32);
+        self.next[run] = place(request.op, request.offset + request.bytes);
         self.bytes[run] = before + request.bytes;
         before >= limit
     }

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use shingle_core::params::nearest;
 use shingle_core::policy::Zoning;
 use shingle_core::units::{BLOCK_BYTES, Request};
-use shingle_drive::{self as drives, Description, Overrides, Settings, Timing};
+use shingle_drive::{self as drives, Description, Settings, Timing};
 use shingle_result::Pacing;
 
 use super::buffer::buffer;
 use super::options::{ExperimentError, Options, Trace, usage};
 use super::policies::Chosen;
+use super::ssd::SsdChoice;
 use super::translations::{Over, Translator};
 use crate::disk::Disk;
 
@@ -39,7 +40,7 @@ pub(super) fn make_drive(choice: &DriveChoice) -> Result<Disk, ExperimentError> 
     let drive = drives::make(&choice.name, &choice.settings).map_err(usage)?;
     match &choice.translator {
         None => Ok(drive.into()),
-        Some(translator) => translator.over(drive).map_err(usage),
+        Some(translator) => translator.over(drive),
     }
 }
 
@@ -52,6 +53,7 @@ pub(super) const IDLE_CLEANING: &str = "idle_cleaning";
 pub(super) fn drive_choice(
     name: &str,
     translation: Option<&Over>,
+    ssd: &SsdChoice,
     options: &Options,
     trace: &Trace,
     notes: &mut Vec<String>,
@@ -97,7 +99,7 @@ pub(super) fn drive_choice(
     let mut description = drives::make(name, &settings).map_err(usage)?.description().clone();
     let mut translator = None;
     if let Some(over) = translation {
-        let made = Translator::new(over, name, &description, options, trace, notes)?;
+        let made = Translator::new(over, (name, &description), ssd, options, trace, notes)?;
         shown.insert("pb".into(), made.buffer());
         description = made.description(&description)?;
         translator = Some(made);
@@ -119,20 +121,6 @@ fn timing_name(timing: Timing) -> &'static str {
         Timing::Mechanics => "mechanics",
         Timing::Cost => "cost",
     }
-}
-
-pub(super) fn ssd_choice(options: &Options) -> Result<DriveChoice, ExperimentError> {
-    let mut overrides = Overrides::new();
-    let mut shown = BTreeMap::new();
-    for (name, value) in options.sets.of("ssd") {
-        overrides.set(name, value);
-        shown.insert(name.to_owned(), value.to_owned());
-    }
-    let settings = Settings { overrides, ..Settings::default() };
-    let ssd = drives::make_ssd(&options.ssd, &settings).map_err(usage)?;
-    let description = ssd.description().clone();
-    let name = options.ssd.clone();
-    Ok(DriveChoice { name, settings, description, shown, translator: None })
 }
 
 /// A word on policies with zones of their own on a drive that shows what its zones are.

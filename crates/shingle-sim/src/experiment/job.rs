@@ -4,13 +4,14 @@ use rayon::prelude::*;
 use shingle_core::cache::CacheCore;
 use shingle_core::params::Params;
 use shingle_core::registry::Setup;
-use shingle_drive::{Description, Drive, make_ssd};
+use shingle_drive::Description;
 use shingle_result::{Labels, RunResult};
 
 use super::drives::{DriveChoice, make_drive};
 use super::options::{ExperimentError, StoreOptions, Trace, usage};
 use super::policies::Chosen;
 use super::served::{as_a_store_knows, serving};
+use super::ssd::SsdChoice;
 use crate::disk::Disk;
 use crate::requests::RequestList;
 use crate::run::{Course, run};
@@ -24,7 +25,7 @@ pub struct Job {
     pub(super) cache_params: Params,
     pub(super) cache_blocks: u32,
     pub(super) drive: DriveChoice,
-    pub(super) ssd: DriveChoice,
+    pub(super) ssd: SsdChoice,
     pub(super) rules: Rules,
     pub(super) course: Course,
     /// How the store is asked, if this is a run of the store.
@@ -74,11 +75,7 @@ impl Job {
     /// If it cannot be made.
     pub fn system(&self) -> Result<System, ExperimentError> {
         let disk = make_drive(&self.drive)?;
-        Ok(System::new(self.cache()?, self.ssd()?, disk, self.rules, self.check))
-    }
-
-    fn ssd(&self) -> Result<Box<dyn Drive>, ExperimentError> {
-        make_ssd(&self.ssd.name, &self.ssd.settings).map_err(usage)
+        Ok(System::new(self.cache()?, self.ssd.make()?, disk, self.rules, self.check))
     }
 
     fn cache(&self) -> Result<Box<dyn CacheCore>, ExperimentError> {
@@ -106,7 +103,7 @@ impl Job {
         let (labels, course) = (&self.labels, &self.course);
         if let Some(store) = &self.store {
             let serving = serving(store, self.cache_blocks, self.check);
-            let devices = Devices { ssd: self.ssd()?, disk: self.disk()?.into_drive(), log };
+            let devices = Devices { ssd: self.ssd.make()?, disk: self.disk()?.into_drive(), log };
             let cache = self.cache()?;
             return Ok(store::run(cache, devices, &serving, requests, labels, course, progress)?);
         }

@@ -9,6 +9,7 @@ use shingle_engine::format::layout::{Layout, SLOTS_MIN};
 
 use super::drives::DriveChoice;
 use super::options::{ExperimentError, Options, StoreOptions, usage};
+use super::ssd::SsdChoice;
 use crate::store::Serving;
 
 /// What a request costs a store and its client beside its I/O: a choice. It keeps depths apart where a model
@@ -39,7 +40,7 @@ pub(super) fn check(options: &Options) -> Result<(), ExperimentError> {
 /// Whether a store can stand before such a disk, with a cache of so many blocks on such an SSD.
 pub(super) fn check_devices(
     drive: &DriveChoice,
-    ssd: &DriveChoice,
+    ssd: &SsdChoice,
     cache_blocks: u32,
 ) -> Result<(), ExperimentError> {
     if drive.description.exposed.is_some_and(|zones| zones.sequential_required) {

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use shingle_core::params::{Kind, Param, Params, nearest};
 use shingle_core::size;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
-use shingle_drive::{Description, Drive, Settings, make_ssd};
+use shingle_drive::{Description, Drive};
 use shingle_result::Pacing;
 use shingle_translation::translations::{self, ALL};
 use shingle_translation::{Entry, Layout};
 
 use super::buffer::{TOUCHED_PART, holds_all, pb_bytes, shown_pb};
-use super::drives::ssd_choice;
 use super::options::{self, ExperimentError, Options, Trace, usage};
+use super::ssd::SsdChoice;
 use crate::disk::Disk;
 use crate::translated::{Translated, layout};
 
@@ -53,7 +53,7 @@ pub(super) struct Translator {
     buffer_bytes: Option<u64>,
     idle_after: Option<Nanos>,
     /// The device of the buffer, if it is not the drive.
-    cache: Option<(String, Settings)>,
+    cache: Option<SsdChoice>,
 }
 
 /// The buffer is this part of the zones written (Amphisbaena §6.1: 1 %)…
@@ -130,8 +130,8 @@ pub(super) fn check_value(owner: &str, name: &str, value: &str) -> Result<(), Ex
 impl Translator {
     pub(super) fn new(
         over: &Over,
-        drive: &str,
-        beneath: &Description,
+        (drive, beneath): (&str, &Description),
+        ssd: &SsdChoice,
         options: &Options,
         trace: &Trace,
         notes: &mut Vec<String>,
@@ -171,7 +171,6 @@ impl Translator {
             None => None,
         };
         let (layout, cache) = if cache_blocks > 0 {
-            let ssd = ssd_choice(options)?;
             if cache_blocks > ssd.description.disk_blocks {
                 return Err(usage(format!(
                     "translation.cache_zones: {} has {}, and {} zones of {} do not fit",
@@ -182,7 +181,7 @@ impl Translator {
                 )));
             }
             let layout = Layout { buffer_blocks: cache_blocks, ..whole };
-            (layout, Some((ssd.name, ssd.settings)))
+            (layout, Some(ssd.clone()))
         } else {
             let blocks = buffer_bytes.map(|bytes| bytes / BLOCK_BYTES);
             (layout(beneath, blocks).map_err(wrong)?, None)
@@ -212,16 +211,13 @@ impl Translator {
     }
 
     /// The translation over `drive`.
-    pub(super) fn over(&self, drive: Box<dyn Drive>) -> Result<Disk, String> {
+    pub(super) fn over(&self, drive: Box<dyn Drive>) -> Result<Disk, ExperimentError> {
         let made = self.over.entry.make(&self.over.params, self.layout);
-        let made = made.map_err(|error| format!("-t {}: {error}", self.over.entry.name))?;
+        let made = made.map_err(|error| usage(format!("-t {}: {error}", self.over.entry.name)))?;
         let translated = Translated::new(made, drive, self.layout, self.idle_after);
         Ok(match &self.cache {
             None => translated.into(),
-            Some((ssd, settings)) => {
-                let ssd = make_ssd(ssd, settings).map_err(|error| error.to_string())?;
-                translated.buffered_on(ssd).into()
-            }
+            Some(ssd) => translated.buffered_on(ssd.make()?).into(),
         })
     }
 

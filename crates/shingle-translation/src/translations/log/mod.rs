@@ -5,7 +5,7 @@
 //!
 //! - Blocks go to one of a few open zones, by their group (`group.rs`). What a host writes in sequence lies in
 //!   sequence, and is written once.
-//! - Cleaning chooses a full zone (`settings.rs`) and appends what is live in it elsewhere, a batch at a time
+//! - Cleaning chooses a full zone (`victim.rs`) and appends what is live in it elsewhere, a batch at a time
 //!   (`clean.rs`). Once the map is durable the zone may be reset (`zones.rs`).
 //! - It keeps pace with the host. As long as more than `garbage` of what is written is garbage, or `reserve`
 //!   zones or fewer are free, each write is followed by moving as many blocks as free the room that it took;
@@ -22,12 +22,14 @@ mod group;
 mod map;
 mod packed;
 mod settings;
+mod victim;
 mod zones;
 
 use self::clean::{BATCH, Cleaner};
 use self::group::Grouping;
 use self::map::Map;
-use self::settings::{Limits, Victim};
+use self::settings::Limits;
+use self::victim::Victim;
 use self::zones::Zones;
 use crate::parts::pieces;
 use crate::translation::{Counters, Held, Piece, Place, Queue, Step, Translation, Work};

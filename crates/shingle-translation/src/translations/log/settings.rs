@@ -1,40 +1,15 @@
 //! Parameters, and how the log is made.
 
-use std::cmp::Ordering;
-
 use super::clean::Cleaner;
 use super::group::Grouping;
 use super::map::Map;
 use super::packed::NONE;
-use super::zones::{Case, Zones};
+use super::victim::Victim;
+use super::zones::Zones;
 use super::{GROUPS_MAX, Log};
 use crate::parts::countable;
 use crate::translation::{Counters, Layout, Make, Work};
 use shingle_core::params::{Kind, Param, Params};
-
-/// Which zone is cleaned next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Victim {
-    /// The one with the fewest live blocks.
-    Greedy,
-    /// The one with the most room and time gained for what it costs: (1 − u) · age / (1 + u), where u
-    /// of it is live and age is that of its youngest block (Rosenblum and Ousterhout, SOSP 1991, §3.5).
-    CostBenefit,
-}
-
-impl Victim {
-    /// Which of two zones is cleaned rather: `Greater` for the first.
-    pub(super) fn prefers(self, one: Case, other: Case) -> Ordering {
-        match self {
-            Victim::Greedy => other.live.cmp(&one.live),
-            Victim::CostBenefit => {
-                let gain = |zone: Case| u128::from(zone.blocks - zone.live) * u128::from(zone.age);
-                let cost = |zone: Case| u128::from(zone.blocks + zone.live);
-                (gain(one) * cost(other)).cmp(&(gain(other) * cost(one)))
-            }
-        }
-    }
-}
 
 /// In thousandths, and in zones.
 #[derive(Clone, Copy, Debug)]
@@ -143,27 +118,5 @@ impl Make for Log {
             cleaner: Cleaner::new(),
             counters: Counters::default(),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn case(live: u64, age: u64) -> Case {
-        Case { live, blocks: 100, age }
-    }
-
-    /// u = 0.75 and age 80: 0.25 · 80 / 1.75 = 11.43. u = 0.15 and age 15: 0.85 · 15 / 1.15 = 11.09. So the old
-    /// zone is cleaned although five times as much of it is live; at age 16 the other one has 11.83.
-    #[test]
-    fn old_zones_are_cleaned_at_a_higher_utilization() {
-        let by = Victim::CostBenefit;
-        assert_eq!(by.prefers(case(75, 80), case(15, 15)), Ordering::Greater);
-        assert_eq!(by.prefers(case(75, 80), case(15, 16)), Ordering::Less);
-        assert_eq!(by.prefers(case(100, 1_000_000), case(99, 1)), Ordering::Less);
-        // 0.5 · 30 / 1.5 = 10 and 0.25 · 70 / 1.75 = 10.
-        assert_eq!(by.prefers(case(50, 30), case(75, 70)), Ordering::Equal);
-        assert_eq!(Victim::Greedy.prefers(case(75, 80), case(15, 15)), Ordering::Less);
     }
 }

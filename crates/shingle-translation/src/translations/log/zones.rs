@@ -7,7 +7,7 @@
 //! memory grows with what is written.
 
 use super::packed::{NONE, Packed};
-use super::settings::Victim;
+use super::victim::{Case, Victim};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -271,15 +271,4 @@ impl Zones {
         assert_eq!((used, live, reclaimable), (self.used, self.live, self.reclaimable));
         assert_eq!((self.dead.len() + self.ready.len()) as u32, free);
     }
-}
-
-/// What the choice of a victim weighs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Case {
-    /// Live blocks of the zone.
-    pub(super) live: u64,
-    /// Blocks of the zone.
-    pub(super) blocks: u64,
-    /// Blocks that the host has written since it wrote the zone's youngest.
-    pub(super) age: u64,
 }

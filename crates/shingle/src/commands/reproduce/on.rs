@@ -24,18 +24,18 @@ pub(super) fn run(
 ) -> anyhow::Result<()> {
     let paper = papers::named(&args.paper).map_err(Usage)?;
     super::prepare(args, folder)?;
-    let pool = super::pool(args)?;
+    let (pool, seed) = (super::pool(args)?, args.seed.unwrap_or(1));
     let (mut done, mut failed) = (Vec::new(), Vec::new());
     // One after the other: a trace may be large.
     for trace in &args.on {
-        match pool.install(|| over(paper, trace, args, global, registry)) {
+        match pool.install(|| over(paper, trace, seed, args, global, registry)) {
             Ok(over) => done.push(over),
             // The others may do.
             Err(error) if args.on.len() > 1 => failed.push(format!("{error:#}")),
             Err(error) => return Err(error),
         }
     }
-    let result = on::together(paper, args.seed.unwrap_or(1), done);
+    let result = on::together(paper, seed, done);
     if !result.traces.is_empty() {
         let index = folder.join("index.html");
         output::text(&page::page(&result, &crate::report::making())?, &index)?;
@@ -57,11 +57,11 @@ pub(super) fn run(
 fn over(
     paper: &'static Paper,
     trace: &str,
+    seed: u64,
     args: &Reproduce,
     global: &Global,
     registry: &Registry,
 ) -> anyhow::Result<Done> {
-    let seed = args.seed.unwrap_or(1);
     let volume = args.volume.as_deref().map_or(Choice::Only, Choice::parse);
     let format = args.format.clone();
     let options = OpenOptions { format, volume, seed, ..OpenOptions::default() };
