@@ -1,11 +1,9 @@
 //! All commands over a socket pair: what they do, and the errors the specification asks for.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use common::{Bed, Failing, Held, Shuffled};
+use crate::common::{Bed, Failing, Held, Shuffled};
 use shingle_nbd::client::Client;
 use shingle_nbd::export::{Answer, Command, Completion, DIRTY, Export, Failure, HOLE, ZERO};
 use shingle_nbd::memory::Memory;
@@ -337,7 +335,7 @@ impl Export for Heard {
 fn an_export_knows_its_connections() {
     let (told, heard) = std::sync::mpsc::channel();
     let bed = Bed::new(Arc::new(Heard(told.into())));
-    let next = || heard.recv_timeout(common::LONG).expect("it is told");
+    let next = || heard.recv_timeout(crate::common::LONG).expect("it is told");
     let mut one = bed.client(false);
     assert_eq!(next(), ("opened", 1));
     let mut two = bed.client(true);

@@ -2,8 +2,6 @@
 //! installed are skipped, and the test says so (`--nocapture`); in Debian they are in `libnbd-bin`,
 //! `python3-libnbd`, `qemu-utils` and `fio`.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -27,7 +25,7 @@ impl Bed {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("nbd.sock");
         let memory = Arc::new(Memory::with_crashes(mib * MIB));
-        let exports = vec![common::served(Arc::clone(&memory) as _, minimum_block)];
+        let exports = vec![crate::common::served(Arc::clone(&memory) as _, minimum_block)];
         let uri = format!("nbd+unix:///disk?socket={}", path.display());
         let tell = |event| println!("{event}");
         let server = Server::start(&[Address::Unix(path)], exports, Limits::default(), tell);

@@ -2,8 +2,6 @@
 //! waits long, and none waits for the others' destages. In virtual time, of which the engine knows
 //! only what it is told.
 
-mod memory;
-
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
@@ -17,7 +15,7 @@ use shingle_engine::recover::recover;
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Device, Engine, Io, Kind};
 
-use memory::Memory;
+use crate::memory::Memory;
 
 const SSD_BYTES: u64 = 32 << 20;
 const DEPTH: u64 = 32;

@@ -2,15 +2,10 @@
 //!
 //! `SHINGLE_BUG=Name` tries one of them only.
 
-#![allow(clippy::disallowed_methods)] // tests read settings and files
-
-#[allow(dead_code)]
-mod simulated;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use shingle_engine::Bug;
-use simulated::world::{Theme, World};
+use crate::simulated::world::{Theme, World};
 
 /// Runs of each theme after which a bug counts as not found.
 const SEEDS_MAX: u64 = 20_000;

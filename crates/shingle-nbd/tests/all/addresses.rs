@@ -1,7 +1,5 @@
 //! Where a server listens, and what it does not take from others.
 
-mod common;
-
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -23,7 +21,7 @@ use shingle_testbed::root_or_skip;
 const WISHES: Wishes<'_> = Wishes { export: "disk", structured: true, contexts: &[] };
 
 fn start(address: &Address) -> Result<Server, ListenError> {
-    let exports = vec![common::served(Arc::new(Memory::new(4096)), 1)];
+    let exports = vec![crate::common::served(Arc::new(Memory::new(4096)), 1)];
     Server::start(std::slice::from_ref(address), exports, Limits::default(), |_| {})
 }
 
@@ -170,7 +168,7 @@ fn over_tcp_other_users_are_refused_unless_they_are_allowed() {
         (Users::Any, true),
     ] {
         let listener = Listener::bind(&"tcp:127.0.0.1:0".parse().unwrap()).unwrap();
-        let exports = vec![common::served(Arc::new(Memory::new(4096)), 1)];
+        let exports = vec![crate::common::served(Arc::new(Memory::new(4096)), 1)];
         let (told, events) = std::sync::mpsc::channel();
         let tell = move |event| drop(told.send(event));
         let listeners = vec![listener.for_users(users.clone())];
@@ -178,7 +176,7 @@ fn over_tcp_other_users_are_refused_unless_they_are_allowed() {
         let [Address::Tcp(address)] = server.addresses()[..] else { panic!("one address") };
         assert_eq!(greeting(OTHER, address) == "NBDMAGIC", welcome, "{users:?}");
         if !welcome {
-            let event = events.recv_timeout(common::LONG).unwrap();
+            let event = events.recv_timeout(crate::common::LONG).unwrap();
             assert!(matches!(event, Event::Refused(Refused::User(OTHER))), "{event}");
         }
         assert_eq!(greeting(0, address), "NBDMAGIC", "root may do all that a user may");

@@ -1,8 +1,6 @@
 //! The journal on an SSD that loses unflushed writes in any subset, torn at 512 bytes: what a block is
 //! after a crash is what was committed last, or something written since.
 
-#![allow(clippy::disallowed_methods)] // tests read settings and files
-
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 

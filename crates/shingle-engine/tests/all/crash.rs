@@ -3,15 +3,10 @@
 //!
 //! `SHINGLE_SEEDS=N` says how many runs of each theme; `SHINGLE_SEED=n` replays one.
 
-#![allow(clippy::disallowed_methods)] // tests read settings and files
-
-#[allow(dead_code)]
-mod simulated;
-
 use shingle_core::registry::{Entry, Registry};
 use shingle_engine::Bug;
 use shingle_engine::settings::Settings;
-use simulated::world::{Theme, World};
+use crate::simulated::world::{Theme, World};
 
 fn seeds(default: u64) -> std::ops::Range<u64> {
     let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());

@@ -1,14 +1,12 @@
 //! Clients that do what they must not: each is refused or cut off, others go on, and the server
 //! stays small.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::{Bed, Held, LONG};
+use crate::common::{Bed, Held, LONG};
 use shingle_nbd::client::{Client, Wishes, ask, greet};
 use shingle_nbd::connection::{CutOff, End};
 use shingle_nbd::export::{Answer, Command};

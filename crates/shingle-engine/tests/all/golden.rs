@@ -5,17 +5,12 @@
 //! `SHINGLE_GOLDEN=write` writes what there is now. `SHINGLE_SEEDS=N` prints the same of N runs of each theme
 //! under all policies instead, a line a hundred, to be compared by hand.
 
-#![allow(clippy::disallowed_methods)] // tests read settings and files
-
-#[allow(dead_code)]
-mod simulated;
-
 use std::fmt::Write as _;
 
-use simulated::trail::Trail;
-use simulated::world::{Theme, World};
+use crate::simulated::trail::Trail;
+use crate::simulated::world::{Theme, World};
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/engine.txt");
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/all/golden/engine.txt");
 const THEMES: [Theme; 3] = [Theme::Crashes, Theme::Faults, Theme::Flips];
 const POLICIES: [&str; 4] = ["lru", "arc", "sac", "most"];
 /// Of each theme.

@@ -88,10 +88,6 @@ impl Oracle {
         self.asked.len()
     }
 
-    pub(crate) fn block_is_busy(&self, block: u64) -> bool {
-        self.asked.values().any(|asked| blocks_of(&asked.command).contains(&block))
-    }
-
     /// A write of the block is not answered yet.
     pub(crate) fn is_being_written(&self, block: u64) -> bool {
         let writes = [CommandOp::Write, CommandOp::WriteZeroes];

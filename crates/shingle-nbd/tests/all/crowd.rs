@@ -1,14 +1,12 @@
 //! More clients than a server takes: those that do nothing give way, those that work stay.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use common::{Bed, Held, LONG};
+use crate::common::{Bed, Held, LONG};
 use shingle_nbd::client::Client;
 use shingle_nbd::export::{Answer, Command};
 use shingle_nbd::memory::Memory;

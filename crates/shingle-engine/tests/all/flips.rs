@@ -3,14 +3,9 @@
 //!
 //! `SHINGLE_FLIPS=N` says how many.
 
-#![allow(clippy::disallowed_methods)] // tests read settings and files
-
-#[allow(dead_code)]
-mod simulated;
-
 use std::collections::BTreeMap;
 
-use simulated::world::World;
+use crate::simulated::world::World;
 
 const FLIPS: u64 = 10_000;
 /// Of one cache.

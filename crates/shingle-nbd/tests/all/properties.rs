@@ -1,11 +1,9 @@
 //! Messages come back as they were, no bytes bring the protocol down, and what is served is what a
 //! plain array would give.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Bed, Shuffled};
+use crate::common::{Bed, Shuffled};
 use proptest::prelude::*;
 use shingle_nbd::handshake::{ExportInfo, Handshake, Step};
 use shingle_nbd::memory::Memory;

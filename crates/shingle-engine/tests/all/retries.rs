@@ -1,8 +1,6 @@
 //! A disk that takes nothing is asked less and less often, by destages and by flushes; who waits for room is
 //! told in time; and when the disk is well again everything gets there. In virtual time.
 
-mod memory;
-
 use std::collections::HashMap;
 
 use shingle_core::registry::Registry;
@@ -15,7 +13,7 @@ use shingle_engine::recover::recover;
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Device, Engine, Errno, Failed, Io, Kind, Reply};
 
-use memory::Memory;
+use crate::memory::Memory;
 
 const SSD_BYTES: u64 = 32 << 20;
 const TICK: Nanos = Nanos::from_millis(50);

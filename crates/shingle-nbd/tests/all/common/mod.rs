@@ -1,5 +1,5 @@
 //! A server over socket pairs, with memory behind it.
-#![allow(dead_code, unreachable_pub)] // each test file uses a part of it
+#![allow(unreachable_pub)]
 
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, channel};
