@@ -1,0 +1,13 @@
+//! Tests of the crate from outside, as one program: it is built and linked once.
+
+#![allow(clippy::disallowed_methods)] // tests read settings and files
+
+mod back_pressure;
+mod bugs;
+mod crash;
+mod flips;
+mod golden;
+mod journal;
+mod memory;
+mod retries;
+mod simulated;

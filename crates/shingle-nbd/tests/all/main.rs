@@ -1,0 +1,10 @@
+//! Tests of the crate from outside, as one program: it is built and linked once.
+
+mod addresses;
+mod clients;
+mod commands;
+mod common;
+mod crowd;
+mod golden;
+mod peers;
+mod properties;
