@@ -17,14 +17,18 @@
 
 #![allow(clippy::cast_possible_truncation)] // zones and places in them have 32 bits: see `Geometry::check`
 
+mod bugs;
 mod error;
 mod format;
 mod inspect;
 mod live;
 mod ranges;
+mod saved;
 mod status;
 mod whereabouts;
 
+#[cfg(feature = "bugs")]
+pub use bugs::Bug;
 pub use error::{FormatError, LiveError, LiveErrorKind, OpenError};
 pub use format::{Format, Formatted, format};
 pub use inspect::{Copy, Inspected, inspect};
