@@ -26,6 +26,7 @@ mod ranges;
 mod saved;
 mod status;
 mod whereabouts;
+mod zones;
 
 #[cfg(feature = "bugs")]
 pub use bugs::Bug;
