@@ -17,7 +17,7 @@ fn lives(theme: Theme) {
         }
         let seeds = match number("SHINGLE_SEED") {
             Some(seed) => seed..seed + 1,
-            None => 0..number("SHINGLE_SEEDS").unwrap_or(400),
+            None => 0..number("SHINGLE_SEEDS").unwrap_or(150),
         };
         let count = seeds.end - seeds.start;
         let mut seen = Seen::default();
@@ -25,7 +25,7 @@ fn lives(theme: Theme) {
             World::new(seed, theme, entry.name, None, &mut seen).live();
         }
         println!("{}: {seen:?}", entry.name);
-        if count >= 400 {
+        if count >= 150 {
             let common = [seen.crashes, seen.in_recovery, seen.checkpoints];
             assert!(common.iter().all(|count| *count > 0), "{}: {seen:?}", entry.name);
             if theme == Theme::Faults {

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use shingle_core::units::Block;
-use shingle_translation::Piece;
+use shingle_translation::{Piece, Place};
 
 use super::Shared;
 use super::works::{Stop, Works};
@@ -44,7 +44,9 @@ impl Works {
         self.touched.clear();
         let mut map = shared.map_mut();
         for (block, piece) in found {
-            if map.whereabouts.set(block, piece) {
+            let changed = map.whereabouts.set(block, piece);
+            let forgets = piece.place == Place::Nowhere && self.bugs.has(Bug::NowhereNotLogged);
+            if changed && !forgets {
                 self.unlogged.insert(block.0..block.0 + piece.count);
             }
         }

@@ -182,9 +182,7 @@ impl Works {
     /// Appends the data of the action under way to a zone.
     fn append(&mut self, shared: &Shared, zone: Zone) -> Result<(), Stop> {
         let logical = zone.0;
-        if self.table.flawed.contains_key(&logical) && !self.bugs.has(Bug::PointerAheadIgnored) {
-            self.repair(shared, logical)?;
-        }
+        self.repair(shared, logical)?;
         let mut ahead = 0;
         let mut again = true;
         while ahead < self.executor.data().len() {
@@ -240,7 +238,9 @@ impl Works {
             None => return Err(Stop::NoSpare(logical)),
         }
         if self.bugs.has(Bug::ZoneFreedBeforeCommit) {
-            self.table.spares.extend(self.table.leaving.drain(..));
+            for &old in &self.table.leaving {
+                shared.disk.reset(Zone(old))?;
+            }
         }
         Ok(())
     }
@@ -256,7 +256,7 @@ impl Works {
         None
     }
 
-    /// Makes a flawed zone one that can be appended to: what can be read of it goes to a spare. What cannot be read was
+    /// Makes a flawed zone, if it is one, one that can be appended to: what can be read of it goes to a spare. What cannot be read was
     /// lost, and is zeros there.
     pub(super) fn repair(&mut self, shared: &Shared, logical: u32) -> Result<(), Stop> {
         let Some(&readable) = self.table.flawed.get(&logical) else { return Ok(()) };
@@ -284,7 +284,9 @@ impl Works {
             at += count;
         }
         // Readers will look there, and what was durable stays so.
-        shared.disk.flush()?;
+        if !self.bugs.has(Bug::RepairUnflushed) {
+            shared.disk.flush()?;
+        }
         self.table.move_to(logical, spare, pointer);
         Ok(())
     }

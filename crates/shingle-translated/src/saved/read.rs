@@ -2,7 +2,7 @@
 //!
 //! Page by page whichever copy is good counts. The log ends with the last commit that is there whole. What follows may be a
 //! commit that a crash has torn, which nobody was told of; but if pages of a *later* commit follow, then the one before was
-//! durable, and the disk has lost it: that is damage, and no shorter log.
+//! durable, and the disk has lost it: that is damage, and no shorter log. So is a page that neither copy lets be read.
 
 use shingle_core::units::Block;
 use shingle_engine::Buffer;
@@ -157,16 +157,26 @@ struct Reader<'a> {
     found: Recovered,
 }
 
-/// A page that neither copy has, and why.
-struct Missing(String);
+/// A page that neither copy has.
+struct Missing {
+    why: String,
+    /// Neither could be read: nobody knows whether it was there.
+    unread: bool,
+}
+
+/// Why a copy of a page is none.
+enum Not {
+    Unread(String),
+    Bad(Bad),
+}
 
 impl Reader<'_> {
     fn checkpoint(&mut self) -> Result<(), OpenError> {
         let mut records = Vec::new();
         for sequence in 0..self.superblock.checkpoint_pages {
             let stand = self.page(Kind::Checkpoint, sequence, &mut records, true);
-            let stand =
-                stand.map_err(|Missing(what)| self.damaged(&format!("the checkpoint: {what}")))?;
+            let stand = stand
+                .map_err(|missing| self.damaged(&format!("the checkpoint: {}", missing.why)))?;
             if stand.last != (sequence + 1 == self.superblock.checkpoint_pages) {
                 return Err(self.damaged(&format!(
                     "page {sequence} of the checkpoint is not where it belongs"
@@ -200,9 +210,12 @@ impl Reader<'_> {
                     );
                     return Err(self.damaged(&what));
                 }
-                Err(Missing(what)) => {
+                Err(missing) if missing.unread && !self.bugs.has(Bug::UnreadTakenForEnd) => {
+                    return Err(self.damaged(&format!("the log: {}", missing.why)));
+                }
+                Err(missing) => {
                     self.found.torn = !of_commit.is_empty();
-                    return self.end_of_log(sequence, &what);
+                    return self.end_of_log(sequence, &missing.why);
                 }
             }
         }
@@ -236,6 +249,7 @@ impl Reader<'_> {
         let mut found: Option<Stand> = None;
         let mut why: [Option<String>; 2] = [None, None];
         let mut other = Vec::new();
+        let mut unread = true;
         for copy in 0..2 {
             if found.is_some() && !self.both {
                 break;
@@ -244,7 +258,14 @@ impl Reader<'_> {
             let at = self.at(kind, copy, sequence);
             match self.read(copy, at, kind, sequence, into) {
                 Ok(stand) => found = found.or(Some(stand)),
-                Err(bad) => why[copy] = Some(format!("page {sequence} at block {}: {bad}", at.0)),
+                Err(not) => {
+                    let (what, was_read) = match not {
+                        Not::Unread(error) => (error, false),
+                        Not::Bad(bad) => (bad.to_string(), true),
+                    };
+                    unread &= !was_read;
+                    why[copy] = Some(format!("page {sequence} at block {}: {what}", at.0));
+                }
             }
         }
         if found.is_some() || expected {
@@ -255,7 +276,8 @@ impl Reader<'_> {
                 }
             }
         }
-        found.ok_or_else(|| Missing(why.into_iter().flatten().collect::<Vec<_>>().join("; ")))
+        let all = || why.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        found.ok_or_else(|| Missing { why: all(), unread })
     }
 
     fn at(&self, kind: Kind, copy: usize, sequence: u32) -> Block {
@@ -274,7 +296,7 @@ impl Reader<'_> {
         kind: Kind,
         sequence: u32,
         records: &mut Vec<Record>,
-    ) -> Result<Stand, String> {
+    ) -> Result<Stand, Not> {
         if !self.ahead[copy].iter().any(|(block, _)| *block == at) {
             let end = match kind {
                 Kind::Checkpoint => self.superblock.checkpoint_pages,
@@ -292,15 +314,14 @@ impl Reader<'_> {
             };
         }
         let held = self.ahead[copy].iter().find(|(block, _)| *block == at).expect("it was read");
-        let page = held.1.as_ref().map_err(String::clone)?;
+        let page = held.1.as_ref().map_err(|error| Not::Unread(error.clone()))?;
         let mut owner = self.owner;
         if self.bugs.has(Bug::StalePagesTaken)
             && let Some(other) = page::owner(&page.0)
         {
             owner = other;
         }
-        let decoded = page::decode(&page.0, owner, kind, sequence, records);
-        decoded.map_err(|bad: Bad| bad.to_string())
+        page::decode(&page.0, owner, kind, sequence, records).map_err(Not::Bad)
     }
 
     fn read_alone(&self, block: Block) -> Result<Buffer, String> {

@@ -2,22 +2,26 @@
 
 #![allow(dead_code, unreachable_pub)] // no test uses them all
 
+pub mod drills;
 pub mod world;
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
 use shingle_translated::{Format, LiveDisk, LiveError, format};
-use shingle_zoned::{Faults, Geometry, MemoryDisk, ZoneReport, ZonedDisk, ZonedError};
+use shingle_zoned::{
+    Faults, Geometry, MemoryDisk, Operation, Reason, ZoneReport, ZonedDisk, ZonedError,
+};
 
-/// A disk in memory that outlives those who have it.
+/// A disk in memory that outlives those who have it, and some blocks of which cannot be read.
 #[derive(Clone)]
-pub struct Held(pub Arc<MemoryDisk>);
+pub struct Held(pub Arc<MemoryDisk>, pub Arc<Mutex<BTreeSet<u64>>>);
 
 impl Held {
     pub fn new(geometry: Geometry, faults: Faults) -> Held {
-        Held(Arc::new(MemoryDisk::new(geometry, faults)))
+        Held(Arc::new(MemoryDisk::new(geometry, faults)), Arc::default())
     }
 
     pub fn boxed(&self) -> Box<dyn ZonedDisk> {
@@ -40,24 +44,17 @@ impl ZonedDisk for Held {
         self.0.report(first, count)
     }
     fn read(&self, block: Block, buffers: &mut [Buffer]) -> Result<(), ZonedError> {
-        let r = self.0.read(block, buffers);
-        if std::env::var("TRACE").is_ok() {
-            eprintln!("read {} {} {}", block.0, buffers.len(), r.is_ok());
+        let range = block.0..block.0 + buffers.len() as u64;
+        if let Some(&bad) = self.1.lock().expect("no panic").range(range).next() {
+            let reason = Reason::Device(std::io::Error::from_raw_os_error(5));
+            let (device, operation) = (self.name().to_owned(), Operation::Read);
+            let block = Block(bad);
+            return Err(ZonedError { device, operation, zone: None, block, blocks: 1, reason });
         }
-        r
+        self.0.read(block, buffers)
     }
     fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError> {
-        let r = self.0.write(block, buffers);
-        if std::env::var("TRACE").is_ok() {
-            eprintln!(
-                "write {} {} {} first={:?}",
-                block.0,
-                buffers.len(),
-                r.is_ok(),
-                u64::from_le_bytes(buffers[0].0[..8].try_into().unwrap())
-            );
-        }
-        r
+        self.0.write(block, buffers)
     }
     fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
         self.0.append(zone, buffers)
@@ -72,21 +69,13 @@ impl ZonedDisk for Held {
         self.0.finish(zone)
     }
     fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
-        let r = self.0.reset(zone);
-        if std::env::var("TRACE").is_ok() {
-            eprintln!("reset {} {}", zone.0, r.is_ok());
-        }
-        r
+        self.0.reset(zone)
     }
     fn reset_all(&self) -> Result<(), ZonedError> {
         self.0.reset_all()
     }
     fn flush(&self) -> Result<(), ZonedError> {
-        let r = self.0.flush();
-        if std::env::var("TRACE").is_ok() {
-            eprintln!("flush {}", r.is_ok());
-        }
-        r
+        self.0.flush()
     }
 }
 

@@ -38,12 +38,10 @@ pub struct Seen {
     pub lives: u64,
     pub crashes: u64,
     pub in_recovery: u64,
-    pub late: u64,
     pub lost: u64,
     pub failed: u64,
     pub checkpoints: u64,
     pub cleanings: u64,
-    pub moved_zones: u64,
     pub healed: u64,
 }
 
@@ -87,7 +85,8 @@ fn faults(draw: &mut SplitMix64, theme: Theme, geometry: &Geometry) -> Faults {
         let most = if below(draw, 2) == 0 { 40 } else { 400 };
         call += 1 + below(draw, most);
         faults.push(match below(draw, 3) {
-            0 => Fault::Kill { call, lands_after: below(draw, 8) },
+            // (Later, what lands is over when the disk is open.)
+            0 => Fault::Kill { call, lands_after: below(draw, 13) },
             _ => Fault::PowerCut { call },
         });
     }
@@ -416,8 +415,6 @@ impl<'a> World<'a> {
                         self.seen.lost += 1;
                     }
                     let doubtful = error.kind == LiveErrorKind::Failed && failed;
-                    let flushed =
-                        known.now.is_some_and(|now| known.after_crash == [now]) && !known.any;
                     assert!(lost || doubtful, "{}: block {block}: {error}", self.seed);
                 }
             }
