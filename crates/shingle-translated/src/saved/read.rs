@@ -250,7 +250,7 @@ impl Reader<'_> {
         let mut why: [Option<String>; 2] = [None, None];
         let mut other = Vec::new();
         let mut unread = true;
-        for copy in 0..2 {
+        for (copy, why) in why.iter_mut().enumerate() {
             if found.is_some() && !self.both {
                 break;
             }
@@ -264,7 +264,7 @@ impl Reader<'_> {
                         Not::Bad(bad) => (bad.to_string(), true),
                     };
                     unread &= !was_read;
-                    why[copy] = Some(format!("page {sequence} at block {}: {what}", at.0));
+                    *why = Some(format!("page {sequence} at block {}: {what}", at.0));
                 }
             }
         }

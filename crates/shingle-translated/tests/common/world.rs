@@ -256,7 +256,7 @@ impl<'a> World<'a> {
         let conventional = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
         let copy = self.copy_blocks;
         let at =
-            if self.seed % 2 == 0 { self.below(copy) } else { conventional - 1 - self.below(copy) };
+            if self.seed.is_multiple_of(2) { self.below(copy) } else { conventional - 1 - self.below(copy) };
         let mut buffer = data(7, 7);
         buffer.0[9] = 0xff;
         self.seen.healed += u64::from(self.disk.write(Block(at), &[buffer]).is_ok());
