@@ -21,6 +21,8 @@ struct Known {
     any: bool,
     /// It was lost, and is an error until it is written.
     lost: bool,
+    /// And so it is after a crash. (Before, it may turn out that an older copy is still there.)
+    lost_for_good: bool,
 }
 
 /// Lives of one kind.
@@ -169,7 +171,13 @@ impl<'a> World<'a> {
         wanted.spare_zones = Some(1 + self.below(3) as u32);
         let made = format(&self.disk, &wanted).unwrap_or_else(|error| panic!("{error}"));
         self.copy_blocks = made.map_blocks / 2;
-        let known = Known { now: Some(0), after_crash: vec![0], any: false, lost: false };
+        let known = Known {
+            now: Some(0),
+            after_crash: vec![0],
+            any: false,
+            lost: false,
+            lost_for_good: false,
+        };
         self.blocks = vec![known; made.blocks as usize];
         let mut ended = 0;
         while let Some(disk) = self.open(&mut ended) {
@@ -255,8 +263,11 @@ impl<'a> World<'a> {
         let geometry = *self.disk.geometry();
         let conventional = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
         let copy = self.copy_blocks;
-        let at =
-            if self.seed.is_multiple_of(2) { self.below(copy) } else { conventional - 1 - self.below(copy) };
+        let at = if self.seed.is_multiple_of(2) {
+            self.below(copy)
+        } else {
+            conventional - 1 - self.below(copy)
+        };
         let mut buffer = data(7, 7);
         buffer.0[9] = 0xff;
         self.seen.healed += u64::from(self.disk.write(Block(at), &[buffer]).is_ok());
@@ -283,6 +294,7 @@ impl<'a> World<'a> {
                         known.after_crash.push(version);
                         known.now = done.is_ok().then_some(version);
                         known.lost &= done.is_err();
+                        known.lost_for_good = false;
                         if done.is_err() && known.lost {
                             known.any = true;
                         }
@@ -293,6 +305,7 @@ impl<'a> World<'a> {
                     let done = disk.trim(Block(start), count);
                     for known in &mut self.blocks[range] {
                         (known.now, known.any, known.lost) = (None, true, false);
+                        known.lost_for_good = false;
                     }
                     done
                 }
@@ -300,6 +313,7 @@ impl<'a> World<'a> {
                     let done = disk.flush();
                     if done.is_ok() {
                         for known in &mut self.blocks {
+                            known.lost_for_good = known.lost;
                             if let Some(now) = known.now {
                                 (known.after_crash, known.any) = (vec![now], false);
                             }
@@ -360,7 +374,7 @@ impl<'a> World<'a> {
     fn look(&mut self, disk: &LiveDisk, opened: bool, failed: bool) {
         if opened {
             for known in &mut self.blocks {
-                known.now = None;
+                (known.now, known.lost) = (None, known.lost_for_good);
             }
         }
         let blocks = self.blocks.len() as u64;
@@ -375,6 +389,7 @@ impl<'a> World<'a> {
             let read = disk.read(Block(at), &mut buffers);
             let found = versions(at, &buffers[0]);
             let known = &mut self.blocks[at as usize];
+            known.lost_for_good = known.lost;
             if read.is_err() || known.any {
                 continue;
             }
