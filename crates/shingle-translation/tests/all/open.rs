@@ -103,8 +103,8 @@ fn a_log_is_opened_while_a_zone_is_half_cleaned() {
             for round in 0..400 {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let draw = state >> 33;
-                let count = 1 + draw % 24;
-                let block = Block(draw / 24 % (blocks - count));
+                let count = 1 + draw % if round % 8 == 3 { 290 } else { 24 };
+                let block = Block(draw / 290 % (blocks - count));
                 let work = Work::Write { block, count };
                 if round % 3 == 2 {
                     bench.run_until(work, &Waits(None), (draw % 30) as usize);

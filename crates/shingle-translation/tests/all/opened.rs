@@ -94,6 +94,30 @@ fn a_log_goes_on_with_the_zones_that_have_room() {
     assert_eq!(log.run(Work::Idle, &NoQueue), moved.concat());
 }
 
+/// Six zones of eight, four of them to spare, and none free: in zones 0 to 3 three blocks each are live, zone 4 has room
+/// for three, and zone 5 for one. What is in zone 0 goes to zone 4 before the host may write, and it to zone 5.
+#[test]
+fn a_log_without_a_free_zone_cleans_one_before_it_writes() {
+    let layout = Layout { zone_blocks: 8, buffer_blocks: 1, zones: 6 };
+    let mut runs: Vec<_> = (0..4).map(|zone| (zone * 3, Native(zone * 8), 3)).collect();
+    runs.extend([(12, Native(32), 1), (13, Native(40), 1)]);
+    let settings = [("garbage", "1")];
+    let pointers = [8, 8, 8, 8, 5, 7];
+    let full = || opened("log", layout, &settings, &runs, &pointers).expect("a map");
+    let read = Step::Read { from: Native(0), block: Block(0), count: 3 };
+    let moved = [read, append(4, 0, 3), append(5, 14, 1)];
+    assert_eq!(write(&mut full(), 14, 1), moved);
+    let mut log = full();
+    for round in 0..20 {
+        write(&mut log, round % 12, 5);
+    }
+    // With three blocks in zone 4 and no room there they could go nowhere.
+    runs.splice(4.., [(12, Native(32), 3), (15, Native(40), 1)]);
+    let stuck = opened("log", layout, &settings, &runs, &[8, 8, 8, 8, 8, 7]).err();
+    let why = "no zone is free, nor room for what is live in any other";
+    assert!(stuck.expect("it cannot be").ends_with(why));
+}
+
 #[test]
 fn frames_that_cannot_be_of_the_lfb_are_of_the_hfb() {
     // Eight frames of four blocks; the HFB has two at first, and six at most. In frame 2 block 0 is not in its place; in

@@ -72,12 +72,9 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
     fn write(&mut self, block: Block, count: u64) -> Option<Step> {
         let (chunk, offset) = self.chunks.split(block);
         let count = count.min(self.chunks.chunk_blocks() - offset);
-        if self.fresh_to_zones
-            && offset == 0
-            && self.chunks.is_blank(chunk)
-            && !self.has_empty_zone(chunk)
-        {
-            return self.give_zone(chunk);
+        if self.fresh_to_zones && offset == 0 && self.wants_zone(chunk) {
+            self.give_zone(chunk);
+            return None;
         }
         let step = match self.chunks.zone(chunk) {
             Some(zone) if self.chunks.pointer(zone) == offset => {
@@ -107,25 +104,21 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
         Some(step)
     }
 
-    /// Whether a chunk has a zone with nothing in it.
-    fn has_empty_zone(&self, chunk: u32) -> bool {
-        self.chunks.zone(chunk).is_some_and(|zone| self.chunks.pointer(zone) == 0)
+    /// Whether nothing of a chunk is anywhere, and it has no zone that could be written from its start on.
+    fn wants_zone(&self, chunk: u32) -> bool {
+        let empty = self.chunks.zone(chunk).is_some_and(|zone| self.chunks.pointer(zone) == 0);
+        !empty && self.chunks.is_blank(chunk)
     }
 
-    /// Gives a chunk of which nothing is anywhere an empty zone. The step with which it does; `None` if that is for the
-    /// copy that has begun, or if none is needed.
-    fn give_zone(&mut self, chunk: u32) -> Option<Step> {
-        if let Some(zone) = self.chunks.zone(chunk) {
-            self.copy = Copy::new(chunk, To::Gone(zone));
-            return None;
+    /// Gives a chunk of which nothing is anywhere a zone, or begins to reset the one it has.
+    fn give_zone(&mut self, chunk: u32) {
+        match self.chunks.zone(chunk) {
+            Some(zone) => self.copy = Copy::new(chunk, To::Gone(zone)),
+            None => {
+                let zone = self.chunks.take_zone();
+                self.chunks.set_zone(chunk, zone);
+            }
         }
-        let zone = self.chunks.take_zone();
-        self.chunks.set_zone(chunk, zone);
-        if self.chunks.pointer(zone) == 0 {
-            return None;
-        }
-        self.chunks.set_pointer(zone, 0);
-        Some(Step::Reset { zone })
     }
 
     /// Gives a chunk a segment; `None` if one is to be reclaimed first, and this has begun.

@@ -281,7 +281,9 @@ impl Translation for Log {
         match self.work {
             Work::Write { count: 0, .. } => self.pay(),
             Work::Write { block, count } => {
-                self.cleans_first &= self.zones.free() == 0;
+                if self.cleans_first && self.zones.free() > 0 {
+                    self.cleans_first = false;
+                }
                 let step = if self.cleans_first { None } else { self.write(block, count) };
                 let step = step.or_else(|| self.step_before());
                 Some(step.unwrap_or_else(|| self.clean().expect("more zones than are kept full")))
