@@ -1,10 +1,48 @@
 //! Power cuts, and what is opened after them.
 
-use super::{Bench, each, keeping};
-use crate::translation::{Piece, Place, Queue, Saved, Step, Translation, Work};
+use super::{Bench, Version, each, keeping};
+use crate::translation::{Layout, Piece, Place, Queue, Saved, Step, Translation, Work};
 use shingle_core::units::Block;
 
 impl Bench {
+    /// A disk that is as a map says, with one version of each block that this names, and what `opened` makes of it.
+    ///
+    /// # Panics
+    /// If that has blocks elsewhere.
+    #[must_use]
+    pub fn over(
+        saved: &Saved,
+        opened: Box<dyn Translation>,
+        layout: Layout,
+        survives_power_cuts: bool,
+    ) -> Bench {
+        let mut bench = Bench::new(opened, layout, survives_power_cuts);
+        bench.versions = 1;
+        let disk = &mut bench.disk;
+        for (zone, &pointer) in disk.zones.iter_mut().zip(&saved.pointers) {
+            zone.resize(pointer as usize, None);
+        }
+        for &(first, Piece { place, count }) in &saved.runs {
+            for ahead in 0..count {
+                let (block, place) = (first.after(ahead), place.after(ahead));
+                let content = disk.at(place).unwrap_or_else(|| panic!("{place:?} is outside"));
+                assert_eq!(*content, None, "{place:?} is named twice");
+                *content = Some(Version { block, number: 1 });
+                bench.acknowledged[block.0 as usize] = 1;
+            }
+        }
+        bench.translation().check();
+        let places = bench.places();
+        for (at, place) in each(&places).enumerate() {
+            let found = bench.disk.content(place).unwrap_or_else(|| panic!("{place:?} is outside"));
+            let found = found.filter(|found| found.block.0 == at as u64).map_or(0, |_| 1);
+            assert_eq!(found, bench.acknowledged[at], "block {at} at {place:?}");
+            bench.moves.places[at] = place;
+        }
+        bench.flush();
+        bench
+    }
+
     /// Begins `work` and does so many I/Os and commits of it, or all of them. [`Bench::crash`] is to follow.
     pub fn run_until(&mut self, work: Work, queue: &dyn Queue, actions: usize) {
         self.begin(work);

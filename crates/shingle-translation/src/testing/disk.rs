@@ -49,6 +49,18 @@ impl Disk {
         }
     }
 
+    /// To set what a place holds.
+    pub(super) fn at(&mut self, place: Place) -> Option<&mut Content> {
+        match place {
+            Place::Buffer(at) => self.buffer.get_mut(at as usize),
+            Place::Native(at) => {
+                let zone = self.zones.get_mut((at / self.layout.zone_blocks) as usize)?;
+                zone.get_mut((at % self.layout.zone_blocks) as usize)
+            }
+            Place::Nowhere => None,
+        }
+    }
+
     /// Writes a block at the write pointer of a zone.
     pub(super) fn append(&mut self, zone: Zone, content: Content) {
         let blocks = &mut self.zones[zone.index()];

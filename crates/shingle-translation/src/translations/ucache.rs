@@ -10,7 +10,7 @@
 //!   its zone has a write pointer beyond some of it, both are copied to an empty zone, as segments have
 //!   no room for a whole chunk.
 
-use super::dm_zoned::{DmZoned, HIGH, LOW, RESERVED};
+use super::dm_zoned::{DmZoned, FRESH, HIGH, LOW, RESERVED};
 use crate::translation::{Layout, Make, Saved};
 use shingle_core::params::{Kind, Param, Params};
 
@@ -33,6 +33,7 @@ impl Make for DmZoned<true> {
         LOW,
         HIGH,
         RESERVED,
+        FRESH,
     ];
     const SURVIVES_POWER_CUTS: bool = true;
 

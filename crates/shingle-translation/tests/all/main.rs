@@ -6,5 +6,7 @@ mod dm_zoned;
 mod fluid;
 mod log;
 mod open;
+mod opened;
 mod skylight_sa;
+mod spoilt;
 mod translations;

@@ -6,7 +6,7 @@ use proptest::test_runner::{Config, TestRunner};
 use shingle_core::params::Params;
 use shingle_core::units::Block;
 use shingle_translation::testing::Bench;
-use shingle_translation::translations::ALL;
+use shingle_translation::translations::{ALL, get};
 use shingle_translation::{Entry, Layout, Saved, Work};
 
 /// What happens, and after how many I/Os and commits of it the power is cut, if it is.
@@ -42,7 +42,7 @@ fn live(
 
 /// All room there was is there again: after a drain and idle time the buffer is free; and all blocks of the host can be
 /// written, over and over.
-fn nothing_leaks(bench: &mut Bench, free: u64) {
+pub(crate) fn nothing_leaks(bench: &mut Bench, free: u64) {
     let none = Waits(None);
     bench.run(Work::Drain, &none);
     while bench.translation().wants_idle() {
@@ -69,7 +69,7 @@ fn what_was_durable_is_read_after_every_power_cut_and_nothing_leaks() {
             for &layout in LAYOUTS {
                 let Ok(empty) = entry.make(&params, layout) else { continue };
                 let free = empty.held().free;
-                let config = Config { cases: 20, failure_persistence: None, ..Config::default() };
+                let config = Config { cases: 10, failure_persistence: None, ..Config::default() };
                 let result = TestRunner::new(config).run(&lives(), |life| {
                     let safe = entry.survives_power_cuts;
                     let mut bench = Bench::new(empty.copy(), layout, safe);
@@ -79,6 +79,42 @@ fn what_was_durable_is_read_after_every_power_cut_and_nothing_leaks() {
                 });
                 let set: Vec<_> = params.iter().collect();
                 result.unwrap_or_else(|e| panic!("{} {set:?} over {layout:?}: {e}", entry.name));
+            }
+        }
+    }
+}
+
+/// A zone of 300 blocks is cleaned in batches, between which the host writes: the power is cut there too, with next to no
+/// zones to spare.
+#[test]
+fn a_log_is_opened_while_a_zone_is_half_cleaned() {
+    let entry = get("log").expect("it is registered");
+    let layout = Layout { zone_blocks: 300, buffer_blocks: 1, zones: 9 };
+    for group in ["none", "moved", "sepbit"] {
+        for victim in ["greedy", "cost-benefit"] {
+            let mut params = Params::new(entry.params);
+            let settings = [("group", group), ("victim", victim), ("spare", "0"), ("garbage", "1")];
+            settings.iter().for_each(|(name, value)| params.set(name, value).expect("valid"));
+            params.set("open", "3").expect("valid");
+            let empty = entry.make(&params, layout).expect("room");
+            let mut bench = Bench::new(empty, layout, true);
+            let open = |saved: &Saved| entry.open(&params, layout, saved).expect("a map");
+            let (blocks, mut state) = (bench.translation().blocks(), 7u64);
+            for round in 0..400 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let draw = state >> 33;
+                let count = 1 + draw % if round % 8 == 3 { 290 } else { 24 };
+                let block = Block(draw / 290 % (blocks - count));
+                let work = Work::Write { block, count };
+                if round % 3 == 2 {
+                    bench.run_until(work, &Waits(None), (draw % 30) as usize);
+                } else {
+                    bench.run(work, &Waits(None));
+                    bench.flush();
+                }
+                if round % 3 > 0 {
+                    bench.crash(open);
+                }
             }
         }
     }

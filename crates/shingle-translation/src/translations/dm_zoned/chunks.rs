@@ -307,6 +307,16 @@ impl Chunks {
         (chunk.zone, chunk.merged) = (NONE, true);
     }
 
+    /// `chunk`, of which nothing is anywhere, has no zone from now on.
+    pub(super) fn leave_zone(&mut self, chunk: u32) {
+        self.written(chunk).zone = NONE;
+    }
+
+    /// Whether nothing of `chunk` is anywhere.
+    pub(super) fn is_blank(&self, chunk: u32) -> bool {
+        self.of(chunk).is_none_or(|of| of.live == 0 && bits::end(&of.native) == 0)
+    }
+
     /// `zone` is reset, and belongs to no chunk.
     pub(super) fn free_zone(&mut self, zone: Zone) {
         self.pointers[zone.index()] = 0;

@@ -18,6 +18,8 @@ pub(super) enum To {
     Buffer(Zone),
     /// Nothing of it is in the buffer: it gives its segments up.
     Nowhere,
+    /// Nothing of it is anywhere: it gives this zone up, its own, which is reset.
+    Gone(Zone),
 }
 
 /// What comes next.
@@ -77,7 +79,7 @@ impl Copy {
                     }
                     self.stage = Stage::Write;
                 }
-                (Stage::ReadBuffer, To::Buffer(_) | To::Nowhere) => self.stage = Stage::Write,
+                (Stage::ReadBuffer, _) => self.stage = Stage::Write,
                 (Stage::Write, To::Zone(zone)) if chunks.pointer(zone) > 0 => {
                     chunks.set_pointer(zone, 0);
                     return Some(Step::Reset { zone });
@@ -98,7 +100,7 @@ impl Copy {
                     }
                     self.stage = Stage::Commit;
                 }
-                (Stage::Write, To::Nowhere) => self.stage = Stage::Commit,
+                (Stage::Write, To::Nowhere | To::Gone(_)) => self.stage = Stage::Commit,
                 (Stage::Commit, _) => {
                     self.arrive(chunks, counters);
                     return Some(Step::Commit);
@@ -128,6 +130,11 @@ impl Copy {
             }
             chunks.merge(chunk);
             chunks.touch(chunk);
+            self.stage = Stage::Reset(zone);
+            return;
+        }
+        if let To::Gone(zone) = self.to {
+            chunks.leave_zone(chunk);
             self.stage = Stage::Reset(zone);
             return;
         }

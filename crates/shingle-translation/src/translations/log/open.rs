@@ -1,7 +1,6 @@
 //! Opening the log from a saved map.
 
 use super::Log;
-use super::victim::Victim;
 use crate::parts::{in_one, misplaced};
 use crate::translation::{Layout, Place, Saved, refusal};
 use shingle_core::units::Block;
@@ -41,9 +40,7 @@ impl Log {
             self.open[usize::from(group)] = Some(zone);
         }
         self.cleans_first = self.zones.free() == 0;
-        let room = open.iter().map(|&zone| self.zones.room(zone)).sum();
-        let least = self.zones.victim(Victim::Greedy, self.now).map(|zone| self.zones.live(zone));
-        if self.cleans_first && least.is_none_or(|live| live > room) {
+        if !self.has_room_to_clean() {
             let why = "no zone is free, nor room for what is live in any other";
             return Err(refusal(NAME, why));
         }

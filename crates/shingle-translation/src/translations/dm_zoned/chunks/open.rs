@@ -34,9 +34,10 @@ impl Chunks {
                 if of.zone == NONE && *owner == NONE {
                     (of.zone, *owner) = (zone as u32, chunk);
                 } else if *owner != chunk {
-                    return Err(refused(
-                        "a chunk has a zone, and a zone a chunk, and these have others",
-                    ));
+                    return Err(refused(&match (of.zone, *owner) {
+                        (NONE, owner) => format!("that is the zone of chunk {owner}"),
+                        (zone, _) => format!("its chunk has zone {zone}"),
+                    }));
                 }
                 let part = (layout.zone_blocks - offset).min(count - done);
                 bits::fill(&mut of.native, offset, part, true);
@@ -78,9 +79,12 @@ impl Chunks {
                     *owner = Some((chunk, part));
                     self.give(chunk, offset, segment as u32);
                 } else if *owner != Some((chunk, part)) {
-                    return refused(
-                        "a part of a chunk has a segment, and a segment a part, and these have others",
-                    );
+                    return refused(&match *owner {
+                        Some((chunk, part)) => {
+                            format!("that segment is of {}", self.blocks_of(chunk, part))
+                        }
+                        None => format!("{} have another segment", self.blocks_of(chunk, part)),
+                    });
                 }
                 let more = (self.segment_blocks - within)
                     .min(layout.zone_blocks - offset)
@@ -96,5 +100,12 @@ impl Chunks {
         self.free_segments =
             in_turn.filter(|&segment| owners[segment as usize].is_none()).collect();
         Ok(())
+    }
+
+    /// The blocks of a part of a chunk, in words.
+    fn blocks_of(&self, chunk: u32, part: u64) -> String {
+        let (from, first) = (part * self.segment_blocks, self.first(chunk).0);
+        let end = (from + self.segment_blocks).min(self.zone_blocks);
+        format!("blocks {} to {}", first + from, first + end - 1)
     }
 }
