@@ -14,6 +14,36 @@
 //!
 //! - [`format()`] makes the map, [`LiveDisk::open`] recovers it, [`inspect()`] only looks.
 //! - [`LiveDisk`] is the disk as its host sees it.
+//!
+//! Whatever the translation, a power cut loses nothing that was flushed: a zone that is rewritten moves to a spare, and the
+//! old one is given up when a map that no longer names it is durable. What stood on a zone that is gone is an error for
+//! exactly these blocks, until they are written again.
+//!
+//! It must not know what is a device and what a file, who asks, or how a translation decides. What it leaves out: readers do
+//! not tell the translation what they read, so orders by use count writes only; a checkpoint holds up works (not reads) while
+//! it is written; a zone that is rewritten is in memory, twice.
+//!
+//! ```
+//! use shingle_core::units::Block;
+//! use shingle_engine::buffer::zeroed;
+//! use shingle_translated::{Format, LiveDisk, format};
+//! use shingle_zoned::{Faults, Geometry, MemoryDisk};
+//!
+//! // 64 zones of 256 KiB, eight of them conventional.
+//! let disk = MemoryDisk::new(Geometry { conventional_zones: 8, ..Geometry::new(64, 64) }, Faults::none());
+//! format(&disk, &Format { translation: "fluid".to_owned(), ..Format::default() })?;
+//!
+//! let disk = LiveDisk::open(Box::new(disk))?;
+//! let mut block = zeroed();
+//! block.0[0] = 7;
+//! disk.write(Block(1000), &[block])?; // anywhere
+//! disk.flush()?;
+//! let mut read = [zeroed()];
+//! disk.read(Block(1000), &mut read)?;
+//! assert_eq!((read[0].0[0], disk.status().map.runs), (7, 1));
+//! disk.close()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![allow(clippy::cast_possible_truncation)] // zones and places in them have 32 bits: see `Geometry::check`
 

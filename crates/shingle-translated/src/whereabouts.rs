@@ -239,7 +239,7 @@ mod tests {
             prop_assert_eq!(&found, &plain);
             // The fewest runs that chunks allow.
             let joins = |at: usize| {
-                at % 10 != 0 && plain[at] != Place::Nowhere && plain[at - 1].after(1) == plain[at]
+                !at.is_multiple_of(10) && plain[at] != Place::Nowhere && plain[at - 1].after(1) == plain[at]
             };
             let runs = (0..plain.len()).filter(|&at| plain[at] != Place::Nowhere && !joins(at)).count();
             prop_assert_eq!(map.runs(), runs as u64);

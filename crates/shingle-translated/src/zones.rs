@@ -228,10 +228,10 @@ mod tests {
         }
     }
 
-    fn look(
-        recovered: &Recovered,
-        disk: &[ZoneReport],
-    ) -> (Survey, Vec<(u32, u32)>, Vec<(u64, u64)>) {
+    /// What is found, which zones are flawed, and what is lost.
+    type Looked = (Survey, Vec<(u32, u32)>, Vec<(u64, u64)>);
+
+    fn look(recovered: &Recovered, disk: &[ZoneReport]) -> Looked {
         let survey = survey(recovered, disk, 2, CAPACITY, Block(5));
         let flawed =
             survey.table.flawed.iter().map(|(zone, readable)| (*zone, *readable)).collect();

@@ -2,6 +2,8 @@
 //!
 //! `SHINGLE_BUG=Name` tries one of them only.
 
+#![allow(clippy::disallowed_methods)] // tests read settings
+
 mod common;
 
 use common::drills;

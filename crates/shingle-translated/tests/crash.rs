@@ -3,6 +3,8 @@
 //!
 //! `SHINGLE_SEEDS=N` tries so many of each theme and translation, `SHINGLE_SEED=N` one, `SHINGLE_TRANSLATION=NAME` only that.
 
+#![allow(clippy::disallowed_methods)] // tests read settings
+
 mod common;
 
 use common::number;

@@ -1,5 +1,7 @@
 //! The map of a disk of 28 TB: 104,000 zones of 256 MiB. Nothing is measured in time.
 
+#![allow(clippy::disallowed_methods)] // tests read settings
+
 mod common;
 
 use common::{Held, wanted};
