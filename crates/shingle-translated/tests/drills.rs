@@ -277,3 +277,65 @@ fn a_disk_that_takes_no_writes_is_read() {
     assert!(error.kind == LiveErrorKind::Failed && error.to_string().contains(&failed), "{error}");
     drop(disk);
 }
+
+#[test]
+fn a_map_without_room_takes_no_writes_until_something_is_trimmed() {
+    // More blocks than the map has runs for.
+    let many = Geometry { zones: 200, ..geometry() };
+    for name in ["log", "dm-zoned", "ucache"] {
+        let disk = drills::disk_of(many, name);
+        let mut live = disk.open();
+        let (mut full, mut version) = (0, 0);
+        for round in 0..3000_u64 {
+            // Blocks that are no neighbours, one at a time.
+            let at = round * 7919 % (live.blocks() / 2) * 2;
+            version += 1;
+            match write(&live, at, 1, version) {
+                Ok(()) => are(&live, &[(at, version)]),
+                Err(error) => {
+                    assert_eq!(error.kind, LiveErrorKind::Full, "{name}: {error}");
+                    full += 1;
+                    let quarter = live.blocks() / 4;
+                    live.trim(Block(full % 4 * quarter), quarter).expect("no faults");
+                    live.flush().expect("no faults");
+                }
+            }
+            let status = live.status();
+            assert!(
+                status.failed.is_none() && status.map.runs <= status.map.runs_max,
+                "{name}: {status:?}"
+            );
+            if round % 1000 == 999 {
+                live.close().expect("no faults");
+                live = disk.open();
+            }
+        }
+        assert!(full > 0, "{name}: {:?}", live.status().map);
+    }
+}
+
+#[test]
+fn a_file_is_such_a_disk() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("disk.zoned");
+    shingle_zoned::create(&path, &geometry()).expect("room");
+    let open = || shingle_zoned::open(&path).expect("a zoned file");
+    format(&*open(), &wanted("fluid")).expect("room");
+    let live = LiveDisk::open(open()).expect("it was formatted");
+    for version in 1..4 {
+        for block in (0..live.blocks()).step_by(4) {
+            write(&live, block, 3.min(live.blocks() - block), version).expect("room");
+        }
+        live.flush().expect("no faults");
+    }
+    write(&live, 1, 1, 9).expect("room");
+    // Nobody says that it ends.
+    drop(live);
+    let found = inspect(&*open()).expect("there is a map");
+    assert_eq!((found.damage, found.lost_ranges), (None, vec![]));
+    let live = LiveDisk::open(open()).expect("it recovers");
+    assert!(matches!(read(&live, 1), Ok(3 | 9)));
+    are(&live, &[(0, 3), (2, 3), (3, 0), (100, 3), (live.blocks() - 2, 3)]);
+    live.close().expect("no faults");
+    assert_eq!(inspect(&*open()).expect("there is a map").commits, 0);
+}

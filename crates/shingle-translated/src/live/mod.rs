@@ -171,7 +171,8 @@ impl LiveDisk {
         let mut works = works?;
         let runs = self.shared.map().whereabouts.runs();
         let room = self.shared.plan.runs_max;
-        if runs + 2 > room - room / 16 {
+        // (Cleaning may take some, too. Where each block may be a run of its own there is always room.)
+        if room < self.blocks() && runs + count + 2 > room - room / 16 {
             let what = format!(
                 "the map has {runs} runs of blocks that lie together, and room for {room}; trim some"
             );
