@@ -34,13 +34,15 @@ struct Course {
 }
 
 /// With a cache device of so much of what the conventional zones have; none if 0.
-fn course(cache: f64) -> Course {
+fn course(cache: f64, fresh: &str) -> Course {
     let drive = make("exos-x18z", &Settings::default()).expect("a drive");
     let real: Layout = layout(drive.description(), None).expect("room");
     let cached = (real.buffer_blocks as f64 * cache) as u64;
     let layout = if cached > 0 { Layout { buffer_blocks: cached, ..real } } else { real };
     let entry = translations::get("dm-zoned").expect("it is registered");
-    let made = entry.make(&Params::new(entry.params), layout).expect("room");
+    let mut params = Params::new(entry.params);
+    params.set("fresh", fresh).expect("a declared value");
+    let made = entry.make(&params, layout).expect("room");
     let mut disk = Translated::new(made, drive, layout, None);
     if cached > 0 {
         let bytes = (layout.buffer_blocks * BLOCK_BYTES).to_string();
@@ -85,7 +87,7 @@ fn course(cache: f64) -> Course {
 #[test]
 fn fresh_sequential_data_is_written_twice_and_with_a_cache_device_once() {
     const CACHE: f64 = 0.2;
-    let (alone, cached) = (course(0.0), course(CACHE));
+    let (alone, cached) = (course(0.0, "random"), course(CACHE, "random"));
     let (ours, with_cache) = (PARITY * alone.on_disk, PARITY * cached.on_disk);
     println!("bytes on the disks a user byte: {ours:.2}, measured 2.76");
     println!("with a cache device: {with_cache:.2}, measured 1.4 to 1.5");
@@ -99,4 +101,13 @@ fn fresh_sequential_data_is_written_twice_and_with_a_cache_device_once() {
     assert!((1.4..=1.5).contains(&with_cache), "{with_cache}");
     assert!((0.65..=1.0).contains(&alone.knee), "{}", alone.knee);
     assert!(alone.slower < 0.6, "{}", alone.slower);
+}
+
+/// With `fresh=sequential` all of it goes to a sequential zone, once, and nothing waits.
+#[test]
+fn sent_to_zones_fresh_sequential_data_is_written_once() {
+    let Course { on_disk, knee, .. } = course(0.0, "sequential");
+    println!("bytes on the disks a user byte with fresh=sequential: {:.2}", PARITY * on_disk);
+    assert!((on_disk - 1.0).abs() < 1e-9, "{on_disk}");
+    assert!((knee * 250.0 - 768.0).abs() < 1.0, "no write waited for cleaning: {knee}");
 }

@@ -6,7 +6,7 @@
 
 use super::native::{Native, pieces};
 use super::write_back::WriteBack;
-use crate::translation::{Held, Layout, Piece, Place};
+use crate::translation::{Held, Layout, Piece, Place, Step};
 use shingle_core::parts::{Links, List};
 use shingle_core::units::{Block, Zone};
 
@@ -156,6 +156,21 @@ impl Buffered {
                 }
             }
         }
+    }
+
+    /// If nothing of `block`'s zone is in the buffer, and `block` goes on at its write pointer: appends as many of `count`
+    /// blocks as have room there. The step that does.
+    pub(crate) fn append_fresh(
+        &self,
+        native: &mut Native,
+        block: Block,
+        count: u64,
+    ) -> Option<(u64, Step)> {
+        let zone = native.zone(block);
+        if self.live_of(zone) > 0 {
+            return None;
+        }
+        native.append(block, count).map(|count| (count, Step::Append { zone, block, count }))
     }
 
     /// Begins to write `zone` back, with all that is live of it, the first filled first.

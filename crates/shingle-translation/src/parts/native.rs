@@ -2,7 +2,17 @@
 //! sequential zones, and is there if the write pointer has passed it.
 
 use crate::translation::{Layout, Piece, Place};
+use shingle_core::params::{Kind, Param};
 use shingle_core::units::{Block, Zone};
+
+/// What becomes of data that could go to its zone at once: [`super::Buffered::append_fresh`].
+pub(crate) const FRESH: Param = Param {
+    name: "fresh",
+    kind: Kind::Choice(&["random", "sequential"]),
+    default: "random",
+    about: "where a write goes that goes on at the write pointer of a zone of which nothing is in the buffer: to the \
+            buffer (the papers'), or to the zone (own)",
+};
 
 /// The write pointer of each sequential zone.
 #[derive(Clone, Debug)]
@@ -66,6 +76,15 @@ impl Native {
     pub(crate) fn set_pointer(&mut self, zone: Zone, offset: u64) {
         debug_assert!(offset <= self.zone_blocks, "a write pointer stays in its zone");
         self.pointers[zone.index()] = offset as u32;
+    }
+
+    /// If `block` belongs at the write pointer of its zone, appends as many of `count` blocks as have room there: how
+    /// many.
+    pub(crate) fn append(&mut self, block: Block, count: u64) -> Option<u64> {
+        let (zone, offset) = (self.zone(block), self.offset(block));
+        let count = count.min(self.zone_blocks - offset);
+        let goes_on = offset == self.pointer(zone);
+        goes_on.then(|| self.set_pointer(zone, offset + count)).map(|()| count)
     }
 
     /// Where `block` lies if it is not in the buffer.

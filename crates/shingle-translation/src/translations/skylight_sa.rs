@@ -11,8 +11,10 @@
 //! than one zone. So there are at least `buckets` of them, alike, and more if they were larger than a
 //! zone.
 
-use crate::parts::{Buffered, Native, WriteBack};
-use crate::translation::{Counters, Held, Layout, Make, Piece, Queue, Step, Translation, Work};
+use crate::parts::{Buffered, FRESH, InBuffer, Native, WriteBack, in_buffer, misplaced};
+use crate::translation::{
+    Counters, Held, Layout, Make, Piece, Place, Queue, Saved, Step, Translation, Work,
+};
 use core::ops::Range;
 use shingle_core::params::{Kind, Param, Params};
 use shingle_core::units::{Block, Zone};
@@ -22,6 +24,7 @@ use shingle_core::units::{Block, Zone};
 pub(crate) struct SkylightSa {
     native: Native,
     buffered: Buffered,
+    fresh_to_zones: bool,
     /// Slots of each bucket in use.
     used: Vec<u32>,
     used_all: u32,
@@ -53,6 +56,12 @@ impl SkylightSa {
 
     /// Appends as much of the host's next blocks as has room in the first one's bucket.
     fn write(&mut self, block: Block, count: u64) -> Option<Step> {
+        if self.fresh_to_zones
+            && let Some((count, step)) = self.buffered.append_fresh(&mut self.native, block, count)
+        {
+            self.wrote(count);
+            return Some(step);
+        }
         let zone = self.native.zone(block);
         let bucket = self.bucket(zone);
         let slots = self.slots(bucket);
@@ -73,9 +82,16 @@ impl SkylightSa {
         self.used[bucket] += written;
         self.used_all += written;
         let written = u64::from(written);
-        self.counters.written_blocks += written;
-        self.work = Work::Write { block: block.after(written), count: count - written };
+        self.wrote(written);
         Some(Step::Buffer { block, count: written, at: u64::from(at) })
+    }
+
+    /// The next `written` blocks of the host have their places.
+    fn wrote(&mut self, written: u64) {
+        self.counters.written_blocks += written;
+        if let Work::Write { block, count } = self.work {
+            self.work = Work::Write { block: block.after(written), count: count - written };
+        }
     }
 
     /// Begins to clean `bucket`.
@@ -192,12 +208,15 @@ impl Make for SkylightSa {
     const NAME: &'static str = "skylight-sa";
     const ABOUT: &'static str =
         "zones hashed to buckets that are appended to and cleaned whole (Skylight, FAST 2015)";
-    const PARAMS: &'static [Param] = &[Param {
-        name: "buckets",
-        kind: Kind::Count,
-        default: "8",
-        about: "least number of buckets, at least 4; more if they were larger than a zone",
-    }];
+    const PARAMS: &'static [Param] = &[
+        Param {
+            name: "buckets",
+            kind: Kind::Count,
+            default: "8",
+            about: "least number of buckets, at least 4; more if they were larger than a zone",
+        },
+        FRESH,
+    ];
 
     fn new(params: &Params, layout: Layout) -> Result<Self, String> {
         let native = Native::new(Self::NAME, layout)?;
@@ -210,6 +229,7 @@ impl Make for SkylightSa {
         Ok(SkylightSa {
             native,
             buffered: Buffered::new(layout),
+            fresh_to_zones: params.choice("fresh") == "sequential",
             used: vec![0; buckets as usize],
             used_all: 0,
             work: Work::Idle,
@@ -217,5 +237,28 @@ impl Make for SkylightSa {
             back: WriteBack::new(layout.zone_blocks.min(layout.buffer_blocks)),
             counters: Counters::default(),
         })
+    }
+    /// A bucket is taken to be in use up to the last block that is live in it, and its blocks to have been appended in
+    /// the order in which they lie, as they have been.
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+        let mut opened = Self::new(params, layout)?;
+        saved.check(Self::NAME, layout, opened.native.blocks())?;
+        opened.native.open(Self::NAME, layout, saved)?;
+        for (at, block) in
+            in_buffer(Self::NAME, layout, saved)?.into_iter().flat_map(InBuffer::each)
+        {
+            let zone = opened.native.zone(block);
+            let bucket = opened.bucket(zone);
+            let (slot, slots) = (at as u32, opened.slots(bucket));
+            if !slots.contains(&slot) {
+                let why = format!("the bucket of its zone has blocks {slots:?}");
+                return Err(misplaced(Self::NAME, layout, block, Place::Buffer(at), &why));
+            }
+            opened.buffered.fill(slot, block, zone);
+            let used = slot + 1 - slots.start;
+            opened.used_all += used - opened.used[bucket];
+            opened.used[bucket] = used;
+        }
+        Ok(opened)
     }
 }

@@ -10,8 +10,8 @@
 //!   its zone has a write pointer beyond some of it, both are copied to an empty zone, as segments have
 //!   no room for a whole chunk.
 
-use super::dm_zoned::{DmZoned, HIGH, LOW, RESERVED};
-use crate::translation::{Layout, Make};
+use super::dm_zoned::{DmZoned, FRESH, HIGH, LOW, RESERVED};
+use crate::translation::{Layout, Make, Saved};
 use shingle_core::params::{Kind, Param, Params};
 
 impl Make for DmZoned<true> {
@@ -33,6 +33,7 @@ impl Make for DmZoned<true> {
         LOW,
         HIGH,
         RESERVED,
+        FRESH,
     ];
     const SURVIVES_POWER_CUTS: bool = true;
 
@@ -41,5 +42,9 @@ impl Make for DmZoned<true> {
         let segment = params.blocks("segment").min(most);
         let made = DmZoned::over(Self::NAME, params, layout, segment)?;
         Ok(made.promoting(params.part_of("promote", layout.zone_blocks as u32)))
+    }
+
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+        Self::new(params, layout)?.opened(Self::NAME, layout, saved)
     }
 }

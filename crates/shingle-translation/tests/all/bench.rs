@@ -115,6 +115,8 @@ fn each_broken_rule_is_caught() {
         (&[READ, APPEND, Step::Commit], NATIVE, 0, Some("write pointer")),
         (&[APPEND, Step::Commit], NATIVE, 1, Some("power cut")),
         (&[READ, append(1, 1), append(0, 1)], NATIVE, 2, Some("is (block, version)")),
+        (&[READ, append(1, 1), Step::Commit], NATIVE, 1, Some("no step or work has named it")),
+        (&[READ, append(1, 1)], NATIVE, 1, Some("no step or work has named it")),
     ];
     for &(steps, ends, pointer, wanted) in cases {
         let said = verdict(steps, ends, [pointer, 0], true);
@@ -134,4 +136,27 @@ fn only_a_zone_that_is_being_rewritten_may_be_lost() {
     assert_eq!(verdict(&rewrite, NATIVE, [1, 0], false), None);
     assert!(verdict(&rewrite, NATIVE, [1, 0], true).expect("lost").contains("power cut"));
     assert!(verdict(&never, NATIVE, [0, 0], false).expect("lost").contains("block 0"));
+}
+
+/// Block 0 is durable in the buffer. What the bench says to a translation that is opened with it elsewhere.
+#[test]
+fn what_is_opened_has_all_blocks_where_they_were_durable() {
+    let verdict = |now: Place| {
+        let script = |now| {
+            let (steps, counters) = (Vec::new(), Counters::default());
+            Box::new(Script { steps, ends: now, at: None, now, counters, pointers: [0; 2] })
+        };
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let mut bench = Bench::new(script(Place::Nowhere), LAYOUT, true);
+            bench.run(Work::Write { block: Block(0), count: 1 }, &NoQueue);
+            bench.flush();
+            let saved = bench.crash(|_| script(now));
+            assert_eq!(saved.pointers, [0; 2]);
+            assert_eq!(saved.runs, [(Block(0), Piece { place: Place::Buffer(0), count: 1 })]);
+        }));
+        outcome.err().map(|panic| panic.downcast_ref::<String>().expect("a message").clone())
+    };
+    assert_eq!(verdict(Place::Buffer(0)), None);
+    assert!(verdict(Place::Nowhere).expect("lost").contains("opened from"));
+    assert!(verdict(Place::Buffer(1)).expect("moved").contains("opened from"));
 }

@@ -158,3 +158,28 @@ fn a_zone_of_which_half_is_buffered_is_promoted() {
     assert_eq!(ucache.run(Work::Drain, &NoQueue), copied);
     assert_eq!(ucache.translation().counters().rmw, 2);
 }
+
+#[test]
+fn fresh_chunks_that_are_written_in_sequence_go_to_zones() {
+    let layout = Layout { zone_blocks: 4, buffer_blocks: 16, zones: 8 };
+    for name in ["dm-zoned", "ucache"] {
+        let settings: &[_] = if name == "ucache" { &[("segment", "4b")] } else { &[] };
+        let settings = [settings, &[("fresh", "sequential")]].concat();
+        let mut dm = bench_over(name, layout, &settings);
+        assert_eq!(write(&mut dm, 0, 6), [append(0, 0, 4), append(1, 4, 2)], "{name}");
+        assert_eq!(write(&mut dm, 6, 1), [append(1, 6, 1)]);
+        // Chunk 2 does not begin with its first block.
+        let at = write(&mut dm, 9, 1)[0];
+        assert!(matches!(at, Step::Buffer { count: 1, .. }), "{at:?}");
+        assert!(matches!(write(&mut dm, 8, 1)[..], [Step::Buffer { .. }]), "it is in the buffer");
+        // Below the write pointer.
+        assert!(matches!(write(&mut dm, 0, 1)[..], [Step::Buffer { .. }]));
+        // Chunk 1 is given up, and written again; another zone is empty.
+        dm.run(Work::Trim { block: Block(4), count: 4 }, &NoQueue);
+        assert_eq!(write(&mut dm, 4, 1), [COMMIT, reset(1), append(2, 4, 1)]);
+        assert_eq!(write(&mut dm, 5, 3), [append(2, 5, 3)]);
+        // Not if a block is left.
+        dm.run(Work::Trim { block: Block(4), count: 3 }, &NoQueue);
+        assert!(matches!(write(&mut dm, 4, 1)[..], [Step::Buffer { .. }]));
+    }
+}

@@ -103,3 +103,20 @@ fn neighbours_are_requeued_together() {
     steps.push(buffer(28, 1, 4));
     assert_eq!(write(&mut fluid, 28, 1), steps);
 }
+
+#[test]
+fn what_goes_on_at_a_write_pointer_goes_to_the_zone() {
+    for name in ["fluid", "fluid-loop", "skylight-sa"] {
+        let mut log = bench(name, 16, &[("fresh", "sequential")]);
+        assert_eq!(write(&mut log, 0, 6), [append(0, 0, 4), append(1, 4, 2)], "{name}");
+        assert_eq!(write(&mut log, 6, 1), [append(1, 6, 1)]);
+        // Block 9 is not at the write pointer of zone 2; then that zone has it in the buffer.
+        assert!(matches!(write(&mut log, 9, 1)[..], [Step::Buffer { .. }]));
+        assert!(matches!(write(&mut log, 8, 1)[..], [Step::Buffer { .. }]));
+        assert!(matches!(write(&mut log, 4, 1)[..], [Step::Buffer { .. }]));
+        assert!(matches!(write(&mut log, 7, 1)[..], [Step::Buffer { .. }]));
+        log.run(Work::Drain, &NoQueue);
+        assert_eq!(write(&mut log, 10, 2), [append(2, 10, 2)]);
+        assert_eq!(log.translation().counters().written_blocks, 6 + 5 + 2);
+    }
+}

@@ -5,5 +5,8 @@ mod common;
 mod dm_zoned;
 mod fluid;
 mod log;
+mod open;
+mod opened;
 mod skylight_sa;
+mod spoilt;
 mod translations;

@@ -19,6 +19,7 @@ mod evict;
 mod history;
 mod hot;
 mod index;
+mod open;
 mod record;
 mod resize;
 mod roles;
@@ -33,7 +34,7 @@ mod tests;
 
 use crate::parts::{Native, WriteBack, pieces};
 use crate::translation::{
-    Counters, Held, Layout, Make, Piece, Place, Queue, Step, Translation, Work,
+    Counters, Held, Layout, Make, Piece, Place, Queue, Saved, Step, Translation, Work,
 };
 use chunks::Chunks;
 use classify::Window;
@@ -133,6 +134,10 @@ impl Make for Amphisbaena {
             shrinking: false,
             counters: Counters::default(),
         })
+    }
+
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+        Self::new(params, layout)?.opened(layout, saved)
     }
 }
 

@@ -10,7 +10,7 @@ use shingle_core::units::Zone;
 /// Where a chunk goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum To {
-    /// All of it to an empty zone, and the zone it has is reset.
+    /// All of it to a zone of no chunk, and the zone it has is reset.
     Zone(Zone),
     /// What is in the buffer to the zone it has, at the write pointer.
     Own(Zone),
@@ -18,6 +18,8 @@ pub(super) enum To {
     Buffer(Zone),
     /// Nothing of it is in the buffer: it gives its segments up.
     Nowhere,
+    /// Nothing of it is anywhere: it gives this zone up, its own, which is reset.
+    Gone(Zone),
 }
 
 /// What comes next.
@@ -77,7 +79,11 @@ impl Copy {
                     }
                     self.stage = Stage::Write;
                 }
-                (Stage::ReadBuffer, To::Buffer(_) | To::Nowhere) => self.stage = Stage::Write,
+                (Stage::ReadBuffer, _) => self.stage = Stage::Write,
+                (Stage::Write, To::Zone(zone)) if chunks.pointer(zone) > 0 => {
+                    chunks.set_pointer(zone, 0);
+                    return Some(Step::Reset { zone });
+                }
                 (Stage::Write, To::Zone(zone) | To::Own(zone)) => {
                     self.stage = Stage::Commit;
                     let from = chunks.pointer(zone);
@@ -94,7 +100,7 @@ impl Copy {
                     }
                     self.stage = Stage::Commit;
                 }
-                (Stage::Write, To::Nowhere) => self.stage = Stage::Commit,
+                (Stage::Write, To::Nowhere | To::Gone(_)) => self.stage = Stage::Commit,
                 (Stage::Commit, _) => {
                     self.arrive(chunks, counters);
                     return Some(Step::Commit);
@@ -124,6 +130,11 @@ impl Copy {
             }
             chunks.merge(chunk);
             chunks.touch(chunk);
+            self.stage = Stage::Reset(zone);
+            return;
+        }
+        if let To::Gone(zone) = self.to {
+            chunks.leave_zone(chunk);
             self.stage = Stage::Reset(zone);
             return;
         }

@@ -24,12 +24,18 @@
 //! With a cache device (`translation.cache_zones` of the simulator) the buffer is that: chunks get their segments
 //! there only, and reclaim counts those only (`dmz_get_chunk_mapping`, `dmz_reclaim_percentage`).
 //!
+//! With `fresh=sequential` a chunk of which nothing is anywhere, if it is written from its first block on, is given an
+//! empty zone and not a segment: what is written in sequence is written once. It is given another one when all of it
+//! was trimmed and it is written so again.
+//!
 //! Other departures: a zone is read in one read, and a chunk written when all of it has been read, as
 //! by the other translations, where the kernel copies run of valid blocks by run; the buffer adds
 //! nothing to the capacity; the map on the disk costs no I/O.
 
 use crate::parts::{countable, pieces};
-use crate::translation::{Counters, Held, Layout, Make, Piece, Queue, Step, Translation, Work};
+use crate::translation::{
+    Counters, Held, Layout, Make, Piece, Queue, Saved, Step, Translation, Work,
+};
 use chunks::Chunks;
 use copy::{Copy, To};
 use shingle_core::params::{Kind, Param, Params};
@@ -51,6 +57,8 @@ pub(crate) struct DmZoned<const PROMOTE: bool> {
     idle: u32,
     /// Blocks of a chunk in the buffer from which on it is promoted.
     promote: u64,
+    /// What the host writes in sequence to chunks without a block goes to zones.
+    fresh_to_zones: bool,
     reclaiming: bool,
     /// One chunk has been reclaimed for the segment, or the idle time, to come.
     paid: bool,
@@ -64,6 +72,10 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
     fn write(&mut self, block: Block, count: u64) -> Option<Step> {
         let (chunk, offset) = self.chunks.split(block);
         let count = count.min(self.chunks.chunk_blocks() - offset);
+        if self.fresh_to_zones && offset == 0 && self.wants_zone(chunk) {
+            self.give_zone(chunk);
+            return None;
+        }
         let step = match self.chunks.zone(chunk) {
             Some(zone) if self.chunks.pointer(zone) == offset => {
                 self.chunks.leave(chunk, offset, count, true);
@@ -92,6 +104,23 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
         Some(step)
     }
 
+    /// Whether nothing of a chunk is anywhere, and it has no zone that could be written from its start on.
+    fn wants_zone(&self, chunk: u32) -> bool {
+        let empty = self.chunks.zone(chunk).is_some_and(|zone| self.chunks.pointer(zone) == 0);
+        !empty && self.chunks.is_blank(chunk)
+    }
+
+    /// Gives a chunk of which nothing is anywhere a zone, or begins to reset the one it has.
+    fn give_zone(&mut self, chunk: u32) {
+        match self.chunks.zone(chunk) {
+            Some(zone) => self.copy = Copy::new(chunk, To::Gone(zone)),
+            None => {
+                let zone = self.chunks.take_zone();
+                self.chunks.set_zone(chunk, zone);
+            }
+        }
+    }
+
     /// Gives a chunk a segment; `None` if one is to be reclaimed first, and this has begun.
     fn give(&mut self, chunk: u32, offset: u64) -> Option<()> {
         let (_, free) = self.chunks.segments();
@@ -101,7 +130,7 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
             return None;
         }
         self.paid = false;
-        self.chunks.give(chunk, offset);
+        self.chunks.give_any(chunk, offset);
         Some(())
     }
 
@@ -161,12 +190,25 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
             high: part("high"),
             idle: part(if PROMOTE { "high" } else { "idle" }),
             promote: u64::MAX,
+            fresh_to_zones: params.choice("fresh") == "sequential",
             reclaiming: false,
             paid: false,
             work: Work::Idle,
             copy: Copy::NONE,
             counters: Counters::default(),
         })
+    }
+
+    /// Nothing is written so far: has what a map says. See [`Chunks::open`].
+    pub(super) fn opened(
+        mut self,
+        name: &str,
+        layout: Layout,
+        saved: &Saved,
+    ) -> Result<Self, String> {
+        saved.check(name, layout, self.chunks.blocks())?;
+        self.chunks.open(name, layout, saved)?;
+        Ok(self)
     }
 
     /// A chunk of which `blocks` are in the buffer is promoted.
@@ -275,6 +317,14 @@ pub(super) const RESERVED: Param = Param {
     about: "zones kept from the host (DMZ_NR_RESERVED_SEQ); an eighth of the zones at most",
 };
 
+pub(super) const FRESH: Param = Param {
+    name: "fresh",
+    kind: Kind::Choice(&["random", "sequential"]),
+    default: "random",
+    about: "where a chunk begins of which nothing is anywhere: in the buffer (the kernel's), or, if it is written \
+            from its first block on, in a zone (own)",
+};
+
 const KERNELS_HIGH: Param = Param {
     name: "high",
     kind: Kind::Ratio,
@@ -293,10 +343,14 @@ impl Make for DmZoned<false> {
     const NAME: &'static str = "dm-zoned";
     const ABOUT: &'static str =
         "Linux's: a buffer of whole zones, the least recently used one reclaimed";
-    const PARAMS: &'static [Param] = &[LOW, KERNELS_HIGH, IDLE, RESERVED];
+    const PARAMS: &'static [Param] = &[LOW, KERNELS_HIGH, IDLE, RESERVED, FRESH];
     const SURVIVES_POWER_CUTS: bool = true;
 
     fn new(params: &Params, layout: Layout) -> Result<Self, String> {
         DmZoned::over(Self::NAME, params, layout, layout.zone_blocks.max(1))
+    }
+
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+        Self::new(params, layout)?.opened(Self::NAME, layout, saved)
     }
 }

@@ -18,13 +18,16 @@
 //! blocks that were re-queued; and `batch` blocks of the log are kept free, so that as many can be read
 //! and appended at a time, each read from where it is until its new place is known.
 
-use crate::parts::{Buffered, Native, WriteBack};
-use crate::translation::{Counters, Held, Layout, Make, Piece, Queue, Step, Translation, Work};
+use crate::parts::{Buffered, FRESH, Native, WriteBack};
+use crate::translation::{
+    Counters, Held, Layout, Make, Piece, Queue, Saved, Step, Translation, Work,
+};
 use requeue::Requeue;
 use shingle_core::params::{Kind, Param, Params};
 use shingle_core::units::{Block, Zone};
 
 mod heat;
+mod open;
 mod requeue;
 
 /// Fluid, or with `LOOP` Fluid_loop. See the module.
@@ -35,11 +38,14 @@ pub(crate) struct Fluid<const LOOP: bool> {
     tail: u32,
     /// Slots between tail and head, holes included.
     used: u32,
+    fresh_to_zones: bool,
     /// `None` without `LOOP`.
     requeue: Option<Requeue>,
     work: Work,
     back: WriteBack,
     counters: Counters,
+    /// Blocks that the log held when it was opened.
+    opened: u32,
 }
 
 impl<const LOOP: bool> Fluid<LOOP> {
@@ -77,6 +83,12 @@ impl<const LOOP: bool> Fluid<LOOP> {
 
     /// Writes as much of the host's next blocks as goes into neighbouring slots.
     fn write(&mut self, block: Block, count: u64) -> Option<Step> {
+        if self.fresh_to_zones
+            && let Some((count, step)) = self.buffered.append_fresh(&mut self.native, block, count)
+        {
+            self.wrote(count);
+            return Some(step);
+        }
         let mut written = 0;
         let at = if let Some(slot) = self.buffered.find(block) {
             let same = |ahead| self.buffered.find(block.after(ahead)) == Some(slot + ahead as u32);
@@ -95,14 +107,21 @@ impl<const LOOP: bool> Fluid<LOOP> {
         if written == 0 {
             return None;
         }
-        self.counters.written_blocks += written;
+        self.wrote(written);
         if let Some(requeue) = &mut self.requeue {
             for block in (block.0..block.0 + written).map(Block) {
                 requeue.heat.write(self.native.zone(block));
             }
         }
-        self.work = Work::Write { block: block.after(written), count: count - written };
         Some(Step::Buffer { block, count: written, at: u64::from(at) })
+    }
+
+    /// The next `written` blocks of the host have their places.
+    fn wrote(&mut self, written: u64) {
+        self.counters.written_blocks += written;
+        if let Work::Write { block, count } = self.work {
+            self.work = Work::Write { block: block.after(written), count: count - written };
+        }
     }
 
     /// Begins to re-queue what is hot at the tail, or to write a zone back.
@@ -210,21 +229,24 @@ impl<const LOOP: bool> Translation for Fluid<LOOP> {
             requeue.check(&self.buffered);
         }
         let Counters { written_blocks, write_hits, evicted_blocks, .. } = self.counters;
-        assert!(evicted_blocks + u64::from(self.buffered.live()) <= written_blocks - write_hits);
+        let entered = u64::from(self.opened) + written_blocks - write_hits;
+        assert!(evicted_blocks + u64::from(self.buffered.live()) <= entered);
     }
 }
 
 impl<const LOOP: bool> Fluid<LOOP> {
-    fn over(name: &str, layout: Layout) -> Result<Self, String> {
+    fn over(name: &str, params: &Params, layout: Layout) -> Result<Self, String> {
         Ok(Fluid {
             native: Native::new(name, layout)?,
             buffered: Buffered::new(layout),
             tail: 0,
             used: 0,
+            fresh_to_zones: params.choice("fresh") == "sequential",
             requeue: None,
             work: Work::Idle,
             back: WriteBack::new(layout.zone_blocks.min(layout.buffer_blocks)),
             counters: Counters::default(),
+            opened: 0,
         })
     }
 }
@@ -234,8 +256,14 @@ impl Make for Fluid<false> {
     const ABOUT: &'static str =
         "circular log, updated in place, zones written back in FIFO order (FluidSMR 2021)";
 
-    fn new(_: &Params, layout: Layout) -> Result<Self, String> {
-        Fluid::over(Self::NAME, layout)
+    const PARAMS: &'static [Param] = &[FRESH];
+
+    fn new(params: &Params, layout: Layout) -> Result<Self, String> {
+        Fluid::over(Self::NAME, params, layout)
+    }
+
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+        Self::new(params, layout)?.open_log(Self::NAME, layout, saved)
     }
 }
 
@@ -262,14 +290,19 @@ impl Make for Fluid<true> {
             default: "64b",
             about: "blocks re-queued together, and kept free for it; an eighth of the log at most",
         },
+        FRESH,
     ];
 
     fn new(params: &Params, layout: Layout) -> Result<Self, String> {
         if layout.buffer_blocks < 2 {
             return Err(format!("{} needs a buffer of at least 2 blocks", Self::NAME));
         }
-        let mut fluid = Fluid::over(Self::NAME, layout)?;
+        let mut fluid = Fluid::over(Self::NAME, params, layout)?;
         fluid.requeue = Some(Requeue::new(params, fluid.buffered.slots(), layout.zones));
         Ok(fluid)
+    }
+
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+        Self::new(params, layout)?.open_log(Self::NAME, layout, saved)
     }
 }

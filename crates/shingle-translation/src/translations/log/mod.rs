@@ -20,6 +20,7 @@
 mod clean;
 mod group;
 mod map;
+mod open;
 mod packed;
 mod settings;
 mod victim;
@@ -60,6 +61,8 @@ pub(crate) struct Log {
     /// Steps that come before the next append: a commit, a reset.
     before: [Option<Step>; 2],
     cleaner: Cleaner,
+    /// Opened without a free zone: the host writes once there is one.
+    cleans_first: bool,
     counters: Counters,
 }
 
@@ -190,6 +193,14 @@ impl Log {
                 || self.zones.garbage_above(self.limits.garbage))
     }
 
+    /// Whether a zone is free, or what is left of a victim has room in open ones.
+    fn has_room_to_clean(&self) -> bool {
+        let victim = self.cleaner.victim();
+        let victim = victim.or_else(|| self.zones.victim(Victim::Greedy, self.now));
+        let room = self.open.iter().flatten().map(|&zone| self.zones.room(zone)).sum();
+        self.zones.free() > 0 || victim.is_some_and(|zone| self.zones.live(zone) <= room)
+    }
+
     /// Has a victim, if there can be one.
     fn choose(&mut self) -> bool {
         if self.cleaner.victim().is_none()
@@ -270,7 +281,11 @@ impl Translation for Log {
         match self.work {
             Work::Write { count: 0, .. } => self.pay(),
             Work::Write { block, count } => {
-                let step = self.write(block, count).or_else(|| self.step_before());
+                if self.cleans_first && self.zones.free() > 0 {
+                    self.cleans_first = false;
+                }
+                let step = if self.cleans_first { None } else { self.write(block, count) };
+                let step = step.or_else(|| self.step_before());
                 Some(step.unwrap_or_else(|| self.clean().expect("more zones than are kept full")))
             }
             Work::Idle if self.wants_idle() => {
@@ -311,6 +326,6 @@ impl Translation for Log {
 
     fn check(&self) {
         self.zones.check(|block| self.map.get(block));
-        assert!(self.zones.free() > 0, "cleaning can go on");
+        assert!(self.has_room_to_clean(), "cleaning can go on");
     }
 }

@@ -6,7 +6,7 @@ use shingle_core::params::Params;
 use shingle_core::units::{Block, Zone};
 use shingle_translation::testing::Bench;
 use shingle_translation::translations::get;
-use shingle_translation::{Layout, NoQueue, Place, Step, Work};
+use shingle_translation::{Layout, NoQueue, Piece, Place, Saved, Step, Work};
 
 /// Translation `name` over eight zones of four blocks.
 pub fn bench(name: &str, buffer_blocks: u64, settings: &[(&str, &str)]) -> Bench {
@@ -18,6 +18,23 @@ pub fn bench_over(name: &str, layout: Layout, settings: &[(&str, &str)]) -> Benc
     let mut params = Params::new(entry.params);
     settings.iter().for_each(|(name, value)| params.set(name, value).expect("valid"));
     Bench::new(entry.make(&params, layout).expect("room"), layout, entry.survives_power_cuts)
+}
+
+/// A disk that is as a map says: blocks, where they lie, and how many; and write pointers.
+pub fn opened(
+    name: &str,
+    layout: Layout,
+    settings: &[(&str, &str)],
+    runs: &[(u64, Place, u64)],
+    pointers: &[u64],
+) -> Result<Bench, String> {
+    let entry = get(name).expect("it is registered");
+    let mut params = Params::new(entry.params);
+    settings.iter().for_each(|(name, value)| params.set(name, value).expect("valid"));
+    let run = |&(block, place, count): &(u64, Place, u64)| (Block(block), Piece { place, count });
+    let saved = Saved { runs: runs.iter().map(run).collect(), pointers: pointers.to_vec() };
+    let opened = entry.open(&params, layout, &saved)?;
+    Ok(Bench::over(&saved, opened, layout, entry.survives_power_cuts))
 }
 
 /// Writes `count` blocks from `block` on.

@@ -1,0 +1,110 @@
+//! What stands on a disk, for those who only look.
+
+use serde::{Deserialize, Serialize};
+use shingle_zoned::ZonedDisk;
+use uuid::Uuid;
+
+use crate::bugs::Seeded;
+use crate::error::OpenError;
+use crate::live::{Found, find};
+use crate::saved::{Superblock, superblocks};
+
+/// What was found of a map. Nothing was written.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Inspected {
+    /// Of the map, as text.
+    pub uuid: String,
+    /// Name of the translation.
+    pub translation: String,
+    /// Its parameters.
+    pub params: Vec<(String, String)>,
+    /// Blocks that the host may address.
+    pub blocks: u64,
+    /// Of the buffer.
+    pub buffer_blocks: u64,
+    /// The translation's sequential zones.
+    pub zones: u32,
+    /// Sequential zones beyond these.
+    pub spare_zones: u32,
+    /// Which checkpoint the map is in.
+    pub generation: u64,
+    /// Times that it became durable since that checkpoint.
+    pub commits: u64,
+    /// Whether a last commit was torn by a crash; it was never acknowledged, and is left out.
+    pub torn_commit: bool,
+    /// The two copies.
+    pub copies: [Copy; 2],
+    /// Runs of the host's blocks that lie together.
+    pub runs: u64,
+    /// Zones that stand further than the map says: what is behind was never acknowledged.
+    pub zones_ahead: u32,
+    /// Blocks of the host that are lost, or would be found to be when the disk is opened: the first of each run, and how
+    /// many.
+    pub lost_ranges: Vec<(u64, u64)>,
+    /// What keeps the disk from being opened.
+    pub damage: Option<String>,
+}
+
+/// One copy of the map.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Copy {
+    /// Whether its superblock can be read.
+    pub superblock: bool,
+    /// Pages of checkpoint and log that the map is made of and that are bad in this copy: the other one has them. Opening
+    /// the disk writes them anew.
+    pub bad_pages: u64,
+    /// What is wrong, the first of it.
+    pub what: Option<String>,
+}
+
+/// Reads a map as [`LiveDisk::open`](crate::LiveDisk::open) would, and writes nothing.
+///
+/// # Errors
+/// If there is no map, or it is of a version to come. A damaged one is told in [`Inspected::damage`].
+pub fn inspect(disk: &dyn ZonedDisk) -> Result<Inspected, OpenError> {
+    match find(disk, true, Seeded::default()) {
+        Ok(found) => Ok(inspected(found)),
+        Err(OpenError::Damaged { what, .. }) => {
+            let known = superblocks(disk).ok().map(|chosen| about(&chosen.superblock));
+            Ok(Inspected { damage: Some(what), ..known.unwrap_or_default() })
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// What a superblock says.
+fn about(superblock: &Superblock) -> Inspected {
+    let sequential = superblock.zones - superblock.conventional_zones;
+    Inspected {
+        uuid: Uuid::from_bytes(superblock.uuid).to_string(),
+        translation: superblock.translation.clone(),
+        params: superblock.params.clone(),
+        blocks: superblock.blocks,
+        buffer_blocks: superblock.buffer_blocks,
+        zones: superblock.logical_zones,
+        spare_zones: sequential - superblock.logical_zones,
+        generation: superblock.generation,
+        ..Inspected::default()
+    }
+}
+
+fn inspected(found: Found) -> Inspected {
+    let Found { superblock, wrong, recovered, survey, .. } = found;
+    let mut lost = recovered.lost;
+    survey.lost.iter().for_each(|range| lost.insert(range));
+    let mut copies: [Copy; 2] = Default::default();
+    for ((copy, wrong), (bad_pages, first)) in copies.iter_mut().zip(wrong).zip(recovered.bad) {
+        let superblock = wrong.is_none();
+        let what = wrong.map(|what| format!("superblock: {what}")).or(first);
+        *copy = Copy { superblock, bad_pages, what };
+    }
+    Inspected {
+        commits: recovered.commits,
+        torn_commit: recovered.torn,
+        copies,
+        runs: recovered.whereabouts.runs(),
+        zones_ahead: survey.ahead,
+        lost_ranges: lost.iter().map(|range| (range.start, range.end - range.start)).collect(),
+        ..about(&superblock)
+    }
+}

@@ -1,0 +1,67 @@
+//! A translation over a real zoned disk.
+//!
+//! [`shingle_translation`] decides where blocks lie; [`shingle_zoned`] is disks. Here the one is carried out over the other,
+//! with a map on the disk that is whole after any crash.
+//!
+//! ```text
+//!  read ─────────────────────────┐        write, trim, flush, idle: one work at a time
+//!                                ▼                     │
+//!        Whereabouts: host run ──► place     Executor over a translation
+//!        zones: logical ──► physical    ◄──────────────┤ at commits, and at the end of works
+//!                                                      ▼
+//!        saved map: superblock, checkpoint, log; everything twice
+//! ```
+//!
+//! - [`format()`] makes the map, [`LiveDisk::open`] recovers it, [`inspect()`] only looks.
+//! - [`LiveDisk`] is the disk as its host sees it.
+//!
+//! Whatever the translation, a power cut loses nothing that was flushed: a zone that is rewritten moves to a spare, and the
+//! old one is given up when a map that no longer names it is durable. What stood on a zone that is gone is an error for
+//! exactly these blocks, until they are written again.
+//!
+//! It must not know what is a device and what a file, who asks, or how a translation decides. What it leaves out: readers do
+//! not tell the translation what they read, so orders by use count writes only; a checkpoint holds up works (not reads) while
+//! it is written; a zone that is rewritten is in memory, twice.
+//!
+//! ```
+//! use shingle_core::units::Block;
+//! use shingle_engine::buffer::zeroed;
+//! use shingle_translated::{Format, LiveDisk, format};
+//! use shingle_zoned::{Faults, Geometry, MemoryDisk};
+//!
+//! // 64 zones of 256 KiB, eight of them conventional.
+//! let disk = MemoryDisk::new(Geometry { conventional_zones: 8, ..Geometry::new(64, 64) }, Faults::none());
+//! format(&disk, &Format { translation: "fluid".to_owned(), ..Format::default() })?;
+//!
+//! let disk = LiveDisk::open(Box::new(disk))?;
+//! let mut block = zeroed();
+//! block.0[0] = 7;
+//! disk.write(Block(1000), &[block])?; // anywhere
+//! disk.flush()?;
+//! let mut read = [zeroed()];
+//! disk.read(Block(1000), &mut read)?;
+//! assert_eq!((read[0].0[0], disk.status().map.runs), (7, 1));
+//! disk.close()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![allow(clippy::cast_possible_truncation)] // zones and places in them have 32 bits: see `Geometry::check`
+
+mod bugs;
+mod error;
+mod format;
+mod inspect;
+mod live;
+mod ranges;
+mod saved;
+mod status;
+mod whereabouts;
+mod zones;
+
+#[cfg(feature = "bugs")]
+pub use bugs::Bug;
+pub use error::{FormatError, LiveError, LiveErrorKind, OpenError};
+pub use format::{Format, Formatted, format};
+pub use inspect::{Copy, Inspected, inspect};
+pub use live::LiveDisk;
+pub use status::{BufferStatus, MapStatus, Status, WrittenStatus, ZonesStatus};

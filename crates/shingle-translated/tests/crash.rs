@@ -1,0 +1,48 @@
+//! Thousands of hosts over translated disks that lose their power, are killed, or meet errors, each by a seed: what was
+//! flushed is there, or an error that names it.
+//!
+//! `SHINGLE_SEEDS=N` tries so many of each theme and translation, `SHINGLE_SEED=N` one, `SHINGLE_TRANSLATION=NAME` only that.
+
+#![allow(clippy::disallowed_methods)] // tests read settings
+
+mod common;
+
+use common::number;
+use common::world::{Seen, Theme, World};
+use shingle_translation::translations::ALL;
+
+fn lives(theme: Theme) {
+    let only = std::env::var("SHINGLE_TRANSLATION").ok();
+    let seeds = match number("SHINGLE_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("SHINGLE_SEEDS").unwrap_or(80),
+    };
+    let asked = |name: &str| only.as_ref().is_none_or(|only| only == name);
+    let mut all = Seen::default();
+    for entry in ALL.iter().filter(|entry| asked(entry.name)) {
+        let before = all;
+        for seed in seeds.clone() {
+            World::new(seed, theme, entry.name, None, &mut all).live();
+        }
+        println!("{}: {} crashes, all so far {all:?}", entry.name, all.crashes - before.crashes);
+    }
+    // What is to be tested did happen.
+    if all.lives >= 500 {
+        let common = all.in_recovery > 10 && all.checkpoints > 100 && all.cleanings > 1000;
+        let own = match theme {
+            Theme::Crashes => all.healed > 10,
+            Theme::Faults => all.lost > 10 && all.failed > 10,
+        };
+        assert!(common && own, "{all:?}");
+    }
+}
+
+#[test]
+fn no_crash_loses_what_was_flushed() {
+    lives(Theme::Crashes);
+}
+
+#[test]
+fn what_a_fault_loses_is_an_error() {
+    lives(Theme::Faults);
+}
