@@ -5,7 +5,6 @@ use std::path::Path;
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
-use shingle_device::fingerprint;
 use shingle_engine::Config;
 use shingle_engine::settings::Settings;
 use uuid::Uuid;
@@ -28,7 +27,7 @@ pub(super) fn stopped(left: &ShutDown, uuid: Uuid) -> Result<(), ServeError> {
     // (One whose SSD has failed was not shut down in order.)
     if superblock.clean {
         superblock.edition += 1;
-        superblock.fingerprint = fingerprint(disk)?;
+        superblock.fingerprint = disk.fingerprint()?;
         write_superblock(ssd, &superblock, worse)?;
     }
     Ok(())
@@ -39,7 +38,7 @@ pub(super) fn ended(left: &ShutDown, uuid: Uuid) -> Result<(), ServeError> {
     if left.dirty_blocks > 0 {
         return Err(EndError::Dirty(left.dirty_blocks).into());
     }
-    Ok(destroy(&left.ssd, &left.disk, uuid)?)
+    Ok(destroy(&left.ssd, &*left.disk, uuid)?)
 }
 
 /// A cache that nobody serves, and its disk.

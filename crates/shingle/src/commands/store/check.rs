@@ -8,6 +8,7 @@ use serde_json::json;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_device::Device;
+use shingle_store::backend::Disk;
 use shingle_store::store::check::{Findings, check};
 use shingle_store::store::trust::Known;
 
@@ -37,7 +38,8 @@ pub(super) fn execute(args: &Check, global: &Global) -> anyhow::Result<()> {
         None => (Device::open(&args.ask.cache)?, None),
     };
     let progress = Progress::new("checking", 0, global.quiet);
-    let findings = check(&ssd, disk.as_ref(), &mut |done, all| progress.set(done, all))?;
+    let disk = disk.as_ref().map(|disk| disk as &dyn Disk);
+    let findings = check(&ssd, disk, &mut |done, all| progress.set(done, all))?;
     drop(progress);
     if args.json {
         print(&json(&findings).to_string())?;
