@@ -7,7 +7,14 @@ use crate::format::{PAGE_BYTES, Page};
 
 /// One block of memory.
 #[repr(C, align(4096))]
+#[derive(Clone)]
 pub struct Aligned(pub Page);
+
+impl Default for Aligned {
+    fn default() -> Aligned {
+        Aligned([0; PAGE_BYTES])
+    }
+}
 
 /// A block of memory on its way.
 pub type Buffer = Box<Aligned>;
@@ -15,7 +22,7 @@ pub type Buffer = Box<Aligned>;
 /// A block of zeros.
 #[must_use]
 pub fn zeroed() -> Buffer {
-    Box::new(Aligned([0; PAGE_BYTES]))
+    Box::default()
 }
 
 impl Data for Buffer {

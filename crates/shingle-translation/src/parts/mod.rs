@@ -2,8 +2,10 @@
 
 mod buffered;
 mod native;
+mod opening;
 mod write_back;
 
 pub(crate) use self::buffered::Buffered;
 pub(crate) use self::native::{Native, countable, pieces};
+pub(crate) use self::opening::{InBuffer, behind_most_free, in_buffer, in_one, misplaced};
 pub(crate) use self::write_back::WriteBack;

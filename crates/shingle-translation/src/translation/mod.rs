@@ -1,9 +1,12 @@
 //! The seam between a translation and what carries it out, an [`Executor`](crate::Executor).
 
+mod saved;
 mod step;
 
 use std::ops::Range;
 
+pub use self::saved::Saved;
+pub(crate) use self::saved::{lies, refusal};
 pub use self::step::{Piece, Place, Step};
 use shingle_core::params::{Param, Params};
 use shingle_core::units::{Block, Zone};
@@ -185,4 +188,18 @@ pub trait Make: Translation + Sized + 'static {
     /// # Errors
     /// If the layout leaves it no room to work, in one line that says what it needs.
     fn new(params: &Params, layout: Layout) -> Result<Self, String>;
+
+    /// A translation over a disk that another one, made with the same parameters and layout, has written, from a map
+    /// of that one that was durable. It may be the map at a [`Step::Commit`], in the middle of a work that was never
+    /// finished.
+    ///
+    /// Only places and write pointers are saved. Orders, heat, roles and histories start as well as they can be told
+    /// from these: each translation says how. No read ever depends on them. What the map names nowhere is garbage,
+    /// whether in the buffer or below a write pointer: its place is used again, after a reset where it needs one.
+    ///
+    /// # Errors
+    /// If there is no room to work, as for [`Make::new`], and if this cannot be a map of such a translation: a block
+    /// or a place that there is not, two blocks in one place, a block at or above its zone's write pointer or where
+    /// this translation would not put it. In one line that names block and place.
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String>;
 }

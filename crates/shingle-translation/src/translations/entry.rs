@@ -1,9 +1,10 @@
 //! A translation as the registry has it.
 
-use crate::translation::{Layout, Make, Translation};
+use crate::translation::{Layout, Make, Saved, Translation};
 use shingle_core::params::{Param, Params};
 
 type Maker = fn(&Params, Layout) -> Result<Box<dyn Translation>, String>;
+type Opener = fn(&Params, Layout, &Saved) -> Result<Box<dyn Translation>, String>;
 
 /// A translation as the registry knows it.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,7 @@ pub struct Entry {
     /// [`Make::SURVIVES_POWER_CUTS`].
     pub survives_power_cuts: bool,
     make: Maker,
+    open: Opener,
 }
 
 impl Entry {
@@ -29,6 +31,7 @@ impl Entry {
             params: T::PARAMS,
             survives_power_cuts: T::SURVIVES_POWER_CUTS,
             make: |params, layout| Ok(Box::new(T::new(params, layout)?)),
+            open: |params, layout, saved| Ok(Box::new(T::open(params, layout, saved)?)),
         }
     }
 
@@ -38,5 +41,18 @@ impl Entry {
     /// If the layout leaves it no room to work, in one line that says what it needs.
     pub fn make(&self, params: &Params, layout: Layout) -> Result<Box<dyn Translation>, String> {
         (self.make)(params, layout)
+    }
+
+    /// The translation over a disk that it has written before. See [`Make::open`].
+    ///
+    /// # Errors
+    /// If the layout leaves it no room to work, or this cannot be its map: in one line that says why.
+    pub fn open(
+        &self,
+        params: &Params,
+        layout: Layout,
+        saved: &Saved,
+    ) -> Result<Box<dyn Translation>, String> {
+        (self.open)(params, layout, saved)
     }
 }

@@ -11,8 +11,10 @@
 //! than one zone. So there are at least `buckets` of them, alike, and more if they were larger than a
 //! zone.
 
-use crate::parts::{Buffered, Native, WriteBack};
-use crate::translation::{Counters, Held, Layout, Make, Piece, Queue, Step, Translation, Work};
+use crate::parts::{Buffered, InBuffer, Native, WriteBack, in_buffer, misplaced};
+use crate::translation::{
+    Counters, Held, Layout, Make, Piece, Place, Queue, Saved, Step, Translation, Work,
+};
 use core::ops::Range;
 use shingle_core::params::{Kind, Param, Params};
 use shingle_core::units::{Block, Zone};
@@ -217,5 +219,28 @@ impl Make for SkylightSa {
             back: WriteBack::new(layout.zone_blocks.min(layout.buffer_blocks)),
             counters: Counters::default(),
         })
+    }
+    /// A bucket is taken to be in use up to the last block that is live in it, and its blocks to have been appended in
+    /// the order in which they lie, as they have been.
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+        let mut opened = Self::new(params, layout)?;
+        saved.check(Self::NAME, layout, opened.native.blocks())?;
+        opened.native.open(Self::NAME, layout, saved)?;
+        for (at, block) in
+            in_buffer(Self::NAME, layout, saved)?.into_iter().flat_map(InBuffer::each)
+        {
+            let zone = opened.native.zone(block);
+            let bucket = opened.bucket(zone);
+            let (slot, slots) = (at as u32, opened.slots(bucket));
+            if !slots.contains(&slot) {
+                let why = format!("the bucket of its zone has blocks {slots:?}");
+                return Err(misplaced(Self::NAME, layout, block, Place::Buffer(at), &why));
+            }
+            opened.buffered.fill(slot, block, zone);
+            let used = slot + 1 - slots.start;
+            opened.used_all += used - opened.used[bucket];
+            opened.used[bucket] = used;
+        }
+        Ok(opened)
     }
 }

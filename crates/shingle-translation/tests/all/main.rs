@@ -5,5 +5,6 @@ mod common;
 mod dm_zoned;
 mod fluid;
 mod log;
+mod open;
 mod skylight_sa;
 mod translations;

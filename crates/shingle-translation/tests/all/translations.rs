@@ -10,7 +10,7 @@ use shingle_translation::translations::{ALL, get};
 use shingle_translation::{Entry, Layout, Queue, Work};
 
 /// Buffers of a block, of less than a zone, of a few zones; the last one suits every translation.
-const LAYOUTS: &[Layout] = &[
+pub(crate) const LAYOUTS: &[Layout] = &[
     Layout { zone_blocks: 16, buffer_blocks: 1, zones: 4 },
     Layout { zone_blocks: 16, buffer_blocks: 9, zones: 5 },
     Layout { zone_blocks: 64, buffer_blocks: 48, zones: 3 },
@@ -35,7 +35,7 @@ const SETTINGS: &[(&str, &[(&str, &str)])] = &[
 ];
 
 #[derive(Clone, Debug)]
-enum Op {
+pub(crate) enum Op {
     /// A work, and a write that waits meanwhile.
     Do(Work, Option<(u64, u64)>),
     /// The host's FLUSH.
@@ -51,22 +51,21 @@ fn ranges() -> impl Strategy<Value = (u64, u64)> {
     (at, prop_oneof![4 => 1u64..4, 2 => 1u64..24, 1 => 1u64..200])
 }
 
-fn ops() -> impl Strategy<Value = Vec<Op>> {
+pub(crate) fn op() -> impl Strategy<Value = Op> {
     let work = prop_oneof![
         12 => ranges().prop_map(|(block, count)| Work::Write { block: Block(block), count }),
         2 => ranges().prop_map(|(block, count)| Work::Trim { block: Block(block), count }),
         2 => Just(Work::Idle),
     ];
-    let op = prop_oneof![
+    prop_oneof![
         12 => (work, prop::option::of(ranges())).prop_map(|(work, waits)| Op::Do(work, waits)),
         2 => Just(Op::Flush),
         1 => Just(Op::Copy),
-    ];
-    prop::collection::vec(op, 1..120)
+    ]
 }
 
 /// A write that waits.
-struct Waits(Option<(u64, u64)>);
+pub(crate) struct Waits(pub(crate) Option<(u64, u64)>);
 
 impl Queue for Waits {
     fn writes(&self, hits: &dyn Fn(Block, u64) -> bool) -> bool {
@@ -83,36 +82,37 @@ fn fit(blocks: u64, (at, count): (u64, u64)) -> (u64, u64) {
     (at, count.min(blocks - at))
 }
 
-fn play(bench: &mut Bench, ops: &[Op]) {
-    let blocks = bench.translation().blocks();
-    for op in ops {
-        match op {
-            Op::Do(work, waits) => {
-                let work = match *work {
-                    Work::Write { block, count } => {
-                        let (block, count) = fit(blocks, (block.0, count));
-                        Work::Write { block: Block(block), count }
-                    }
-                    Work::Trim { block, count } => {
-                        let (block, count) = fit(blocks, (block.0, count));
-                        Work::Trim { block: Block(block), count }
-                    }
-                    work => work,
-                };
-                let steps = bench.run(work, &Waits(waits.map(|range| fit(blocks, range))));
-                assert!(
-                    work != Work::Idle || !steps.is_empty() || !bench.translation().wants_idle()
-                );
-            }
-            Op::Flush => bench.flush(),
-            Op::Copy => bench.replace(bench.translation().copy()),
+/// The work, and what waits, on a disk of `blocks`.
+pub(crate) fn fitted(blocks: u64, work: Work, waits: Option<(u64, u64)>) -> (Work, Waits) {
+    let work = match work {
+        Work::Write { block, count } => {
+            let (block, count) = fit(blocks, (block.0, count));
+            Work::Write { block: Block(block), count }
         }
+        Work::Trim { block, count } => {
+            let (block, count) = fit(blocks, (block.0, count));
+            Work::Trim { block: Block(block), count }
+        }
+        work => work,
+    };
+    (work, Waits(waits.map(|range| fit(blocks, range))))
+}
+
+pub(crate) fn play(bench: &mut Bench, op: &Op) {
+    let blocks = bench.translation().blocks();
+    match *op {
+        Op::Do(work, waits) => {
+            let (work, waits) = fitted(blocks, work, waits);
+            let steps = bench.run(work, &waits);
+            assert!(work != Work::Idle || !steps.is_empty() || !bench.translation().wants_idle());
+        }
+        Op::Flush => bench.flush(),
+        Op::Copy => bench.replace(bench.translation().copy()),
     }
-    bench.run(Work::Drain, &Waits(None));
 }
 
 /// The defaults, each other value of each choice and switch, and the [`SETTINGS`].
-fn variants(entry: &Entry) -> Vec<Params> {
+pub(crate) fn variants(entry: &Entry) -> Vec<Params> {
     let mut variants = vec![Params::new(entry.params)];
     for param in entry.params {
         let words: &[&str] = match param.kind {
@@ -145,12 +145,15 @@ fn a_read_returns_the_last_write_and_no_step_breaks_a_rule() {
                     continue;
                 }
                 let config = Config { cases: 20, failure_persistence: None, ..Config::default() };
-                let result = TestRunner::new(config).run(&ops(), |ops| {
-                    let translation = entry.make(&params, layout).expect("it was made before");
-                    let safe = entry.survives_power_cuts;
-                    play(&mut Bench::new(translation, layout, safe), &ops);
-                    Ok(())
-                });
+                let result =
+                    TestRunner::new(config).run(&prop::collection::vec(op(), 1..120), |ops| {
+                        let translation = entry.make(&params, layout).expect("it was made before");
+                        let safe = entry.survives_power_cuts;
+                        let mut bench = Bench::new(translation, layout, safe);
+                        ops.iter().for_each(|op| play(&mut bench, op));
+                        bench.run(Work::Drain, &Waits(None));
+                        Ok(())
+                    });
                 let set: Vec<_> = params.iter().collect();
                 result.unwrap_or_else(|e| panic!("{} {set:?} over {layout:?}: {e}", entry.name));
             }

@@ -29,7 +29,9 @@
 //! nothing to the capacity; the map on the disk costs no I/O.
 
 use crate::parts::{countable, pieces};
-use crate::translation::{Counters, Held, Layout, Make, Piece, Queue, Step, Translation, Work};
+use crate::translation::{
+    Counters, Held, Layout, Make, Piece, Queue, Saved, Step, Translation, Work,
+};
 use chunks::Chunks;
 use copy::{Copy, To};
 use shingle_core::params::{Kind, Param, Params};
@@ -298,5 +300,9 @@ impl Make for DmZoned<false> {
 
     fn new(params: &Params, layout: Layout) -> Result<Self, String> {
         DmZoned::over(Self::NAME, params, layout, layout.zone_blocks.max(1))
+    }
+
+    fn open(_: &Params, _: Layout, _: &Saved) -> Result<Self, String> {
+        Err(format!("{} cannot be opened yet", Self::NAME)) // to come
     }
 }

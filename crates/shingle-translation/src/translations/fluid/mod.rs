@@ -19,12 +19,15 @@
 //! and appended at a time, each read from where it is until its new place is known.
 
 use crate::parts::{Buffered, Native, WriteBack};
-use crate::translation::{Counters, Held, Layout, Make, Piece, Queue, Step, Translation, Work};
+use crate::translation::{
+    Counters, Held, Layout, Make, Piece, Queue, Saved, Step, Translation, Work,
+};
 use requeue::Requeue;
 use shingle_core::params::{Kind, Param, Params};
 use shingle_core::units::{Block, Zone};
 
 mod heat;
+mod open;
 mod requeue;
 
 /// Fluid, or with `LOOP` Fluid_loop. See the module.
@@ -40,6 +43,8 @@ pub(crate) struct Fluid<const LOOP: bool> {
     work: Work,
     back: WriteBack,
     counters: Counters,
+    /// Blocks that the log held when it was opened.
+    opened: u32,
 }
 
 impl<const LOOP: bool> Fluid<LOOP> {
@@ -210,7 +215,8 @@ impl<const LOOP: bool> Translation for Fluid<LOOP> {
             requeue.check(&self.buffered);
         }
         let Counters { written_blocks, write_hits, evicted_blocks, .. } = self.counters;
-        assert!(evicted_blocks + u64::from(self.buffered.live()) <= written_blocks - write_hits);
+        let entered = u64::from(self.opened) + written_blocks - write_hits;
+        assert!(evicted_blocks + u64::from(self.buffered.live()) <= entered);
     }
 }
 
@@ -225,6 +231,7 @@ impl<const LOOP: bool> Fluid<LOOP> {
             work: Work::Idle,
             back: WriteBack::new(layout.zone_blocks.min(layout.buffer_blocks)),
             counters: Counters::default(),
+            opened: 0,
         })
     }
 }
@@ -236,6 +243,10 @@ impl Make for Fluid<false> {
 
     fn new(_: &Params, layout: Layout) -> Result<Self, String> {
         Fluid::over(Self::NAME, layout)
+    }
+
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+        Self::new(params, layout)?.open_log(Self::NAME, layout, saved)
     }
 }
 
@@ -271,5 +282,9 @@ impl Make for Fluid<true> {
         let mut fluid = Fluid::over(Self::NAME, layout)?;
         fluid.requeue = Some(Requeue::new(params, fluid.buffered.slots(), layout.zones));
         Ok(fluid)
+    }
+
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+        Self::new(params, layout)?.open_log(Self::NAME, layout, saved)
     }
 }

@@ -64,7 +64,7 @@ impl Cleaner {
     /// there are none.
     pub(super) fn gather(&mut self, zones: &Zones, mut group: impl FnMut(u64) -> u8) -> bool {
         let Some(victim) = self.victim else { return false };
-        let (blocks, first) = (zones.zone_blocks(), u64::from(victim) * zones.zone_blocks());
+        let (blocks, first) = (zones.pointer(victim), u64::from(victim) * zones.zone_blocks());
         self.batch.clear();
         (self.read, self.moved) = (0, 0);
         let next = (self.at..blocks).find(|&offset| zones.owner(victim, offset).is_some());

@@ -20,6 +20,7 @@
 mod clean;
 mod group;
 mod map;
+mod open;
 mod packed;
 mod settings;
 mod victim;
@@ -60,6 +61,8 @@ pub(crate) struct Log {
     /// Steps that come before the next append: a commit, a reset.
     before: [Option<Step>; 2],
     cleaner: Cleaner,
+    /// Opened without a free zone: the host writes once there is one.
+    cleans_first: bool,
     counters: Counters,
 }
 
@@ -270,7 +273,9 @@ impl Translation for Log {
         match self.work {
             Work::Write { count: 0, .. } => self.pay(),
             Work::Write { block, count } => {
-                let step = self.write(block, count).or_else(|| self.step_before());
+                self.cleans_first &= self.zones.free() == 0;
+                let step = if self.cleans_first { None } else { self.write(block, count) };
+                let step = step.or_else(|| self.step_before());
                 Some(step.unwrap_or_else(|| self.clean().expect("more zones than are kept full")))
             }
             Work::Idle if self.wants_idle() => {
@@ -311,6 +316,6 @@ impl Translation for Log {
 
     fn check(&self) {
         self.zones.check(|block| self.map.get(block));
-        assert!(self.zones.free() > 0, "cleaning can go on");
+        assert!(self.zones.free() > 0 || self.cleans_first, "cleaning can go on");
     }
 }

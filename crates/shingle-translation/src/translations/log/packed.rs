@@ -15,6 +15,11 @@ impl Packed {
         Packed(vec![0xFF; count * BYTES])
     }
 
+    /// So many times 0.
+    pub(super) fn zeros(count: usize) -> Packed {
+        Packed(vec![0; count * BYTES])
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.0.len() / BYTES

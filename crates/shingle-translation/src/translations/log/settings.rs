@@ -8,7 +8,7 @@ use super::victim::Victim;
 use super::zones::Zones;
 use super::{GROUPS_MAX, Log};
 use crate::parts::countable;
-use crate::translation::{Counters, Layout, Make, Work};
+use crate::translation::{Counters, Layout, Make, Saved, Work};
 use shingle_core::params::{Kind, Param, Params};
 
 /// In thousandths, and in zones.
@@ -116,7 +116,12 @@ impl Make for Log {
             owed: 0,
             before: [None; 2],
             cleaner: Cleaner::new(),
+            cleans_first: false,
             counters: Counters::default(),
         })
+    }
+
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+        Log::new(params, layout)?.opened(layout, saved)
     }
 }

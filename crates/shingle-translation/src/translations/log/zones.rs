@@ -6,6 +6,8 @@
 //! that a trim costs no I/O, and are opened again before fresh ones are: the log keeps close together, and
 //! memory grows with what is written.
 
+mod open;
+
 use super::packed::{NONE, Packed};
 use super::victim::{Case, Victim};
 
@@ -24,13 +26,14 @@ struct Zone {
     /// The group of blocks that it was opened for.
     group: u8,
     live: u32,
-    /// The write pointer, in blocks from the start. Before a reset there are no owners any more.
+    /// The write pointer, in blocks from the start.
     pointer: u32,
     /// When it was opened, in blocks written by the host.
     opened: u64,
     /// When its youngest block was written by the host.
     youngest: u64,
-    /// Whose block lies in each place below the write pointer; [`NONE`] where it is not the newest copy.
+    /// Whose block lies in each place below the write pointer; [`NONE`] where it is not the newest copy. May be empty
+    /// if the zone is free.
     owners: Packed,
     /// When the host wrote each of them, if that is kept.
     times: Packed,
@@ -54,7 +57,7 @@ pub(super) struct Zones {
     all: Vec<Zone>,
     dead: Vec<u32>,
     ready: Vec<u32>,
-    /// Blocks below the write pointers of zones that are open or full, and those of them that are live.
+    /// Blocks below the write pointers of open zones and blocks of full ones, and those of them that are live.
     used: u64,
     live: u64,
     /// Blocks of full zones that are not live.
@@ -141,10 +144,10 @@ impl Zones {
         if let Some(zone) = self.ready.pop() {
             let of = &mut self.all[zone as usize];
             (of.state, of.group, of.opened, of.youngest) = (State::Open, group, now, 0);
-            of.pointer = 0;
+            let reset = core::mem::take(&mut of.pointer) > 0;
             of.owners.clear();
             of.times.clear();
-            return Opened { zone, commit, reset: true };
+            return Opened { zone, commit, reset };
         }
         let zone = self.all.len() as u32;
         assert!(zone < self.zones, "a zone is opened only where one is free");
@@ -257,16 +260,19 @@ impl Zones {
                 }
             }
             assert_eq!(here, u64::from(zone.live), "live blocks of zone {at}");
-            assert_eq!(zone.owners.len() as u64, u64::from(zone.pointer), "zone {at}");
-            free += u32::from(zone.state == State::Free);
+            let free_now = zone.state == State::Free;
+            assert!(free_now || zone.owners.len() as u64 == u64::from(zone.pointer), "zone {at}");
+            free += u32::from(free_now);
             if zone.state == State::Full {
                 assert!(here > 0, "a full zone without a live block is free");
                 reclaimable += self.zone_blocks - here;
             }
-            if zone.state != State::Free {
-                used += u64::from(zone.pointer);
-                live += here;
-            }
+            used += match zone.state {
+                State::Open => u64::from(zone.pointer),
+                State::Full => self.zone_blocks,
+                State::Free => 0,
+            };
+            live += here;
         }
         assert_eq!((used, live, reclaimable), (self.used, self.live, self.reclaimable));
         assert_eq!((self.dead.len() + self.ready.len()) as u32, free);

@@ -1,0 +1,109 @@
+//! A set of blocks, as ranges that neither touch nor overlap.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// See the module.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Ranges {
+    /// Ends, by starts.
+    ends: BTreeMap<u64, u64>,
+}
+
+impl Ranges {
+    /// Adds blocks.
+    pub(crate) fn insert(&mut self, range: Range<u64>) {
+        let Range { mut start, mut end } = range;
+        if start >= end {
+            return;
+        }
+        // Whatever overlaps or touches becomes one with it.
+        while let Some((&from, &to)) =
+            self.ends.range(..=end).next_back().filter(|&(_, &to)| to >= start)
+        {
+            self.ends.remove(&from);
+            (start, end) = (start.min(from), end.max(to));
+        }
+        self.ends.insert(start, end);
+    }
+
+    /// Takes blocks out. Whether any was in.
+    pub(crate) fn remove(&mut self, range: Range<u64>) -> bool {
+        let mut any = false;
+        while let Some(overlap) = self.first_in(range.clone()) {
+            any = true;
+            let (&from, &to) = self.ends.range(..=overlap.start).next_back().expect("it overlaps");
+            self.ends.remove(&from);
+            if from < overlap.start {
+                self.ends.insert(from, overlap.start);
+            }
+            if overlap.end < to {
+                self.ends.insert(overlap.end, to);
+            }
+        }
+        any
+    }
+
+    /// The first blocks that are in both.
+    pub(crate) fn first_in(&self, range: Range<u64>) -> Option<Range<u64>> {
+        let before =
+            self.ends.range(..=range.start).next_back().filter(|(_, end)| **end > range.start);
+        let (&start, &end) = before.or_else(|| self.ends.range(range.start..).next())?;
+        let both = start.max(range.start)..end.min(range.end);
+        (both.start < both.end).then_some(both)
+    }
+
+    /// All of them, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.ends.iter().map(|(&start, &end)| start..end)
+    }
+
+    /// How many ranges.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.ends.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn it_is_a_set_of_blocks(
+            ops in prop::collection::vec((any::<bool>(), 0u64..40, 0u64..9), 1..60),
+            look in (0u64..45, 0u64..12),
+        ) {
+            let (mut ranges, mut blocks) = (Ranges::default(), BTreeSet::new());
+            for (inserts, start, count) in ops {
+                let range = start..start + count;
+                if inserts {
+                    ranges.insert(range.clone());
+                    blocks.extend(range);
+                } else {
+                    let any = range.clone().filter(|block| blocks.remove(block)).count() > 0;
+                    prop_assert_eq!(ranges.remove(range), any);
+                }
+            }
+            let all: Vec<u64> = ranges.iter().flatten().collect();
+            prop_assert_eq!(&all, &blocks.iter().copied().collect::<Vec<_>>());
+            let all: Vec<_> = ranges.iter().collect();
+            prop_assert!(all.windows(2).all(|two| two[0].end < two[1].start), "{:?}", all);
+            prop_assert_eq!(all.len(), ranges.len());
+            let within = look.0..look.0 + look.1;
+            let first = within.clone().find(|block| blocks.contains(block));
+            let end = first.map(|first| (first..within.end).find(|at| !blocks.contains(at)).unwrap_or(within.end));
+            prop_assert_eq!(ranges.first_in(within), first.zip(end).map(|(start, end)| start..end));
+        }
+    }
+}

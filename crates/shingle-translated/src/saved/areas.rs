@@ -1,0 +1,114 @@
+//! What stands where on the conventional zones.
+
+use std::ops::Range;
+
+use shingle_core::units::Block;
+
+use super::page::RECORDS;
+
+/// Pages of a log at least, and at most: 256 MiB.
+const LOG_PAGES: Range<u64> = 8..1 << 16;
+
+/// See the module. All in blocks, which are pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Areas {
+    /// Of the conventional zones that the disk begins with.
+    pub(crate) conventional_blocks: u64,
+    /// Of a checkpoint, at most.
+    pub(crate) checkpoint_pages: u32,
+    /// Of a log.
+    pub(crate) log_pages: u32,
+}
+
+impl Areas {
+    /// Areas for a map of `records` at most; fewer if they would take more than a quarter of the conventional zones, but
+    /// not fewer than `least`.
+    pub(crate) fn plan(conventional_blocks: u64, records: u64, least: u64) -> Areas {
+        // Five halves of a checkpoint are a slot and its log, and there are four.
+        let quarter = conventional_blocks / 4 / 6;
+        let most = quarter.max(least.div_ceil(RECORDS)).min(u64::from(u32::MAX) / 2);
+        let checkpoint = records.div_ceil(RECORDS).clamp(1, most.max(1));
+        let log = (checkpoint / 2).clamp(LOG_PAGES.start, LOG_PAGES.end);
+        Areas { conventional_blocks, checkpoint_pages: checkpoint as u32, log_pages: log as u32 }
+    }
+
+    fn slot_pages(&self) -> u64 {
+        u64::from(self.checkpoint_pages) + u64::from(self.log_pages)
+    }
+
+    /// Blocks of one copy.
+    pub(crate) fn copy_blocks(&self) -> u64 {
+        1 + 2 * self.slot_pages()
+    }
+
+    /// Records that a checkpoint has room for.
+    pub(crate) fn records_max(&self) -> u64 {
+        u64::from(self.checkpoint_pages) * RECORDS
+    }
+
+    /// Where the superblocks of disks with so many conventional blocks stand.
+    pub(crate) fn superblocks(conventional_blocks: u64) -> [Block; 2] {
+        [Block(0), Block(conventional_blocks.saturating_sub(1))]
+    }
+
+    /// The first page of a checkpoint.
+    pub(crate) fn checkpoint(&self, copy: usize, generation: u64) -> Block {
+        let (slot, pages) = (generation % 2, self.slot_pages());
+        Block(match copy {
+            0 => 1 + slot * pages,
+            _ => self.conventional_blocks - 1 - (slot + 1) * pages,
+        })
+    }
+
+    /// The first page of the log behind it.
+    pub(crate) fn log(&self, copy: usize, generation: u64) -> Block {
+        self.checkpoint(copy, generation).after(self.checkpoint_pages.into())
+    }
+
+    /// What lies between the copies; nothing if they leave nothing.
+    pub(crate) fn between(&self) -> Range<u64> {
+        let copy = self.copy_blocks();
+        copy..self.conventional_blocks.saturating_sub(copy).max(copy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_overlaps() {
+        for (conventional, records) in [(64, 100), (1000, 5000), (100_000, 1 << 40), (31, 1)] {
+            let areas = Areas::plan(conventional, records, 300);
+            let mut all = Vec::new();
+            for copy in 0..2 {
+                let superblock = Areas::superblocks(conventional)[copy].0;
+                all.push(superblock..superblock + 1);
+                for generation in [6, 7] {
+                    let (checkpoint, log) =
+                        (areas.checkpoint(copy, generation).0, areas.log(copy, generation).0);
+                    all.push(checkpoint..log);
+                    assert_eq!(log - checkpoint, u64::from(areas.checkpoint_pages));
+                    all.push(log..log + u64::from(areas.log_pages));
+                }
+            }
+            all.push(areas.between());
+            all.sort_by_key(|range| (range.start, range.end));
+            if areas.between().is_empty() {
+                continue;
+            }
+            assert!(all.windows(2).all(|two| two[0].end == two[1].start), "{areas:?}: {all:?}");
+            assert_eq!((all[0].start, all[all.len() - 1].end), (0, conventional));
+        }
+    }
+
+    #[test]
+    fn a_map_takes_what_it_needs_and_a_quarter_at_most() {
+        let areas = Areas::plan(100_000, 2520, 0);
+        assert_eq!((areas.checkpoint_pages, areas.log_pages, areas.records_max()), (10, 8, 2520));
+        let areas = Areas::plan(100_000, 1 << 40, 0);
+        assert_eq!(areas.checkpoint_pages, 4166);
+        assert!(2 * areas.copy_blocks() <= 25_010, "{areas:?}");
+        assert_eq!(Areas::plan(24, 1 << 40, 600).checkpoint_pages, 3);
+    }
+}

@@ -1,0 +1,358 @@
+//! Reading the map, after an end in order or a crash. Nothing is written.
+//!
+//! Page by page whichever copy is good counts. The log ends with the last commit that is there whole. What follows may be a
+//! commit that a crash has torn, which nobody was told of; but if pages of a *later* commit follow, then the one before was
+//! durable, and the disk has lost it: that is damage, and no shorter log.
+
+use shingle_core::units::Block;
+use shingle_engine::Buffer;
+use shingle_engine::format::Page;
+use shingle_zoned::{ZonedDisk, ZonedError};
+
+use super::areas::Areas;
+use super::page::{self, Bad, Kind, Owner, PIECE_BLOCKS, Record, Stand};
+use super::superblock::{Chosen, NoSuperblock, Superblock};
+use super::write::COMMIT_PAGES;
+use crate::bugs::{Bug, Seeded};
+use crate::error::OpenError;
+use crate::ranges::Ranges;
+use crate::whereabouts::Whereabouts;
+
+/// What the map says.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Recovered {
+    pub(crate) whereabouts: Whereabouts,
+    /// For each logical zone: the physical one, and the write pointer.
+    pub(crate) zones: Vec<(u32, u32)>,
+    pub(crate) lost: Ranges,
+    /// Commits of the log.
+    pub(crate) commits: u64,
+    /// Whether one more was torn.
+    pub(crate) torn: bool,
+    /// Of each copy: pages that should be there and are bad, and the first of them.
+    pub(crate) bad: [(u64, Option<String>); 2],
+}
+
+/// Finds the superblock that counts.
+pub(crate) fn superblocks(disk: &dyn ZonedDisk) -> Result<Chosen, OpenError> {
+    let name = || disk.name().to_owned();
+    let geometry = disk.geometry();
+    let conventional = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
+    if conventional < 2 {
+        return Err(OpenError::NotFormatted { disk: name() });
+    }
+    let places = Areas::superblocks(conventional);
+    let copies = places.map(|at| {
+        let page = read_page(disk, at).map_err(|error| NoSuperblock::Unread(error.to_string()))?;
+        Superblock::decode(&page)
+    });
+    if copies.iter().all(|copy| matches!(copy, Err(NoSuperblock::Foreign))) {
+        return Err(OpenError::NotFormatted { disk: name() });
+    }
+    let wrong = copies.each_ref().map(|copy| copy.as_ref().err().map(ToString::to_string));
+    let superblock = match copies {
+        [Ok(one), Ok(other)] if one.uuid != other.uuid => {
+            let what = "its two superblocks are of different maps; format it anew".to_owned();
+            return Err(OpenError::Unusable { disk: name(), what });
+        }
+        [Ok(one), Ok(other)] => {
+            if one.age() >= other.age() {
+                one
+            } else {
+                other
+            }
+        }
+        [Err(NoSuperblock::Version(version)), _] | [_, Err(NoSuperblock::Version(version))] => {
+            let what = NoSuperblock::Version(version).to_string();
+            return Err(OpenError::Unusable { disk: name(), what: format!("the map: {what}") });
+        }
+        [Ok(good), Err(_)] | [Err(_), Ok(good)] => good,
+        [Err(one), Err(other)] => {
+            let [first, second] = places.map(|at| at.0);
+            let what = format!("superblock at block {first}: {one}; at block {second}: {other}");
+            return Err(OpenError::Damaged { disk: name(), what });
+        }
+    };
+    let made_for = (
+        superblock.zones,
+        superblock.conventional_zones,
+        superblock.zone_blocks,
+        superblock.zone_capacity_blocks,
+    );
+    let found = (
+        geometry.zones,
+        geometry.conventional_zones,
+        geometry.zone_blocks,
+        geometry.zone_capacity_blocks,
+    );
+    if made_for != found {
+        let what = format!(
+            "the map was made for {} zones ({} conventional) of {} blocks, {} of them to be written, and the disk has {} \
+             ({}) of {}, {}",
+            made_for.0, made_for.1, made_for.2, made_for.3, found.0, found.1, found.2, found.3
+        );
+        return Err(OpenError::Unusable { disk: name(), what });
+    }
+    Ok(Chosen { superblock, wrong })
+}
+
+fn read_page(disk: &dyn ZonedDisk, at: Block) -> Result<Page, ZonedError> {
+    let mut buffers = [Buffer::default()];
+    disk.read(at, &mut buffers)?;
+    Ok(buffers[0].0)
+}
+
+/// Reads the map that `superblock` names. `both`: also the second copy of pages whose first is good, to tell of it.
+pub(crate) fn recover(
+    disk: &dyn ZonedDisk,
+    superblock: &Superblock,
+    both: bool,
+    bugs: Seeded,
+) -> Result<Recovered, OpenError> {
+    let none = (u32::MAX, 0);
+    let mut reader = Reader {
+        disk,
+        areas: superblock.areas,
+        owner: superblock.owner(),
+        both,
+        bugs,
+        ahead: [const { Vec::new() }; 2],
+        bad: Default::default(),
+        found: Recovered {
+            whereabouts: Whereabouts::new(superblock.blocks, superblock.zone_capacity_blocks),
+            zones: vec![none; superblock.logical_zones as usize],
+            lost: Ranges::default(),
+            commits: 0,
+            torn: false,
+            bad: Default::default(),
+        },
+        superblock,
+    };
+    reader.checkpoint()?;
+    reader.log()?;
+    reader.found.bad = reader.bad;
+    let found = reader.found;
+    let damaged = |what| Err(OpenError::Damaged { disk: disk.name().to_owned(), what });
+    let mut named = vec![false; superblock.zones as usize];
+    for (logical, &(physical, _)) in found.zones.iter().enumerate() {
+        match named.get_mut(physical as usize) {
+            None => return damaged(format!("nothing says where logical zone {logical} is")),
+            Some(true) => return damaged(format!("two logical zones are zone {physical}")),
+            Some(named) => *named = true,
+        }
+    }
+    Ok(found)
+}
+
+struct Reader<'a> {
+    disk: &'a dyn ZonedDisk,
+    superblock: &'a Superblock,
+    areas: Areas,
+    owner: Owner,
+    both: bool,
+    bugs: Seeded,
+    /// Of each copy, pages that were read in one I/O and not looked at.
+    ahead: [Vec<(Block, Result<Buffer, String>)>; 2],
+    bad: [(u64, Option<String>); 2],
+    found: Recovered,
+}
+
+/// A page that neither copy has, and why.
+struct Missing(String);
+
+impl Reader<'_> {
+    fn checkpoint(&mut self) -> Result<(), OpenError> {
+        let mut records = Vec::new();
+        for sequence in 0..self.superblock.checkpoint_pages {
+            let stand = self.page(Kind::Checkpoint, sequence, &mut records, true);
+            let stand =
+                stand.map_err(|Missing(what)| self.damaged(&format!("the checkpoint: {what}")))?;
+            if stand.last != (sequence + 1 == self.superblock.checkpoint_pages) {
+                return Err(self.damaged(&format!(
+                    "page {sequence} of the checkpoint is not where it belongs"
+                )));
+            }
+            self.apply(&records)?;
+        }
+        Ok(())
+    }
+
+    fn log(&mut self) -> Result<(), OpenError> {
+        let (mut records, mut of_commit) = (Vec::new(), Vec::new());
+        for sequence in 0..self.areas.log_pages {
+            let page = self.page(Kind::Log, sequence, &mut records, false);
+            let expected = self.found.commits + 1;
+            match page {
+                Ok(stand) if stand.commit == expected => {
+                    of_commit.extend_from_slice(&records);
+                    if stand.last {
+                        self.apply(&of_commit)?;
+                        of_commit.clear();
+                        self.found.commits += 1;
+                    } else if self.bugs.has(Bug::TornCommitTaken) {
+                        self.apply(&records)?;
+                    }
+                }
+                Ok(stand) => {
+                    let what = format!(
+                        "page {sequence} of the log is of commit {}, and commit {expected} is not whole",
+                        stand.commit
+                    );
+                    return Err(self.damaged(&what));
+                }
+                Err(Missing(what)) => {
+                    self.found.torn = !of_commit.is_empty();
+                    return self.end_of_log(sequence, &what);
+                }
+            }
+        }
+        self.found.torn = !of_commit.is_empty();
+        Ok(())
+    }
+
+    /// The page `sequence` of the log is not there. If there are later commits, it should be.
+    fn end_of_log(&mut self, sequence: u32, what: &str) -> Result<(), OpenError> {
+        let (last, mut records) = (self.found.commits, Vec::new());
+        let end = self.areas.log_pages.min(sequence.saturating_add(2 * COMMIT_PAGES));
+        for later in sequence + 1..end {
+            let Ok(stand) = self.page(Kind::Log, later, &mut records, false) else { continue };
+            self.found.torn = true;
+            if stand.commit > last + 1 {
+                let what = format!("the log: {what}, and a later commit follows on page {later}");
+                return Err(self.damaged(&what));
+            }
+        }
+        Ok(())
+    }
+
+    /// A page, from whichever copy has it. `expected`: it should be there.
+    fn page(
+        &mut self,
+        kind: Kind,
+        sequence: u32,
+        records: &mut Vec<Record>,
+        expected: bool,
+    ) -> Result<Stand, Missing> {
+        let mut found: Option<Stand> = None;
+        let mut why: [Option<String>; 2] = [None, None];
+        let mut other = Vec::new();
+        for copy in 0..2 {
+            if found.is_some() && !self.both {
+                break;
+            }
+            let into = if found.is_none() { &mut *records } else { &mut other };
+            let at = self.at(kind, copy, sequence);
+            match self.read(copy, at, kind, sequence, into) {
+                Ok(stand) => found = found.or(Some(stand)),
+                Err(bad) => why[copy] = Some(format!("page {sequence} at block {}: {bad}", at.0)),
+            }
+        }
+        if found.is_some() || expected {
+            for ((count, first), why) in self.bad.iter_mut().zip(&why) {
+                if let Some(why) = why {
+                    *count += 1;
+                    first.get_or_insert_with(|| why.clone());
+                }
+            }
+        }
+        found.ok_or_else(|| Missing(why.into_iter().flatten().collect::<Vec<_>>().join("; ")))
+    }
+
+    fn at(&self, kind: Kind, copy: usize, sequence: u32) -> Block {
+        let first = match kind {
+            Kind::Checkpoint => self.areas.checkpoint(copy, self.owner.generation),
+            Kind::Log => self.areas.log(copy, self.owner.generation),
+        };
+        first.after(sequence.into())
+    }
+
+    /// One copy of a page. Those behind it are read with it.
+    fn read(
+        &mut self,
+        copy: usize,
+        at: Block,
+        kind: Kind,
+        sequence: u32,
+        records: &mut Vec<Record>,
+    ) -> Result<Stand, String> {
+        if !self.ahead[copy].iter().any(|(block, _)| *block == at) {
+            let end = match kind {
+                Kind::Checkpoint => self.superblock.checkpoint_pages,
+                Kind::Log => self.areas.log_pages,
+            };
+            let count = ((end - sequence) as usize).min(PIECE_BLOCKS);
+            let mut buffers = vec![Buffer::default(); count];
+            let blocks = (0..).map(|ahead| at.after(ahead));
+            self.ahead[copy] = match self.disk.read(at, &mut buffers) {
+                Ok(()) => blocks.zip(buffers.into_iter().map(Ok)).collect(),
+                Err(_) => {
+                    let one = |block| (block, self.read_alone(block));
+                    blocks.take(count).map(one).collect()
+                }
+            };
+        }
+        let held = self.ahead[copy].iter().find(|(block, _)| *block == at).expect("it was read");
+        let page = held.1.as_ref().map_err(String::clone)?;
+        let mut owner = self.owner;
+        if self.bugs.has(Bug::StalePagesTaken)
+            && let Some(other) = page::owner(&page.0)
+        {
+            owner = other;
+        }
+        let decoded = page::decode(&page.0, owner, kind, sequence, records);
+        decoded.map_err(|bad: Bad| bad.to_string())
+    }
+
+    fn read_alone(&self, block: Block) -> Result<Buffer, String> {
+        let mut buffers = [Buffer::default()];
+        self.disk.read(block, &mut buffers).map_err(|error| error.to_string())?;
+        let [buffer] = buffers;
+        Ok(buffer)
+    }
+
+    fn apply(&mut self, records: &[Record]) -> Result<(), OpenError> {
+        for &record in records {
+            if !self.fits(record) {
+                return Err(self.damaged(&format!("{record:?} is outside of the disk")));
+            }
+            let found = &mut self.found;
+            match record {
+                Record::Run(block, piece) => drop(found.whereabouts.set(block, piece)),
+                Record::Zone { logical, physical, pointer } => {
+                    found.zones[logical as usize] = (physical, pointer);
+                }
+                Record::Lost(block, count) => found.lost.insert(block.0..block.0 + count),
+                Record::NoneLost => found.lost.clear(),
+            }
+        }
+        Ok(())
+    }
+
+    fn fits(&self, record: Record) -> bool {
+        use shingle_translation::Place::{Buffer, Native, Nowhere};
+        let superblock = self.superblock;
+        let capacity = superblock.zone_capacity_blocks;
+        let native = u64::from(superblock.logical_zones) * capacity;
+        match record {
+            Record::Run(block, piece) => {
+                block.0 + piece.count <= superblock.blocks
+                    && match piece.place {
+                        Nowhere => true,
+                        Buffer(at) => at.saturating_add(piece.count) <= superblock.buffer_blocks,
+                        Native(at) => at.saturating_add(piece.count) <= native,
+                    }
+            }
+            Record::Zone { logical, physical, pointer } => {
+                logical < superblock.logical_zones
+                    && (superblock.conventional_zones..superblock.zones).contains(&physical)
+                    && u64::from(pointer) <= capacity
+            }
+            Record::Lost(block, count) => block.0 + count <= superblock.blocks,
+            Record::NoneLost => true,
+        }
+    }
+
+    fn damaged(&self, what: &str) -> OpenError {
+        OpenError::Damaged { disk: self.disk.name().to_owned(), what: what.to_owned() }
+    }
+}

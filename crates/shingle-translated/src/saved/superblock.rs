@@ -1,0 +1,298 @@
+//! The superblock: what this disk is, and which checkpoint counts. All numbers are little-endian.
+//!
+//! ```text
+//!   0  magic             "SHTRANS\0"
+//!   8  version           u32, 1
+//!  12  crc               u32, CRC32C of the page with this field as zero
+//!  16  uuid              16 bytes
+//!  32  epoch             u64, how often the disk was opened, from 1
+//!  40  generation        u64, of the checkpoint
+//!  48  checkpoint epoch  u64, in which it was written
+//!  56  checkpoint pages  u32, how many it has
+//!  60  zones, conventional zones   u32 each
+//!  68  blocks of a zone, capacity  u64 each
+//!  84  room of a checkpoint, of a log, in pages   u32 each
+//!  92  logical zones     u32
+//!  96  buffer blocks     u64
+//! 104  blocks            u64, that the host may address
+//! 112  text bytes        u16
+//! 114  text              UTF-8: name of the translation, then a line for each parameter, NAME=VALUE
+//! ```
+//! Of two superblocks that with the higher epoch counts, in one epoch that with the higher generation.
+
+use shingle_engine::format::{Page, checksum, seal};
+use shingle_zoned::Geometry;
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::areas::Areas;
+use super::page::Owner;
+
+const MAGIC: [u8; 8] = *b"SHTRANS\0";
+const CRC_AT: usize = 12;
+const VERSION: u32 = 1;
+
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Raw {
+    magic: [u8; 8],
+    version: U32,
+    crc: U32,
+    uuid: [u8; 16],
+    epoch: U64,
+    generation: U64,
+    checkpoint_epoch: U64,
+    checkpoint_pages: U32,
+    zones: U32,
+    conventional_zones: U32,
+    zone_blocks: U64,
+    zone_capacity_blocks: U64,
+    checkpoint_room: U32,
+    log_pages: U32,
+    logical_zones: U32,
+    buffer_blocks: U64,
+    blocks: U64,
+    text_bytes: U16,
+}
+
+const RAW_BYTES: usize = size_of::<Raw>();
+const TEXT_BYTES_MAX: usize = 4096 - RAW_BYTES;
+
+/// See the module.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Superblock {
+    pub(crate) uuid: [u8; 16],
+    pub(crate) epoch: u64,
+    pub(crate) generation: u64,
+    pub(crate) checkpoint_epoch: u64,
+    pub(crate) checkpoint_pages: u32,
+    pub(crate) zones: u32,
+    pub(crate) conventional_zones: u32,
+    pub(crate) zone_blocks: u64,
+    pub(crate) zone_capacity_blocks: u64,
+    pub(crate) areas: Areas,
+    pub(crate) logical_zones: u32,
+    pub(crate) buffer_blocks: u64,
+    pub(crate) blocks: u64,
+    pub(crate) translation: String,
+    pub(crate) params: Vec<(String, String)>,
+}
+
+/// Why a page is no superblock that can be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub(crate) enum NoSuperblock {
+    #[error("there is none")]
+    Foreign,
+    #[error("its checksum is wrong")]
+    Checksum,
+    #[error(
+        "it is of version {0}, and version 1 is known here; use the program that made it, or a newer one"
+    )]
+    Version(u32),
+    #[error("its checksum is right, and what it says makes no sense: {0}")]
+    Nonsense(&'static str),
+    #[error("{0}")]
+    Unread(String),
+}
+
+/// A superblock that counts, and what the two copies are.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen {
+    pub(crate) superblock: Superblock,
+    /// What is wrong with each copy.
+    pub(crate) wrong: [Option<String>; 2],
+}
+
+impl Superblock {
+    /// Of which checkpoint the pages that count are.
+    pub(crate) fn owner(&self) -> Owner {
+        Owner { uuid: self.uuid, epoch: self.checkpoint_epoch, generation: self.generation }
+    }
+
+    /// Of two of one map the one that counts is higher.
+    pub(crate) fn age(&self) -> (u64, u64) {
+        (self.epoch, self.generation)
+    }
+
+    fn text(&self) -> String {
+        let params = self.params.iter().map(|(name, value)| format!("\n{name}={value}"));
+        std::iter::once(self.translation.clone()).chain(params).collect()
+    }
+
+    /// As it stands on the disk.
+    pub(crate) fn encode(&self) -> Page {
+        let text = self.text();
+        assert!(text.len() <= TEXT_BYTES_MAX, "names and values of parameters are short");
+        let raw = Raw {
+            magic: MAGIC,
+            version: VERSION.into(),
+            crc: 0.into(),
+            uuid: self.uuid,
+            epoch: self.epoch.into(),
+            generation: self.generation.into(),
+            checkpoint_epoch: self.checkpoint_epoch.into(),
+            checkpoint_pages: self.checkpoint_pages.into(),
+            zones: self.zones.into(),
+            conventional_zones: self.conventional_zones.into(),
+            zone_blocks: self.zone_blocks.into(),
+            zone_capacity_blocks: self.zone_capacity_blocks.into(),
+            checkpoint_room: self.areas.checkpoint_pages.into(),
+            log_pages: self.areas.log_pages.into(),
+            logical_zones: self.logical_zones.into(),
+            buffer_blocks: self.buffer_blocks.into(),
+            blocks: self.blocks.into(),
+            text_bytes: (text.len() as u16).into(),
+        };
+        let mut page = [0; 4096];
+        page[..RAW_BYTES].copy_from_slice(raw.as_bytes());
+        page[RAW_BYTES..RAW_BYTES + text.len()].copy_from_slice(text.as_bytes());
+        seal(&mut page, CRC_AT);
+        page
+    }
+
+    /// What a page says.
+    pub(crate) fn decode(page: &Page) -> Result<Superblock, NoSuperblock> {
+        let (raw, rest) = Raw::read_from_prefix(page).expect("a page is longer");
+        if raw.magic != MAGIC {
+            return Err(NoSuperblock::Foreign);
+        }
+        if raw.crc.get() != checksum(page, CRC_AT) {
+            return Err(NoSuperblock::Checksum);
+        }
+        if raw.version.get() != VERSION {
+            return Err(NoSuperblock::Version(raw.version.get()));
+        }
+        let nonsense = |what| Err(NoSuperblock::Nonsense(what));
+        let text = rest.get(..usize::from(raw.text_bytes.get()));
+        let Some(text) = text.and_then(|text| std::str::from_utf8(text).ok()) else {
+            return nonsense("the text");
+        };
+        let mut lines = text.lines();
+        let translation = lines.next().unwrap_or_default().to_owned();
+        let params: Option<Vec<_>> = lines
+            .map(|line| line.split_once('=').map(|(name, value)| (name.into(), value.into())))
+            .collect();
+        let Some(params) = params else { return nonsense("the parameters") };
+        let (zones, conventional_zones) = (raw.zones.get(), raw.conventional_zones.get());
+        let (zone_blocks, capacity) = (raw.zone_blocks.get(), raw.zone_capacity_blocks.get());
+        let geometry = Geometry {
+            conventional_zones,
+            zone_capacity_blocks: capacity,
+            ..Geometry::new(zones, zone_blocks)
+        };
+        if geometry.check().is_err() {
+            return nonsense("the geometry");
+        }
+        let areas = Areas {
+            conventional_blocks: u64::from(conventional_zones) * zone_blocks,
+            checkpoint_pages: raw.checkpoint_room.get(),
+            log_pages: raw.log_pages.get(),
+        };
+        let buffer_blocks = raw.buffer_blocks.get();
+        let between = areas.between();
+        if areas.copy_blocks() > areas.conventional_blocks / 2
+            || areas.log_pages == 0
+            || !(1..=between.end - between.start).contains(&buffer_blocks)
+            || !(1..=areas.checkpoint_pages).contains(&raw.checkpoint_pages.get())
+        {
+            return nonsense("the areas");
+        }
+        if !(1..=zones - conventional_zones).contains(&raw.logical_zones.get()) {
+            return nonsense("the number of zones");
+        }
+        Ok(Superblock {
+            uuid: raw.uuid,
+            epoch: raw.epoch.get(),
+            generation: raw.generation.get(),
+            checkpoint_epoch: raw.checkpoint_epoch.get(),
+            checkpoint_pages: raw.checkpoint_pages.get(),
+            zones,
+            conventional_zones,
+            zone_blocks,
+            zone_capacity_blocks: capacity,
+            areas,
+            logical_zones: raw.logical_zones.get(),
+            buffer_blocks,
+            blocks: raw.blocks.get(),
+            translation,
+            params,
+        })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    pub(crate) fn example() -> Superblock {
+        Superblock {
+            uuid: *b"0123456789abcdef",
+            epoch: 3,
+            generation: 8,
+            checkpoint_epoch: 2,
+            checkpoint_pages: 2,
+            zones: 20,
+            conventional_zones: 4,
+            zone_blocks: 64,
+            zone_capacity_blocks: 60,
+            areas: Areas { conventional_blocks: 256, checkpoint_pages: 5, log_pages: 8 },
+            logical_zones: 14,
+            buffer_blocks: 100,
+            blocks: 800,
+            translation: "fluid-loop".to_owned(),
+            params: vec![
+                ("sigma".to_owned(), "1".to_owned()),
+                ("batch".to_owned(), "64b".to_owned()),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_superblock_byte_by_byte() {
+        let page = example().encode();
+        let mut bytes = Vec::new();
+        bytes.extend(b"SHTRANS\0\x01\0\0\0");
+        bytes.extend(checksum(&page, 12).to_le_bytes());
+        bytes.extend(b"0123456789abcdef");
+        bytes.extend([3, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend([2, 0, 0, 0, 20, 0, 0, 0, 4, 0, 0, 0]);
+        bytes.extend([64, 0, 0, 0, 0, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend([5, 0, 0, 0, 8, 0, 0, 0, 14, 0, 0, 0]);
+        bytes.extend([100, 0, 0, 0, 0, 0, 0, 0, 0x20, 3, 0, 0, 0, 0, 0, 0, 28, 0]);
+        bytes.extend(b"fluid-loop\nsigma=1\nbatch=64b");
+        assert_eq!(page[..bytes.len()], bytes);
+        assert_eq!(Superblock::decode(&page), Ok(example()));
+    }
+
+    #[test]
+    fn what_is_none_is_refused() {
+        assert_eq!(Superblock::decode(&[0; 4096]), Err(NoSuperblock::Foreign));
+        let changed = |at: usize, to: u8, sealed: bool| {
+            let mut page = example().encode();
+            page[at] = to;
+            if sealed {
+                seal(&mut page, CRC_AT);
+            }
+            Superblock::decode(&page).expect_err("it was changed")
+        };
+        assert_eq!(changed(40, 9, false), NoSuperblock::Checksum);
+        assert_eq!(changed(8, 2, true), NoSuperblock::Version(2));
+        assert_eq!(changed(64, 21, true), NoSuperblock::Nonsense("the geometry"));
+        assert_eq!(changed(84, 200, true), NoSuperblock::Nonsense("the areas"));
+        assert_eq!(changed(97, 7, true), NoSuperblock::Nonsense("the areas"));
+        assert_eq!(changed(92, 17, true), NoSuperblock::Nonsense("the number of zones"));
+        assert_eq!(changed(114, 0xff, true), NoSuperblock::Nonsense("the text"));
+        assert_eq!(changed(113, 0x7f, true), NoSuperblock::Nonsense("the text"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 100)) {
+            let mut page = example().encode();
+            page[16..116].copy_from_slice(&bytes);
+            seal(&mut page, CRC_AT);
+            let _ = Superblock::decode(&page);
+        }
+    }
+}

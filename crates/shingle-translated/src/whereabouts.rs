@@ -1,0 +1,274 @@
+//! Where the host's blocks lie: the map of readers, and what is saved.
+//!
+//! The host's blocks are cut into chunks of a zone's size. A chunk has its runs in order, sixteen bytes each; what is in no
+//! run lies nowhere. Neighbours that lie together are always one run, so that whether something changed can be seen.
+
+use std::ops::Range;
+
+use shingle_core::units::Block;
+use shingle_translation::{Piece, Place};
+
+/// Blocks that lie together, in the words of a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Run {
+    /// Of the chunk.
+    start: u32,
+    count: u32,
+    place: Packed,
+}
+
+impl Run {
+    fn end(self) -> u32 {
+        self.start + self.count
+    }
+
+    /// The part of it that lies in `range`.
+    fn clip(self, range: &Range<u32>) -> Run {
+        let (start, end) = (self.start.max(range.start), self.end().min(range.end));
+        let place = self.place.after(u64::from(start - self.start));
+        Run { start, count: end - start, place }
+    }
+
+    fn goes_on(self, next: Run) -> bool {
+        self.end() == next.start && self.place.after(u64::from(self.count)) == next.place
+    }
+}
+
+/// A place that is somewhere: the highest bit says whether it is in the buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Packed(u64);
+
+const BUFFER: u64 = 1 << 63;
+
+impl Packed {
+    fn of(place: Place) -> Option<Packed> {
+        match place {
+            Place::Buffer(at) => Some(Packed(at | BUFFER)),
+            Place::Native(at) => Some(Packed(at)),
+            Place::Nowhere => None,
+        }
+    }
+
+    fn place(self) -> Place {
+        if self.0 & BUFFER == 0 { Place::Native(self.0) } else { Place::Buffer(self.0 & !BUFFER) }
+    }
+
+    fn after(self, count: u64) -> Packed {
+        Packed(self.0 + count)
+    }
+}
+
+/// See the module.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Whereabouts {
+    chunk_blocks: u64,
+    chunks: Vec<Vec<Run>>,
+    blocks: u64,
+    runs: u64,
+}
+
+impl Whereabouts {
+    /// Nothing lies anywhere.
+    pub(crate) fn new(blocks: u64, chunk_blocks: u64) -> Whereabouts {
+        let chunks = blocks.div_ceil(chunk_blocks) as usize;
+        Whereabouts { chunk_blocks, chunks: vec![Vec::new(); chunks], blocks, runs: 0 }
+    }
+
+    /// Blocks of the host.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// How many runs there are.
+    pub(crate) fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let runs: usize = self.chunks.iter().map(Vec::capacity).sum();
+        (runs * size_of::<Run>() + self.chunks.capacity() * size_of::<Vec<Run>>()) as u64
+    }
+
+    /// Says where blocks lie now. Whether it was otherwise.
+    pub(crate) fn set(&mut self, block: Block, piece: Piece) -> bool {
+        let (mut at, end, mut place) = (block.0, block.0 + piece.count, piece.place);
+        let mut changed = false;
+        while at < end {
+            let (chunk, start) = ((at / self.chunk_blocks) as usize, at % self.chunk_blocks);
+            let count = (self.chunk_blocks - start).min(end - at);
+            let range = start as u32..(start + count) as u32;
+            changed |= self.set_in(chunk, &range, Packed::of(place));
+            (at, place) = (at + count, place.after(count));
+        }
+        changed
+    }
+
+    fn set_in(&mut self, chunk: usize, range: &Range<u32>, place: Option<Packed>) -> bool {
+        let runs = &mut self.chunks[chunk];
+        let first = runs.partition_point(|run| run.end() <= range.start);
+        let after = first + runs[first..].partition_point(|run| run.start < range.end);
+        let new =
+            place.map(|place| Run { start: range.start, count: range.end - range.start, place });
+        match (&runs[first..after], new) {
+            ([], None) => return false,
+            ([run], Some(new))
+                if run.start <= new.start && run.end() >= new.end() && run.clip(range) == new =>
+            {
+                return false;
+            }
+            _ => {}
+        }
+        let mut with = [None; 3];
+        if let Some(run) = runs[first..after].first()
+            && run.start < range.start
+        {
+            with[0] = Some(run.clip(&(0..range.start)));
+        }
+        with[1] = new;
+        if let Some(run) = runs[first..after].last()
+            && run.end() > range.end
+        {
+            with[2] = Some(run.clip(&(range.end..u32::MAX)));
+        }
+        // (At most four runs come together here: those beside are looked at again.)
+        let (from, to) = (first.saturating_sub(1), (after + 1).min(runs.len()));
+        let mut joined: [Option<Run>; 5] = [None; 5];
+        let mut count = 0_usize;
+        let beside = runs[from..first].iter().copied();
+        let behind = runs[after..to].iter().copied();
+        for run in beside.chain(with.into_iter().flatten()).chain(behind) {
+            match count.checked_sub(1).and_then(|last| joined[last].as_mut()) {
+                Some(last) if last.goes_on(run) => last.count += run.count,
+                _ => {
+                    joined[count] = Some(run);
+                    count += 1;
+                }
+            }
+        }
+        self.runs = self.runs + count as u64 - (to - from) as u64;
+        runs.splice(from..to, joined.into_iter().flatten());
+        if runs.is_empty() {
+            *runs = Vec::new();
+        }
+        true
+    }
+
+    /// Where a block lies, with as many of those behind it as lie together, or nowhere, `most` at most.
+    pub(crate) fn first(&self, block: Block, most: u64) -> Piece {
+        let (chunk, start) = ((block.0 / self.chunk_blocks) as usize, block.0 % self.chunk_blocks);
+        let most = most.min(self.chunk_blocks - start).min(self.blocks - block.0);
+        let range = start as u32..(start + most) as u32;
+        let runs = &self.chunks[chunk];
+        let next = runs.get(runs.partition_point(|run| run.end() <= range.start));
+        match next.filter(|run| run.start < range.end) {
+            Some(run) if run.start <= range.start => {
+                let run = run.clip(&range);
+                Piece { place: run.place.place(), count: run.count.into() }
+            }
+            Some(run) => Piece { place: Place::Nowhere, count: u64::from(run.start - range.start) },
+            None => Piece { place: Place::Nowhere, count: most },
+        }
+    }
+
+    /// Where blocks lie, in order; runs end with chunks.
+    pub(crate) fn pieces(&self, range: Range<u64>) -> impl Iterator<Item = (Block, Piece)> + '_ {
+        let mut next = range.start;
+        std::iter::from_fn(move || {
+            let most = range.end.checked_sub(next).filter(|most| *most > 0)?;
+            let (block, piece) = (Block(next), self.first(Block(next), most));
+            next += piece.count;
+            Some((block, piece))
+        })
+    }
+
+    /// All runs, in order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Block, Piece)> + '_ {
+        (0..).zip(&self.chunks).flat_map(move |(chunk, runs)| {
+            runs.iter().map(move |run| {
+                let block = Block(chunk * self.chunk_blocks + u64::from(run.start));
+                (block, Piece { place: run.place.place(), count: run.count.into() })
+            })
+        })
+    }
+
+    /// The first of some blocks that lies anywhere.
+    pub(crate) fn first_somewhere(&self, range: Range<u64>) -> Option<u64> {
+        let mut pieces = self.pieces(range);
+        pieces.find(|(_, piece)| piece.place != Place::Nowhere).map(|(block, _)| block.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const BLOCKS: u64 = 45;
+
+    fn place() -> impl Strategy<Value = Place> {
+        prop_oneof![
+            (0u64..12).prop_map(Place::Buffer),
+            (0u64..12).prop_map(Place::Native),
+            Just(Place::Nowhere)
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_place_for_each_block(
+            sets in prop::collection::vec((0u64..BLOCKS, 1u64..25, place()), 1..50),
+            look in (0u64..BLOCKS, 1u64..BLOCKS),
+        ) {
+            let mut map = Whereabouts::new(BLOCKS, 10);
+            let mut plain = vec![Place::Nowhere; BLOCKS as usize];
+            for (block, count, place) in sets {
+                let count = count.min(BLOCKS - block);
+                let before = plain.clone();
+                for ahead in 0..count {
+                    plain[(block + ahead) as usize] = place.after(ahead);
+                }
+                prop_assert_eq!(map.set(Block(block), Piece { place, count }), before != plain);
+            }
+            let mut found = vec![Place::Nowhere; BLOCKS as usize];
+            for (block, piece) in map.all() {
+                for ahead in 0..piece.count {
+                    found[(block.0 + ahead) as usize] = piece.place.after(ahead);
+                }
+            }
+            prop_assert_eq!(&found, &plain);
+            // The fewest runs that chunks allow.
+            let joins = |at: usize| {
+                at % 10 != 0 && plain[at] != Place::Nowhere && plain[at - 1].after(1) == plain[at]
+            };
+            let runs = (0..plain.len()).filter(|&at| plain[at] != Place::Nowhere && !joins(at)).count();
+            prop_assert_eq!(map.runs(), runs as u64);
+            prop_assert_eq!(map.all().count(), runs);
+            let range = look.0..(look.0 + look.1).min(BLOCKS);
+            let pieces: Vec<Place> = map
+                .pieces(range.clone())
+                .flat_map(|(_, piece)| (0..piece.count).map(move |ahead| piece.place.after(ahead)))
+                .collect();
+            prop_assert_eq!(&pieces[..], &plain[range.start as usize..range.end as usize]);
+            let somewhere = range.clone().find(|&at| plain[at as usize] != Place::Nowhere);
+            prop_assert_eq!(map.first_somewhere(range), somewhere);
+        }
+    }
+
+    #[test]
+    fn a_chunk_that_lies_together_is_one_run() {
+        let mut map = Whereabouts::new(200_000, 65_536);
+        let piece = |place, count| Piece { place, count };
+        assert!(map.set(Block(1000), piece(Place::Native(5), 100_000)));
+        assert_eq!(map.runs(), 2);
+        assert!(map.set(Block(1100), piece(Place::Buffer(7), 1)));
+        assert_eq!(map.runs(), 4);
+        assert!(!map.set(Block(1101), piece(Place::Native(106), 20)));
+        assert!(map.set(Block(1100), piece(Place::Native(105), 1)));
+        assert_eq!(map.runs(), 2);
+        assert_eq!(map.first(Block(1500), 10), piece(Place::Native(505), 10));
+        assert_eq!(map.first(Block(0), 5000), piece(Place::Nowhere, 1000));
+        assert!(map.set(Block(0), piece(Place::Nowhere, 200_000)));
+        assert_eq!((map.runs(), map.all().count()), (0, 0));
+    }
+}

@@ -1,0 +1,72 @@
+//! Zones as a disk has them. They are given their write pointers, then what is live in them, and then [`settle`]:
+//! which are free, which full, and which may be gone on with.
+//!
+//! [`settle`]: Zones::settle
+
+use super::{NONE, Packed, State, Zone, Zones};
+
+impl Zones {
+    /// Has these write pointers. What was written there counts for blocks of `group`.
+    pub(in super::super) fn set_pointers(&mut self, pointers: &[u64], group: u8) {
+        let written = pointers.iter().rposition(|&pointer| pointer > 0).map_or(0, |last| last + 1);
+        self.all.extend(pointers[..written].iter().map(|&pointer| Zone {
+            state: State::Open,
+            group,
+            live: 0,
+            pointer: pointer as u32,
+            opened: 0,
+            youngest: 0,
+            owners: Packed::default(),
+            times: Packed::default(),
+        }));
+    }
+
+    /// `block` lies at `place`, below a write pointer, unless another block does: which.
+    pub(in super::super) fn put(&mut self, place: u64, block: u64) -> Result<(), u64> {
+        let (zone, offset) = self.split(place);
+        let of = &mut self.all[zone];
+        if of.owners.len() == 0 {
+            of.owners = Packed::none(of.pointer as usize);
+            of.times = Packed::zeros(if self.keeps_times { of.pointer as usize } else { 0 });
+        }
+        match of.owners.get(offset) {
+            NONE => {
+                of.owners.set(offset, block);
+                of.live += 1;
+                self.live += 1;
+                Ok(())
+            }
+            other => Err(other),
+        }
+    }
+
+    /// All that is live has been put. Zones without a live block are free. Of those with room the `most` with the most
+    /// of it stay open, and are returned, the roomiest first; in others what has no owner is garbage.
+    pub(in super::super) fn settle(&mut self, most: usize) -> Vec<u32> {
+        let zones = 0..self.all.len() as u32;
+        let mut open: Vec<u32> =
+            zones.filter(|&zone| self.live(zone) > 0 && self.room(zone) > 0).collect();
+        open.sort_by_key(|&zone| self.pointer(zone));
+        open.truncate(most);
+        for (at, zone) in (0..).zip(&mut self.all) {
+            if zone.live == 0 {
+                zone.state = State::Free;
+                self.ready.push(at);
+            } else if open.contains(&at) {
+                self.used += u64::from(zone.pointer);
+            } else {
+                zone.state = State::Full;
+                self.used += self.zone_blocks;
+                self.reclaimable += self.zone_blocks - u64::from(zone.live);
+            }
+        }
+        // The first of them is the first to be opened again.
+        self.ready.reverse();
+        open
+    }
+
+    /// `zone` is open for blocks of `group` from now on.
+    pub(in super::super) fn go_on(&mut self, zone: u32, group: u8) {
+        self.all[zone as usize].group = group;
+    }
+}
