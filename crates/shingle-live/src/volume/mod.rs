@@ -1,0 +1,183 @@
+//! A volume served as a block device: an export of NBD over blocks that something keeps elsewhere.
+//!
+//! What changes it is carried out one after the other, reads beside that. What covers a block in part is merged
+//! here. A long trim is carried out piece by piece, and what comes meanwhile goes between.
+
+mod blocks;
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use shingle_core::units::{BLOCK_BYTES, Block};
+use shingle_device::{Lanes, MainLane, READERS, ReadLane, Volume};
+use shingle_nbd::export::{Answer, Command, Completion, Export, Extent, Failure};
+use shingle_nbd::replies::ErrorCode;
+
+use self::blocks::{read, whole, write, zero};
+
+/// Blocks of a trim that are given up at a time: while that lasts a write has to wait.
+const TRIM_BLOCKS: u64 = 64 << 20 >> 12;
+
+/// A volume that is served.
+pub struct ServedVolume {
+    volume: Arc<dyn Volume>,
+    /// None after the end.
+    lanes: Mutex<Option<Lanes<Job>>>,
+}
+
+type Job = (Command, Completion);
+
+impl ServedVolume {
+    /// Begins, with threads of its own, which also use idle time.
+    ///
+    /// # Errors
+    /// If the system gives no threads.
+    pub fn start(volume: Arc<dyn Volume>) -> io::Result<ServedVolume> {
+        let reader = |_| {
+            let volume = volume.clone();
+            Box::new(move |(command, done): Job| done.done(answered(&*volume, &command)))
+                as ReadLane<Job>
+        };
+        let readers = (0..READERS).map(reader).collect();
+        let main = Main { volume: volume.clone(), trims: VecDeque::new() };
+        let lanes = Lanes::start("shingle-volume", "the disk", main, readers)?;
+        Ok(ServedVolume { volume, lanes: Mutex::new(Some(lanes)) })
+    }
+
+    /// Waits until all that was asked for is done, and makes it durable. What is asked for later is an error.
+    ///
+    /// # Errors
+    /// If it cannot be made durable.
+    pub fn end(&self) -> io::Result<()> {
+        let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner).take();
+        lanes.map_or(Ok(()), Lanes::end)
+    }
+}
+
+impl Export for ServedVolume {
+    fn size_bytes(&self) -> u64 {
+        self.volume.blocks() * BLOCK_BYTES
+    }
+
+    fn submit(&self, command: Command, done: Completion) {
+        let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(lanes) = &*lanes else {
+            return done.done(Err(Failure::new(ErrorCode::Shutdown, "it is not served any more")));
+        };
+        match command {
+            Command::Cache { .. } => done.done(Ok(Answer::Done)),
+            Command::WriteZeroes { fast: true, .. } => {
+                let message = "zeroes are written like other data, no faster";
+                done.done(Err(Failure::new(ErrorCode::NotSup, message)));
+            }
+            // It tells nothing of holes: all of it counts as allocated.
+            Command::BlockStatus { length, .. } => {
+                let all = || vec![Extent { length_bytes: length.into(), flags: 0 }];
+                done.done(Ok(Answer::Status { allocation: all(), dirty: all() }));
+            }
+            Command::Read { .. } => lanes.begin_read((command, done)),
+            Command::Write { .. }
+            | Command::Flush
+            | Command::Trim { .. }
+            | Command::WriteZeroes { .. } => lanes.begin((command, done)),
+        }
+    }
+}
+
+/// A trim of which something is left.
+struct Trim {
+    left: Range<u64>,
+    fua: bool,
+    done: Completion,
+}
+
+struct Main {
+    volume: Arc<dyn Volume>,
+    trims: VecDeque<Trim>,
+}
+
+impl MainLane<Job> for Main {
+    fn carry_out(&mut self, (command, done): Job) {
+        if let Command::Trim { offset, length, fua } = command {
+            let left = whole(offset, length.into());
+            return self.trims.push_back(Trim { left, fua, done });
+        }
+        // A write that is answered stays, though an earlier trim of the same blocks is not.
+        while self.trims.iter().any(|trim| overlaps(&trim.left, &command)) {
+            self.go_on();
+        }
+        done.done(answered(&*self.volume, &command));
+        // However much comes, a trim comes to its end.
+        self.go_on();
+    }
+
+    fn is_busy(&self) -> bool {
+        !self.trims.is_empty()
+    }
+
+    fn go_on(&mut self) {
+        let Some(trim) = self.trims.front_mut() else { return };
+        let next = trim.left.start..trim.left.end.min(trim.left.start + TRIM_BLOCKS);
+        trim.left.start = next.end;
+        let mut outcome = match next.is_empty() {
+            true => Ok(()),
+            false => self.volume.trim(Block(next.start), next.end - next.start),
+        };
+        if outcome.is_ok() && !trim.left.is_empty() {
+            return;
+        }
+        if let Some(Trim { fua, done, .. }) = self.trims.pop_front() {
+            if fua {
+                outcome = outcome.and_then(|()| self.volume.flush());
+            }
+            done.done(outcome.map(|()| Answer::Done).map_err(|error| failure(&error)));
+        }
+    }
+
+    fn idle(&mut self) -> bool {
+        // What failed shows when something is asked for.
+        self.volume.idle().unwrap_or(false)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.volume.flush()
+    }
+}
+
+fn overlaps(blocks: &Range<u64>, command: &Command) -> bool {
+    let (offset, bytes) = match *command {
+        Command::Write { offset, ref data, .. } => (offset, data.len() as u64),
+        Command::WriteZeroes { offset, length, .. } => (offset, length.into()),
+        _ => return false,
+    };
+    offset < blocks.end * BLOCK_BYTES && blocks.start * BLOCK_BYTES < offset + bytes
+}
+
+/// Carries out what is no trim.
+fn answered(volume: &dyn Volume, command: &Command) -> Result<Answer, Failure> {
+    let flushed = |fua: bool| if fua { volume.flush() } else { Ok(()) };
+    let outcome = match *command {
+        Command::Read { offset, length } => read(volume, offset, length).map(Answer::Data),
+        Command::Write { offset, ref data, fua } => {
+            write(volume, offset, data).and_then(|()| flushed(fua)).map(|()| Answer::Done)
+        }
+        Command::WriteZeroes { offset, length, fua, .. } => {
+            zero(volume, offset, length).and_then(|()| flushed(fua)).map(|()| Answer::Done)
+        }
+        _ => volume.flush().map(|()| Answer::Done),
+    };
+    outcome.map_err(|error| failure(&error))
+}
+
+fn failure(error: &io::Error) -> Failure {
+    let code = match error.kind() {
+        io::ErrorKind::StorageFull => ErrorCode::NoSpc,
+        _ => ErrorCode::Io,
+    };
+    Failure::new(code, error.to_string())
+}
+
+#[cfg(test)]
+mod tests;
