@@ -64,6 +64,6 @@ pub use geometry::{Geometry, GeometryError, ReadsBeyond};
 pub use kernel::BlockDisk;
 pub use memory::MemoryDisk;
 pub use on_device::{Backing, OnDevice};
-pub use open::{Inspected, inspect, open, open_file};
+pub use open::{Inspected, inspect, is_zoned, open, open_device, open_file};
 pub use state::{ZoneState, Zones};
 pub use zone::{Condition, ZoneReport};

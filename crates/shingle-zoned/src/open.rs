@@ -19,11 +19,29 @@ use crate::zone::ZoneReport;
 /// # Errors
 /// If it is none, is in use, or cannot be read.
 pub fn open(path: &Path) -> Result<Box<dyn ZonedDisk>, OpenError> {
-    let device = Device::open(path)?;
+    open_device(Device::open(path)?)
+}
+
+/// The same, of what is open already.
+///
+/// # Errors
+/// If it is no zoned disk, or cannot be read.
+pub fn open_device(device: Device) -> Result<Box<dyn ZonedDisk>, OpenError> {
     Ok(match device.is_regular() {
         true => Box::new(file::open(device)?),
         false => Box::new(kernel::open(device)?),
     })
+}
+
+/// Whether what is open is a zoned disk: a file that says so in its head, be it damaged, or a host-managed block device.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn is_zoned(device: &Device) -> Result<bool, OpenError> {
+    match device.is_regular() {
+        true => Ok(file::is_zoned(device)?),
+        false => Ok(kernel::is_zoned(device.direct())),
+    }
 }
 
 /// Opens a zoned disk in a file.

@@ -199,6 +199,18 @@ fn contents<E>(
     Ok(found.map(|found| Contents { header, lost_headers, found }))
 }
 
+/// Whether a file says in its head that it is a zoned disk.
+pub(crate) fn is_zoned(device: &Device) -> Result<bool, DeviceError> {
+    for copy in 0..HEADERS.min(device.blocks()) {
+        let mut page = [0; BLOCK_BYTES as usize];
+        device.read_block(Block(copy), &mut page)?;
+        if !matches!(Header::decode(&page), Err(Unusable::Foreign)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Opens a zoned disk in a file.
 pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
     let path = device.path().to_owned();
