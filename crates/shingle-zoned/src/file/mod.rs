@@ -243,9 +243,9 @@ pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
     Ok(OnDevice::new(device, direct, first_page, zones, backing))
 }
 
-/// What a zoned file says of its zones, without locking it or changing anything. Where somebody is using it, that is
+/// What a zoned file says of its zones, and on which page the first begins, without locking it or changing anything. Where somebody is using it, that is
 /// how it was at his last flush.
-pub(crate) fn look(path: &Path, file: &File) -> Result<Zones, OpenError> {
+pub(crate) fn look(path: &Path, file: &File) -> Result<(Zones, u64), OpenError> {
     let bytes = file.metadata().map_err(OpenError::system(path, "measure"))?.len();
     let read = |page: u64| {
         let mut out = [0; BLOCK_BYTES as usize];
@@ -254,7 +254,8 @@ pub(crate) fn look(path: &Path, file: &File) -> Result<Zones, OpenError> {
     let contents = contents(bytes, read).map_err(OpenError::system(path, "read"))?;
     let Contents { header, found, .. } = contents.map_err(|why| OpenError::unusable(path, why))?;
     let zones = Zones::restore(header.geometry, found.table.zones().to_vec());
-    zones.map_err(|why| OpenError::unusable(path, why))
+    let zones = zones.map_err(|why| OpenError::unusable(path, why))?;
+    Ok((zones, header.layout().first_page))
 }
 
 impl InFile {
