@@ -36,4 +36,4 @@ mod volume;
 pub use emulate::{EmulateError, Emulation};
 pub use model::{Contents, DriveClock, ServedModel};
 pub use replay::{Replay, ReplayError, Replayed, StampError};
-pub use volume::ServedVolume;
+pub use volume::{ServedVolume, Tell};

@@ -4,6 +4,7 @@
 //! here. A long trim is carried out piece by piece, and what comes meanwhile goes between.
 
 mod blocks;
+mod failures;
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,6 +17,8 @@ use shingle_nbd::export::{Answer, Command, Completion, Export, Extent, Failure};
 use shingle_nbd::replies::ErrorCode;
 
 use self::blocks::{read, whole, write, zero};
+use self::failures::Failures;
+pub use self::failures::Tell;
 
 /// Blocks of a trim that are given up at a time: while that lasts a write has to wait.
 const TRIM_BLOCKS: u64 = 64 << 20 >> 12;
@@ -30,18 +33,23 @@ pub struct ServedVolume {
 type Job = (Command, Completion);
 
 impl ServedVolume {
-    /// Begins, with threads of its own, which also use idle time.
+    /// Begins, with threads of its own, which also use idle time. `tell` gets a line about what failed, one a second
+    /// at most.
     ///
     /// # Errors
     /// If the system gives no threads.
-    pub fn start(volume: Arc<dyn Volume>) -> io::Result<ServedVolume> {
+    pub fn start(volume: Arc<dyn Volume>, tell: Tell) -> io::Result<ServedVolume> {
+        let failures = Arc::new(Failures::new(tell));
         let reader = |_| {
-            let volume = volume.clone();
-            Box::new(move |(command, done): Job| done.done(answered(&*volume, &command)))
-                as ReadLane<Job>
+            let (volume, failures) = (volume.clone(), failures.clone());
+            let read = move |(command, done): Job| {
+                let outcome = failures.seen(answered(&*volume, &command));
+                done.done(outcome.map_err(|error| failure(&error)));
+            };
+            Box::new(read) as ReadLane<Job>
         };
         let readers = (0..READERS).map(reader).collect();
-        let main = Main { volume: volume.clone(), trims: VecDeque::new() };
+        let main = Main { volume: volume.clone(), trims: VecDeque::new(), failures };
         let lanes = Lanes::start("shingle-volume", "the disk", main, readers)?;
         Ok(ServedVolume { volume, lanes: Mutex::new(Some(lanes)) })
     }
@@ -96,6 +104,7 @@ struct Trim {
 struct Main {
     volume: Arc<dyn Volume>,
     trims: VecDeque<Trim>,
+    failures: Arc<Failures>,
 }
 
 impl MainLane<Job> for Main {
@@ -108,7 +117,8 @@ impl MainLane<Job> for Main {
         while self.trims.iter().any(|trim| overlaps(&trim.left, &command)) {
             self.go_on();
         }
-        done.done(answered(&*self.volume, &command));
+        let outcome = self.failures.seen(answered(&*self.volume, &command));
+        done.done(outcome.map_err(|error| failure(&error)));
         // However much comes, a trim comes to its end.
         self.go_on();
     }
@@ -132,13 +142,12 @@ impl MainLane<Job> for Main {
             if fua {
                 outcome = outcome.and_then(|()| self.volume.flush());
             }
-            done.done(outcome.map(|()| Answer::Done).map_err(|error| failure(&error)));
+            done.done(self.failures.seen(outcome).map(|()| Answer::Done).map_err(|e| failure(&e)));
         }
     }
 
     fn idle(&mut self) -> bool {
-        // What failed shows when something is asked for.
-        self.volume.idle().unwrap_or(false)
+        self.failures.seen(self.volume.idle()).unwrap_or(false)
     }
 
     fn end(&mut self) -> io::Result<()> {
@@ -156,9 +165,9 @@ fn overlaps(blocks: &Range<u64>, command: &Command) -> bool {
 }
 
 /// Carries out what is no trim.
-fn answered(volume: &dyn Volume, command: &Command) -> Result<Answer, Failure> {
+fn answered(volume: &dyn Volume, command: &Command) -> io::Result<Answer> {
     let flushed = |fua: bool| if fua { volume.flush() } else { Ok(()) };
-    let outcome = match *command {
+    match *command {
         Command::Read { offset, length } => read(volume, offset, length).map(Answer::Data),
         Command::Write { offset, ref data, fua } => {
             write(volume, offset, data).and_then(|()| flushed(fua)).map(|()| Answer::Done)
@@ -167,8 +176,7 @@ fn answered(volume: &dyn Volume, command: &Command) -> Result<Answer, Failure> {
             zero(volume, offset, length).and_then(|()| flushed(fua)).map(|()| Answer::Done)
         }
         _ => volume.flush().map(|()| Answer::Done),
-    };
-    outcome.map_err(|error| failure(&error))
+    }
 }
 
 fn failure(error: &io::Error) -> Failure {

@@ -106,7 +106,7 @@ fn call(served: &ServedVolume, command: Command) -> Result<Answer, Failure> {
 
 fn start(volume: InMemory) -> (Arc<InMemory>, ServedVolume) {
     let volume = Arc::new(volume);
-    let served = ServedVolume::start(volume.clone()).expect("started");
+    let served = ServedVolume::start(volume.clone(), Box::new(|_| {})).expect("started");
     (volume, served)
 }
 
