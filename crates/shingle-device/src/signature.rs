@@ -21,6 +21,7 @@ const MARKS: &[(&str, usize, &[u8])] = &[
     ("a FAT file system", 54, b"FAT1"),
     ("a FAT file system", 82, b"FAT32"),
     ("an ISO 9660 file system", 0x8001, b"CD001"),
+    ("a disk of dm-zoned", 0, b"DBZD"),
     ("swap space", 4086, b"SWAPSPACE2"),
     ("an encrypted volume (LUKS)", 0, b"LUKS\xba\xbe"),
     ("a physical volume of LVM", 0x218, b"LVM2 001"),

@@ -25,6 +25,7 @@ mod live;
 mod ranges;
 mod saved;
 mod status;
+mod volume;
 mod whereabouts;
 
 #[cfg(feature = "bugs")]

@@ -2,10 +2,32 @@
 
 use std::fmt::Debug;
 use std::path::Path;
+use std::sync::Arc;
 
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_device::{Device, DeviceError, Fingerprint, Mark, Medium, fingerprint};
 use shingle_engine::format::Page;
+
+/// What a disk calls itself.
+pub type DiskName = [u8; 16];
+
+const NAME_BYTES: usize = size_of::<DiskName>();
+
+/// Stands in the superblock of a cache that is made over a plain disk while that changes.
+const UNKNOWN: Fingerprint = [0; 32];
+
+/// Whether a fingerprint tells what the disk holds.
+pub(crate) fn is_known(fingerprint: &Fingerprint) -> bool {
+    fingerprint[NAME_BYTES..] != UNKNOWN[NAME_BYTES..]
+}
+
+/// Whether a fingerprint, known or not, is of a disk of this name.
+pub(crate) fn has_name(fingerprint: &Fingerprint, name: &DiskName) -> bool {
+    fingerprint[..NAME_BYTES] == name[..]
+}
+
+/// Says how a disk is doing; nothing when it is not used any more. It may have to wait for the disk.
+pub type Watch = Arc<dyn Fn() -> Option<shingle_translated::Status> + Send + Sync>;
 
 /// The disk of a cache, opened for this process alone.
 ///
@@ -29,11 +51,40 @@ pub trait Disk: Debug + Send {
     /// If they cannot be read.
     fn read_blocks(&self, first: Block, out: &mut [Page]) -> Result<(), DeviceError>;
 
-    /// Tells whether it was written: see [`fingerprint`].
+    /// Whether its blocks can be read. If not, it is only looked at, and what is known is its name and its size.
+    fn is_readable(&self) -> bool {
+        true
+    }
+
+    /// What it calls itself, if it does: no other disk has this name, nor has this one after all on it was given up.
+    fn name(&self) -> Option<DiskName> {
+        None
+    }
+
+    /// A digest of samples of what it holds: see [`fingerprint`].
     ///
     /// # Errors
     /// If it cannot be read.
-    fn fingerprint(&self) -> Result<Fingerprint, DeviceError>;
+    fn samples(&self) -> Result<Fingerprint, DeviceError>;
+
+    /// Tells whether it was written: its samples, of which the name takes the first half where there is one.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn fingerprint(&self) -> Result<Fingerprint, DeviceError> {
+        let mut fingerprint = self.samples()?;
+        if let Some(name) = self.name() {
+            fingerprint[..NAME_BYTES].copy_from_slice(&name);
+        }
+        Ok(fingerprint)
+    }
+
+    /// What stands on the SSD in place of the fingerprint while the disk changes: its name, or nothing.
+    fn fingerprint_in_use(&self) -> Fingerprint {
+        let mut fingerprint = UNKNOWN;
+        fingerprint[..NAME_BYTES].copy_from_slice(&self.name().unwrap_or_default());
+        fingerprint
+    }
 
     /// The cache that it belongs to, if it says so.
     ///
@@ -59,6 +110,19 @@ pub trait Disk: Debug + Send {
     /// What does its I/O, if no device does. To be asked for once.
     fn medium(&self) -> Option<Box<dyn Medium>>;
 
+    /// Tells how it is doing, while it is used; nothing of a file or device as it is.
+    fn watch(&self) -> Option<Watch> {
+        None
+    }
+
+    /// Ends its use. What was flushed is safe without, too.
+    ///
+    /// # Errors
+    /// If what makes the next start quicker cannot be written.
+    fn close(self: Box<Self>) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
     /// It must be as large as it was.
     ///
     /// # Errors
@@ -82,7 +146,7 @@ impl Disk for Device {
         Device::read_blocks(self, first, out)
     }
 
-    fn fingerprint(&self) -> Result<Fingerprint, DeviceError> {
+    fn samples(&self) -> Result<Fingerprint, DeviceError> {
         fingerprint(self)
     }
 

@@ -5,9 +5,12 @@ mod errors;
 mod handle;
 mod ready;
 mod run;
+mod zoned;
 
-pub use disk::Disk;
+pub use disk::{Disk, DiskName, Watch};
+pub(crate) use disk::{has_name, is_known};
 pub use errors::{LastError, Tell};
 pub use handle::{Answer, Handle};
 pub use ready::{Beside, Ready, StoreError};
 pub use run::{ShutDown, Store};
+pub use zoned::{look_at_pair, open_disk, open_pair};

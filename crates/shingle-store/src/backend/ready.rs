@@ -19,6 +19,7 @@ use super::disk::Disk;
 use super::errors::{Errors, Tell};
 use super::handle::Handle;
 use super::run::{Run, Store};
+use super::zoned::open_pair;
 
 /// Why a store cannot be opened.
 #[derive(Debug, Error)]
@@ -27,6 +28,12 @@ pub enum StoreError {
     /// A file or device.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// A zoned disk.
+    #[error(transparent)]
+    Zoned(#[from] shingle_zoned::OpenError),
+    /// Its map.
+    #[error(transparent)]
+    Translated(#[from] shingle_translated::OpenError),
     /// What stands on the SSD.
     #[error("cannot use the cache on {path}: {error}")]
     Recover {
@@ -86,8 +93,8 @@ impl Ready {
     /// # Errors
     /// If they are in use, of other sizes than before, or what stands on the SSD cannot be used.
     pub fn open(ssd_path: &Path, disk_path: &Path) -> Result<Ready, StoreError> {
-        let (ssd, disk) = Device::pair(ssd_path, disk_path)?;
-        Ready::over(ssd, Box::new(disk))
+        let (ssd, disk) = open_pair(ssd_path, disk_path)?;
+        Ready::over(ssd, disk)
     }
 
     /// Opens the cache on `ssd` over a disk that is open.
@@ -167,7 +174,7 @@ impl Ready {
         };
         let Ready { ssd, disk, mut found, trusts_disk } = self;
         let disk_blocks = disk.blocks();
-        let superblocks = found.journal.put_into_use();
+        let superblocks = found.journal.put_into_use_over(disk.fingerprint_in_use());
         let Superblock { uuid, edition, .. } = *found.journal.superblock();
         let mut engine = Engine::open(found, cache, disk_blocks, config)?;
         if let Some(observer) = observer {

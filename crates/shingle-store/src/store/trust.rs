@@ -3,23 +3,21 @@
 //!
 //! After an end in order the fingerprint tells. After a crash nothing was said of the disk, but a block
 //! that is cached as clean is on the disk with the very same bytes: some are compared. A disk that is a
-//! file also says which cache it was used with last ([`Mark`]). None of it is a proof that all is well.
+//! file also says which cache it was used with last ([`Mark`](shingle_device::Mark)), and a zoned disk has a name. None of
+//! it is a proof that all is well.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use shingle_core::units::Block;
-use shingle_device::{Device, DeviceError, Fingerprint, SAMPLED_FIRST_BLOCKS};
+use shingle_device::{Device, DeviceError, SAMPLED_FIRST_BLOCKS};
 use shingle_engine::format::{Frame, PAGE_BYTES, State};
 use shingle_engine::recover::Recovered;
 use uuid::Uuid;
 
 pub use super::doubt::{Distrusted, Doubt};
 use super::errors::ServeError;
-use crate::backend::{Disk, Ready};
-
-/// Stands in the superblock while a cache is served, and after a crash: the disk is what it is.
-pub(super) const UNKNOWN: Fingerprint = [0; 32];
+use crate::backend::{Disk, Ready, has_name, is_known};
 
 /// What is known of a disk.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,7 +64,13 @@ pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, D
         }
         _ => {}
     }
-    if found.clean && superblock.fingerprint != UNKNOWN {
+    if disk.name().is_some_and(|name| !has_name(&superblock.fingerprint, &name)) {
+        return Ok(Known::Doubtful(Doubt::NotIt));
+    }
+    if !disk.is_readable() {
+        return Ok(Known::Nothing { compared: 0 });
+    }
+    if found.clean && is_known(&superblock.fingerprint) {
         return Ok(match disk.fingerprint()? == superblock.fingerprint {
             true => Known::AsItWas,
             false => Known::Doubtful(Doubt::Changed),
