@@ -1,8 +1,14 @@
 //! Making a map on a disk.
 
-use shingle_zoned::ZonedDisk;
+use shingle_core::params::Params;
+use shingle_core::units::Zone;
+use shingle_translation::{Layout, translations};
+use shingle_zoned::{Condition, ZonedDisk};
+use uuid::Uuid;
 
-use crate::error::FormatError;
+use crate::bugs::Seeded;
+use crate::error::{FormatError, OpenError};
+use crate::saved::{Areas, Record, Saver, Superblock, superblocks};
 
 /// What is to be made of a zoned disk.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -46,6 +52,119 @@ pub struct Formatted {
 /// # Errors
 /// If there is a map already and [`Format::force`] is not set, if translation and disk do not go together, or if the disk
 /// fails.
-pub fn format(disk: &dyn ZonedDisk, _format: &Format) -> Result<Formatted, FormatError> {
-    Err(FormatError::NoRoom { disk: disk.name().to_owned(), what: "not yet".to_owned() })
+pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, FormatError> {
+    let no_room = |what: String| FormatError::NoRoom { disk: disk.name().to_owned(), what };
+    let geometry = *disk.geometry();
+    refuse_another(disk, format.force)?;
+    if geometry.max_active != 0 {
+        let max = geometry.max_active;
+        let what = format!(
+            "it has at most {max} zones open or closed at a time, and a translation may have all of them so"
+        );
+        return Err(no_room(what));
+    }
+    let (zones, spares) = usable(disk, format.spare_zones)?;
+    let conventional_blocks = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
+    let logical = zones.len() as u64 - spares;
+    let capacity = geometry.zone_capacity_blocks;
+    // A run for each block, at worst; a few for each zone, at least. (Some runs take two records.)
+    let others = logical + 2 * (logical * capacity >> 16) + 64;
+    let areas = Areas::plan(conventional_blocks, logical * capacity + others, 4 * logical + others);
+    let between = areas.between();
+    let left = between.end - between.start;
+    let buffer_blocks = format.buffer_blocks.unwrap_or(left);
+    if left == 0 || buffer_blocks > left || buffer_blocks == 0 {
+        let map = 2 * areas.copy_blocks();
+        return Err(no_room(format!(
+            "its {} conventional zones have {conventional_blocks} blocks, of which the map takes {map}: no room for a \
+             buffer of {}",
+            geometry.conventional_zones,
+            buffer_blocks.max(1)
+        )));
+    }
+    let entry = translations::get(&format.translation).map_err(FormatError::Translation)?;
+    let mut params = Params::new(entry.params);
+    for (name, value) in &format.params {
+        let wrong = |error| FormatError::Translation(format!("{}: {error}", entry.name));
+        params.set(name, value).map_err(wrong)?;
+    }
+    let layout = Layout { zone_blocks: capacity, buffer_blocks, zones: logical as u32 };
+    let blocks = entry.make(&params, layout).map_err(FormatError::Translation)?.blocks();
+    let superblock = Superblock {
+        uuid: format.uuid.unwrap_or_else(|| Uuid::new_v4().into_bytes()),
+        epoch: 1,
+        generation: 0,
+        checkpoint_epoch: 1,
+        checkpoint_pages: 1,
+        zones: geometry.zones,
+        conventional_zones: geometry.conventional_zones,
+        zone_blocks: geometry.zone_blocks,
+        zone_capacity_blocks: capacity,
+        areas,
+        logical_zones: logical as u32,
+        buffer_blocks,
+        blocks,
+        translation: entry.name.to_owned(),
+        params: params.iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+    };
+    let uuid = superblock.uuid;
+    let mut saver = Saver::new(superblock, Seeded::default());
+    // The old map goes first: half of it must never meet half of the new one.
+    saver.erase(disk)?;
+    let named = zones.iter().take(logical as usize);
+    let record = |(logical, &physical)| Record::Zone { logical, physical, pointer: 0 };
+    saver.checkpoint(disk, (0..).zip(named).map(record))?;
+    Ok(Formatted {
+        uuid,
+        blocks,
+        buffer_blocks,
+        zones: logical as u32,
+        spare_zones: spares as u32,
+        map_blocks: 2 * areas.copy_blocks(),
+        runs_max: areas.records_max() - others,
+    })
+}
+
+/// Refuses a disk that has a map, whole or not.
+fn refuse_another(disk: &dyn ZonedDisk, force: bool) -> Result<(), FormatError> {
+    let has = |uuid| Err(FormatError::HasMap { disk: disk.name().to_owned(), uuid });
+    match superblocks(disk) {
+        _ if force => Ok(()),
+        Ok(chosen) => has(Uuid::from_bytes(chosen.superblock.uuid).to_string()),
+        Err(OpenError::NotFormatted { .. }) => Ok(()),
+        Err(OpenError::Disk(error)) => Err(error.into()),
+        Err(other) => has(format!("unknown: {other}")),
+    }
+}
+
+/// The sequential zones that can be used, and how many of them are spares.
+fn usable(disk: &dyn ZonedDisk, spares: Option<u32>) -> Result<(Vec<u32>, u64), FormatError> {
+    let no_room = |what: String| Err(FormatError::NoRoom { disk: disk.name().to_owned(), what });
+    let geometry = *disk.geometry();
+    let mut zones = Vec::new();
+    for report in disk.report(Zone(0), geometry.zones)? {
+        match report.condition {
+            Condition::ReadOnly | Condition::Offline if geometry.is_conventional(report.zone) => {
+                let what = format!(
+                    "conventional zone {} is {}, and map and buffer need them all",
+                    report.zone.0,
+                    report.condition.name()
+                );
+                return no_room(what);
+            }
+            Condition::Conventional | Condition::ReadOnly | Condition::Offline => {}
+            _ => zones.push(report.zone.0),
+        }
+    }
+    let count = zones.len() as u64;
+    let spares = spares.map_or(2 + count / 1000, u64::from);
+    if geometry.conventional_zones == 0 {
+        return no_room("it has no conventional zones, and the map needs some".to_owned());
+    }
+    if spares == 0 || spares >= count {
+        return no_room(format!(
+            "of its {count} sequential zones {spares} are to be spare: at least one is, and one is not"
+        ));
+    }
+    Ok((zones, spares))
 }

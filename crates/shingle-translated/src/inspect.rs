@@ -2,8 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use shingle_zoned::ZonedDisk;
+use uuid::Uuid;
 
+use crate::bugs::Seeded;
 use crate::error::OpenError;
+use crate::live::{Found, find};
+use crate::saved::{Superblock, superblocks};
 
 /// What was found of a map. Nothing was written.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -12,7 +16,7 @@ pub struct Inspected {
     pub uuid: String,
     /// Name of the translation.
     pub translation: String,
-    /// Its parameters that were set.
+    /// Its parameters.
     pub params: Vec<(String, String)>,
     /// Blocks that the host may address.
     pub blocks: u64,
@@ -58,5 +62,49 @@ pub struct Copy {
 /// # Errors
 /// If there is no map, or it is of a version to come. A damaged one is told in [`Inspected::damage`].
 pub fn inspect(disk: &dyn ZonedDisk) -> Result<Inspected, OpenError> {
-    Err(OpenError::NotFormatted { disk: disk.name().to_owned() })
+    match find(disk, true, Seeded::default()) {
+        Ok(found) => Ok(inspected(found)),
+        Err(OpenError::Damaged { what, .. }) => {
+            let known = superblocks(disk).ok().map(|chosen| about(&chosen.superblock));
+            Ok(Inspected { damage: Some(what), ..known.unwrap_or_default() })
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// What a superblock says.
+fn about(superblock: &Superblock) -> Inspected {
+    let sequential = superblock.zones - superblock.conventional_zones;
+    Inspected {
+        uuid: Uuid::from_bytes(superblock.uuid).to_string(),
+        translation: superblock.translation.clone(),
+        params: superblock.params.clone(),
+        blocks: superblock.blocks,
+        buffer_blocks: superblock.buffer_blocks,
+        zones: superblock.logical_zones,
+        spare_zones: sequential - superblock.logical_zones,
+        generation: superblock.generation,
+        ..Inspected::default()
+    }
+}
+
+fn inspected(found: Found) -> Inspected {
+    let Found { superblock, wrong, recovered, survey, .. } = found;
+    let mut lost = recovered.lost;
+    survey.lost.iter().for_each(|range| lost.insert(range));
+    let mut copies: [Copy; 2] = Default::default();
+    for ((copy, wrong), (bad_pages, first)) in copies.iter_mut().zip(wrong).zip(recovered.bad) {
+        let superblock = wrong.is_none();
+        let what = wrong.map(|what| format!("superblock: {what}")).or(first);
+        *copy = Copy { superblock, bad_pages, what };
+    }
+    Inspected {
+        commits: recovered.commits,
+        torn_commit: recovered.torn,
+        copies,
+        runs: recovered.whereabouts.runs(),
+        zones_ahead: survey.ahead,
+        lost_ranges: lost.iter().map(|range| (range.start, range.end - range.start)).collect(),
+        ..about(&superblock)
+    }
 }

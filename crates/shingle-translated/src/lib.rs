@@ -27,6 +27,7 @@ mod saved;
 mod status;
 mod volume;
 mod whereabouts;
+mod zones;
 
 #[cfg(feature = "bugs")]
 pub use bugs::Bug;

@@ -25,5 +25,5 @@ mod write;
 pub(crate) use self::areas::Areas;
 pub(crate) use self::page::{PIECE_BLOCKS, Record, run_records};
 pub(crate) use self::read::{Recovered, recover, superblocks};
-pub(crate) use self::superblock::{Chosen, Superblock};
+pub(crate) use self::superblock::Superblock;
 pub(crate) use self::write::Saver;

@@ -43,7 +43,7 @@ impl Make for DmZoned<true> {
         Ok(made.promoting(params.part_of("promote", layout.zone_blocks as u32)))
     }
 
-    fn open(_: &Params, _: Layout, _: &Saved) -> Result<Self, String> {
-        Err(format!("{} cannot be opened yet", Self::NAME)) // to come
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+        Self::new(params, layout)?.opened(Self::NAME, layout, saved)
     }
 }

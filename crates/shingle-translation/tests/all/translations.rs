@@ -20,6 +20,9 @@ pub(crate) const LAYOUTS: &[Layout] = &[
 
 /// Numbers worth a try beside the defaults.
 const SETTINGS: &[(&str, &[(&str, &str)])] = &[
+    ("amphisbaena", &[("chunk", "2b"), ("period", "6"), ("window", "3")]),
+    ("amphisbaena", &[("chunk", "4b"), ("period", "9"), ("returns", "none"), ("lambda", "0.5")]),
+    ("amphisbaena", &[("chunk", "4b"), ("period", "6"), ("lfb", "blocks"), ("history", "0")]),
     ("fluid-loop", &[("batch", "1b"), ("sigma", "0"), ("requeued", "1")]),
     ("fluid-loop", &[("requeued", "0")]),
     ("skylight-sa", &[("buckets", "4")]),

@@ -65,6 +65,12 @@ impl Geometry {
         Address { zone, offset, part, within: offset % self.frame_blocks }
     }
 
+    /// The frame at a place of the buffer, and where within it that is.
+    pub(super) fn frame(self, place: u64) -> (u32, u32) {
+        let blocks = u64::from(self.frame_blocks);
+        ((place / blocks) as u32, (place % blocks) as u32)
+    }
+
     /// The first block of a part.
     pub(super) fn first(self, part: u64) -> Block {
         let per_zone = u64::from(self.per_zone());
@@ -153,9 +159,14 @@ impl Chunks {
     /// The LFB gives up a free frame.
     pub(super) fn take(&mut self) -> Option<u32> {
         let frame = self.free.head()?;
+        self.take_frame(frame);
+        Some(frame)
+    }
+
+    /// The LFB gives up `frame`, which is free.
+    pub(super) fn take_frame(&mut self, frame: u32) {
         self.free.unlink(&mut self.links, frame);
         self.frames -= 1;
-        Some(frame)
     }
 
     pub(super) fn frames(&self) -> u32 {
@@ -199,6 +210,12 @@ impl Chunks {
     /// Gives a free frame to `part` of the zone numbered `zone`, which has none.
     pub(super) fn map(&mut self, part: u64, zone: u32, zones: &mut Zones) -> u32 {
         let frame = self.free.head().expect("a part is mapped without a free frame");
+        self.map_frame(frame, part, zone, zones);
+        frame
+    }
+
+    /// Gives `frame`, which is free, to `part` of the zone numbered `zone`, which has none.
+    pub(super) fn map_frame(&mut self, frame: u32, part: u64, zone: u32, zones: &mut Zones) {
         self.free.unlink(&mut self.links, frame);
         self.part_of.set(frame, part);
         self.index.insert(hash(part), frame);
@@ -206,7 +223,6 @@ impl Chunks {
         state.frames.push_tail(&mut self.links, frame);
         state.chunks += u32::from(self.count_frame(part, zone, 1) == 1);
         self.recent = (part, frame);
-        frame
     }
 
     /// The chunk of `part`, of the zone numbered `zone`, has a frame more or less. Returns how many frames

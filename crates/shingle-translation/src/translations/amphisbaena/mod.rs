@@ -19,6 +19,7 @@ mod evict;
 mod history;
 mod hot;
 mod index;
+mod open;
 mod record;
 mod resize;
 mod roles;
@@ -135,8 +136,8 @@ impl Make for Amphisbaena {
         })
     }
 
-    fn open(_: &Params, _: Layout, _: &Saved) -> Result<Self, String> {
-        Err(format!("{} cannot be opened yet", Self::NAME)) // to come
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+        Self::new(params, layout)?.opened(layout, saved)
     }
 }
 

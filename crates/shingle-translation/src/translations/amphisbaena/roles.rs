@@ -160,6 +160,13 @@ impl Roles {
     /// was remembered as before [`Roles::recall`].
     pub(super) fn enter(&mut self, block: Block, past: Option<Role>) -> u32 {
         let slot = self.free.head().expect("a block enters a buffer without room");
+        self.enter_slot(slot, block, past);
+        slot
+    }
+
+    /// The same, for this slot, which is free.
+    #[inline]
+    pub(super) fn enter_slot(&mut self, slot: u32, block: Block, past: Option<Role>) {
         self.free.unlink(&mut self.links, slot);
         self.index.insert(hash(block.0), slot);
         let time = self.tick();
@@ -171,7 +178,6 @@ impl Roles {
             self.residents[slot as usize] = Record::new(block, Role::Lup, time);
             self.filter.push_head(&mut self.links, slot);
         }
-        slot
     }
 
     /// The block in `slot` is updated by a request that gives it a role.

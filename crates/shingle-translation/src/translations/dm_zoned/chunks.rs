@@ -1,5 +1,7 @@
 //! Where the blocks of each chunk are: in its zone, in its segments of the buffer, or nowhere.
 
+mod open;
+
 use super::bits;
 use crate::translation::{Held, Layout, Place};
 use shingle_core::parts::{Links, List};
@@ -32,7 +34,7 @@ pub(super) struct Chunks {
     chunks: Vec<Option<Box<Chunk>>>,
     /// Write pointers of the zones.
     pointers: Vec<u32>,
-    /// Empty zones that belong to no chunk, in the order in which they are taken; likewise segments.
+    /// Zones that belong to no chunk, in the order in which they are taken; likewise segments.
     free_zones: VecDeque<u32>,
     free_segments: VecDeque<u32>,
     segments: u32,
@@ -150,8 +152,12 @@ impl Chunks {
     }
 
     /// Gives the part of `chunk` at `offset` a free segment.
-    pub(super) fn give(&mut self, chunk: u32, offset: u64) {
+    pub(super) fn give_any(&mut self, chunk: u32, offset: u64) {
         let segment = self.free_segments.pop_front().expect("a segment is free");
+        self.give(chunk, offset, segment);
+    }
+
+    fn give(&mut self, chunk: u32, offset: u64, segment: u32) {
         let part = (offset / self.segment_blocks) as usize;
         let to = self.written(chunk);
         debug_assert!(to.segments[part] == NONE, "one segment a part");
@@ -166,7 +172,7 @@ impl Chunks {
     pub(super) fn give_all(&mut self, chunk: u32) {
         for offset in (0..self.zone_blocks).step_by(self.segment_blocks as usize) {
             if self.slot(chunk, offset).is_none() {
-                self.give(chunk, offset);
+                self.give_any(chunk, offset);
             }
         }
     }
@@ -285,7 +291,7 @@ impl Chunks {
         }
     }
 
-    /// An empty zone.
+    /// A zone of no chunk. It is empty, but for what was left there before this was opened.
     pub(super) fn take_zone(&mut self) -> Zone {
         Zone(self.free_zones.pop_front().expect("more zones than chunks"))
     }

@@ -10,7 +10,7 @@ use shingle_core::units::Zone;
 /// Where a chunk goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum To {
-    /// All of it to an empty zone, and the zone it has is reset.
+    /// All of it to a zone of no chunk, and the zone it has is reset.
     Zone(Zone),
     /// What is in the buffer to the zone it has, at the write pointer.
     Own(Zone),
@@ -78,6 +78,10 @@ impl Copy {
                     self.stage = Stage::Write;
                 }
                 (Stage::ReadBuffer, To::Buffer(_) | To::Nowhere) => self.stage = Stage::Write,
+                (Stage::Write, To::Zone(zone)) if chunks.pointer(zone) > 0 => {
+                    chunks.set_pointer(zone, 0);
+                    return Some(Step::Reset { zone });
+                }
                 (Stage::Write, To::Zone(zone) | To::Own(zone)) => {
                     self.stage = Stage::Commit;
                     let from = chunks.pointer(zone);

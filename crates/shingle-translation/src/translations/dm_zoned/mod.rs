@@ -103,7 +103,7 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
             return None;
         }
         self.paid = false;
-        self.chunks.give(chunk, offset);
+        self.chunks.give_any(chunk, offset);
         Some(())
     }
 
@@ -169,6 +169,18 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
             copy: Copy::NONE,
             counters: Counters::default(),
         })
+    }
+
+    /// Nothing is written so far: has what a map says. See [`Chunks::open`].
+    pub(super) fn opened(
+        mut self,
+        name: &str,
+        layout: Layout,
+        saved: &Saved,
+    ) -> Result<Self, String> {
+        saved.check(name, layout, self.chunks.blocks())?;
+        self.chunks.open(name, layout, saved)?;
+        Ok(self)
     }
 
     /// A chunk of which `blocks` are in the buffer is promoted.
@@ -302,7 +314,7 @@ impl Make for DmZoned<false> {
         DmZoned::over(Self::NAME, params, layout, layout.zone_blocks.max(1))
     }
 
-    fn open(_: &Params, _: Layout, _: &Saved) -> Result<Self, String> {
-        Err(format!("{} cannot be opened yet", Self::NAME)) // to come
+    fn open(params: &Params, layout: Layout, saved: &Saved) -> Result<Self, String> {
+        Self::new(params, layout)?.opened(Self::NAME, layout, saved)
     }
 }

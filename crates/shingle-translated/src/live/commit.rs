@@ -1,0 +1,149 @@
+//! Points at which the map is what the translation says: readers are told, and it becomes durable.
+//!
+//! The order of a commit, and why:
+//!
+//! 1. Data, flush. The map names nothing that a power cut could still take.
+//! 2. Log, both copies, flush. From here on the map names the new places.
+//! 3. Zones that only the map before named are spare, and the translation may write over what it gave up.
+
+use std::ops::Range;
+
+use shingle_core::units::Block;
+use shingle_translation::Piece;
+
+use super::Shared;
+use super::works::{Stop, Works};
+use crate::bugs::Bug;
+use crate::ranges::Ranges;
+use crate::saved::{Record, run_records};
+use crate::whereabouts::Whereabouts;
+use crate::zones::Table;
+
+impl Works {
+    /// Tells readers where the blocks lie that were touched. `written`: what the host has written or trimmed, now that it is
+    /// done; lost blocks among these are no longer lost.
+    pub(super) fn publish(&mut self, shared: &Shared, written: Option<Range<u64>>) {
+        if self.touched.is_empty() && self.table.unpublished.is_empty() && self.lost.is_empty() {
+            return;
+        }
+        if self.bugs.has(Bug::ReadersKeepOldMap) && !self.table.unpublished.is_empty() {
+            // (Places are told, and not that zones have moved.)
+            self.table.unpublished.clear();
+        }
+        let mut found: Vec<(Block, Piece)> = Vec::new();
+        let mut pieces = Vec::new();
+        for range in self.touched.iter() {
+            pieces.clear();
+            self.executor.locate(Block(range.start), range.end - range.start, &mut pieces);
+            let mut block = Block(range.start);
+            for &piece in &pieces {
+                found.push((block, piece));
+                block = block.after(piece.count);
+            }
+        }
+        self.touched.clear();
+        let mut map = shared.map_mut();
+        for (block, piece) in found {
+            if map.whereabouts.set(block, piece) {
+                self.unlogged.insert(block.0..block.0 + piece.count);
+            }
+        }
+        for logical in self.table.unpublished.drain(..) {
+            map.physical[logical as usize] = self.table.physical[logical as usize];
+        }
+        for range in std::mem::take(&mut self.lost).iter() {
+            map.lost.insert(range);
+            self.loss_unlogged = true;
+        }
+        if let Some(range) = written {
+            self.loss_unlogged |= map.lost.remove(range);
+        }
+    }
+
+    /// Makes the map as it is durable, and the data that it names.
+    pub(super) fn commit(&mut self, shared: &Shared) -> Result<(), Stop> {
+        self.publish(shared, None);
+        let early = self.bugs.has(Bug::LogBeforeData);
+        if !early {
+            shared.disk.flush()?;
+        }
+        let mut records = Vec::new();
+        {
+            let map = shared.map();
+            if !self.bugs.has(Bug::ZonesNotLogged) {
+                records.extend(
+                    self.table.unlogged.iter().map(|&logical| zone_record(&self.table, logical)),
+                );
+            }
+            for range in self.unlogged.iter() {
+                let pieces = map.whereabouts.pieces(range);
+                records.extend(pieces.flat_map(|(block, piece)| run_records(block, piece)));
+            }
+            if self.loss_unlogged && !self.bugs.has(Bug::LossForgotten) {
+                records.push(Record::NoneLost);
+                records.extend(lost_records(&map.lost));
+            }
+        }
+        if records.is_empty() {
+            // Nothing changed but data in place.
+        } else if self.saver.has_room(records.len() as u64) {
+            self.saver.commit(&*shared.disk, &records)?;
+            self.commits += 1;
+        } else {
+            self.checkpoint(shared)?;
+        }
+        if early {
+            shared.disk.flush()?;
+        }
+        self.committed();
+        Ok(())
+    }
+
+    /// Writes the whole map, whose data are durable.
+    pub(super) fn checkpoint(&mut self, shared: &Shared) -> Result<(), Stop> {
+        let map = shared.map();
+        let room = self.saver.superblock().areas.records_max();
+        let runs = map.whereabouts.runs();
+        if records_of(&map.whereabouts, &self.table, &map.lost) > room {
+            return Err(Stop::MapFull { runs, room });
+        }
+        let zones =
+            (0..self.table.physical.len() as u32).map(|logical| zone_record(&self.table, logical));
+        let runs = map.whereabouts.all().flat_map(|(block, piece)| run_records(block, piece));
+        let lost =
+            if self.bugs.has(Bug::LossForgotten) { Ranges::default() } else { map.lost.clone() };
+        let records = zones.chain(runs).chain(lost_records(&lost));
+        self.saver.checkpoint(&*shared.disk, records)?;
+        drop(map);
+        self.commits += 1;
+        self.checkpoints += 1;
+        self.committed();
+        Ok(())
+    }
+
+    fn committed(&mut self) {
+        self.table.committed();
+        self.unlogged.clear();
+        self.unflushed.clear();
+        self.loss_unlogged = false;
+    }
+}
+
+fn zone_record(table: &Table, logical: u32) -> Record {
+    let (physical, pointer) = (table.physical[logical as usize], table.pointers[logical as usize]);
+    Record::Zone { logical, physical, pointer }
+}
+
+fn lost_records(lost: &Ranges) -> impl Iterator<Item = Record> + '_ {
+    lost.iter().flat_map(|range| {
+        let starts = range.clone().step_by(1 << 16);
+        starts.map(move |start| Record::Lost(Block(start), (range.end - start).min(1 << 16)))
+    })
+}
+
+/// Records of a checkpoint, at most.
+pub(super) fn records_of(whereabouts: &Whereabouts, table: &Table, lost: &Ranges) -> u64 {
+    // (Runs and losses of more than 65,536 blocks take several.)
+    let long = whereabouts.blocks() >> 16;
+    table.physical.len() as u64 + whereabouts.runs() + lost.len() as u64 + 2 * long
+}

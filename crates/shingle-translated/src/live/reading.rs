@@ -1,0 +1,71 @@
+//! What readers know: where blocks lie, which zone is which, and what is lost.
+//!
+//! Works change it at a commit and at the end of a work only, so that a read in the middle of a work finds the old copies,
+//! which are still there: a translation gives them up only after a commit. A reader holds the lock while it reads. So once
+//! the map has changed nobody reads from a place that it no longer names, and the work may go on to destroy that.
+
+use shingle_core::units::Block;
+use shingle_engine::Buffer;
+use shingle_translation::Place;
+use shingle_zoned::ZonedDisk;
+
+use super::Plan;
+use crate::error::{LiveError, LiveErrorKind};
+use crate::ranges::Ranges;
+use crate::saved::PIECE_BLOCKS;
+use crate::whereabouts::Whereabouts;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Map {
+    pub(super) whereabouts: Whereabouts,
+    /// The physical zone of each logical one.
+    pub(super) physical: Vec<u32>,
+    pub(super) lost: Ranges,
+    /// What was written before a flush failed, and not flushed: nobody knows what is there.
+    pub(super) doubtful: Ranges,
+}
+
+impl Map {
+    /// Reads the first of `buffers` from `block` on: as many as are one I/O. How many these were.
+    pub(super) fn read_some(
+        &self,
+        plan: &Plan,
+        disk: &dyn ZonedDisk,
+        block: Block,
+        buffers: &mut [Buffer],
+    ) -> Result<usize, LiveError> {
+        let most = buffers.len().min(PIECE_BLOCKS) as u64;
+        let asked = block.0..block.0 + most;
+        let lost = self.lost.first_in(asked.clone());
+        if let Some(lost) = lost.clone().filter(|lost| lost.start == block.0) {
+            let what =
+                "what they held is lost with the zone it was in; write them anew, or trim them";
+            return Err(LiveError::new(lost, LiveErrorKind::Lost, what));
+        }
+        if let Some(doubtful) = self.doubtful.first_in(asked) {
+            let what = "they were written before a flush failed, and nobody knows what is there; open the disk again";
+            return Err(LiveError::new(doubtful, LiveErrorKind::Failed, what));
+        }
+        let most = lost.map_or(most, |lost| lost.start - block.0);
+        let piece = self.whereabouts.first(block, most);
+        let (from, count) = match piece.place {
+            Place::Nowhere => {
+                let buffers = &mut buffers[..piece.count as usize];
+                buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
+                return Ok(buffers.len());
+            }
+            Place::Buffer(at) => (plan.buffer_first.after(at), piece.count),
+            Place::Native(at) => {
+                let (zone, offset) = plan.split(at);
+                let count = piece.count.min(plan.capacity - offset);
+                (plan.on_disk(self.physical[zone as usize], offset), count)
+            }
+        };
+        let buffers = &mut buffers[..count as usize];
+        disk.read(from, buffers).map_err(|error| {
+            LiveError::new(block.0..block.0 + count, LiveErrorKind::Disk, error)
+        })?;
+        Ok(buffers.len())
+    }
+}

@@ -1,0 +1,284 @@
+//! The table of zones: which physical zone a zone of the translation is, and which are spare.
+//!
+//! A translation rewrites a zone where it is: reset, then written again. Below it the zone moves instead: a reset takes a
+//! spare, and the old zone is *leaving* until a map that no longer names it is durable. So what the durable map names is
+//! never given up, whatever the translation promises by itself; and a zone that fails is replaced in the same way.
+//!
+//! A logical zone that cannot be appended to as it is, is *flawed*: the disk's write pointer is not where the map has it, or
+//! the zone failed. Some of its blocks, from the first on, can be read. Before it is appended to, these are copied to a
+//! spare.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shingle_core::units::Block;
+use shingle_translation::{Piece, Place};
+use shingle_zoned::{Condition, ZoneReport};
+
+use crate::ranges::Ranges;
+use crate::saved::Recovered;
+use crate::whereabouts::Whereabouts;
+
+/// See the module.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Table {
+    /// For each logical zone: the physical one.
+    pub(crate) physical: Vec<u32>,
+    /// For each logical zone: the write pointer, in blocks from its start.
+    pub(crate) pointers: Vec<u32>,
+    /// Flawed logical zones, and how many of their first blocks can be read.
+    pub(crate) flawed: BTreeMap<u32, u32>,
+    /// Physical zones that are nobody's. They are reset before they are used.
+    pub(crate) spares: BTreeSet<u32>,
+    /// Physical zones that only the durable map names.
+    pub(crate) leaving: Vec<u32>,
+    /// Physical zones that have failed and are nobody's.
+    pub(crate) bad: u32,
+    /// Logical zones of which the durable map has something else.
+    pub(crate) unlogged: BTreeSet<u32>,
+    /// Logical zones that have moved and of which readers do not know.
+    pub(crate) unpublished: Vec<u32>,
+}
+
+impl Table {
+    /// The logical zone is another physical one now.
+    pub(crate) fn move_to(&mut self, logical: u32, physical: u32, pointer: u32) {
+        let old = std::mem::replace(&mut self.physical[logical as usize], physical);
+        self.leaving.push(old);
+        self.flawed.remove(&logical);
+        self.unpublished.push(logical);
+        self.set_pointer(logical, pointer);
+    }
+
+    pub(crate) fn set_pointer(&mut self, logical: u32, pointer: u32) {
+        self.pointers[logical as usize] = pointer;
+        self.unlogged.insert(logical);
+    }
+
+    /// The durable map is as this table is.
+    pub(crate) fn committed(&mut self) {
+        self.spares.extend(self.leaving.drain(..));
+        self.unlogged.clear();
+    }
+
+    /// Bytes of memory, but for what is small.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        4 * (self.physical.capacity() + self.pointers.capacity()) as u64
+    }
+}
+
+/// What a disk is, held against its map.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Survey {
+    pub(crate) table: Table,
+    /// Blocks of the host that the map has where the disk has nothing.
+    pub(crate) lost: Ranges,
+    /// Zones that stand further than the map has them.
+    pub(crate) ahead: u32,
+}
+
+/// Holds the map against the zones of the disk. Buffer blocks begin at block `buffer_first` of the disk.
+pub(crate) fn survey(
+    recovered: &Recovered,
+    reports: &[ZoneReport],
+    conventional_zones: u32,
+    capacity: u64,
+    buffer_first: Block,
+) -> Survey {
+    let whereabouts = &recovered.whereabouts;
+    let live = live_zones(whereabouts, recovered.zones.len(), capacity);
+    let mut table = Table::default();
+    let mut ahead = 0;
+    let mut named = vec![false; reports.len()];
+    for ((logical, &(physical, pointer)), live) in (0..).zip(&recovered.zones).zip(live) {
+        let report = &reports[physical as usize];
+        named[physical as usize] = true;
+        table.physical.push(physical);
+        table.pointers.push(pointer);
+        // Nothing in it counts: it is empty, once it is reset.
+        let pointer = if live { pointer } else { 0 };
+        if table.pointers[logical as usize] != pointer {
+            table.set_pointer(logical, pointer);
+        }
+        let readable = match (report.condition, report.write_pointer) {
+            (Condition::ReadOnly, _) => Some(pointer),
+            (Condition::Offline | Condition::Conventional, _) | (_, None) => Some(0),
+            (_, Some(at)) => {
+                let at = at as u32;
+                ahead += u32::from(at > pointer || at == pointer && report.torn_bytes > 0);
+                (at != pointer || report.torn_bytes > 0).then_some(at.min(pointer))
+            }
+        };
+        if let Some(readable) = readable {
+            table.flawed.insert(logical, readable);
+        }
+    }
+    for report in reports {
+        let sequential =
+            report.zone.0 >= conventional_zones && report.condition != Condition::Conventional;
+        match report.condition {
+            _ if named[report.zone.index()] || !sequential => {}
+            Condition::ReadOnly | Condition::Offline => table.bad += 1,
+            _ => drop(table.spares.insert(report.zone.0)),
+        }
+    }
+    let offline = |block: u64| {
+        let zone = (buffer_first.0 + block) / reports[0].blocks;
+        reports[zone as usize].condition == Condition::Offline
+    };
+    let mut lost = Ranges::default();
+    for (block, piece) in whereabouts.all() {
+        for (ahead, count) in
+            missing(piece, capacity, &table.flawed, reports[0].blocks, buffer_first, &offline)
+        {
+            lost.insert(block.0 + ahead..block.0 + ahead + count);
+        }
+    }
+    Survey { table, lost, ahead }
+}
+
+/// Whether something of the host's lies in each logical zone.
+fn live_zones(whereabouts: &Whereabouts, zones: usize, capacity: u64) -> Vec<bool> {
+    let mut live = vec![false; zones];
+    for (_, piece) in whereabouts.all() {
+        if let Place::Native(at) = piece.place {
+            let range = at / capacity..=(at + piece.count - 1) / capacity;
+            range.for_each(|zone| live[zone as usize] = true);
+        }
+    }
+    live
+}
+
+/// The parts of a piece that the disk does not have: from where on, and how many.
+fn missing(
+    piece: Piece,
+    capacity: u64,
+    flawed: &BTreeMap<u32, u32>,
+    zone_blocks: u64,
+    buffer_first: Block,
+    offline: &dyn Fn(u64) -> bool,
+) -> Vec<(u64, u64)> {
+    let mut parts = Vec::new();
+    let mut ahead = 0;
+    while ahead < piece.count {
+        let count = match piece.place {
+            Place::Nowhere => return parts,
+            Place::Native(at) => {
+                let (zone, offset) = ((at + ahead) / capacity, (at + ahead) % capacity);
+                let count = (capacity - offset).min(piece.count - ahead);
+                if let Some(&readable) = flawed.get(&(zone as u32)) {
+                    let there = u64::from(readable).saturating_sub(offset).min(count);
+                    if there < count {
+                        parts.push((ahead + there, count - there));
+                    }
+                }
+                count
+            }
+            Place::Buffer(at) => {
+                let in_zone = (buffer_first.0 + at + ahead) % zone_blocks;
+                let count = (zone_blocks - in_zone).min(piece.count - ahead);
+                if offline(at + ahead) {
+                    parts.push((ahead, count));
+                }
+                count
+            }
+        };
+        ahead += count;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shingle_core::units::Zone;
+
+    const CAPACITY: u64 = 10;
+
+    fn zone(at: u32, condition: Condition, write_pointer: Option<u64>) -> ZoneReport {
+        let (zone, first) = (Zone(at), Block(u64::from(at) * 12));
+        ZoneReport {
+            zone,
+            first,
+            blocks: 12,
+            capacity_blocks: CAPACITY,
+            condition,
+            write_pointer,
+            torn_bytes: 0,
+        }
+    }
+
+    /// Two conventional zones, six logical ones in zones 2 to 7, and three more.
+    fn disk() -> Vec<ZoneReport> {
+        let conventional = (0..2).map(|at| zone(at, Condition::Conventional, None));
+        conventional.chain((2..11).map(|at| zone(at, Condition::Closed, Some(4)))).collect()
+    }
+
+    fn map(runs: &[(u64, u64, Place)]) -> Recovered {
+        let mut whereabouts = Whereabouts::new(60, CAPACITY);
+        for &(block, count, place) in runs {
+            whereabouts.set(Block(block), Piece { place, count });
+        }
+        Recovered {
+            whereabouts,
+            zones: (2..8).map(|physical| (physical, 4)).collect(),
+            lost: Ranges::default(),
+            commits: 0,
+            torn: false,
+            bad: Default::default(),
+        }
+    }
+
+    fn look(
+        recovered: &Recovered,
+        disk: &[ZoneReport],
+    ) -> (Survey, Vec<(u32, u32)>, Vec<(u64, u64)>) {
+        let survey = survey(recovered, disk, 2, CAPACITY, Block(5));
+        let flawed =
+            survey.table.flawed.iter().map(|(zone, readable)| (*zone, *readable)).collect();
+        let lost = survey.lost.iter().map(|range| (range.start, range.end)).collect();
+        (survey, flawed, lost)
+    }
+
+    #[test]
+    fn pointers_are_held_against_the_map() {
+        let native = |zone: u64, block| (block, 4, Place::Native(zone * CAPACITY));
+        let runs = [native(0, 0), native(1, 10), native(2, 20), native(3, 30), native(4, 40)];
+        let (recovered, mut disk) = (map(&runs), disk());
+        let (survey, flawed, lost) = look(&recovered, &disk);
+        // Nothing lies in the last one: it is to be reset, and no more.
+        assert_eq!((flawed, lost), (vec![(5, 0)], vec![]));
+        assert_eq!(survey.table.pointers, [4, 4, 4, 4, 4, 0]);
+        assert_eq!(survey.table.unlogged, BTreeSet::from([5]));
+        assert_eq!((survey.table.spares, survey.table.bad), (BTreeSet::from([8, 9, 10]), 0));
+        disk[2].write_pointer = Some(7);
+        disk[3].write_pointer = Some(1);
+        disk[4] = zone(4, Condition::ReadOnly, None);
+        disk[5] = zone(5, Condition::Offline, None);
+        disk[6].torn_bytes = 512;
+        disk[9] = zone(9, Condition::Offline, None);
+        let (survey, flawed, lost) = look(&recovered, &disk);
+        assert_eq!(flawed, [(0, 4), (1, 1), (2, 4), (3, 0), (4, 4), (5, 0)]);
+        assert_eq!(lost, [(11, 14), (30, 34)]);
+        assert_eq!((survey.ahead, survey.table.bad), (3, 1));
+        assert_eq!(survey.table.spares, BTreeSet::from([8, 10]));
+    }
+
+    #[test]
+    fn a_run_over_several_zones_is_lost_in_part() {
+        let mut disk = disk();
+        disk[2].write_pointer = Some(CAPACITY);
+        disk[3].write_pointer = Some(3);
+        disk[0] = zone(0, Condition::Offline, None);
+        // Buffer block 7 is the first of zone 1.
+        let mut recovered =
+            map(&[(3, 5, Place::Native(8)), (20, 4, Place::Buffer(5)), (30, 2, Place::Native(2))]);
+        recovered.zones[0].1 = 10;
+        recovered.zones[1].1 = 5;
+        let (_, flawed, lost) = look(&recovered, &disk);
+        assert_eq!(flawed.first(), Some(&(1, 3)));
+        // (Blocks 3 and 4 lie in the zone before, 5 to 7 in the one that ends at its third block.)
+        assert_eq!(lost, [(20, 22)]);
+        disk[3].write_pointer = Some(1);
+        assert_eq!(look(&recovered, &disk).2, [(6, 8), (20, 22)]);
+    }
+}

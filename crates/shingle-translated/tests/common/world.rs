@@ -1,0 +1,437 @@
+//! A host over a translated disk that loses its power, its host, its zones: one seed, one life. It knows what each block may
+//! be, and panics when one is anything else.
+
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+use shingle_core::units::{Block, Zone};
+use shingle_engine::Buffer;
+use shingle_translated::{Bug, LiveDisk, LiveErrorKind, OpenError, format};
+use shingle_zoned::{Fault, Faults, Geometry, ZonedDisk as _};
+
+use super::{Held, data, versions, wanted};
+
+/// What a block may be.
+#[derive(Clone, Debug)]
+struct Known {
+    /// What it is, if that is known.
+    now: Option<u64>,
+    /// What it may be after a crash.
+    after_crash: Vec<u64>,
+    /// It was trimmed: it may be anything, also another block's.
+    any: bool,
+    /// It was lost, and is an error until it is written.
+    lost: bool,
+}
+
+/// Lives of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Theme {
+    /// Power cuts and kills, at any call, also in recovery; in some, a page of one copy of the map goes bad before.
+    Crashes,
+    /// These, errors, flushes that forget, zones that fail.
+    Faults,
+}
+
+/// What was seen in all lives, so that a test can tell that it tests something.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Seen {
+    pub lives: u64,
+    pub crashes: u64,
+    pub in_recovery: u64,
+    pub late: u64,
+    pub lost: u64,
+    pub failed: u64,
+    pub checkpoints: u64,
+    pub cleanings: u64,
+    pub moved_zones: u64,
+    pub healed: u64,
+}
+
+pub struct World<'a> {
+    seed: u64,
+    theme: Theme,
+    bug: Option<Bug>,
+    disk: Held,
+    translation: &'a str,
+    draw: SplitMix64,
+    faults: Vec<Fault>,
+    blocks: Vec<Known>,
+    version: u64,
+    seen: &'a mut Seen,
+}
+
+fn below(draw: &mut SplitMix64, bound: u64) -> u64 {
+    draw.next_u64() % bound
+}
+
+/// A disk, small so that everything happens soon.
+fn geometry(draw: &mut SplitMix64) -> Geometry {
+    let mut geometry = super::geometry();
+    if below(draw, 4) == 0 {
+        (geometry.zone_blocks, geometry.zone_capacity_blocks) = (18, 16);
+    }
+    if below(draw, 3) == 0 {
+        geometry.physical_block_bytes = 512;
+    }
+    geometry
+}
+
+/// Where each of up to three hosts ends, and what else goes wrong.
+fn faults(draw: &mut SplitMix64, theme: Theme, geometry: &Geometry) -> Faults {
+    let mut faults = Vec::new();
+    let mut call = 30;
+    for _ in 0..1 + below(draw, 3) {
+        // The one after may meet the recovery from the one before.
+        let most = if below(draw, 2) == 0 { 40 } else { 400 };
+        call += 1 + below(draw, most);
+        faults.push(match below(draw, 3) {
+            0 => Fault::Kill { call, lands_after: below(draw, 8) },
+            _ => Fault::PowerCut { call },
+        });
+    }
+    if theme == Theme::Faults {
+        for _ in 0..1 + below(draw, 3) {
+            let at = 30 + below(draw, call);
+            let zone = Zone(below(draw, geometry.zones.into()) as u32);
+            faults.push(match below(draw, 9) {
+                0..3 => Fault::Error { call: at, for_ever: false },
+                3 => Fault::Error { call: at, for_ever: true },
+                4 | 5 => Fault::FlushForgets { call: at },
+                6 | 7 => Fault::ReadOnly { call: at, zone },
+                _ => Fault::Offline { call: at, zone },
+            });
+        }
+    }
+    Faults { seed: draw.next_u64(), faults, lost_resets: below(draw, 4) > 0 }
+}
+
+impl<'a> World<'a> {
+    pub fn new(
+        seed: u64,
+        theme: Theme,
+        translation: &'a str,
+        bug: Option<Bug>,
+        seen: &'a mut Seen,
+    ) -> World<'a> {
+        let mut draw = SplitMix64::seed_from_u64(seed ^ 0x5eed);
+        let geometry = geometry(&mut draw);
+        let faults = faults(&mut draw, theme, &geometry);
+        let list = faults.faults.clone();
+        let disk = Held::new(geometry, faults);
+        World {
+            seed,
+            theme,
+            bug,
+            disk,
+            translation,
+            draw,
+            faults: list,
+            blocks: Vec::new(),
+            version: 0,
+            seen,
+        }
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        below(&mut self.draw, bound)
+    }
+
+    fn has(&self, is: impl Fn(&Fault) -> bool) -> bool {
+        self.faults.iter().any(is)
+    }
+
+    /// Whether something is lost for good, or may be.
+    fn may_lose(&self) -> bool {
+        self.has(|fault| {
+            matches!(fault, Fault::Offline { .. } | Fault::Error { for_ever: true, .. })
+        })
+    }
+
+    /// Whether the disk may end up as one that cannot be opened, or written.
+    fn may_end(&self) -> bool {
+        let conventional = self.disk.geometry().conventional_zones;
+        let spares =
+            self.has(|fault| matches!(fault, Fault::ReadOnly { .. } | Fault::Offline { .. }));
+        spares
+            || self.has(|fault| match fault {
+                Fault::ReadOnly { zone, .. } | Fault::Offline { zone, .. } => zone.0 < conventional,
+                Fault::Error { for_ever, .. } => *for_ever,
+                _ => false,
+            })
+    }
+
+    /// Lives until it is over.
+    pub fn live(mut self) {
+        self.seen.lives += 1;
+        let mut wanted = wanted(self.translation);
+        wanted.spare_zones = Some(1 + self.below(3) as u32);
+        let made = format(&self.disk, &wanted).unwrap_or_else(|error| panic!("{error}"));
+        let known = Known { now: Some(0), after_crash: vec![0], any: false, lost: false };
+        self.blocks = vec![known; made.blocks as usize];
+        let mut ended = 0;
+        while let Some(disk) = self.open(&mut ended) {
+            let failed = disk.status().failed.is_some();
+            self.look(&disk, true, failed);
+            if failed {
+                self.seen.failed += 1;
+                ended += 1;
+                if ended > 6 {
+                    assert!(
+                        self.may_end(),
+                        "{}: it takes no writes: {:?}",
+                        self.seed,
+                        disk.status().failed
+                    );
+                    return;
+                }
+                continue;
+            }
+            if self.serve(&disk) {
+                self.finish(disk);
+                return;
+            }
+            self.count(&disk);
+        }
+    }
+
+    fn count(&mut self, disk: &LiveDisk) {
+        let status = disk.status();
+        self.seen.checkpoints += status.map.checkpoints;
+        self.seen.cleanings += status.cleanings;
+        let zones = status.zones;
+        let all = zones.empty + zones.open + zones.full + zones.spare + zones.leaving + zones.bad;
+        let sequential = self.disk.geometry().zones - self.disk.geometry().conventional_zones;
+        assert!(all <= sequential, "{zones:?}");
+        if status.failed.is_none() {
+            assert_eq!(all, sequential, "{}: a zone is nobody's: {zones:?}", self.seed);
+        }
+    }
+
+    /// Opens the disk, through crashes. None if it cannot be any more, as may be.
+    fn open(&mut self, ended: &mut u64) -> Option<LiveDisk> {
+        loop {
+            if self.disk.0.is_off() {
+                self.seen.crashes += 1;
+                self.disk.0.restart();
+                self.damage_a_page();
+            }
+            match LiveDisk::open_with(self.disk.boxed(), self.bug) {
+                Ok(disk) if self.disk.0.is_off() => {
+                    self.seen.in_recovery += 1;
+                    drop(disk);
+                }
+                Ok(disk) => return Some(disk),
+                Err(_) if self.disk.0.is_off() => self.seen.in_recovery += 1,
+                Err(error) => {
+                    *ended += 1;
+                    let unread = matches!(error, OpenError::Disk(_));
+                    if *ended > 6 || !unread && *ended > 3 {
+                        assert!(self.may_end(), "{}: {error}", self.seed);
+                        return None;
+                    }
+                    assert!(self.theme == Theme::Faults, "{}: {error}", self.seed);
+                }
+            }
+        }
+    }
+
+    /// A page of the second copy of the map is not what it was.
+    fn damage_a_page(&mut self) {
+        // (A killed host's last write may land on the other one.)
+        let killed = self.has(|fault| matches!(fault, Fault::Kill { .. }));
+        if self.theme == Theme::Faults || killed || self.below(2) == 0 {
+            return;
+        }
+        let geometry = *self.disk.geometry();
+        let conventional = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
+        let copy = 21;
+        let at =
+            if self.seed % 2 == 0 { self.below(copy) } else { conventional - 1 - self.below(copy) };
+        let mut buffer = data(7, 7);
+        buffer.0[9] = 0xff;
+        self.seen.healed += u64::from(self.disk.write(Block(at), &[buffer]).is_ok());
+    }
+
+    /// What a host does, for a while. Whether it is over: false after a crash or a failure.
+    fn serve(&mut self, disk: &LiveDisk) -> bool {
+        for _ in 0..60 + self.below(120) {
+            let blocks = self.blocks.len() as u64;
+            // A part of the disk is hot.
+            let region = if self.below(3) > 0 { blocks.min(40) } else { blocks };
+            let start = self.below(region);
+            let most = if self.below(6) == 0 { 40 } else { 4 };
+            let count = (1 + self.below(most)).min(blocks - start);
+            let range = start as usize..(start + count) as usize;
+            let done = match self.below(20) {
+                0..11 => {
+                    self.version += 1;
+                    let version = self.version;
+                    let buffers: Vec<Buffer> =
+                        (start..start + count).map(|block| data(block, version)).collect();
+                    let done = disk.write(Block(start), &buffers);
+                    for known in &mut self.blocks[range] {
+                        known.after_crash.push(version);
+                        known.now = done.is_ok().then_some(version);
+                        known.lost &= done.is_err();
+                        if done.is_err() && known.lost {
+                            known.any = true;
+                        }
+                    }
+                    done
+                }
+                11 | 12 => {
+                    let done = disk.trim(Block(start), count);
+                    for known in &mut self.blocks[range] {
+                        (known.now, known.any, known.lost) = (None, true, false);
+                    }
+                    done
+                }
+                13..16 => {
+                    let done = disk.flush();
+                    if done.is_ok() {
+                        for known in &mut self.blocks {
+                            if let Some(now) = known.now {
+                                (known.after_crash, known.any) = (vec![now], false);
+                            }
+                        }
+                    }
+                    done
+                }
+                16 | 17 => disk.idle().map(drop),
+                _ => {
+                    self.look_at(disk, start, count, false);
+                    Ok(())
+                }
+            };
+            if let Err(error) = done {
+                if !self.disk.0.is_off() {
+                    assert!(self.theme == Theme::Faults, "{}: {error}", self.seed);
+                    let full =
+                        matches!(error.kind, LiveErrorKind::Full | LiveErrorKind::OutOfRange);
+                    assert!(!full, "{}: {error}", self.seed);
+                    self.look(disk, false, true);
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Nothing has gone wrong for a while: all that was said is true, and the disk can be written from end to end.
+    fn finish(&mut self, disk: LiveDisk) {
+        self.look(&disk, false, false);
+        self.count(&disk);
+        for _ in 0..3 {
+            for start in (0..self.blocks.len() as u64).step_by(5) {
+                self.version += 1;
+                let count = (self.blocks.len() as u64 - start).min(5);
+                let version = self.version;
+                let buffers: Vec<Buffer> =
+                    (start..start + count).map(|block| data(block, version)).collect();
+                if disk.write(Block(start), &buffers).is_err() {
+                    assert!(self.disk.0.is_off() || self.may_end() || self.theme == Theme::Faults);
+                    return;
+                }
+                for known in &mut self.blocks[start as usize..(start + count) as usize] {
+                    (known.now, known.lost) = (Some(version), false);
+                }
+            }
+        }
+        self.look(&disk, false, false);
+        if disk.close().is_ok()
+            && let Ok(disk) = LiveDisk::open_with(self.disk.boxed(), self.bug)
+            && !self.disk.0.is_off()
+        {
+            self.look(&disk, false, false);
+        }
+    }
+
+    /// Looks at all blocks. `opened`: from now on what they are is known, and durable, unless writing has `failed`.
+    fn look(&mut self, disk: &LiveDisk, opened: bool, failed: bool) {
+        if opened {
+            for known in &mut self.blocks {
+                known.now = None;
+            }
+        }
+        let blocks = self.blocks.len() as u64;
+        for start in (0..blocks).step_by(16) {
+            self.look_at(disk, start, (blocks - start).min(16), failed);
+        }
+        if !opened || failed {
+            return;
+        }
+        for at in 0..blocks {
+            let mut buffers = [Buffer::default()];
+            let read = disk.read(Block(at), &mut buffers);
+            let found = versions(at, &buffers[0]);
+            let known = &mut self.blocks[at as usize];
+            if read.is_err() || known.any {
+                continue;
+            }
+            match found[0] {
+                Some(version) if found == [Some(version); 8] => {
+                    (known.now, known.after_crash) = (Some(version), vec![version]);
+                }
+                // Torn: of no version any more.
+                _ => known.any = true,
+            }
+        }
+    }
+
+    fn look_at(&mut self, disk: &LiveDisk, start: u64, count: u64, failed: bool) {
+        let mut buffers: Vec<Buffer> = (0..count).map(|_| Buffer::default()).collect();
+        if disk.read(Block(start), &mut buffers).is_ok() {
+            for (block, buffer) in (start..).zip(&buffers) {
+                self.is_right(block, buffer);
+            }
+            return;
+        }
+        for block in start..start + count {
+            let mut buffers = [Buffer::default()];
+            match (0..3).find_map(|_| match disk.read(Block(block), &mut buffers) {
+                Err(error) if error.kind == LiveErrorKind::Disk && self.theme == Theme::Faults => {
+                    None
+                }
+                other => Some(other),
+            }) {
+                Some(Ok(())) => self.is_right(block, &buffers[0]),
+                _ if self.disk.0.is_off() => return,
+                None => assert!(self.may_lose(), "{}: block {block} is not given", self.seed),
+                Some(Err(error)) => {
+                    let lost = error.kind == LiveErrorKind::Lost && self.may_lose();
+                    let known = &mut self.blocks[block as usize];
+                    if lost {
+                        known.lost = true;
+                        self.seen.lost += 1;
+                    }
+                    let doubtful = error.kind == LiveErrorKind::Failed && failed;
+                    let flushed =
+                        known.now.is_some_and(|now| known.after_crash == [now]) && !known.any;
+                    assert!(lost || doubtful && !flushed, "{}: block {block}: {error}", self.seed);
+                }
+            }
+        }
+    }
+
+    fn is_right(&self, block: u64, buffer: &Buffer) {
+        let (known, found) = (&self.blocks[block as usize], versions(block, buffer));
+        if known.any && known.now.is_none() {
+            return;
+        }
+        assert!(!known.lost, "{}: block {block} was lost and is {found:?}", self.seed);
+        let right = |part: &Option<u64>| match (known.now, part) {
+            (Some(now), part) => *part == Some(now),
+            (None, Some(part)) => known.after_crash.contains(part),
+            (None, None) => false,
+        };
+        let tears = self.disk.geometry().physical_block_bytes < 4096 && known.now.is_none();
+        let whole = found.iter().all(|part| *part == found[0]) || tears;
+        assert!(
+            found.iter().all(right) && whole,
+            "seed {} of {} ({:?}): block {block} is {found:?}, not of {known:?}",
+            self.seed,
+            self.translation,
+            self.theme
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! Chunks as a saved map has them.
+
+use super::{Chunks, NONE, bits};
+use crate::parts::{InBuffer, behind_most_free, in_buffer, in_zones, misplaced};
+use crate::translation::{Layout, Place, Saved};
+
+impl Chunks {
+    /// Nothing is written so far: gives chunks the zones and segments in which a map, which was checked, has blocks of
+    /// them. The others are free, those to be reset last.
+    ///
+    /// When chunks were used is not saved. Segments are given out in turn, so those in the buffer are taken to have been
+    /// used in the order in which they lie there, from behind the longest run of free blocks on.
+    pub(in super::super) fn open(
+        &mut self,
+        name: &str,
+        layout: Layout,
+        saved: &Saved,
+    ) -> Result<(), String> {
+        self.pointers = saved.pointers.iter().map(|&pointer| pointer as u32).collect();
+        let mut zones = vec![NONE; layout.zones as usize];
+        for (block, at, count) in in_zones(saved) {
+            let mut done = 0;
+            while done < count {
+                let (next, place) = (block.after(done), Place::Native(at + done));
+                let (zone, there) =
+                    ((at + done) / self.zone_blocks, (at + done) % self.zone_blocks);
+                let (chunk, offset) = self.split(next);
+                let refused = |why: &str| misplaced(name, layout, next, place, why);
+                if offset != there {
+                    return Err(refused("a chunk's zone keeps blocks in their places"));
+                }
+                let owner = &mut zones[zone as usize];
+                let of = self.written(chunk);
+                if of.zone == NONE && *owner == NONE {
+                    (of.zone, *owner) = (zone as u32, chunk);
+                } else if *owner != chunk {
+                    return Err(refused(
+                        "a chunk has a zone, and a zone a chunk, and these have others",
+                    ));
+                }
+                let part = (layout.zone_blocks - offset).min(count - done);
+                bits::fill(&mut of.native, offset, part, true);
+                done += part;
+            }
+        }
+        let unused = |wanted: bool| {
+            let numbered = (0..).zip(zones.iter().zip(&saved.pointers));
+            numbered
+                .filter(move |&(_, (&owner, &pointer))| owner == NONE && (pointer == 0) == wanted)
+                .map(|(zone, _)| zone)
+        };
+        self.free_zones = unused(true).chain(unused(false)).collect();
+        self.open_segments(name, layout, saved)
+    }
+
+    fn open_segments(&mut self, name: &str, layout: Layout, saved: &Saved) -> Result<(), String> {
+        let mut runs = in_buffer(name, layout, saved)?;
+        let (oldest, _) = behind_most_free(&runs, layout.buffer_blocks);
+        runs.rotate_left(oldest);
+        let mut owners = vec![None; self.segments as usize];
+        for &InBuffer { at, block, count } in &runs {
+            let mut done = 0;
+            while done < count {
+                let (next, place) = (block.after(done), Place::Buffer(at + done));
+                let segment = (at + done) / self.segment_blocks;
+                let within = (at + done) % self.segment_blocks;
+                let (chunk, offset) = self.split(next);
+                let part = offset / self.segment_blocks;
+                let refused = |why: &str| Err(misplaced(name, layout, next, place, why));
+                let Some(owner) = owners.get_mut(segment as usize) else {
+                    return refused(&format!("there are {} segments", self.segments));
+                };
+                if offset % self.segment_blocks != within {
+                    return refused("a segment keeps blocks in their places");
+                }
+                let held = self.slot(chunk, offset).is_some();
+                if owner.is_none() && !held {
+                    *owner = Some((chunk, part));
+                    self.give(chunk, offset, segment as u32);
+                } else if *owner != Some((chunk, part)) {
+                    return refused(
+                        "a part of a chunk has a segment, and a segment a part, and these have others",
+                    );
+                }
+                let more = (self.segment_blocks - within)
+                    .min(layout.zone_blocks - offset)
+                    .min(count - done);
+                self.put(chunk, offset, more);
+                self.touch(chunk);
+                done += more;
+            }
+        }
+        let head =
+            runs.last().map_or(0, |last| (last.at + last.count) / self.segment_blocks) as u32;
+        let in_turn = (head..self.segments).chain(0..head.min(self.segments));
+        self.free_segments =
+            in_turn.filter(|&segment| owners[segment as usize].is_none()).collect();
+        Ok(())
+    }
+}
