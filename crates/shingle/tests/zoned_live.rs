@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use shingle_nbd::client::{Client, Wishes};
 use shingle_nbd::wire::{command, command_flag};
+use shingle_translation::translations::ALL;
 use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
@@ -72,7 +73,9 @@ impl Bed {
         let child = self.command(&format!("{line} --nbd unix:nbd.sock"));
         let mut child = { child }.stderr(Stdio::piped()).spawn().expect("started");
         let begun = Instant::now();
-        while UnixStream::connect(self.path("nbd.sock")).is_err() || !self.output(ask).status.success() {
+        while UnixStream::connect(self.path("nbd.sock")).is_err()
+            || !self.output(ask).status.success()
+        {
             if child.try_wait().expect("asked").is_some() || begun.elapsed() > PATIENCE {
                 let _ = child.kill();
                 panic!("{line}: {}", Served(child).end());
@@ -179,11 +182,9 @@ fn is_scattered(client: &mut Client<UnixStream>, turn: u8) {
     }
 }
 
-const TRANSLATIONS: &[&str] = &["log", "fluid"];
-
 #[test]
 fn what_was_flushed_survives_a_kill_without_an_ssd() {
-    for translation in TRANSLATIONS {
+    for translation in ALL.iter().map(|entry| entry.name) {
         let bed = Bed::new(translation);
         let served = bed.serve_disk();
         let mut client = bed.client();
@@ -196,7 +197,10 @@ fn what_was_flushed_survives_a_kill_without_an_ssd() {
         served.kill();
         let checked = bed.json("zoned check disk.zoned --json");
         assert_eq!(checked["schema"], "shingle.zoned-check/1");
-        assert_eq!((&checked["sound"], &checked["translation"]), (&true.into(), &(*translation).into()));
+        assert_eq!(
+            (&checked["sound"], &checked["translation"]),
+            (&true.into(), &translation.into())
+        );
 
         let served = bed.serve_disk();
         let mut client = bed.client();
@@ -221,7 +225,10 @@ fn what_was_flushed_survives_a_kill_without_an_ssd() {
 fn status_tells_of_zones_and_of_what_was_written() {
     let bed = Bed::new("log");
     let unserved = bed.json("zoned status disk.zoned --json");
-    assert_eq!((&unserved["schema"], &unserved["served"]), (&"shingle.zoned-status/1".into(), &false.into()));
+    assert_eq!(
+        (&unserved["schema"], &unserved["served"]),
+        (&"shingle.zoned-status/1".into(), &false.into())
+    );
     let served = bed.serve_disk();
     let mut client = bed.client();
     write(&mut client, 0, &vec![1; MIB as usize]);
@@ -262,7 +269,7 @@ fn a_trim_of_everything_leaves_a_disk_that_is_written() {
 
 #[test]
 fn behind_a_store_what_was_flushed_survives_a_kill_and_detach_leaves_a_whole_disk() {
-    for translation in TRANSLATIONS {
+    for translation in ["log", "dm-zoned"] {
         let bed = Bed::new(translation);
         bed.cache();
         let served = bed.serve_store();
@@ -273,7 +280,7 @@ fn behind_a_store_what_was_flushed_survives_a_kill_and_detach_leaves_a_whole_dis
         scatter(&mut client, 2);
         flush(&mut client);
         let status = bed.json("store status --cache ssd --json");
-        assert_eq!(status["zoned"]["translation"], *translation);
+        assert_eq!(status["zoned"]["translation"], translation);
         assert!(status["zoned"]["written"]["host_blocks"].as_u64() >= Some(600), "{status}");
         assert!(bed.done("store status --cache ssd").contains("bytes a byte"));
         served.kill();

@@ -1,7 +1,8 @@
 //! A volume served as a block device: an export of NBD over blocks that something keeps elsewhere.
 //!
 //! What changes it is carried out one after the other, reads beside that. What covers a block in part is merged
-//! here. A long trim is carried out piece by piece, and what comes meanwhile goes between.
+//! here. A long trim is carried out piece by piece, and what comes meanwhile goes between. What has to be durable waits for
+//! what came with it, and one flush is for all of them.
 
 mod blocks;
 mod failures;
@@ -23,6 +24,9 @@ pub use self::failures::Tell;
 /// Blocks of a trim that are given up at a time: while that lasts a write has to wait.
 const TRIM_BLOCKS: u64 = 64 << 20 >> 12;
 
+/// Jobs between one that has to be durable and the flush for it, at most.
+const JOBS_BEFORE_FLUSH: usize = 64;
+
 /// A volume that is served.
 pub struct ServedVolume {
     volume: Arc<dyn Volume>,
@@ -43,13 +47,21 @@ impl ServedVolume {
         let reader = |_| {
             let (volume, failures) = (volume.clone(), failures.clone());
             let read = move |(command, done): Job| {
-                let outcome = failures.seen(answered(&*volume, &command));
-                done.done(outcome.map_err(|error| failure(&error)));
+                // (No other comes here.)
+                let Command::Read { offset, length } = command else { return };
+                let read = failures.seen(read(&*volume, offset, length));
+                done.done(read.map(Answer::Data).map_err(|error| failure(&error)));
             };
             Box::new(read) as ReadLane<Job>
         };
         let readers = (0..READERS).map(reader).collect();
-        let main = Main { volume: volume.clone(), trims: VecDeque::new(), failures };
+        let main = Main {
+            volume: volume.clone(),
+            trims: VecDeque::new(),
+            to_flush: Vec::new(),
+            since: 0,
+            failures,
+        };
         let lanes = Lanes::start("shingle-volume", "the disk", main, readers)?;
         Ok(ServedVolume { volume, lanes: Mutex::new(Some(lanes)) })
     }
@@ -104,7 +116,54 @@ struct Trim {
 struct Main {
     volume: Arc<dyn Volume>,
     trims: VecDeque<Trim>,
+    /// What is answered after the next flush.
+    to_flush: Vec<Completion>,
+    /// Jobs since the first of them came.
+    since: usize,
     failures: Arc<Failures>,
+}
+
+impl Main {
+    /// A flush, for all that wait for one.
+    fn flush(&mut self) {
+        self.since = 0;
+        if self.to_flush.is_empty() {
+            return;
+        }
+        let flushed = self.failures.seen(self.volume.flush());
+        for done in self.to_flush.drain(..) {
+            done.done(match &flushed {
+                Ok(()) => Ok(Answer::Done),
+                Err(error) => Err(failure(error)),
+            });
+        }
+    }
+
+    /// It is done, and is answered: at once, or when it is durable.
+    fn end(&mut self, outcome: io::Result<()>, durable: bool, done: Completion) {
+        match self.failures.seen(outcome) {
+            Ok(()) if durable => self.to_flush.push(done),
+            Ok(()) => done.done(Ok(Answer::Done)),
+            Err(error) => done.done(Err(failure(&error))),
+        }
+    }
+
+    /// A piece of the first trim.
+    fn trim(&mut self) {
+        let Some(trim) = self.trims.front_mut() else { return };
+        let next = trim.left.start..trim.left.end.min(trim.left.start + TRIM_BLOCKS);
+        trim.left.start = next.end;
+        let outcome = match next.is_empty() {
+            true => Ok(()),
+            false => self.volume.trim(Block(next.start), next.end - next.start),
+        };
+        if outcome.is_ok() && !trim.left.is_empty() {
+            return;
+        }
+        if let Some(Trim { fua, done, .. }) = self.trims.pop_front() {
+            self.end(outcome, fua, done);
+        }
+    }
 }
 
 impl MainLane<Job> for Main {
@@ -115,35 +174,30 @@ impl MainLane<Job> for Main {
         }
         // A write that is answered stays, though an earlier trim of the same blocks is not.
         while self.trims.iter().any(|trim| overlaps(&trim.left, &command)) {
-            self.go_on();
+            self.trim();
         }
-        let outcome = self.failures.seen(answered(&*self.volume, &command));
-        done.done(outcome.map_err(|error| failure(&error)));
-        // However much comes, a trim comes to its end.
-        self.go_on();
+        let volume = &*self.volume;
+        let (outcome, durable) = match command {
+            Command::Write { offset, ref data, fua } => (write(volume, offset, data), fua),
+            Command::WriteZeroes { offset, length, fua, .. } => (zero(volume, offset, length), fua),
+            _ => (Ok(()), true),
+        };
+        self.end(outcome, durable, done);
+        // However much comes, a trim comes to its end, and so does what waits for a flush.
+        self.trim();
+        self.since += usize::from(!self.to_flush.is_empty());
+        if self.since > JOBS_BEFORE_FLUSH {
+            self.flush();
+        }
     }
 
     fn is_busy(&self) -> bool {
-        !self.trims.is_empty()
+        !self.trims.is_empty() || !self.to_flush.is_empty()
     }
 
     fn go_on(&mut self) {
-        let Some(trim) = self.trims.front_mut() else { return };
-        let next = trim.left.start..trim.left.end.min(trim.left.start + TRIM_BLOCKS);
-        trim.left.start = next.end;
-        let mut outcome = match next.is_empty() {
-            true => Ok(()),
-            false => self.volume.trim(Block(next.start), next.end - next.start),
-        };
-        if outcome.is_ok() && !trim.left.is_empty() {
-            return;
-        }
-        if let Some(Trim { fua, done, .. }) = self.trims.pop_front() {
-            if fua {
-                outcome = outcome.and_then(|()| self.volume.flush());
-            }
-            done.done(self.failures.seen(outcome).map(|()| Answer::Done).map_err(|e| failure(&e)));
-        }
+        self.flush();
+        self.trim();
     }
 
     fn idle(&mut self) -> bool {
@@ -162,21 +216,6 @@ fn overlaps(blocks: &Range<u64>, command: &Command) -> bool {
         _ => return false,
     };
     offset < blocks.end * BLOCK_BYTES && blocks.start * BLOCK_BYTES < offset + bytes
-}
-
-/// Carries out what is no trim.
-fn answered(volume: &dyn Volume, command: &Command) -> io::Result<Answer> {
-    let flushed = |fua: bool| if fua { volume.flush() } else { Ok(()) };
-    match *command {
-        Command::Read { offset, length } => read(volume, offset, length).map(Answer::Data),
-        Command::Write { offset, ref data, fua } => {
-            write(volume, offset, data).and_then(|()| flushed(fua)).map(|()| Answer::Done)
-        }
-        Command::WriteZeroes { offset, length, fua, .. } => {
-            zero(volume, offset, length).and_then(|()| flushed(fua)).map(|()| Answer::Done)
-        }
-        _ => volume.flush().map(|()| Answer::Done),
-    }
 }
 
 fn failure(error: &io::Error) -> Failure {

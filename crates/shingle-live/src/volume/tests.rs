@@ -178,6 +178,39 @@ fn what_is_long_goes_in_pieces_and_fua_is_a_flush_behind_it() {
 }
 
 #[test]
+fn one_flush_is_for_all_that_came_together() {
+    let (volume, served, let_go) = gated(BLOCKS);
+    let trim = Command::Trim { offset: 0, length: 4096, fua: true };
+    let all = [
+        write_of(4096, 4096, 1, true),
+        Command::Flush,
+        trim,
+        write_of(8192, 4096, 1, true),
+        write_of(12288, 4096, 1, false),
+        Command::Flush,
+    ];
+    let answers = all.map(|command| submit(&served, command));
+    drop(let_go);
+    for answered in answers {
+        answered.recv_timeout(PATIENCE).expect("an answer").expect("done");
+    }
+    let asked = volume.asked();
+    let flushes = asked.iter().filter(|line| *line == "flush").count();
+    assert!(flushes <= 2 && asked.last().is_some_and(|line| line == "flush"), "{asked:?}");
+    // However much comes, each is answered at last: one flush is for no more than so many.
+    let (volume, served, let_go) = gated(BLOCKS);
+    let many = 3 * JOBS_BEFORE_FLUSH as u64;
+    let answers: Vec<_> =
+        (0..many).map(|n| submit(&served, write_of(n << 12, 4096, 1, true))).collect();
+    drop(let_go);
+    for answered in answers {
+        answered.recv_timeout(PATIENCE).expect("an answer").expect("done");
+    }
+    let flushes = volume.asked().iter().filter(|line| *line == "flush").count();
+    assert!((2..40).contains(&flushes), "{flushes} flushes");
+}
+
+#[test]
 fn reads_pass_a_write_that_is_stuck() {
     let (_, served, let_go) = gated(BLOCKS);
     let written = submit(&served, write_of(0, 4096, 1, false));

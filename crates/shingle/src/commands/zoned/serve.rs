@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
 use shingle_live::ServedVolume;
 use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::server::{Event, Limits, Served, Server};
 use shingle_nbd::stream::Stream;
 use shingle_store::store::control::{self, Answer, Request};
-use shingle_translated::LiveDisk;
+use shingle_translated::{LiveDisk, Status};
 use uuid::Uuid;
 
 use super::Which;
@@ -50,6 +52,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     // An address that is taken is found before anything is changed.
     let listeners = Listening::bind(&addresses, &users)?;
     let live = Arc::new(LiveDisk::open(disk)?);
+    warn(&live.status());
     let uuid = Uuid::from_bytes(live.uuid());
     let socket = control::socket(uuid);
     control::make_folder(&socket)?;
@@ -96,6 +99,21 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
         let _ = control::say(&asker, &answer);
     }
     ended
+}
+
+/// Says what is wrong from the beginning.
+fn warn(status: &Status) {
+    if let Some(why) = &status.failed {
+        note(&format!("warning: it is only read: {why}"), false);
+    }
+    let lost: u64 = status.lost_ranges.iter().map(|(_, count)| count).sum();
+    if lost > 0 {
+        let bytes = show_bytes(lost * BLOCK_BYTES);
+        note(
+            &format!("warning: {bytes} are lost, and are errors until written anew: see status"),
+            false,
+        );
+    }
 }
 
 /// A thread that answers operators.
