@@ -50,6 +50,23 @@ pub(super) enum Stop {
 }
 
 impl Works {
+    /// Sees to it that there are more spares than flawed zones that a work may append to: within a work none that leave
+    /// become spare.
+    pub(super) fn prepare(&mut self, shared: &Shared) -> Result<(), Stop> {
+        let capacity = shared.plan.capacity as u32;
+        loop {
+            let Table { pointers, flawed, spares, .. } = &self.table;
+            let written = |logical: u32| (1..capacity).contains(&pointers[logical as usize]);
+            let mut open = flawed.keys().copied().filter(|logical| written(*logical));
+            let (first, count) = (open.next(), 1 + open.count());
+            match first.filter(|_| !spares.is_empty() && spares.len() <= count) {
+                Some(logical) => self.repair(shared, logical)?,
+                None => return Ok(()),
+            }
+            self.commit(shared)?;
+        }
+    }
+
     /// Does a work. If it stops half-way, the translation is ahead of the disk, and nothing may follow.
     pub(super) fn work(
         &mut self,
@@ -58,6 +75,7 @@ impl Works {
         data: &[Buffer],
         queue: &dyn Queue,
     ) -> Result<(), Stop> {
+        self.prepare(shared)?;
         self.executor.begin(work, data);
         while let Some(action) = self.executor.next(queue) {
             self.carry_out(shared, action)?;
@@ -265,6 +283,8 @@ impl Works {
             self.written.zone_blocks += u64::from(count);
             at += count;
         }
+        // Readers will look there, and what was durable stays so.
+        shared.disk.flush()?;
         self.table.move_to(logical, spare, pointer);
         Ok(())
     }

@@ -40,10 +40,24 @@ impl ZonedDisk for Held {
         self.0.report(first, count)
     }
     fn read(&self, block: Block, buffers: &mut [Buffer]) -> Result<(), ZonedError> {
-        self.0.read(block, buffers)
+        let r = self.0.read(block, buffers);
+        if std::env::var("TRACE").is_ok() {
+            eprintln!("read {} {} {}", block.0, buffers.len(), r.is_ok());
+        }
+        r
     }
     fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError> {
-        self.0.write(block, buffers)
+        let r = self.0.write(block, buffers);
+        if std::env::var("TRACE").is_ok() {
+            eprintln!(
+                "write {} {} {} first={:?}",
+                block.0,
+                buffers.len(),
+                r.is_ok(),
+                u64::from_le_bytes(buffers[0].0[..8].try_into().unwrap())
+            );
+        }
+        r
     }
     fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
         self.0.append(zone, buffers)
@@ -58,13 +72,21 @@ impl ZonedDisk for Held {
         self.0.finish(zone)
     }
     fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
-        self.0.reset(zone)
+        let r = self.0.reset(zone);
+        if std::env::var("TRACE").is_ok() {
+            eprintln!("reset {} {}", zone.0, r.is_ok());
+        }
+        r
     }
     fn reset_all(&self) -> Result<(), ZonedError> {
         self.0.reset_all()
     }
     fn flush(&self) -> Result<(), ZonedError> {
-        self.0.flush()
+        let r = self.0.flush();
+        if std::env::var("TRACE").is_ok() {
+            eprintln!("flush {}", r.is_ok());
+        }
+        r
     }
 }
 
