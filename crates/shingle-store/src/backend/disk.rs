@@ -2,11 +2,12 @@
 
 use std::fmt::Debug;
 use std::path::Path;
-use std::sync::Arc;
 
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_device::{Device, DeviceError, Fingerprint, Mark, Medium, fingerprint};
 use shingle_engine::format::Page;
+
+use super::watch::Watch;
 
 /// What a disk calls itself.
 pub type DiskName = [u8; 16];
@@ -25,9 +26,6 @@ pub(crate) fn is_known(fingerprint: &Fingerprint) -> bool {
 pub(crate) fn has_name(fingerprint: &Fingerprint, name: &DiskName) -> bool {
     fingerprint[..NAME_BYTES] == name[..]
 }
-
-/// Says how a disk is doing; nothing when it is not used any more. It may have to wait for the disk.
-pub type Watch = Arc<dyn Fn() -> Option<shingle_translated::Status> + Send + Sync>;
 
 /// The disk of a cache, opened for this process alone.
 ///

@@ -19,8 +19,9 @@ use shingle_engine::format::Page;
 use shingle_translated::{LiveDisk, OpenError, inspect};
 use uuid::Uuid;
 
-use super::disk::{Disk, DiskName, Watch};
+use super::disk::{Disk, DiskName};
 use super::ready::StoreError;
+use super::watch::Watch;
 
 /// Opens whatever is named: a file or block device, or a zoned disk with a map.
 ///
@@ -209,7 +210,7 @@ impl Disk for TranslatedDisk {
 
     fn watch(&self) -> Option<Watch> {
         let live = Arc::downgrade(&self.live);
-        Some(Arc::new(move || live.upgrade().map(|live| live.status())))
+        Some(Watch::new(move || live.upgrade().map(|live| live.status())))
     }
 
     fn close(self: Box<Self>) -> Result<(), DeviceError> {

@@ -97,7 +97,7 @@ impl Shared {
             connections: self.server(Server::connections).unwrap_or(0) as u64,
             ..self.status.clone()
         };
-        status.zoned = self.watch.as_ref().and_then(|watch| watch());
+        status.zoned = self.watch.as_ref().and_then(Watch::status);
         status.put_settings(&self.settings());
         status.put_engine(&said, &self.handle.last_errors());
         Some(status)

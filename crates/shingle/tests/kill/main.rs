@@ -161,9 +161,10 @@ fn no_kill_loses_what_was_durable() {
 fn no_kill_loses_what_was_durable_on_a_zoned_disk() {
     let kills = count("SHINGLE_KILLS", 8).div_ceil(8);
     let mut durable = 0;
-    for (seed, translation) in (2000..).zip(ALL.iter().map(|entry| entry.name)) {
-        for ssd in [false, true] {
-            let kind = Kind::Zoned { translation, ssd };
+    for (seed, entry) in (2000..).zip(ALL) {
+        // Each by itself and behind an SSD; few kills are shared.
+        for ssd in [false, true].into_iter().filter(|&ssd| kills > 1 || ssd == (seed % 2 == 0)) {
+            let kind = Kind::Zoned { translation: entry.name, ssd };
             let bytes = all_survive(kills, kind, None, seed).expect("made");
             println!("{kills} kills, {kind:?}: {bytes} bytes acknowledged and flushed, none lost");
             durable += bytes;

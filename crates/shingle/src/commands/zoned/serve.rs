@@ -1,8 +1,8 @@
 //! `shingle zoned serve`: a formatted disk as a block device.
 
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use shingle_live::ServedVolume;
 use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::server::{Event, Limits, Served, Server};
 use shingle_nbd::stream::Stream;
+use shingle_store::backend::Watch;
 use shingle_store::store::control::{self, Answer, Request};
 use shingle_translated::{LiveDisk, Status};
 use uuid::Uuid;
@@ -78,7 +79,9 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
             let _ = on_signal.send(None);
         }
     })?;
-    listen(control.clone(), Arc::downgrade(&live), leave)?;
+    let weak = Arc::downgrade(&live);
+    let watch = Watch::new(move || weak.upgrade().map(|live| live.status()));
+    listen(control.clone(), watch, leave)?;
     for address in server.addresses() {
         note(&format!("{uuid}: served at {address}"), quiet);
     }
@@ -119,27 +122,27 @@ fn warn(status: &Status) {
 /// A thread that answers operators.
 fn listen(
     control: Arc<Listener>,
-    live: Weak<LiveDisk>,
+    watch: Watch,
     leave: Sender<Leave>,
 ) -> std::io::Result<()> {
     thread::Builder::new().name("shingle-control".to_owned()).spawn(move || {
         while let Ok(stream) = control.accept() {
             let Stream::Unix(stream) = stream else { continue };
-            let (live, leave) = (live.clone(), leave.clone());
+            let (watch, leave) = (watch.clone(), leave.clone());
             let thread = thread::Builder::new().name("shingle-operator".to_owned());
             // Without a thread the connection is closed: the operator sees that.
-            let _ = thread.spawn(move || answer(&stream, &live, &leave));
+            let _ = thread.spawn(move || answer(&stream, &watch, &leave));
         }
     })?;
     Ok(())
 }
 
-fn answer(stream: &UnixStream, live: &Weak<LiveDisk>, leave: &Sender<Leave>) {
+fn answer(stream: &UnixStream, watch: &Watch, leave: &Sender<Leave>) {
     // An operator who has gone needs no answer.
     let _ = control::serve(stream, |request, answer| match request {
-        Request::Status => answer(&match live.upgrade() {
-            Some(live) => Answer::Zoned(Box::new(live.status())),
-            None => Answer::Failed("it is being shut down".to_owned()),
+        Request::Status => answer(&match watch.status() {
+            Some(status) => Answer::Zoned(Box::new(status)),
+            None => Answer::Failed("it is busy, and has told nothing yet; ask again".to_owned()),
         }),
         Request::Stop => {
             let _ = leave.send(Some(stream.try_clone()?));
