@@ -50,14 +50,14 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     }
     let quiet = global.quiet;
     let disk = shingle_zoned::open(&args.which.disk)?;
-    // An address that is taken is found before anything is changed.
-    let listeners = Listening::bind(&addresses, &users)?;
     let live = Arc::new(LiveDisk::open(disk)?);
     warn(&live.status());
     let uuid = Uuid::from_bytes(live.uuid());
     let socket = control::socket(uuid);
     control::make_folder(&socket)?;
     let control = Arc::new(Listener::bind(&Address::Unix(socket))?);
+    // (Behind the control socket: whoever can connect can ask for the status.)
+    let listeners = Listening::bind(&addresses, &users)?;
     // (Whoever wants no remarks wants to know of a disk that fails.)
     let failed = |line: String| note(&line, false);
     let volume = Arc::new(ServedVolume::start(live.clone(), Box::new(failed))?);
