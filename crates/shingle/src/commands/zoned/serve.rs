@@ -120,11 +120,7 @@ fn warn(status: &Status) {
 }
 
 /// A thread that answers operators.
-fn listen(
-    control: Arc<Listener>,
-    watch: Watch,
-    leave: Sender<Leave>,
-) -> std::io::Result<()> {
+fn listen(control: Arc<Listener>, watch: Watch, leave: Sender<Leave>) -> std::io::Result<()> {
     thread::Builder::new().name("shingle-control".to_owned()).spawn(move || {
         while let Ok(stream) = control.accept() {
             let Stream::Unix(stream) = stream else { continue };
