@@ -6,7 +6,6 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::ioctl_blksszget;
-use rustix::io::Errno;
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_engine::buffer::{Aligned, zeroed};
 use shingle_engine::format::{PAGE_BYTES, Page};
@@ -228,12 +227,6 @@ impl Device {
     fn system(&self, what: &'static str) -> impl FnOnce(io::Error) -> DeviceError {
         let path = self.path.clone();
         move |error| DeviceError::System { what, path, error }
-    }
-
-    /// Likewise, of a call of the system itself.
-    pub(crate) fn failed(&self, what: &'static str) -> impl FnOnce(Errno) -> DeviceError {
-        let system = self.system(what);
-        move |error| system(error.into())
     }
 }
 

@@ -3,8 +3,8 @@
 //! Sampled are the first blocks, where file systems keep what every mount changes, the last one, and
 //! others spread evenly. It is no proof: somebody who writes elsewhere is not noticed.
 
-use shingle_core::units::Block;
-use shingle_engine::format::PAGE_BYTES;
+use shingle_core::units::{BLOCK_BYTES, Block};
+use shingle_engine::format::{PAGE_BYTES, Page};
 
 use crate::device::{Device, DeviceError};
 
@@ -22,13 +22,25 @@ pub type Fingerprint = [u8; 32];
 /// # Errors
 /// If the disk cannot be read.
 pub fn fingerprint(disk: &Device) -> Result<Fingerprint, DeviceError> {
+    fingerprint_of(disk.bytes(), |first, pages| disk.read_blocks(first, pages))
+}
+
+/// The fingerprint of what takes the place of a disk: it has so many bytes, and `read` reads blocks that follow each
+/// other.
+///
+/// # Errors
+/// As `read`.
+pub fn fingerprint_of<E>(
+    bytes: u64,
+    mut read: impl FnMut(Block, &mut [Page]) -> Result<(), E>,
+) -> Result<Fingerprint, E> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&disk.bytes().to_le_bytes());
-    let blocks: Vec<u64> = sampled_blocks(disk.blocks()).collect();
+    hasher.update(&bytes.to_le_bytes());
+    let blocks: Vec<u64> = sampled_blocks(bytes / BLOCK_BYTES).collect();
     // What lies together is read together: a disk may take its time for each I/O.
     for run in blocks.chunk_by(|one, next| next - one == 1) {
         let mut pages = vec![[0; PAGE_BYTES]; run.len()];
-        disk.read_blocks(Block(run[0]), &mut pages)?;
+        read(Block(run[0]), &mut pages)?;
         hasher.update(pages.as_flattened());
     }
     Ok(*hasher.finalize().as_bytes())

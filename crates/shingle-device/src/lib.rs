@@ -3,7 +3,9 @@
 //!
 //! - [`Device`] is a place that is ours alone. [`Direct`] is its I/O, one at a time.
 //! - [`Ring`] carries out the I/O of an engine on two of them, by io_uring.
-//! - [`Medium`] is something else in the place of a disk, which [`MediumThread`] runs on a thread of its own.
+//! - [`Medium`] is something else in the place of a disk, which [`MediumThreads`] run.
+//! - [`Volume`] is a disk that is made of another one.
+//! - [`Lanes`] are threads for jobs of a disk: one for what changes it, some for reads, and idle time between.
 //! - [`Worker`] is a thread whose panic is an error.
 //! - [`IoError`] says what failed: which device, what was asked of it, where, and what the system says.
 //! - [`Mark`], [`fingerprint`] and [`signature`] tell what a disk is, and what is on it.
@@ -34,20 +36,26 @@ mod device;
 mod direct;
 mod error;
 mod fingerprint;
+mod lanes;
 mod lock;
 mod mark;
 mod medium;
 mod ring;
 mod signature;
+mod volume;
 mod worker;
 
 pub use device::{Device, DeviceError};
 pub use direct::Direct;
 pub use error::{IoError, Operation, cause};
-pub use fingerprint::{Fingerprint, SAMPLED_FIRST_BLOCKS, fingerprint, sampled_blocks};
+pub use fingerprint::{
+    Fingerprint, SAMPLED_FIRST_BLOCKS, fingerprint, fingerprint_of, sampled_blocks,
+};
+pub use lanes::{IDLE_AFTER, Lanes, MainLane, READERS, ReadLane};
 pub use lock::is_held;
-pub use mark::Mark;
-pub use medium::{Medium, MediumThread};
+pub use mark::{Mark, MarkPlace};
+pub use medium::{Medium, MediumThreads, Reader};
 pub use ring::{Done, Ring};
 pub use signature::{SIGNATURE_PAGES, signature, signature_in};
+pub use volume::{Volume, VolumeMedium};
 pub use worker::{Worker, panicked};

@@ -4,6 +4,10 @@
 //!
 //! A block device has no place for it: the disk belongs to its user to the last byte.
 
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
 use rustix::fs::{XattrFlags, fgetxattr, fremovexattr, fsetxattr, fsync};
 use rustix::io::Errno;
 use uuid::Uuid;
@@ -24,6 +28,49 @@ pub struct Mark {
     pub edition: u64,
 }
 
+/// Where the mark of a disk stands, whoever reads and writes the disk. It keeps the lock of the disk.
+#[derive(Debug)]
+pub struct MarkPlace {
+    /// None if it is a block device.
+    file: Option<File>,
+    path: PathBuf,
+}
+
+impl MarkPlace {
+    /// That of a device.
+    ///
+    /// # Errors
+    /// If the system gives no more files.
+    pub fn of(disk: &Device) -> io::Result<MarkPlace> {
+        let file = disk.is_regular().then(|| disk.direct().try_clone()).transpose()?;
+        Ok(MarkPlace { file, path: disk.path().to_owned() })
+    }
+
+    /// As [`Mark::of`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get(&self) -> Result<Option<Mark>, DeviceError> {
+        self.file.as_ref().map_or(Ok(None), |file| get(file, &self.path))
+    }
+
+    /// As [`Mark::leave`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn put(&self, mark: &Mark) -> Result<bool, DeviceError> {
+        self.file.as_ref().map_or(Ok(false), |file| put(file, &self.path, mark))
+    }
+
+    /// As [`Mark::remove`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn clear(&self) -> Result<(), DeviceError> {
+        self.file.as_ref().map_or(Ok(()), |file| clear(file, &self.path))
+    }
+}
+
 impl Mark {
     /// The mark of a disk; `None` if it carries none, or one that makes no sense.
     ///
@@ -33,14 +80,7 @@ impl Mark {
         if !disk.is_regular() {
             return Ok(None);
         }
-        let mut bytes = [0; BYTES_MAX];
-        let length = match fgetxattr(disk.direct(), ATTRIBUTE, &mut bytes) {
-            // There is none, there never are any, or it is longer than any mark.
-            Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::RANGE) => return Ok(None),
-            other => other.map_err(disk.failed("read the mark of"))?,
-        };
-        let text = bytes.get(..length).and_then(|bytes| str::from_utf8(bytes).ok());
-        Ok(text.and_then(Mark::parse))
+        get(disk.direct(), disk.path())
     }
 
     fn parse(text: &str) -> Option<Mark> {
@@ -62,12 +102,7 @@ impl Mark {
         if !disk.is_regular() {
             return Ok(false);
         }
-        match fsetxattr(disk.direct(), ATTRIBUTE, self.text().as_bytes(), XattrFlags::empty()) {
-            Err(Errno::OPNOTSUPP | Errno::PERM) => return Ok(false),
-            other => other.map_err(disk.failed("mark"))?,
-        }
-        fsync(disk.direct()).map_err(disk.failed("mark"))?;
-        Ok(true)
+        put(disk.direct(), disk.path(), self)
     }
 
     /// The disk belongs to no cache any more, whatever stood there.
@@ -78,12 +113,41 @@ impl Mark {
         if !disk.is_regular() {
             return Ok(());
         }
-        match fremovexattr(disk.direct(), ATTRIBUTE) {
-            Err(Errno::NODATA | Errno::OPNOTSUPP) => return Ok(()),
-            other => other.map_err(disk.failed("clear the mark of"))?,
-        }
-        fsync(disk.direct()).map_err(disk.failed("clear the mark of"))
+        clear(disk.direct(), disk.path())
     }
+}
+
+fn failed(what: &'static str, path: &Path) -> impl FnOnce(Errno) -> DeviceError {
+    let path = path.to_owned();
+    move |error| DeviceError::System { what, path, error: error.into() }
+}
+
+fn get(file: &File, path: &Path) -> Result<Option<Mark>, DeviceError> {
+    let mut bytes = [0; BYTES_MAX];
+    let length = match fgetxattr(file, ATTRIBUTE, &mut bytes) {
+        // There is none, there never are any, or it is longer than any mark.
+        Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::RANGE) => return Ok(None),
+        other => other.map_err(failed("read the mark of", path))?,
+    };
+    let text = bytes.get(..length).and_then(|bytes| str::from_utf8(bytes).ok());
+    Ok(text.and_then(Mark::parse))
+}
+
+fn put(file: &File, path: &Path, mark: &Mark) -> Result<bool, DeviceError> {
+    match fsetxattr(file, ATTRIBUTE, mark.text().as_bytes(), XattrFlags::empty()) {
+        Err(Errno::OPNOTSUPP | Errno::PERM) => return Ok(false),
+        other => other.map_err(failed("mark", path))?,
+    }
+    fsync(file).map_err(failed("mark", path))?;
+    Ok(true)
+}
+
+fn clear(file: &File, path: &Path) -> Result<(), DeviceError> {
+    match fremovexattr(file, ATTRIBUTE) {
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => return Ok(()),
+        other => other.map_err(failed("clear the mark of", path))?,
+    }
+    fsync(file).map_err(failed("clear the mark of", path))
 }
 
 #[cfg(test)]

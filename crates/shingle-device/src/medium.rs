@@ -1,25 +1,41 @@
-//! Something in place of the disk: what emulates another one on it. It serves one I/O at a time, on a
-//! thread of its own.
+//! Something in place of the disk: what emulates another one on it, or makes one of a zoned disk. It serves on
+//! threads of its own.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use shingle_engine::buffer::Buffer;
 use shingle_engine::{Io, Kind};
 
 use crate::error::{IoError, Operation};
+use crate::lanes::{Lanes, MainLane, READERS, ReadLane};
 use crate::ring::Done;
-use crate::worker::{Worker, panicked};
+use crate::worker::panicked;
 
-/// Serves I/O on the disk.
+/// Reads pages into buffers, from a page on.
+pub type Reader = Box<dyn FnMut(u64, &mut [Buffer]) -> io::Result<()> + Send>;
+
+/// Serves I/O on the disk, one at a time.
 pub trait Medium: Send {
     /// Reads into `buffers` from `page` on, writes them there, or flushes.
     ///
     /// # Errors
     /// If the disk does not do it.
     fn serve(&mut self, kind: Kind, page: u64, buffers: &mut [Buffer]) -> io::Result<()>;
+
+    /// What reads beside it, while it serves something else; nothing, and reads wait for their turn. Asked before
+    /// the first I/O, for several that read at a time.
+    fn reader(&self) -> Option<Reader> {
+        None
+    }
+
+    /// Nothing came for a while ([`IDLE_AFTER`](crate::IDLE_AFTER)): does a piece of what it has to do then, and
+    /// returns whether there is more. What fails shows in the next I/O.
+    fn idle(&mut self) -> bool {
+        false
+    }
 
     /// No more I/O comes.
     ///
@@ -28,57 +44,48 @@ pub trait Medium: Send {
     fn end(&mut self) -> io::Result<()>;
 }
 
-/// What errors call its thread.
+/// What errors call its threads.
 const WHOSE: &str = "the disk";
 
-/// A medium at work, on a thread of its own.
-pub struct MediumThread {
-    to: Sender<Io>,
+/// A medium at work, on threads of its own.
+pub struct MediumThreads {
+    lanes: Lanes<Io>,
     from: Receiver<Done>,
-    worker: Worker<()>,
 }
 
-impl MediumThread {
+impl MediumThreads {
     /// Begins. The doorbell is rung when something is done.
     ///
     /// # Errors
     /// If the system gives no thread.
-    pub fn start(mut medium: Box<dyn Medium>, doorbell: Arc<File>) -> io::Result<MediumThread> {
-        let (to, ios) = channel::<Io>();
-        let (done, from) = channel();
-        let worker = Worker::start("shingle-medium", WHOSE, move || {
-            for io in ios {
-                let operation = Operation::of(&io);
-                let Io { id, kind, page, mut buffers, .. } = io;
-                let result = medium.serve(kind, page, &mut buffers);
-                let result = result.map_err(|error| IoError { operation, error });
-                // If the store has gone there is nobody to tell.
-                let _ = done.send(Done { id, result, buffers });
-                let _ = (&*doorbell).write(&1_u64.to_ne_bytes());
-            }
-            medium.end()
-        })?;
-        Ok(MediumThread { to, from, worker })
+    pub fn start(medium: Box<dyn Medium>, doorbell: Arc<File>) -> io::Result<MediumThreads> {
+        let (to, from) = channel();
+        let answers = Answers { to, doorbell };
+        let reader = |mut reader: Reader| {
+            let answers = answers.clone();
+            let read = move |io| answers.serve(io, |_, page, buffers| reader(page, buffers));
+            Box::new(read) as ReadLane<Io>
+        };
+        let readers = (0..READERS).map_while(|_| medium.reader()).map(reader).collect();
+        let main = Main { medium, answers: answers.clone() };
+        Ok(MediumThreads { lanes: Lanes::start("shingle-medium", WHOSE, main, readers)?, from })
     }
 
     /// Gives it an I/O.
     pub fn begin(&self, io: Io) {
-        // It ends only after us, or has panicked: then `done` says so.
-        let _ = self.to.send(io);
+        match io.kind {
+            Kind::Read => self.lanes.begin_read(io),
+            Kind::Write | Kind::Flush => self.lanes.begin(io),
+        }
     }
 
     /// Adds what is done.
     ///
     /// # Errors
-    /// If nothing ever will be any more.
+    /// If something never will be.
     pub fn done(&self, done: &mut Vec<Done>) -> io::Result<()> {
-        loop {
-            match self.from.try_recv() {
-                Ok(io) => done.push(io),
-                Err(TryRecvError::Empty) => return Ok(()),
-                Err(TryRecvError::Disconnected) => return Err(panicked(WHOSE)),
-            }
-        }
+        done.extend(self.from.try_iter());
+        if self.lanes.has_failed() { Err(panicked(WHOSE)) } else { Ok(()) }
     }
 
     /// Waits until all is done.
@@ -86,7 +93,141 @@ impl MediumThread {
     /// # Errors
     /// If the medium fails at its end, or has panicked.
     pub fn end(self) -> io::Result<()> {
-        drop(self.to);
-        self.worker.end()
+        self.lanes.end()
+    }
+}
+
+/// Where results go.
+#[derive(Clone)]
+struct Answers {
+    to: Sender<Done>,
+    doorbell: Arc<File>,
+}
+
+impl Answers {
+    fn serve(&self, io: Io, serve: impl FnOnce(Kind, u64, &mut [Buffer]) -> io::Result<()>) {
+        let operation = Operation::of(&io);
+        let Io { id, kind, page, mut buffers, .. } = io;
+        let result = serve(kind, page, &mut buffers);
+        let result = result.map_err(|error| IoError { operation, error });
+        // If the store has gone there is nobody to tell.
+        let _ = self.to.send(Done { id, result, buffers });
+        let _ = (&*self.doorbell).write(&1_u64.to_ne_bytes());
+    }
+}
+
+struct Main {
+    medium: Box<dyn Medium>,
+    answers: Answers,
+}
+
+impl MainLane<Io> for Main {
+    fn carry_out(&mut self, io: Io) {
+        let medium = &mut self.medium;
+        self.answers.serve(io, |kind, page, buffers| medium.serve(kind, page, buffers));
+    }
+
+    fn idle(&mut self) -> bool {
+        self.medium.idle()
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.medium.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use rustix::event::{EventfdFlags, eventfd};
+    use shingle_engine::buffer::zeroed;
+    use shingle_engine::{Device, IoId};
+
+    use super::*;
+
+    /// Longer than anything here takes, on a machine that is busy.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// Writes and flushes wait until they are let go; reads are sevens.
+    struct Stuck {
+        let_go: Receiver<()>,
+        has_reader: bool,
+    }
+
+    impl Medium for Stuck {
+        fn serve(&mut self, kind: Kind, _: u64, _: &mut [Buffer]) -> io::Result<()> {
+            // Let go for good when the other end is dropped.
+            let _ = self.let_go.recv();
+            match kind {
+                Kind::Read => Err(io::ErrorKind::Other.into()),
+                Kind::Write | Kind::Flush => Ok(()),
+            }
+        }
+
+        fn reader(&self) -> Option<Reader> {
+            let read = |page: u64, buffers: &mut [Buffer]| {
+                if page == 13 {
+                    return Err(io::ErrorKind::PermissionDenied.into());
+                }
+                buffers.iter_mut().for_each(|buffer| buffer.0.fill(7));
+                Ok(())
+            };
+            self.has_reader.then(|| Box::new(read) as Reader)
+        }
+
+        fn end(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn start(has_reader: bool) -> (MediumThreads, Sender<()>) {
+        let (held, let_go) = channel();
+        let doorbell = eventfd(0, EventfdFlags::CLOEXEC).expect("a doorbell");
+        let medium = Box::new(Stuck { let_go, has_reader });
+        (MediumThreads::start(medium, Arc::new(doorbell.into())).expect("started"), held)
+    }
+
+    fn io(id: u64, kind: Kind, page: u64) -> Io {
+        Io { id: IoId(id), device: Device::Disk, kind, page, buffers: vec![zeroed()] }
+    }
+
+    fn wait(medium: &MediumThreads, count: usize) -> Vec<Done> {
+        let (mut done, begun) = (Vec::new(), Instant::now());
+        while done.len() < count {
+            assert!(begun.elapsed() < PATIENCE, "it is not done");
+            medium.done(&mut done).expect("at work");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        done
+    }
+
+    #[test]
+    fn reads_pass_a_write_that_is_stuck_and_bring_data_and_errors() {
+        let (medium, held) = start(true);
+        medium.begin(io(1, Kind::Write, 0));
+        medium.begin(io(2, Kind::Read, 0));
+        let read = wait(&medium, 1).remove(0);
+        assert_eq!((read.id, read.buffers[0].0[0]), (IoId(2), 7));
+        medium.begin(io(3, Kind::Read, 13));
+        let failed = wait(&medium, 1).remove(0).result.expect_err("refused");
+        assert_eq!((failed.operation.kind, failed.operation.block), (Kind::Read, 13));
+        medium.begin(io(4, Kind::Flush, 0));
+        drop(held);
+        let ids: Vec<IoId> = wait(&medium, 2).iter().map(|done| done.id).collect();
+        assert_eq!(ids, [IoId(1), IoId(4)], "writes and flushes keep their order");
+        medium.end().expect("in order");
+    }
+
+    #[test]
+    fn without_readers_all_is_served_in_order() {
+        let (medium, held) = start(false);
+        (0..4).for_each(|id| medium.begin(io(id, Kind::Write, 0)));
+        medium.begin(io(4, Kind::Read, 0));
+        drop(held);
+        let done = wait(&medium, 5);
+        assert!(done.iter().map(|done| done.id.0).eq(0..5));
+        assert!(done[4].result.is_err(), "served by the medium itself");
+        medium.end().expect("in order");
     }
 }

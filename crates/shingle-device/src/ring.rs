@@ -92,7 +92,8 @@ pub struct Ring {
     /// Was done at once.
     finished: Vec<Done>,
     ssd: RingFile,
-    disk: RingFile,
+    /// None if its I/O goes elsewhere.
+    disk: Option<RingFile>,
     doorbell: File,
     /// What was read from the doorbell; it does not move.
     rings: Box<[u8; 8]>,
@@ -100,18 +101,18 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Over these devices.
+    /// Over these devices. Without a disk its I/O has to go elsewhere.
     ///
     /// # Errors
     /// If the system allows no io_uring, or says nothing of a file.
-    pub fn new(ssd: Direct, disk: Direct, doorbell: File) -> io::Result<Ring> {
+    pub fn new(ssd: Direct, disk: Option<Direct>, doorbell: File) -> io::Result<Ring> {
         Ok(Ring {
             ring: IoUring::new(ENTRIES)?,
             under_way: Slab::new(),
             waiting: VecDeque::new(),
             finished: Vec::new(),
             ssd: RingFile::new(ssd.0)?,
-            disk: RingFile::new(disk.0)?,
+            disk: disk.map(|disk| RingFile::new(disk.0)).transpose()?,
             doorbell,
             rings: Box::new([0; 8]),
             listening: false,
@@ -119,12 +120,15 @@ impl Ring {
     }
 
     /// Begins an I/O of the engine.
+    ///
+    /// # Panics
+    /// If it is for a disk, and there is none here.
     pub fn begin(&mut self, io: Io) {
         let operation = Operation::of(&io);
         let Io { id, device, kind, page, mut buffers } = io;
         let of = match device {
             shingle_engine::Device::Ssd => &self.ssd,
-            shingle_engine::Device::Disk => &self.disk,
+            shingle_engine::Device::Disk => self.disk.as_ref().expect("its I/O comes here"),
         };
         if of.at_once {
             let result = of.carry_out(kind, page, &mut buffers);
@@ -306,7 +310,7 @@ mod tests {
         let short = tempfile::tempfile_in(exe.parent().expect("its folder")).expect("a file");
         short.set_len(4096).expect("its length");
         let full = File::options().read(true).write(true).open("/dev/full").expect("there");
-        let mut ring = Ring::new(Direct(short), Direct(full), doorbell()).expect("a ring");
+        let mut ring = Ring::new(Direct(short), Some(Direct(full)), doorbell()).expect("a ring");
         for (device, kind, page, told) in [
             (
                 Device::Disk,
@@ -350,7 +354,8 @@ mod tests {
                     Device::Ssd => (file, doorbell()),
                     Device::Disk => (doorbell(), file),
                 };
-                let mut ring = Ring::new(Direct(ssd), Direct(disk), doorbell()).expect("a ring");
+                let mut ring =
+                    Ring::new(Direct(ssd), Some(Direct(disk)), doorbell()).expect("a ring");
                 for device in [Device::Ssd, Device::Disk] {
                     let (id, kind, page) = (IoId(7), Kind::Flush, 0);
                     let io = Io { id, device, kind, page, buffers: Vec::new() };

@@ -11,6 +11,7 @@ use crate::device::Device;
 /// Who leaves which mark at which byte. The places are those of the formats' own documentation, and of
 /// `blkid`.
 const MARKS: &[(&str, usize, &[u8])] = &[
+    ("a file that is a zoned disk", 0, b"SHZONED\0"),
     ("an ext2, ext3 or ext4 file system", 0x438, &[0x53, 0xef]),
     ("an XFS file system", 0, b"XFSB"),
     ("a btrfs file system", 0x1_0040, b"_BHRfS_M"),
@@ -20,6 +21,7 @@ const MARKS: &[(&str, usize, &[u8])] = &[
     ("a FAT file system", 54, b"FAT1"),
     ("a FAT file system", 82, b"FAT32"),
     ("an ISO 9660 file system", 0x8001, b"CD001"),
+    ("a disk of dm-zoned", 0, b"DBZD"),
     ("swap space", 4086, b"SWAPSPACE2"),
     ("an encrypted volume (LUKS)", 0, b"LUKS\xba\xbe"),
     ("a physical volume of LVM", 0x218, b"LVM2 001"),

@@ -23,6 +23,11 @@ impl<T: Send + 'static> Worker<T> {
         Ok(Worker { whose, thread })
     }
 
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.thread.is_finished()
+    }
+
     /// Waits until it has ended.
     ///
     /// # Errors

@@ -186,12 +186,18 @@ impl Journal {
     /// behind the last that counts can come back from now on. Both copies are to be written, in this order
     /// and each flushed, before there is any other I/O.
     pub fn put_into_use(&mut self) -> [Write; 2] {
+        self.put_into_use_over([0; 32])
+    }
+
+    /// As [`Journal::put_into_use`], where something is known of the disk though it changes: it stands in the place of
+    /// the fingerprint.
+    pub fn put_into_use_over(&mut self, disk: [u8; 32]) -> [Write; 2] {
         let edition = self.superblock.edition + 1;
         let before = self.superblock.clone();
         let (session, session_from) = (edition, self.last + 1);
         self.superblock = Superblock {
             edition,
-            fingerprint: [0; 32],
+            fingerprint: disk,
             clean: false,
             session,
             session_from,

@@ -3,6 +3,7 @@
 //! - [`Replay`] has a store serve the requests of a trace, on real files or devices, and measures that.
 //! - [`Emulation`] makes a shingled drive of an ordinary disk: its model decides, and what it does is real I/O.
 //! - [`ServedModel`] is a drive model as an export of NBD, as slow as the drive.
+//! - [`ServedVolume`] is a disk that is made of another one, as an export of NBD.
 //!
 //! A model served for others, which answers when its drive would:
 //!
@@ -30,7 +31,9 @@
 mod emulate;
 mod model;
 mod replay;
+mod volume;
 
 pub use emulate::{EmulateError, Emulation};
 pub use model::{Contents, DriveClock, ServedModel};
 pub use replay::{Replay, ReplayError, Replayed, StampError};
+pub use volume::{ServedVolume, Tell};

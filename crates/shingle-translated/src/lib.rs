@@ -55,6 +55,7 @@ mod live;
 mod ranges;
 mod saved;
 mod status;
+mod volume;
 mod whereabouts;
 mod zones;
 

@@ -52,6 +52,7 @@ pub mod kernel;
 mod memory;
 mod on_device;
 mod open;
+mod read_only;
 mod state;
 mod zone;
 
@@ -64,6 +65,8 @@ pub use geometry::{Geometry, GeometryError, ReadsBeyond};
 pub use kernel::BlockDisk;
 pub use memory::MemoryDisk;
 pub use on_device::{Backing, OnDevice};
-pub use open::{Inspected, inspect, open, open_file};
+pub use open::{
+    Inspected, inspect, is_in_use, is_zoned, open, open_device, open_file, open_read_only,
+};
 pub use state::{ZoneState, Zones};
 pub use zone::{Condition, ZoneReport};

@@ -12,6 +12,7 @@ use crate::disk::ZonedDisk;
 use crate::file::{self, OpenError};
 use crate::geometry::Geometry;
 use crate::kernel;
+use crate::read_only::ReadOnlyDisk;
 use crate::zone::ZoneReport;
 
 /// Opens a zoned disk for ourselves alone: a file made by [`create`](crate::create), or a host-managed block device.
@@ -19,11 +20,29 @@ use crate::zone::ZoneReport;
 /// # Errors
 /// If it is none, is in use, or cannot be read.
 pub fn open(path: &Path) -> Result<Box<dyn ZonedDisk>, OpenError> {
-    let device = Device::open(path)?;
+    open_device(Device::open(path)?)
+}
+
+/// The same, of what is open already.
+///
+/// # Errors
+/// If it is no zoned disk, or cannot be read.
+pub fn open_device(device: Device) -> Result<Box<dyn ZonedDisk>, OpenError> {
     Ok(match device.is_regular() {
         true => Box::new(file::open(device)?),
         false => Box::new(kernel::open(device)?),
     })
+}
+
+/// Whether what is open is a zoned disk: a file that says so in its head, be it damaged, or a host-managed block device.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn is_zoned(device: &Device) -> Result<bool, OpenError> {
+    match device.is_regular() {
+        true => Ok(file::is_zoned(device)?),
+        false => Ok(kernel::is_zoned(device.direct())),
+    }
 }
 
 /// Opens a zoned disk in a file.
@@ -55,18 +74,42 @@ pub struct Inspected {
 /// # Errors
 /// If it is no zoned disk, or cannot be read.
 pub fn inspect(path: &Path) -> Result<Inspected, OpenError> {
+    let ReadOnlyDisk { zones, reads_beyond, .. } = look(path)?;
+    let geometry = *zones.geometry();
+    let reports = (0..geometry.zones).map(|zone| zones.report(Zone(zone))).collect();
+    Ok(Inspected { geometry, zones: reports, is_file: !reads_beyond })
+}
+
+/// Opens a zoned disk to look at what is on it: nothing is changed, and all that would change it is refused. Somebody may
+/// be using it: then nothing is sure.
+///
+/// # Errors
+/// If it is no zoned disk, or cannot be read.
+pub fn open_read_only(path: &Path) -> Result<Box<dyn ZonedDisk>, OpenError> {
+    Ok(Box::new(look(path)?))
+}
+
+/// Whether somebody is using it: it is locked.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn is_in_use(path: &Path) -> Result<bool, OpenError> {
+    let file = File::open(path).map_err(OpenError::system(path, "open"))?;
+    Ok(shingle_device::is_held(&file))
+}
+
+fn look(path: &Path) -> Result<ReadOnlyDisk, OpenError> {
     let open = OpenError::system(path, "open");
-    let mut opened = File::open(path).map_err(&open)?;
-    let kind = opened.metadata().map_err(&open)?.file_type();
-    let zones = if kind.is_file() {
-        file::look(path, &opened)?
+    let mut file = File::open(path).map_err(&open)?;
+    let kind = file.metadata().map_err(&open)?.file_type();
+    let (zones, first_page) = if kind.is_file() {
+        file::look(path, &file)?
     } else if kind.is_block_device() {
-        let bytes = opened.seek(SeekFrom::End(0)).map_err(OpenError::system(path, "measure"))?;
-        kernel::look(path, &opened, bytes)?
+        let bytes = file.seek(SeekFrom::End(0)).map_err(OpenError::system(path, "measure"))?;
+        (kernel::look(path, &file, bytes)?, 0)
     } else {
         return Err(DeviceError::Kind(path.to_owned()).into());
     };
-    let geometry = *zones.geometry();
-    let reports = (0..geometry.zones).map(|zone| zones.report(Zone(zone))).collect();
-    Ok(Inspected { geometry, zones: reports, is_file: kind.is_file() })
+    let (name, reads_beyond) = (path.display().to_string(), kind.is_block_device());
+    Ok(ReadOnlyDisk { name, file, first_page, reads_beyond, zones })
 }

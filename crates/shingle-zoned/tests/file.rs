@@ -14,7 +14,8 @@ use shingle_core::units::{Block, Zone};
 use shingle_zoned::file::format::{ENTRIES, Header, TablePage};
 use shingle_zoned::{
     Condition, Faults, Geometry, MemoryDisk, OpenError, ReadsBeyond, Reason, ZoneReport, ZoneState,
-    ZonedDisk, create, create_failed, inspect, open, open_file,
+    ZonedDisk, create, create_failed, inspect, is_in_use, is_zoned, open, open_device, open_file,
+    open_read_only,
 };
 
 fn geometry() -> Geometry {
@@ -394,4 +395,60 @@ proptest! {
             prop_assert_eq!(TablePage::decode(&table.encode(owner), owner, 0, &geometry), Ok(table));
         }
     }
+}
+
+/// It reads what a disk that is open for writing would read, and nothing changes, not even a header that is lost.
+#[test]
+fn a_disk_that_is_only_looked_at_stays_as_it_is() {
+    let folder = folder();
+    let path = folder.path().join("disk");
+    create(&path, &geometry()).expect("made");
+    let disk = open(&path).expect("opened");
+    disk.write(Block(3), &blocks(&[7])).expect("written");
+    disk.append(Zone(4), &blocks(&[8, 9])).expect("written");
+    disk.flush().expect("flushed");
+    assert!(is_in_use(&path).expect("told"));
+    let (zones, all) = (report(&*disk), read(&*disk, 0, 40).expect("read"));
+    drop(disk);
+    assert!(!is_in_use(&path).expect("told"));
+    let file = OpenOptions::new().write(true).open(&path).expect("opened");
+    file.write_all_at(&[1; 100], 4096).expect("written");
+    let before = std::fs::read(&path).expect("read");
+    let disk = open_read_only(&path).expect("opened");
+    assert_eq!((report(&*disk), read(&*disk, 0, 40).expect("read")), (settled(zones), all));
+    let refused = [
+        disk.write(Block(3), &blocks(&[1])).err(),
+        disk.append(Zone(4), &blocks(&[1])).err(),
+        disk.open(Zone(4)).err(),
+        disk.close(Zone(4)).err(),
+        disk.finish(Zone(4)).err(),
+        disk.reset(Zone(4)).err(),
+        disk.reset_all().err(),
+        disk.flush().err(),
+    ];
+    for error in refused {
+        let error = error.expect("it is only looked at").to_string();
+        assert!(error.contains("EROFS"), "{error}");
+    }
+    drop(disk);
+    assert!(std::fs::read(&path).expect("read") == before);
+}
+
+#[test]
+fn a_zoned_disk_is_known_by_its_head() {
+    let folder = folder();
+    let path = folder.path().join("disk");
+    create(&path, &geometry()).expect("made");
+    let device = || shingle_device::Device::open(&path).expect("opened");
+    assert!(is_zoned(&device()).expect("told"));
+    open_device(device()).expect("opened");
+    // Damaged, it is one still.
+    let file = OpenOptions::new().write(true).open(&path).expect("opened");
+    file.write_all_at(&[1; 10], 100).expect("written");
+    file.write_all_at(&[0; 4096], 4096).expect("written");
+    assert!(is_zoned(&device()).expect("told"));
+    file.write_all_at(&[0; 4096], 0).expect("written");
+    assert!(!is_zoned(&device()).expect("told"));
+    file.set_len(0).expect("cut");
+    assert!(!is_zoned(&device()).expect("told"));
 }

@@ -239,7 +239,7 @@ impl Folder {
             Some(line) => (true, line),
             // It is shown alone, as the last thing one types.
             None => {
-                let serves = ["shingle store serve", "shingle model serve"];
+                let serves = ["shingle store serve", "shingle model serve", "shingle zoned serve"];
                 (serves.iter().any(|beginning| line.starts_with(beginning)), line.as_str())
             }
         };

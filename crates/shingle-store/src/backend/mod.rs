@@ -1,11 +1,18 @@
 //! A store over files and block devices: a thread that owns the engine, and what other threads want of it.
 
+mod disk;
 mod errors;
 mod handle;
 mod ready;
 mod run;
+mod watch;
+mod zoned;
 
+pub use disk::{Disk, DiskName};
+pub(crate) use disk::{has_name, is_known};
 pub use errors::{LastError, Tell};
 pub use handle::{Answer, Handle};
 pub use ready::{Beside, Ready, StoreError};
 pub use run::{ShutDown, Store};
+pub use watch::Watch;
+pub use zoned::{look_at_pair, open_disk, open_pair};

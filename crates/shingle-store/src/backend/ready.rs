@@ -8,16 +8,18 @@ use std::sync::Arc;
 use rustix::event::{EventfdFlags, eventfd};
 use shingle_core::cache::CacheCore;
 use shingle_core::observer::{Observed, Shared};
-use shingle_device::{Device, DeviceError, Direct, Mark, Medium, MediumThread, Ring};
+use shingle_device::{Device, DeviceError, Direct, Mark, Medium, MediumThreads, Ring};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::journal::Write;
 use shingle_engine::recover::{RecoverError, Recovered, recover};
 use shingle_engine::{Config, Engine, OpenError};
 use thiserror::Error;
 
+use super::disk::Disk;
 use super::errors::{Errors, Tell};
 use super::handle::Handle;
 use super::run::{Run, Store};
+use super::zoned::open_pair;
 
 /// Why a store cannot be opened.
 #[derive(Debug, Error)]
@@ -26,6 +28,12 @@ pub enum StoreError {
     /// A file or device.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// A zoned disk.
+    #[error(transparent)]
+    Zoned(#[from] shingle_zoned::OpenError),
+    /// Its map.
+    #[error(transparent)]
+    Translated(#[from] shingle_translated::OpenError),
     /// What stands on the SSD.
     #[error("cannot use the cache on {path}: {error}")]
     Recover {
@@ -74,7 +82,7 @@ pub struct Beside {
 /// What has been opened and not begun yet: there is time to look at it.
 pub struct Ready {
     ssd: Device,
-    disk: Device,
+    disk: Box<dyn Disk>,
     found: Recovered,
     trusts_disk: bool,
 }
@@ -85,9 +93,17 @@ impl Ready {
     /// # Errors
     /// If they are in use, of other sizes than before, or what stands on the SSD cannot be used.
     pub fn open(ssd_path: &Path, disk_path: &Path) -> Result<Ready, StoreError> {
-        let (ssd, disk) = Device::pair(ssd_path, disk_path)?;
+        let (ssd, disk) = open_pair(ssd_path, disk_path)?;
+        Ready::over(ssd, disk)
+    }
+
+    /// Opens the cache on `ssd` over a disk that is open.
+    ///
+    /// # Errors
+    /// As [`Ready::open`].
+    pub fn over(ssd: Device, disk: Box<dyn Disk>) -> Result<Ready, StoreError> {
         let found = recover(&mut &ssd)
-            .map_err(|error| StoreError::Recover { path: ssd_path.to_owned(), error })?;
+            .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
         let superblock = found.journal.superblock();
         ssd.must_have(superblock.ssd_bytes)?;
         disk.must_have(superblock.disk_bytes)?;
@@ -114,8 +130,8 @@ impl Ready {
 
     /// The disk, to be looked at.
     #[must_use]
-    pub fn disk(&self) -> &Device {
-        &self.disk
+    pub fn disk(&self) -> &dyn Disk {
+        &*self.disk
     }
 
     /// What was found.
@@ -135,9 +151,10 @@ impl Ready {
     /// Direct I/O on the disk, for a [`Medium`] that takes its place.
     ///
     /// # Errors
-    /// If the system gives no more files.
+    /// If the system gives no more files, or something else takes its place already.
     pub fn direct_disk(&self) -> io::Result<Direct> {
-        self.disk.again()
+        let made = || io::Error::other("it is made of another disk, and no place for a model");
+        self.disk.device().ok_or_else(made)?.again()
     }
 
     /// As [`Ready::start`], with something beside it.
@@ -157,7 +174,7 @@ impl Ready {
         };
         let Ready { ssd, disk, mut found, trusts_disk } = self;
         let disk_blocks = disk.blocks();
-        let superblocks = found.journal.put_into_use();
+        let superblocks = found.journal.put_into_use_over(disk.fingerprint_in_use());
         let Superblock { uuid, edition, .. } = *found.journal.superblock();
         let mut engine = Engine::open(found, cache, disk_blocks, config)?;
         if let Some(observer) = observer {
@@ -167,7 +184,9 @@ impl Ready {
             eventfd(0, EventfdFlags::CLOEXEC).map_err(|error| StoreError::Start(error.into()))?;
         let doorbell = File::from(doorbell);
         let of_ring = doorbell.try_clone().map_err(StoreError::Start)?;
-        let files = ssd.again().and_then(|ssd| Ok((ssd, disk.again()?)));
+        // (As much of it as the ring does by itself.)
+        let direct = || disk.device().map(Device::again).transpose();
+        let files = ssd.again().and_then(|ssd| Ok((ssd, direct()?)));
         let (ssd_file, disk_file) = files.map_err(StoreError::Start)?;
         let ring = Ring::new(ssd_file, disk_file, of_ring).map_err(StoreError::Ring)?;
         // All that can be refused was. The engine has given no I/O away yet: first the SSD says that
@@ -177,14 +196,14 @@ impl Ready {
             Err(_) if trusts_disk => {}
             Err(error) => return Err(StoreError::Superblock { error }),
         }
-        match (Mark { uuid, edition }).leave(&disk) {
+        match disk.leave_mark(&Mark { uuid, edition }) {
             Err(error) if !trusts_disk => return Err(StoreError::Mark { error }),
             // A mark of an earlier start says less than could be known, and nothing false.
             _ => {}
         }
         let doorbell = Arc::new(doorbell);
-        let start = |medium| MediumThread::start(medium, doorbell.clone());
-        let medium = medium.map(start).transpose();
+        let start = |medium| MediumThreads::start(medium, doorbell.clone());
+        let medium = medium.or_else(|| disk.medium()).map(start).transpose();
         let medium = medium.map_err(StoreError::Start)?;
         let errors = Errors::new(tell);
         let (handle, inbox) = Handle::new(doorbell, disk_blocks, errors.last());

@@ -6,10 +6,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
-use shingle_device::{Device, Done, MediumThread, Operation, Ring, Worker, panicked};
+use shingle_device::{Device, Done, MediumThreads, Operation, Ring, Worker, panicked};
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::{Effects, Engine, Failed, Kind};
 
+use super::disk::Disk;
 use super::errors::Errors;
 use super::handle::{Answer, Handle, Inbox, Order, Question};
 
@@ -32,7 +33,7 @@ pub struct ShutDown {
     /// The SSD.
     pub ssd: Device,
     /// The disk.
-    pub disk: Device,
+    pub disk: Box<dyn Disk>,
     /// Blocks that only the SSD has.
     pub dirty_blocks: u64,
 }
@@ -91,14 +92,14 @@ pub(super) struct Run {
     effects: Effects,
     inbox: Inbox,
     engine: Engine,
-    medium: Option<MediumThread>,
+    medium: Option<MediumThreads>,
     ring: Ring,
     errors: Errors,
     numbers: u64,
     /// No more is wanted of it.
     ended: bool,
     /// They hold the locks.
-    devices: (Device, Device),
+    devices: (Device, Box<dyn Disk>),
 }
 
 /// Tells that the thread ends, and why.
@@ -122,9 +123,9 @@ impl Run {
         inbox: Inbox,
         engine: Engine,
         ring: Ring,
-        medium: Option<MediumThread>,
+        medium: Option<MediumThreads>,
         errors: Errors,
-        devices: (Device, Device),
+        devices: (Device, Box<dyn Disk>),
     ) -> Run {
         let (answers, effects) = (HashMap::new(), Effects::default());
         Run {
@@ -158,7 +159,7 @@ impl Run {
             return Err(error);
         }
         let dirty_blocks = self.engine.status().dirty_blocks;
-        self.medium.map_or(Ok(()), MediumThread::end)?;
+        self.medium.map_or(Ok(()), MediumThreads::end)?;
         let (ssd, disk) = self.devices;
         Ok(ShutDown { ssd, disk, dirty_blocks })
     }

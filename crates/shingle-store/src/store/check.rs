@@ -10,6 +10,7 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::trust::{Known, look};
+use crate::backend::Disk;
 
 /// What was found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,7 +85,7 @@ const FRAMES_AT_ONCE: usize = 256;
 /// If metadata is damaged beyond mending, or cannot be read.
 pub fn check(
     ssd: &Device,
-    disk: Option<&Device>,
+    disk: Option<&dyn Disk>,
     done: &mut dyn FnMut(u64, u64),
 ) -> Result<Findings, CheckError> {
     let mut pages = ssd;

@@ -63,6 +63,8 @@ impl Request {
 pub enum Answer {
     /// How things are.
     Status(Box<super::status::Status>),
+    /// Likewise, of a zoned disk that is served without a cache.
+    Zoned(Box<shingle_translated::Status>),
     /// So many are left; more answers follow.
     DirtyBlocks(u64),
     /// It is done.

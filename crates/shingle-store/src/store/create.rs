@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use shingle_core::registry::Registry;
-use shingle_device::{Device, Mark, fingerprint, signature};
+use shingle_device::{Device, Mark, signature};
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
@@ -13,6 +13,7 @@ use uuid::Uuid;
 pub use super::errors::{CreateError, EndError};
 use super::format::{NewCache, format, read_superblock};
 pub use super::occupant::{Occupant, occupant};
+use crate::backend::Disk;
 
 /// What `create` may destroy.
 #[derive(Clone, Copy, Default, Debug)]
@@ -31,7 +32,7 @@ pub struct Consent<'a> {
 /// If there is no room, a cache is in the way, settings are wrong, or a place fails.
 pub fn create(
     ssd: &Device,
-    disk: &Device,
+    disk: &dyn Disk,
     settings: &Settings,
     registry: &Registry,
     consent: Consent<'_>,
@@ -45,7 +46,8 @@ pub fn create(
         let path = path.to_owned();
         move |error| CreateError::Read { path, error }
     };
-    if let Some(found) = occupant(disk).map_err(unread(disk.path()))? {
+    let of_disk = disk.device().map(occupant).transpose();
+    if let Some(found) = of_disk.map_err(unread(disk.path()))?.flatten() {
         return Err(CreateError::Swapped { path: disk.path().to_owned(), found });
     }
     if !consent.overwrite
@@ -57,7 +59,7 @@ pub fn create(
     let given_up = |uuid: Uuid| consent.destroy.contains(&uuid);
     let here = there.as_ref().map(|found| found.uuid);
     // (Of a cache that is not here it cannot be told what it holds.)
-    let elsewhere = Mark::of(disk)?.map(|mark| Uuid::from_bytes(mark.uuid));
+    let elsewhere = disk.mark()?.map(|mark| Uuid::from_bytes(mark.uuid));
     let elsewhere = elsewhere.filter(|&uuid| here != Some(uuid));
     if let Some(found) = there {
         let mut typed = consent.destroy.iter().copied().map(Some);
@@ -72,10 +74,10 @@ pub fn create(
         return Err(CreateError::Taken { path: disk.path().to_owned(), uuid });
     }
     let uuid = Uuid::new_v4().into_bytes();
-    let new = NewCache { uuid, fingerprint: fingerprint(disk)?, settings: text };
+    let new = NewCache { uuid, fingerprint: disk.fingerprint()?, settings: text };
     let made = format(ssd, disk, &new)?;
     // From now on the disk belongs to this one.
-    Mark { uuid, edition: made.edition }.leave(disk)?;
+    disk.leave_mark(&Mark { uuid, edition: made.edition })?;
     Ok(made)
 }
 
@@ -84,7 +86,7 @@ pub fn create(
 ///
 /// # Errors
 /// If another one stands there by now, the SSD cannot be read or written, or the mark of the disk not cleared.
-pub fn destroy(ssd: &Device, disk: &Device, uuid: Uuid) -> Result<(), EndError> {
+pub fn destroy(ssd: &Device, disk: &dyn Disk, uuid: Uuid) -> Result<(), EndError> {
     let path = || ssd.path().to_owned();
     let (superblock, _) =
         read_superblock(ssd).map_err(|error| EndError::Recover { path: path(), error })?;
@@ -96,5 +98,5 @@ pub fn destroy(ssd: &Device, disk: &Device, uuid: Uuid) -> Result<(), EndError> 
     }
     ssd.flush()?;
     // Only now: a disk without a mark may be given to another cache.
-    Ok(Mark::remove(disk)?)
+    Ok(disk.remove_mark()?)
 }

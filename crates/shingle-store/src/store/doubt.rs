@@ -12,6 +12,8 @@ use uuid::Uuid;
 pub enum Doubt {
     /// It is not as it was when the cache was shut down.
     Changed,
+    /// It is a zoned disk, and another one than that of the cache; or it was formatted since.
+    NotIt,
     /// Blocks that are cached as clean are different on the disk.
     Differs {
         /// Those that are.
@@ -34,6 +36,12 @@ impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Doubt::Changed => write!(f, "was written without its cache since that was shut down"),
+            Doubt::NotIt => {
+                write!(
+                    f,
+                    "is not the disk of this cache, or was formatted since the cache was made"
+                )
+            }
             Doubt::Differs { blocks, compared } => {
                 const NAMED: usize = 5;
                 let named: Vec<String> =

@@ -10,6 +10,7 @@ use shingle_engine::format::{BLOCKS_MAX, Frame, PAGE_BYTES};
 use shingle_engine::recover::{Pages, RecoverError};
 
 use super::errors::CreateError;
+use crate::backend::Disk;
 
 /// Pages that are written at a time.
 const PAGES_AT_ONCE: usize = 256;
@@ -30,7 +31,7 @@ pub struct NewCache {
 ///
 /// # Errors
 /// If they are in use, cannot be written, or are of sizes that cannot be.
-pub fn format(ssd: &Device, disk: &Device, new: &NewCache) -> Result<Superblock, CreateError> {
+pub fn format(ssd: &Device, disk: &dyn Disk, new: &NewCache) -> Result<Superblock, CreateError> {
     let (path, found) = (ssd.path().to_owned(), ssd.bytes());
     let layout = Layout::for_ssd(found).ok_or(CreateError::TooSmall { path, found })?;
     let bytes = disk.bytes();

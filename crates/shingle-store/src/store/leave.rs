@@ -5,7 +5,6 @@ use std::path::Path;
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
-use shingle_device::fingerprint;
 use shingle_engine::Config;
 use shingle_engine::settings::Settings;
 use uuid::Uuid;
@@ -18,9 +17,9 @@ use super::trust;
 use crate::backend::{Beside, ShutDown, StoreError, Tell};
 
 /// Writes down what the disk is like, of a cache that was shut down in order.
-pub(super) fn stopped(left: &ShutDown, uuid: Uuid) -> Result<(), ServeError> {
+pub(super) fn stopped(left: ShutDown, uuid: Uuid) -> Result<(), ServeError> {
     let ShutDown { ssd, disk, .. } = left;
-    let (mut superblock, worse) = read_superblock(ssd)
+    let (mut superblock, worse) = read_superblock(&ssd)
         .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
     if superblock.uuid != *uuid.as_bytes() {
         return Err(EndError::Another { path: ssd.path().to_owned(), uuid }.into());
@@ -28,18 +27,19 @@ pub(super) fn stopped(left: &ShutDown, uuid: Uuid) -> Result<(), ServeError> {
     // (One whose SSD has failed was not shut down in order.)
     if superblock.clean {
         superblock.edition += 1;
-        superblock.fingerprint = fingerprint(disk)?;
-        write_superblock(ssd, &superblock, worse)?;
+        superblock.fingerprint = disk.fingerprint()?;
+        write_superblock(&ssd, &superblock, worse)?;
     }
-    Ok(())
+    Ok(disk.close()?)
 }
 
 /// Ends a cache, if the disk has everything.
-pub(super) fn ended(left: &ShutDown, uuid: Uuid) -> Result<(), ServeError> {
+pub(super) fn ended(left: ShutDown, uuid: Uuid) -> Result<(), ServeError> {
     if left.dirty_blocks > 0 {
         return Err(EndError::Dirty(left.dirty_blocks).into());
     }
-    Ok(destroy(&left.ssd, &left.disk, uuid)?)
+    destroy(&left.ssd, &*left.disk, uuid)?;
+    Ok(left.disk.close()?)
 }
 
 /// A cache that nobody serves, and its disk.
@@ -87,8 +87,8 @@ fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(),
         Ok(())
     });
     if end && drained.is_ok() {
-        return ended(&store.shut_down_for_good()?, uuid);
+        return ended(store.shut_down_for_good()?, uuid);
     }
-    stopped(&store.shut_down()?, uuid)?;
+    stopped(store.shut_down()?, uuid)?;
     Ok(drained?)
 }

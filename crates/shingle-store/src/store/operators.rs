@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::control::{self, Answer, Request};
 use super::drain::drain;
 use super::status::Status;
-use crate::backend::Handle;
+use crate::backend::{Handle, Watch};
 
 /// Why a process that serves leaves.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub(super) struct Shared {
     pub(super) registry: Registry,
     /// A recording has one policy.
     pub(super) recorded: bool,
+    /// Tells of the disk, if that is a zoned one.
+    pub(super) watch: Option<Watch>,
     /// What does not change.
     pub(super) status: Status,
     pub(super) uuid: Uuid,
@@ -95,6 +97,7 @@ impl Shared {
             connections: self.server(Server::connections).unwrap_or(0) as u64,
             ..self.status.clone()
         };
+        status.zoned = self.watch.as_ref().and_then(Watch::status);
         status.put_settings(&self.settings());
         status.put_engine(&said, &self.handle.last_errors());
         Some(status)

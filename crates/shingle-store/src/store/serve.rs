@@ -128,6 +128,7 @@ impl Serving {
         let listen = |address| Listener::bind(address).map(|l| l.for_users(options.users.clone()));
         let listeners = options.addresses.iter().map(listen).collect::<Result<_, _>>()?;
         let config = Config::in_mode(settings.mode, slots);
+        let watch = ready.disk().watch();
         let tell = Arc::new(tell);
         let lines = device_lines(tell.clone())?;
         let tell = move |event| tell(Notice::Client(event));
@@ -167,6 +168,7 @@ impl Serving {
             settings: Mutex::new(settings),
             registry: registry.clone(),
             recorded,
+            watch,
             status,
             uuid,
             slots,
@@ -236,9 +238,9 @@ impl Serving {
         self.send_away(GRACE);
         let uuid = self.shared.uuid;
         if detach {
-            return leave::ended(&self.store.shut_down_for_good()?, uuid);
+            return leave::ended(self.store.shut_down_for_good()?, uuid);
         }
-        leave::stopped(&self.store.shut_down()?, uuid)
+        leave::stopped(self.store.shut_down()?, uuid)
     }
 
     /// Nothing is waited for: clients and operators are cut off, and I/O that is under way keeps the

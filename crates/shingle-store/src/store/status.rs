@@ -57,6 +57,9 @@ pub struct Status {
     pub destaged_blocks: u64,
     /// What went wrong.
     pub errors: Errors,
+    /// How the disk is doing, or was when it told last, if it is a zoned one and somebody serves the cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zoned: Option<shingle_translated::Status>,
 }
 
 /// What went wrong, counted since the process began.

@@ -3,23 +3,21 @@
 //!
 //! After an end in order the fingerprint tells. After a crash nothing was said of the disk, but a block
 //! that is cached as clean is on the disk with the very same bytes: some are compared. A disk that is a
-//! file also says which cache it was used with last ([`Mark`]). None of it is a proof that all is well.
+//! file also says which cache it was used with last ([`Mark`](shingle_device::Mark)), and a zoned disk has a name. None of
+//! it is a proof that all is well.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use shingle_core::units::Block;
-use shingle_device::{Device, DeviceError, Fingerprint, Mark, SAMPLED_FIRST_BLOCKS, fingerprint};
+use shingle_device::{Device, DeviceError, SAMPLED_FIRST_BLOCKS};
 use shingle_engine::format::{Frame, PAGE_BYTES, State};
 use shingle_engine::recover::Recovered;
 use uuid::Uuid;
 
 pub use super::doubt::{Distrusted, Doubt};
 use super::errors::ServeError;
-use crate::backend::Ready;
-
-/// Stands in the superblock while a cache is served, and after a crash: the disk is what it is.
-pub(super) const UNKNOWN: Fingerprint = [0; 32];
+use crate::backend::{Disk, Ready, has_name, is_known};
 
 /// What is known of a disk.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,9 +52,9 @@ pub(super) fn open(ssd: &Path, disk: &Path, trust_disk: bool) -> Result<Ready, S
 ///
 /// # Errors
 /// If mark or fingerprint cannot be taken.
-pub fn look(found: &Recovered, ssd: &Device, disk: &Device) -> Result<Known, DeviceError> {
+pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, DeviceError> {
     let superblock = found.journal.superblock();
-    match Mark::of(disk)? {
+    match disk.mark()? {
         Some(mark) if mark.uuid != superblock.uuid => {
             return Ok(Known::Doubtful(Doubt::Another(Uuid::from_bytes(mark.uuid))));
         }
@@ -66,8 +64,14 @@ pub fn look(found: &Recovered, ssd: &Device, disk: &Device) -> Result<Known, Dev
         }
         _ => {}
     }
-    if found.clean && superblock.fingerprint != UNKNOWN {
-        return Ok(match fingerprint(disk)? == superblock.fingerprint {
+    if disk.name().is_some_and(|name| !has_name(&superblock.fingerprint, &name)) {
+        return Ok(Known::Doubtful(Doubt::NotIt));
+    }
+    if !disk.is_readable() {
+        return Ok(Known::Nothing { compared: 0 });
+    }
+    if found.clean && is_known(&superblock.fingerprint) {
+        return Ok(match disk.fingerprint()? == superblock.fingerprint {
             true => Known::AsItWas,
             false => Known::Doubtful(Doubt::Changed),
         });
@@ -77,16 +81,16 @@ pub fn look(found: &Recovered, ssd: &Device, disk: &Device) -> Result<Known, Dev
 
 /// Compares some of the clean blocks with what the disk has. One that the disk does not give tells
 /// nothing, nor does one that is damaged on the SSD.
-fn compare(found: &Recovered, ssd: &Device, disk: &Device) -> Known {
+fn compare(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Known {
     let layout = found.journal.layout();
     let mut compared = 0;
     let mut blocks = Vec::new();
     for (block, frame) in sample(found) {
         let crc = found.journal.table.entry(frame).crc;
-        let has = |device: &Device, block: Block| {
-            let mut page = [0; PAGE_BYTES];
-            let read = device.read_block(block, &mut page);
-            read.ok().map(|()| crc32c::crc32c(&page) == crc)
+        let has = |device: &dyn Disk, block: Block| {
+            let mut pages = [[0; PAGE_BYTES]];
+            let read = device.read_blocks(block, &mut pages);
+            read.ok().map(|()| crc32c::crc32c(&pages[0]) == crc)
         };
         match has(disk, block) {
             Some(true) => compared += 1,

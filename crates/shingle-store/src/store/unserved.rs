@@ -17,7 +17,7 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::status::{Errors, SCHEMA, Status};
-use super::trust::UNKNOWN;
+use crate::backend::is_known;
 
 /// Why nothing can be said.
 #[derive(Debug, Error)]
@@ -124,7 +124,7 @@ pub fn status(ssd: &Path) -> Result<Status, UnservedError> {
         disk_bytes: superblock.disk_bytes,
         edition: superblock.edition,
         clean_shutdown: Some(found.clean),
-        fingerprint_known: Some(found.clean && superblock.fingerprint != UNKNOWN),
+        fingerprint_known: Some(found.clean && is_known(&superblock.fingerprint)),
         slots: superblock.layout.slots,
         dirty_blocks,
         clean_blocks: found.live.len() as u64 - dirty_blocks,

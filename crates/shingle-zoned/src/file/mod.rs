@@ -199,6 +199,18 @@ fn contents<E>(
     Ok(found.map(|found| Contents { header, lost_headers, found }))
 }
 
+/// Whether a file says in its head that it is a zoned disk.
+pub(crate) fn is_zoned(device: &Device) -> Result<bool, DeviceError> {
+    for copy in 0..HEADERS.min(device.blocks()) {
+        let mut page = [0; BLOCK_BYTES as usize];
+        device.read_block(Block(copy), &mut page)?;
+        if !matches!(Header::decode(&page), Err(Unusable::Foreign)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Opens a zoned disk in a file.
 pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
     let path = device.path().to_owned();
@@ -231,9 +243,9 @@ pub(crate) fn open(device: Device) -> Result<FileDisk, OpenError> {
     Ok(OnDevice::new(device, direct, first_page, zones, backing))
 }
 
-/// What a zoned file says of its zones, without locking it or changing anything. Where somebody is using it, that is
+/// What a zoned file says of its zones, and on which page the first begins, without locking it or changing anything. Where somebody is using it, that is
 /// how it was at his last flush.
-pub(crate) fn look(path: &Path, file: &File) -> Result<Zones, OpenError> {
+pub(crate) fn look(path: &Path, file: &File) -> Result<(Zones, u64), OpenError> {
     let bytes = file.metadata().map_err(OpenError::system(path, "measure"))?.len();
     let read = |page: u64| {
         let mut out = [0; BLOCK_BYTES as usize];
@@ -242,7 +254,8 @@ pub(crate) fn look(path: &Path, file: &File) -> Result<Zones, OpenError> {
     let contents = contents(bytes, read).map_err(OpenError::system(path, "read"))?;
     let Contents { header, found, .. } = contents.map_err(|why| OpenError::unusable(path, why))?;
     let zones = Zones::restore(header.geometry, found.table.zones().to_vec());
-    zones.map_err(|why| OpenError::unusable(path, why))
+    let zones = zones.map_err(|why| OpenError::unusable(path, why))?;
+    Ok((zones, header.layout().first_page))
 }
 
 impl InFile {

@@ -47,13 +47,8 @@ pub(crate) fn open(device: Device) -> Result<BlockDisk, OpenError> {
 
 /// What a block device of `bytes` says of its zones. Changes nothing.
 pub(crate) fn look(path: &Path, device: &File, bytes: u64) -> Result<Zones, OpenError> {
-    let metadata = device.metadata().map_err(OpenError::system(path, "measure"))?;
-    let number = metadata.rdev();
-    let queue = format!("/sys/dev/block/{}:{}/queue", major(number), minor(number));
-    let attribute = |name: &str| {
-        let text = std::fs::read_to_string(Path::new(&queue).join(name)).ok()?;
-        Some(text.trim().to_owned())
-    };
+    let number = device.metadata().map_err(OpenError::system(path, "measure"))?.rdev();
+    let attribute = |name: &str| attribute(number, name);
     let unusable = |why| OpenError::unusable(path, why);
     let mut geometry = queue::geometry(bytes, attribute).map_err(unusable)?;
     let reported = reported(device, Zone(0), geometry.zones, geometry.zone_blocks);
@@ -71,6 +66,19 @@ pub(crate) fn look(path: &Path, device: &File, bytes: u64) -> Result<Zones, Open
     }
     let states = reported.into_iter().map(|zone| zone.state).collect();
     Zones::restore(geometry, states).map_err(unusable)
+}
+
+/// What the kernel says of the queue of the block device of this number.
+fn attribute(number: u64, name: &str) -> Option<String> {
+    let queue = format!("/sys/dev/block/{}:{}/queue", major(number), minor(number));
+    let text = std::fs::read_to_string(Path::new(&queue).join(name)).ok()?;
+    Some(text.trim().to_owned())
+}
+
+/// Whether the kernel says that a block device is host-managed.
+pub(crate) fn is_zoned(device: &File) -> bool {
+    let said = device.metadata().ok().and_then(|known| attribute(known.rdev(), "zoned"));
+    said.as_deref() == Some("host-managed")
 }
 
 /// `count` zones from `first` on, as the device reports them.

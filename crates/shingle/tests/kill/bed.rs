@@ -1,12 +1,15 @@
-//! A store in a process of its own, on files or block devices that may lose what was not flushed.
+//! A store, or a zoned disk by itself, in a process of its own, on files or block devices that may lose what was not
+//! flushed.
 
 use std::fs::{self, File};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use shingle_core::units::Block;
 use shingle_nbd::client::{Client, Wishes};
+use shingle_store::backend::open_disk;
 use shingle_store::store::control::{self, Answer, Request};
 use shingle_testbed::{Loop, Mount, run, text};
 use uuid::Uuid;
@@ -23,6 +26,11 @@ pub(crate) enum Kind {
     Files,
     /// Loop devices over these files, which go through the page cache.
     LoopDevices,
+    /// Files, of which the disk is a zoned one under this translation; or only that, and no SSD.
+    Zoned {
+        translation: &'static str,
+        ssd: bool,
+    },
 }
 
 pub(crate) struct Bed {
@@ -48,16 +56,38 @@ impl Bed {
             bed.make_system(system)?;
         }
         for (name, bytes) in [("cache", CACHE_BYTES), ("disk", DISK_BYTES)] {
+            if let (Kind::Zoned { translation, .. }, "disk") = (kind, name) {
+                bed.uuid = bed.make_zoned(translation);
+                continue;
+            }
             let file = File::create(bed.path("place").join(name)).expect("made");
             file.set_len(bytes).and_then(|()| file.sync_all()).expect("sized");
         }
         bed.attach()?;
-        let mut create = bed.store("create");
-        let output = create.args(["--policy", policy, "--quiet"]).output().expect("started");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let said = String::from_utf8_lossy(&output.stdout);
-        bed.uuid = said.trim().parse().expect("the name of the cache");
+        if !bed.is_alone() {
+            let mut create = bed.serving("create");
+            create.args(["--policy", policy, "--quiet"]);
+            bed.uuid = said(&mut create).parse().expect("the name of the cache");
+        }
         Ok(bed)
+    }
+
+    /// A disk that is a little larger than what is used of it. Returns the name of its map.
+    fn make_zoned(&self, translation: &str) -> Uuid {
+        let disk = self.path("place").join("disk");
+        let zoned = |what: &str| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
+            command.args(["zoned", what]).arg(&disk).arg("--quiet");
+            command
+        };
+        let size = ["--zones", "80", "--zone-size", "1M", "--conventional", "10"];
+        said(zoned("create").args(size));
+        said(zoned("format").args(["-t", translation])).parse().expect("the name of the map")
+    }
+
+    /// Without an SSD.
+    fn is_alone(&self) -> bool {
+        matches!(self.kind, Kind::Zoned { ssd: false, .. })
     }
 
     fn make_system(&mut self, system: &str) -> Result<(), String> {
@@ -96,11 +126,15 @@ impl Bed {
         }
     }
 
-    fn store(&self, what: &str) -> Command {
+    /// A command of whoever serves it.
+    fn serving(&self, what: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
-        command.args(["store", what]);
         let [ssd, disk] = self.places();
-        command.arg("--cache").arg(ssd).arg("--disk").arg(disk);
+        if self.is_alone() {
+            command.args(["zoned", what]).arg(disk);
+        } else {
+            command.args(["store", what]).arg("--cache").arg(ssd).arg("--disk").arg(disk);
+        }
         command
     }
 
@@ -109,7 +143,7 @@ impl Bed {
         let log = File::create(self.path("log")).expect("made");
         let mut nbd = std::ffi::OsString::from("unix:");
         nbd.push(self.path("nbd"));
-        let child = self.store("serve").arg("--nbd").arg(nbd).stderr(log).spawn();
+        let child = self.serving("serve").arg("--nbd").arg(nbd).stderr(log).spawn();
         self.server = Some(child.expect("started"));
     }
 
@@ -178,17 +212,30 @@ impl Bed {
         }
     }
 
-    /// Ends it in order; the cache must be sound, and is exported.
-    pub(crate) fn finish(mut self, look: impl FnOnce(&Path)) {
+    /// Ends it in order; it must be sound, and is exported. `look` is given what reads a block of the disk.
+    pub(crate) fn finish(mut self, look: impl FnOnce(&dyn Fn(u64) -> Vec<u8>)) {
         assert_eq!(self.ask(&Request::Stop).expect("answered"), Answer::Done(()));
         let status = self.server.take().expect("it serves").wait().expect("waited for");
         assert!(status.success(), "{}", self.said());
-        for what in ["check", "export", "check"] {
-            let output = self.store(what).arg("--quiet").output().expect("started");
+        let whats = if self.is_alone() { &["check"][..] } else { &["check", "export", "check"] };
+        for &what in whats {
+            let output = self.serving(what).arg("--quiet").output().expect("started");
             assert!(output.status.success(), "{what}: {output:?}");
         }
-        look(&self.places()[1]);
+        let disk = open_disk(&self.places()[1]).expect("opened");
+        look(&|block| {
+            let mut pages = [[0; 4096]];
+            disk.read_blocks(Block(block), &mut pages).expect("read");
+            pages.concat()
+        });
     }
+}
+
+/// Runs to success, and returns what it prints.
+fn said(command: &mut Command) -> String {
+    let output = command.output().expect("started");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text").trim().to_owned()
 }
 
 impl Drop for Bed {

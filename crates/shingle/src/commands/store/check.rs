@@ -8,6 +8,7 @@ use serde_json::json;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_device::Device;
+use shingle_store::backend::look_at_pair;
 use shingle_store::store::check::{Findings, check};
 use shingle_store::store::trust::Known;
 
@@ -31,13 +32,13 @@ pub(crate) struct Check {
 pub(super) fn execute(args: &Check, global: &Global) -> anyhow::Result<()> {
     let (ssd, disk) = match &args.disk {
         Some(disk) => {
-            let (ssd, disk) = Device::pair(&args.ask.cache, disk)?;
+            let (ssd, disk) = look_at_pair(&args.ask.cache, disk)?;
             (ssd, Some(disk))
         }
         None => (Device::open(&args.ask.cache)?, None),
     };
     let progress = Progress::new("checking", 0, global.quiet);
-    let findings = check(&ssd, disk.as_ref(), &mut |done, all| progress.set(done, all))?;
+    let findings = check(&ssd, disk.as_deref(), &mut |done, all| progress.set(done, all))?;
     drop(progress);
     if args.json {
         print(&json(&findings).to_string())?;

@@ -13,9 +13,8 @@ use shingle_core::observer::Shared;
 use shingle_core::registry::Registry;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
-use shingle_device::Device;
 use shingle_engine::settings::Settings;
-use shingle_store::backend::Tell;
+use shingle_store::backend::{Tell, open_pair};
 use shingle_store::store::control::{self, Answer, Request};
 use shingle_store::store::create::{Consent, CreateError, create};
 use shingle_store::store::leave::{self, Offline};
@@ -189,7 +188,7 @@ fn make(args: &Create, global: &Global, registry: &Registry) -> anyhow::Result<(
     let (probed, known) = profiled(args.profile.as_deref())?;
     let mut sets = known.iter().chain(&args.set);
     sets.try_for_each(|text| settings.set(text)).map_err(|e| Usage(e.to_string()))?;
-    let (ssd, disk) = Device::pair(&args.places.cache, &args.places.disk)?;
+    let (ssd, disk) = open_pair(&args.places.cache, &args.places.disk)?;
     if let Some(blocks) = probed.map(|bytes| bytes / BLOCK_BYTES)
         && blocks != disk.blocks()
     {
@@ -200,7 +199,7 @@ fn make(args: &Create, global: &Global, registry: &Registry) -> anyhow::Result<(
         );
     }
     let consent = Consent { destroy: &args.destroy, overwrite: args.overwrite };
-    let made = create(&ssd, &disk, &settings, registry, consent).map_err(|error| match error {
+    let made = create(&ssd, &*disk, &settings, registry, consent).map_err(|error| match error {
         CreateError::Settings(_) => anyhow!(Usage(error.to_string())),
         _ => anyhow!(error),
     })?;

@@ -118,6 +118,7 @@ fn table(status: &Status, registry: &Registry) -> anyhow::Result<String> {
         let after = lines.iter().position(|(name, _)| *name == "policy").map_or(0, |at| at + 1);
         lines.insert(after, ("parameters", set.join(" ")));
     }
+    lines.extend(status.zoned.iter().flat_map(crate::commands::zoned::lines));
     lines.extend(errors(&status.errors));
     Ok(lines.iter().map(|(name, value)| format!("{name:20}{value}\n")).collect())
 }

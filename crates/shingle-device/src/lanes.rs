@@ -1,0 +1,323 @@
+//! Jobs of a disk, on threads of their own, in two lanes: those that change it go one after the other, and
+//! reads go beside them. When nothing came for a while, there is idle time.
+
+use std::io;
+use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::worker::Worker;
+
+/// Nothing came for so long: idle time begins.
+pub const IDLE_AFTER: Duration = Duration::from_millis(200);
+
+/// Reads that are carried out at a time, where they have a lane.
+pub const READERS: usize = 4;
+
+/// Carries out the jobs of the main lane, one after the other.
+pub trait MainLane<J>: Send {
+    /// Carries one out.
+    fn carry_out(&mut self, job: J);
+
+    /// Whether something of what came is left for [`MainLane::go_on`].
+    fn is_busy(&self) -> bool {
+        false
+    }
+
+    /// No job waits: goes on with what was left, a piece of it.
+    fn go_on(&mut self) {}
+
+    /// Nothing came, in either lane, for [`IDLE_AFTER`]: does a piece of what there is to do then, short enough for
+    /// whoever comes meanwhile to wait for. Returns whether there is more, which follows unless something comes.
+    /// Without more it is not asked again before the next job.
+    fn idle(&mut self) -> bool;
+
+    /// No more jobs come, in either lane, and all are done.
+    ///
+    /// # Errors
+    /// If what was left to do cannot be done.
+    fn end(&mut self) -> io::Result<()>;
+}
+
+/// Carries out reads.
+pub type ReadLane<J> = Box<dyn FnMut(J) + Send>;
+
+/// Both lanes at work.
+pub struct Lanes<J> {
+    main: Sender<J>,
+    /// None if reads wait for their turn in the main lane.
+    reads: Option<Sender<J>>,
+    reads_begun: Arc<AtomicU64>,
+    readers: Vec<Worker<()>>,
+    worker: Worker<()>,
+}
+
+impl<J: Send + 'static> Lanes<J> {
+    /// Begins, with a thread for `main` and one for each of `readers`. `name` is that of the threads, for debuggers;
+    /// `whose` is what errors call them.
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    pub fn start(
+        name: &str,
+        whose: &'static str,
+        main: impl MainLane<J> + 'static,
+        readers: Vec<ReadLane<J>>,
+    ) -> io::Result<Lanes<J>> {
+        let reads_begun = Arc::new(AtomicU64::new(0));
+        let (to_main, jobs) = channel();
+        let (to_readers, reads) = channel();
+        let reads = Arc::new(Mutex::new(reads));
+        let has_readers = !readers.is_empty();
+        let reader = |mut read: ReadLane<J>| {
+            let reads = reads.clone();
+            let work = move || {
+                while let Some(job) = next(&reads) {
+                    read(job);
+                }
+                Ok(())
+            };
+            Worker::start(&format!("{name}-reads"), whose, work)
+        };
+        let readers = readers.into_iter().map(reader).collect::<io::Result<_>>()?;
+        let begun = reads_begun.clone();
+        let worker = Worker::start(name, whose, move || work(main, &jobs, &begun))?;
+        let reads = has_readers.then_some(to_readers);
+        Ok(Lanes { main: to_main, reads, reads_begun, readers, worker })
+    }
+
+    /// Gives the main lane a job.
+    pub fn begin(&self, job: J) {
+        // It ends only after us, or has panicked: `has_failed` says so.
+        let _ = self.main.send(job);
+    }
+
+    /// Gives a job that only reads to the lane of reads, or, if there is none, to the main lane.
+    pub fn begin_read(&self, job: J) {
+        self.reads_begun.fetch_add(1, Ordering::Relaxed);
+        let _ = self.reads.as_ref().unwrap_or(&self.main).send(job);
+    }
+
+    /// Whether a thread has panicked: its jobs will never be done.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.worker.has_ended() || self.readers.iter().any(Worker::has_ended)
+    }
+
+    /// Waits until all is done.
+    ///
+    /// # Errors
+    /// As [`MainLane::end`], or if a thread has panicked.
+    pub fn end(self) -> io::Result<()> {
+        let Lanes { main, reads, readers, worker, .. } = self;
+        drop(reads);
+        let read = readers.into_iter().map(Worker::end).fold(Ok(()), io::Result::and);
+        drop(main);
+        worker.end().and(read)
+    }
+}
+
+/// One waits for the next read, and the others for their turn to wait.
+fn next<J>(reads: &Mutex<Receiver<J>>) -> Option<J> {
+    reads.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
+fn work<J>(
+    mut lane: impl MainLane<J>,
+    jobs: &Receiver<J>,
+    reads_begun: &AtomicU64,
+) -> io::Result<()> {
+    let mut seen = reads_begun.load(Ordering::Relaxed);
+    // How long to wait before there is idle time; none if nothing is to be done then. Something may be
+    // left of the last time.
+    let mut patience = Some(IDLE_AFTER);
+    loop {
+        let came = match patience {
+            Some(span) => jobs.recv_timeout(span),
+            None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match came {
+            Ok(job) => lane.carry_out(job),
+            Err(RecvTimeoutError::Disconnected) => {
+                while lane.is_busy() {
+                    lane.go_on();
+                }
+                return lane.end();
+            }
+            Err(RecvTimeoutError::Timeout) if lane.is_busy() => lane.go_on(),
+            Err(RecvTimeoutError::Timeout) => {
+                let begun = reads_begun.load(Ordering::Relaxed);
+                patience = if mem::replace(&mut seen, begun) != begun {
+                    Some(IDLE_AFTER)
+                } else if lane.idle() {
+                    Some(Duration::ZERO)
+                } else {
+                    None
+                };
+                continue;
+            }
+        }
+        patience = Some(if lane.is_busy() { Duration::ZERO } else { IDLE_AFTER });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::RecvTimeoutError::Timeout;
+
+    /// Longer than anything here takes, on a machine that is busy.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// Says what it does; each job waits until it may be done, and idle time has so many pieces.
+    struct Said {
+        to: Sender<String>,
+        may: Receiver<()>,
+        pieces: u32,
+    }
+
+    impl MainLane<u32> for Said {
+        fn carry_out(&mut self, job: u32) {
+            // Nobody may hold it up any more.
+            let _ = self.may.recv();
+            self.to.send(format!("main {job}")).expect("somebody listens");
+        }
+
+        fn idle(&mut self) -> bool {
+            let Some(left) = self.pieces.checked_sub(1) else { return false };
+            self.pieces = left;
+            self.to.send(format!("idle, {left} left")).expect("somebody listens");
+            true
+        }
+
+        fn end(&mut self) -> io::Result<()> {
+            self.to.send("end".to_owned()).expect("somebody listens");
+            Ok(())
+        }
+    }
+
+    /// Lanes with so many readers, what they say, and what lets a job of the main lane go on.
+    fn lanes(readers: usize, pieces: u32) -> (Lanes<u32>, Receiver<String>, Sender<()>) {
+        let (to, said) = channel();
+        let (let_go, may) = channel();
+        let reader = |_| {
+            let to = to.clone();
+            Box::new(move |job| to.send(format!("read {job}")).expect("somebody listens"))
+                as ReadLane<u32>
+        };
+        let readers = (0..readers).map(reader).collect();
+        let main = Said { to: to.clone(), may, pieces };
+        (Lanes::start("test", "the test", main, readers).expect("started"), said, let_go)
+    }
+
+    fn line(said: &Receiver<String>) -> String {
+        said.recv_timeout(PATIENCE).expect("a line")
+    }
+
+    #[test]
+    fn a_read_does_not_wait_behind_a_write() {
+        let (lanes, said, let_go) = lanes(2, 0);
+        lanes.begin(1);
+        lanes.begin_read(2);
+        assert_eq!(line(&said), "read 2", "the write is stuck");
+        let_go.send(()).expect("it works");
+        assert_eq!(line(&said), "main 1");
+        lanes.end().expect("in order");
+        assert_eq!(line(&said), "end");
+    }
+
+    #[test]
+    fn without_a_lane_of_their_own_reads_wait_their_turn() {
+        let (lanes, said, let_go) = lanes(0, 0);
+        lanes.begin(1);
+        lanes.begin_read(2);
+        assert_eq!(said.recv_timeout(Duration::from_millis(20)), Err(Timeout));
+        drop(let_go);
+        assert_eq!([line(&said), line(&said)], ["main 1", "main 2"]);
+        lanes.end().expect("in order");
+    }
+
+    /// All that was given is done before the end.
+    #[test]
+    fn the_end_comes_last() {
+        let (lanes, said, let_go) = lanes(3, 0);
+        drop(let_go);
+        for job in 0..100 {
+            lanes.begin(job);
+            lanes.begin_read(job);
+        }
+        lanes.end().expect("in order");
+        let lines: Vec<String> = said.try_iter().collect();
+        assert_eq!((lines.len(), lines.last().map(String::as_str)), (201, Some("end")));
+        let main = lines.iter().filter(|line| line.starts_with("main"));
+        assert!(
+            main.eq(&(0..100).map(|job| format!("main {job}")).collect::<Vec<_>>()),
+            "in order"
+        );
+    }
+
+    #[test]
+    fn idle_time_begins_by_itself_and_is_asked_for_until_nothing_is_left() {
+        let (lanes, said, let_go) = lanes(1, 2);
+        drop(let_go);
+        assert_eq!([line(&said), line(&said)], ["idle, 1 left", "idle, 0 left"]);
+        lanes.end().expect("in order");
+        assert_eq!(line(&said), "end");
+    }
+
+    /// Each job comes within the time: what is measured is the order, not the time.
+    #[test]
+    fn while_reads_come_there_is_no_idle_time() {
+        let (lanes, said, let_go) = lanes(1, 1);
+        drop(let_go);
+        let begun = std::time::Instant::now();
+        let mut longest = Duration::ZERO;
+        let mut last = begun;
+        let mut early = false;
+        while begun.elapsed() < 3 * IDLE_AFTER {
+            lanes.begin_read(0);
+            std::thread::sleep(IDLE_AFTER / 20);
+            longest = longest.max(last.elapsed());
+            last = std::time::Instant::now();
+            early |= said.try_iter().any(|line| line.starts_with("idle"));
+        }
+        // (On a machine that stood still, reads did not come.)
+        assert!(!early || longest > IDLE_AFTER / 2, "idle time between reads");
+        lanes.end().expect("in order");
+    }
+
+    #[test]
+    fn a_panic_in_either_lane_is_told() {
+        struct Panics;
+        impl MainLane<u32> for Panics {
+            fn carry_out(&mut self, _: u32) {
+                panic!("a bug")
+            }
+            fn idle(&mut self) -> bool {
+                false
+            }
+            fn end(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        for reads in [false, true] {
+            let reader: ReadLane<u32> = Box::new(|_| panic!("a bug"));
+            let lanes = Lanes::start("test", "the test", Panics, vec![reader]).expect("started");
+            assert!(!lanes.has_failed());
+            if reads {
+                lanes.begin_read(1)
+            } else {
+                lanes.begin(1)
+            }
+            let begun = std::time::Instant::now();
+            while !lanes.has_failed() {
+                assert!(begun.elapsed() < PATIENCE, "nobody is told");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let error = lanes.end().expect_err("it panicked").to_string();
+            assert!(error.contains("the thread of the test has panicked"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! A volume served as a block device: an export of NBD over blocks that something keeps elsewhere.
+//!
+//! What changes it is carried out one after the other, reads beside that. What covers a block in part is merged
+//! here. A long trim is carried out piece by piece, and what comes meanwhile goes between. What has to be durable waits for
+//! what came with it, and one flush is for all of them.
+
+mod blocks;
+mod failures;
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use shingle_core::units::{BLOCK_BYTES, Block};
+use shingle_device::{Lanes, MainLane, READERS, ReadLane, Volume};
+use shingle_nbd::export::{Answer, Command, Completion, Export, Extent, Failure};
+use shingle_nbd::replies::ErrorCode;
+
+use self::blocks::{read, whole, write, zero};
+use self::failures::Failures;
+pub use self::failures::Tell;
+
+/// Blocks of a trim that are given up at a time: while that lasts a write has to wait.
+const TRIM_BLOCKS: u64 = 64 << 20 >> 12;
+
+/// Jobs between one that has to be durable and the flush for it, at most.
+const JOBS_BEFORE_FLUSH: usize = 64;
+
+/// A volume that is served.
+pub struct ServedVolume {
+    volume: Arc<dyn Volume>,
+    /// None after the end.
+    lanes: Mutex<Option<Lanes<Job>>>,
+}
+
+type Job = (Command, Completion);
+
+impl ServedVolume {
+    /// Begins, with threads of its own, which also use idle time. `tell` gets a line about what failed, one a second
+    /// at most.
+    ///
+    /// # Errors
+    /// If the system gives no threads.
+    pub fn start(volume: Arc<dyn Volume>, tell: Tell) -> io::Result<ServedVolume> {
+        let failures = Arc::new(Failures::new(tell));
+        let reader = |_| {
+            let (volume, failures) = (volume.clone(), failures.clone());
+            let read = move |(command, done): Job| {
+                // (No other comes here.)
+                let Command::Read { offset, length } = command else { return };
+                let read = failures.seen(read(&*volume, offset, length));
+                done.done(read.map(Answer::Data).map_err(|error| failure(&error)));
+            };
+            Box::new(read) as ReadLane<Job>
+        };
+        let readers = (0..READERS).map(reader).collect();
+        let main = Main {
+            volume: volume.clone(),
+            trims: VecDeque::new(),
+            to_flush: Vec::new(),
+            since: 0,
+            failures,
+        };
+        let lanes = Lanes::start("shingle-volume", "the disk", main, readers)?;
+        Ok(ServedVolume { volume, lanes: Mutex::new(Some(lanes)) })
+    }
+
+    /// Waits until all that was asked for is done, and makes it durable. What is asked for later is an error.
+    ///
+    /// # Errors
+    /// If it cannot be made durable.
+    pub fn end(&self) -> io::Result<()> {
+        let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner).take();
+        lanes.map_or(Ok(()), Lanes::end)
+    }
+}
+
+impl Export for ServedVolume {
+    fn size_bytes(&self) -> u64 {
+        self.volume.blocks() * BLOCK_BYTES
+    }
+
+    fn submit(&self, command: Command, done: Completion) {
+        let lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(lanes) = &*lanes else {
+            return done.done(Err(Failure::new(ErrorCode::Shutdown, "it is not served any more")));
+        };
+        match command {
+            Command::Cache { .. } => done.done(Ok(Answer::Done)),
+            Command::WriteZeroes { fast: true, .. } => {
+                let message = "zeroes are written like other data, no faster";
+                done.done(Err(Failure::new(ErrorCode::NotSup, message)));
+            }
+            // It tells nothing of holes: all of it counts as allocated.
+            Command::BlockStatus { length, .. } => {
+                let all = || vec![Extent { length_bytes: length.into(), flags: 0 }];
+                done.done(Ok(Answer::Status { allocation: all(), dirty: all() }));
+            }
+            Command::Read { .. } => lanes.begin_read((command, done)),
+            Command::Write { .. }
+            | Command::Flush
+            | Command::Trim { .. }
+            | Command::WriteZeroes { .. } => lanes.begin((command, done)),
+        }
+    }
+}
+
+/// A trim of which something is left.
+struct Trim {
+    left: Range<u64>,
+    fua: bool,
+    done: Completion,
+}
+
+struct Main {
+    volume: Arc<dyn Volume>,
+    trims: VecDeque<Trim>,
+    /// What is answered after the next flush.
+    to_flush: Vec<Completion>,
+    /// Jobs since the first of them came.
+    since: usize,
+    failures: Arc<Failures>,
+}
+
+impl Main {
+    /// A flush, for all that wait for one.
+    fn flush(&mut self) {
+        self.since = 0;
+        if self.to_flush.is_empty() {
+            return;
+        }
+        let flushed = self.failures.seen(self.volume.flush());
+        for done in self.to_flush.drain(..) {
+            done.done(match &flushed {
+                Ok(()) => Ok(Answer::Done),
+                Err(error) => Err(failure(error)),
+            });
+        }
+    }
+
+    /// It is done, and is answered: at once, or when it is durable.
+    fn end(&mut self, outcome: io::Result<()>, durable: bool, done: Completion) {
+        match self.failures.seen(outcome) {
+            Ok(()) if durable => self.to_flush.push(done),
+            Ok(()) => done.done(Ok(Answer::Done)),
+            Err(error) => done.done(Err(failure(&error))),
+        }
+    }
+
+    /// A piece of the first trim.
+    fn trim(&mut self) {
+        let Some(trim) = self.trims.front_mut() else { return };
+        let next = trim.left.start..trim.left.end.min(trim.left.start + TRIM_BLOCKS);
+        trim.left.start = next.end;
+        let outcome = match next.is_empty() {
+            true => Ok(()),
+            false => self.volume.trim(Block(next.start), next.end - next.start),
+        };
+        if outcome.is_ok() && !trim.left.is_empty() {
+            return;
+        }
+        if let Some(Trim { fua, done, .. }) = self.trims.pop_front() {
+            self.end(outcome, fua, done);
+        }
+    }
+}
+
+impl MainLane<Job> for Main {
+    fn carry_out(&mut self, (command, done): Job) {
+        if let Command::Trim { offset, length, fua } = command {
+            let left = whole(offset, length.into());
+            return self.trims.push_back(Trim { left, fua, done });
+        }
+        // A write that is answered stays, though an earlier trim of the same blocks is not.
+        while self.trims.iter().any(|trim| overlaps(&trim.left, &command)) {
+            self.trim();
+        }
+        let volume = &*self.volume;
+        let (outcome, durable) = match command {
+            Command::Write { offset, ref data, fua } => (write(volume, offset, data), fua),
+            Command::WriteZeroes { offset, length, fua, .. } => (zero(volume, offset, length), fua),
+            _ => (Ok(()), true),
+        };
+        self.end(outcome, durable, done);
+        // However much comes, a trim comes to its end, and so does what waits for a flush.
+        self.trim();
+        self.since += usize::from(!self.to_flush.is_empty());
+        if self.since > JOBS_BEFORE_FLUSH {
+            self.flush();
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        !self.trims.is_empty() || !self.to_flush.is_empty()
+    }
+
+    fn go_on(&mut self) {
+        self.flush();
+        self.trim();
+    }
+
+    fn idle(&mut self) -> bool {
+        self.failures.seen(self.volume.idle()).unwrap_or(false)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.volume.flush()
+    }
+}
+
+fn overlaps(blocks: &Range<u64>, command: &Command) -> bool {
+    let (offset, bytes) = match *command {
+        Command::Write { offset, ref data, .. } => (offset, data.len() as u64),
+        Command::WriteZeroes { offset, length, .. } => (offset, length.into()),
+        _ => return false,
+    };
+    offset < blocks.end * BLOCK_BYTES && blocks.start * BLOCK_BYTES < offset + bytes
+}
+
+fn failure(error: &io::Error) -> Failure {
+    let code = match error.kind() {
+        io::ErrorKind::StorageFull => ErrorCode::NoSpc,
+        _ => ErrorCode::Io,
+    };
+    Failure::new(code, error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! A zoned disk as the disk of a cache: a translation makes it one that is written anywhere
+//! (`shingle-translated`).
+//!
+//! Its map has a name, another one after each format. That is the first half of its fingerprint, and stands on the
+//! SSD also while the cache is in use, so another disk is noticed at any time. The second half is of samples, as of
+//! other disks.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use shingle_core::units::{BLOCK_BYTES, Block};
+use shingle_device::{
+    Device, DeviceError, Fingerprint, Mark, MarkPlace, Medium, Volume, VolumeMedium, fingerprint_of,
+};
+use shingle_engine::buffer::{Buffer, zeroed};
+use shingle_engine::format::Page;
+use shingle_translated::{LiveDisk, OpenError, inspect};
+use uuid::Uuid;
+
+use super::disk::{Disk, DiskName};
+use super::ready::StoreError;
+use super::watch::Watch;
+
+/// Opens whatever is named: a file or block device, or a zoned disk with a map.
+///
+/// # Errors
+/// If it is in use, cannot be read, or is a zoned disk without a map or with a damaged one.
+pub fn open_disk(path: &Path) -> Result<Box<dyn Disk>, StoreError> {
+    opened(Device::open(path)?)
+}
+
+/// Opens SSD and disk of a cache.
+///
+/// # Errors
+/// As [`open_disk`], or if they are the same.
+pub fn open_pair(ssd: &Path, disk: &Path) -> Result<(Device, Box<dyn Disk>), StoreError> {
+    let (ssd, disk) = Device::pair(ssd, disk)?;
+    Ok((ssd, opened(disk)?))
+}
+
+fn opened(device: Device) -> Result<Box<dyn Disk>, StoreError> {
+    if !shingle_zoned::is_zoned(&device)? {
+        return Ok(Box::new(device));
+    }
+    let path = device.path().to_owned();
+    let marks = MarkPlace::of(&device).map_err(StoreError::Start)?;
+    let live = LiveDisk::open(shingle_zoned::open_device(device)?)?;
+    Ok(Box::new(TranslatedDisk { live: Arc::new(live), path, marks }))
+}
+
+/// Opens SSD and disk of a cache to look at them: nothing is changed, though the disk be a zoned one.
+///
+/// # Errors
+/// As [`open_pair`].
+pub fn look_at_pair(ssd: &Path, disk: &Path) -> Result<(Device, Box<dyn Disk>), StoreError> {
+    let (ssd, disk) = Device::pair(ssd, disk)?;
+    if !shingle_zoned::is_zoned(&disk)? {
+        return Ok((ssd, Box::new(disk)));
+    }
+    let marks = MarkPlace::of(&disk).map_err(StoreError::Start)?;
+    let found = inspect(&*shingle_zoned::open_read_only(disk.path())?)?;
+    let name = disk.path().display().to_string();
+    if let Some(what) = found.damage {
+        return Err(OpenError::Damaged { disk: name, what }.into());
+    }
+    let uuid = Uuid::parse_str(&found.uuid);
+    let uuid = uuid.map_err(|why| OpenError::Unusable { disk: name, what: why.to_string() })?;
+    let bytes = found.blocks * BLOCK_BYTES;
+    Ok((ssd, Box::new(LookedAt { device: disk, bytes, name: uuid.into_bytes(), marks })))
+}
+
+/// A zoned disk of which only the map is read.
+#[derive(Debug)]
+struct LookedAt {
+    /// Ours alone meanwhile.
+    device: Device,
+    bytes: u64,
+    name: DiskName,
+    marks: MarkPlace,
+}
+
+impl LookedAt {
+    fn refused(&self, what: &'static str) -> DeviceError {
+        let (path, error) = (self.device.path().to_owned(), Errno::ROFS.into());
+        DeviceError::System { what, path, error }
+    }
+}
+
+impl Disk for LookedAt {
+    fn path(&self) -> &Path {
+        self.device.path()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn is_readable(&self) -> bool {
+        false
+    }
+
+    fn read_blocks(&self, _: Block, _: &mut [Page]) -> Result<(), DeviceError> {
+        Err(self.refused("read"))
+    }
+
+    fn name(&self) -> Option<DiskName> {
+        Some(self.name)
+    }
+
+    fn samples(&self) -> Result<Fingerprint, DeviceError> {
+        Err(self.refused("read"))
+    }
+
+    fn mark(&self) -> Result<Option<Mark>, DeviceError> {
+        self.marks.get()
+    }
+
+    fn leave_mark(&self, _: &Mark) -> Result<bool, DeviceError> {
+        Err(self.refused("mark"))
+    }
+
+    fn remove_mark(&self) -> Result<(), DeviceError> {
+        Err(self.refused("clear the mark of"))
+    }
+
+    fn device(&self) -> Option<&Device> {
+        None
+    }
+
+    fn medium(&self) -> Option<Box<dyn Medium>> {
+        None
+    }
+}
+
+struct TranslatedDisk {
+    live: Arc<LiveDisk>,
+    path: PathBuf,
+    marks: MarkPlace,
+}
+
+impl fmt::Debug for TranslatedDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TranslatedDisk").field(&self.path).finish()
+    }
+}
+
+/// Blocks that are read at a time.
+const BLOCKS_AT_ONCE: usize = 128;
+
+/// Reads blocks of a volume.
+fn read_blocks(
+    volume: &dyn Volume,
+    path: &Path,
+    first: Block,
+    out: &mut [Page],
+) -> Result<(), DeviceError> {
+    let mut first = first;
+    for out in out.chunks_mut(BLOCKS_AT_ONCE) {
+        let mut buffers: Vec<Buffer> = out.iter().map(|_| zeroed()).collect();
+        let read = volume.read(first, &mut buffers);
+        read.map_err(|error| DeviceError::System { what: "read", path: path.to_owned(), error })?;
+        out.iter_mut().zip(&buffers).for_each(|(page, buffer)| *page = buffer.0);
+        first = first.after(out.len() as u64);
+    }
+    Ok(())
+}
+
+impl Disk for TranslatedDisk {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn bytes(&self) -> u64 {
+        self.live.blocks() * BLOCK_BYTES
+    }
+
+    fn read_blocks(&self, first: Block, out: &mut [Page]) -> Result<(), DeviceError> {
+        read_blocks(&*self.live, &self.path, first, out)
+    }
+
+    fn name(&self) -> Option<DiskName> {
+        Some(self.live.uuid())
+    }
+
+    fn samples(&self) -> Result<Fingerprint, DeviceError> {
+        fingerprint_of(self.bytes(), |first, pages| self.read_blocks(first, pages))
+    }
+
+    fn mark(&self) -> Result<Option<Mark>, DeviceError> {
+        self.marks.get()
+    }
+
+    fn leave_mark(&self, mark: &Mark) -> Result<bool, DeviceError> {
+        self.marks.put(mark)
+    }
+
+    fn remove_mark(&self) -> Result<(), DeviceError> {
+        self.marks.clear()
+    }
+
+    fn device(&self) -> Option<&Device> {
+        None
+    }
+
+    fn medium(&self) -> Option<Box<dyn Medium>> {
+        Some(Box::new(VolumeMedium(self.live.clone())))
+    }
+
+    fn watch(&self) -> Option<Watch> {
+        let live = Arc::downgrade(&self.live);
+        Some(Watch::new(move || live.upgrade().map(|live| live.status())))
+    }
+
+    fn close(self: Box<Self>) -> Result<(), DeviceError> {
+        // (If somebody asks for its status at this very moment, what was flushed is as safe without.)
+        let closed = Arc::into_inner(self.live).map_or(Ok(()), LiveDisk::close);
+        let path = self.path;
+        closed.map_err(|error| DeviceError::System { what: "close", path, error: error.into() })
+    }
+}

@@ -1,0 +1,114 @@
+//! A zoned disk that is only looked at: it is read as it is, and nothing on it changes, not even a copy that is lost.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use rustix::io::Errno;
+use shingle_core::units::{BLOCK_BYTES, Block, Zone};
+use shingle_engine::Buffer;
+
+use crate::disk::{Call, ZonedDisk};
+use crate::error::{Operation, ZonedError};
+use crate::geometry::Geometry;
+use crate::state::Zones;
+use crate::zone::ZoneReport;
+
+/// A zoned disk as it is. All that would change it is refused (EROFS).
+#[derive(Debug)]
+pub(crate) struct ReadOnlyDisk {
+    pub(crate) name: String,
+    pub(crate) file: File,
+    /// Where its first block is.
+    pub(crate) first_page: u64,
+    /// Whether there are zeros where nothing was written. If not, they are made up.
+    pub(crate) reads_beyond: bool,
+    pub(crate) zones: Zones,
+}
+
+impl ReadOnlyDisk {
+    fn refused<T>(&self, call: Call) -> Result<T, ZonedError> {
+        Err(call.failed(&self.name, self.geometry(), Errno::ROFS.into()))
+    }
+
+    fn command(&self, operation: Operation, zone: Option<Zone>) -> Result<(), ZonedError> {
+        self.refused(Call::of(operation, zone, self.geometry()))
+    }
+
+    fn read_one(&self, page: u64, buffer: &mut Buffer) -> io::Result<()> {
+        self.file.read_exact_at(&mut buffer.0, (self.first_page + page) * BLOCK_BYTES)
+    }
+}
+
+impl ZonedDisk for ReadOnlyDisk {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn geometry(&self) -> &Geometry {
+        self.zones.geometry()
+    }
+
+    fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError> {
+        let geometry = self.geometry();
+        let call = Call::of(Operation::Report, Some(first), geometry);
+        self.zones.may_name(first).map_err(|refused| call.refused(&self.name, refused))?;
+        let end = first.0 + count.min(geometry.zones - first.0);
+        Ok((first.0..end).map(|zone| self.zones.report(Zone(zone))).collect())
+    }
+
+    fn read(&self, block: Block, buffers: &mut [Buffer]) -> Result<(), ZonedError> {
+        let (call, count) = (Call::at(Operation::Read, block, buffers.len()), buffers.len() as u64);
+        let may = self.zones.may_read(block, count);
+        may.map_err(|refused| call.refused(&self.name, refused))?;
+        let mut rest = buffers.iter_mut();
+        for (zone, offset, count) in self.zones.pieces(block, count) {
+            let first = self.geometry().first(zone).0;
+            let end = self.zones.written_end(zone);
+            for (at, buffer) in (offset..offset + count).zip(&mut rest) {
+                if !self.reads_beyond && at >= end {
+                    buffer.0.fill(0);
+                    continue;
+                }
+                let read = self.read_one(first + at, buffer);
+                read.map_err(|error| {
+                    let call = Call::at(Operation::Read, Block(first + at), 1);
+                    call.failed(&self.name, self.geometry(), error)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError> {
+        self.refused(Call::at(Operation::Write, block, buffers.len()))
+    }
+
+    fn append(&self, zone: Zone, _: &[Buffer]) -> Result<Block, ZonedError> {
+        self.refused(Call::of(Operation::Append, Some(zone), self.geometry()))
+    }
+
+    fn open(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(Operation::Open, Some(zone))
+    }
+
+    fn close(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(Operation::Close, Some(zone))
+    }
+
+    fn finish(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(Operation::Finish, Some(zone))
+    }
+
+    fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.command(Operation::Reset, Some(zone))
+    }
+
+    fn reset_all(&self) -> Result<(), ZonedError> {
+        self.command(Operation::ResetAll, None)
+    }
+
+    fn flush(&self) -> Result<(), ZonedError> {
+        self.command(Operation::Flush, None)
+    }
+}

@@ -1,0 +1,91 @@
+//! `shingle zoned format`: a map on a zoned disk, after which it is written anywhere.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+use shingle_core::size::show_bytes;
+use shingle_core::units::{BLOCK_BYTES, Block};
+use shingle_device::{SIGNATURE_PAGES, signature_in};
+use shingle_engine::buffer::{Buffer, zeroed};
+use shingle_translated::{self as translated, FormatError};
+use shingle_zoned::ZonedDisk;
+use uuid::Uuid;
+
+use crate::Usage;
+use crate::cli::{self, Global};
+use crate::output::{note, print};
+
+#[derive(Debug, Args)]
+pub(crate) struct Format {
+    /// The disk: a file made by `zoned create`, or a host-managed block device.
+    #[arg(value_name = "FILE|DEV")]
+    disk: PathBuf,
+    /// What says where blocks lie and cleans: one of `shingle list translations`.
+    #[arg(short, long, value_name = "NAME")]
+    translation: String,
+    /// Set one of its parameters, as in amphisbaena.idle_free=0.2, or idle_free=0.2.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = cli::assignment)]
+    set: Vec<(String, String)>,
+    /// How much of the conventional zones is its buffer. [default: all that the map leaves]
+    #[arg(long, value_name = "SIZE", value_parser = cli::bytes)]
+    buffer: Option<u64>,
+    /// Sequential zones that it does not get: zones are rewritten into them, and they take the place of zones that
+    /// fail. [default: 2, and 1 of 1000]
+    #[arg(long, value_name = "N")]
+    spare_zones: Option<u32>,
+    /// Give up what is on the disk: a map, a file system or the like.
+    #[arg(long)]
+    force: bool,
+}
+
+pub(super) fn execute(args: &Format, global: &Global) -> anyhow::Result<()> {
+    let own = format!("{}.", args.translation);
+    let set = |(name, value): &(String, String)| {
+        (name.strip_prefix(&own).unwrap_or(name).to_owned(), value.clone())
+    };
+    let format = translated::Format {
+        translation: args.translation.clone(),
+        params: args.set.iter().map(set).collect(),
+        buffer_blocks: args.buffer.map(|bytes| bytes / BLOCK_BYTES),
+        spare_zones: args.spare_zones,
+        uuid: None,
+        force: args.force,
+    };
+    let disk = shingle_zoned::open(&args.disk)?;
+    if !args.force
+        && let Some(found) = occupied(&*disk)
+    {
+        bail!("{}: there is {found}; to destroy it, say --force", disk.name());
+    }
+    let made = translated::format(&*disk, &format).map_err(|error| match error {
+        FormatError::Translation(why) => anyhow::anyhow!(Usage(why)),
+        FormatError::HasMap { disk, uuid } => anyhow::anyhow!(
+            "{disk}: it is formatted already (UUID {uuid}); to give up all that is on it, say --force"
+        ),
+        other => other.into(),
+    })?;
+    print(&Uuid::from_bytes(made.uuid).to_string())?;
+    let bytes = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
+    let text = format!(
+        "a disk of {} under {}: {} zones and {} spare ones, a buffer of {}, a map of {}",
+        bytes(made.blocks),
+        args.translation,
+        made.zones,
+        made.spare_zones,
+        bytes(made.buffer_blocks),
+        bytes(made.map_blocks),
+    );
+    note(&text, global.quiet);
+    Ok(())
+}
+
+/// What somebody else has left on the disk, if it is known.
+fn occupied(disk: &dyn ZonedDisk) -> Option<&'static str> {
+    let pages = (disk.geometry().blocks() as usize).min(SIGNATURE_PAGES);
+    let mut buffers: Vec<Buffer> = (0..pages).map(|_| zeroed()).collect();
+    // (What cannot be read, or was never written, is nobody's.)
+    disk.read(Block(0), &mut buffers).ok()?;
+    let pages: Vec<_> = buffers.iter().map(|buffer| buffer.0).collect();
+    signature_in(pages.as_flattened())
+}

@@ -1,0 +1,85 @@
+//! `shingle zoned`: files that are zoned disks, what a zoned disk says of its zones, and zoned disks that are written
+//! anywhere.
+
+mod check;
+mod create;
+mod format;
+mod report;
+mod serve;
+mod status;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_zoned::Geometry;
+
+pub(crate) use self::status::lines;
+use crate::cli::Global;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Zoned {
+    /// Make a file that behaves as a host-managed disk. It takes as much room as is written to it.
+    #[command(after_help = "Example: shingle zoned create disk.zoned --zones 100 --zone-size 256M")]
+    Create(create::Create),
+    /// What a zoned disk says of its zones: conditions and write pointers. Changes nothing; a file that is in use tells
+    /// how it was at the last flush.
+    #[command(after_help = "Example: shingle zoned report disk.zoned")]
+    Report(report::Report),
+    /// Make a zoned disk one that is written anywhere, by a translation. All that is on it is given up.
+    #[command(after_help = "Example: shingle zoned format disk.zoned --translation fluid")]
+    Format(format::Format),
+    /// Read the map of a disk that is not in use, and compare its two copies. Changes nothing.
+    #[command(after_help = "Example: shingle zoned check disk.zoned")]
+    Check(check::Check),
+    /// Serve a formatted disk as a block device, over NBD, without an SSD. `shingle store` puts one before it.
+    #[command(after_help = "Example: shingle zoned serve disk.zoned --nbd unix:zoned.sock")]
+    Serve(serve::Serve),
+    /// How a formatted disk is doing: its buffer, its zones, cleaning, and what was written. If nobody serves it, what its
+    /// map says; changes nothing.
+    #[command(after_help = "Example: shingle zoned status disk.zoned")]
+    Status(status::AskStatus),
+    /// Stop serving a disk.
+    #[command(after_help = "Example: shingle zoned stop disk.zoned")]
+    Stop(Which),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// The disk: a file made by `zoned create`, or a host-managed block device.
+    #[arg(value_name = "FILE|DEV")]
+    disk: PathBuf,
+}
+
+pub(crate) fn execute(command: &Zoned, global: &Global) -> anyhow::Result<()> {
+    match command {
+        Zoned::Create(args) => create::execute(args, global),
+        Zoned::Report(args) => report::execute(args, global),
+        Zoned::Format(args) => format::execute(args, global),
+        Zoned::Check(args) => check::execute(args),
+        Zoned::Serve(args) => serve::execute(args, global),
+        Zoned::Status(args) => status::execute(args),
+        Zoned::Stop(args) => status::stop(args),
+    }
+}
+
+/// A disk in a line.
+fn about(geometry: &Geometry) -> String {
+    let (zones, zone_bytes) = (geometry.zones, geometry.zone_blocks * BLOCK_BYTES);
+    let limit = |count: u32| if count == 0 { "any number".to_owned() } else { count.to_string() };
+    let mut text = format!(
+        "{zones} zones of {}, {} in all; {} conventional; {} open at a time",
+        show_bytes(zone_bytes),
+        show_bytes(geometry.blocks() * BLOCK_BYTES),
+        geometry.conventional_zones,
+        limit(geometry.max_open),
+    );
+    if geometry.max_active != 0 {
+        text += &format!(", {} open or closed", limit(geometry.max_active));
+    }
+    if geometry.zone_capacity_blocks != geometry.zone_blocks {
+        text += &format!("; capacity {}", show_bytes(geometry.zone_capacity_blocks * BLOCK_BYTES));
+    }
+    text
+}

@@ -1,0 +1,151 @@
+//! `shingle zoned serve`: a formatted disk as a block device.
+
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::Args;
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_live::ServedVolume;
+use shingle_nbd::listen::{Address, Listener};
+use shingle_nbd::server::{Event, Limits, Served, Server};
+use shingle_nbd::stream::Stream;
+use shingle_store::backend::Watch;
+use shingle_store::store::control::{self, Answer, Request};
+use shingle_translated::{LiveDisk, Status};
+use uuid::Uuid;
+
+use super::Which;
+use crate::Usage;
+use crate::cli::Global;
+use crate::commands::listening::Listening;
+use crate::commands::signals::Ending;
+use crate::output::note;
+
+/// How long requests of clients may take when the process leaves.
+const GRACE: Duration = Duration::from_secs(30);
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    listening: Listening,
+    /// Bytes that offsets and lengths of requests have to be multiples of: a power of two up to 4096.
+    #[arg(long, value_name = "BYTES", default_value_t = 1)]
+    minimum_block: u32,
+}
+
+/// Why it ends: who wants to be told when it is over, if somebody does.
+type Leave = Option<UnixStream>;
+
+pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
+    let (addresses, users) = (args.listening.addresses()?, args.listening.users()?);
+    if !args.minimum_block.is_power_of_two() || args.minimum_block > 4096 {
+        bail!(Usage(format!("--minimum-block {}: a power of two up to 4096", args.minimum_block)));
+    }
+    let quiet = global.quiet;
+    let disk = shingle_zoned::open(&args.which.disk)?;
+    let live = Arc::new(LiveDisk::open(disk)?);
+    warn(&live.status());
+    let uuid = Uuid::from_bytes(live.uuid());
+    let socket = control::socket(uuid);
+    control::make_folder(&socket)?;
+    let control = Arc::new(Listener::bind(&Address::Unix(socket))?);
+    // (Behind the control socket: whoever can connect can ask for the status.)
+    let listeners = Listening::bind(&addresses, &users)?;
+    // (Whoever wants no remarks wants to know of a disk that fails.)
+    let failed = |line: String| note(&line, false);
+    let volume = Arc::new(ServedVolume::start(live.clone(), Box::new(failed))?);
+    let served = Served {
+        name: String::new(),
+        description: format!("shingle {uuid}"),
+        minimum_block: args.minimum_block,
+        export: volume.clone(),
+    };
+    let tell = move |event: Event| note(&event.to_string(), quiet);
+    let server = Server::start_at(listeners, vec![served], Limits::default(), tell)?;
+    let (leave, wait) = channel();
+    let mut ending = Ending::new()?;
+    let on_signal = leave.clone();
+    thread::Builder::new().name("shingle-signals".to_owned()).spawn(move || {
+        loop {
+            ending.wait();
+            // If nobody listens it is leaving already.
+            let _ = on_signal.send(None);
+        }
+    })?;
+    let weak = Arc::downgrade(&live);
+    let watch = Watch::new(move || weak.upgrade().map(|live| live.status()));
+    listen(control.clone(), watch, leave)?;
+    for address in server.addresses() {
+        note(&format!("{uuid}: served at {address}"), quiet);
+    }
+    Listening::warn(&server.addresses(), &users, quiet);
+    let asker = wait.recv().unwrap_or(None);
+    server.stop(GRACE);
+    control.close();
+    let ended = volume.end().map_err(anyhow::Error::from);
+    drop(volume);
+    // (Connections that were cut off, and who asks for its status, may hold it for a moment.)
+    let ended = ended.and_then(|()| Ok(Arc::into_inner(live).map_or(Ok(()), LiveDisk::close)?));
+    if let Some(asker) = asker {
+        let answer = match &ended {
+            Ok(()) => Answer::Done(()),
+            Err(error) => Answer::Failed(error.to_string()),
+        };
+        // One who has gone needs no answer.
+        let _ = control::say(&asker, &answer);
+    }
+    ended
+}
+
+/// Says what is wrong from the beginning.
+fn warn(status: &Status) {
+    if let Some(why) = &status.failed {
+        note(&format!("warning: it is only read: {why}"), false);
+    }
+    let lost: u64 = status.lost_ranges.iter().map(|(_, count)| count).sum();
+    if lost > 0 {
+        let bytes = show_bytes(lost * BLOCK_BYTES);
+        note(
+            &format!("warning: {bytes} are lost, and are errors until written anew: see status"),
+            false,
+        );
+    }
+}
+
+/// A thread that answers operators.
+fn listen(control: Arc<Listener>, watch: Watch, leave: Sender<Leave>) -> std::io::Result<()> {
+    thread::Builder::new().name("shingle-control".to_owned()).spawn(move || {
+        while let Ok(stream) = control.accept() {
+            let Stream::Unix(stream) = stream else { continue };
+            let (watch, leave) = (watch.clone(), leave.clone());
+            let thread = thread::Builder::new().name("shingle-operator".to_owned());
+            // Without a thread the connection is closed: the operator sees that.
+            let _ = thread.spawn(move || answer(&stream, &watch, &leave));
+        }
+    })?;
+    Ok(())
+}
+
+fn answer(stream: &UnixStream, watch: &Watch, leave: &Sender<Leave>) {
+    // An operator who has gone needs no answer.
+    let _ = control::serve(stream, |request, answer| match request {
+        Request::Status => answer(&match watch.status() {
+            Some(status) => Answer::Zoned(Box::new(status)),
+            None => Answer::Failed("it is busy, and has told nothing yet; ask again".to_owned()),
+        }),
+        Request::Stop => {
+            let _ = leave.send(Some(stream.try_clone()?));
+            Ok(())
+        }
+        Request::Set { .. } | Request::Flush | Request::Detach => {
+            answer(&Answer::Failed("there is no cache before it".to_owned()))
+        }
+    });
+}

@@ -1,0 +1,162 @@
+//! `shingle zoned status`: how a formatted disk is doing, whether somebody serves it or not.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::bail;
+use clap::Args;
+use serde_json::json;
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_store::store::control::{self, Answer, ControlError, Request};
+use shingle_translated::{Status, inspect};
+use uuid::Uuid;
+
+use super::Which;
+use super::check::{merge, told, unused};
+use crate::output::print;
+
+#[derive(Debug, Args)]
+pub(crate) struct AskStatus {
+    #[command(flatten)]
+    which: Which,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+    /// Again every second, until it is interrupted.
+    #[arg(long)]
+    watch: bool,
+}
+
+pub(super) fn execute(args: &AskStatus) -> anyhow::Result<()> {
+    const STEP: Duration = Duration::from_secs(1);
+    loop {
+        once(args)?;
+        if !args.watch {
+            return Ok(());
+        }
+        std::thread::sleep(STEP);
+    }
+}
+
+fn once(args: &AskStatus) -> anyhow::Result<()> {
+    let disk = &args.which.disk;
+    let served = match ask(disk, &Request::Status) {
+        Ok(Answer::Zoned(status)) => Some(*status),
+        Ok(Answer::Failed(why)) => bail!(why),
+        Ok(other) => bail!("an odd answer: {other:?}"),
+        Err(error) if is_nobody(&error) => None,
+        Err(error) => return Err(error),
+    };
+    let mut json =
+        json!({ "schema": "shingle.zoned-status/1", "served": served.is_some(), "disk": disk });
+    let text = match &served {
+        Some(status) => {
+            merge(&mut json, serde_json::to_value(status)?);
+            let mut all = vec![("disk", format!("{} on {}", status.uuid, disk.display()))];
+            all.extend(lines(status));
+            all.iter().map(|(name, value)| format!("{name:20}{value}\n")).collect()
+        }
+        None => {
+            let found = unused(disk)?;
+            merge(&mut json, serde_json::to_value(&found)?);
+            let all = ["nobody serves it".to_owned()].into_iter().chain(told(&found));
+            all.collect::<Vec<_>>().join("\n")
+        }
+    };
+    print(&if args.json { json.to_string() } else { text })
+}
+
+fn is_nobody(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(ControlError::Nobody(_)))
+}
+
+/// Asks whoever serves a disk.
+fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
+    // (Its name is there also while somebody uses it.)
+    let found = inspect(&*shingle_zoned::open_read_only(disk)?)?;
+    let socket = control::socket(Uuid::parse_str(&found.uuid)?);
+    Ok(control::ask(&socket, &mut |_| {}, request)?)
+}
+
+pub(super) fn stop(args: &Which) -> anyhow::Result<()> {
+    match ask(&args.disk, &Request::Stop) {
+        Ok(Answer::Failed(why)) => bail!(why),
+        Ok(_) => Ok(()),
+        Err(error) if is_nobody(&error) => {
+            bail!("nobody serves {}; `shingle zoned serve` does", args.disk.display())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// How a zoned disk is doing, in lines of a name and a value.
+pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
+    let bytes = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
+    let Status { buffer, zones, written, map, .. } = status;
+    let mut states = vec![
+        format!("{} empty", zones.empty),
+        format!("{} open", zones.open),
+        format!("{} full", zones.full),
+        format!("{} spare", zones.spare),
+    ];
+    for (count, state) in
+        [(zones.leaving, "leaving"), (zones.to_be_moved, "to be moved"), (zones.bad, "bad")]
+    {
+        if count > 0 {
+            states.push(format!("{count} {state}"));
+        }
+    }
+    let on_disk = written.buffer_blocks + written.zone_blocks + written.map_blocks;
+    let ratio = match written.host_blocks {
+        0 => String::new(),
+        host => format!(" ({:.2} bytes a byte)", on_disk as f64 / host as f64),
+    };
+    let mut lines = vec![
+        ("translation", format!("{}, {}", status.translation, bytes(status.blocks))),
+        ("zones", states.join(", ")),
+        (
+            "buffer",
+            format!(
+                "{} of {} in use, {} live",
+                bytes(buffer.used),
+                bytes(buffer.blocks),
+                bytes(buffer.live)
+            ),
+        ),
+        (
+            "cleaning",
+            format!(
+                "{} times, {} moved{}",
+                status.cleanings,
+                bytes(status.cleaned_blocks),
+                if status.wants_idle { "; idle time would do more" } else { "" }
+            ),
+        ),
+        (
+            "written",
+            format!(
+                "{} by the host; on the disk {}{ratio}: buffer {}, zones {}, map {}",
+                bytes(written.host_blocks),
+                bytes(on_disk),
+                bytes(written.buffer_blocks),
+                bytes(written.zone_blocks),
+                bytes(written.map_blocks)
+            ),
+        ),
+        (
+            "map",
+            format!(
+                "{} runs of {} at most, {} of {} pages of the log; {} commits",
+                map.runs, map.runs_max, map.log_pages, map.log_pages_max, map.commits
+            ),
+        ),
+    ];
+    if let Some(why) = &status.failed {
+        lines.push(("failed", format!("{why}; nothing is written until it is served again")));
+    }
+    for (first, count) in &status.lost_ranges {
+        lines.push(("lost", format!("{} at byte {}", bytes(*count), first * BLOCK_BYTES)));
+    }
+    lines
+}

@@ -1,0 +1,355 @@
+//! A zoned disk that is written anywhere, as its user meets it: formatted, served by itself and behind an SSD, killed,
+//! and served again.
+
+use std::fs::{self, File};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::wire::{command, command_flag};
+use tempfile::TempDir;
+
+const MIB: u64 = 1 << 20;
+/// Longer than anything here takes, on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder with a formatted disk, and where operators ask.
+struct Bed(TempDir);
+
+impl Bed {
+    fn new(translation: &str) -> Bed {
+        let bed = Bed(tempfile::tempdir().expect("a folder"));
+        bed.zoned("disk.zoned", translation);
+        bed
+    }
+
+    /// 64 zones of 1 MiB, of which 8 are conventional. Returns the name of its map.
+    fn zoned(&self, name: &str, translation: &str) -> String {
+        self.done(&format!("zoned create {name} --zones 64 --zone-size 1M --conventional 8 -q"));
+        self.done(&format!("zoned format {name} -t {translation}")).trim().to_owned()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
+        command.current_dir(self.0.path()).env("XDG_RUNTIME_DIR", self.0.path());
+        command.args(line.split_whitespace());
+        command
+    }
+
+    fn output(&self, line: &str) -> Output {
+        self.command(line).output().expect("started")
+    }
+
+    /// Runs to success and returns stdout.
+    fn done(&self, line: &str) -> String {
+        let output = self.output(line);
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    fn json(&self, line: &str) -> Value {
+        serde_json::from_str(&self.done(line)).expect("JSON")
+    }
+
+    /// Is refused with `code` and one line that says `told`.
+    fn refused(&self, code: i32, line: &str, told: &str) {
+        let output = self.output(line);
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{line}: {err}");
+        assert_eq!(err.lines().count(), 1, "{line}: {err}");
+        assert!(err.starts_with("shingle: ") && err.contains(told), "{line}: {err}");
+    }
+
+    /// Serves at `nbd.sock`, and waits until clients may come; `ask` is answered then.
+    fn serve(&self, line: &str, ask: &str) -> Served {
+        let child = self.command(&format!("{line} --nbd unix:nbd.sock"));
+        let mut child = { child }.stderr(Stdio::piped()).spawn().expect("started");
+        let begun = Instant::now();
+        while UnixStream::connect(self.path("nbd.sock")).is_err()
+            || !self.output(ask).status.success()
+        {
+            if child.try_wait().expect("asked").is_some() || begun.elapsed() > PATIENCE {
+                let _ = child.kill();
+                panic!("{line}: {}", Served(child).end());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Served(child)
+    }
+
+    /// Without an SSD.
+    fn serve_disk(&self) -> Served {
+        self.serve("zoned serve disk.zoned", "zoned status disk.zoned")
+    }
+
+    fn serve_store(&self) -> Served {
+        self.serve("store serve --cache ssd --disk disk.zoned", "store status --cache ssd")
+    }
+
+    /// An SSD of 24 MiB with a cache before the disk. Returns its name.
+    fn cache(&self) -> String {
+        File::create(self.path("ssd")).and_then(|file| file.set_len(24 * MIB)).expect("made");
+        self.done("store create --cache ssd --disk disk.zoned --policy lru").trim().to_owned()
+    }
+
+    fn client(&self) -> Client<UnixStream> {
+        let stream = UnixStream::connect(self.path("nbd.sock")).expect("connected");
+        let wishes = Wishes { export: "", structured: true, contexts: &[] };
+        Client::connect(stream, &wishes).expect("a handshake")
+    }
+}
+
+/// A process that serves.
+struct Served(Child);
+
+impl Served {
+    /// Waits until it has ended, and returns what it said.
+    fn end(&mut self) -> String {
+        let mut said = String::new();
+        if let Some(mut stderr) = self.0.stderr.take() {
+            std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
+        }
+        let _ = self.0.wait();
+        said
+    }
+
+    fn kill(mut self) {
+        self.0.kill().expect("killed");
+        self.end();
+    }
+
+    /// As a service manager does.
+    fn terminate(mut self) {
+        let id = self.0.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().expect("started").success());
+        let said = self.end();
+        assert_eq!(self.0.wait().expect("ended").code(), Some(0), "{said}");
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+fn write(client: &mut Client<UnixStream>, offset: u64, data: &[u8]) {
+    client.write(offset, data, 0).expect("connected").expect("written");
+}
+
+fn flush(client: &mut Client<UnixStream>) {
+    client.flush().expect("connected").expect("flushed");
+}
+
+fn read(client: &mut Client<UnixStream>, offset: u64, bytes: usize) -> Vec<u8> {
+    client.read(offset, bytes as u32).expect("connected").expect("read")
+}
+
+/// Writes here and there, each place twice, so that something is cleaned; `turn` tells one time from another.
+fn scatter(client: &mut Client<UnixStream>, turn: u8) {
+    for n in 0..600_u64 {
+        write(client, place(n), &content(n, turn.wrapping_add(100)));
+        write(client, place(n), &content(n, turn));
+    }
+}
+
+fn place(n: u64) -> u64 {
+    n * 7919 % 9000 * 4096
+}
+
+fn content(n: u64, turn: u8) -> Vec<u8> {
+    let mut data = vec![turn; 4096];
+    data[..8].copy_from_slice(&n.to_le_bytes());
+    data
+}
+
+fn is_scattered(client: &mut Client<UnixStream>, turn: u8) {
+    for n in 0..600 {
+        assert!(read(client, place(n), 4096) == content(n, turn), "write {n} of turn {turn}");
+    }
+}
+
+#[test]
+fn what_was_flushed_survives_a_kill_without_an_ssd() {
+    for translation in ["log", "fluid", "dm-zoned", "amphisbaena"] {
+        let bed = Bed::new(translation);
+        let served = bed.serve_disk();
+        let mut client = bed.client();
+        assert!(client.size_bytes() >= 40 * MIB && client.size_bytes() < 64 * MIB);
+        scatter(&mut client, 1);
+        // Part of a block, and a long run.
+        write(&mut client, 5, b"within a block");
+        write(&mut client, 37 * MIB, &vec![9; 2 * MIB as usize]);
+        flush(&mut client);
+        served.kill();
+        let checked = bed.json("zoned check disk.zoned --json");
+        assert_eq!(checked["schema"], "shingle.zoned-check/1");
+        assert_eq!(
+            (&checked["sound"], &checked["translation"]),
+            (&true.into(), &translation.into())
+        );
+
+        let served = bed.serve_disk();
+        let mut client = bed.client();
+        assert_eq!(read(&mut client, 5, 14), b"within a block");
+        assert!(read(&mut client, 37 * MIB, 2 * MIB as usize).iter().all(|&byte| byte == 9));
+        for n in (0..600).filter(|&n| place(n) > 0) {
+            assert!(read(&mut client, place(n), 4096) == content(n, 1), "write {n}");
+        }
+        // Written with FUA, it needs no flush.
+        client.write(8 * MIB, &[3; 4096], command_flag::FUA).expect("connected").expect("written");
+        served.kill();
+        let served = bed.serve_disk();
+        let mut client = bed.client();
+        assert_eq!(read(&mut client, 8 * MIB, 4096), [3; 4096]);
+        client.disconnect().expect("connected");
+        served.terminate();
+        assert_eq!(bed.json("zoned check disk.zoned --json")["sound"], true);
+    }
+}
+
+#[test]
+fn status_tells_of_zones_and_of_what_was_written() {
+    let bed = Bed::new("log");
+    let unserved = bed.json("zoned status disk.zoned --json");
+    assert_eq!(
+        (&unserved["schema"], &unserved["served"]),
+        (&"shingle.zoned-status/1".into(), &false.into())
+    );
+    let served = bed.serve_disk();
+    let mut client = bed.client();
+    write(&mut client, 0, &vec![1; MIB as usize]);
+    flush(&mut client);
+    let status = bed.json("zoned status disk.zoned --json");
+    assert_eq!((&status["served"], &status["uuid"]), (&true.into(), &unserved["uuid"]));
+    assert_eq!(status["written"]["host_blocks"], 256);
+    assert!(status["map"]["commits"].as_u64() > Some(0), "{status}");
+    let told = bed.done("zoned status disk.zoned");
+    for part in ["translation", "log", "1 MiB by the host", "spare", "bytes a byte"] {
+        assert!(told.contains(part), "{part:?} is not in {told}");
+    }
+    bed.refused(1, "zoned check disk.zoned", "in use by another process");
+    bed.refused(1, "zoned serve disk.zoned --nbd unix:other.sock", "in use by another process");
+    bed.done("zoned stop disk.zoned");
+    drop(served);
+    bed.refused(1, "zoned stop disk.zoned", "nobody serves");
+}
+
+/// Everything is given up, and written anew.
+#[test]
+fn a_trim_of_everything_leaves_a_disk_that_is_written() {
+    let bed = Bed::new("log");
+    let served = bed.serve_disk();
+    let mut client = bed.client();
+    for turn in 1..4 {
+        scatter(&mut client, turn);
+        let bytes = client.size_bytes() as u32;
+        let trimmed = client.call(command::TRIM, 0, 0, bytes, &[]).expect("connected");
+        trimmed.expect("trimmed");
+        scatter(&mut client, turn + 10);
+        is_scattered(&mut client, turn + 10);
+    }
+    flush(&mut client);
+    served.terminate();
+    assert_eq!(bed.json("zoned check disk.zoned --json")["sound"], true);
+}
+
+#[test]
+fn behind_a_store_what_was_flushed_survives_a_kill_and_detach_leaves_a_whole_disk() {
+    for translation in ["log", "dm-zoned"] {
+        let bed = Bed::new(translation);
+        bed.cache();
+        let served = bed.serve_store();
+        let mut client = bed.client();
+        scatter(&mut client, 1);
+        flush(&mut client);
+        bed.done("store flush --cache ssd");
+        scatter(&mut client, 2);
+        flush(&mut client);
+        let status = bed.json("store status --cache ssd --json");
+        assert_eq!(status["zoned"]["translation"], translation);
+        assert!(status["zoned"]["written"]["host_blocks"].as_u64() >= Some(600), "{status}");
+        assert!(bed.done("store status --cache ssd").contains("bytes a byte"));
+        served.kill();
+        let checked = bed.json("store check --cache ssd --disk disk.zoned --json");
+        assert_eq!((&checked["sound"], &checked["clean_shutdown"]), (&true.into(), &false.into()));
+
+        let served = bed.serve_store();
+        let mut client = bed.client();
+        is_scattered(&mut client, 2);
+        client.disconnect().expect("connected");
+        bed.done("store stop --cache ssd");
+        drop(served);
+        bed.done("store export --cache ssd --disk disk.zoned");
+
+        let served = bed.serve_store();
+        scatter(&mut bed.client(), 3);
+        bed.done("store detach --cache ssd");
+        drop(served);
+        let served = bed.serve_disk();
+        is_scattered(&mut bed.client(), 3);
+        served.terminate();
+        // Another SSD, and nothing is formatted for it.
+        bed.cache();
+        let served = bed.serve_store();
+        is_scattered(&mut bed.client(), 3);
+        drop(served);
+    }
+}
+
+#[test]
+fn the_wrong_disk_is_refused() {
+    let bed = Bed::new("log");
+    bed.cache();
+    bed.zoned("other.zoned", "log");
+    let serve = "store serve --cache ssd --nbd unix:nbd.sock --disk";
+    bed.refused(1, &format!("{serve} other.zoned"), "is not the disk of this cache");
+    // After a crash, too.
+    bed.serve_store().kill();
+    bed.refused(1, &format!("{serve} other.zoned"), "is not the disk of this cache");
+    let checked = bed.output("store check --cache ssd --disk other.zoned");
+    assert_eq!(checked.status.code(), Some(1));
+    assert!(text(&checked.stdout).contains("is not the disk of this cache"));
+    // The same disk after a format is another one.
+    bed.done("zoned format disk.zoned -t log --force -q");
+    bed.refused(1, &format!("{serve} disk.zoned"), "was formatted since");
+    // Written without its cache.
+    let bed = Bed::new("log");
+    bed.cache();
+    let served = bed.serve_disk();
+    let mut client = bed.client();
+    write(&mut client, 0, b"mounted elsewhere");
+    flush(&mut client);
+    served.terminate();
+    bed.refused(1, &format!("{serve} disk.zoned"), "was written without its cache");
+}
+
+#[test]
+fn what_cannot_be_is_told() {
+    let bed = Bed::new("log");
+    bed.refused(1, "zoned format disk.zoned -t log", "say --force");
+    bed.refused(2, "zoned format disk.zoned -t nonsense --force", "nonsense");
+    bed.refused(2, "zoned format disk.zoned -t log --force --set none=1", "none");
+    bed.done("zoned create new.zoned --zones 16 --zone-size 1M --conventional 4 -q");
+    bed.refused(1, "zoned serve new.zoned --nbd unix:nbd.sock", "format");
+    bed.refused(1, "zoned check new.zoned", "format");
+    bed.refused(1, "zoned status new.zoned", "format");
+    fs::write(bed.path("plain"), vec![0; 64 << 20]).expect("written");
+    bed.refused(1, "zoned serve plain --nbd unix:nbd.sock", "there is no zoned disk");
+    bed.refused(1, "store create --cache plain --disk new.zoned", "format");
+    bed.refused(1, "store create --cache disk.zoned --disk plain", "a file that is a zoned disk");
+    bed.done("zoned create few.zoned --zones 4 --zone-size 1M --conventional 0 -q");
+    bed.refused(1, "zoned format few.zoned -t log", "few.zoned");
+}
