@@ -4,8 +4,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use shingle_engine::Bug;
 use crate::simulated::world::{Theme, World};
+use shingle_engine::Bug;
 
 /// Runs of each theme after which a bug counts as not found.
 const SEEDS_MAX: u64 = 20_000;

@@ -3,10 +3,10 @@
 //!
 //! `SHINGLE_SEEDS=N` says how many runs of each theme; `SHINGLE_SEED=n` replays one.
 
+use crate::simulated::world::{Theme, World};
 use shingle_core::registry::{Entry, Registry};
 use shingle_engine::Bug;
 use shingle_engine::settings::Settings;
-use crate::simulated::world::{Theme, World};
 
 fn seeds(default: u64) -> std::ops::Range<u64> {
     let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
