@@ -47,6 +47,8 @@
 
 #![allow(clippy::cast_possible_truncation)] // zones and places in them have 32 bits: see `Geometry::check`
 
+// (Without the feature nobody makes mistakes.)
+#[cfg_attr(not(feature = "bugs"), allow(dead_code, unreachable_pub))]
 mod bugs;
 mod error;
 mod format;
