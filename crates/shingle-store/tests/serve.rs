@@ -76,7 +76,7 @@ impl Bed {
     fn serve(&self) -> JoinHandle<Result<(), ServeError>> {
         let serving = self.try_serve(false).expect("it is served");
         assert_eq!(serving.uuid(), self.uuid);
-        std::thread::spawn(|| serving.wait())
+        std::thread::spawn(|| serving.wait(|| Ok(())))
     }
 
     /// A store that has failed lets go of its devices when its last I/O is done.
@@ -237,10 +237,24 @@ fn a_disk_that_was_written_without_its_cache_is_noticed() {
     assert!(error.contains(&format!("--destroy {}", bed.uuid)), "{error}");
     let serving = bed.try_serve(true).expect("trusted");
     let stopper = serving.stopper();
-    let serving = std::thread::spawn(|| serving.wait());
+    let serving = std::thread::spawn(|| serving.wait(|| Ok(())));
     assert_eq!(read(&mut bed.client(), 40 * MIB, 5), b"dirty");
     stopper.stop();
     serving.join().expect("no panic").expect("in order");
+}
+
+/// He may use what is written last, too: so he is told how that went.
+#[test]
+fn who_asks_for_the_end_is_answered_after_the_last_word() {
+    let bed = Bed::new();
+    let serving = bed.try_serve(false).expect("served");
+    let serving = std::thread::spawn(|| serving.wait(|| Err(std::io::Error::other("no room"))));
+    assert_eq!(bed.ask(&Request::Stop), Answer::Failed("no room".to_owned()));
+    let outcome = serving.join().expect("no panic");
+    assert!(matches!(outcome, Err(ServeError::Last(_))), "{outcome:?}");
+    // The cache has ended in order all the same.
+    let (ssd, disk) = bed.devices();
+    assert!(check(&ssd, Some(&disk), &mut |_, _| {}).expect("sound").clean);
 }
 
 #[test]
@@ -354,7 +368,7 @@ fn mortal(bed: &Bed) -> JoinHandle<Result<(), ServeError>> {
     let options = bed.options(false);
     let serving = Serving::start_recorded(options, &Registry::default(), Some(&record), |_| {});
     let serving = serving.expect("it is served");
-    std::thread::spawn(|| serving.wait())
+    std::thread::spawn(|| serving.wait(|| Ok(())))
 }
 
 /// A cache as a killed process leaves it, with a block at 8 MiB that the disk has, too, and one at

@@ -14,6 +14,7 @@ use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_device::{
     Device, DeviceError, Fingerprint, Mark, MarkPlace, Medium, Volume, VolumeMedium, fingerprint_of,
 };
+use shingle_engine::IO_PAGES_MAX;
 use shingle_engine::buffer::{Buffer, zeroed};
 use shingle_engine::format::Page;
 use shingle_translated::{LiveDisk, OpenError, inspect};
@@ -146,27 +147,6 @@ impl fmt::Debug for TranslatedDisk {
     }
 }
 
-/// Blocks that are read at a time.
-const BLOCKS_AT_ONCE: usize = 128;
-
-/// Reads blocks of a volume.
-fn read_blocks(
-    volume: &dyn Volume,
-    path: &Path,
-    first: Block,
-    out: &mut [Page],
-) -> Result<(), DeviceError> {
-    let mut first = first;
-    for out in out.chunks_mut(BLOCKS_AT_ONCE) {
-        let mut buffers: Vec<Buffer> = out.iter().map(|_| zeroed()).collect();
-        let read = volume.read(first, &mut buffers);
-        read.map_err(|error| DeviceError::System { what: "read", path: path.to_owned(), error })?;
-        out.iter_mut().zip(&buffers).for_each(|(page, buffer)| *page = buffer.0);
-        first = first.after(out.len() as u64);
-    }
-    Ok(())
-}
-
 impl Disk for TranslatedDisk {
     fn path(&self) -> &Path {
         &self.path
@@ -177,7 +157,16 @@ impl Disk for TranslatedDisk {
     }
 
     fn read_blocks(&self, first: Block, out: &mut [Page]) -> Result<(), DeviceError> {
-        read_blocks(&*self.live, &self.path, first, out)
+        let mut first = first;
+        for out in out.chunks_mut(IO_PAGES_MAX) {
+            let mut buffers: Vec<Buffer> = out.iter().map(|_| zeroed()).collect();
+            let read = Volume::read(&*self.live, first, &mut buffers);
+            let path = || self.path.clone();
+            read.map_err(|error| DeviceError::System { what: "read", path: path(), error })?;
+            out.iter_mut().zip(&buffers).for_each(|(page, buffer)| *page = buffer.0);
+            first = first.after(out.len() as u64);
+        }
+        Ok(())
     }
 
     fn name(&self) -> Option<DiskName> {

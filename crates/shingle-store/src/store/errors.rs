@@ -159,6 +159,9 @@ pub enum ServeError {
         "the store has failed: {0}; what was flushed is safe, and is there when the cache is served again"
     )]
     Failed(String),
+    /// What the process had to do after the store was shut down in order.
+    #[error(transparent)]
+    Last(io::Error),
     /// The control socket.
     #[error(transparent)]
     Control(#[from] ControlError),

@@ -215,18 +215,25 @@ impl Serving {
     }
 
     /// Serves until it is stopped, and shuts down in order: clients first, then the store, then what
-    /// the superblock says of the disk.
+    /// the superblock says of the disk. `last` is what the process has to do after that: who asked for the end is
+    /// answered when that is done, too, as he may use all files then. It is left out if the store fails by
+    /// itself, as its last I/O may hang.
     ///
     /// # Errors
-    /// If the store fails, or the last word cannot be written.
-    pub fn wait(self) -> Result<(), ServeError> {
+    /// If the store fails, the last word cannot be written, or `last` fails.
+    pub fn wait(self, last: impl FnOnce() -> io::Result<()>) -> Result<(), ServeError> {
         // (This end of the channel is there as long as the other.)
         let (asker, detach) = match self.leave.1.recv().unwrap_or(Leave::Stop(None)) {
             Leave::Stop(asker) => (asker, false),
             Leave::Detach(asker) => (Some(asker), true),
             Leave::Failed(why) => return Err(self.fail(why)),
         };
-        let outcome = self.leave(detach);
+        let left = self.leave(detach);
+        // (What happens to the disk is worse than what happens to a recording.)
+        let outcome = match (left, last()) {
+            (Ok(()), Err(error)) => Err(ServeError::Last(error)),
+            (left, _) => left,
+        };
         if let Some(asker) = asker {
             // One who has gone needs no answer.
             let _ = control::say(&asker, &done(outcome.as_ref().copied()));

@@ -21,6 +21,23 @@ pub(crate) struct Listening {
     allow_users: Option<String>,
 }
 
+/// What a block device asks of its clients' requests.
+#[derive(Debug, Args)]
+pub(crate) struct MinimumBlock {
+    /// Bytes that offsets and lengths of requests have to be multiples of: a power of two up to 4096.
+    #[arg(long, value_name = "BYTES", default_value_t = 1)]
+    minimum_block: u32,
+}
+
+impl MinimumBlock {
+    pub(crate) fn bytes(&self) -> Result<u32, Usage> {
+        let bytes = self.minimum_block;
+        let fits = bytes.is_power_of_two() && bytes <= 4096;
+        let wrong = || Usage(format!("--minimum-block {bytes}: a power of two up to 4096"));
+        fits.then_some(bytes).ok_or_else(wrong)
+    }
+}
+
 impl Listening {
     pub(crate) fn addresses(&self) -> Result<Vec<Address>, Usage> {
         let addresses = self.nbd.iter().map(|text| text.parse::<Address>());

@@ -18,12 +18,12 @@ use shingle_store::backend::{Tell, open_pair};
 use shingle_store::store::control::{self, Answer, Request};
 use shingle_store::store::create::{Consent, CreateError, create};
 use shingle_store::store::leave::{self, Offline};
-use shingle_store::store::serve::{Notice, Options, Record, ServeError, Serving};
+use shingle_store::store::serve::{Notice, Options, Record, Serving};
 use shingle_store::store::unserved;
 use shingle_trace::record::{About, Recording};
 use uuid::Uuid;
 
-use super::listening::Listening;
+use super::listening::{Listening, MinimumBlock};
 use super::signals::Ending;
 use crate::Usage;
 use crate::cli::Global;
@@ -108,9 +108,8 @@ pub(crate) struct Serve {
     places: Places,
     #[command(flatten)]
     listening: Listening,
-    /// Bytes that offsets and lengths of requests have to be multiples of: a power of two up to 4096.
-    #[arg(long, value_name = "BYTES", default_value_t = 1)]
-    minimum_block: u32,
+    #[command(flatten)]
+    minimum_block: MinimumBlock,
     /// Serve although the disk is not known to be the right one, or was written without its cache.
     #[arg(long)]
     trust_disk: bool,
@@ -222,15 +221,13 @@ fn profiled(file: Option<&Path>) -> anyhow::Result<(Option<u64>, Vec<String>)> {
 
 fn serve(args: &Serve, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let (addresses, users) = (args.listening.addresses()?, args.listening.users()?);
-    if !args.minimum_block.is_power_of_two() || args.minimum_block > 4096 {
-        bail!(Usage(format!("--minimum-block {}: a power of two up to 4096", args.minimum_block)));
-    }
+    let minimum_block = args.minimum_block.bytes()?;
     let options = Options {
         ssd: args.places.cache.clone(),
         disk: args.places.disk.clone(),
         addresses,
         users: users.clone(),
-        minimum_block: args.minimum_block,
+        minimum_block,
         trust_disk: args.trust_disk,
         control: None,
     };
@@ -264,15 +261,11 @@ fn serve(args: &Serve, global: &Global, registry: &Registry) -> anyhow::Result<(
         note(&format!("{}: served at {address}", serving.uuid()), quiet);
     }
     Listening::warn(&serving.addresses(), &users, quiet);
-    let served = serving.wait();
-    if let Err(ServeError::Failed(_)) = served {
-        // Its last I/O may hang, and the recording with it.
-        return Ok(served?);
-    }
-    if let Some(recording) = recording.take() {
-        recording.finish()?.iter().for_each(|text| note(text, quiet));
-    }
-    Ok(served?)
+    Ok(serving.wait(|| {
+        let Some(recording) = recording.take() else { return Ok(()) };
+        recording.finish().map_err(io::Error::other)?.iter().for_each(|text| note(text, quiet));
+        Ok(())
+    })?)
 }
 
 /// The name of the cache on an SSD.

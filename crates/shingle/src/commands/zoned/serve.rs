@@ -6,7 +6,6 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::bail;
 use clap::Args;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
@@ -20,9 +19,8 @@ use shingle_translated::{LiveDisk, Status};
 use uuid::Uuid;
 
 use super::Which;
-use crate::Usage;
 use crate::cli::Global;
-use crate::commands::listening::Listening;
+use crate::commands::listening::{Listening, MinimumBlock};
 use crate::commands::signals::Ending;
 use crate::output::note;
 
@@ -35,9 +33,8 @@ pub(crate) struct Serve {
     which: Which,
     #[command(flatten)]
     listening: Listening,
-    /// Bytes that offsets and lengths of requests have to be multiples of: a power of two up to 4096.
-    #[arg(long, value_name = "BYTES", default_value_t = 1)]
-    minimum_block: u32,
+    #[command(flatten)]
+    minimum_block: MinimumBlock,
 }
 
 /// Why it ends: who wants to be told when it is over, if somebody does.
@@ -45,9 +42,7 @@ type Leave = Option<UnixStream>;
 
 pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let (addresses, users) = (args.listening.addresses()?, args.listening.users()?);
-    if !args.minimum_block.is_power_of_two() || args.minimum_block > 4096 {
-        bail!(Usage(format!("--minimum-block {}: a power of two up to 4096", args.minimum_block)));
-    }
+    let minimum_block = args.minimum_block.bytes()?;
     let quiet = global.quiet;
     let disk = shingle_zoned::open(&args.which.disk)?;
     let live = Arc::new(LiveDisk::open(disk)?);
@@ -64,7 +59,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let served = Served {
         name: String::new(),
         description: format!("shingle {uuid}"),
-        minimum_block: args.minimum_block,
+        minimum_block,
         export: volume.clone(),
     };
     let tell = move |event: Event| note(&event.to_string(), quiet);
