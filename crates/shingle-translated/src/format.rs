@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::bugs::Seeded;
 use crate::error::{FormatError, OpenError};
-use crate::saved::{Areas, Record, Saver, Superblock, superblocks};
+use crate::saved::{Areas, Record, Saver, Superblock, records_of_length, superblocks};
 
 /// What is to be made of a zoned disk.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -67,8 +67,8 @@ pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, Format
     let conventional_blocks = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
     let logical = zones.len() as u64 - spares;
     let capacity = geometry.zone_capacity_blocks;
-    // A run for each block, at worst; a few for each zone, at least. (Some runs take two records.)
-    let others = logical + 2 * ((logical * capacity) >> 16) + 64;
+    // A run for each block, at worst; a few for each zone, at least.
+    let others = logical + records_of_length(logical * capacity) + 64;
     let areas = Areas::plan(conventional_blocks, logical * capacity + others, 4 * logical + others);
     let between = areas.between();
     let left = between.end - between.start;

@@ -89,9 +89,7 @@ fn about(superblock: &Superblock) -> Inspected {
 }
 
 fn inspected(found: Found) -> Inspected {
-    let Found { superblock, wrong, recovered, survey, .. } = found;
-    let mut lost = recovered.lost;
-    survey.lost.iter().for_each(|range| lost.insert(range));
+    let Found { superblock, wrong, recovered, survey, lost, .. } = found;
     let mut copies: [Copy; 2] = Default::default();
     for ((copy, wrong), (bad_pages, first)) in copies.iter_mut().zip(wrong).zip(recovered.bad) {
         let superblock = wrong.is_none();
@@ -104,7 +102,7 @@ fn inspected(found: Found) -> Inspected {
         copies,
         runs: recovered.whereabouts.runs(),
         zones_ahead: survey.ahead,
-        lost_ranges: lost.iter().map(|range| (range.start, range.end - range.start)).collect(),
+        lost_ranges: lost.starts_and_counts(),
         ..about(&superblock)
     }
 }

@@ -58,6 +58,11 @@ impl Ranges {
         self.ends.iter().map(|(&start, &end)| start..end)
     }
 
+    /// The first block of each, and how many it has, for those who read it as text.
+    pub(crate) fn starts_and_counts(&self) -> Vec<(u64, u64)> {
+        self.iter().map(|range| (range.start, range.end - range.start)).collect()
+    }
+
     /// How many ranges.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()

@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_device::Volume;
+use shingle_engine::IO_PAGES_MAX;
 use shingle_engine::buffer::{Buffer, zeroed};
 
 /// Blocks that are read or written at a time: whoever else wants the disk waits for no more.
-const BLOCKS_AT_ONCE: u64 = 512 << 10 >> 12;
+const BLOCKS_AT_ONCE: u64 = IO_PAGES_MAX as u64;
 
 /// Parts of a range of bytes, each within blocks that go at a time: the first block of each, and which bytes of these
 /// blocks it is.

@@ -15,7 +15,7 @@ use super::Shared;
 use super::works::{Stop, Works};
 use crate::bugs::Bug;
 use crate::ranges::Ranges;
-use crate::saved::{Record, run_records};
+use crate::saved::{Record, lost_records, records_of_length, run_records};
 use crate::whereabouts::Whereabouts;
 use crate::zones::Table;
 
@@ -136,16 +136,8 @@ fn zone_record(table: &Table, logical: u32) -> Record {
     Record::Zone { logical, physical, pointer }
 }
 
-fn lost_records(lost: &Ranges) -> impl Iterator<Item = Record> + '_ {
-    lost.iter().flat_map(|range| {
-        let starts = range.clone().step_by(1 << 16);
-        starts.map(move |start| Record::Lost(Block(start), (range.end - start).min(1 << 16)))
-    })
-}
-
 /// Records of a checkpoint, at most.
 pub(super) fn records_of(whereabouts: &Whereabouts, table: &Table, lost: &Ranges) -> u64 {
-    // (Runs and losses of more than 65,536 blocks take several.)
-    let long = whereabouts.blocks() >> 16;
-    table.physical.len() as u64 + whereabouts.runs() + lost.len() as u64 + 2 * long
+    let long = records_of_length(whereabouts.blocks());
+    table.physical.len() as u64 + whereabouts.runs() + lost.len() as u64 + long
 }

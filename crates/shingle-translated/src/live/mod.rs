@@ -286,11 +286,7 @@ impl LiveDisk {
                 commits: works.commits,
                 checkpoints: works.checkpoints,
             },
-            lost_ranges: map
-                .lost
-                .iter()
-                .map(|range| (range.start, range.end - range.start))
-                .collect(),
+            lost_ranges: map.lost.starts_and_counts(),
         }
     }
 

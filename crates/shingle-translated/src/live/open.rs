@@ -27,6 +27,8 @@ pub(crate) struct Found {
     pub(crate) wrong: [Option<String>; 2],
     pub(crate) recovered: Recovered,
     pub(crate) survey: Survey,
+    /// What the map says is lost, and what the disk turned out not to have.
+    pub(crate) lost: Ranges,
     pub(crate) entry: &'static Entry,
     pub(crate) translation: Box<dyn Translation>,
 }
@@ -67,7 +69,9 @@ pub(crate) fn find(disk: &dyn ZonedDisk, both: bool, bugs: Seeded) -> Result<Fou
             entry.name
         )));
     }
-    Ok(Found { superblock, wrong: chosen.wrong, recovered, survey, entry, translation })
+    let mut lost = recovered.lost.clone();
+    survey.lost.iter().for_each(|range| lost.insert(range));
+    Ok(Found { superblock, wrong: chosen.wrong, recovered, survey, lost, entry, translation })
 }
 
 /// What the translation has to work with.
@@ -81,11 +85,9 @@ pub(crate) fn layout(superblock: &Superblock) -> Layout {
 
 pub(super) fn open(disk: Box<dyn ZonedDisk>, bugs: Seeded) -> Result<LiveDisk, OpenError> {
     let found = find(&*disk, false, bugs)?;
-    let Found { superblock, recovered, survey, entry, translation, .. } = found;
+    let Found { superblock, recovered, survey, lost, entry, translation, .. } = found;
     let mut executor: Executor<Buffer> = Executor::new(translation);
     executor.keep_data();
-    let mut lost = recovered.lost;
-    survey.lost.iter().for_each(|range| lost.insert(range));
     let map = Map {
         whereabouts: recovered.whereabouts,
         physical: survey.table.physical.clone(),

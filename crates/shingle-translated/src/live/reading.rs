@@ -5,14 +5,13 @@
 //! the map has changed nobody reads from a place that it no longer names, and the work may go on to destroy that.
 
 use shingle_core::units::Block;
-use shingle_engine::Buffer;
+use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_translation::Place;
 use shingle_zoned::ZonedDisk;
 
 use super::Plan;
 use crate::error::{LiveError, LiveErrorKind};
 use crate::ranges::Ranges;
-use crate::saved::PIECE_BLOCKS;
 use crate::whereabouts::Whereabouts;
 
 /// See the module.
@@ -35,7 +34,7 @@ impl Map {
         block: Block,
         buffers: &mut [Buffer],
     ) -> Result<usize, LiveError> {
-        let most = buffers.len().min(PIECE_BLOCKS) as u64;
+        let most = buffers.len().min(IO_PAGES_MAX) as u64;
         let asked = block.0..block.0 + most;
         let lost = self.lost.first_in(asked.clone());
         if let Some(lost) = lost.clone().filter(|lost| lost.start == block.0) {

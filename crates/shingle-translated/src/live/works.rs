@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use shingle_core::units::{Block, Zone};
-use shingle_engine::Buffer;
+use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_translation::{Action, Executor, Place, Queue, Step, Work};
 use shingle_zoned::{Condition, Reason, ZonedError};
 
 use super::{Plan, Shared};
 use crate::bugs::{Bug, Seeded};
 use crate::ranges::Ranges;
-use crate::saved::{PIECE_BLOCKS, Saver};
+use crate::saved::Saver;
 use crate::status::WrittenStatus;
 use crate::zones::Table;
 
@@ -130,7 +130,7 @@ impl Works {
         let data = self.executor.data();
         let mut ahead = 0;
         while ahead < data.len() {
-            let rest = (data.len() - ahead).min(PIECE_BLOCKS) as u64;
+            let rest = (data.len() - ahead).min(IO_PAGES_MAX) as u64;
             let (place, count, there) = match from.after(ahead as u64) {
                 Place::Nowhere => return Ok(()),
                 Place::Buffer(at) => (shared.plan.buffer_first.after(at), rest, rest),
@@ -144,8 +144,9 @@ impl Works {
                 }
             };
             let buffers = &mut data[ahead..ahead + count as usize];
-            match shared.disk.read(place, &mut buffers[..there as usize]) {
-                _ if there == 0 => {}
+            let there = &mut buffers[..there as usize];
+            let read = if there.is_empty() { Ok(()) } else { shared.disk.read(place, there) };
+            match read {
                 Ok(()) => {}
                 Err(error) if matches!(error.reason, Reason::Offline) => {
                     buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
@@ -187,7 +188,7 @@ impl Works {
         let mut again = true;
         while ahead < self.executor.data().len() {
             let data = &self.executor.data()[ahead..];
-            let piece = &data[..data.len().min(PIECE_BLOCKS)];
+            let piece = &data[..data.len().min(IO_PAGES_MAX)];
             let pointer = self.table.pointers[logical as usize];
             let at = shared.plan.on_disk(self.table.physical[logical as usize], pointer.into());
             match shared.disk.write(at, piece) {
@@ -256,8 +257,8 @@ impl Works {
         None
     }
 
-    /// Makes a flawed zone, if it is one, one that can be appended to: what can be read of it goes to a spare. What cannot be read was
-    /// lost, and is zeros there.
+    /// Makes a flawed zone, if it is one, one that can be appended to: what can be read of it goes to a spare. What
+    /// cannot be read was lost, and is zeros there.
     pub(super) fn repair(&mut self, shared: &Shared, logical: u32) -> Result<(), Stop> {
         let Some(&readable) = self.table.flawed.get(&logical) else { return Ok(()) };
         let old = self.table.physical[logical as usize];
@@ -268,11 +269,11 @@ impl Works {
             return Ok(());
         }
         let spare = self.take_spare(shared).ok_or(Stop::NoSpare(logical))?;
-        let mut buffers = vec![Buffer::default(); PIECE_BLOCKS.min(pointer as usize)];
+        let mut buffers = vec![Buffer::default(); IO_PAGES_MAX.min(pointer as usize)];
         let mut at = 0;
         while at < pointer {
             let end = if at < readable { readable } else { pointer };
-            let count = (end - at).min(PIECE_BLOCKS as u32);
+            let count = (end - at).min(IO_PAGES_MAX as u32);
             let buffers = &mut buffers[..count as usize];
             if at < readable {
                 shared.disk.read(shared.plan.on_disk(old, at.into()), buffers)?;
@@ -294,7 +295,7 @@ impl Works {
 
 /// Parts of at most 512 KiB, and how far from the start each is.
 fn pieces(data: &[Buffer]) -> impl Iterator<Item = (&[Buffer], u64)> {
-    data.chunks(PIECE_BLOCKS).zip((0..).step_by(PIECE_BLOCKS))
+    data.chunks(IO_PAGES_MAX).zip((0..).step_by(IO_PAGES_MAX))
 }
 
 impl Plan {

@@ -23,7 +23,7 @@ mod superblock;
 mod write;
 
 pub(crate) use self::areas::Areas;
-pub(crate) use self::page::{PIECE_BLOCKS, Record, run_records};
+pub(crate) use self::page::{Record, lost_records, records_of_length, run_records};
 pub(crate) use self::read::{Recovered, recover, superblocks};
 pub(crate) use self::superblock::Superblock;
 pub(crate) use self::write::Saver;

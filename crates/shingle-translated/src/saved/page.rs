@@ -22,6 +22,8 @@ use shingle_translation::{Piece, Place};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::ranges::Ranges;
+
 const MAGIC: U32 = U32::from_bytes(*b"SHTP");
 const CRC_AT: usize = 4;
 
@@ -47,8 +49,6 @@ const RECORD_BYTES: usize = 16;
 pub(crate) const RECORDS: u64 = ((4096 - HEAD_BYTES) / RECORD_BYTES) as u64;
 /// Blocks of the host that a record can name.
 const RECORD_BLOCKS: u64 = 1 << 16;
-/// Pages, or blocks, of one I/O at most: 512 KiB.
-pub(crate) const PIECE_BLOCKS: usize = 128;
 
 const BLOCK_BITS: u32 = 44;
 const TAG_SHIFT: u32 = 60;
@@ -97,6 +97,19 @@ pub(crate) fn run_records(block: Block, piece: Piece) -> impl Iterator<Item = Re
         let count = (piece.count - ahead).min(RECORD_BLOCKS);
         Record::Run(block.after(ahead), Piece { place: piece.place.after(ahead), count })
     })
+}
+
+/// The records of lost blocks, however many lie together.
+pub(crate) fn lost_records(lost: &Ranges) -> impl Iterator<Item = Record> + '_ {
+    lost.iter().flat_map(|range| {
+        let starts = range.clone().step_by(RECORD_BLOCKS as usize);
+        starts.map(move |start| Record::Lost(Block(start), (range.end - start).min(RECORD_BLOCKS)))
+    })
+}
+
+/// Records that `blocks` take beyond one for each run or loss, at most: long ones take several.
+pub(crate) fn records_of_length(blocks: u64) -> u64 {
+    2 * (blocks / RECORD_BLOCKS)
 }
 
 impl Record {

@@ -5,12 +5,12 @@
 //! durable, and the disk has lost it: that is damage, and no shorter log. So is a page that neither copy lets be read.
 
 use shingle_core::units::Block;
-use shingle_engine::Buffer;
 use shingle_engine::format::Page;
+use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_zoned::{ZonedDisk, ZonedError};
 
 use super::areas::Areas;
-use super::page::{self, Bad, Kind, Owner, PIECE_BLOCKS, Record, Stand};
+use super::page::{self, Bad, Kind, Owner, Record, Stand};
 use super::superblock::{Chosen, NoSuperblock, Superblock};
 use super::write::COMMIT_PAGES;
 use crate::bugs::{Bug, Seeded};
@@ -302,7 +302,7 @@ impl Reader<'_> {
                 Kind::Checkpoint => self.superblock.checkpoint_pages,
                 Kind::Log => self.areas.log_pages,
             };
-            let count = ((end - sequence) as usize).min(PIECE_BLOCKS);
+            let count = ((end - sequence) as usize).min(IO_PAGES_MAX);
             let mut buffers = vec![Buffer::default(); count];
             let blocks = (0..).map(|ahead| at.after(ahead));
             self.ahead[copy] = match self.disk.read(at, &mut buffers) {

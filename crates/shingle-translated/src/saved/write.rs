@@ -3,12 +3,12 @@
 //! Who calls has flushed what the map is to name. When a call returns without error, what it wrote is durable; a call that
 //! fails leaves open what is on the disk, and nothing may be written after it.
 
-use shingle_engine::Buffer;
 use shingle_engine::format::Page;
+use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_zoned::{ZonedDisk, ZonedError};
 
 use super::areas::Areas;
-use super::page::{self, Kind, PIECE_BLOCKS, RECORDS, Record, Stand};
+use super::page::{self, Kind, RECORDS, Record, Stand};
 use super::superblock::Superblock;
 use crate::bugs::{Bug, Seeded};
 
@@ -109,7 +109,7 @@ impl Saver {
             );
             sequence += 1;
             assert!(sequence <= areas.checkpoint_pages, "who calls has counted the records");
-            if last || pages.len() == PIECE_BLOCKS {
+            if last || pages.len() == IO_PAGES_MAX {
                 let ahead = u64::from(sequence) - pages.len() as u64;
                 for copy in 0..2 {
                     let at = areas.checkpoint(copy, self.superblock.generation).after(ahead);
@@ -157,7 +157,7 @@ impl Saver {
         for copy in 0..copies {
             let at = self.superblock.areas.log(copy, self.superblock.generation);
             let at = at.after(self.log_used.into());
-            for (piece, ahead) in pages.chunks(PIECE_BLOCKS).zip((0..).step_by(PIECE_BLOCKS)) {
+            for (piece, ahead) in pages.chunks(IO_PAGES_MAX).zip((0..).step_by(IO_PAGES_MAX)) {
                 disk.write(at.after(ahead), piece)?;
             }
         }
