@@ -1,6 +1,10 @@
-//! For tests that change the machine for a moment: loop devices, mounts, other users. They need root,
-//! and root may well be somebody who only wanted to run the tests: so they do it where
-//! `SHINGLE_ROOT_TESTS=1` asks for it, and say `SKIPPED: …` elsewhere.
+//! What tests of several crates share: changes of the machine for a moment (loop devices, mounts, other users), and the
+//! search for mistakes that are made on purpose ([`bugs`]).
+//!
+//! The first need root, and root may well be somebody who only wanted to run the tests: so they are made where
+//! `SHINGLE_ROOT_TESTS=1` asks for it, and tests say `SKIPPED: …` elsewhere.
+
+pub mod bugs;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

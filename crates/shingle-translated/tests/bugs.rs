@@ -2,12 +2,11 @@
 //!
 //! `SHINGLE_BUG=Name` tries one of them only.
 
-#![allow(clippy::disallowed_methods)] // tests read settings
-
 mod common;
 
 use common::drills;
 use common::world::{Seen, Theme, World};
+use shingle_testbed::bugs::{each_is_found, panics, seeds};
 use shingle_translated::Bug;
 
 /// Runs after which a bug counts as not found, of each theme and translation.
@@ -25,21 +24,18 @@ const FOUND_BY: [(Bug, u64); 4] = [
 /// One that rewrites zones where they are, one that commits before it gives up, and one that appends.
 const TRANSLATIONS: [&str; 3] = ["fluid", "dm-zoned", "log"];
 
-/// Which run finds it, and how.
-fn found(bug: Bug) -> Option<(u64, Theme, &'static str)> {
-    if std::panic::catch_unwind(|| drills::of_a_log(Some(bug))).is_err() {
-        return Some((0, Theme::Crashes, "a drill"));
+/// Which seed finds it, and how.
+fn found(bug: Bug) -> Option<String> {
+    if panics(|| drills::of_a_log(Some(bug))) {
+        return Some("a drill".to_owned());
     }
-    let known = FOUND_BY.iter().find(|(known, _)| *known == bug).map(|(_, seed)| *seed);
-    for seed in known.into_iter().chain(0..SEEDS_MAX) {
+    for seed in seeds(&FOUND_BY, &bug, SEEDS_MAX) {
         for theme in [Theme::Crashes, Theme::Faults] {
             for translation in TRANSLATIONS {
-                let life = || {
-                    let mut seen = Seen::default();
-                    World::new(seed, theme, translation, Some(bug), &mut seen).live();
-                };
-                if std::panic::catch_unwind(life).is_err() {
-                    return Some((seed, theme, translation));
+                if panics(|| {
+                    World::new(seed, theme, translation, Some(bug), &mut Seen::default()).live()
+                }) {
+                    return Some(format!("seed {seed} ({theme:?}, {translation})"));
                 }
             }
         }
@@ -49,24 +45,5 @@ fn found(bug: Bug) -> Option<(u64, Theme, &'static str)> {
 
 #[test]
 fn every_seeded_bug_is_found() {
-    let only = std::env::var("SHINGLE_BUG").ok();
-    let asked = |bug: &&Bug| only.as_ref().is_none_or(|only| *only == format!("{bug:?}"));
-    // What finds a bug is a panic: thousands would be printed.
-    let hook = std::panic::take_hook();
-    if only.is_none() {
-        std::panic::set_hook(Box::new(|_| {}));
-    }
-    let bugs: Vec<Bug> = Bug::ALL.iter().filter(asked).copied().collect();
-    let mut missed = Vec::new();
-    for &bug in &bugs {
-        match found(bug) {
-            Some((seed, theme, translation)) => {
-                println!("{bug:?}: seed {seed} ({theme:?}, {translation})");
-            }
-            None => missed.push(bug),
-        }
-    }
-    std::panic::set_hook(hook);
-    assert!(missed.is_empty(), "not found: {missed:?}");
-    assert!(!bugs.is_empty(), "SHINGLE_BUG names none of {:?}", Bug::ALL);
+    each_is_found(Bug::ALL, found);
 }

@@ -1,35 +1,33 @@
 //! `shingle store` as an operator meets it: two files, one process that serves them, and what it says.
 
+mod common;
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{FileExt, symlink};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use common::{Folder, MIB, PATIENCE, Served, text, write};
 use serde_json::Value;
 use shingle_nbd::client::{Client, Wishes};
-use tempfile::TempDir;
 
-const MIB: u64 = 1 << 20;
-/// Longer than anything here takes, on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A folder with an SSD of 24 MiB and a disk of 64, and where operators ask.
-struct Bed(TempDir);
+/// A folder with an SSD of 24 MiB and a disk of 64, and where operators ask: lines are those after `shingle store`.
+struct Bed(Folder);
 
 impl Bed {
     fn new() -> Bed {
-        let bed = Bed(tempfile::tempdir().expect("a folder"));
+        let bed = Bed(Folder::new());
         bed.make("cache.img", 24 * MIB);
         bed.make("disk.img", 64 * MIB);
         bed
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.0.path(name)
     }
 
     fn make(&self, name: &str, bytes: u64) {
@@ -37,44 +35,34 @@ impl Bed {
     }
 
     fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
-        command.current_dir(self.0.path()).env("XDG_RUNTIME_DIR", self.0.path());
-        command.arg("store").args(line.split_whitespace());
-        command
+        self.0.command(&format!("store {line}"))
     }
 
     fn output(&self, line: &str) -> Output {
-        self.command(line).output().expect("started")
+        self.0.output(&format!("store {line}"))
     }
 
-    /// Runs to success and returns stdout.
     fn done(&self, line: &str) -> String {
-        let output = self.output(line);
-        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
-        text(&output.stdout)
+        self.0.done(&format!("store {line}"))
     }
 
     fn json(&self, line: &str) -> Value {
-        serde_json::from_str(&self.done(line)).expect("JSON")
+        self.0.json(&format!("store {line}"))
     }
 
     /// What all files hold.
     fn content(&self) -> Vec<(PathBuf, Vec<u8>)> {
-        let entries = fs::read_dir(self.0.path()).expect("a folder");
+        let entries = fs::read_dir(self.0.0.path()).expect("a folder");
         let files = entries.map(|entry| entry.expect("an entry").path());
         let mut files: Vec<PathBuf> = files.filter(|path| path.is_file()).collect();
         files.sort();
         files.into_iter().map(|path| (path.clone(), fs::read(path).expect("read"))).collect()
     }
 
-    /// Is refused with `code` and one line that says `told`, and changes nothing.
+    /// Is refused, and changes nothing.
     fn refused(&self, code: i32, line: &str, told: &str) {
         let before = self.content();
-        let output = self.output(line);
-        let err = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{line}: {err}");
-        assert_eq!(err.lines().count(), 1, "{line}: {err}");
-        assert!(err.starts_with("shingle: ") && err.contains(told), "{line}: {err}");
+        self.0.refused(code, &format!("store {line}"), told);
         assert!(self.content() == before, "{line}: something was changed");
     }
 
@@ -83,27 +71,13 @@ impl Bed {
         made.trim().to_owned()
     }
 
-    /// Serves at `nbd.sock`, and waits until clients may come.
     fn serve(&self, more: &str) -> Served {
-        let line = format!("serve --cache cache.img --disk disk.img --nbd unix:nbd.sock {more}");
-        let child = self.command(&line).stderr(Stdio::piped()).spawn().expect("started");
-        let mut served = Served(child);
-        let begun = Instant::now();
-        while UnixStream::connect(self.path("nbd.sock")).is_err() {
-            if served.0.try_wait().expect("asked").is_some() || begun.elapsed() > PATIENCE {
-                panic!("{line}: {}", served.end());
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        // The socket is there before the cache is begun, which changes files; this is answered after that.
-        self.done("status --cache cache.img");
-        served
+        let line = format!("store serve --cache cache.img --disk disk.img {more}");
+        self.0.serve(&line, "store status --cache cache.img")
     }
 
     fn client(&self) -> Client<UnixStream> {
-        let stream = UnixStream::connect(self.path("nbd.sock")).expect("connected");
-        let wishes = Wishes { export: "", structured: true, contexts: &[] };
-        Client::connect(stream, &wishes).expect("a handshake")
+        self.0.client()
     }
 
     fn disk(&self, offset: u64, bytes: usize) -> Vec<u8> {
@@ -112,43 +86,6 @@ impl Bed {
         file.read_exact_at(&mut out, offset).expect("read");
         out
     }
-}
-
-/// A process that serves.
-struct Served(Child);
-
-impl Served {
-    /// Waits until it has ended, and returns what it said.
-    fn end(&mut self) -> String {
-        let mut said = String::new();
-        if let Some(mut stderr) = self.0.stderr.take() {
-            std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
-        }
-        self.0.wait().expect("ended");
-        said
-    }
-
-    /// As a power cut for the process, not for the machine.
-    fn kill(mut self) {
-        self.0.kill().expect("killed");
-        self.end();
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        // Gone already if the test went well.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("text")
-}
-
-fn write(client: &mut Client<UnixStream>, offset: u64, data: &[u8]) {
-    client.write(offset, data, 0).expect("connected").expect("written");
 }
 
 #[test]
@@ -239,7 +176,7 @@ fn a_cache_plans_with_a_profile() {
     bed.done("stop --cache cache.img");
     drop(served);
     let mut follow = Command::new(env!("CARGO_BIN_EXE_shingle"));
-    let output = follow.current_dir(bed.0.path()).args(["follow", "live.shingle"]).output();
+    let output = follow.current_dir(bed.0.0.path()).args(["follow", "live.shingle"]).output();
     let output = output.expect("started");
     let followed = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -403,7 +340,7 @@ fn why_a_disk_fails_is_on_stderr_and_in_the_status() {
     let limited = ["-c", "trap '' XFSZ; ulimit -f 65536; exec \"$@\"", "sh"];
     let mut command = Command::new("sh");
     command.args(limited).arg(serve.get_program()).args(serve.get_args());
-    command.current_dir(bed.0.path()).env("XDG_RUNTIME_DIR", bed.0.path());
+    command.current_dir(bed.0.0.path()).env("XDG_RUNTIME_DIR", bed.0.0.path());
     let mut served = Served(command.stderr(Stdio::piped()).spawn().expect("started"));
     let begun = Instant::now();
     while UnixStream::connect(bed.path("nbd.sock")).is_err() {

@@ -1,27 +1,22 @@
 //! A zoned disk that is written anywhere, as its user meets it: formatted, served by itself and behind an SSD, killed,
 //! and served again.
 
+mod common;
+
 use std::fs::{self, File};
+use std::ops::Deref;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use shingle_nbd::client::{Client, Wishes};
+use common::{Folder, MIB, Served, text, write};
+use shingle_nbd::client::Client;
 use shingle_nbd::wire::{command, command_flag};
-use tempfile::TempDir;
-
-const MIB: u64 = 1 << 20;
-/// Longer than anything here takes, on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder with a formatted disk, and where operators ask.
-struct Bed(TempDir);
+struct Bed(Folder);
 
 impl Bed {
     fn new(translation: &str) -> Bed {
-        let bed = Bed(tempfile::tempdir().expect("a folder"));
+        let bed = Bed(Folder::new());
         bed.zoned("disk.zoned", translation);
         bed
     }
@@ -30,58 +25,6 @@ impl Bed {
     fn zoned(&self, name: &str, translation: &str) -> String {
         self.done(&format!("zoned create {name} --zones 64 --zone-size 1M --conventional 8 -q"));
         self.done(&format!("zoned format {name} -t {translation}")).trim().to_owned()
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
-        command.current_dir(self.0.path()).env("XDG_RUNTIME_DIR", self.0.path());
-        command.args(line.split_whitespace());
-        command
-    }
-
-    fn output(&self, line: &str) -> Output {
-        self.command(line).output().expect("started")
-    }
-
-    /// Runs to success and returns stdout.
-    fn done(&self, line: &str) -> String {
-        let output = self.output(line);
-        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
-        text(&output.stdout)
-    }
-
-    fn json(&self, line: &str) -> Value {
-        serde_json::from_str(&self.done(line)).expect("JSON")
-    }
-
-    /// Is refused with `code` and one line that says `told`.
-    fn refused(&self, code: i32, line: &str, told: &str) {
-        let output = self.output(line);
-        let err = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{line}: {err}");
-        assert_eq!(err.lines().count(), 1, "{line}: {err}");
-        assert!(err.starts_with("shingle: ") && err.contains(told), "{line}: {err}");
-    }
-
-    /// Serves at `nbd.sock`, and waits until clients may come; `ask` is answered then.
-    fn serve(&self, line: &str, ask: &str) -> Served {
-        let child = self.command(&format!("{line} --nbd unix:nbd.sock"));
-        let mut child = { child }.stderr(Stdio::piped()).spawn().expect("started");
-        let begun = Instant::now();
-        while UnixStream::connect(self.path("nbd.sock")).is_err()
-            || !self.output(ask).status.success()
-        {
-            if child.try_wait().expect("asked").is_some() || begun.elapsed() > PATIENCE {
-                let _ = child.kill();
-                panic!("{line}: {}", Served(child).end());
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Served(child)
     }
 
     /// Without an SSD.
@@ -98,55 +41,14 @@ impl Bed {
         File::create(self.path("ssd")).and_then(|file| file.set_len(24 * MIB)).expect("made");
         self.done("store create --cache ssd --disk disk.zoned --policy lru").trim().to_owned()
     }
-
-    fn client(&self) -> Client<UnixStream> {
-        let stream = UnixStream::connect(self.path("nbd.sock")).expect("connected");
-        let wishes = Wishes { export: "", structured: true, contexts: &[] };
-        Client::connect(stream, &wishes).expect("a handshake")
-    }
 }
 
-/// A process that serves.
-struct Served(Child);
+impl Deref for Bed {
+    type Target = Folder;
 
-impl Served {
-    /// Waits until it has ended, and returns what it said.
-    fn end(&mut self) -> String {
-        let mut said = String::new();
-        if let Some(mut stderr) = self.0.stderr.take() {
-            std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
-        }
-        let _ = self.0.wait();
-        said
+    fn deref(&self) -> &Folder {
+        &self.0
     }
-
-    fn kill(mut self) {
-        self.0.kill().expect("killed");
-        self.end();
-    }
-
-    /// As a service manager does.
-    fn terminate(mut self) {
-        let id = self.0.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().expect("started").success());
-        let said = self.end();
-        assert_eq!(self.0.wait().expect("ended").code(), Some(0), "{said}");
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("text")
-}
-
-fn write(client: &mut Client<UnixStream>, offset: u64, data: &[u8]) {
-    client.write(offset, data, 0).expect("connected").expect("written");
 }
 
 fn flush(client: &mut Client<UnixStream>) {

@@ -1,0 +1,130 @@
+//! A folder in which the program runs, and a process of it that serves, as tests of several commands use them.
+
+#![allow(dead_code)] // no test uses all of it
+
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use shingle_nbd::client::{Client, Wishes};
+use tempfile::TempDir;
+
+pub(crate) const MIB: u64 = 1 << 20;
+/// Longer than anything here takes, on a machine that is busy.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder for files and sockets.
+pub(crate) struct Folder(pub(crate) TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Folder {
+        Folder(tempfile::tempdir().expect("a folder"))
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
+        command.current_dir(self.0.path()).env("XDG_RUNTIME_DIR", self.0.path());
+        command.args(line.split_whitespace());
+        command
+    }
+
+    pub(crate) fn output(&self, line: &str) -> Output {
+        self.command(line).output().expect("started")
+    }
+
+    /// Runs to success and returns stdout.
+    pub(crate) fn done(&self, line: &str) -> String {
+        let output = self.output(line);
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    pub(crate) fn json(&self, line: &str) -> Value {
+        serde_json::from_str(&self.done(line)).expect("JSON")
+    }
+
+    /// Is refused with `code` and one line that says `told`.
+    pub(crate) fn refused(&self, code: i32, line: &str, told: &str) {
+        let output = self.output(line);
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{line}: {err}");
+        assert_eq!(err.lines().count(), 1, "{line}: {err}");
+        assert!(err.starts_with("shingle: ") && err.contains(told), "{line}: {err}");
+    }
+
+    /// Serves at `nbd.sock`, and waits until clients may come; `ask` is answered then: the socket is there before a
+    /// cache is begun, which changes files.
+    pub(crate) fn serve(&self, line: &str, ask: &str) -> Served {
+        let child = self.command(&format!("{line} --nbd unix:nbd.sock"));
+        let mut served = Served({ child }.stderr(Stdio::piped()).spawn().expect("started"));
+        let begun = Instant::now();
+        while UnixStream::connect(self.path("nbd.sock")).is_err()
+            || !self.output(ask).status.success()
+        {
+            let ended = served.0.try_wait().expect("asked").is_some();
+            if ended || begun.elapsed() > PATIENCE {
+                let _ = served.0.kill();
+                panic!("{line}: {}", served.end());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        served
+    }
+
+    pub(crate) fn client(&self) -> Client<UnixStream> {
+        let stream = UnixStream::connect(self.path("nbd.sock")).expect("connected");
+        let wishes = Wishes { export: "", structured: true, contexts: &[] };
+        Client::connect(stream, &wishes).expect("a handshake")
+    }
+}
+
+/// A process that serves.
+pub(crate) struct Served(pub(crate) Child);
+
+impl Served {
+    /// Waits until it has ended, and returns what it said.
+    pub(crate) fn end(&mut self) -> String {
+        let mut said = String::new();
+        if let Some(mut stderr) = self.0.stderr.take() {
+            std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
+        }
+        self.0.wait().expect("ended");
+        said
+    }
+
+    /// As a power cut for the process, not for the machine.
+    pub(crate) fn kill(mut self) {
+        self.0.kill().expect("killed");
+        self.end();
+    }
+
+    /// As a service manager ends it.
+    pub(crate) fn terminate(mut self) {
+        let id = self.0.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().expect("started").success());
+        let said = self.end();
+        assert_eq!(self.0.wait().expect("ended").code(), Some(0), "{said}");
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Gone already if the test went well.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+pub(crate) fn write(client: &mut Client<UnixStream>, offset: u64, data: &[u8]) {
+    client.write(offset, data, 0).expect("connected").expect("written");
+}
