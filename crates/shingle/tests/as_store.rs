@@ -30,7 +30,6 @@ fn what_no_store_does_is_refused() {
         (&["--as", "store", "--partial", "ignore"], "--partial ignore"),
         (&["--as", "store", "--depth", "0"], "--depth 0"),
         (&["--as", "store", "-d", "exos-x18z"], "written in sequence"),
-        (&["--as", "store", "-d", "hm-tiny", "-t", "fluid"], "no translation yet"),
         (&["--as", "store", "-c", "16M", "-p", "belady"], "has to know the future, which no store"),
         (
             &["--as", "store", "-c", "16M", "--set", "sac.rule4=exact"],
@@ -87,6 +86,31 @@ fn a_store_is_a_function_of_its_input_and_loses_nothing() {
         let frames =
             count(&all["accesses"]["write_blocks"]) - count(&all["bypass"]["write_blocks"]);
         assert!(count(&all["ssd"]["written_blocks"]) > frames, "{all}");
+    }
+}
+
+/// Over a translation: what it counts is in the result, and no read is stale.
+#[test]
+fn a_store_stands_over_a_translation() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut trace = format!("{IDLE}\n");
+    for n in 0..6000_u64 {
+        trace +=
+            &format!("{},{},{},8\n", n, ["W", "W", "R"][n as usize % 3], n * n * 7 % 9_001 * 8);
+    }
+    std::fs::write(folder.path().join("small.csv"), trace).expect("written");
+    let args = ["run", "small.csv", "--as", "store", "-p", "lru", "-c", "4M", "-d", "hm-tiny"];
+    for translation in ["fluid", "dm-zoned", "log"] {
+        let buffer = ["--set", "drive.pb=4M", "-t", translation, "--check", "--drain"];
+        let run = json(folder.path(), &[&args[..], &buffer].concat())["runs"][0].take();
+        assert_eq!(
+            (&run["translation"], &run["parameters"]["as"]),
+            (&translation.into(), &"store".into())
+        );
+        let (did, disk) = (&run["translation_counters"], &run["all"]["drive_io"]);
+        assert!(did["written_blocks"].as_u64() > Some(1000), "{did}");
+        assert_eq!(did["written_blocks"], disk["written_blocks"], "what left the cache");
+        assert!(run["checked_reads"].as_u64() > Some(1000), "{run}");
     }
 }
 

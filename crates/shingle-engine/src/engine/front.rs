@@ -213,6 +213,7 @@ impl<D: Data> Engine<D> {
             dirty_blocks: self.contents.dirty_blocks().into(),
             clean_blocks: self.contents.clean_blocks().into(),
             free_frames: self.durability.free_frames() as u64,
+            ios: self.port.ios() as u64,
             destaged_blocks: self.destages.taken_blocks(),
             lost: self.contents.lost(),
         }

@@ -296,6 +296,11 @@ impl<D: Data> Port<D> {
         }
     }
 
+    /// I/Os that are queued or under way.
+    pub(super) fn ios(&self) -> usize {
+        self.under_way.len() + self.queued.len()
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         self.under_way.is_empty() && self.queued.is_empty()
     }

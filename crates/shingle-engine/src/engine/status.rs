@@ -67,6 +67,8 @@ pub struct Status {
     pub clean_blocks: u64,
     /// Frames that hold nothing.
     pub free_frames: u64,
+    /// I/Os of SSD and disk that are queued or under way.
+    pub ios: u64,
     /// Blocks whose writes are refused because an SSD that failed holds them as dirty, in order.
     pub refused: Arc<Vec<Block>>,
     /// Dirty blocks whose data is lost: they read as errors until they are written anew or trimmed.

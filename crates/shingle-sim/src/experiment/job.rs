@@ -103,7 +103,7 @@ impl Job {
         let (labels, course) = (&self.labels, &self.course);
         if let Some(store) = &self.store {
             let serving = serving(store, self.cache_blocks, self.check);
-            let devices = Devices { ssd: self.ssd.make()?, disk: self.disk()?.into_drive(), log };
+            let devices = Devices { ssd: self.ssd.make()?, disk: self.disk()?, log };
             let cache = self.cache()?;
             return Ok(store::run(cache, devices, &serving, requests, labels, course, progress)?);
         }

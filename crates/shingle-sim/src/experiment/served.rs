@@ -25,10 +25,6 @@ pub(super) fn check(options: &Options) -> Result<(), ExperimentError> {
             !options.fill_partial,
             "--partial ignore: a store reads the rest of a partly written block",
         ),
-        (
-            options.translations.iter().any(|name| name != "none"),
-            "-t: a store stands over no translation yet",
-        ),
         (store.depth == 0, "--depth 0: give at least 1"),
     ];
     match refused.into_iter().find(|(refused, _)| *refused) {
@@ -45,8 +41,8 @@ pub(super) fn check_devices(
 ) -> Result<(), ExperimentError> {
     if drive.description.exposed.is_some_and(|zones| zones.sequential_required) {
         return Err(usage(format!(
-            "{}: a store writes anywhere, and the zones of this drive have to be written in sequence \
-             (--as store)",
+            "{}: a store writes anywhere, and the zones of this drive have to be written in sequence: \
+             name a translation with -t (--as store)",
             drive.name
         )));
     }

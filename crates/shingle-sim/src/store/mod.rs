@@ -28,8 +28,10 @@ use shingle_result::{
 };
 
 use crate::device::Device;
+use crate::disk::Disk;
 use crate::requests::RequestList;
 use crate::run::{Course, RunError, guarded_run};
+use crate::translated::Translated;
 use crate::watch::Log;
 use client::Client;
 use world::World;
@@ -55,7 +57,7 @@ pub struct Devices {
     /// What the cache is on.
     pub ssd: Box<dyn Drive>,
     /// What it stands before.
-    pub disk: Box<dyn Drive>,
+    pub disk: Disk,
     /// Is told of each command that the disk gets.
     pub log: Option<Log>,
 }
@@ -126,7 +128,7 @@ fn serve_all(
 ) -> Result<RunResult, RunError> {
     let begun = Instant::now();
     let memory = cache.memory();
-    let disk_blocks = devices.disk.description().disk_blocks;
+    let disk_blocks = devices.disk.drive().description().disk_blocks;
     let meter = Arc::new(Mutex::new(HostMeter::default()));
     let cache = Box::new(Observed::new(cache, Shared::of(meter.clone())));
     let engine = open(cache, disk_blocks, serving.config.clone());
@@ -144,14 +146,16 @@ fn serve_all(
     let checked_reads = client.checked_reads();
 
     let world = &client.world;
-    let (before, buffer, wear) =
-        (client.snapshot(), world.disk().drive().buffer(), world.disk().wear());
+    let (before, buffer) = (client.snapshot(), world.disk().drive().buffer());
+    // What a disk tells beyond what all disks count.
+    let told = |disk: &Device| (disk.wear(), disk.disk().translated().map(Translated::translating));
+    let told_before = told(world.disk());
     let dirty_blocks = world.engine.dirty_blocks();
     let drive_latency = DriveLatency::of(world.disk().responses());
     let queue = client.queue.as_ref().map(|queue| queue.result(world));
     client.world.drain();
     let after = client.snapshot();
-    let wear = if course.drain { client.world.disk().wear() } else { wear };
+    let (wear, translating) = if course.drain { told(client.world.disk()) } else { told_before };
     let Client { times, points, warm, .. } = client;
     let undone = Left {
         dirty_blocks,
@@ -174,6 +178,7 @@ fn serve_all(
         drained,
         latency: times.latency(),
         drive_latency,
+        translation_counters: translating,
         flash: wear.map(|wear| Flash::new(&wear, &end.disk)),
         queue,
         series: points,
