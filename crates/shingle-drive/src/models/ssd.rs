@@ -19,6 +19,18 @@ struct Values {
     capacity_bytes: u64,
     us_per_block: u64,
     channels: u32,
+    disks: u32,
+}
+
+impl Values {
+    /// What one of the disks gets: servers, and the time of a block on each. All disks have the same load, so
+    /// each gets the same share of what the SSD can do; no block takes less time than on an SSD of its own.
+    fn share(&self) -> (u32, Nanos) {
+        let own = self.channels.div_ceil(self.disks);
+        let alone = Nanos::from_micros(self.us_per_block).0;
+        let shared = alone * u64::from(own) * u64::from(self.disks) / u64::from(self.channels);
+        (own, Nanos(shared))
+    }
 }
 
 /// See the module.
@@ -35,7 +47,7 @@ impl Ssd {
     pub(crate) fn make(recipe: &Recipe) -> Result<Box<dyn Drive>, DriveError> {
         recipe.refuse_mechanics()?;
         let values: Values = recipe.sheet.values();
-        let block = Nanos::from_micros(values.us_per_block);
+        let (channels, block) = values.share();
         let costs = Costs { read: block, rmw_base: Nanos::ZERO, rmw_per_block: block };
         let description = Description {
             disk_blocks: values.capacity_bytes / BLOCK_BYTES,
@@ -44,10 +56,10 @@ impl Ssd {
             exposed: None,
             costs,
             uniform: true,
-            channels: Some(values.channels),
+            channels: Some(channels),
             queued_command: Nanos::ZERO,
         };
-        let channels = Schedule::new(values.channels);
+        let channels = Schedule::new(channels);
         let (counters, contents) = (Counters::default(), Contents::default());
         Ok(Box::new(Ssd { block, channels, description, counters, contents }))
     }
@@ -81,5 +93,25 @@ impl Drive for Ssd {
 
     fn check(&self) {
         self.channels.check();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_share_what_an_ssd_can_do() {
+        let share = |disks| {
+            let values = Values { capacity_bytes: 0, us_per_block: 28, channels: 8, disks };
+            let (own, block) = values.share();
+            (own, block.0)
+        };
+        assert_eq!(share(1), (8, 28_000));
+        assert_eq!(share(4), (2, 28_000));
+        // Two and two thirds of a server: three that are slower.
+        assert_eq!(share(3), (3, 31_500));
+        assert_eq!(share(16), (1, 56_000));
+        assert_eq!(share(100), (1, 350_000));
     }
 }
