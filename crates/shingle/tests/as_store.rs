@@ -171,3 +171,20 @@ fn flash_inside_the_disk_is_reported() {
         assert!(flash["regions"].as_array().is_some_and(|regions| !regions.is_empty()));
     }
 }
+
+/// What Dropbox saw: an SSD in front of over 100 disks is what they wait for.
+#[test]
+fn a_cache_is_worse_than_none_when_too_many_disks_share_the_ssd() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = |disks: &str| {
+        let disks = format!("ssd.disks={disks}");
+        let args = ["compare", "synth:zipf?requests=100k", "-p", "none,lru", "-d", "cmr7200"];
+        let as_store = ["--baseline", "none", "--as", "store", "--set", &disks];
+        let (code, out, err) = shingle(folder.path(), &[&args[..], &as_store].concat());
+        assert_eq!(code, 0, "{err}");
+        out
+    };
+    let (few, many) = (said("1"), said("200"));
+    assert!(few.contains("lru needs the least I/O time"), "{few}");
+    assert!(many.contains("none needs the least I/O time"), "{many}");
+}
