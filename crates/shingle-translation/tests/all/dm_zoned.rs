@@ -124,7 +124,9 @@ fn whole_zones_do_not_fit_into_less() {
     let error = entry.make(&Params::new(entry.params), layout).err().expect("too small");
     assert_eq!(
         error,
-        "dm-zoned buffers 100 blocks at a time: it needs a buffer of at least 200 blocks, not 199"
+        "dm-zoned buffers 100 blocks at a time: it needs a buffer of at least 200 blocks, not 199: \
+         it takes a disk with more conventional zones, or in a simulation a larger part of them, \
+         --set drive.pb=real"
     );
 }
 

@@ -176,7 +176,8 @@ impl<const PROMOTE: bool> DmZoned<PROMOTE> {
         if segments < 2 {
             return Err(format!(
                 "{name} buffers {segment_blocks} blocks at a time: it needs a buffer of at least {} \
-                 blocks, not {buffer_blocks}",
+                 blocks, not {buffer_blocks}: it takes a disk with more conventional zones, or in a \
+                 simulation a larger part of them, --set drive.pb=real",
                 2 * segment_blocks
             ));
         }
