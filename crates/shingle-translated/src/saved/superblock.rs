@@ -31,6 +31,8 @@ use super::page::Owner;
 const MAGIC: [u8; 8] = *b"SHTRANS\0";
 const CRC_AT: usize = 12;
 const VERSION: u32 = 1;
+/// More often no disk is opened or saved: beyond this, counters could overflow.
+const COUNTER_MAX: u64 = u64::MAX / 2;
 
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
@@ -199,6 +201,15 @@ impl Superblock {
         }
         if !(1..=zones - conventional_zones).contains(&raw.logical_zones.get()) {
             return nonsense("the number of zones");
+        }
+        // (Not even zones and buffer together have more; the translation says later how many it is.)
+        let room = u64::from(raw.logical_zones.get()) * capacity + buffer_blocks;
+        if raw.blocks.get() > room {
+            return nonsense("the number of blocks");
+        }
+        // Both only grow, by one at a time.
+        if [&raw.epoch, &raw.generation].iter().any(|counter| counter.get() > COUNTER_MAX) {
+            return nonsense("how often it was opened and saved");
         }
         Ok(Superblock {
             uuid: raw.uuid,
