@@ -12,7 +12,7 @@ mod reading;
 mod works;
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use shingle_core::units::Block;
 use shingle_engine::Buffer;
@@ -246,7 +246,7 @@ impl LiveDisk {
     /// How it is now. It waits for the work under way.
     #[must_use]
     pub fn status(&self) -> Status {
-        let works = self.works.lock().unwrap_or_else(PoisonError::into_inner);
+        let works = self.in_turn().unwrap_or_else(PoisonError::into_inner);
         let (plan, map) = (&self.shared.plan, self.shared.map());
         let (translation, table) = (works.executor.translation(), &works.table);
         let (held, counters) = (translation.held(), translation.counters());
@@ -316,20 +316,23 @@ impl LiveDisk {
 
     /// Waits for its turn to work.
     fn begin(&self, range: &Range<u64>) -> Result<MutexGuard<'_, Works>, LiveError> {
-        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = |what: &str| {
             let what = format!("nothing is written until the disk is opened again, after: {what}");
             Err(LiveError::new(range.clone(), LiveErrorKind::Failed, what))
         };
-        let works = self.works.lock();
-        drop(turn);
-        match works {
+        match self.in_turn() {
             Err(_) => failed("a panic"),
             Ok(works) => match &works.failed {
                 Some(what) => failed(what),
                 None => Ok(works),
             },
         }
+    }
+
+    /// Waits until it is its turn.
+    fn in_turn(&self) -> LockResult<MutexGuard<'_, Works>> {
+        let _until_it_has_works = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.works.lock()
     }
 
     /// Works. What stops it half-way ends all writing.
