@@ -1,7 +1,5 @@
 //! Drills: what an operator will meet one day. Each ends with every flushed block intact, or an error that names what is not.
 
-#![allow(clippy::disallowed_methods)] // tests read settings
-
 mod common;
 
 use common::drills::{damage, failing, log_page, three_commits};

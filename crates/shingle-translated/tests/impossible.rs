@@ -1,8 +1,6 @@
 //! A map whose checksums are right and whose numbers are not: another program wrote it, or this one in error. It is opened
 //! or refused; whoever reads it neither panics nor loops nor asks for memory without bound.
 
-#![allow(clippy::disallowed_methods)] // tests read settings
-
 mod common;
 
 use common::{Held, formatted, geometry, write};

@@ -1,7 +1,5 @@
 //! Reads beside works, from many threads: what a reader gets is never older than what was acknowledged when it began.
 
-#![allow(clippy::disallowed_methods)] // tests read settings
-
 mod common;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -12,7 +12,9 @@ mod reading;
 mod works;
 
 use std::ops::Range;
-use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{
+    LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 
 use shingle_core::units::Block;
 use shingle_engine::Buffer;

@@ -1,6 +1,7 @@
 //! Disks and data of tests.
 
 #![allow(dead_code, unreachable_pub)] // no test uses them all
+#![allow(clippy::disallowed_methods)] // tests read settings
 
 pub mod drills;
 pub mod world;
