@@ -153,11 +153,16 @@ fn words(line: &str) -> Vec<String> {
 
 /// A folder with a trace under each name that is used, and with an SSD and a disk; and what runs in the
 /// background there.
-struct Folder(TempDir, RefCell<Vec<Child>>);
+struct Folder {
+    folder: TempDir,
+    children: RefCell<Vec<Child>>,
+    /// Files that a program which is not installed would have made.
+    missing: RefCell<Vec<String>>,
+}
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        for child in self.1.get_mut() {
+        for child in self.children.get_mut() {
             // Mostly it was stopped by a command that was shown, too.
             let _ = child.kill();
             let _ = child.wait();
@@ -167,7 +172,11 @@ impl Drop for Folder {
 
 impl Folder {
     fn new() -> Folder {
-        let folder = Folder(tempfile::tempdir().expect("a folder"), RefCell::default());
+        let folder = Folder {
+            folder: tempfile::tempdir().expect("a folder"),
+            children: RefCell::default(),
+            missing: RefCell::default(),
+        };
         for (name, bytes) in [("cache.img", 64 << 20), ("disk.img", 256 << 20)] {
             let file = File::create(folder.path(name)).expect("made");
             file.set_len(bytes).expect("as long");
@@ -204,7 +213,7 @@ impl Folder {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.folder.path().join(name)
     }
 
     fn write(&self, name: &str, bytes: &[u8]) {
@@ -213,7 +222,10 @@ impl Folder {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shingle"));
-        command.current_dir(self.0.path()).env("XDG_RUNTIME_DIR", self.0.path()).args(args);
+        command
+            .current_dir(self.folder.path())
+            .env("XDG_RUNTIME_DIR", self.folder.path())
+            .args(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -256,7 +268,7 @@ impl Folder {
         }
         let mut child = self.command(&args).spawn().expect("started");
         if background {
-            self.1.borrow_mut().push(child);
+            self.children.borrow_mut().push(child);
             return self.wait_for_socket(&args);
         }
         child.stdin.take().expect("a pipe").write_all(&input).expect("read");
@@ -268,9 +280,15 @@ impl Folder {
 
 impl Folder {
     fn run_other(&self, program: &str, args: &[String], place: &str) {
+        if let Some(arg) = args.iter().find(|arg| self.missing.borrow().contains(arg)) {
+            return println!("{place}: nothing made {arg}: {program} is not run");
+        }
         let mut command = Command::new(program);
-        let output = match command.current_dir(self.0.path()).args(args).output() {
+        let output = match command.current_dir(self.folder.path()).args(args).output() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
+                let absent =
+                    args.iter().filter(|arg| !arg.starts_with('-') && !self.path(arg).exists());
+                self.missing.borrow_mut().extend(absent.cloned());
                 return println!("{place}: {program} is not installed: not run");
             }
             other => other.expect("started"),

@@ -8,6 +8,7 @@ mod crash;
 mod flips;
 mod golden;
 mod journal;
+mod layers;
 mod memory;
 mod retries;
 mod simulated;
