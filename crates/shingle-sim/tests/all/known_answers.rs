@@ -10,9 +10,9 @@
 //! SHINGLE_GOLDEN=write cargo test -p shingle-sim --test all known_answers
 //! ```
 
-use std::fmt::Write;
 use std::path::Path;
 
+use rayon::prelude::*;
 use shingle_core::params::{Kind, Param, Params};
 use shingle_core::policies::ORDER_NAMES;
 use shingle_core::policy::Zoning;
@@ -167,31 +167,32 @@ fn line(run: &RunResult) -> String {
 /// One line for each policy, each of its settings, and both ways to make I/O of plans.
 fn observed() -> String {
     let trace = read(WORKLOAD);
-    let mut text = format!("# {WORKLOAD}, seed 1\n");
-    for entry in Registry::default().entries() {
-        for set in settings(entry) {
-            let shown: Vec<_> = set.iter().map(|(key, value)| format!(" {key}={value}")).collect();
-            for split in [true, false] {
-                let mut options = prototypes(&[entry.name], &["4000b"], &[("drive.pb", "4000b")]);
-                let set =
-                    set.iter().map(|(key, value)| Assignment::new(key, value).expect("a key"));
-                options.sets.extend(set);
-                if entry.zoning(&Params::new(entry.params)) == Zoning::Exposed {
-                    options.drives = vec!["ha-roco".into()];
-                }
-                options.split = split;
-                options.fill_partial = !split;
-                let batch = Assignment::new("cache.batch", if split { "64" } else { "1" });
-                options.sets.push(batch.expect("a key"));
-                options.check = true;
-                let runs = run(&options, &trace);
-                let how = if split { "4k" } else { "joined" };
-                let name = format!("{}{} {how}", entry.name, shown.concat());
-                writeln!(text, "{name}: {}", line(&runs[0])).expect("memory");
-            }
+    let registry = Registry::default();
+    let cases: Vec<_> = registry
+        .entries()
+        .iter()
+        .flat_map(|entry| settings(entry).into_iter().map(move |set| (entry, set)))
+        .flat_map(|(entry, set)| [true, false].map(|split| (entry, set.clone(), split)))
+        .collect();
+    let observed = |(entry, set, split): &(&Entry, Vec<(String, String)>, bool)| {
+        let mut options = prototypes(&[entry.name], &["4000b"], &[("drive.pb", "4000b")]);
+        let assigned = set.iter().map(|(key, value)| Assignment::new(key, value).expect("a key"));
+        options.sets.extend(assigned);
+        if entry.zoning(&Params::new(entry.params)) == Zoning::Exposed {
+            options.drives = vec!["ha-roco".into()];
         }
-    }
-    text
+        options.split = *split;
+        options.fill_partial = !split;
+        let batch = Assignment::new("cache.batch", if *split { "64" } else { "1" });
+        options.sets.push(batch.expect("a key"));
+        options.check = true;
+        let runs = run(&options, &trace);
+        let shown: Vec<_> = set.iter().map(|(key, value)| format!(" {key}={value}")).collect();
+        let how = if *split { "4k" } else { "joined" };
+        format!("{}{} {how}: {}\n", entry.name, shown.concat(), line(&runs[0]))
+    };
+    let lines: Vec<String> = cases.par_iter().map(observed).collect();
+    format!("# {WORKLOAD}, seed 1\n{}", lines.concat())
 }
 
 #[test]
