@@ -95,7 +95,8 @@ impl<D: Data> Engine<D> {
         let flushed = self.disk.is_clean() || self.bugs.has(Bug::StopBeforeDiskFlush);
         let step = self.life.step(Facts {
             finished: no_requests && self.destages.is_empty() && flushed,
-            quiet: no_requests && self.durability.is_idle(),
+            // (A failed SSD is not told that all is well, nor is anybody else.)
+            quiet: no_requests && self.durability.is_idle() && !self.durability.has_failed(),
             idle: self.durability.is_idle() && self.port.is_idle(),
             emptied: self.durability.is_emptied(),
         });

@@ -8,7 +8,7 @@ mod drain;
 pub(super) use drain::Drain;
 
 /// How far the end has come.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 enum Stage {
     #[default]
     NotYet,
@@ -22,7 +22,7 @@ enum Stage {
 }
 
 /// How far an engine is from its end.
-#[derive(Default)]
+#[derive(Clone, Default, Hash)]
 pub(super) struct Life {
     stage: Stage,
     /// What is not committed does not matter: the cache is about to be ended.
@@ -34,7 +34,7 @@ pub(super) struct Life {
 pub(super) struct Facts {
     /// Commands and destages are finished, and the disk is flushed.
     pub(super) finished: bool,
-    /// No command, no commit.
+    /// No command, no commit, and the SSD has not failed.
     pub(super) quiet: bool,
     /// No I/O, no commit.
     pub(super) idle: bool,
