@@ -8,7 +8,7 @@ use crate::format::Page;
 /// The content of one block, as an engine handles it. Its records on the SSD are the same whatever it is.
 pub trait Data: Sized {
     /// What all blocks of a command bring, or what a read gets.
-    type Payload: Default;
+    type Payload: Default + Clone;
 
     /// Whether anybody reads pages of metadata. Otherwise none is encoded, and [`Data::set_page`] gets zeros.
     const HAS_PAGES: bool = true;
@@ -45,6 +45,13 @@ pub(crate) struct Pool<D> {
 
 /// 16 MiB at most.
 const IDLE_MAX: usize = 4096;
+
+/// A copy has none: it is memory, and nothing is in it.
+impl<D> Clone for Pool<D> {
+    fn clone(&self) -> Pool<D> {
+        Pool::default()
+    }
+}
 
 impl<D> Default for Pool<D> {
     fn default() -> Pool<D> {

@@ -12,6 +12,8 @@
 
 mod flushed;
 mod invalidate;
+#[cfg(feature = "bugs")]
+mod state;
 
 pub(crate) use invalidate::MayHold;
 
@@ -37,7 +39,7 @@ pub struct Write {
 }
 
 /// What a page of metadata is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PageKind {
     /// A copy of a page of the journal, by its number.
     Journal(u64, Copy),
@@ -93,7 +95,7 @@ pub struct Journal {
     bug: Option<Bug>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 struct Sealed {
     number: u64,
     /// What it says was durable.
@@ -117,7 +119,7 @@ struct Twice {
 }
 
 /// What a flush of the SSD covers, if it begins now.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Covered {
     /// All pages of the journal up to this number.
     number: u64,

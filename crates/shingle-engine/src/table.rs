@@ -8,7 +8,7 @@ use crate::format::table::{ENTRIES, Entry, TablePage};
 use crate::format::{Frame, Owner, Page, State};
 
 /// The table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Table {
     entries: Vec<Entry>,
     pages: Vec<TableState>,
@@ -18,7 +18,7 @@ pub struct Table {
     leaving: Vec<(u64, u32)>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 struct TableState {
     /// Of the copies written last.
     edition: u64,

@@ -3,6 +3,8 @@
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::quiet::Quiet;
+
 /// Which seeds to try for a bug: what has found it before, then all from the first on. Where the code under test does other
 /// I/O than it did, a known seed may find nothing.
 pub fn seeds<B: PartialEq>(
@@ -27,14 +29,11 @@ pub fn each_is_found<B: Copy + Debug + Send + Sync>(
     let asked = |bug: &&B| only.as_ref().is_none_or(|only| *only == format!("{bug:?}"));
     let bugs: Vec<&B> = all.iter().filter(asked).collect();
     assert!(!bugs.is_empty(), "SHINGLE_BUG names none of {all:?}");
-    // What finds a bug is a panic: thousands would be printed.
-    let hook = std::panic::take_hook();
-    if only.is_none() {
-        std::panic::set_hook(Box::new(|_| {}));
-    }
     // Some bugs take thousands of runs: each core takes the next one that is left.
     let next = AtomicUsize::new(0);
     let search = || {
+        // (What finds a bug is a panic.)
+        let _quiet = only.is_none().then(Quiet::begin);
         let mut missed = Vec::new();
         while let Some(&&bug) = bugs.get(next.fetch_add(1, Ordering::Relaxed)) {
             match found(bug) {
@@ -49,7 +48,6 @@ pub fn each_is_found<B: Copy + Debug + Send + Sync>(
         let searches: Vec<_> = (0..cores).map(|_| scope.spawn(search)).collect();
         searches.into_iter().flat_map(|search| search.join().expect("a search")).collect()
     });
-    std::panic::set_hook(hook);
     assert!(missed.is_empty(), "not found: {missed:?}");
 }
 

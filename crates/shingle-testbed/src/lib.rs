@@ -1,10 +1,12 @@
 //! What tests of several crates share: changes of the machine for a moment (loop devices, mounts, other users), and the
-//! search for mistakes that are made on purpose ([`bugs`]).
+//! search for mistakes that are made on purpose ([`bugs`]), and the exploring of small worlds ([`explore`]).
 //!
 //! The first need root, and root may well be somebody who only wanted to run the tests: so they are made where
 //! `SHINGLE_ROOT_TESTS=1` asks for it, and tests say `SKIPPED: …` elsewhere.
 
 pub mod bugs;
+pub mod explore;
+mod quiet;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

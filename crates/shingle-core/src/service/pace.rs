@@ -66,6 +66,25 @@ impl Pace {
     }
 }
 
+impl Pace {
+    /// Hashes all that decides what it allows from now on, for whoever explores what can become of an engine. What is
+    /// slow already is slow, however long it took.
+    pub fn hash_state<H: core::hash::Hasher>(&self, now: Nanos, into: &mut H) {
+        use core::hash::Hash;
+
+        let Pace { flying, allowed, slowed } = self;
+        allowed.hash(into);
+        // (They are found by their runs: their order says nothing.)
+        let of = |one: &Flying| {
+            let age = now.since(one.since).min(Nanos(SOON.0 + 1));
+            (one.left, age, one.since >= *slowed)
+        };
+        let mut flying: Vec<_> = flying.iter().map(of).collect();
+        flying.sort_unstable();
+        flying.hash(into);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,9 @@
 //! and is written again, what is being written is written once more, what clients wrote is lost as
 //! far as anybody knows, which FLUSH tells them, and none of it may be cached as clean.
 
+#[cfg(feature = "bugs")]
+mod state;
+
 use std::collections::VecDeque;
 
 use hashbrown::{HashMap, HashSet};
@@ -19,7 +22,7 @@ use super::port::{Completion, Device, Failed, Port};
 use crate::data::Data;
 
 /// The disk.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Disk {
     written: u64,
     flushed: u64,

@@ -24,6 +24,8 @@
 //! | `life` | the end, and draining | the next step |
 //! | `port` | I/O and memory for it | completions |
 //!
+//! (In test builds each room also hashes what of it decides what comes next: its `state`.)
+//!
 //! A room calls only those below it: `destage` calls `contents`, `durability`, `failure` and `port`; `contents` gives
 //! records to `durability`; `durability` and `failure` write through `port`. What concerns another
 //! room is returned, and `impl Engine` carries it there: `front` (what the owner asks), `completions`, and the
@@ -71,6 +73,8 @@ mod life;
 mod open_error;
 mod port;
 mod requests;
+#[cfg(feature = "bugs")]
+mod state;
 mod status;
 
 use shingle_core::observer::{Event, Shared};
@@ -120,6 +124,7 @@ impl Config {
 }
 
 /// The engine: its rooms, and the time.
+#[derive(Clone)]
 pub struct Engine<D: Data = Buffer> {
     now: Nanos,
     /// What is decided beside the policy.

@@ -2,6 +2,9 @@
 //! I/O, and an I/O of many pages that fails is tried again page by page, so that an error stays with the
 //! page it concerns.
 
+#[cfg(feature = "bugs")]
+mod state;
+
 use shingle_core::observer::{Event, Shared};
 use shingle_core::policy::Cost;
 use shingle_core::units::{Block, Nanos, Op};
@@ -42,6 +45,7 @@ pub enum Kind {
 pub struct IoId(pub u64);
 
 /// An I/O to be carried out. I/Os that are under way together may be done in any order.
+#[derive(Clone)]
 pub struct Io<D = Buffer> {
     /// Its name.
     pub id: IoId,
@@ -85,6 +89,7 @@ pub(super) enum Completion {
 }
 
 /// Pages that follow each other, to be one I/O.
+#[derive(Clone)]
 struct Queued<D> {
     device: Device,
     kind: Kind,
@@ -94,6 +99,7 @@ struct Queued<D> {
 }
 
 /// An I/O that was issued and is not done.
+#[derive(Clone)]
 struct UnderWay {
     device: Device,
     kind: Kind,
@@ -115,6 +121,7 @@ pub(super) struct Done<D> {
 }
 
 /// What was queued and what is under way, and memory that nobody uses.
+#[derive(Clone)]
 pub(super) struct Port<D> {
     queued: Vec<Queued<D>>,
     under_way: Slab<UnderWay>,

@@ -51,7 +51,7 @@ const RECORD_BYTES: usize = size_of::<RawRecord>();
 pub const RECORDS_MAX: usize = (PAGE_BYTES - HEADER_BYTES) / RECORD_BYTES;
 
 /// One change.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Record {
     /// The frame.
     pub frame: Frame,

@@ -42,7 +42,7 @@ pub struct Layout {
 pub const SUPERBLOCKS: u64 = 2;
 
 /// All metadata stands there twice, so that damage to one place loses nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Copy {
     /// As a rule written first.
     One,

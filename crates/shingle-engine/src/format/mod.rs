@@ -30,7 +30,7 @@ pub type Page = [u8; PAGE_BYTES];
 pub struct Frame(pub u32);
 
 /// What a frame is to the cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum State {
     /// It holds nothing.
     Free,

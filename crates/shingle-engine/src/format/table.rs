@@ -43,7 +43,7 @@ const ENTRY_BYTES: usize = size_of::<RawEntry>();
 pub const ENTRIES: usize = (PAGE_BYTES - HEADER_BYTES) / ENTRY_BYTES;
 
 /// What the table knows of a frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Entry {
     /// The block it holds, or held.
     pub block: Block,

@@ -2,6 +2,7 @@
 //! finds the order of the cache again.
 
 /// Time as the hints count it.
+#[derive(Clone, Hash)]
 pub(super) struct Hints {
     now: u16,
     /// Accesses for which the hint stays the same, and of these those that are left.

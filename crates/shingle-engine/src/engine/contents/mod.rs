@@ -5,6 +5,8 @@
 
 mod hints;
 mod restore;
+#[cfg(feature = "bugs")]
+mod state;
 mod swap;
 
 use std::collections::BTreeMap;
@@ -42,6 +44,14 @@ pub(super) struct Contents {
     hints: hints::Hints,
     /// Dirty blocks whose data is gone. Their slots stay, in nobody's way: no policy may name them.
     lost: BTreeMap<Block, Slot>,
+}
+
+impl Clone for Contents {
+    fn clone(&self) -> Contents {
+        let Contents { cache, plan, mappings, hints, lost } = self;
+        let (plan, mappings, hints) = (plan.clone(), mappings.clone(), hints.clone());
+        Contents { cache: cache.copy(), plan, mappings, hints, lost: lost.clone() }
+    }
 }
 
 impl Contents {

@@ -67,10 +67,18 @@ fn request_for(block: Block) -> Request {
     Request { at: Nanos::ZERO, offset: block.bytes(), bytes: BLOCK_BYTES, op: Op::Read }
 }
 
+/// So few are sorted sooner than all hints are counted.
+const FEW: usize = 1 << 12;
+
 /// The frames that hold something, those first that were used longest ago.
 fn coldest_first(table: &Table, live: &[(Block, Frame)]) -> Vec<Frame> {
-    // Sorted by counting: there are few hints, and may be millions of frames.
     let hint = |frame: Frame| usize::from(table.entry(frame).hint);
+    if live.len() < FEW {
+        let mut order: Vec<Frame> = live.iter().map(|&(_, frame)| frame).collect();
+        order.sort_by_key(|&frame| hint(frame));
+        return order;
+    }
+    // Sorted by counting: there are few hints, and may be millions of frames.
     let mut begins = vec![0_u32; usize::from(u16::MAX) + 1];
     live.iter().for_each(|&(_, frame)| begins[hint(frame)] += 1);
     begins.iter_mut().fold(0, |before, count| before + std::mem::replace(count, before));

@@ -25,7 +25,7 @@ fn pause(failures: u32, longest: Nanos) -> Nanos {
 
 /// Whether the disk is tried. After a failure it gets one run of blocks when the pause is over; what becomes
 /// of that decides.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct BackOff {
     /// Failed tries since the last that went well.
     failures: u32,
@@ -81,6 +81,21 @@ impl BackOff {
     /// It has kept a block.
     pub(super) fn went_well(&mut self) {
         *self = BackOff { tries: self.tries, ..BackOff::default() };
+    }
+}
+
+#[cfg(feature = "bugs")]
+impl BackOff {
+    /// All of it.
+    pub(super) fn hash_state<H: std::hash::Hasher>(
+        &self,
+        view: &super::super::state::View,
+        into: &mut H,
+    ) {
+        use std::hash::Hash;
+
+        let BackOff { failures, until, trying, tries } = self;
+        (failures, view.ahead(*until), trying, tries).hash(into);
     }
 }
 

@@ -6,6 +6,8 @@
 
 mod back_off;
 mod done;
+#[cfg(feature = "bugs")]
+mod state;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -25,6 +27,7 @@ use crate::data::Data;
 use back_off::BackOff;
 
 /// One block on its way.
+#[derive(Clone)]
 struct Job<D> {
     slot: Slot,
     block: Block,
@@ -43,6 +46,7 @@ struct Job<D> {
 }
 
 /// Neighbours.
+#[derive(Clone)]
 struct Run {
     jobs: Vec<JobKey>,
     /// Not read yet.
@@ -60,6 +64,7 @@ const WRITING_MAX: usize = 512;
 const LISTS_MAX: usize = 1024;
 
 /// All destages.
+#[derive(Clone)]
 pub(super) struct Destages<D> {
     jobs: Slab<Job<D>>,
     /// To be read.

@@ -14,14 +14,15 @@ use crate::format::journal::RECORDS_MAX;
 use crate::journal::{Covered, Full, PageKind, Write};
 
 /// A commit under way.
+#[derive(Clone)]
 pub(super) struct GroupCommit {
     /// Records up to this one are committed with it.
-    upto: u64,
-    writing: usize,
-    tries: u32,
+    pub(super) upto: u64,
+    pub(super) writing: usize,
+    pub(super) tries: u32,
     /// A page could not be written.
-    failed: bool,
-    covered: Option<Covered>,
+    pub(super) failed: bool,
+    pub(super) covered: Option<Covered>,
 }
 
 /// Pages of metadata are tried so often.

@@ -6,7 +6,7 @@
 use crate::format::Frame;
 
 /// Free frames.
-#[derive(Default)]
+#[derive(Clone, Default, Hash)]
 pub(super) struct FreeFrames {
     /// The next one at the end.
     free: Vec<Frame>,

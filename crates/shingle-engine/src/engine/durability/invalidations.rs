@@ -10,7 +10,7 @@ use shingle_core::units::Block;
 use super::FOUND;
 
 /// Pending invalidations.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Pending {
     /// By the record that says so.
     records: HashMap<Block, u64>,
@@ -43,5 +43,24 @@ impl Pending {
                 self.records.remove(&block);
             }
         }
+    }
+}
+
+#[cfg(feature = "bugs")]
+impl Pending {
+    /// All of it, by how many records ago.
+    pub(super) fn hash_state<H: std::hash::Hasher + Default>(
+        &self,
+        view: &super::super::state::View,
+        into: &mut H,
+    ) {
+        use std::hash::Hash;
+
+        let Pending { records, order } = self;
+        super::super::state::unordered(records.iter(), into, |(block, &number), into| {
+            (block, view.record(number)).hash(into);
+        });
+        order.len().hash(into);
+        order.iter().for_each(|&(number, block)| (view.record(number), block).hash(into));
     }
 }

@@ -7,6 +7,8 @@
 mod commit;
 mod frames;
 mod invalidations;
+#[cfg(feature = "bugs")]
+mod state;
 
 use shingle_core::units::{Block, Nanos};
 
@@ -23,6 +25,7 @@ use crate::journal::{Journal, MayHold, Write};
 pub(super) const FOUND: u64 = 1;
 
 /// Journal, table, and free frames.
+#[derive(Clone)]
 pub(super) struct Durability {
     journal: Journal,
     frames: frames::FreeFrames,

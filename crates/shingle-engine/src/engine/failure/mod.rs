@@ -25,6 +25,7 @@ pub(super) enum Damage {
 }
 
 /// Errors, and the SSD if it has failed.
+#[derive(Clone)]
 pub(super) struct Failure {
     errors: ErrorCounts,
     ssd: Option<FailedSsd>,
@@ -141,5 +142,19 @@ impl Failure {
     /// Nothing is dirty any more. Returns whether the SSD is to be told now that nothing counts.
     pub(super) fn begins_last_invalidation(&mut self) -> bool {
         self.ssd.as_mut().is_some_and(FailedSsd::begins_last)
+    }
+}
+
+#[cfg(feature = "bugs")]
+impl Failure {
+    /// Errors are counted for the status only.
+    pub(super) fn hash_state<H: std::hash::Hasher>(&self, view: &super::state::View, into: &mut H) {
+        use std::hash::Hash;
+
+        let Failure { errors: _, ssd, bugs: _ } = self;
+        ssd.is_some().hash(into);
+        if let Some(ssd) = ssd {
+            ssd.hash_state(view, into);
+        }
     }
 }

@@ -20,7 +20,7 @@ use crate::data::Data;
 use crate::journal::{MayHold, Write};
 
 /// What the SSD says does not count.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Invalidation {
     /// It took nothing: all that it holds counts.
     Refused,
@@ -44,6 +44,7 @@ pub(in super::super) enum Permission {
 }
 
 /// An SSD that has failed.
+#[derive(Clone)]
 pub(super) struct FailedSsd {
     invalidation: Invalidation,
     /// What it may hold at the next start, in order.
@@ -225,5 +226,22 @@ impl FailedSsd {
             self.invalidation = Invalidation::OfAllUnderWay;
         }
         begins
+    }
+}
+
+#[cfg(feature = "bugs")]
+impl FailedSsd {
+    /// All that decides what is done without it from now on.
+    pub(super) fn hash_state<H: std::hash::Hasher>(
+        &self,
+        view: &super::super::state::View,
+        into: &mut H,
+    ) {
+        use std::hash::Hash;
+
+        let FailedSsd { invalidation, clean, dirty, left, tries, took_none, waiting } = self;
+        (invalidation, clean, dirty, tries, took_none).hash(into);
+        left.iter().for_each(|write| write.hash_state(into));
+        view.ops(waiting.iter(), into);
     }
 }

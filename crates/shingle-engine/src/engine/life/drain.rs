@@ -13,7 +13,7 @@ const AT_A_TIME: usize = 1024;
 const LATER: Nanos = Nanos::from_millis(100);
 
 /// What is left of a way through all dirty blocks, in the order of their addresses.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(in super::super) struct Drain {
     wanted: bool,
     left: VecDeque<Destage>,
@@ -77,5 +77,21 @@ impl Drain {
             }
         }
         Some(group)
+    }
+}
+
+#[cfg(feature = "bugs")]
+impl Drain {
+    /// All of it.
+    pub(in super::super) fn hash_state<H: std::hash::Hasher>(
+        &self,
+        view: &super::super::state::View,
+        into: &mut H,
+    ) {
+        use std::hash::Hash;
+
+        let Drain { wanted, left, not_before } = self;
+        (wanted, left.len(), view.ahead(*not_before)).hash(into);
+        left.iter().for_each(|destage| destage.block.hash(into));
     }
 }

@@ -10,6 +10,7 @@ use crate::format::journal::Record;
 use crate::format::{Frame, State};
 
 /// One block, or a part of it.
+#[derive(Clone)]
 pub(in super::super) struct BlockOp<D> {
     pub(super) command: CommandKey,
     pub(super) block: Block,
@@ -20,22 +21,22 @@ pub(in super::super) struct BlockOp<D> {
     pub(super) part: Range<u16>,
     pub(super) slot: Option<Slot>,
     /// Whether the block was cached and dirty before this.
-    was_dirty: bool,
+    pub(super) was_dirty: bool,
     /// The policy has been asked.
     pub(super) asked: bool,
     /// The client has its answer; what is left is the cache's affair.
     pub(super) answered: bool,
     /// Where the data goes, and its checksum.
-    frame: Option<Frame>,
-    crc: u32,
+    pub(super) frame: Option<Frame>,
+    pub(super) crc: u32,
     /// Data that waits.
     pub(super) buffer: Option<D>,
-    stage: Stage,
+    pub(super) stage: Stage,
     pub(super) since: Nanos,
 }
 
 /// What an operation does when its turn comes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in super::super) enum Stage {
     /// It begins.
     New,

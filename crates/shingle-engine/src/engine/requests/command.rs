@@ -9,7 +9,7 @@ use crate::buffer::Buffer;
 use crate::data::Data;
 
 /// What a client wants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CommandOp {
     /// Data.
     Read,
@@ -61,10 +61,7 @@ impl<D: Data> Command<D> {
     }
 }
 
-impl<D: Data> Clone for Command<D>
-where
-    D::Payload: Clone,
-{
+impl<D: Data> Clone for Command<D> {
     fn clone(&self) -> Command<D> {
         Command { data: self.data.clone(), ..*self }
     }
@@ -78,7 +75,7 @@ impl<D: Data> fmt::Debug for Command<D> {
 }
 
 /// An error number of Linux, as clients know them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Errno(pub i32);
 
 impl Errno {
@@ -93,6 +90,7 @@ impl Errno {
 }
 
 /// The answer to a command.
+#[derive(Clone)]
 pub struct Reply<D: Data = Buffer> {
     /// Of the command.
     pub id: u64,
@@ -101,6 +99,7 @@ pub struct Reply<D: Data = Buffer> {
 }
 
 /// A command that is carried out.
+#[derive(Clone)]
 pub(super) struct Running<D: Data> {
     pub(super) command: Command<D>,
     pub(super) request: Request,

@@ -9,9 +9,9 @@ use shingle_core::units::Block;
 use super::super::keys::OpKey;
 
 /// Blocks that requests are at work on, and who waits for them.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Locks {
-    waiting: HashMap<Block, VecDeque<OpKey>>,
+    pub(super) waiting: HashMap<Block, VecDeque<OpKey>>,
 }
 
 impl Locks {

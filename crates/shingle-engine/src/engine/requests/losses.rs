@@ -10,7 +10,7 @@ use super::super::bugs::{Bug, Seeded};
 pub struct Connection(pub u64);
 
 /// Losses, and which of them each connection was told of.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Losses {
     /// Losses so far.
     count: u64,
@@ -72,5 +72,24 @@ impl Losses {
             self.connections.values_mut().for_each(|told| *told = self.count);
         }
         true
+    }
+}
+
+#[cfg(feature = "bugs")]
+impl Losses {
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// All that decides who is told from now on.
+    pub(super) fn hash_state<H: std::hash::Hasher + Default>(&self, into: &mut H) {
+        use std::hash::Hash;
+
+        let Losses { count, known, connections, writers } = self;
+        (count - known).hash(into);
+        super::super::state::unordered(connections.iter(), into, |(connection, told), into| {
+            (connection, count - told).hash(into);
+        });
+        super::super::state::unordered(writers.iter(), into, |writer, into| writer.hash(into));
     }
 }

@@ -9,6 +9,8 @@ mod block;
 mod command;
 mod locks;
 mod losses;
+#[cfg(feature = "bugs")]
+mod state;
 
 use std::collections::VecDeque;
 
@@ -35,6 +37,7 @@ use command::Running;
 const WINDOW: u32 = 1024;
 
 /// Commands, their operations, and who waits.
+#[derive(Clone)]
 pub(super) struct Requests<D: Data> {
     /// Commands carried out at a time; as many more wait.
     depth: usize,

@@ -46,7 +46,7 @@ pub(crate) enum Gone {
 }
 
 impl Gone {
-    fn refuses(self, io: &Io) -> bool {
+    pub(crate) fn refuses<D>(self, io: &Io<D>) -> bool {
         match (self, io.kind) {
             (Gone::Silent, _) | (Gone::ReadOnly, Kind::Write) | (Gone::Unflushed, Kind::Flush) => {
                 true

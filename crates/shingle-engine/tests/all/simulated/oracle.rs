@@ -2,6 +2,7 @@
 //! nothing else.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use shingle_core::units::BLOCK_BYTES;
@@ -128,6 +129,12 @@ impl Oracle {
 
     /// A client asks; the data of a write is filled in.
     pub(crate) fn ask(&mut self, command: &mut Command) {
+        let version = self.versions + 1;
+        self.ask_as(command, version);
+    }
+
+    /// Likewise; what it writes is this version of all.
+    pub(crate) fn ask_as(&mut self, command: &mut Command, version: u64) {
         let mut asked = Asked { command: command.clone(), versions: Vec::new(), acked: Vec::new() };
         match command.op {
             CommandOp::Flush => {
@@ -147,7 +154,7 @@ impl Oracle {
                 asked.acked = blocks_of(command).map(of).collect();
             }
             CommandOp::Write | CommandOp::WriteZeroes => {
-                self.versions += 1;
+                self.versions = version;
                 for block in blocks_of(command) {
                     let new = match command.op {
                         CommandOp::Write => stamp(block, self.versions),
@@ -290,6 +297,58 @@ impl Oracle {
                     name(&page),
                     history.says()
                 );
+            }
+        }
+    }
+}
+
+impl Oracle {
+    /// All that decides what may be from now on. Contents are known by the beginnings of some of their sectors: whoever
+    /// explores writes halves of blocks and tears off the first sector.
+    pub(crate) fn hash_state<H: Hasher>(&self, into: &mut H) {
+        let Oracle { blocks, asked, unkept, told, versions: _, .. } = self;
+        self.hash_for_crash(into);
+        for History { floor, acked, lost, .. } in blocks {
+            // (0 for none.)
+            (acked - floor, if *lost == 0 { 0 } else { lost + 1_000 - floor }).hash(into);
+        }
+        // What was told before the oldest that may come back is all the same, as long as nothing is lost.
+        let since = |told: &Unkept, into: &mut H| {
+            for (&told, history) in told.iter().zip(blocks) {
+                let told = if history.lost == 0 { told.max(history.floor) } else { told };
+                (1_000 + told - history.floor).hash(into);
+            }
+        };
+        let mut commands: Vec<_> = asked.iter().collect();
+        commands.sort_unstable_by_key(|(id, _)| **id);
+        for (id, Asked { command: _, versions, acked }) in commands {
+            id.hash(into);
+            let floor = |block: u64| blocks[block as usize].floor;
+            versions.iter().for_each(|&(block, at)| (1_000 + at - floor(block)).hash(into));
+            match acked.len() == blocks.len() {
+                true => since(acked, into),
+                false => acked.hash(into),
+            }
+        }
+        let mut connections: Vec<_> = unkept.iter().collect();
+        connections.sort_unstable_by_key(|(connection, _)| connection.0);
+        for (connection, told) in connections {
+            connection.hash(into);
+            since(told, into);
+        }
+        since(told, into);
+    }
+
+    /// All that decides what may be found after a crash now.
+    pub(crate) fn hash_for_crash<H: Hasher>(&self, into: &mut H) {
+        for History { contents, floor, wild_below, .. } in &self.blocks {
+            let contents = &contents[*floor..];
+            (contents.len(), wild_below.saturating_sub(*floor)).hash(into);
+            for content in contents {
+                for sector in [0, 1, 7] {
+                    let (words, _) = content[sector * 512..].as_chunks::<8>();
+                    words[..2].hash(into);
+                }
             }
         }
     }

@@ -1,0 +1,59 @@
+//! What is on its way to the disk, by block and not by key or slot.
+
+use std::hash::{Hash, Hasher};
+
+use shingle_core::units::Block;
+
+use super::super::contents::Contents;
+use super::super::keys::JobKey;
+use super::super::state::{View, unordered};
+use super::{Destages, Job, Run};
+use crate::data::Data;
+
+impl<D: Data> Destages<D> {
+    pub(in super::super) fn block_of(&self, key: JobKey) -> Block {
+        self.jobs[key].block
+    }
+
+    pub(in super::super) fn hash_state<H: Hasher + Default>(
+        &self,
+        contents: &Contents,
+        view: &View,
+        into: &mut H,
+    ) {
+        let Destages { jobs, queued, runs, lists: _, first_run, in_memory, writing, .. } = self;
+        let Destages { pace, leaving, disk, failures, backing_off, .. } = self;
+        let Destages { through_waiting, woken, taken_blocks: _, bugs: _, .. } = self;
+        unordered(jobs.iter(), into, |(_, job), into| {
+            let Job { slot, block, version, run, number, leaves, buffer, through, moved } = job;
+            let current = contents.mapping(*slot).version == *version;
+            // (0 of one that a request waits for.)
+            let run = if through.is_some() { 0 } else { run.wrapping_sub(*first_run) };
+            (block, current, run, view.record(*number), leaves, moved).hash(into);
+            buffer.as_ref().map(Data::crc).hash(into);
+            through.map(|op| (view.op)(op)).hash(into);
+        });
+        let block = |key: &JobKey| self.jobs[*key].block;
+        queued.len().hash(into);
+        queued.iter().for_each(|key| block(key).hash(into));
+        runs.len().hash(into);
+        for Run { jobs, left, number } in runs {
+            (jobs.len(), left, view.record(*number)).hash(into);
+            jobs.iter().for_each(|key| block(key).hash(into));
+        }
+        pace.hash_state(view.now, into);
+        disk.hash_state(view, into);
+        (in_memory, writing, leaving).hash(into);
+        unordered(failures.iter(), into, |(block, failures), into| (block, failures).hash(into));
+        backing_off.len().hash(into);
+        for &(until, slot) in backing_off {
+            (view.ahead(until), (view.slot)(slot)).hash(into);
+        }
+        through_waiting.len().hash(into);
+        for &(slot, op) in through_waiting {
+            ((view.slot)(slot), (view.op)(op)).hash(into);
+        }
+        woken.len().hash(into);
+        woken.iter().for_each(|&(op, goes_on)| ((view.op)(op), goes_on).hash(into));
+    }
+}

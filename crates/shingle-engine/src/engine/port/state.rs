@@ -1,0 +1,40 @@
+//! What is queued and under way, without the numbers of I/Os.
+
+use std::hash::{Hash, Hasher};
+
+use super::super::state::{View, unordered};
+use super::{Completion, Port, Queued, UnderWay};
+use crate::data::Data;
+
+impl<D: Data> Port<D> {
+    pub(in super::super) fn hash_state<H: Hasher + Default>(&self, view: &View, into: &mut H) {
+        let Port { queued, under_way, issued, pool: _, lists: _, bugs: _ } = self;
+        issued.len().hash(into);
+        for Queued { device, kind, page, completions, buffers } in queued {
+            (device, kind, page).hash(into);
+            completions.iter().for_each(|one| one.hash_state(view, into));
+            buffers.iter().for_each(|buffer| buffer.crc().hash(into));
+        }
+        unordered(under_way.iter(), into, |(_, io), into| {
+            // (How long it took is told to the policy, which remembers nothing.)
+            let UnderWay { device, kind, page, completions, since: _, again } = io;
+            (device, kind, page, again).hash(into);
+            completions.iter().for_each(|one| one.hash_state(view, into));
+        });
+    }
+}
+
+impl Completion {
+    fn hash_state<H: Hasher>(self, view: &View, into: &mut H) {
+        std::mem::discriminant(&self).hash(into);
+        match self {
+            Completion::FrameRead(op)
+            | Completion::DiskRead(op)
+            | Completion::FrameWritten(op)
+            | Completion::DiskWritten(op) => (view.op)(op).hash(into),
+            Completion::DestageRead(job) | Completion::Destaged(job) => (view.job)(job).hash(into),
+            Completion::Meta(what) => what.hash(into),
+            Completion::SsdFlushed | Completion::InvalidationWritten | Completion::DiskFlushed => {}
+        }
+    }
+}

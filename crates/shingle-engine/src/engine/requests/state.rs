@@ -1,0 +1,83 @@
+//! Commands and operations, by what they are and not by their keys.
+
+use std::hash::{Hash, Hasher};
+
+use super::super::keys::{CommandKey, OpKey};
+use super::super::state::{View, unordered};
+use super::block::BlockOp;
+use super::command::{Command, Running};
+use super::losses::Losses;
+use super::{Requests, locks};
+use crate::data::Data;
+
+impl<D: Data> Requests<D>
+where
+    D::Payload: Hash,
+{
+    /// Of an operation: no other that is unanswered has the same, and of a block only one is answered.
+    pub(in super::super) fn name_of(&self, key: OpKey) -> u64 {
+        let op = &self.ops[key];
+        let command = if op.answered { u64::MAX } else { self.running[op.command].command.id };
+        command.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ op.block.0
+    }
+
+    pub(in super::super) fn command_name_of(&self, key: CommandKey) -> u64 {
+        self.running[key].command.id
+    }
+
+    pub(in super::super) fn hash_state<H: Hasher + Default>(&self, view: &View, into: &mut H) {
+        let Requests { depth: _, disk_blocks: _, waiting, running, unfinished, durable, .. } = self;
+        let Requests { numbers: _, ops, locks, ready, no_room, no_frame, losses, .. } = self;
+        let Requests { replies, counts: _, observer: _, bugs: _, .. } = self;
+        waiting.len().hash(into);
+        for (command, knew) in waiting {
+            hash_command(command, into);
+            losses.missed(*knew).hash(into);
+        }
+        unordered(running.iter(), into, |(_, running), into| {
+            let Running { command, request: _, number: _, next, end, outstanding, .. } = running;
+            let Running { error, in_cache, sequential: _, on_disk, knew, needs, .. } = running;
+            hash_command(command, into);
+            (next, end, outstanding, error, in_cache).hash(into);
+            (view.write(*on_disk), losses.missed(*knew)).hash(into);
+            let needs = needs.map(|(record, write)| (view.record(record), view.write(write)));
+            needs.hash(into);
+        });
+        for keys in [unfinished.len(), durable.len(), replies.len()] {
+            keys.hash(into);
+        }
+        unfinished.iter().chain(durable).for_each(|&key| (view.command)(key).hash(into));
+        unordered(ops.iter(), into, |(key, op), into| {
+            let BlockOp { command: _, block, place, write, part, slot, was_dirty, .. } = op;
+            let BlockOp { asked, answered, frame, crc, buffer, stage, since, .. } = op;
+            (self.name_of(key), block, place, write, part, slot.is_some()).hash(into);
+            (was_dirty, asked, answered, frame, crc, stage).hash(into);
+            buffer.as_ref().map(Data::crc).hash(into);
+            view.age(*since, view.room_timeout).hash(into);
+        });
+        let locks::Locks { waiting } = locks;
+        unordered(waiting.iter(), into, |(block, waiting), into| {
+            block.hash(into);
+            view.ops(waiting.iter(), into);
+        });
+        view.ops(ready.iter(), into);
+        view.ops(no_room.iter(), into);
+        view.ops(no_frame.iter(), into);
+        losses.hash_state(into);
+    }
+}
+
+fn hash_command<D: Data, H: Hasher>(command: &Command<D>, into: &mut H)
+where
+    D::Payload: Hash,
+{
+    let Command { id, connection, op, offset, bytes, fua, data } = command;
+    (id, connection, op, offset, bytes, fua, data).hash(into);
+}
+
+impl Losses {
+    /// Of how many losses it was not told that had been told of so many.
+    fn missed(&self, knew: u64) -> u64 {
+        self.count().wrapping_sub(knew)
+    }
+}

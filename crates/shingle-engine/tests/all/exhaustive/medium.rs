@@ -1,0 +1,279 @@
+//! A device of cells, which does to each I/O what it is told to, and says what a crash may leave.
+
+use std::convert::Infallible;
+use std::hash::{Hash, Hasher};
+
+use shingle_engine::format::{PAGE_BYTES, Page};
+use shingle_engine::recover::Pages;
+use shingle_engine::{Device, Failed, Io, Kind};
+
+use super::cell::Cell;
+use crate::simulated::device::Gone;
+
+/// What becomes of an I/O.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum How {
+    Well,
+    /// An error, and nothing was done.
+    Fails,
+    /// An error of a write that was done, all the same.
+    FailsDone,
+    /// It says that nothing of it was done, and gives no error.
+    Short,
+    /// An error of a flush. What was not flushed is gone, and reads as it was before.
+    Forgets,
+    /// Likewise, and reads as if it were not gone.
+    ForgetsLater,
+    /// Likewise at once; and what is being written had arrived before, and is gone, too.
+    ForgetsUnderWay,
+}
+
+/// An I/O under way.
+#[derive(Clone)]
+pub(crate) struct Pending {
+    pub(crate) io: Io<Cell>,
+    /// Writes done before a flush began.
+    covers: usize,
+    /// Its data arrived before a flush failed that has lost it, and does not arrive again.
+    swallowed: bool,
+}
+
+/// A device.
+#[derive(Clone)]
+pub(crate) struct Medium {
+    device: Device,
+    /// What a power cut leaves.
+    safe: Vec<Cell>,
+    /// What is read.
+    now: Vec<Cell>,
+    /// Written and not flushed, in order.
+    volatile: Vec<(usize, Cell)>,
+    /// Lost by a flush that failed, and read as if it were not.
+    lingering: Vec<usize>,
+    /// Pages of which a failed flush has lost the newest, until they are asked for.
+    lost: Vec<usize>,
+    /// Of a write that a power cut tears so many bytes arrive; `None` if it tears none.
+    torn_bytes: Option<usize>,
+    pub(crate) gone: Option<Gone>,
+}
+
+impl Medium {
+    pub(crate) fn new(device: Device, pages: Vec<Cell>, torn_bytes: Option<usize>) -> Medium {
+        let (safe, now) = (pages.clone(), pages);
+        let (volatile, lingering, lost) = (Vec::new(), Vec::new(), Vec::new());
+        Medium { device, safe, now, volatile, lingering, lost, torn_bytes, gone: None }
+    }
+
+    pub(crate) fn cell(&self, at: u64) -> Cell {
+        self.now[at as usize]
+    }
+
+    /// Writes a page, and flushes it.
+    pub(crate) fn keep(&mut self, page: u64, cell: Cell) {
+        self.volatile.retain(|&(at, _)| at as u64 != page);
+        (self.now[page as usize], self.safe[page as usize]) = (cell, cell);
+    }
+
+    /// Of a page that was being kept when the power went.
+    pub(crate) fn tear(&mut self, page: u64, cell: Cell) {
+        let torn = self.cell(page).torn(cell, 32, self.device);
+        self.keep(page, torn);
+    }
+
+    pub(crate) fn flip(&mut self, page: u64) {
+        let flipped = self.now[page as usize].flipped();
+        (self.now[page as usize], self.safe[page as usize]) = (flipped, flipped);
+    }
+
+    pub(crate) fn begin(&self, io: Io<Cell>) -> Pending {
+        assert!(io.page as usize + io.buffers.len() <= self.now.len(), "I/O beyond the end");
+        Pending { io, covers: self.volatile.len(), swallowed: false }
+    }
+
+    fn write(&mut self, at: usize, cell: Cell) {
+        self.now[at] = cell;
+        self.volatile.push((at, cell));
+        self.lingering.retain(|&page| page != at);
+    }
+
+    /// Which ways an I/O may go wrong.
+    pub(crate) fn faults(&self, pending: &Pending, forgets: bool) -> &'static [How] {
+        match pending.io.kind {
+            Kind::Read => &[How::Fails, How::Short],
+            Kind::Write => &[How::Fails, How::FailsDone, How::Short],
+            Kind::Flush if forgets => {
+                &[How::Fails, How::Forgets, How::ForgetsLater, How::ForgetsUnderWay]
+            }
+            Kind::Flush => &[How::Fails],
+        }
+    }
+
+    /// What of pages a failed flush has lost, with what is left.
+    pub(crate) fn take_lost(&mut self) -> Vec<(u64, Cell)> {
+        let lost = std::mem::take(&mut self.lost);
+        lost.into_iter().map(|at| (at as u64, self.safe[at])).collect()
+    }
+
+    fn forget(&mut self, others: &mut [Pending], how: How) {
+        let device = self.device;
+        for other in others.iter_mut().filter(|other| other.io.device == device) {
+            other.covers = 0;
+            let under_way = other.io.kind == Kind::Write && !other.swallowed;
+            if under_way && how == How::ForgetsUnderWay {
+                other.swallowed = true;
+                for (at, &cell) in (other.io.page as usize..).zip(&other.io.buffers) {
+                    self.write(at, cell);
+                }
+            }
+        }
+        let mut pages: Vec<_> =
+            std::mem::take(&mut self.volatile).into_iter().map(|(at, _)| at).collect();
+        pages.sort_unstable();
+        pages.dedup();
+        for at in pages {
+            self.lost.push(at);
+            match how {
+                How::ForgetsLater => self.lingering.push(at),
+                _ => self.now[at] = self.safe[at],
+            }
+        }
+    }
+
+    /// Carries an I/O out, and returns how many bytes of it. `others` are under way, too.
+    pub(crate) fn end(
+        &mut self,
+        pending: &mut Pending,
+        others: &mut [Pending],
+        how: How,
+    ) -> Result<usize, Failed> {
+        let refused = self.gone.is_some_and(|gone| gone.refuses(&pending.io));
+        let how = if refused && how == How::Well { How::Fails } else { how };
+        let at = pending.io.page as usize;
+        match (pending.io.kind, how) {
+            (_, How::Short) => return Ok(0),
+            (_, How::Fails) => return Err(Failed),
+            (Kind::Read, _) => {
+                for (buffer, &cell) in pending.io.buffers.iter_mut().zip(&self.now[at..]) {
+                    *buffer = cell;
+                }
+            }
+            (Kind::Write, _) if pending.swallowed => {}
+            (Kind::Write, _) => {
+                for (n, &cell) in pending.io.buffers.iter().enumerate() {
+                    self.write(at + n, cell);
+                }
+                if how == How::FailsDone {
+                    return Err(Failed);
+                }
+            }
+            (Kind::Flush, How::Well) => {
+                for (page, cell) in self.volatile.drain(..pending.covers) {
+                    self.safe[page] = cell;
+                }
+                for other in others.iter_mut().filter(|other| other.io.device == self.device) {
+                    other.covers = other.covers.saturating_sub(pending.covers);
+                }
+            }
+            (Kind::Flush, how) => {
+                self.forget(others, how);
+                return Err(Failed);
+            }
+        }
+        Ok(pending.io.buffers.len() * PAGE_BYTES)
+    }
+
+    /// Of each page that is not as it was flushed last: what the power may leave there when it goes.
+    pub(crate) fn left_by_cut(&self, pending: &[Pending]) -> Vec<(usize, Vec<Cell>)> {
+        let mut left: Vec<(usize, Vec<Cell>)> = Vec::new();
+        for (at, cell) in self.volatile.iter().copied().chain(self.written(pending)) {
+            let page = match left.iter_mut().find(|(page, _)| *page == at) {
+                Some((_, page)) => page,
+                None => {
+                    left.push((at, vec![self.safe[at]]));
+                    &mut left.last_mut().expect("just there").1
+                }
+            };
+            let before = *page.last().expect("what is safe");
+            if !page.contains(&cell) {
+                page.push(cell);
+            }
+            let torn = self.torn_bytes.map(|bytes| before.torn(cell, bytes, self.device));
+            page.extend(torn.filter(|torn| !page.contains(torn)));
+        }
+        left.retain(|(_, cells)| cells.len() > 1);
+        left
+    }
+
+    /// The power goes, and leaves this of pages.
+    pub(crate) fn cut(&mut self, left: impl IntoIterator<Item = (usize, Cell)>) {
+        for (at, cell) in left {
+            self.safe[at] = cell;
+        }
+        self.now.clone_from(&self.safe);
+        self.volatile.clear();
+        self.lingering.clear();
+    }
+
+    /// Pages that are being written.
+    pub(crate) fn written(&self, pending: &[Pending]) -> Vec<(usize, Cell)> {
+        let of = |pending: &&Pending| {
+            pending.io.device == self.device && pending.io.kind == Kind::Write && !pending.swallowed
+        };
+        let pages = |pending: &Pending| {
+            let page = pending.io.page as usize;
+            (page..).zip(pending.io.buffers.iter().copied()).collect::<Vec<_>>()
+        };
+        pending.iter().filter(of).flat_map(pages).collect()
+    }
+
+    /// The process is killed: of the pages that were being written these arrive.
+    pub(crate) fn kill(&mut self, arrived: impl IntoIterator<Item = (usize, Cell)>) {
+        for at in std::mem::take(&mut self.lingering) {
+            self.now[at] = self.safe[at];
+        }
+        for (at, cell) in arrived {
+            self.write(at, cell);
+        }
+    }
+
+    /// All that decides what it does from now on.
+    pub(crate) fn hash_state<H: Hasher>(&self, pending: &[Pending], into: &mut H) {
+        let Medium { device, safe, now, volatile, lingering, lost: _, torn_bytes: _, gone } = self;
+        safe.hash(into);
+        // (Of all others what is read follows from what is safe and what was written since.)
+        lingering.iter().for_each(|&at| (at, now[at]).hash(into));
+        gone.map(|gone| format!("{gone:?}")).hash(into);
+        // In the order of pages, as the order matters only where there are several of one; and by which flushes
+        // that are under way each is covered.
+        let flushes = pending.iter().filter(|one| one.io.kind == Kind::Flush);
+        let flushes: Vec<_> = flushes.filter(|one| one.io.device == *device).collect();
+        let covered = |at: usize| flushes.iter().filter(|flush| at < flush.covers).count();
+        let mut by_page: Vec<_> =
+            volatile.iter().enumerate().map(|(at, &(page, cell))| (page, at, cell)).collect();
+        by_page.sort_unstable_by_key(|&(page, at, _)| (page, at));
+        by_page.len().hash(into);
+        by_page.iter().for_each(|&(page, at, cell)| (page, covered(at), cell).hash(into));
+    }
+}
+
+impl Pending {
+    /// All of it but its number.
+    pub(crate) fn hash_state<H: Hasher>(&self, into: &mut H) {
+        let Io { id: _, device, kind, page, buffers } = &self.io;
+        (device, kind, page, self.swallowed).hash(into);
+        if *kind == Kind::Write {
+            buffers.hash(into);
+        }
+    }
+}
+
+impl Pages for Medium {
+    type Error = Infallible;
+
+    fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), Infallible> {
+        for (page, cell) in out.iter_mut().zip(&self.now[first as usize..]) {
+            *page = cell.page();
+        }
+        Ok(())
+    }
+}

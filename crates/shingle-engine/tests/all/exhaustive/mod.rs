@@ -1,0 +1,107 @@
+//! The shipped engine in worlds so small that all that can happen in them is tried: every order in which I/O ends, every
+//! moment of a power cut or a kill, every part of what was not flushed that it may leave, the start after it, and the
+//! next crash within that. The method is told in [`shingle_testbed::explore`], what a world may have in `scope.rs`, the
+//! worlds are in `scopes.rs`.
+//!
+//! In each run of the tests every world is explored with few commands, to the end. For all of it
+//!
+//! ```text
+//! SHINGLE_STATES=100000000 cargo test -p shingle-engine --release --test all exhaustive -- --nocapture
+//! ```
+//!
+//! explores each with all its commands, until there are so many states (nine bytes each), and says how many steps it
+//! did not try; `SHINGLE_SCOPE=NAME` does it with one. `SHINGLE_PLAYS=N` plays the large world N times by chance, two
+//! times: without faults and with them.
+//!
+//! What differs from a real device: I/O is done whole or not at all, a torn page on the SSD has only its head, metadata
+//! of one commit is written at once (nothing is missed: `world.rs` says why), a flush of the disk that fails
+//! forgets all or nothing, and a policy remembers nothing.
+
+#![allow(clippy::disallowed_types)] // how long it takes is told, and decides nothing
+
+mod bugs;
+mod cell;
+mod medium;
+mod scope;
+mod scopes;
+mod world;
+
+use std::time::Instant;
+
+use shingle_testbed::explore::guided::{Plays, guided};
+use shingle_testbed::explore::{Broken, Explored, Quiet, explore, pasted, shrink};
+
+use scope::{Fault, Scope};
+use scopes::{LARGE, SCOPES};
+use world::{Step, World};
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// Commands with which each world is explored in each run of the tests.
+const COMMANDS: u8 = 1;
+
+fn explored(scope: Scope, states_max: u64) -> Explored {
+    let begun = Instant::now();
+    let quiet = Quiet::begin();
+    let explored = explore(World::new(scope), states_max);
+    drop(quiet);
+    let explored = explored.unwrap_or_else(|broken| tell(scope, broken));
+    let Explored { states, steps, depth, calm_depth, untried, .. } = explored;
+    let per_second = states * 1_000 / (begun.elapsed().as_millis() as u64).max(1);
+    println!(
+        "{:12} {states:10} states, {steps:10} steps, {} commands, {} crashes, {} faults, {depth:3} \
+         steps deep, at rest after {calm_depth:3} at most, {untried} not tried, {per_second} a second",
+        scope.name, scope.commands, scope.crashes, scope.faults.0
+    );
+    explored
+}
+
+/// A promise was broken: the way there as a test.
+fn tell(scope: Scope, broken: Broken<Step>) -> ! {
+    let quiet = Quiet::begin();
+    let least = shrink(|| World::new(scope), broken);
+    let text = pasted(World::new(scope), &format!("World::new(named({:?}))", scope.name), &least);
+    drop(quiet);
+    panic!("{}: {}\n{text}", scope.name, least.what)
+}
+
+#[test]
+fn all_that_can_happen_in_small_worlds() {
+    let only = std::env::var("SHINGLE_SCOPE").ok();
+    let states_max = number("SHINGLE_STATES");
+    for &scope in SCOPES.iter().filter(|scope| only.as_ref().is_none_or(|only| only == scope.name))
+    {
+        match states_max {
+            Some(states_max) => drop(explored(scope, states_max)),
+            None => {
+                let commands = number("SHINGLE_COMMANDS").map_or(COMMANDS, |number| number as u8);
+                let crashes = number("SHINGLE_CRASHES").map_or(1, |number| number as u8);
+                let (commands, crashes) =
+                    (scope.commands.min(commands), scope.crashes.min(crashes));
+                let all = explored(Scope { commands, crashes, ..scope }, 200_000);
+                assert_eq!(all.untried, 0, "{} was explored to the end", scope.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn plays_of_a_large_world() {
+    let plays = number("SHINGLE_PLAYS").unwrap_or(600);
+    let first = number("SHINGLE_SEED").unwrap_or(0);
+    let faults: &[Fault] = &[Fault::Io, Fault::Flush, Fault::SsdGone];
+    for faults in [(0, &faults[..0]), (2, faults)] {
+        let scope = Scope { faults, ..LARGE };
+        let begun = Instant::now();
+        let quiet = Quiet::begin();
+        let how = Plays { seeds: (first, plays), steps_max: 200, branch_one_in: 30 };
+        let played = guided(&World::new(scope), how, World::aspect);
+        drop(quiet);
+        match played {
+            Ok(played) => println!("{} faults: {played:?} in {:?}", faults.0, begun.elapsed()),
+            Err(broken) => tell(scope, broken),
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! How large a world is, and what may happen in it.
+
+use shingle_core::cache::CacheCore;
+use shingle_core::params::Params;
+use shingle_core::policy::{Access, Idle, Memory, Policy, Victims};
+use shingle_core::registry::{CACHE_PARAMS, Setup, build};
+use shingle_core::service::Mode;
+use shingle_core::slots::{Costs, Slots};
+use shingle_core::units::{Nanos, Slot};
+use shingle_engine::format::layout::Layout;
+use shingle_engine::format::table::ENTRIES;
+
+/// What a client, or an operator, may want.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Want {
+    Write(u64),
+    /// So many blocks from this one on.
+    WriteMany(u64, u64),
+    /// With FUA.
+    WriteFua(u64),
+    /// The first half of a block.
+    WriteHalf(u64),
+    Zeroes(u64),
+    ZeroesFua(u64),
+    Trim(u64),
+    Read(u64),
+    Flush,
+    /// The mode is another one.
+    Mode(Mode),
+    /// All that is dirty is to be destaged.
+    Drain,
+    /// Another policy.
+    Swap,
+    /// The end.
+    Stop,
+    /// One more client comes.
+    Connect,
+    /// The newest client leaves.
+    Leave,
+}
+
+/// What may go wrong, but for crashes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fault {
+    /// Errors of single reads and writes, and I/O that is not done.
+    Io,
+    /// Flushes that fail, and forget what they should have kept.
+    Flush,
+    /// From some moment on the SSD does nothing any more, or takes no write, or does not flush.
+    SsdGone,
+    /// A bit of a frame flips.
+    Flip,
+}
+
+/// How large a world is, and what may happen in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scope {
+    pub(crate) name: &'static str,
+    pub(crate) slots: u64,
+    pub(crate) frames: u64,
+    pub(crate) blocks: u64,
+    pub(crate) journal_pages: u64,
+    pub(crate) mode: Mode,
+    /// Commands carried out at a time.
+    pub(crate) depth: usize,
+    pub(crate) room_slots: u32,
+    /// Whose highest block leaves first; otherwise the lowest.
+    pub(crate) highest: bool,
+    pub(crate) connections: u64,
+    /// What is wanted, and how often in all.
+    pub(crate) wants: &'static [Want],
+    pub(crate) commands: u8,
+    /// Crashes in all: the power goes, or the process is killed.
+    pub(crate) crashes: u8,
+    pub(crate) kills: bool,
+    /// A power cut tears what was being written, or was not flushed: of the SSD, of the disk.
+    pub(crate) tears: (bool, bool),
+    pub(crate) faults: (u8, &'static [Fault]),
+    /// Time passes though I/O is under way.
+    pub(crate) ticks: bool,
+}
+
+impl Scope {
+    /// Two slots over two blocks, and nothing that happens.
+    pub(crate) const PLAIN: Scope = Scope {
+        name: "plain",
+        slots: 2,
+        frames: 4,
+        blocks: 2,
+        journal_pages: 4,
+        mode: Mode::WriteBack,
+        depth: 8,
+        room_slots: 0,
+        highest: false,
+        connections: 1,
+        wants: &[],
+        commands: 0,
+        crashes: 0,
+        kills: true,
+        tears: (true, false),
+        faults: (0, &[]),
+        ticks: false,
+    };
+
+    pub(crate) fn layout(&self) -> Layout {
+        let Scope { slots, frames, journal_pages, .. } = *self;
+        Layout { journal_pages, table_pages: frames.div_ceil(ENTRIES as u64), frames, slots }
+    }
+
+    /// An empty cache.
+    pub(crate) fn cache(&self) -> Box<dyn CacheCore> {
+        let cache = Params::new(CACHE_PARAMS);
+        let setup = Setup {
+            cache_blocks: self.slots as u32,
+            disk_blocks: self.blocks,
+            bands: None,
+            conventional_zones: None,
+            sequential_required: false,
+            buffer_blocks: 0,
+            costs: Costs::PAPER,
+            cache: &cache,
+        };
+        let params = Params::new(&[]);
+        match self.highest {
+            true => Box::new(build::<ByAddress<true>>(&params, &setup).expect("a cache")),
+            false => Box::new(build::<ByAddress<false>>(&params, &setup).expect("a cache")),
+        }
+    }
+}
+
+/// Time that passes at once: more than any the engine waits for, but for the pauses of a disk that fails.
+pub(crate) const TICK: Nanos = Nanos::from_millis(1_500);
+
+/// Names whose address is the lowest, or the highest: a policy that remembers nothing. What an engine promises may
+/// not depend on whom a policy names.
+#[derive(Clone, Debug)]
+struct ByAddress<const HIGHEST: bool>;
+
+impl<const HIGHEST: bool> ByAddress<HIGHEST> {
+    fn name(want: u32, out: &mut Victims, dirty_only: bool) {
+        let slots = out.slots();
+        let all = (0..slots.capacity()).map(Slot);
+        let may = all.filter(|&slot| slots.evictable(slot) && (slots.dirty(slot) || !dirty_only));
+        let mut named: Vec<Slot> = may.collect();
+        named.sort_unstable_by_key(|&slot| slots.block(slot));
+        if HIGHEST {
+            named.reverse();
+        }
+        named.into_iter().take(want as usize).for_each(|slot| out.push(slot));
+    }
+}
+
+impl<const HIGHEST: bool> Policy for ByAddress<HIGHEST> {
+    const NAME: &'static str = if HIGHEST { "highest" } else { "lowest" };
+    const ABOUT: &'static str = "by address; for exploring";
+    const IDLE: Idle = Idle::Names;
+
+    fn new(_: &Params, _: &Slots) -> Self {
+        ByAddress
+    }
+
+    fn on_hit(&mut self, _: Slot, _: &Access, _: &Slots) {}
+
+    fn on_insert(&mut self, _: Slot, _: &Access, _: &Slots) {}
+
+    fn on_remove(&mut self, _: Slot, _: &Slots) {}
+
+    fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
+        ByAddress::<HIGHEST>::name(want, out, false);
+    }
+
+    fn destage(&mut self, want: u32, out: &mut Victims) {
+        ByAddress::<HIGHEST>::name(want, out, true);
+    }
+
+    fn memory(&self) -> Memory {
+        Memory::default()
+    }
+}

@@ -1,0 +1,291 @@
+//! The worlds that are explored, each the smallest in which something can happen that cannot in the others.
+
+use shingle_core::service::Mode;
+
+use super::scope::{Fault, Scope, Want};
+
+/// One slot over one block.
+const ONE: Scope = Scope { slots: 1, frames: 3, blocks: 1, ..Scope::PLAIN };
+const TWO: Scope = Scope::PLAIN;
+
+/// What is explored.
+pub(crate) const SCOPES: &[Scope] = &[
+    Scope {
+        name: "frames",
+        frames: 2,
+        wants: &[Want::WriteFua(0)],
+        commands: 3,
+        crashes: 2,
+        tears: (false, false),
+        ..ONE
+    },
+    Scope { name: "fua", wants: &[Want::WriteFua(0)], commands: 2, crashes: 2, ..ONE },
+    Scope { name: "flush", wants: &[Want::Write(0), Want::Flush], commands: 3, crashes: 1, ..ONE },
+    Scope {
+        name: "flush-2",
+        wants: &[Want::Write(0), Want::Flush],
+        commands: 2,
+        crashes: 2,
+        ..ONE
+    },
+    Scope {
+        name: "rewritten",
+        frames: 2,
+        journal_pages: 2,
+        wants: &[Want::WriteFua(0)],
+        commands: 4,
+        crashes: 1,
+        kills: false,
+        ..ONE
+    },
+    Scope {
+        name: "journal",
+        frames: 2,
+        journal_pages: 1,
+        wants: &[Want::WriteFua(0)],
+        commands: 4,
+        crashes: 1,
+        kills: false,
+        ..ONE
+    },
+    Scope {
+        name: "read",
+        wants: &[Want::Write(0), Want::Read(0), Want::Trim(0)],
+        commands: 3,
+        crashes: 1,
+        ..ONE
+    },
+    Scope {
+        name: "parts",
+        wants: &[Want::WriteHalf(0), Want::Write(0), Want::ZeroesFua(0), Want::Read(0)],
+        commands: 2,
+        crashes: 1,
+        ..ONE
+    },
+    Scope {
+        name: "room",
+        slots: 1,
+        frames: 3,
+        blocks: 2,
+        wants: &[Want::Write(0), Want::Write(1), Want::Read(0)],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        ..TWO
+    },
+    Scope {
+        name: "idle",
+        wants: &[Want::Write(0), Want::Flush],
+        commands: 2,
+        crashes: 1,
+        ticks: true,
+        kills: false,
+        ..ONE
+    },
+    Scope {
+        name: "around",
+        mode: Mode::WriteAround,
+        wants: &[Want::WriteFua(0), Want::Write(0), Want::Read(0), Want::Flush],
+        commands: 3,
+        crashes: 1,
+        ..ONE
+    },
+    Scope {
+        name: "around-killed",
+        mode: Mode::WriteAround,
+        wants: &[Want::Write(0), Want::Read(0)],
+        commands: 2,
+        crashes: 2,
+        ..ONE
+    },
+    Scope {
+        name: "around-trim",
+        mode: Mode::WriteAround,
+        wants: &[Want::Write(0), Want::Read(0), Want::Trim(0)],
+        commands: 4,
+        crashes: 1,
+        kills: false,
+        ..ONE
+    },
+    Scope {
+        name: "through",
+        mode: Mode::WriteThrough,
+        wants: &[Want::Write(0), Want::Flush],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        ..ONE
+    },
+    Scope {
+        name: "modes",
+        wants: &[
+            Want::Write(0),
+            Want::Mode(Mode::WriteThrough),
+            Want::Mode(Mode::WriteAround),
+            Want::Mode(Mode::NoReadFill),
+            Want::Mode(Mode::PassThrough),
+            Want::Mode(Mode::WriteBack),
+        ],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        ..ONE
+    },
+    Scope {
+        name: "stop",
+        wants: &[Want::Write(0), Want::Stop, Want::Mode(Mode::PassThrough)],
+        commands: 3,
+        crashes: 1,
+        ..ONE
+    },
+    Scope {
+        name: "stop-gone",
+        wants: &[Want::Stop, Want::WriteFua(0)],
+        commands: 2,
+        crashes: 1,
+        kills: false,
+        faults: (1, &[Fault::SsdGone]),
+        ..ONE
+    },
+    Scope {
+        name: "swap",
+        wants: &[Want::Write(0), Want::Swap, Want::Drain],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        ..ONE
+    },
+    Scope {
+        name: "clients",
+        connections: 2,
+        wants: &[Want::Write(0), Want::Flush],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        ..ONE
+    },
+    Scope {
+        name: "two-blocks",
+        wants: &[Want::Write(0), Want::Write(1), Want::WriteMany(0, 2), Want::Flush],
+        commands: 2,
+        crashes: 1,
+        ..TWO
+    },
+    Scope {
+        name: "errors",
+        blocks: 2,
+        // (Of block 0 nothing but zeros is there at first, and a read that gives none would give the same.)
+        wants: &[Want::Write(1), Want::Read(1), Want::Flush],
+        commands: 2,
+        crashes: 1,
+        kills: false,
+        faults: (1, &[Fault::Io]),
+        ..ONE
+    },
+    Scope {
+        name: "lost",
+        mode: Mode::WriteAround,
+        connections: 2,
+        wants: &[Want::WriteFua(0), Want::Write(0), Want::Flush, Want::Read(0)],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        faults: (1, &[Fault::Flush]),
+        ..ONE
+    },
+    Scope {
+        name: "opened",
+        mode: Mode::WriteAround,
+        wants: &[Want::Write(0), Want::WriteFua(0), Want::Connect, Want::Flush],
+        commands: 4,
+        crashes: 0,
+        faults: (1, &[Fault::Flush]),
+        ..ONE
+    },
+    Scope {
+        name: "lost-back",
+        wants: &[Want::Write(0), Want::Flush],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        faults: (1, &[Fault::Flush]),
+        ..ONE
+    },
+    Scope {
+        name: "gone",
+        wants: &[Want::Write(0), Want::Read(0), Want::Flush],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        faults: (1, &[Fault::SsdGone]),
+        ..ONE
+    },
+    Scope {
+        name: "gone-trim",
+        wants: &[Want::WriteFua(0), Want::Trim(0)],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        tears: (false, false),
+        faults: (1, &[Fault::SsdGone]),
+        ..ONE
+    },
+    Scope {
+        name: "flips",
+        wants: &[Want::Write(0), Want::Read(0)],
+        commands: 2,
+        crashes: 0,
+        faults: (1, &[Fault::Flip]),
+        ..ONE
+    },
+];
+
+/// By name.
+pub(crate) fn named(name: &str) -> Scope {
+    *SCOPES.iter().find(|scope| scope.name == name).expect("a scope of this name")
+}
+
+/// Played by chance: four slots over six blocks, and everything that can happen, three crashes and two faults at most.
+pub(crate) const LARGE: Scope = Scope {
+    name: "large",
+    slots: 4,
+    frames: 7,
+    blocks: 6,
+    journal_pages: 6,
+    connections: 2,
+    room_slots: 1,
+    wants: &[
+        Want::Write(0),
+        Want::Write(1),
+        Want::Write(2),
+        Want::WriteFua(3),
+        Want::WriteFua(4),
+        Want::WriteMany(0, 3),
+        Want::WriteMany(2, 4),
+        Want::WriteHalf(1),
+        Want::Zeroes(2),
+        Want::ZeroesFua(5),
+        Want::Trim(0),
+        Want::Trim(3),
+        Want::Read(0),
+        Want::Read(1),
+        Want::Read(3),
+        Want::Read(5),
+        Want::Flush,
+        Want::Flush,
+        Want::Flush,
+        Want::Mode(Mode::WriteBack),
+        Want::Mode(Mode::WriteThrough),
+        Want::Mode(Mode::WriteAround),
+        Want::Mode(Mode::NoReadFill),
+        Want::Drain,
+        Want::Swap,
+        Want::Stop,
+        Want::Connect,
+        Want::Leave,
+    ],
+    commands: 40,
+    crashes: 3,
+    ticks: true,
+    ..Scope::PLAIN
+};
