@@ -9,6 +9,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Mode, fchmod, flock};
@@ -16,7 +17,9 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use thiserror::Error;
 
+use crate::connections::Security;
 use crate::stream::Stream;
+use crate::tls::Tls;
 use crate::users::{Refused, Users};
 
 /// The port of NBD.
@@ -27,8 +30,8 @@ pub const PORT: u16 = 10809;
 pub enum Address {
     /// A socket in the file system, of mode 0600.
     Unix(PathBuf),
-    /// A port of a loopback address. Port 0 is any that is free. Every user of the machine reaches it:
-    /// who may connect is for [`Users`] to say.
+    /// A port. Port 0 is any that is free. On a loopback address every user of the machine reaches it: who may
+    /// connect is for [`Users`] to say, or for [`Tls`], without which other addresses are refused.
     Tcp(SocketAddr),
 }
 
@@ -40,7 +43,7 @@ pub enum ListenError {
     Syntax(String),
     /// It can be reached from other machines.
     #[error(
-        "{0} is refused: the server does not encrypt yet, so it listens on loopback addresses only \
+        "{0} is refused: without TLS the server listens on loopback addresses only \
          (tcp:127.0.0.1:10809) or on a socket in the file system (unix:PATH)"
     )]
     NotLoopback(SocketAddr),
@@ -82,11 +85,14 @@ impl FromStr for Address {
             },
             _ => return Err(syntax()),
         };
-        if address.ip().is_loopback() {
-            Ok(Self::Tcp(address))
-        } else {
-            Err(ListenError::NotLoopback(address))
-        }
+        Ok(Self::Tcp(address))
+    }
+}
+
+impl Address {
+    /// Whether other machines reach it: only with TLS it is listened on.
+    pub fn needs_tls(&self) -> bool {
+        matches!(self, Self::Tcp(address) if !address.ip().is_loopback())
     }
 }
 
@@ -101,7 +107,10 @@ impl fmt::Display for Address {
 
 /// A socket that listens.
 #[derive(Debug)]
-pub struct Listener(Socket);
+pub struct Listener {
+    socket: Socket,
+    tls: Option<Arc<Tls>>,
+}
 
 #[derive(Debug)]
 enum Socket {
@@ -122,21 +131,29 @@ impl Listener {
     pub fn bind(address: &Address) -> Result<Self, ListenError> {
         match address {
             Address::Unix(path) => bind_unix(path),
-            Address::Tcp(ip) if !ip.ip().is_loopback() => Err(ListenError::NotLoopback(*ip)),
-            Address::Tcp(ip) => match TcpListener::bind(ip) {
-                Ok(socket) => Ok(Self(Socket::Tcp(socket, Users::default()))),
-                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                    Err(ListenError::Busy(*ip))
-                }
-                Err(error) => Err(ListenError::Io(address.clone(), error)),
-            },
+            Address::Tcp(ip) if address.needs_tls() => Err(ListenError::NotLoopback(*ip)),
+            Address::Tcp(ip) => bind_tcp(ip),
         }
+    }
+
+    /// Begins to listen, with TLS: over TCP for clients whose certificates are good, who have to begin it; on a
+    /// socket in the file system they may.
+    ///
+    /// # Errors
+    /// If the address is taken.
+    pub fn bind_encrypted(address: &Address, tls: Arc<Tls>) -> Result<Self, ListenError> {
+        let mut listener = match address {
+            Address::Unix(path) => bind_unix(path)?,
+            Address::Tcp(ip) => bind_tcp(ip)?,
+        };
+        listener.tls = Some(tls);
+        Ok(listener.for_users(Users::Any))
     }
 
     /// The same for other users, if it is TCP. A socket in the file system has an owner and a mode.
     #[must_use]
     pub fn for_users(mut self, who: Users) -> Self {
-        if let Socket::Tcp(_, users) = &mut self.0 {
+        if let Socket::Tcp(_, users) = &mut self.socket {
             *users = who;
         }
         self
@@ -144,7 +161,7 @@ impl Listener {
 
     /// Where it listens in truth, if the port was to be any.
     pub(crate) fn address(&self) -> io::Result<Address> {
-        match &self.0 {
+        match &self.socket {
             Socket::Unix { path, .. } => Ok(Address::Unix(path.clone())),
             Socket::Tcp(socket, _) => socket.local_addr().map(Address::Tcp),
         }
@@ -155,7 +172,7 @@ impl Listener {
     /// # Errors
     /// If it is closed, or the system fails.
     pub fn accept(&self) -> io::Result<Stream> {
-        match &self.0 {
+        match &self.socket {
             Socket::Unix { socket, .. } => socket.accept().map(|(stream, _)| Stream::Unix(stream)),
             Socket::Tcp(socket, _) => {
                 let (stream, _) = socket.accept()?;
@@ -166,12 +183,21 @@ impl Listener {
         }
     }
 
+    /// What its connections are encrypted with.
+    pub(crate) fn security(&self) -> Security {
+        match (&self.tls, &self.socket) {
+            (None, _) => Security::None,
+            (Some(tls), Socket::Unix { .. }) => Security::Offered(tls.clone()),
+            (Some(tls), Socket::Tcp(..)) => Security::Required(tls.clone()),
+        }
+    }
+
     /// Whether a client that was accepted may connect.
     ///
     /// # Errors
     /// If it may not, or if nobody knows whose it is.
     pub fn admit(&self, client: &Stream) -> Result<(), Refused> {
-        match (&self.0, client) {
+        match (&self.socket, client) {
             (Socket::Tcp(_, users), Stream::Tcp(stream)) => users.admit(stream),
             _ => Ok(()),
         }
@@ -180,7 +206,7 @@ impl Listener {
     /// Wakes whoever accepts; from now on nobody is accepted.
     pub fn close(&self) {
         let how = rustix::net::Shutdown::Both;
-        let _ = match &self.0 {
+        let _ = match &self.socket {
             Socket::Unix { socket, .. } => rustix::net::shutdown(socket, how),
             Socket::Tcp(socket, _) => rustix::net::shutdown(socket, how),
         };
@@ -189,7 +215,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Socket::Unix { path, file, .. } = &self.0
+        if let Socket::Unix { path, file, .. } = &self.socket
             && inode(path).is_ok_and(|there| there == *file)
         {
             let _ = fs::remove_file(path);
@@ -209,6 +235,14 @@ fn keep_alive(stream: &TcpStream) -> io::Result<()> {
 
 fn inode(path: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(path).map(|there| (there.dev(), there.ino()))
+}
+
+fn bind_tcp(ip: &SocketAddr) -> Result<Listener, ListenError> {
+    match TcpListener::bind(ip) {
+        Ok(socket) => Ok(Listener { socket: Socket::Tcp(socket, Users::default()), tls: None }),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(ListenError::Busy(*ip)),
+        Err(error) => Err(ListenError::Io(Address::Tcp(*ip), error)),
+    }
 }
 
 fn bind_unix(path: &Path) -> Result<Listener, ListenError> {
@@ -240,7 +274,7 @@ fn bind_unix(path: &Path) -> Result<Listener, ListenError> {
     };
     let socket = UnixListener::from(socket.map_err(|error| failed(error.into()))?);
     let file = inode(path).map_err(failed)?;
-    Ok(Listener(Socket::Unix { socket, path: path.to_owned(), file }))
+    Ok(Listener { socket: Socket::Unix { socket, path: path.to_owned(), file }, tls: None })
 }
 
 /// A socket whose file nobody else can ever connect to: it gets its mode before it has a name.

@@ -1,5 +1,6 @@
 //! The server: listeners, connections, and how they end.
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::net::Shutdown;
 use std::panic::AssertUnwindSafe;
@@ -9,8 +10,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::activity::{Activity, Watched};
-use crate::connection::{self, CutOff, End};
-use crate::connections::{Connection, Connections};
+use crate::connection::{self, CutOff, End, Exports};
+use crate::connections::{Connection, Connections, Security};
 use crate::export::Export;
 use crate::handshake::ExportInfo;
 use crate::inbox::Inbox;
@@ -21,6 +22,7 @@ use crate::listen::{Address, ListenError, Listener};
 use crate::outbox::{Outbox, Room};
 use crate::session::Session;
 use crate::stream::Stream;
+use crate::tls::Tls;
 use crate::users::Refused;
 
 /// The largest minimum block size that the protocol allows, in bytes.
@@ -92,7 +94,6 @@ pub struct Server {
 
 struct Shared {
     exports: Vec<Served>,
-    infos: Vec<ExportInfo>,
     limits: Limits,
     tell: Box<dyn Fn(Event) + Send + Sync>,
     stopping: AtomicBool,
@@ -130,7 +131,6 @@ impl Server {
     ) -> Result<Self, ListenError> {
         let listeners: Vec<_> = listeners.into_iter().map(Arc::new).collect();
         let shared = Arc::new(Shared {
-            infos: exports.iter().map(Served::info).collect(),
             exports,
             limits,
             tell: Box::new(tell),
@@ -139,6 +139,7 @@ impl Server {
             ended: Condvar::new(),
         });
         assert!(!shared.exports.is_empty(), "a server without exports");
+        shared.exports.iter().for_each(|served| served.check());
         let mut server = Self { shared, listeners, accepting: Vec::new() };
         for listener in &server.listeners {
             let (shared, accepted) = (Arc::clone(&server.shared), Arc::clone(listener));
@@ -157,7 +158,12 @@ impl Server {
 
     /// Serves a connection that was made elsewhere. False if there are too many.
     pub fn adopt(&self, stream: Stream) -> bool {
-        self.shared.admit(stream)
+        self.shared.admit(stream, Security::None)
+    }
+
+    /// As [`Server::adopt`], and the client has to begin TLS.
+    pub fn adopt_encrypted(&self, stream: Stream, tls: Arc<Tls>) -> bool {
+        self.shared.admit(stream, Security::Required(tls))
     }
 
     /// How many clients are connected.
@@ -198,15 +204,19 @@ impl Drop for Server {
 }
 
 impl Served {
-    fn info(&self) -> ExportInfo {
+    fn check(&self) {
         let minimum = self.minimum_block;
         assert!(minimum.is_power_of_two() && minimum <= MINIMUM_BLOCK_MAX, "minimum {minimum}");
+    }
+
+    /// As it is now: an export may have grown since the client before.
+    fn info(&self) -> ExportInfo {
         ExportInfo {
             name: self.name.clone(),
             description: self.description.clone(),
             size_bytes: self.export.size_bytes(),
             read_only: self.export.read_only(),
-            minimum_block: minimum,
+            minimum_block: self.minimum_block,
         }
     }
 }
@@ -244,7 +254,7 @@ impl Shared {
             match accepted {
                 // Before it takes a place from anybody.
                 Ok(stream) => match listener.admit(&stream) {
-                    Ok(()) => drop(self.admit(stream)),
+                    Ok(()) => drop(self.admit(stream, listener.security())),
                     Err(refused) => (self.tell)(Event::Refused(refused)),
                 },
                 Err(error) => {
@@ -256,13 +266,15 @@ impl Shared {
         }
     }
 
-    fn admit(self: &Arc<Self>, stream: Stream) -> bool {
+    fn admit(self: &Arc<Self>, stream: Stream, security: Security) -> bool {
         let Limits { requests_in_flight, memory_bytes, .. } = self.limits;
         let room = Room { requests: requests_in_flight, memory_bytes };
         let make = |id| Connection {
             stream: Arc::new(stream),
             outbox: Arc::new(Outbox::new(id, room)),
             activity: Arc::new(Activity::new()),
+            security,
+            channel: Arc::default(),
             gave_way: None,
         };
         let entered = {
@@ -305,14 +317,18 @@ impl Shared {
     }
 
     fn serve(&self, id: u64, connection: &Connection) -> Result<End, CutOff> {
-        let Connection { stream, outbox, activity, .. } = connection;
-        let watched = Watched { stream, activity };
+        let Connection { stream, outbox, activity, security, channel, .. } = connection;
+        let watched = Watched { stream, activity, channel };
         let mut inbox = Inbox::new(watched);
         let limit = self.limits.handshake;
-        let agreed = connection::shake_hands(stream, &mut inbox, &self.infos, limit)?;
+        let all = self.exports.iter().map(Served::info).collect();
+        let exports = Exports { all, opened: OnceCell::new() };
+        let agreed = connection::shake_hands(&mut inbox, security, &exports, limit)?;
         let Some(agreement) = agreed else { return Ok(End::Closed) };
-        let session = Session::new(&self.infos[agreement.export], agreement);
-        let export = &*self.exports[agreement.export].export;
+        let info = exports.get(agreement.export);
+        let session = Session::new(info, agreement);
+        let served = self.exports.iter().find(|served| served.name == info.name);
+        let export = &*served.expect("it is one of ours").export;
         let _opened = Opened::new(export, id);
         thread::scope(|scope| {
             let writing = thread::Builder::new()

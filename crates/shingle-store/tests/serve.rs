@@ -1,5 +1,8 @@
 //! A cache served over real sockets: clients, operators, restarts, and the end of it.
 
+#[path = "serve/changes.rs"]
+mod changes;
+
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
@@ -20,7 +23,7 @@ use shingle_store::store::check::check;
 use shingle_store::store::control::{Answer, ControlError, Request, ask};
 use shingle_store::store::create::{Consent, create};
 use shingle_store::store::leave::{Offline, detach, export};
-use shingle_store::store::serve::{Options, ServeError, Serving};
+use shingle_store::store::serve::{Notice, Options, ServeError, Serving};
 use shingle_store::store::status::Status;
 use shingle_store::store::trust::{Distrusted, Doubt};
 use shingle_store::store::unserved::{self, UnservedError};
@@ -65,6 +68,7 @@ impl Bed {
             users: Users::default(),
             minimum_block: 1,
             trust_disk,
+            tls: None,
             control: Some(self.path("control")),
         }
     }

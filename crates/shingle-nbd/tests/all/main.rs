@@ -8,3 +8,4 @@ mod crowd;
 mod golden;
 mod peers;
 mod properties;
+mod tls;

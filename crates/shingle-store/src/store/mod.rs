@@ -1,5 +1,6 @@
 //! Around the engine: caches made, checked and ended, served to clients, and asked how they are.
 
+mod change;
 pub mod check;
 pub mod control;
 pub mod create;

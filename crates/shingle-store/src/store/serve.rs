@@ -10,11 +10,14 @@ use std::time::Duration;
 
 use shingle_core::observer::Shared as Observer;
 use shingle_core::registry::Registry;
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
 use shingle_engine::Config;
 use shingle_engine::settings::Settings;
 use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::server::{Event, Limits, Server};
 use shingle_nbd::stream::Stream;
+use shingle_nbd::tls::Tls;
 use shingle_nbd::users::Users;
 use uuid::Uuid;
 
@@ -22,10 +25,10 @@ use super::control;
 pub use super::errors::ServeError;
 use super::export::Served;
 use super::leave;
-use super::operators::{Leave, Shared, done};
+use super::operators::{Devices, Leave, Shared, done};
 use super::status::{SCHEMA, Status};
 use super::trust;
-use crate::backend::{Beside, Store, Tell};
+use crate::backend::{Beside, Ready, Store, Tell};
 
 /// What is served, and how.
 #[derive(Clone, Debug)]
@@ -36,8 +39,10 @@ pub struct Options {
     pub disk: PathBuf,
     /// Where clients connect.
     pub addresses: Vec<Address>,
-    /// Who may connect to those of TCP.
+    /// Who may connect to those of TCP without TLS.
     pub users: Users,
+    /// What connections are encrypted with: those of TCP all, those of sockets in the file system if they want.
+    pub tls: Option<Arc<Tls>>,
     /// What offsets and lengths of clients have to be multiples of, in bytes.
     pub minimum_block: u32,
     /// The disk may have been written without its cache: what is cached counts nevertheless.
@@ -125,11 +130,18 @@ impl Serving {
         let control = options.control.clone().unwrap_or_else(|| control::socket(uuid));
         control::make_folder(&control)?;
         let control = Arc::new(Listener::bind(&Address::Unix(control))?);
-        let listen = |address| Listener::bind(address).map(|l| l.for_users(options.users.clone()));
+        let listen = |address| match &options.tls {
+            Some(tls) => Listener::bind_encrypted(address, tls.clone()),
+            None => Listener::bind(address).map(|l| l.for_users(options.users.clone())),
+        };
         let listeners = options.addresses.iter().map(listen).collect::<Result<_, _>>()?;
-        let config = Config::in_mode(settings.mode, slots);
+        let mut config = Config::in_mode(settings.mode, slots);
+        config.rules.limits = settings.limits(registry)?;
         let watch = ready.disk().watch();
+        let fingerprint_in_use = ready.disk().fingerprint_in_use();
+        let larger = larger(&ready)?;
         let tell = Arc::new(tell);
+        larger.into_iter().for_each(|line| tell(Notice::Device(line)));
         let lines = device_lines(tell.clone())?;
         let tell = move |event| tell(Notice::Client(event));
         let observer = record.map(|record| record(&settings, slots as u32, disk_blocks));
@@ -150,16 +162,11 @@ impl Serving {
         };
         let server = Server::start_at(listeners, vec![served], Limits::default(), tell)?;
         let server = Mutex::new(Some(server));
-        let status = Status {
+        let fixed = Status {
             schema: SCHEMA.to_owned(),
             served: true,
             uuid: uuid.to_string(),
-            ssd: options.ssd.display().to_string(),
             disk: options.disk.display().to_string(),
-            disk_bytes: superblock.disk_bytes,
-            // (The start has written a superblock.)
-            edition: superblock.edition + 1,
-            slots,
             ..Status::default()
         };
         let shared = Arc::new(Shared {
@@ -169,10 +176,17 @@ impl Serving {
             registry: registry.clone(),
             recorded,
             watch,
-            status,
+            fixed,
             uuid,
-            slots,
-            disk_blocks,
+            devices: Mutex::new(Devices {
+                ssd: options.ssd.display().to_string(),
+                // (The start has written a superblock.)
+                edition: superblock.edition + 1,
+                slots,
+                disk_blocks,
+            }),
+            fingerprint_in_use,
+            changing: Mutex::default(),
         });
         let serving = Serving { store, control, shared, leave };
         serving.listen()?;
@@ -263,6 +277,20 @@ impl Serving {
         server.map(|server| server.stop(grace));
         self.control.close();
     }
+}
+
+/// Says which device has more than is used.
+fn larger(ready: &Ready) -> Result<Vec<String>, ServeError> {
+    let (ssd, disk) = (ready.ssd(), ready.disk());
+    let sizes =
+        [(ssd.path(), ssd.measure()?, ssd.bytes()), (disk.path(), disk.measure()?, disk.bytes())];
+    let larger = sizes.into_iter().filter(|(_, has, used)| has / BLOCK_BYTES > used / BLOCK_BYTES);
+    Ok(larger
+        .map(|(path, has, used)| {
+            let (path, has, used) = (path.display(), show_bytes(has), show_bytes(used));
+            format!("{path}: of {has} only {used} are used; `shingle store grow` uses all")
+        })
+        .collect())
 }
 
 /// The store's thread hands lines over, and does not wait until they are written: who reads them may be slow.

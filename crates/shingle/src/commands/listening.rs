@@ -1,9 +1,12 @@
 //! Where a command that serves listens, and who may connect there.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use clap::Args;
 use shingle_nbd::listen::{Address, ListenError, Listener};
+use shingle_nbd::tls::{ClientName, Rights, Tls};
 use shingle_nbd::users::Users;
 
 use crate::Usage;
@@ -11,14 +14,23 @@ use crate::output::note;
 
 #[derive(Debug, Args)]
 pub(crate) struct Listening {
-    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT with a loopback address. May come several
-    /// times.
+    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT, without --tls of a loopback address. May come
+    /// several times.
     #[arg(long, value_name = "ADDRESS", required = true)]
     nbd: Vec<String>,
     /// Who may connect over TCP, besides you and root: names or numbers of users, with commas between
     /// them, or `any` for every user of this machine.
-    #[arg(long, value_name = "USER,…|any")]
+    #[arg(long, value_name = "USER,…|any", conflicts_with = "tls")]
     allow_users: Option<String>,
+    /// Encrypt what goes over TCP, and let in only clients whose certificate is good. The folder has
+    /// server-cert.pem, server-key.pem, and ca-cert.pem of those who sign certificates of clients. On sockets
+    /// in the file system clients may encrypt.
+    #[arg(long, value_name = "FOLDER")]
+    tls: Option<PathBuf>,
+    /// Only these clients: DNS names or addresses in their certificates, or sha256:DIGITS of one. With EXPORT=
+    /// for one export only. May come several times.
+    #[arg(long, value_name = "[EXPORT=]NAME,…", requires = "tls")]
+    tls_allow: Vec<String>,
 }
 
 /// What a block device asks of its clients' requests.
@@ -40,8 +52,35 @@ impl MinimumBlock {
 
 impl Listening {
     pub(crate) fn addresses(&self) -> Result<Vec<Address>, Usage> {
-        let addresses = self.nbd.iter().map(|text| text.parse::<Address>());
+        let address = |text: &String| {
+            let address: Address = text.parse()?;
+            match &address {
+                Address::Tcp(ip) if address.needs_tls() && self.tls.is_none() => {
+                    Err(ListenError::NotLoopback(*ip))
+                }
+                _ => Ok(address),
+            }
+        };
+        let addresses = self.nbd.iter().map(address);
         addresses.collect::<Result<_, _>>().map_err(|error| Usage(error.to_string()))
+    }
+
+    /// What connections are encrypted with.
+    pub(crate) fn tls(&self) -> anyhow::Result<Option<Arc<Tls>>> {
+        let Some(folder) = &self.tls else { return Ok(None) };
+        let mut rights = Rights::default();
+        for text in &self.tls_allow {
+            let (names, text) = match text.split_once('=') {
+                Some((export, text)) => (rights.of.entry(export.to_owned()).or_default(), text),
+                None => (&mut rights.all, text.as_str()),
+            };
+            for name in text.split(',') {
+                names.push(
+                    name.parse::<ClientName>().map_err(|e| Usage(format!("--tls-allow: {e}")))?,
+                );
+            }
+        }
+        Ok(Some(Arc::new(Tls::new(folder, rights)?)))
     }
 
     /// Who may connect over TCP.
@@ -54,16 +93,29 @@ impl Listening {
     }
 
     /// Listens everywhere.
-    pub(crate) fn bind(addresses: &[Address], users: &Users) -> Result<Vec<Listener>, ListenError> {
-        let bound = addresses.iter().map(Listener::bind);
-        bound.map(|listener| Ok(listener?.for_users(users.clone()))).collect()
+    pub(crate) fn bind(
+        addresses: &[Address],
+        users: &Users,
+        tls: Option<&Arc<Tls>>,
+    ) -> Result<Vec<Listener>, ListenError> {
+        let bound = addresses.iter().map(|address| match tls {
+            Some(tls) => Listener::bind_encrypted(address, tls.clone()),
+            None => Listener::bind(address).map(|listener| listener.for_users(users.clone())),
+        });
+        bound.collect()
     }
 
     /// Says who may read and write at addresses that every user of the machine reaches.
-    pub(crate) fn warn(addresses: &[Address], users: &Users, quiet: bool) {
+    pub(crate) fn warn(addresses: &[Address], users: &Users, tls: bool, quiet: bool) {
         for address in addresses {
             match (address, users) {
                 (Address::Unix(_), _) => {}
+                (Address::Tcp(_), _) if tls => note(
+                    &format!(
+                        "clients whose certificate is good may connect to {address}, with TLS"
+                    ),
+                    quiet,
+                ),
                 (Address::Tcp(_), Users::Any) => note(
                     &format!("warning: every user of this machine may read and write at {address}"),
                     quiet,
@@ -102,7 +154,7 @@ mod tests {
     fn users_have_names_and_numbers() {
         let of = |text: &str| {
             let allow_users = Some(text.to_owned());
-            Listening { nbd: Vec::new(), allow_users }.users()
+            Listening { nbd: Vec::new(), allow_users, tls: None, tls_allow: Vec::new() }.users()
         };
         assert_eq!(of("any").expect("known"), Users::Any);
         assert_eq!(of("root,1001").expect("known"), Users::Own(vec![0, 1001]));

@@ -306,6 +306,11 @@ impl Contents {
         }
     }
 
+    /// How many these are.
+    pub(super) fn lost_blocks(&self) -> u64 {
+        self.lost.len() as u64
+    }
+
     /// Blocks whose data is gone, in order.
     pub(super) fn lost(&self) -> Vec<Block> {
         self.lost.keys().copied().collect()

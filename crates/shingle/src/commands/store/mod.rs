@@ -2,6 +2,7 @@
 
 mod check;
 mod status;
+mod whatif;
 
 use std::cell::RefCell;
 use std::io;
@@ -54,6 +55,15 @@ pub(crate) enum Store {
     /// Show mode, policy and parameters, of a cache that is served or not.
     #[command(after_help = "Example: shingle store get --cache cache.img")]
     Get(status::Get),
+    /// Exchange the SSD while clients are served: one that fails, or one that is to be another. What is dirty goes to
+    /// the disk first; the cache on the new SSD begins empty.
+    Replace(Replace),
+    /// Use all of an SSD or a disk that was made larger, while clients are served. A cache on an SSD that has grown
+    /// begins empty: what is dirty goes to the disk first.
+    Grow(Ask),
+    /// What other policies and sizes would have done with the requests of clients: hits, and bands rewritten, estimated
+    /// from a sample, with how far that may be off.
+    Whatif(whatif::WhatIf),
     /// Stop serving. What is dirty stays in the cache.
     #[command(after_help = "Example: shingle store stop --cache cache.img")]
     Stop(Ask),
@@ -128,6 +138,22 @@ pub(crate) struct Ask {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Replace {
+    #[command(flatten)]
+    ask: Ask,
+    /// The SSD that takes its place: a file or block device.
+    #[arg(long, value_name = "FILE|DEV")]
+    with: PathBuf,
+    /// Destroy a file system, partition table or the like that is there.
+    #[arg(long)]
+    overwrite: bool,
+    /// Give up blocks whose newest data the SSD does not give any more; `status` lists them. They become what the disk has of
+    /// them.
+    #[arg(long)]
+    accept_lost: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Set {
     #[command(flatten)]
     ask: Ask,
@@ -172,6 +198,14 @@ pub(crate) fn execute(command: &Store, global: &Global, registry: &Registry) -> 
             what.extend(args.what.iter().cloned());
             ask(&args.ask.cache, &Request::Set { what }, global)
         }
+        Store::Replace(args) => {
+            let with = std::fs::canonicalize(&args.with)
+                .map_err(|error| anyhow!("{}: {error}", args.with.display()))?;
+            let (overwrite, accept_lost) = (args.overwrite, args.accept_lost);
+            ask(&args.ask.cache, &Request::Replace { with, overwrite, accept_lost }, global)
+        }
+        Store::Grow(args) => ask(&args.cache, &Request::Grow, global),
+        Store::Whatif(args) => whatif::execute(args, global, registry),
         Store::Stop(args) => ask(&args.cache, &Request::Stop, global),
         Store::Detach(args) => detach(args, global, registry),
         Store::Check(args) => check::execute(args, global),
@@ -221,12 +255,14 @@ fn profiled(file: Option<&Path>) -> anyhow::Result<(Option<u64>, Vec<String>)> {
 
 fn serve(args: &Serve, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let (addresses, users) = (args.listening.addresses()?, args.listening.users()?);
+    let tls = args.listening.tls()?;
     let minimum_block = args.minimum_block.bytes()?;
     let options = Options {
         ssd: args.places.cache.clone(),
         disk: args.places.disk.clone(),
         addresses,
         users: users.clone(),
+        tls: tls.clone(),
         minimum_block,
         trust_disk: args.trust_disk,
         control: None,
@@ -260,7 +296,7 @@ fn serve(args: &Serve, global: &Global, registry: &Registry) -> anyhow::Result<(
     for address in serving.addresses() {
         note(&format!("{}: served at {address}", serving.uuid()), quiet);
     }
-    Listening::warn(&serving.addresses(), &users, quiet);
+    Listening::warn(&serving.addresses(), &users, tls.is_some(), quiet);
     Ok(serving.wait(|| {
         let Some(recording) = recording.take() else { return Ok(()) };
         recording.finish().map_err(io::Error::other)?.iter().for_each(|text| note(text, quiet));
@@ -287,6 +323,10 @@ fn ask(ssd: &Path, request: &Request, global: &Global) -> anyhow::Result<()> {
     let last = control::ask(&control::socket(name(ssd)?), &mut told, request)?;
     match last {
         Answer::Failed(why) => bail!(why),
+        Answer::Said(text) => {
+            note(&text, global.quiet);
+            Ok(())
+        }
         _ => Ok(()),
     }
 }

@@ -52,7 +52,8 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     control::make_folder(&socket)?;
     let control = Arc::new(Listener::bind(&Address::Unix(socket))?);
     // (Behind the control socket: whoever can connect can ask for the status.)
-    let listeners = Listening::bind(&addresses, &users)?;
+    let tls = args.listening.tls()?;
+    let listeners = Listening::bind(&addresses, &users, tls.as_ref())?;
     // (Whoever wants no remarks wants to know of a disk that fails.)
     let failed = |line: String| note(&line, false);
     let volume = Arc::new(ServedVolume::start(live.clone(), Box::new(failed))?);
@@ -80,7 +81,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     for address in server.addresses() {
         note(&format!("{uuid}: served at {address}"), quiet);
     }
-    Listening::warn(&server.addresses(), &users, quiet);
+    Listening::warn(&server.addresses(), &users, tls.is_some(), quiet);
     let asker = wait.recv().unwrap_or(None);
     server.stop(GRACE);
     control.close();
@@ -139,8 +140,11 @@ fn answer(stream: &UnixStream, watch: &Watch, leave: &Sender<Leave>) {
             let _ = leave.send(Some(stream.try_clone()?));
             Ok(())
         }
-        Request::Set { .. } | Request::Flush | Request::Detach => {
-            answer(&Answer::Failed("there is no cache before it".to_owned()))
-        }
+        Request::Set { .. }
+        | Request::Flush
+        | Request::Replace { .. }
+        | Request::Grow
+        | Request::Watch
+        | Request::Detach => answer(&Answer::Failed("there is no cache before it".to_owned())),
     });
 }
