@@ -75,9 +75,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
             let _ = on_signal.send(None);
         }
     })?;
-    let weak = Arc::downgrade(&live);
-    let watch = Watch::new(move || weak.upgrade().map(|live| live.status()));
-    listen(control.clone(), watch, leave)?;
+    listen(control.clone(), Watch::over(&live), leave)?;
     for address in server.addresses() {
         note(&format!("{uuid}: served at {address}"), quiet);
     }
