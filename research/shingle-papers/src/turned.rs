@@ -102,7 +102,8 @@ impl Before {
             }
         }
         let (mut turned, mut both, mut agreed) = (Vec::new(), 0, 0);
-        for (figure, row) in now.figures.iter().flat_map(|f| f.rows.iter().map(move |row| (f, row))) {
+        for (figure, row) in now.figures.iter().flat_map(|f| f.rows.iter().map(move |row| (f, row)))
+        {
             let Some(before) = known.get(&(figure.id, row.says)) else { continue };
             both += 1;
             agreed += usize::from(before.verdict.agrees());
@@ -157,7 +158,10 @@ mod tests {
     #[test]
     fn statements_that_turned_are_told() {
         use Verdict::{AgreesInOrder, AgreesInSize, Disagrees};
-        let before = result(&[("a", Disagrees), ("b", AgreesInSize), ("c", Disagrees), ("x", Disagrees)], &[1]);
+        let before = result(
+            &[("a", Disagrees), ("b", AgreesInSize), ("c", Disagrees), ("x", Disagrees)],
+            &[1],
+        );
         let before = serde_json::json!({ "result": before, "sensitivity": null }).to_string();
         let now = result(
             &[("a", AgreesInOrder), ("b", Disagrees), ("c", Disagrees), ("new", AgreesInSize)],
@@ -166,7 +170,8 @@ mod tests {
         let read = Before::read(&before, "roco").expect("the same paper");
         let found = read.differences(&now);
         assert_eq!((found.both, found.agreed), (3, 1));
-        let turned: Vec<_> = found.turned.iter().map(|turned| (turned.says, turned.verdict)).collect();
+        let turned: Vec<_> =
+            found.turned.iter().map(|turned| (turned.says, turned.verdict)).collect();
         assert_eq!(turned, [("a", AgreesInOrder), ("b", Disagrees)]);
         assert_eq!(found.otherwise, ["seeds were [1]"]);
         assert!(Before::read(&before, "sac").expect_err("another").contains("`roco`"));

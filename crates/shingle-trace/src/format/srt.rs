@@ -53,9 +53,8 @@ fn sniff(head: &[u8]) -> Option<Match> {
 }
 
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
-    let wrong = |name: &str, place, message: &str| {
-        TraceError::new(Kind::Format, name, place, message)
-    };
+    let wrong =
+        |name: &str, place, message: &str| TraceError::new(Kind::Format, name, place, message);
     let otherwise = options.map.map(|unit| sector_size(unit)).transpose();
     let otherwise = otherwise.map_err(|problem| problem.at(input.name(), Place::Whole))?;
     let head = input.peek(PEEK_BYTES_MAX)?;
@@ -64,7 +63,8 @@ fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> 
         return Err(wrong(input.name(), Place::Byte(0), message));
     }
     let Some(end) = memchr::memchr(HEADER_ENDS, head) else {
-        let message = "the header does not end (no form feed in its first 64 KiB): the file is damaged";
+        let message =
+            "the header does not end (no form feed in its first 64 KiB): the file is damaged";
         return Err(wrong(input.name(), Place::Byte(0), message));
     };
     let sectors = sector_bytes(&head[..end]);
@@ -139,7 +139,9 @@ fn tokens(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         rest = &rest[rest.iter().position(|byte| !blank(byte))?..];
         let sign = |byte: &u8| blank(byte) || matches!(byte, b'{' | b'}' | b'=' | b'"' | b'-');
         let length = match rest {
-            [b'"', text @ ..] => text.iter().position(|byte| *byte == b'"').map_or(rest.len(), |at| at + 2),
+            [b'"', text @ ..] => {
+                text.iter().position(|byte| *byte == b'"').map_or(rest.len(), |at| at + 2)
+            }
             [b'-', b'>', ..] => 2,
             [b'{' | b'}' | b'=' | b'-', ..] => 1,
             _ => rest.iter().position(sign).unwrap_or(rest.len()),
@@ -176,7 +178,9 @@ impl Srt {
                 (Some(_), _) => record_of(record),
                 (None, Some(size)) => Err(Problem::new(
                     Kind::Corrupt,
-                    format!("a record of {size} bytes, where those of requests have 52 to 60: the file is damaged"),
+                    format!(
+                        "a record of {size} bytes, where those of requests have 52 to 60: the file is damaged"
+                    ),
                 )),
                 (None, None) => Err(cut_short(record.len(), 4 * FIELDS)),
             };
@@ -201,7 +205,9 @@ impl Srt {
             let disk = record.disk;
             Problem::new(
                 Kind::Format,
-                format!("the header has no sectorsize of disk {disk}; give it, as in --format srt:512"),
+                format!(
+                    "the header has no sectorsize of disk {disk}; give it, as in --format srt:512"
+                ),
             )
         })?;
         let raw = Raw {
@@ -236,7 +242,9 @@ fn record_of(record: &[u8]) -> Result<Record, Problem> {
         return Err(corrupt(format!("a record of version {version}; 1 to 4 can be read")));
     }
     if kind != REQUEST && kind != DOUBTED {
-        return Err(corrupt(format!("a record of kind {kind}; only requests of disks, 1 and 4, can be read")));
+        return Err(corrupt(format!(
+            "a record of kind {kind}; only requests of disks, 1 and 4, can be read"
+        )));
     }
     let fields = FIELDS + usize::from(version == 4) + usize::from(kind == DOUBTED);
     if record.len() != 4 * fields {
@@ -314,6 +322,9 @@ mod tests {
         let sizes = sector_bytes(HEADER.as_bytes());
         assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [(0, 256), (1, 512)]);
         assert!(sector_bytes(b"disks = { 0 -> { sectorsize = ").is_empty());
-        assert!(sector_bytes(b"}}} } disks = { 300 -> { sectorsize = 256 } 1 -> { sectorsize = 0 }").is_empty());
+        assert!(
+            sector_bytes(b"}}} } disks = { 300 -> { sectorsize = 256 } 1 -> { sectorsize = 0 }")
+                .is_empty()
+        );
     }
 }

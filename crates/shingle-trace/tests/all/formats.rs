@@ -159,7 +159,13 @@ pub(crate) const SRT_HEADER: &str = "$$TR_IOREC-1.3 (IOAdaptor)\n\0version = 1.3
     1 -> {\n  sectorsize = 512\n }\n};\n\x0c";
 
 /// A record of srt: version, kind, time in seconds and microseconds, bytes, sector, disk, flags.
-pub(crate) fn srt(version: u16, kind: u16, at: (u32, u32), to: (u32, u32, u8), flags: u32) -> Vec<u8> {
+pub(crate) fn srt(
+    version: u16,
+    kind: u16,
+    at: (u32, u32),
+    to: (u32, u32, u8),
+    flags: u32,
+) -> Vec<u8> {
     let (bytes, sector, disk) = to;
     let more = u32::from(version == 4) + u32::from(kind == 4);
     let mut record = (52 + 4 * more).to_be_bytes().to_vec();
@@ -183,8 +189,7 @@ fn srt_records_are_requests_of_their_disks() {
     ]
     .concat();
     let of = |volume| read_volume(bytes.clone(), None, Some(volume)).expect("valid");
-    let first =
-        [request(0, Op::Read, 4_096, 8_192), request(500_000_000, Op::Write, 256, 256)];
+    let first = [request(0, Op::Read, 4_096, 8_192), request(500_000_000, Op::Write, 256, 256)];
     assert_eq!(of("0"), first);
     assert_eq!(of("1"), [request(0, Op::Write, 8_192, 2_048)]);
     assert_eq!(of("*").len(), 3);

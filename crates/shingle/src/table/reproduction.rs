@@ -55,7 +55,11 @@ pub(crate) fn differences(found: &Differences, color: Color) -> String {
         for turned in turned() {
             table.add_row([turned.figure, turned.says, &turned.before, turned.now]);
         }
-        let what = if agrees { "did not agree before, and do now" } else { "agreed before, and do not now" };
+        let what = if agrees {
+            "did not agree before, and do now"
+        } else {
+            "agreed before, and do not now"
+        };
         text += &format!("{what}:\n{table}\n\n");
     }
     let gained = found.turned.iter().filter(|turned| turned.verdict.agrees()).count();

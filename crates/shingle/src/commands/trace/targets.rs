@@ -80,8 +80,7 @@ fn one_volume(
         let [range, made] = [format!("{least} to {most}"), format!("{made:.2}")];
         [of.about(), &range, &made, "-", within, RECORDED].map(str::to_owned)
     });
-    let cells: Vec<[String; 6]> =
-        rows.iter().map(cells).chain(predictions).chain(common).collect();
+    let cells: Vec<[String; 6]> = rows.iter().map(cells).chain(predictions).chain(common).collect();
     let header = ["", "published", "generated", "deviation", "tolerance", "source"];
     let table = table::rows(header, &cells, global.color);
     let mut text = format!("{}: {}\n{table}\n", volume.workload, volume.about);
