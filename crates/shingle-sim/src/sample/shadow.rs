@@ -1,7 +1,7 @@
 //! A cache that never was: fed with a sample of requests, it counts what it would have done.
 
 use shingle_core::cache::CacheCore;
-use shingle_core::units::{BLOCK_BYTES, Op, Request};
+use shingle_core::units::{BLOCK_BYTES, Block, Op, Request};
 use shingle_core::zones::ZoneMap;
 use shingle_drive::steps::Step;
 use shingle_drive::{self as drives, Buffer, Drive, Settings};
@@ -33,6 +33,8 @@ pub struct Shadow {
     /// Accesses of all requests, sampled or not.
     all_accesses: u64,
     steps: Vec<Step>,
+    /// Where a band is being rewritten that was read before.
+    rewriting: Option<Block>,
     hits_before: u64,
     time_before: u64,
 }
@@ -101,6 +103,7 @@ impl Shadow {
             micros: [0; GROUPS],
             all_accesses: 0,
             steps: Vec::new(),
+            rewriting: None,
             hits_before: 0,
             time_before: 0,
         })
@@ -128,10 +131,14 @@ impl Shadow {
         (self.hits_before, self.time_before) = (hits, time);
         self.system.take_steps(&mut self.steps);
         for step in self.steps.drain(..) {
-            if let Step::Rewrite { first, read: true, .. } = step
-                && let Some(group) = self.sampling.group_of(first)
-            {
-                self.rmws[group] += 1;
+            match step {
+                Step::Rewrite { first, read, .. } => self.rewriting = read.then_some(first),
+                // (A band may be rewritten part by part.)
+                Step::Written => {
+                    let group = self.rewriting.take().and_then(|at| self.sampling.group_of(at));
+                    self.rmws[group.unwrap_or(0)] += u64::from(group.is_some());
+                }
+                _ => {}
             }
         }
     }

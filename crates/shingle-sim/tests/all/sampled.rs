@@ -50,6 +50,7 @@ fn volume() -> Vec<Request> {
 }
 
 #[test]
+#[ignore = "takes minutes"]
 fn a_hundredth_tells_what_all_would() {
     let requests = volume();
     for policy in POLICIES {
@@ -87,6 +88,7 @@ fn all_bands_are_all_requests() {
 
 /// Error bars of a comparison hold: with other seeds, the truth is within them as often as they say.
 #[test]
+#[ignore = "takes minutes"]
 fn errors_are_as_large_as_they_say() {
     let trace = read("synth:zipf?range=400GB&theta=0.5&requests=300000&size=4KiB");
     let (slots, buffer) = (40_000, 20_000);
@@ -111,6 +113,7 @@ fn errors_are_as_large_as_they_say() {
 
 /// Real traces are short and touch few bands: the error bars have to say so.
 #[test]
+#[ignore = "takes minutes"]
 fn real_traces_are_within_their_errors() {
     for file in ["alibaba_replaylog_52k.csv.zst", "cloudphysics_sample.vscsi.zst"] {
         let Some(trace) = real(file) else { continue };
