@@ -40,9 +40,13 @@ pub enum Kind {
     Flush,
 }
 
-/// Names an I/O until it is done.
+/// Names an I/O until it is done. Numbers are small, and used again: who owns the engine may keep what it knows of an
+/// I/O in a list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct IoId(pub u64);
+
+/// The name of an I/O that is queued.
+const UNNAMED: IoId = IoId(u64::MAX);
 
 /// An I/O to be carried out. I/Os that are under way together may be done in any order.
 #[derive(Clone)]
@@ -88,16 +92,6 @@ pub(super) enum Completion {
     DiskFlushed,
 }
 
-/// Pages that follow each other, to be one I/O.
-#[derive(Clone)]
-struct Queued<D> {
-    device: Device,
-    kind: Kind,
-    page: u64,
-    completions: Vec<Completion>,
-    buffers: Vec<D>,
-}
-
 /// An I/O that was issued and is not done.
 #[derive(Clone)]
 struct UnderWay {
@@ -123,8 +117,9 @@ pub(super) struct Done<D> {
 /// What was queued and what is under way, and memory that nobody uses.
 #[derive(Clone)]
 pub(super) struct Port<D> {
-    queued: Vec<Queued<D>>,
     under_way: Slab<UnderWay>,
+    /// Those that pages which follow may join, with a completion a page. They have no name yet.
+    queued: Vec<(Io<D>, Vec<Completion>)>,
     issued: Vec<Io<D>>,
     pool: Pool<D>,
     /// Pages given to the SSD to be written, since they were asked for.
@@ -140,8 +135,8 @@ const LISTS_MAX: usize = 1024;
 impl<D: Data> Port<D> {
     pub(super) fn new(bugs: Seeded) -> Port<D> {
         Port {
-            queued: Vec::new(),
             under_way: Slab::new(),
+            queued: Vec::new(),
             issued: Vec::new(),
             pool: Pool::default(),
             ssd_written: 0,
@@ -171,20 +166,18 @@ impl<D: Data> Port<D> {
 
     fn queue(&mut self, device: Device, kind: Kind, page: u64, buffer: D, completion: Completion) {
         self.ssd_written += u64::from((device, kind) == (Device::Ssd, Kind::Write));
-        let joins = |last: &&mut Queued<D>| {
-            let end = last.page + last.completions.len() as u64;
-            let same = (last.device, last.kind, end) == (device, kind, page);
-            same && last.completions.len() < IO_PAGES_MAX
-        };
-        if let Some(last) = self.queued.last_mut().filter(joins) {
-            last.completions.push(completion);
+        if let Some((last, completions)) = self.queued.last_mut()
+            && (last.page + last.buffers.len() as u64, last.device, last.kind)
+                == (page, device, kind)
+            && last.buffers.len() < IO_PAGES_MAX
+        {
             last.buffers.push(buffer);
-            return;
+            return completions.push(completion);
         }
         let (mut completions, mut buffers) = self.lists.pop().unwrap_or_default();
         completions.push(completion);
         buffers.push(buffer);
-        self.queued.push(Queued { device, kind, page, completions, buffers });
+        self.queued.push((Io { id: UNNAMED, device, kind, page, buffers }, completions));
     }
 
     /// Writes a page of metadata to the SSD.
@@ -207,11 +200,13 @@ impl<D: Data> Port<D> {
         if self.queued.is_empty() {
             return;
         }
-        let mut queued = std::mem::take(&mut self.queued);
-        for Queued { device, kind, page, completions, buffers } in queued.drain(..) {
-            self.begin(device, kind, page, completions, buffers, now);
+        for (mut io, completions) in self.queued.drain(..) {
+            let Io { device, kind, page, .. } = io;
+            let (since, again) = (now, false);
+            let under_way = UnderWay { device, kind, page, completions, since, again };
+            io.id = IoId(self.under_way.insert(under_way) as u64);
+            self.issued.push(io);
         }
-        self.queued = queued;
     }
 
     /// What became of an I/O was seen to: its lists, which are empty, are used again.
@@ -232,8 +227,8 @@ impl<D: Data> Port<D> {
         since: Nanos,
     ) {
         let io = UnderWay { device, kind, page, completions, since, again: false };
-        let id = self.under_way.insert(io);
-        self.issued.push(Io { id: IoId(id as u64), device, kind, page, buffers });
+        let id = IoId(self.under_way.insert(io) as u64);
+        self.issued.push(Io { id, device, kind, page, buffers });
     }
 
     /// An I/O is done, so many bytes of it.
@@ -303,7 +298,7 @@ impl<D: Data> Port<D> {
 
     /// I/O of the SSD is queued or under way.
     pub(super) fn uses_ssd(&self) -> bool {
-        self.queued.iter().any(|io| io.device == Device::Ssd)
+        self.queued.iter().any(|(io, _)| io.device == Device::Ssd)
             || self.under_way.iter().any(|(_, io)| io.device == Device::Ssd)
     }
 

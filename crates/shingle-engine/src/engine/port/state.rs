@@ -3,14 +3,14 @@
 use std::hash::{Hash, Hasher};
 
 use super::super::state::{View, unordered};
-use super::{Completion, Port, Queued, UnderWay};
+use super::{Completion, Io, Port, UnderWay};
 use crate::data::Data;
 
 impl<D: Data> Port<D> {
     pub(in super::super) fn hash_state<H: Hasher + Default>(&self, view: &View, into: &mut H) {
         let Port { queued, under_way, issued, pool: _, ssd_written: _, lists: _, bugs: _ } = self;
         issued.len().hash(into);
-        for Queued { device, kind, page, completions, buffers } in queued {
+        for (Io { id: _, device, kind, page, buffers }, completions) in queued {
             (device, kind, page).hash(into);
             completions.iter().for_each(|one| one.hash_state(view, into));
             buffers.iter().for_each(|buffer| buffer.crc().hash(into));

@@ -1,7 +1,5 @@
 //! Of requests on the same block one is carried out at a time, in the order in which they came.
 
-use std::collections::VecDeque;
-
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use shingle_core::units::Block;
@@ -11,35 +9,70 @@ use super::super::keys::OpKey;
 /// Blocks that requests are at work on, and who waits for them.
 #[derive(Clone, Default)]
 pub(super) struct Locks {
-    pub(super) waiting: HashMap<Block, VecDeque<OpKey>>,
+    taken: HashMap<Block, Queue>,
+    /// Who comes after each operation that waits for a lock, by its key.
+    next: Vec<OpKey>,
 }
+
+/// The first and the last of those that wait for one block; [`NOBODY`] if none does.
+#[derive(Clone)]
+struct Queue {
+    first: OpKey,
+    last: OpKey,
+}
+
+const NOBODY: OpKey = OpKey::MAX;
 
 impl Locks {
     /// Whether `op` may begin; otherwise it is told when it may by [`Locks::release`].
     pub(super) fn take(&mut self, block: Block, op: OpKey) -> bool {
-        let mut free = false;
-        let new = || {
-            free = true;
-            VecDeque::new()
-        };
-        let waiting = self.waiting.entry(block).or_insert_with(new);
-        if !free {
-            waiting.push_back(op);
+        match self.taken.entry(block) {
+            Entry::Vacant(free) => {
+                free.insert(Queue { first: NOBODY, last: NOBODY });
+                true
+            }
+            Entry::Occupied(mut taken) => {
+                if self.next.len() <= op {
+                    self.next.resize(op + 1, NOBODY);
+                }
+                self.next[op] = NOBODY;
+                let queue = taken.get_mut();
+                match queue.first {
+                    NOBODY => queue.first = op,
+                    _ => self.next[queue.last] = op,
+                }
+                queue.last = op;
+                false
+            }
         }
-        free
     }
 
     /// Who is next.
     pub(super) fn release(&mut self, block: Block) -> Option<OpKey> {
-        let Entry::Occupied(mut waiting) = self.waiting.entry(block) else { return None };
-        let next = waiting.get_mut().pop_front();
-        if next.is_none() {
-            waiting.remove();
+        let Entry::Occupied(mut taken) = self.taken.entry(block) else { return None };
+        let first = taken.get().first;
+        if first == NOBODY {
+            taken.remove();
+            return None;
         }
-        next
+        taken.get_mut().first = self.next[first];
+        Some(first)
     }
 
     pub(super) fn is_taken(&self, block: Block) -> bool {
-        self.waiting.contains_key(&block)
+        self.taken.contains_key(&block)
+    }
+}
+
+#[cfg(feature = "bugs")]
+impl Locks {
+    /// Blocks that are locked, in no order, and who waits for each.
+    pub(super) fn all(&self) -> impl Iterator<Item = (Block, Vec<OpKey>)> {
+        let next = |key: &OpKey| self.next.get(*key).copied();
+        self.taken.iter().map(move |(&block, queue)| {
+            let first = Some(queue.first);
+            let waiting = std::iter::successors(first, next).take_while(|&key| key != NOBODY);
+            (block, waiting.collect())
+        })
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Losses {
     known: u64,
     /// Losses that each open connection was told of, or that are not its affair.
     connections: HashMap<Connection, u64>,
+    /// Of them the one that was asked about last.
+    last: Option<(Connection, u64)>,
     /// For a seeded bug: who has written anything.
     writers: HashSet<Connection>,
 }
@@ -31,9 +33,16 @@ impl Losses {
     /// What a command that comes now knows of losses. One more reason to open the connection: tests and
     /// programs in the same process need not say that they are there.
     pub(super) fn knows(&mut self, connection: Connection) -> u64 {
+        if let Some((last, told)) = self.last
+            && last == connection
+        {
+            return told;
+        }
         // A loss that nobody was told of is told to whoever comes next.
         let first = if self.known < self.count { self.count - 1 } else { self.count };
-        *self.connections.entry(connection).or_insert(first)
+        let told = *self.connections.entry(connection).or_insert(first);
+        self.last = Some((connection, told));
+        told
     }
 
     /// For a seeded bug.
@@ -50,12 +59,14 @@ impl Losses {
         self.knows(connection);
         if bugs.has(Bug::OpenerUntold) {
             self.connections.insert(connection, self.count);
+            self.last = None;
         }
     }
 
     /// It has left.
     pub(super) fn closed(&mut self, connection: Connection) {
         self.connections.remove(&connection);
+        self.last = None;
     }
 
     /// A FLUSH is about to be answered that knew of so many losses when it came. Returns whether it has
@@ -64,7 +75,7 @@ impl Losses {
         if knew == self.count {
             return false;
         }
-        self.known = self.count;
+        (self.known, self.last) = (self.count, None);
         if let Some(told) = self.connections.get_mut(&connection) {
             *told = self.count;
         }
@@ -85,7 +96,7 @@ impl Losses {
     pub(super) fn hash_state<H: std::hash::Hasher + Default>(&self, into: &mut H) {
         use std::hash::Hash;
 
-        let Losses { count, known, connections, writers } = self;
+        let Losses { count, known, connections, last: _, writers } = self;
         (count - known).hash(into);
         super::super::state::unordered(connections.iter(), into, |(connection, told), into| {
             (connection, count - told).hash(into);

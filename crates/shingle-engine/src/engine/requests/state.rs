@@ -4,10 +4,10 @@ use std::hash::{Hash, Hasher};
 
 use super::super::keys::{CommandKey, OpKey};
 use super::super::state::{View, unordered};
+use super::Requests;
 use super::block::BlockOp;
 use super::command::{Command, Running};
 use super::losses::Losses;
-use super::{Requests, locks};
 use crate::data::Data;
 
 impl<D: Data> Requests<D>
@@ -55,8 +55,7 @@ where
             buffer.as_ref().map(Data::crc).hash(into);
             view.age(*since, view.room_timeout).hash(into);
         });
-        let locks::Locks { waiting } = locks;
-        unordered(waiting.iter(), into, |(block, waiting), into| {
+        unordered(locks.all(), into, |(block, waiting), into| {
             block.hash(into);
             view.ops(waiting.iter(), into);
         });
