@@ -161,6 +161,12 @@ impl Service {
         self.to_time_of_day = Nanos((time_of_day.0 % DAY.0 + DAY.0 - now.0 % DAY.0) % DAY.0);
     }
 
+    /// Whether destages have a limit.
+    #[must_use]
+    pub fn limits_destages(&self) -> bool {
+        self.destages.is_some()
+    }
+
     /// Whether something more may be destaged now.
     #[must_use]
     pub fn may_destage(&self, now: Nanos) -> bool {

@@ -169,16 +169,19 @@ impl<D: Data> Engine<D> {
         }
     }
 
+    /// Whether the first of those that wait for a slot is to try again.
+    #[inline]
+    pub(super) fn serves_waiting(&self) -> bool {
+        let (free, leaving) = (self.contents.free_slots(), self.destages.leaving());
+        self.service.serves_waiting(free, leaving, self.requests.waiting_for_room())
+    }
+
     /// Those that wait for a slot try again, in order.
     pub(super) fn serve_those_without_room(&mut self) {
         if self.requests.waiting_for_room() == 0 {
             return;
         }
-        while self.service.serves_waiting(
-            self.contents.free_slots(),
-            self.destages.leaving(),
-            self.requests.waiting_for_room(),
-        ) {
+        while self.serves_waiting() {
             let Some(key) = self.requests.next_for_room() else { return };
             let (outcome, was_dirty) = self.ask(key);
             if outcome == Outcome::NoRoom {
@@ -196,6 +199,7 @@ impl<D: Data> Engine<D> {
             && let Some(key) = self.requests.next_for_room()
         {
             self.fail(key, Errno::TIMED_OUT);
+            self.looks.again();
         }
     }
 

@@ -162,6 +162,12 @@ impl Seeded {
         cfg!(feature = "bugs") && self.0 == Some(bug)
     }
 
+    /// Whether any mistake is made.
+    #[inline]
+    pub(super) fn are_made(self) -> bool {
+        cfg!(feature = "bugs") && self.0.is_some()
+    }
+
     pub(super) fn get(self) -> Option<Bug> {
         self.0
     }

@@ -10,6 +10,7 @@ impl<D: Data> Engine<D> {
     /// # Panics
     /// If no such I/O is under way, or buffers are missing.
     pub fn done(&mut self, id: IoId, result: Result<usize, Failed>, buffers: Vec<D>) {
+        self.looks.again();
         let mut done = self.port.done(id, result, buffers, self.now, self.observer.as_ref());
         if let Some(cost) = done.cost {
             self.contents.observe(&cost);

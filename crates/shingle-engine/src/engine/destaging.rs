@@ -47,6 +47,7 @@ impl<D: Data> Engine<D> {
     pub(super) fn use_idle_time(&mut self) {
         let blocks = self.service.idle_blocks(self.now);
         if blocks > 0 && self.destages.is_empty() && self.may_plan() {
+            self.looks.again();
             self.trace(|| Event::Time(self.now));
             let mut plan = self.contents.plan_idle(blocks);
             for (group, manner) in plan.groups() {
@@ -56,12 +57,17 @@ impl<D: Data> Engine<D> {
         }
     }
 
+    /// Everything has to go.
+    #[inline]
+    pub(super) fn drains(&self) -> bool {
+        self.drain.is_wanted()
+            || self.service.mode().writes_through()
+            || self.failure.has_ssd_failed()
+    }
+
     /// Plans some more destages, if everything has to go.
     pub(super) fn drain_some(&mut self) {
-        let wanted = self.drain.is_wanted()
-            || self.service.mode().writes_through()
-            || self.failure.has_ssd_failed();
-        if !wanted || self.failure.is_invalidating() || self.life.is_ending() {
+        if !self.drains() || self.failure.is_invalidating() || self.life.is_ending() {
             return;
         }
         let none_under_way = self.destages.is_empty();

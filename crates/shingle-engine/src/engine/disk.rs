@@ -190,11 +190,12 @@ impl Disk {
         }
     }
 
-    /// Nothing that is read counts as clean before the first flush.
-    pub(super) fn want_first_flush(&mut self) {
+    /// Nothing that is read counts as clean before the first flush. Returns whether that is still to come.
+    pub(super) fn want_first_flush(&mut self) -> bool {
         if self.fresh {
             self.want_all();
         }
+        self.fresh
     }
 
     /// A flush is due that covers this write.
@@ -217,12 +218,16 @@ impl Disk {
     fn is_due(&self, demand: Demand, now: Nanos) -> bool {
         let some_destaged = !self.destaged.is_empty();
         let batch = self.destaged.len() >= DESTAGED_MAX || some_destaged && !demand.destages;
-        let room = demand.room && some_destaged && now.since(self.destaged_since) >= ROOM_WITHIN;
         self.wanted > self.flushed
             || batch
-            || room
+            || demand.room && self.is_time_for_room(now)
             || self.unflushed_order.len() >= UNFLUSHED_MAX
             || demand.all && !self.is_clean()
+    }
+
+    /// Destaged blocks have waited long enough for the flush that gives room.
+    pub(super) fn is_time_for_room(&self, now: Nanos) -> bool {
+        !self.destaged.is_empty() && now.since(self.destaged_since) >= ROOM_WITHIN
     }
 
     /// The disk was flushed, or not. Which destages it keeps, [`Disk::next_kept`] says; if the flush failed,

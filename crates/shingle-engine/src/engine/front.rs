@@ -15,6 +15,7 @@ use super::exchange::Exchange;
 use super::failure::Failure;
 use super::growth::Growth;
 use super::life::{Drain, Life};
+use super::looks::Looks;
 use super::port::Port;
 use super::requests::{Command, Connection, Requests};
 use super::status::Status;
@@ -64,6 +65,7 @@ impl<D: Data> Engine<D> {
             growth: Growth::default(),
             observer: None,
             ssd_written_pages: 0,
+            looks: Looks::default(),
             bugs,
         };
         engine.pump();
@@ -92,6 +94,7 @@ impl<D: Data> Engine<D> {
     /// A client wants something. It is answered by a [`Reply`](super::Reply) with its id.
     pub fn submit(&mut self, command: Command<D>) {
         self.service.asked(self.now);
+        self.looks.again();
         self.requests.submit(command, self.life.is_ending());
     }
 
@@ -165,6 +168,7 @@ impl<D: Data> Engine<D> {
     /// Sets what the superblock says of policy and parameters.
     pub fn set_settings(&mut self, text: String) {
         self.durability.set_settings(text);
+        self.looks.again();
     }
 
     /// Begins to shut down: new commands are refused, those that were given are finished.

@@ -30,7 +30,8 @@
 //! A room calls only those below it: `destage` calls `contents`, `durability`, `failure` and `port`; `contents` gives
 //! records to `durability`; `durability` and `failure` write through `port`. What concerns another
 //! room is returned, and `impl Engine` carries it there: `front` (what the owner asks), `completions`, and the
-//! ways through the rooms, `blocks`, `destaging`, `committing`, `exchanging` and `growing`.
+//! ways through the rooms, `blocks`, `destaging`, `committing`, `exchanging` and `growing`; `looks` says when going through
+//! them is of no use.
 //!
 //! What holds at all times (docs/durability.md tells users the same):
 //! - a write is answered when its data is on the SSD and its record is given in; it is durable when
@@ -78,6 +79,7 @@ mod growing;
 mod growth;
 mod keys;
 mod life;
+mod looks;
 mod open_error;
 mod port;
 mod requests;
@@ -154,6 +156,7 @@ pub struct Engine<D: Data = Buffer> {
     observer: Option<Shared>,
     /// Pages written to SSDs since the start.
     ssd_written_pages: u64,
+    looks: looks::Looks,
     bugs: bugs::Seeded,
 }
 
@@ -183,7 +186,7 @@ impl<D: Data> Engine<D> {
     /// As [`Engine::take`], behind what is in `effects`: an owner that empties the same lists again and again needs
     /// no new memory.
     pub fn take_into(&mut self, effects: &mut Effects<D>) {
-        self.pump();
+        self.look();
         self.port.take_issued(&mut effects.ios);
         self.requests.take_replies(&mut effects.replies);
     }
@@ -191,13 +194,18 @@ impl<D: Data> Engine<D> {
     /// It is `now`. Called whenever time may have passed, at least every 100 ms.
     pub fn tick(&mut self, now: Nanos) {
         self.now = self.now.max(now);
-        self.destages.end_back_offs(&mut self.contents, self.now);
+        if self.destages.end_back_offs(&mut self.contents, self.now) {
+            self.looks.again();
+        }
         self.give_up_waiting_for_room();
         self.use_idle_time();
-        if self.destages.may_try(self.now) {
-            self.disk.want_first_flush();
+        if self.destages.may_try(self.now) && self.disk.want_first_flush() {
+            self.looks.again();
         }
-        self.pump();
+        if self.is_time() {
+            self.looks.again();
+        }
+        self.look();
     }
 
     fn trace(&self, event: impl FnOnce() -> Event) {
@@ -253,6 +261,7 @@ impl<D: Data> Engine<D> {
             false => steps.iter().for_each(|step| step(self)),
             true => steps.iter().rev().for_each(|step| step(self)),
         }
+        self.looked();
     }
 
     fn answer_durable(&mut self) {

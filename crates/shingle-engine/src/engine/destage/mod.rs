@@ -152,6 +152,12 @@ impl<D: Data> Destages<D> {
         self.disk.allows(now)
     }
 
+    /// The disk did not take what it got last: when it is tried again depends on the time.
+    #[inline]
+    pub(super) fn is_disk_failing(&self) -> bool {
+        self.disk.is_failing()
+    }
+
     /// How long the disk is backed off from; `None` if it has taken what it got last.
     pub(super) fn pause(&self, now: Nanos) -> Option<Nanos> {
         self.disk.pause(now)
@@ -263,14 +269,17 @@ impl<D: Data> Destages<D> {
         self.backing_off.iter().any(|&(_, other)| other == slot)
     }
 
-    /// What the disk did not take may be tried again.
-    pub(super) fn end_back_offs(&mut self, contents: &mut Contents, now: Nanos) {
+    /// What the disk did not take may be tried again. Returns whether there is any.
+    pub(super) fn end_back_offs(&mut self, contents: &mut Contents, now: Nanos) -> bool {
+        let mut ended = false;
         while let Some(&(until, slot)) = self.backing_off.first()
             && until <= now
         {
             self.backing_off.pop_first();
             contents.unpin(slot);
+            ended = true;
         }
+        ended
     }
 
     /// What the disk said to `block` does not matter any more.

@@ -37,17 +37,22 @@ impl Durability {
     fn is_due(&self, demand: Demand, now: Nanos) -> bool {
         let open = self.journal.open();
         let frees = open > 0 || self.journal.given_up() > 0;
-        let old = |since| now.since(since) >= self.commit_after;
         self.wanted > self.committed
             || self.withheld.is_some()
             || !self.next.is_empty()
             || frees && (self.frames.few() || demand.frames)
             || open >= OPEN_MAX
-            || self.oldest.is_some_and(old)
+            || self.is_time(now)
             || self.checkpoint_due()
-            || self.confirmation_due(now)
             || self.journal.has_new_settings()
             || demand.all
+    }
+
+    /// A commit is due as time has passed, whatever else has happened.
+    #[inline]
+    pub(in super::super) fn is_time(&self, now: Nanos) -> bool {
+        let old = |since| now.since(since) >= self.commit_after;
+        self.oldest.is_some_and(old) || self.confirmation_due(now)
     }
 
     /// Nothing was committed for a while, and the SSD does not say of the last records that they were

@@ -120,6 +120,14 @@ impl<D: Data> Requests<D> {
         self.waiting.len() < self.depth
     }
 
+    /// Somebody may go on, or begin, without anything else happening before: of those that wait for room or for a
+    /// frame others know.
+    #[inline]
+    pub(super) fn some_may_go_on(&self) -> bool {
+        let begins = !self.waiting.is_empty() && self.running.len() < self.depth;
+        !self.ready.is_empty() || begins || !self.unfinished.is_empty()
+    }
+
     /// No command is unanswered.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.running.is_empty()
