@@ -11,9 +11,14 @@ const STREAMS: usize = 32;
 pub(super) struct Streams {
     /// Where the next request of each run would begin, with its kind; [`NONE`] of a run that has not begun.
     next: [u64; STREAMS],
+    /// Half as long, so that all are compared at once: a run goes on only where the whole is the same, too.
+    marks: [u32; STREAMS],
     bytes: [u64; STREAMS],
-    /// Runs by number, the one unused for longest first.
-    oldest: [u8; STREAMS],
+    /// The runs in the order in which they were used: after each the one used next, in a ring.
+    newer: [u8; STREAMS],
+    older: [u8; STREAMS],
+    /// Unused for longest.
+    oldest: u8,
 }
 
 /// No request begins there.
@@ -26,9 +31,16 @@ fn place(op: Op, byte: u64) -> u64 {
 
 impl Default for Streams {
     fn default() -> Streams {
-        let oldest = std::array::from_fn(|run| run as u8);
-        Streams { next: [NONE; STREAMS], bytes: [0; STREAMS], oldest }
+        let newer = std::array::from_fn(|run| ((run + 1) % STREAMS) as u8);
+        let older = std::array::from_fn(|run| ((run + STREAMS - 1) % STREAMS) as u8);
+        let (next, marks, bytes) = ([NONE; STREAMS], [mark(NONE); STREAMS], [0; STREAMS]);
+        Streams { next, marks, bytes, newer, older, oldest: 0 }
     }
+}
+
+/// (Half of a place, in which all of it takes part.)
+fn mark(place: u64) -> u32 {
+    (place ^ place >> 32) as u32
 }
 
 impl Streams {
@@ -36,16 +48,46 @@ impl Streams {
     pub(super) fn is_long(&mut self, request: &Request, limit: Option<u64>) -> bool {
         let Some(limit) = limit else { return false };
         let begins = place(request.op, request.offset);
-        let goes_on = self.next.iter().position(|&next| next == begins);
-        let run = goes_on.unwrap_or(usize::from(self.oldest[0]));
-        let at = self.oldest.iter().position(|&other| usize::from(other) == run);
-        let at = at.expect("each is there");
-        self.oldest.copy_within(at + 1.., at);
-        self.oldest[STREAMS - 1] = run as u8;
+        let goes_on = self.that_ends_at(begins);
+        let run = goes_on.unwrap_or(usize::from(self.oldest));
+        self.is_used(run);
         let before = goes_on.map_or(0, |run| self.bytes[run]);
         self.next[run] = place(request.op, request.offset + request.bytes);
+        self.marks[run] = mark(self.next[run]);
         self.bytes[run] = before + request.bytes;
         before >= limit
+    }
+
+    fn that_ends_at(&self, place: u64) -> Option<usize> {
+        let wanted = mark(place);
+        let alike = self.marks.iter().enumerate();
+        let mut alike =
+            alike.fold(0_u32, |alike, (run, &mark)| alike | u32::from(mark == wanted) << run);
+        while alike != 0 {
+            let run = alike.trailing_zeros() as usize;
+            if self.next[run] == place {
+                return Some(run);
+            }
+            alike &= alike - 1;
+        }
+        None
+    }
+
+    /// `run` is used now: it comes between the newest and the oldest of the ring.
+    fn is_used(&mut self, run: usize) {
+        let (oldest, newer, older) = (self.oldest, self.newer[run], self.older[run]);
+        if usize::from(oldest) == run {
+            // (The ring turns.)
+            self.oldest = newer;
+            return;
+        }
+        let newest = self.older[usize::from(oldest)];
+        if usize::from(newest) == run {
+            return;
+        }
+        (self.newer[usize::from(older)], self.older[usize::from(newer)]) = (newer, older);
+        (self.newer[usize::from(newest)], self.older[usize::from(oldest)]) = (run as u8, run as u8);
+        (self.newer[run], self.older[run]) = (oldest, newest);
     }
 }
 
@@ -69,5 +111,32 @@ mod tests {
         }
         assert!(!ask(Op::Read, 200, 20), "reads are no part of a run of writes");
         assert!(!ask(Op::Write, 7, 20));
+    }
+
+    /// As plainly as can be: each is looked at, and the order is a list.
+    #[test]
+    fn runs_are_those_of_a_plain_list() {
+        let mut streams = Streams::default();
+        let mut runs = [(u64::MAX, 0); STREAMS];
+        let mut oldest_first: Vec<usize> = (0..STREAMS).collect();
+        let mut drawn = 1_u64;
+        for turn in 0..20_000 {
+            drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let draw = drawn >> 33;
+            let op = if draw % 3 == 0 { Op::Read } else { Op::Write };
+            // Most go on somewhere; halves of places are alike in many of the others.
+            let offset = match runs.get(draw as usize % 40) {
+                Some(&(end, _)) if end != u64::MAX => end >> 2,
+                _ => (draw % 50) << 30 | (draw % 50),
+            };
+            let request = Request { at: Nanos::ZERO, offset, bytes: 1 + draw % 7, op };
+            let goes_on = runs.iter().position(|&(end, _)| end == place(op, offset));
+            let run = goes_on.unwrap_or(oldest_first[0]);
+            oldest_first.retain(|&other| other != run);
+            oldest_first.push(run);
+            let before = goes_on.map_or(0, |run| runs[run].1);
+            runs[run] = (place(op, offset + request.bytes), before + request.bytes);
+            assert_eq!(streams.is_long(&request, Some(30)), before >= 30, "turn {turn}");
+        }
     }
 }

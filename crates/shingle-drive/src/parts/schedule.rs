@@ -50,28 +50,25 @@ impl Schedule {
 
     /// Has a unit work for `span`, as early from `now` on as any can. Returns when it begins.
     pub(crate) fn occupy_any(&mut self, now: Nanos, span: Nanos) -> Nanos {
-        let start = |unit: &Unit| unit.find(now, span).map_or(now.max(unit.free), |gap| gap.1);
-        let mut first = (Nanos::NEVER, 0);
-        for (number, unit) in (0..).zip(&self.units) {
-            first = first.min((start(unit), number));
-            if first.0 == now {
-                break;
+        let (mut first, mut unit_number, mut idle) = (Nanos::NEVER, 0, None);
+        for (number, unit) in self.units.iter().enumerate() {
+            let gap = unit.find(now, span);
+            let start = gap.map_or(now.max(unit.free), |(_, start)| start);
+            if start < first {
+                (first, unit_number, idle) = (start, number, gap);
+                if start == now {
+                    break;
+                }
             }
         }
-        self.occupy(first.1, now, span)
+        self.units[unit_number].work(idle, now, span)
     }
 
     /// Has `unit` work for `span` as early as it can from `now` on. Returns when it begins.
     pub(crate) fn occupy(&mut self, unit: u32, now: Nanos, span: Nanos) -> Nanos {
         let unit = &mut self.units[unit as usize];
-        if let Some((gap, start)) = unit.find(now, span) {
-            unit.fit_in(gap, start, start + span);
-            return start;
-        }
-        let start = now.max(unit.free);
-        unit.idle(unit.gaps.len(), unit.free, start);
-        unit.free = start + span;
-        start
+        let gap = unit.find(now, span);
+        unit.work(gap, now, span)
     }
 
     /// Panics unless idle spans lie one after the other, before the last work.
@@ -87,6 +84,25 @@ impl Schedule {
 }
 
 impl Unit {
+    /// Works for `span`, in that idle span ([`Unit::find`]) or, if there is none, after all else. Returns when it begins.
+    #[inline]
+    fn work(&mut self, gap: Option<(usize, Nanos)>, now: Nanos, span: Nanos) -> Nanos {
+        if let Some((gap, start)) = gap {
+            self.fit_in(gap, start, start + span);
+            return start;
+        }
+        let start = now.max(self.free);
+        if self.free < start {
+            if self.gaps.len() == GAPS {
+                self.gaps.pop_front();
+            }
+            self.gaps.push_back((self.free, start));
+            self.idle_until = start;
+        }
+        self.free = start + span;
+        start
+    }
+
     /// The first idle span that is long enough from `now` on, and when work begins in it.
     #[inline]
     fn find(&self, now: Nanos, span: Nanos) -> Option<(usize, Nanos)> {

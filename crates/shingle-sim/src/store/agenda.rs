@@ -33,13 +33,18 @@ pub(super) struct Agenda {
     others: BinaryHeap<Reverse<Due>>,
     /// Of all of them; [`NEVER`] if nothing is under way.
     first: Due,
+    /// Where that is: of a device, or among the others.
+    first_of: usize,
     begun: u64,
 }
+
+/// In [`Agenda::first_of`], after the devices.
+const OTHERS: usize = 2;
 
 impl Default for Agenda {
     fn default() -> Agenda {
         let (in_order, others) = (<[VecDeque<Due>; 2]>::default(), BinaryHeap::new());
-        Agenda { in_order, others, first: NEVER, begun: 0 }
+        Agenda { in_order, others, first: NEVER, first_of: OTHERS, begun: 0 }
     }
 }
 
@@ -49,25 +54,35 @@ impl Agenda {
         assert!(key >> KEY_BITS == 0 && self.begun >> BEGUN_BITS == 0, "no run has so much I/O");
         let due = Due(u128::from(at.0) << 64 | u128::from(self.begun << KEY_BITS | key as u64));
         self.begun += 1;
-        self.first = self.first.min(due);
         let in_order = &mut self.in_order[device];
-        if in_order.back().is_none_or(|&last| last < due) {
+        let of = if in_order.back().is_none_or(|&last| last < due) {
             in_order.push_back(due);
+            device
         } else {
             self.others.push(Reverse(due));
+            OTHERS
+        };
+        if due < self.first {
+            (self.first, self.first_of) = (due, of);
         }
     }
 
-    fn look(&self) -> Due {
-        let of = |due: &VecDeque<Due>| due.front().map_or(NEVER, |&due| due);
+    fn look(&mut self) {
         let others = self.others.peek().map_or(NEVER, |&Reverse(due)| due);
-        of(&self.in_order[0]).min(of(&self.in_order[1])).min(others)
+        (self.first, self.first_of) = (others, OTHERS);
+        for (of, in_order) in self.in_order.iter().enumerate() {
+            if let Some(&due) = in_order.front()
+                && due < self.first
+            {
+                (self.first, self.first_of) = (due, of);
+            }
+        }
     }
 
-    /// When the next one is done.
+    /// When the next one is done; [`Nanos::NEVER`] if nothing is under way.
     #[inline]
-    pub(super) fn next(&self) -> Option<Nanos> {
-        Some(self.first).filter(|&first| first != NEVER).map(Due::at)
+    pub(super) fn next(&self) -> Nanos {
+        self.first.at()
     }
 
     /// The next one that is done by `now`.
@@ -76,11 +91,11 @@ impl Agenda {
         if first == NEVER || first.at() > now {
             return None;
         }
-        match self.in_order.iter_mut().find(|due| due.front() == Some(&first)) {
+        match self.in_order.get_mut(self.first_of) {
             Some(due) => drop(due.pop_front()),
             None => drop(self.others.pop()),
         }
-        self.first = self.look();
+        self.look();
         Some(first.key())
     }
 }
@@ -100,16 +115,10 @@ mod tests {
         for now in [4, 5, 55, 100] {
             let next = agenda.next();
             let keys = std::iter::from_fn(|| agenda.done(Nanos(now)));
-            done.push((next.map(|at| at.0), keys.collect::<Vec<_>>()));
+            done.push((next.0, keys.collect::<Vec<_>>()));
         }
-        let five = Some(5);
-        let expected = [
-            (five, vec![]),
-            (five, vec![6]),
-            (Some(20), vec![1, 3, 4, 0]),
-            (Some(60), vec![5, 2, 7]),
-        ];
+        let expected = [(5, vec![]), (5, vec![6]), (20, vec![1, 3, 4, 0]), (60, vec![5, 2, 7])];
         assert_eq!(done, expected);
-        assert_eq!(agenda.next(), None);
+        assert_eq!(agenda.next(), Nanos::NEVER);
     }
 }

@@ -110,7 +110,7 @@ impl<'a> Client<'a> {
             flushes: 0,
             numbers: 0,
             submitted: 0,
-            next_flush: serving.flush_every.map_or(Nanos(u64::MAX), |every| now + every),
+            next_flush: serving.flush_every.map_or(Nanos::NEVER, |every| now + every),
             next_request: now,
             parts: Parts::new(requests, course.points),
             before,
@@ -139,7 +139,7 @@ impl<'a> Client<'a> {
         let (mut next, mut expected) = (0, 0);
         loop {
             // Who comes now, and finds a place.
-            let mut coming = None;
+            let mut coming = Nanos::NEVER;
             while next < requests.len() {
                 if next == expected {
                     self.world.engine.expect(requests.part(next, LOOKED_AHEAD, &mut scratch));
@@ -154,7 +154,7 @@ impl<'a> Client<'a> {
                     break;
                 }
                 if at > self.world.now() {
-                    coming = Some(at);
+                    coming = at;
                     break;
                 }
                 self.next_request = at + self.serving.request_time;
@@ -175,8 +175,7 @@ impl<'a> Client<'a> {
             if next == requests.len() && self.asked.is_empty() {
                 break;
             }
-            let flush = Some(self.next_flush).filter(|&at| at != Nanos(u64::MAX));
-            let until = [coming, flush].into_iter().flatten().min();
+            let until = coming.min(self.next_flush);
             assert!(self.world.pass(until), "requests wait, and nothing is under way");
         }
         progress((requests.len() % PROGRESS_EVERY) as u64);

@@ -3,9 +3,8 @@
 
 use shingle_core::units::{Block, Nanos, Op};
 use shingle_drive::{Io, Stamp};
-use shingle_engine::{self as engine, Command, Effects, Engine, Kind, Reply};
+use shingle_engine::{self as engine, Command, Effects, Engine, IoId, Kind, Reply};
 use shingle_result::{HostCounters, Snapshot};
-use slab::Slab;
 
 use super::agenda::Agenda;
 use super::stamps::Stamped;
@@ -28,9 +27,9 @@ pub(super) struct World {
     last_tick: Nanos,
     /// Looks at the clock since something last happened.
     quiet: u32,
-    /// What is under way at the devices, and when each is done.
+    /// When each I/O is done that is under way at the devices, and its buffers, by the engine's number of it.
     due: Agenda,
-    under_way: Slab<engine::Io<Stamped>>,
+    under_way: Vec<Vec<Stamped>>,
     effects: Effects<Stamped>,
     checked: bool,
     scratch: Vec<Stamp>,
@@ -47,7 +46,7 @@ impl World {
             last_tick: Nanos::ZERO,
             quiet: 0,
             due: Agenda::default(),
-            under_way: Slab::new(),
+            under_way: Vec::new(),
             effects: Effects::default(),
             checked,
             scratch: Vec::new(),
@@ -92,20 +91,22 @@ impl World {
 
     /// Lets time pass to the next thing that happens, at `until` at the latest. Returns whether anything can
     /// happen at all.
-    pub(super) fn pass(&mut self, until: Option<Nanos>) -> bool {
-        let tick = (self.quiet < QUIET_TICKS).then_some(self.last_tick + TICK);
-        let Some(next) = [self.due.next(), tick, until].into_iter().flatten().min() else {
+    pub(super) fn pass(&mut self, until: Nanos) -> bool {
+        let ticks = self.quiet < QUIET_TICKS;
+        let tick = if ticks { self.last_tick + TICK } else { Nanos::NEVER };
+        let next = self.due.next().min(tick).min(until);
+        if next == Nanos::NEVER {
             return false;
-        };
+        }
         self.now = self.now.max(next);
         self.last_tick = self.now;
         self.quiet += 1;
         // Before completions are reported: what they took is counted to now.
         self.engine.tick(self.now);
         while let Some(key) = self.due.done(self.now) {
-            let io = self.under_way.remove(key);
-            let bytes = io.buffers.len() * shingle_engine::format::PAGE_BYTES;
-            self.engine.done(io.id, Ok(bytes), io.buffers);
+            let buffers = std::mem::take(&mut self.under_way[key]);
+            let bytes = buffers.len() * shingle_engine::format::PAGE_BYTES;
+            self.engine.done(IoId(key as u64), Ok(bytes), buffers);
         }
         true
     }
@@ -114,7 +115,7 @@ impl World {
     pub(super) fn settle(&mut self) {
         loop {
             self.carry_out_own();
-            if self.engine.is_idle() || !self.pass(None) {
+            if self.engine.is_idle() || !self.pass(Nanos::NEVER) {
                 return;
             }
         }
@@ -146,7 +147,11 @@ impl World {
             io.buffers.iter_mut().zip(&self.scratch).for_each(|(block, &stamp)| block.0 = stamp);
         }
         let device = usize::from(io.device == engine::Device::Disk);
-        let key = self.under_way.insert(io);
+        let key = io.id.0 as usize;
+        if self.under_way.len() <= key {
+            self.under_way.resize_with(key + 1, Vec::new);
+        }
+        self.under_way[key] = io.buffers;
         self.due.begin(device, served.done, key);
     }
 
@@ -156,7 +161,7 @@ impl World {
         while self.engine.dirty_blocks() > 0 {
             self.quiet = 0;
             self.carry_out_own();
-            self.pass(None);
+            self.pass(Nanos::NEVER);
         }
         self.settle();
         self.now = self.disk.drain(self.now.max(self.disk.last_io()));
