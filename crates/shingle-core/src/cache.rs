@@ -164,10 +164,8 @@ pub trait CacheCore: Send {
     fn begin_destage(&mut self, slot: Slot) -> bool;
 
     /// Puts back a block that an executor found in its cache when it started, as if it had been
-    /// used just now: begin with the coldest. `None` if every slot is taken.
-    ///
-    /// # Panics
-    /// If the block is there already.
+    /// used just now: begin with the coldest. `None` if every slot is taken. The block is not there yet:
+    /// whoever calls has looked, as there may be millions of them.
     fn restore(&mut self, block: Block, dirty: bool) -> Option<Slot>;
 
     /// Drops the cached ones of `count` blocks from `first` on without destaging them; returns how
@@ -294,7 +292,7 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn restore(&mut self, block: Block, dirty: bool) -> Option<Slot> {
-        assert!(self.slots.find(block).is_none(), "a block is restored once");
+        debug_assert!(self.slots.find(block).is_none(), "a block is restored once");
         let slot = self.slots.fill(block, dirty)?;
         self.inserts += 1;
         let op = if dirty { Op::Write } else { Op::Read };

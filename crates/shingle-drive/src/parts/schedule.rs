@@ -15,6 +15,8 @@ const GAPS: usize = 256;
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     units: Vec<Unit>,
+    /// All work ends before.
+    end: Nanos,
 }
 
 #[derive(Debug)]
@@ -40,7 +42,7 @@ impl Schedule {
     /// `units` that have nothing to do.
     pub(crate) fn new(units: u32) -> Schedule {
         let idle = Unit { free: Nanos::ZERO, gaps: VecDeque::new(), idle_until: Nanos::ZERO };
-        Schedule { units: (0..units).map(|_| idle.clone()).collect() }
+        Schedule { units: (0..units).map(|_| idle.clone()).collect(), end: Nanos::ZERO }
     }
 
     /// How many there are.
@@ -50,6 +52,11 @@ impl Schedule {
 
     /// Has a unit work for `span`, as early from `now` on as any can. Returns when it begins.
     pub(crate) fn occupy_any(&mut self, now: Nanos, span: Nanos) -> Nanos {
+        // As a rule, of an SSD that gets one I/O after the other.
+        if self.end <= now {
+            self.end = now + span;
+            return self.units[0].work(None, now, span);
+        }
         let (mut first, mut unit_number, mut idle) = (Nanos::NEVER, 0, None);
         for (number, unit) in self.units.iter().enumerate() {
             let gap = unit.find(now, span);
@@ -61,6 +68,7 @@ impl Schedule {
                 }
             }
         }
+        self.end = self.end.max(first + span);
         self.units[unit_number].work(idle, now, span)
     }
 
@@ -68,7 +76,9 @@ impl Schedule {
     pub(crate) fn occupy(&mut self, unit: u32, now: Nanos, span: Nanos) -> Nanos {
         let unit = &mut self.units[unit as usize];
         let gap = unit.find(now, span);
-        unit.work(gap, now, span)
+        let start = unit.work(gap, now, span);
+        self.end = self.end.max(start + span);
+        start
     }
 
     /// Panics unless idle spans lie one after the other, before the last work.

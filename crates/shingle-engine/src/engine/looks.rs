@@ -39,12 +39,13 @@ impl<D: Data> Engine<D> {
     /// Something may be done that the look which now ends has not done: in doubt, yes. What waits for I/O, or for a
     /// time ([`Engine::is_time`]), is not among it.
     fn leaves_something(&self) -> bool {
-        let coming = self.contents.free_slots() + self.destages.leaving();
         // The policy may name others when it is asked again.
-        let lacks_room = || self.service.room_wanted(coming, self.destages.choice_blocks()) > 0;
+        let lacks_room = || {
+            let coming = self.contents.free_slots() + self.destages.leaving();
+            self.service.room_wanted(coming, self.destages.choice_blocks()) > 0
+        };
         let frames = || self.durability.has_failed() || self.durability.free_frames() > 0;
         self.requests.some_may_go_on()
-            || lacks_room()
             || self.requests.some_wait_for_frame() && frames()
             || self.requests.waiting_for_room() > 0 && self.serves_waiting()
             || self.drains()
@@ -57,6 +58,7 @@ impl<D: Data> Engine<D> {
             || self.failure.has_ssd_failed()
             || self.life.is_ending()
             || self.bugs.are_made()
+            || lacks_room()
     }
 
     /// What waits for a time is due.

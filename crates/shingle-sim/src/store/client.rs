@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shingle_core::observer::{Event, Observer as _};
-use shingle_core::units::{Nanos, Op, Request};
+use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_drive::Stamp;
 use shingle_engine::{Command, CommandOp, Reply};
 use shingle_result::{Counts, HostMeter, Pacing, Parts, Point, Queue, ResponseTimes, Snapshot};
@@ -21,6 +21,12 @@ use crate::run::{Backlog, Course, LOOKED_AHEAD, PROGRESS_EVERY, RunError};
 /// A request of more blocks goes alone: of one that long a store works at a part at a time, and what comes
 /// next may overtake the rest.
 const TOGETHER_BLOCKS_MAX: u64 = 1024;
+
+fn goes_alone(request: &Request) -> bool {
+    // (Few are as long in bytes, and how many blocks it touches need not be known of others.)
+    request.bytes > (TOGETHER_BLOCKS_MAX - 2) * BLOCK_BYTES
+        && request.blocks() > TOGETHER_BLOCKS_MAX
+}
 
 /// A request that is not answered.
 struct Asked {
@@ -183,17 +189,17 @@ impl<'a> Client<'a> {
     }
 
     /// Whether the next request may be given to the store now.
+    #[inline]
     fn takes(&self, request: &Request) -> bool {
         let under_way = self.asked.len() - self.flushes as usize;
         if under_way == 0 {
             return true;
         }
-        let alone = |request: &Request| request.blocks() > TOGETHER_BLOCKS_MAX;
         let few = self.course.pacing == Pacing::Open || under_way < self.serving.depth;
         // What goes alone came when nothing was under way, and of several nothing does.
         let one_alone =
-            || under_way == 1 && self.asked.iter().any(|(_, asked)| alone(&asked.request));
-        few && self.world.engine.accepts() && !alone(request) && !one_alone()
+            || under_way == 1 && self.asked.iter().any(|(_, asked)| goes_alone(&asked.request));
+        few && self.world.engine.accepts() && !goes_alone(request) && !one_alone()
     }
 
     fn submit(&mut self, request: Request) {
