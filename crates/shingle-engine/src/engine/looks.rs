@@ -9,7 +9,7 @@ use super::ssd_state::SsdState;
 use crate::data::Data;
 
 /// Whether the next look may find something.
-#[derive(Default)]
+#[derive(Clone, Default, Hash)]
 pub(super) struct Looks {
     wanted: bool,
 }

@@ -85,7 +85,7 @@ where
     /// If it looks for long runs, which are not hashed.
     pub fn hash_state<H: Hasher + Default>(&self, into: &mut H) {
         let Engine { now, service, port, requests, contents, durability, .. } = self;
-        let Engine { destages, disk, failure, life, drain, exchange, growth, .. } = self;
+        let Engine { destages, disk, failure, life, drain, exchange, growth, looks, .. } = self;
         let Engine { observer: _, ssd_written_pages: _, bugs: _, .. } = self;
         let rules = service.rules();
         assert!(rules.sequential_bytes.is_none(), "long runs are not hashed");
@@ -111,5 +111,6 @@ where
         drain.hash_state(&view, into);
         exchange.hash_state(&view, into);
         growth.blocks().hash(into);
+        looks.hash(into);
     }
 }

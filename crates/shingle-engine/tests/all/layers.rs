@@ -12,6 +12,7 @@ const LAYERS: &[&[&str]] = &[
     &["disk", "durability", "failure"],
     &["contents"],
     &["requests", "destage", "life", "exchange", "growth"],
+    &["looks"],
     &["blocks", "committing", "completions", "destaging", "exchanging", "front", "growing"],
 ];
 
