@@ -75,7 +75,7 @@ impl Sampling {
     #[must_use]
     pub fn group(&self, band: Zone) -> Option<usize> {
         let mixed = mix(self.seed ^ (u64::from(band.0) + 1));
-        let sampled = u128::from(mixed) * u128::from(WHOLE) >> 64 < u128::from(self.millionths);
+        let sampled = (u128::from(mixed) * u128::from(WHOLE)) >> 64 < u128::from(self.millionths);
         sampled.then_some((mix(mixed) % GROUPS as u64) as usize)
     }
 
