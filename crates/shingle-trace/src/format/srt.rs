@@ -55,7 +55,7 @@ fn sniff(head: &[u8]) -> Option<Match> {
 fn open(mut input: Input, options: &Options<'_>) -> Result<Decoded, TraceError> {
     let wrong =
         |name: &str, place, message: &str| TraceError::new(Kind::Format, name, place, message);
-    let otherwise = options.map.map(|unit| sector_size(unit)).transpose();
+    let otherwise = options.map.map(sector_size).transpose();
     let otherwise = otherwise.map_err(|problem| problem.at(input.name(), Place::Whole))?;
     let head = input.peek(PEEK_BYTES_MAX)?;
     if !head.starts_with(MAGIC) {
