@@ -60,6 +60,11 @@ impl Works {
         }
         if let Some(range) = written {
             self.loss_unlogged |= map.lost.remove(range.clone());
+            let mut again = std::mem::take(&mut self.lost_now);
+            while let Some(lost) = again.first_in(range.clone()) {
+                again.remove(lost.clone());
+                map.lost.insert(lost);
+            }
             if self.gone_back.remove(range.clone()) {
                 map.doubtful.remove(range);
             }

@@ -183,6 +183,7 @@ pub(crate) fn open(
         owed: false,
         unlogged: Ranges::default(),
         lost: Ranges::default(),
+        lost_now: Ranges::default(),
         loss_unlogged: false,
         written: WrittenStatus::default(),
         commits: 0,
@@ -309,6 +310,7 @@ impl Works {
         self.executor = carried_out(translation);
         self.touched.clear();
         self.lost.clear();
+        self.lost_now.clear();
         self.writing = 0..0;
         self.rewriting = None;
         self.saver.give_up_next();

@@ -142,6 +142,19 @@ impl Works {
         }
     }
 
+    /// What of the action under way the host has just written is where it was written.
+    pub(super) fn hosts_are_there(&mut self) {
+        if self.lost_now.is_empty() {
+            return;
+        }
+        let blocks = self.blocks_under_way();
+        for (source, block) in self.executor.data().iter().zip(blocks) {
+            if let (Source::Host(_), Some(block)) = (source, block) {
+                self.lost_now.remove(block..block + 1);
+            }
+        }
+    }
+
     /// Whose the data of the action under way are.
     fn blocks_under_way(&self) -> Vec<Option<u64>> {
         let of = |step: &Step| match *step {
@@ -161,6 +174,7 @@ impl Works {
             let newest = map.whereabouts.first(Block(block), 1).place;
             if map.on_disk(&shared.plan, newest) == Some(from.after(at)) {
                 self.lost.insert(block..block + 1);
+                self.lost_now.insert(block..block + 1);
             }
         }
     }

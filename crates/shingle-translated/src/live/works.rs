@@ -42,6 +42,8 @@ pub(super) struct Works {
     pub(super) unlogged: Ranges,
     /// Blocks lost in the work under way: readers have not been told.
     pub(super) lost: Ranges,
+    /// Blocks lost in the work under way that the host has not written since: that it has written them before is no help.
+    pub(super) lost_now: Ranges,
     /// The durable map has other lost blocks.
     pub(super) loss_unlogged: bool,
     pub(super) written: WrittenStatus,
@@ -110,6 +112,7 @@ impl Works {
         queue: &dyn Queue,
     ) -> Result<(), Stop> {
         self.prepare(shared)?;
+        self.lost_now.clear();
         self.writing = work.writes();
         self.hosts.insert(work.writes());
         let sources: Vec<Source> = (0..data.len() as u32).map(Source::Host).collect();
@@ -144,10 +147,12 @@ impl Works {
             Action::Write { at, .. } => {
                 self.touch_steps();
                 self.put(shared, at, host)?;
+                self.hosts_are_there();
             }
             Action::Append { zone, .. } => {
                 self.touch_steps();
                 self.append(shared, zone, host)?;
+                self.hosts_are_there();
             }
             Action::Reset { zone } => self.reset(shared, zone.0)?,
             Action::Commit => self.commit(shared)?,
@@ -333,7 +338,9 @@ impl Works {
             let Place::Native(at) = piece.place else { continue };
             let (start, end) = (at.max(places.start), (at + piece.count).min(places.end));
             if start < end {
-                self.lost.insert(block.0 + (start - at)..block.0 + (end - at));
+                let range = block.0 + (start - at)..block.0 + (end - at);
+                self.lost.insert(range.clone());
+                self.lost_now.insert(range);
             }
         }
     }
