@@ -9,6 +9,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Mode, fchmod, flock};
@@ -101,17 +103,23 @@ impl fmt::Display for Address {
 
 /// A socket that listens.
 #[derive(Debug)]
-pub struct Listener(Socket);
+pub struct Listener {
+    socket: Socket,
+    /// Who may connect, if it is TCP.
+    users: RwLock<Users>,
+    closed: AtomicBool,
+}
 
 #[derive(Debug)]
 enum Socket {
     Unix {
         socket: UnixListener,
         path: PathBuf,
-        /// Device and inode of the socket's file: what is removed at the end is our own.
-        file: (u64, u64),
+        /// Device and inode of the socket's file: what is removed at the end is our own. Nothing of a socket that
+        /// somebody else has made.
+        file: Option<(u64, u64)>,
     },
-    Tcp(TcpListener, Users),
+    Tcp(TcpListener),
 }
 
 impl Listener {
@@ -121,10 +129,10 @@ impl Listener {
     /// If the address is taken or refused.
     pub fn bind(address: &Address) -> Result<Self, ListenError> {
         match address {
-            Address::Unix(path) => bind_unix(path),
+            Address::Unix(path) => bind_unix(path).map(Self::over),
             Address::Tcp(ip) if !ip.ip().is_loopback() => Err(ListenError::NotLoopback(*ip)),
             Address::Tcp(ip) => match TcpListener::bind(ip) {
-                Ok(socket) => Ok(Self(Socket::Tcp(socket, Users::default()))),
+                Ok(socket) => Ok(Self::over(Socket::Tcp(socket))),
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
                     Err(ListenError::Busy(*ip))
                 }
@@ -133,20 +141,55 @@ impl Listener {
         }
     }
 
+    /// A socket in the file system that listens already, as a service manager hands it over. Whose it is, is for
+    /// whoever has made it to say; its file stays.
+    ///
+    /// # Errors
+    /// If it has no path.
+    pub fn inherit_unix(socket: UnixListener) -> io::Result<Self> {
+        let address = socket.local_addr()?;
+        let path = address.as_pathname().ok_or_else(|| io::Error::other("it has no path"))?;
+        let path = path.to_owned();
+        Ok(Self::over(Socket::Unix { socket, path, file: None }))
+    }
+
+    /// Likewise of TCP: of the loopback.
+    ///
+    /// # Errors
+    /// If other machines reach it.
+    pub fn inherit_tcp(socket: TcpListener) -> Result<Self, ListenError> {
+        let unknown = |error| ListenError::Io(Address::Tcp((Ipv4Addr::LOCALHOST, 0).into()), error);
+        let address = socket.local_addr().map_err(unknown)?;
+        match address.ip().is_loopback() {
+            true => Ok(Self::over(Socket::Tcp(socket))),
+            false => Err(ListenError::NotLoopback(address)),
+        }
+    }
+
+    fn over(socket: Socket) -> Self {
+        Self { socket, users: RwLock::default(), closed: AtomicBool::new(false) }
+    }
+
     /// The same for other users, if it is TCP. A socket in the file system has an owner and a mode.
     #[must_use]
-    pub fn for_users(mut self, who: Users) -> Self {
-        if let Socket::Tcp(_, users) = &mut self.0 {
-            *users = who;
-        }
+    pub fn for_users(self, who: Users) -> Self {
+        self.allow(who);
         self
     }
 
+    /// From now on these may connect, if it is TCP.
+    pub fn allow(&self, who: Users) {
+        *self.users.write().unwrap_or_else(PoisonError::into_inner) = who;
+    }
+
     /// Where it listens in truth, if the port was to be any.
-    pub(crate) fn address(&self) -> io::Result<Address> {
-        match &self.0 {
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn address(&self) -> io::Result<Address> {
+        match &self.socket {
             Socket::Unix { path, .. } => Ok(Address::Unix(path.clone())),
-            Socket::Tcp(socket, _) => socket.local_addr().map(Address::Tcp),
+            Socket::Tcp(socket) => socket.local_addr().map(Address::Tcp),
         }
     }
 
@@ -155,9 +198,9 @@ impl Listener {
     /// # Errors
     /// If it is closed, or the system fails.
     pub fn accept(&self) -> io::Result<Stream> {
-        match &self.0 {
+        match &self.socket {
             Socket::Unix { socket, .. } => socket.accept().map(|(stream, _)| Stream::Unix(stream)),
-            Socket::Tcp(socket, _) => {
+            Socket::Tcp(socket) => {
                 let (stream, _) = socket.accept()?;
                 stream.set_nodelay(true)?;
                 keep_alive(&stream)?;
@@ -171,25 +214,34 @@ impl Listener {
     /// # Errors
     /// If it may not, or if nobody knows whose it is.
     pub fn admit(&self, client: &Stream) -> Result<(), Refused> {
-        match (&self.0, client) {
-            (Socket::Tcp(_, users), Stream::Tcp(stream)) => users.admit(stream),
+        match (&self.socket, client) {
+            (Socket::Tcp(_), Stream::Tcp(stream)) => {
+                let users = self.users.read().unwrap_or_else(PoisonError::into_inner).clone();
+                users.admit(stream)
+            }
             _ => Ok(()),
         }
     }
 
     /// Wakes whoever accepts; from now on nobody is accepted.
     pub fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
         let how = rustix::net::Shutdown::Both;
-        let _ = match &self.0 {
+        let _ = match &self.socket {
             Socket::Unix { socket, .. } => rustix::net::shutdown(socket, how),
-            Socket::Tcp(socket, _) => rustix::net::shutdown(socket, how),
+            Socket::Tcp(socket) => rustix::net::shutdown(socket, how),
         };
+    }
+
+    /// Whether [`Listener::close`] was called.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Socket::Unix { path, file, .. } = &self.0
+        if let Socket::Unix { path, file: Some(file), .. } = &self.socket
             && inode(path).is_ok_and(|there| there == *file)
         {
             let _ = fs::remove_file(path);
@@ -211,7 +263,7 @@ fn inode(path: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(path).map(|there| (there.dev(), there.ino()))
 }
 
-fn bind_unix(path: &Path) -> Result<Listener, ListenError> {
+fn bind_unix(path: &Path) -> Result<Socket, ListenError> {
     let failed = |error: io::Error| ListenError::Io(Address::Unix(path.to_owned()), error);
     let address = SocketAddrUnix::new(path).map_err(|error| match error {
         Errno::NAMETOOLONG => ListenError::LongPath(path.to_owned()),
@@ -239,8 +291,8 @@ fn bind_unix(path: &Path) -> Result<Listener, ListenError> {
         other => other,
     };
     let socket = UnixListener::from(socket.map_err(|error| failed(error.into()))?);
-    let file = inode(path).map_err(failed)?;
-    Ok(Listener(Socket::Unix { socket, path: path.to_owned(), file }))
+    let file = Some(inode(path).map_err(failed)?);
+    Ok(Socket::Unix { socket, path: path.to_owned(), file })
 }
 
 /// A socket whose file nobody else can ever connect to: it gets its mode before it has a name.

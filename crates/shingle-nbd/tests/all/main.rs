@@ -6,5 +6,6 @@ mod commands;
 mod common;
 mod crowd;
 mod golden;
+mod offers;
 mod peers;
 mod properties;
