@@ -13,6 +13,7 @@ use shingle_engine::{Effects, Engine, Failed, Kind};
 use super::disk::Disk;
 use super::errors::Errors;
 use super::handle::{Answer, Handle, Inbox, Order, Question};
+use crate::measures::Devices;
 
 /// The engine is told the time at least so often.
 const TICK: Duration = Duration::from_millis(50);
@@ -95,6 +96,7 @@ pub(super) struct Run {
     medium: Option<MediumThreads>,
     ring: Ring,
     errors: Errors,
+    measured: Devices,
     numbers: u64,
     /// No more is wanted of it.
     ended: bool,
@@ -136,6 +138,7 @@ impl Run {
             medium,
             ring,
             errors,
+            measured: Devices::default(),
             numbers: 0,
             ended: false,
             devices,
@@ -191,6 +194,7 @@ impl Run {
         let now = Instant::now();
         for Done { id, result, buffers } in done.drain(..) {
             let bytes = buffers.len() * PAGE_BYTES;
+            self.measured.done(id, buffers.len(), result.is_ok(), now);
             let told = result.as_ref().map(|()| bytes).map_err(|_| Failed);
             self.engine.done(id, told, buffers);
             if let Err(error) = result {
@@ -252,6 +256,9 @@ impl Run {
             Order::Drain(false) => self.engine.keep_dirty(),
             Order::SetSettings(text) => self.engine.set_settings(text),
             Order::Status(sender) => drop(sender.send(self.engine.status())),
+            Order::Measure(sender) => {
+                drop(sender.send((self.engine.status(), self.measured.now(Instant::now()))));
+            }
             Order::ShutDown => {
                 self.ended = true;
                 self.engine.shut_down();
@@ -265,7 +272,9 @@ impl Run {
 
     fn carry_out(&mut self) {
         self.engine.take_into(&mut self.effects);
+        let now = Instant::now();
         for io in self.effects.ios.drain(..) {
+            self.measured.begin(&io, now);
             match &self.medium {
                 Some(medium) if io.device == shingle_engine::Device::Disk => medium.begin(io),
                 _ => self.ring.begin(io),

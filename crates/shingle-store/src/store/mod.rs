@@ -1,7 +1,9 @@
 //! Around the engine: caches made, checked and ended, served to clients, and asked how they are.
 
+mod cache;
 pub mod check;
 pub mod control;
+mod counters;
 pub mod create;
 mod doubt;
 pub mod drain;
@@ -11,6 +13,7 @@ pub mod format;
 pub mod leave;
 mod occupant;
 mod operators;
+mod reload;
 pub mod serve;
 pub mod status;
 pub mod trust;
