@@ -16,6 +16,8 @@ mod commands;
 mod config;
 mod left_out;
 mod lines;
+#[cfg(feature = "store")]
+mod log;
 mod output;
 #[cfg(feature = "parquet")]
 mod parquet;

@@ -1,5 +1,6 @@
 //! Where a command that serves listens, and who may connect there.
 
+use std::fmt;
 use std::process::{Command, Stdio};
 
 use clap::Args;
@@ -32,25 +33,39 @@ pub(crate) struct MinimumBlock {
 impl MinimumBlock {
     pub(crate) fn bytes(&self) -> Result<u32, Usage> {
         let bytes = self.minimum_block;
-        let fits = bytes.is_power_of_two() && bytes <= 4096;
-        let wrong = || Usage(format!("--minimum-block {bytes}: a power of two up to 4096"));
-        fits.then_some(bytes).ok_or_else(wrong)
+        minimum_block(bytes).map_err(|why| Usage(format!("--minimum-block {bytes}: {why}")))
+    }
+}
+
+/// What a minimum block may be.
+pub(crate) fn minimum_block(bytes: u32) -> Result<u32, &'static str> {
+    let fits = bytes.is_power_of_two() && bytes <= 4096;
+    fits.then_some(bytes).ok_or("a power of two up to 4096")
+}
+
+/// Where clients connect.
+pub(crate) fn addresses(texts: &[String]) -> Result<Vec<Address>, Usage> {
+    let addresses = texts.iter().map(|text| text.parse::<Address>());
+    addresses.collect::<Result<_, _>>().map_err(|error| Usage(error.to_string()))
+}
+
+/// Who may connect over TCP, of a list of names and numbers.
+pub(crate) fn users(text: Option<&str>) -> Result<Users, String> {
+    match text {
+        None => Ok(Users::default()),
+        Some("any") => Ok(Users::Any),
+        Some(names) => names.split(',').map(number).collect::<Result<_, _>>().map(Users::Own),
     }
 }
 
 impl Listening {
     pub(crate) fn addresses(&self) -> Result<Vec<Address>, Usage> {
-        let addresses = self.nbd.iter().map(|text| text.parse::<Address>());
-        addresses.collect::<Result<_, _>>().map_err(|error| Usage(error.to_string()))
+        addresses(&self.nbd)
     }
 
     /// Who may connect over TCP.
     pub(crate) fn users(&self) -> Result<Users, Usage> {
-        match self.allow_users.as_deref() {
-            None => Ok(Users::default()),
-            Some("any") => Ok(Users::Any),
-            Some(names) => names.split(',').map(number).collect::<Result<_, _>>().map(Users::Own),
-        }
+        users(self.allow_users.as_deref()).map_err(|why| Usage(format!("--allow-users: {why}")))
     }
 
     /// Listens everywhere.
@@ -61,33 +76,54 @@ impl Listening {
 
     /// Says who may read and write at addresses that every user of the machine reaches.
     pub(crate) fn warn(addresses: &[Address], users: &Users, quiet: bool) {
-        for address in addresses {
-            match (address, users) {
-                (Address::Unix(_), _) => {}
-                (Address::Tcp(_), Users::Any) => note(
-                    &format!("warning: every user of this machine may read and write at {address}"),
-                    quiet,
-                ),
-                (Address::Tcp(_), Users::Own(more)) => {
-                    let more: String = more.iter().map(|user| format!(", user {user}")).collect();
-                    note(&format!("you and root{more} may connect to {address}"), quiet);
-                }
-            }
+        for remark in remarks(addresses, users) {
+            note(&remark.to_string(), quiet);
         }
     }
 }
 
+/// Who may read and write at an address that every user of the machine reaches.
+pub(crate) enum Remark {
+    /// All of them.
+    Warning(String),
+    /// A few.
+    Note(String),
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remark::Warning(text) => write!(f, "warning: {text}"),
+            Remark::Note(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Says it of each.
+pub(crate) fn remarks(addresses: &[Address], users: &Users) -> Vec<Remark> {
+    let of = |address: &Address| match (address, users) {
+        (Address::Unix(_), _) => None,
+        (Address::Tcp(_), Users::Any) => Some(Remark::Warning(format!(
+            "every user of this machine may read and write at {address}"
+        ))),
+        (Address::Tcp(_), Users::Own(more)) => {
+            let more: String = more.iter().map(|user| format!(", user {user}")).collect();
+            Some(Remark::Note(format!("you and root{more} may connect to {address}")))
+        }
+    };
+    addresses.iter().filter_map(of).collect()
+}
+
 /// The number of a user, of a name or a number.
-fn number(name: &str) -> Result<u32, Usage> {
+pub(crate) fn number(name: &str) -> Result<u32, String> {
     if let Ok(number) = name.parse() {
         return Ok(number);
     }
     // It asks the C library, which also knows users of a directory service; /etc/passwd does not.
     let output = Command::new("id").args(["-u", "--", name]).stderr(Stdio::null()).output();
-    let output =
-        output.map_err(|error| Usage(format!("--allow-users: cannot run `id`: {error}")))?;
+    let output = output.map_err(|error| format!("cannot run `id`: {error}"))?;
     let number = String::from_utf8_lossy(&output.stdout);
-    let unknown = || Usage(format!("--allow-users: there is no user {name:?} here"));
+    let unknown = || format!("there is no user {name:?} here");
     if name.is_empty() || !output.status.success() {
         return Err(unknown());
     }

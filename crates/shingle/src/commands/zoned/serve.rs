@@ -139,7 +139,7 @@ fn answer(stream: &UnixStream, watch: &Watch, leave: &Sender<Leave>) {
             let _ = leave.send(Some(stream.try_clone()?));
             Ok(())
         }
-        Request::Set { .. } | Request::Flush | Request::Detach => {
+        Request::Measures | Request::Set { .. } | Request::Flush | Request::Detach => {
             answer(&Answer::Failed("there is no cache before it".to_owned()))
         }
     });
