@@ -222,9 +222,9 @@ fn sockets_may_be_there_before() {
     let serve = bed.command("");
     let mut command = Command::new(ACTIVATE);
     let path = bed.0.path("nbd.sock");
-    command.arg("--listen").arg(&path).arg("--").arg(serve.get_program()).args(serve.get_args());
-    command.arg("--quiet").current_dir(bed.0.0.path());
-    command.args(["-E", "XDG_RUNTIME_DIR"].iter().take(0)).env("XDG_RUNTIME_DIR", bed.0.0.path());
+    command.arg("--listen").arg(&path).args(["--setenv", "XDG_RUNTIME_DIR", "--"]);
+    command.arg(serve.get_program()).args(serve.get_args());
+    command.current_dir(bed.0.0.path()).env("XDG_RUNTIME_DIR", bed.0.0.path());
     let mut server = bed.start(command);
     let begun = std::time::Instant::now();
     while UnixStream::connect(&path).is_err() {
