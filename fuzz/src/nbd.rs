@@ -6,7 +6,7 @@ use std::io::{self, Cursor, Read, Write};
 use shingle_nbd::batch::Batch;
 use shingle_nbd::client::Client;
 use shingle_nbd::export::{Context, Contexts};
-use shingle_nbd::handshake::{Agreement, ExportInfo, Handshake, Step};
+use shingle_nbd::handshake::{Agreement, Encryption, ExportInfo, Handshake, Step};
 use shingle_nbd::memory::Memory;
 use shingle_nbd::options::{OPTION_REPLY_HEADER_BYTES, OptionReply};
 use shingle_nbd::requests::Request;
@@ -26,8 +26,8 @@ fn exports(choice: u8) -> [ExportInfo; 2] {
     [export("disk", "a disk"), export("é", "")]
 }
 
-/// The first byte says how the rest arrives: all of it, or so many bytes at a time; and whether
-/// magic numbers of options are put right, so that what is behind them is reached.
+/// The first byte says how the rest arrives: all of it, or so many bytes at a time; whether TLS is
+/// offered or required, and whether magic numbers of options are put right, so that what is behind them is reached.
 pub fn handshake(bytes: &[u8]) {
     let Some((&choice, bytes)) = bytes.split_first() else { return };
     let mut input = bytes.to_vec();
@@ -35,9 +35,15 @@ pub fn handshake(bytes: &[u8]) {
         seal(&mut input);
     }
     let piece = if choice < 128 { usize::MAX } else { usize::from(choice >> 1 & 31) + 1 };
+    let encryption = match choice & 0x86 {
+        2 => Encryption::Offered,
+        4 => Encryption::Required,
+        _ => Encryption::None,
+    };
     let exports = exports(0);
     let mut out = Vec::new();
-    let mut handshake = Handshake::new(&exports, &mut out);
+    let mut handshake = Handshake::new(&exports, &mut out).with(encryption);
+    let mut secured = false;
     assert_eq!(out.len(), 18);
     out.clear();
     let (mut start, mut end) = (0, input.len().min(piece));
@@ -52,8 +58,15 @@ pub fn handshake(bytes: &[u8]) {
             Step::More if end == input.len() => break,
             Step::More => end = input.len().min(end.saturating_add(piece)),
             Step::Close => break,
+            // As if all that follows were what TLS says.
+            Step::StartTls => {
+                assert!(!secured && encryption != Encryption::None);
+                secured = true;
+                handshake.secured(&exports);
+            }
             Step::Serve(agreement) => {
                 assert!(agreement.export < exports.len());
+                assert!(secured || encryption != Encryption::Required, "in plain text");
                 assert!(agreement.structured || agreement.contexts == Contexts::NONE);
                 let _ = Session::new(&exports[agreement.export], agreement);
                 return;

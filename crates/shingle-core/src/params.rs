@@ -1,5 +1,6 @@
 //! Parameters of policies and of the cache: declared once, as data; listed, set by name, checked.
 
+use crate::service::Hours;
 use crate::size;
 
 /// One parameter, as its owner declares it.
@@ -24,6 +25,10 @@ pub enum Kind {
     Blocks,
     /// A size of zones, in whole blocks, at least one; or the word `bands`.
     Zones,
+    /// A size, in whole blocks, at least one; or the word `none`.
+    Limit,
+    /// Hours of the day, as in `22-6`.
+    Hours,
     /// A decimal factor, kept in thousandths.
     Ratio,
     /// `on` or `off`.
@@ -34,6 +39,8 @@ pub enum Kind {
 
 /// How [`Kind::Zones`] keeps the word `bands`: no zone is empty.
 const BANDS: u64 = 0;
+/// Likewise [`Kind::Limit`] the word `none`.
+const NONE: u64 = 0;
 
 /// The parameters of one owner with their values.
 #[derive(Clone, Debug)]
@@ -115,6 +122,18 @@ impl Params {
         Some(self.typed(name, Kind::Zones)).filter(|&blocks| blocks != BANDS)
     }
 
+    /// A declared [`Kind::Limit`]: the size in blocks, or `None` for no limit.
+    #[must_use]
+    pub fn limit(&self, name: &str) -> Option<u64> {
+        Some(self.typed(name, Kind::Limit)).filter(|&blocks| blocks != NONE)
+    }
+
+    /// A declared [`Kind::Hours`].
+    #[must_use]
+    pub fn hours(&self, name: &str) -> Hours {
+        hours(self.typed(name, Kind::Hours))
+    }
+
     /// A declared [`Kind::Ratio`], in thousandths.
     #[must_use]
     pub fn thousandths(&self, name: &str) -> u64 {
@@ -158,6 +177,11 @@ impl Params {
     }
 }
 
+/// As [`Kind::Hours`] keeps them.
+fn hours(bits: u64) -> Hours {
+    u32::try_from(bits).ok().and_then(Hours::from_bits).expect("they were parsed")
+}
+
 fn parse(param: &Param, text: &str) -> Result<u64, ParamError> {
     let wrong = |expected: String| {
         ParamError(format!("`{text}` is no value for `{}`: {expected}", param.name))
@@ -173,6 +197,12 @@ fn parse(param: &Param, text: &str) -> Result<u64, ParamError> {
             Ok(0) | Err(_) => Err(wrong("give a size of at least one block, or `bands`".into())),
             Ok(blocks) => Ok(blocks),
         },
+        Kind::Limit if text == "none" => Ok(NONE),
+        Kind::Limit => match size::parse_blocks(text) {
+            Ok(0) | Err(_) => Err(wrong("give a size of at least one block, or `none`".into())),
+            Ok(blocks) => Ok(blocks),
+        },
+        Kind::Hours => Hours::parse(text).map(|hours| hours.bits().into()).map_err(wrong),
         Kind::Ratio => size::scaled(text, 1000)
             .ok_or_else(|| wrong("give a decimal number, such as 0.8".into())),
         Kind::Switch => match text {
@@ -193,7 +223,9 @@ fn show(param: &Param, value: u64) -> String {
     match param.kind {
         Kind::Count => value.to_string(),
         Kind::Zones if value == BANDS => "bands".into(),
-        Kind::Blocks | Kind::Zones => format!("{value}b"),
+        Kind::Limit if value == NONE => "none".into(),
+        Kind::Blocks | Kind::Zones | Kind::Limit => format!("{value}b"),
+        Kind::Hours => hours(value).to_string(),
         Kind::Ratio => format!("{}", value as f64 / 1000.0),
         Kind::Switch => if value == 1 { "on" } else { "off" }.into(),
         Kind::Choice(words) => words[value as usize].into(),
@@ -237,6 +269,8 @@ mod tests {
         Param { name: "zone", kind: Kind::Zones, default: "5000b", about: "" },
         Param { name: "window", kind: Kind::Ratio, default: "0.8", about: "" },
         Param { name: "rule2", kind: Kind::Switch, default: "on", about: "" },
+        Param { name: "rate", kind: Kind::Limit, default: "none", about: "" },
+        Param { name: "hours", kind: Kind::Hours, default: "0-24", about: "" },
         Param { name: "score", kind: Kind::Choice(&["dirty", "all"]), default: "dirty", about: "" },
     ];
 
@@ -249,7 +283,14 @@ mod tests {
         assert!(params.switch("rule2") && params.choice("score") == "all");
         assert_eq!((params.part_of("window", 11), params.part_of("window", 1)), (8, 0));
         let shown: Vec<_> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        assert_eq!(shown, ["zone=5120b", "window=0.8", "rule2=on", "score=all"]);
+        let all = ["zone=5120b", "window=0.8", "rule2=on", "rate=none", "hours=0-24", "score=all"];
+        assert_eq!(shown, all);
+        params.set("rate", "1MiB").unwrap();
+        params.set("hours", "22-6").unwrap();
+        assert_eq!(
+            (params.limit("rate"), params.hours("hours").to_string()),
+            (Some(256), "22-6".into())
+        );
         params.set("zone", "bands").unwrap();
         assert_eq!(
             (params.zones("zone"), params.iter().next()),
@@ -272,7 +313,10 @@ mod tests {
     #[test]
     fn a_wrong_name_lists_the_right_ones_nearest_first() {
         let error = Params::new(DECLARED).set("wimdow", "1").unwrap_err().to_string();
-        assert_eq!(error, "no parameter `wimdow`; there are window, rule2, score, zone");
+        assert_eq!(
+            error,
+            "no parameter `wimdow`; there are window, hours, rate, rule2, score, zone"
+        );
         for (name, value) in [("zone", "0"), ("rule2", "maybe"), ("score", "x"), ("window", "-1")] {
             let error = Params::new(DECLARED).set(name, value).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains("give"), "{error}");

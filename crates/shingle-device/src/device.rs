@@ -38,7 +38,7 @@ pub enum DeviceError {
     /// Another process has it open.
     #[error("{0} is in use by another process, or mounted")]
     Busy(PathBuf),
-    /// It is of another size than when the cache was made.
+    /// It is smaller than when the cache was made.
     #[error("{path} has {found} bytes, but {needed} when the cache was made; is it the right one?")]
     Size {
         /// Where.
@@ -124,15 +124,40 @@ impl Device {
         Ok(Device { direct: Direct(file), path: path.to_owned(), bytes, regular })
     }
 
-    /// It must be as large as it was.
+    /// It must be as large as it was. Of one that has grown since nothing but the first `needed` bytes is used.
     ///
     /// # Errors
-    /// If it is not.
-    pub fn must_have(&self, needed: u64) -> Result<(), DeviceError> {
-        if self.bytes == needed {
-            return Ok(());
+    /// If it is smaller.
+    pub fn must_have(&mut self, needed: u64) -> Result<(), DeviceError> {
+        if self.bytes < needed {
+            return Err(DeviceError::Size { path: self.path.clone(), found: self.bytes, needed });
         }
-        Err(DeviceError::Size { path: self.path.clone(), found: self.bytes, needed })
+        self.bytes = needed;
+        Ok(())
+    }
+
+    /// So many bytes of it are used from now on.
+    pub fn use_bytes(&mut self, bytes: u64) {
+        self.bytes = bytes;
+    }
+
+    /// How large it is now, however much of it is used.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn measure(&self) -> Result<u64, DeviceError> {
+        let mut file: &File = self.direct();
+        file.seek(SeekFrom::End(0)).map_err(self.system("measure"))
+    }
+
+    /// The same once more, with all that it has by now.
+    ///
+    /// # Errors
+    /// If the system gives no more files, or does not say how large it is.
+    pub fn share(&self) -> Result<Device, DeviceError> {
+        let (path, regular) = (self.path.clone(), self.regular);
+        let direct = self.again().map_err(self.system("open"))?;
+        Ok(Device { direct, path, bytes: self.measure()?, regular })
     }
 
     /// As it was named.

@@ -119,6 +119,21 @@ impl Ring {
         })
     }
 
+    /// From now on the SSD is another one.
+    ///
+    /// # Errors
+    /// If the system says nothing of its file.
+    ///
+    /// # Panics
+    /// If I/O of the one before is not begun yet.
+    pub fn set_ssd(&mut self, ssd: Direct) -> io::Result<()> {
+        let ssd = RingFile::new(ssd.0)?;
+        let of_ssd = |io: &UnderWay| io.operation.device == shingle_engine::Device::Ssd;
+        assert!(!self.under_way.iter().any(|(_, io)| of_ssd(io)), "the SSD is in use");
+        self.ssd = ssd;
+        Ok(())
+    }
+
     /// Begins an I/O of the engine.
     ///
     /// # Panics

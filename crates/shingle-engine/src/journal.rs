@@ -80,6 +80,8 @@ pub struct Journal {
     coming: Option<Superblock>,
     /// It has other settings than the SSD.
     new_settings: bool,
+    /// Size of the disk that the next superblock says.
+    disk_bytes: u64,
     /// Its copies are not alike: a crash came between them, or one is damaged; this is the worse one.
     uneven: Option<Copy>,
     /// Pages from before a crash were believed, and the SSD does not say yet that they count. The first
@@ -137,6 +139,7 @@ impl Journal {
     ) -> Journal {
         assert!(last < next && superblock.journal_from <= last + 1, "pages follow");
         Journal {
+            disk_bytes: superblock.disk_bytes,
             superblock,
             table,
             open: Vec::new(),
@@ -227,10 +230,19 @@ impl Journal {
         self.new_settings = true;
     }
 
-    /// Whether a superblock is due because of [`Journal::set_settings`].
+    /// Sets the size of the disk. The next superblock says it, and [`Journal::superblock`] when both copies do.
+    pub(crate) fn set_disk_bytes(&mut self, bytes: u64) {
+        self.disk_bytes = bytes;
+    }
+
+    fn has_news(&self) -> bool {
+        self.new_settings || self.disk_bytes != self.superblock.disk_bytes
+    }
+
+    /// Whether a superblock is due because of [`Journal::set_settings`] or [`Journal::set_disk_bytes`].
     #[must_use]
     pub(crate) fn has_new_settings(&self) -> bool {
-        self.new_settings && self.coming.is_none()
+        self.has_news() && self.coming.is_none()
     }
 
     /// Where things stand.
@@ -356,7 +368,7 @@ impl Journal {
         };
         let needed = needed.unwrap_or(self.durable + 1);
         let from = needed.min(self.durable + 1);
-        let due = self.uneven.is_some() || self.new_settings || from > self.superblock.journal_from;
+        let due = self.uneven.is_some() || self.has_news() || from > self.superblock.journal_from;
         due.then(|| self.supersede(from, false)).flatten()
     }
 
@@ -374,7 +386,9 @@ impl Journal {
             return None;
         }
         let edition = self.superblock.edition + 1;
-        let superblock = Superblock { edition, journal_from, clean, ..self.superblock.clone() };
+        let disk_bytes = self.disk_bytes;
+        let before = self.superblock.clone();
+        let superblock = Superblock { edition, journal_from, clean, disk_bytes, ..before };
         let bytes = self.bytes(|| superblock.encode());
         self.coming = Some(superblock);
         self.new_settings = false;

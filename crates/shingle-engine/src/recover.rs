@@ -72,7 +72,7 @@ pub enum RecoverError<E: std::error::Error + 'static> {
 }
 
 /// A cache as it was.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Recovered {
     /// Goes on from there.
     pub journal: Journal,

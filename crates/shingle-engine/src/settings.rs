@@ -7,9 +7,10 @@
 //! sac.zone=20MiB
 //! cache.batch=64
 //! drive.buffer_blocks=184000
+//! limit.hours=22-6
 //! ```
 //!
-//! `drive.NAME` is what is known of the disk (`shingle probe` finds it out): policies plan with it.
+//! `limit.NAME` is what an operator allows ([`Limits`]). `drive.NAME` is what is known of the disk (`shingle probe` finds it out): policies plan with it.
 
 use std::fmt::Write as _;
 
@@ -18,7 +19,7 @@ use shingle_core::params::{Kind, Param, Params};
 use shingle_core::policies::none::NoCache;
 use shingle_core::policy::Policy;
 use shingle_core::registry::{CACHE_PARAMS, Entry, MakeError, Registry, Setup};
-use shingle_core::service::Mode;
+use shingle_core::service::{Limits, Mode};
 use shingle_core::slots::Costs;
 use shingle_core::units::Nanos;
 use thiserror::Error;
@@ -60,6 +61,31 @@ pub(crate) const DRIVE_PARAMS: &[Param] = &[
     },
 ];
 
+/// What an operator allows, `limit.NAME`.
+pub(crate) const LIMIT_PARAMS: &[Param] = &[
+    Param {
+        name: "destage",
+        kind: Kind::Limit,
+        default: "none",
+        about: "Bytes that are destaged a second, at most",
+    },
+    Param {
+        name: "hours",
+        kind: Kind::Hours,
+        default: "0-24",
+        about: "Hours of the day at which idle time is used for destaging, as in 22-6",
+    },
+    Param {
+        name: "ssd",
+        kind: Kind::Limit,
+        default: "none",
+        about: "Bytes that the SSD is written in a day; what is not cached bypasses the cache when they are used up",
+    },
+];
+
+/// Fewer blocks a second would leave a write waiting for room for longer than it is waited.
+const DESTAGE_BLOCKS_MIN: u64 = 16;
+
 /// No disk takes a quarter of an hour for an I/O, and sums of times have to fit.
 const DRIVE_US_MAX: u64 = 1_000_000_000;
 /// The parameter of policies that are told a size of zones.
@@ -72,7 +98,7 @@ pub struct Settings {
     pub policy: String,
     /// What reads and writes do.
     pub mode: Mode,
-    /// Parameters: `OWNER.NAME` and value. The owner is `cache` or a policy.
+    /// Parameters: `OWNER.NAME` and value. The owner is a policy, `cache`, `drive` or `limit`.
     pub sets: Vec<(String, String)>,
 }
 
@@ -146,6 +172,16 @@ impl Settings {
         Ok(())
     }
 
+    /// Whether a cache with these settings decides otherwise than with `others`. (Limits are none of its business.)
+    #[must_use]
+    pub fn decides_otherwise_than(&self, others: &Settings) -> bool {
+        let of_cache = |settings: &Settings| {
+            let sets = settings.sets.iter().filter(|(name, _)| !name.starts_with("limit."));
+            (settings.policy.clone(), sets.cloned().collect::<Vec<_>>())
+        };
+        of_cache(self) != of_cache(others)
+    }
+
     /// As it stands in the superblock.
     ///
     /// # Errors
@@ -187,13 +223,13 @@ impl Settings {
     }
 
     /// Everything that can be set, with the values that count: policy, mode, parameters of the policy,
-    /// of the cache, and of the disk.
+    /// of the cache, of the disk, and limits.
     ///
     /// # Errors
     /// If policy or parameters are unknown.
     pub fn all(&self, registry: &Registry) -> Result<Vec<Setting>, SettingsError> {
         let entry = registry.get(&self.policy).map_err(error)?;
-        let Checked { own, cache, drive } = self.checked(entry, registry)?;
+        let Checked { own, cache, drive, limit } = self.checked(entry, registry)?;
         let plain = |name: &str, value: &str| Setting {
             name: name.to_owned(),
             value: value.to_owned(),
@@ -204,6 +240,7 @@ impl Settings {
             (entry.name, own, entry.params),
             ("cache", cache, CACHE_PARAMS),
             ("drive", drive, DRIVE_PARAMS),
+            ("limit", limit, LIMIT_PARAMS),
         ] {
             let defaults = Params::new(declared);
             for ((param, value), (_, default)) in params.iter().zip(defaults.iter()) {
@@ -212,6 +249,20 @@ impl Settings {
             }
         }
         Ok(all)
+    }
+
+    /// What an operator allows.
+    ///
+    /// # Errors
+    /// If policy or parameters are unknown, or a limit is too low.
+    pub fn limits(&self, registry: &Registry) -> Result<Limits, SettingsError> {
+        let entry = registry.get(&self.policy).map_err(error)?;
+        let limit = self.checked(entry, registry)?.limit;
+        Ok(Limits {
+            destage_blocks_per_s: limit.limit("destage"),
+            hours: limit.hours("hours"),
+            ssd_blocks_per_day: limit.limit("ssd"),
+        })
     }
 
     /// An empty cache as these settings want it.
@@ -304,6 +355,7 @@ struct Checked {
     own: Params,
     cache: Params,
     drive: Params,
+    limit: Params,
 }
 
 impl Checked {
@@ -323,6 +375,7 @@ impl Settings {
             own: Params::new(entry.params),
             cache: Params::new(CACHE_PARAMS),
             drive: Params::new(DRIVE_PARAMS),
+            limit: Params::new(LIMIT_PARAMS),
         };
         // The policy's own word on its zones goes before that on the disk, whichever came first.
         let (of_drive, others): (Vec<_>, Vec<_>) =
@@ -344,6 +397,7 @@ impl Settings {
             let (owner, param) = name.split_once('.').unwrap_or((name, ""));
             let params = match owner {
                 "cache" => &mut checked.cache,
+                "limit" => &mut checked.limit,
                 "policy" => &mut checked.own,
                 _ if owner == entry.name => &mut checked.own,
                 // Of another policy, for the day on which that one is chosen.
@@ -351,6 +405,10 @@ impl Settings {
                 _ => return Err(error(registry.get(owner).expect_err("it is unknown"))),
             };
             params.set(param, value).map_err(|e| error(format!("{name}={value}: {e}")))?;
+        }
+        if checked.limit.limit("destage").is_some_and(|blocks| blocks < DESTAGE_BLOCKS_MIN) {
+            let text = "limit.destage: give at least 64KiB a second, or writes that wait for room are given up";
+            return Err(error(text));
         }
         Ok(checked)
     }
@@ -371,6 +429,33 @@ mod tests {
         assert_eq!(text, "policy=sac\nmode=write-around\ncache.batch=7\nsac.zone=20M\n");
         assert_eq!(Settings::from_text(&text), Ok(settings));
         assert!(Settings::from_text("mode=write-back\n").is_err());
+    }
+
+    #[test]
+    fn limits_are_settings() {
+        let registry = Registry::default();
+        let limits = |texts: &[&str]| {
+            let mut settings = Settings::new("sac");
+            texts.iter().try_for_each(|text| settings.set(text)).expect("words");
+            settings.limits(&registry)
+        };
+        assert_eq!(limits(&[]), Ok(Limits::default()));
+        let set = limits(&["limit.destage=10MiB", "limit.hours=22-6", "limit.ssd=200GiB"]);
+        let set = set.expect("limits");
+        assert_eq!(
+            (set.destage_blocks_per_s, set.ssd_blocks_per_day),
+            (Some(2560), Some(52_428_800))
+        );
+        assert_eq!(set.hours.to_string(), "22-6");
+        for (text, told) in [
+            ("limit.destage=8KiB", "at least 64KiB"),
+            ("limit.hours=25-3", "such as 22-6"),
+            ("limit.ssd=0", "or `none`"),
+            ("limit.rate=1", "there are"),
+        ] {
+            let error = limits(&[text]).expect_err(told).to_string();
+            assert!(error.contains(told), "{error}");
+        }
     }
 
     #[test]

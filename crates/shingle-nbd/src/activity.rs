@@ -2,10 +2,12 @@
 //! a new one.
 
 use std::io::{self, IoSlice, Read, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::stream::Stream;
+use crate::tls::Channel;
 
 /// A write of more is cut, so that a slow client shows with each piece that it takes them.
 const PIECE_BYTES: usize = 1 << 20;
@@ -61,12 +63,17 @@ impl Activity {
 pub(crate) struct Watched<'a> {
     pub(crate) stream: &'a Stream,
     pub(crate) activity: &'a Activity,
+    /// Once it is encrypted.
+    pub(crate) channel: &'a OnceLock<Channel>,
 }
 
 impl Read for Watched<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut stream = self.stream;
-        let read = stream.read(buffer);
+        let read = match self.channel.get() {
+            None => stream.read(buffer),
+            Some(channel) => channel.read(stream, buffer),
+        };
         self.activity.moves();
         read
     }
@@ -77,10 +84,17 @@ impl Write for Watched<'_> {
         // Before the bytes go: one who has a reply was active before it came.
         self.activity.moves();
         let mut stream = self.stream;
-        stream.write(&buffer[..buffer.len().min(PIECE_BYTES)])
+        let piece = &buffer[..buffer.len().min(PIECE_BYTES)];
+        match self.channel.get() {
+            None => stream.write(piece),
+            Some(channel) => channel.write(stream, piece),
+        }
     }
 
     fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
+        if let Some(channel) = self.channel.get() {
+            return self.write_together(channel, buffers);
+        }
         let mut bytes = 0;
         let fits = |buffer: &&IoSlice<'_>| {
             bytes += buffer.len();
@@ -100,6 +114,30 @@ impl Write for Watched<'_> {
     }
 }
 
+impl Watched<'_> {
+    /// Nothing more will be written.
+    pub(crate) fn close(&self) {
+        if let Some(channel) = self.channel.get() {
+            channel.close(self.stream);
+        }
+    }
+
+    /// Small ones go into one message of TLS, with what fits of a large one.
+    fn write_together(&self, channel: &Channel, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
+        if let [only] = buffers {
+            let mut to = *self;
+            return to.write(only);
+        }
+        let mut together = Vec::new();
+        for buffer in buffers {
+            let room = PIECE_BYTES - together.len();
+            together.extend_from_slice(&buffer[..buffer.len().min(room)]);
+        }
+        self.activity.moves();
+        channel.write(self.stream, &together)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,7 +148,8 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().expect("two sockets");
         let reader = std::thread::spawn(move || io::copy(&mut &theirs, &mut io::sink()));
         let (stream, activity) = (Stream::Unix(ours), Activity::new());
-        let mut watched = Watched { stream: &stream, activity: &activity };
+        let channel = OnceLock::new();
+        let mut watched = Watched { stream: &stream, activity: &activity, channel: &channel };
         let (small, large) = (vec![1; 1000], vec![2; PIECE_BYTES + 1]);
         let slices = |parts: &[&[u8]], watched: &mut Watched<'_>| {
             let slices: Vec<_> = parts.iter().map(|part| IoSlice::new(part)).collect();

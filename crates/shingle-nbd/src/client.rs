@@ -122,6 +122,11 @@ impl<S: Read + Write> Client<S> {
     /// Greets the server and has it serve an export.
     pub fn connect(mut stream: S, wishes: &Wishes<'_>) -> io::Result<Self> {
         greet(&mut stream)?;
+        Self::open(stream, wishes)
+    }
+
+    /// As [`Client::connect`], where the server was greeted before: TLS has begun since.
+    pub fn open(mut stream: S, wishes: &Wishes<'_>) -> io::Result<Self> {
         let mut refused = None;
         let mut contexts = Vec::new();
         let (mut size_bytes, mut flags) = (None, 0);

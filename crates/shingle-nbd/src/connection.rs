@@ -1,5 +1,6 @@
 //! One client, from its first byte to its last: this thread reads, a second one writes.
 
+use std::cell::OnceCell;
 use std::io::{self, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use thiserror::Error;
 
 use crate::activity::Watched;
 use crate::batch::Batch;
+use crate::connections::Security;
 use crate::export::{Answer, Completion, Export};
 use crate::handshake::{Agreement, ExportInfo, Handshake, Step};
 use crate::inbox::Inbox;
@@ -16,6 +18,7 @@ use crate::outbox::{InFlight, Outbox};
 use crate::requests::Request;
 use crate::session::Session;
 use crate::stream::Stream;
+use crate::tls;
 use crate::wire::{Malformed, command};
 
 /// Why a client was cut off.
@@ -27,6 +30,12 @@ pub enum CutOff {
     /// It has not finished the handshake in time.
     #[error("no end of the handshake within {0:?}")]
     Slow(Duration),
+    /// TLS has to be begun, and was not.
+    #[error("it did not begin TLS, and nothing is served without")]
+    Plain,
+    /// TLS did not come about.
+    #[error("TLS: {0}")]
+    Tls(String),
     /// The connection broke.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -43,16 +52,22 @@ pub enum End {
     Stopped,
 }
 
-/// The handshake, within `limit`. None if the client left.
+/// The handshake, within `limit`. None if the client left. `exports` has those that a client may open: all of them, or
+/// what its certificate gives it.
 pub(crate) fn shake_hands(
-    stream: &Stream,
     inbox: &mut Inbox<'_>,
-    exports: &[ExportInfo],
+    security: &Security,
+    exports: &Exports,
     limit: Duration,
 ) -> Result<Option<Agreement>, CutOff> {
     let deadline = Instant::now() + limit;
+    let slow = |error: io::Error| match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => CutOff::Slow(limit),
+        _ => error.into(),
+    };
     let mut out = Vec::new();
-    let mut handshake = Handshake::new(exports, &mut out);
+    let Exports { all, opened } = exports;
+    let mut handshake = Handshake::new(all, &mut out).with(security.policy());
     loop {
         let (taken, step) = handshake.step(inbox.bytes(), &mut out)?;
         inbox.consume(taken);
@@ -60,27 +75,66 @@ pub(crate) fn shake_hands(
         if left.is_zero() {
             return Err(CutOff::Slow(limit));
         }
-        stream.set_timeouts(Some(left))?;
+        let mut watched = inbox.stream();
+        watched.stream.set_timeouts(Some(left))?;
         if let Step::Serve(_) = step {
             // Before the client can know.
             inbox.begin_transmission();
         }
-        let slow = |error: io::Error| match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => CutOff::Slow(limit),
-            _ => error.into(),
-        };
-        let mut to = stream;
-        to.write_all(&out).map_err(slow)?;
+        watched.write_all(&out).map_err(slow)?;
         out.clear();
         match step {
             Step::Again => {}
             Step::More if inbox.fill().map_err(slow)? => {}
-            Step::More | Step::Close => return Ok(None),
+            Step::More | Step::Close if handshake.is_too_plain() => return Err(CutOff::Plain),
+            Step::More | Step::Close => {
+                watched.close();
+                return Ok(None);
+            }
+            Step::StartTls => {
+                let tls = security.tls().expect("it was offered");
+                if !inbox.bytes().is_empty() {
+                    return Err(CutOff::Tls("bytes in plain text behind STARTTLS".to_owned()));
+                }
+                let begun = tls::begin(tls, watched.stream, deadline);
+                let (channel, client) = begun.map_err(|error| match error.kind() {
+                    io::ErrorKind::InvalidData => CutOff::Tls(error.to_string()),
+                    io::ErrorKind::UnexpectedEof => CutOff::Tls("the client hung up".to_owned()),
+                    _ => slow(error),
+                })?;
+                let rights = tls.rights();
+                let may = |export: &&ExportInfo| rights.allow(&client, &export.name);
+                let allowed: Vec<ExportInfo> = all.iter().filter(may).cloned().collect();
+                if allowed.is_empty() {
+                    let text =
+                        format!("its certificate is good, but may open nothing here ({client})");
+                    return Err(CutOff::Tls(text));
+                }
+                assert!(watched.channel.set(channel).is_ok(), "TLS begins once");
+                handshake.secured(opened.get_or_init(|| allowed));
+            }
             Step::Serve(agreement) => {
-                stream.set_timeouts(None)?;
+                watched.stream.set_timeouts(None)?;
+                if let Some(channel) = watched.channel.get() {
+                    channel.wait_for_ever();
+                }
                 return Ok(Some(agreement));
             }
         }
+    }
+}
+
+/// The exports of a server, as they are when a client comes.
+pub(crate) struct Exports {
+    pub(crate) all: Vec<ExportInfo>,
+    /// Those that the client may open, if that is known by its certificate.
+    pub(crate) opened: OnceCell<Vec<ExportInfo>>,
+}
+
+impl Exports {
+    /// The one that an agreement is about.
+    pub(crate) fn get(&self, at: usize) -> &ExportInfo {
+        &self.opened.get().unwrap_or(&self.all)[at]
     }
 }
 
@@ -162,6 +216,9 @@ pub(crate) fn write(to: Watched<'_>, session: &Session, outbox: &Outbox) {
         }
         batch.clear();
         outbox.leave(requests, memory_bytes);
+    }
+    if !broken {
+        to.close();
     }
 }
 

@@ -11,10 +11,40 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::activity::Activity;
+use crate::handshake::Encryption;
 use crate::limits::Limits;
 use crate::offers::Offer;
 use crate::outbox::Outbox;
 use crate::stream::Stream;
+use crate::tls::{Channel, Tls};
+
+/// Whether a connection is encrypted.
+#[derive(Clone, Debug)]
+pub(crate) enum Security {
+    /// There is nothing to encrypt with.
+    None,
+    /// If the client wants.
+    Offered(Arc<Tls>),
+    /// Before anything else.
+    Required(Arc<Tls>),
+}
+
+impl Security {
+    pub(crate) fn tls(&self) -> Option<&Tls> {
+        match self {
+            Security::None => None,
+            Security::Offered(tls) | Security::Required(tls) => Some(tls),
+        }
+    }
+
+    pub(crate) fn policy(&self) -> Encryption {
+        match self {
+            Security::None => Encryption::None,
+            Security::Offered(_) => Encryption::Offered,
+            Security::Required(_) => Encryption::Required,
+        }
+    }
+}
 
 /// One that is open.
 #[derive(Clone)]
@@ -24,6 +54,9 @@ pub(crate) struct Connection {
     pub(crate) activity: Arc<Activity>,
     /// What it has agreed on.
     pub(crate) export: Arc<OnceLock<Arc<Offer>>>,
+    /// What it may, or has to, be encrypted with.
+    pub(crate) security: Security,
+    pub(crate) channel: Arc<OnceLock<Channel>>,
     /// For how long it had done nothing when it had to give way; it ends at once.
     pub(crate) gave_way: Option<Duration>,
 }

@@ -56,6 +56,9 @@ pub enum Step {
     More,
     /// It went on; there may be another whole message.
     Again,
+    /// The handshake of TLS follows, and then [`Handshake::secured`]; what the client sent behind STARTTLS in
+    /// plain text must not count.
+    StartTls,
     /// It is over, and requests follow.
     Serve(Agreement),
     /// It is over, and the connection is to be closed when all has been sent.
@@ -81,6 +84,23 @@ pub struct Handshake<'a> {
     /// Chosen contexts, and the export they were chosen for.
     contexts: (Option<usize>, Contexts),
     options: u32,
+    encryption: Encryption,
+    /// What was asked for and refused because TLS was not begun.
+    too_plain: bool,
+}
+
+/// Whether options may be asked for in plain text.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Encryption {
+    /// There is no TLS.
+    #[default]
+    None,
+    /// The client may begin TLS.
+    Offered,
+    /// It has to.
+    Required,
+    /// It has.
+    Begun,
 }
 
 impl<'a> Handshake<'a> {
@@ -97,7 +117,28 @@ impl<'a> Handshake<'a> {
             structured: false,
             contexts: (None, Contexts::NONE),
             options: 0,
+            encryption: Encryption::None,
+            too_plain: false,
         }
+    }
+
+    /// The same where there is TLS.
+    #[must_use]
+    pub fn with(self, encryption: Encryption) -> Self {
+        Self { encryption, ..self }
+    }
+
+    /// TLS has begun: what was said before does not count, and these are the exports that this client may open.
+    pub fn secured(&mut self, exports: &'a [ExportInfo]) {
+        self.exports = exports;
+        self.structured = false;
+        self.contexts = (None, Contexts::NONE);
+        (self.encryption, self.too_plain) = (Encryption::Begun, false);
+    }
+
+    /// The client asked in plain text for what needs TLS, and has not begun it.
+    pub fn is_too_plain(&self) -> bool {
+        self.too_plain
     }
 
     /// Takes one message at most from the front of `input`, appends the answer to `out`, and says
@@ -165,6 +206,9 @@ impl<'a> Handshake<'a> {
             option::LIST_META_CONTEXT,
             option::SET_META_CONTEXT,
         ];
+        if self.encryption == Encryption::Required && number != option::ABORT {
+            self.too_plain = true;
+        }
         match number {
             option::EXPORT_NAME => return Step::Close,
             option::ABORT => return abort(out),
@@ -180,6 +224,15 @@ impl<'a> Handshake<'a> {
     }
 
     fn option(&mut self, number: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Step, Malformed> {
+        let plain = [option::STARTTLS, option::ABORT].contains(&number);
+        if self.encryption == Encryption::Required && !plain {
+            self.too_plain = true;
+            if number == option::EXPORT_NAME {
+                return Ok(Step::Close);
+            }
+            refuse(number, Refusal::TlsRequired, "TLS has to be begun first (STARTTLS)", out);
+            return Ok(Step::Again);
+        }
         // Contexts that were set are forgotten even if the option fails.
         if number == option::SET_META_CONTEXT {
             self.contexts = (None, Contexts::NONE);
@@ -207,9 +260,16 @@ impl<'a> Handshake<'a> {
                 }
                 OptionReply::Ack.encode(number, out);
             }
-            OptionRequest::StartTls => {
-                refuse(number, Refusal::Policy, "this server does not encrypt", out);
-            }
+            OptionRequest::StartTls => match self.encryption {
+                Encryption::None => {
+                    refuse(number, Refusal::Policy, "this server does not encrypt", out);
+                }
+                Encryption::Begun => refuse(number, Refusal::Invalid, "TLS has begun already", out),
+                Encryption::Offered | Encryption::Required => {
+                    OptionReply::Ack.encode(number, out);
+                    return Ok(Step::StartTls);
+                }
+            },
             OptionRequest::Info(choice) => {
                 self.info(number, &choice, out);
             }

@@ -23,6 +23,11 @@ impl<'a> Inbox<'a> {
         Self { stream, buffer: vec![0; BUFFER_BYTES], start: 0, end: 0 }
     }
 
+    /// The connection.
+    pub(crate) fn stream(&self) -> Watched<'a> {
+        self.stream
+    }
+
     /// The handshake is over.
     pub(crate) fn begin_transmission(&self) {
         self.stream.activity.begin_transmission();

@@ -40,7 +40,7 @@
 //! | | |
 //! |---|---|
 //! | handshake | fixed newstyle, NO_ZEROES |
-//! | options | EXPORT_NAME, ABORT, LIST, INFO, GO, STRUCTURED_REPLY, LIST_META_CONTEXT, SET_META_CONTEXT |
+//! | options | EXPORT_NAME, ABORT, LIST, STARTTLS, INFO, GO, STRUCTURED_REPLY, LIST_META_CONTEXT, SET_META_CONTEXT |
 //! | information | EXPORT and BLOCK_SIZE always, NAME and DESCRIPTION when asked for |
 //! | requests | READ, WRITE, DISC, FLUSH, TRIM, CACHE, WRITE_ZEROES, BLOCK_STATUS |
 //! | flags | FUA with any of them, DF, REQ_ONE, NO_HOLE, FAST_ZERO |
@@ -77,8 +77,9 @@
 //!
 //! # What is refused
 //!
-//! Over TCP, other users than the server's own and root, unless [it is told](users). STARTTLS (POLICY),
-//! so TCP is for loopback addresses only; PEEK_EXPORT, EXTENDED_HEADERS and any
+//! Over TCP, other users than the server's own and root, unless [it is told](users). STARTTLS where there
+//! is no [certificate](tls) (POLICY), and all else before it where there is one (TLS_REQD), but on sockets in the file
+//! system; PEEK_EXPORT, EXTENDED_HEADERS and any
 //! other option (UNSUP); oldstyle handshakes; unknown client flags; RESIZE and unknown requests and
 //! flags (EINVAL). A message without its magic number ends the connection.
 
@@ -104,6 +105,7 @@ pub mod requests;
 pub mod server;
 pub mod session;
 pub mod stream;
+pub mod tls;
 pub mod url;
 pub mod users;
 pub mod wire;

@@ -10,7 +10,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Mode, fchmod, flock};
@@ -18,7 +18,9 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use thiserror::Error;
 
+use crate::connections::Security;
 use crate::stream::Stream;
+use crate::tls::Tls;
 use crate::users::{Refused, Users};
 
 /// The port of NBD.
@@ -29,8 +31,8 @@ pub const PORT: u16 = 10809;
 pub enum Address {
     /// A socket in the file system, of mode 0600.
     Unix(PathBuf),
-    /// A port of a loopback address. Port 0 is any that is free. Every user of the machine reaches it:
-    /// who may connect is for [`Users`] to say.
+    /// A port. Port 0 is any that is free. On a loopback address every user of the machine reaches it: who may
+    /// connect is for [`Users`] to say, or for [`Tls`], without which other addresses are refused.
     Tcp(SocketAddr),
 }
 
@@ -42,7 +44,7 @@ pub enum ListenError {
     Syntax(String),
     /// It can be reached from other machines.
     #[error(
-        "{0} is refused: the server does not encrypt yet, so it listens on loopback addresses only \
+        "{0} is refused: without TLS the server listens on loopback addresses only \
          (tcp:127.0.0.1:10809) or on a socket in the file system (unix:PATH)"
     )]
     NotLoopback(SocketAddr),
@@ -84,11 +86,14 @@ impl FromStr for Address {
             },
             _ => return Err(syntax()),
         };
-        if address.ip().is_loopback() {
-            Ok(Self::Tcp(address))
-        } else {
-            Err(ListenError::NotLoopback(address))
-        }
+        Ok(Self::Tcp(address))
+    }
+}
+
+impl Address {
+    /// Whether other machines reach it: only with TLS it is listened on.
+    pub fn needs_tls(&self) -> bool {
+        matches!(self, Self::Tcp(address) if !address.ip().is_loopback())
     }
 }
 
@@ -108,6 +113,7 @@ pub struct Listener {
     /// Who may connect, if it is TCP.
     users: RwLock<Users>,
     closed: AtomicBool,
+    tls: Option<Arc<Tls>>,
 }
 
 #[derive(Debug)]
@@ -130,15 +136,23 @@ impl Listener {
     pub fn bind(address: &Address) -> Result<Self, ListenError> {
         match address {
             Address::Unix(path) => bind_unix(path).map(Self::over),
-            Address::Tcp(ip) if !ip.ip().is_loopback() => Err(ListenError::NotLoopback(*ip)),
-            Address::Tcp(ip) => match TcpListener::bind(ip) {
-                Ok(socket) => Ok(Self::over(Socket::Tcp(socket))),
-                Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-                    Err(ListenError::Busy(*ip))
-                }
-                Err(error) => Err(ListenError::Io(address.clone(), error)),
-            },
+            Address::Tcp(ip) if address.needs_tls() => Err(ListenError::NotLoopback(*ip)),
+            Address::Tcp(ip) => bind_tcp(ip).map(Self::over),
         }
+    }
+
+    /// Begins to listen, with TLS: over TCP for clients whose certificates are good, who have to begin it; on a
+    /// socket in the file system they may.
+    ///
+    /// # Errors
+    /// If the address is taken.
+    pub fn bind_encrypted(address: &Address, tls: Arc<Tls>) -> Result<Self, ListenError> {
+        let mut listener = Self::over(match address {
+            Address::Unix(path) => bind_unix(path)?,
+            Address::Tcp(ip) => bind_tcp(ip)?,
+        });
+        listener.tls = Some(tls);
+        Ok(listener.for_users(Users::Any))
     }
 
     /// A socket in the file system that listens already, as a service manager hands it over. Whose it is, is for
@@ -167,7 +181,7 @@ impl Listener {
     }
 
     fn over(socket: Socket) -> Self {
-        Self { socket, users: RwLock::default(), closed: AtomicBool::new(false) }
+        Self { socket, users: RwLock::default(), closed: AtomicBool::new(false), tls: None }
     }
 
     /// The same for other users, if it is TCP. A socket in the file system has an owner and a mode.
@@ -177,8 +191,9 @@ impl Listener {
         self
     }
 
-    /// From now on these may connect, if it is TCP.
+    /// From now on these may connect, if it is TCP without TLS: with it, certificates say that.
     pub fn allow(&self, who: Users) {
+        let who = if self.tls.is_some() { Users::Any } else { who };
         *self.users.write().unwrap_or_else(PoisonError::into_inner) = who;
     }
 
@@ -206,6 +221,15 @@ impl Listener {
                 keep_alive(&stream)?;
                 Ok(Stream::Tcp(stream))
             }
+        }
+    }
+
+    /// What its connections are encrypted with.
+    pub(crate) fn security(&self) -> Security {
+        match (&self.tls, &self.socket) {
+            (None, _) => Security::None,
+            (Some(tls), Socket::Unix { .. }) => Security::Offered(tls.clone()),
+            (Some(tls), Socket::Tcp(..)) => Security::Required(tls.clone()),
         }
     }
 
@@ -261,6 +285,14 @@ fn keep_alive(stream: &TcpStream) -> io::Result<()> {
 
 fn inode(path: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(path).map(|there| (there.dev(), there.ino()))
+}
+
+fn bind_tcp(ip: &SocketAddr) -> Result<Socket, ListenError> {
+    match TcpListener::bind(ip) {
+        Ok(socket) => Ok(Socket::Tcp(socket)),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(ListenError::Busy(*ip)),
+        Err(error) => Err(ListenError::Io(Address::Tcp(*ip), error)),
+    }
 }
 
 fn bind_unix(path: &Path) -> Result<Socket, ListenError> {

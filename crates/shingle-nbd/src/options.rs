@@ -172,6 +172,8 @@ pub enum Refusal {
     Policy = option_reply::ERROR + 2,
     /// Its data are wrong, or it comes at a wrong time.
     Invalid = option_reply::ERROR + 3,
+    /// TLS has to be begun first.
+    TlsRequired = option_reply::ERROR + 5,
     /// There is no such export.
     Unknown = option_reply::ERROR + 6,
     /// The server is shutting down.
@@ -181,10 +183,11 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Unsupported,
         Self::Policy,
         Self::Invalid,
+        Self::TlsRequired,
         Self::Unknown,
         Self::Shutdown,
         Self::TooBig,

@@ -1,5 +1,6 @@
 //! The server: listeners, connections, and how they end.
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::net::Shutdown;
 use std::panic::AssertUnwindSafe;
@@ -9,8 +10,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::activity::{Activity, Watched};
-use crate::connection::{self, CutOff, End};
-use crate::connections::{Connection, Connections};
+use crate::connection::{self, CutOff, End, Exports};
+use crate::connections::{Connection, Connections, Security};
 use crate::export::Export;
 use crate::handshake::ExportInfo;
 use crate::inbox::Inbox;
@@ -22,6 +23,7 @@ use crate::offers::{List, infos};
 use crate::outbox::{Outbox, Room};
 use crate::session::Session;
 use crate::stream::Stream;
+use crate::tls::Tls;
 use crate::users::{Refused, Users};
 
 /// The largest minimum block size that the protocol allows, in bytes.
@@ -188,7 +190,7 @@ impl Server {
     /// If its minimum block size is none.
     pub fn offer(&self, export: Served) -> bool {
         // (It says what is wrong with it here, and not to the first client.)
-        let _ = export.info();
+        export.check();
         self.shared.offers.add(export)
     }
 
@@ -202,7 +204,12 @@ impl Server {
 
     /// Serves a connection that was made elsewhere. False if there are too many.
     pub fn adopt(&self, stream: Stream) -> bool {
-        self.shared.admit(stream)
+        self.shared.admit(stream, Security::None)
+    }
+
+    /// As [`Server::adopt`], and the client has to begin TLS.
+    pub fn adopt_encrypted(&self, stream: Stream, tls: Arc<Tls>) -> bool {
+        self.shared.admit(stream, Security::Required(tls))
     }
 
     /// How many clients are connected.
@@ -240,15 +247,19 @@ impl Drop for Server {
 }
 
 impl Served {
-    pub(crate) fn info(&self) -> ExportInfo {
+    fn check(&self) {
         let minimum = self.minimum_block;
         assert!(minimum.is_power_of_two() && minimum <= MINIMUM_BLOCK_MAX, "minimum {minimum}");
+    }
+
+    /// As it is now: an export may have grown since the client before.
+    pub(crate) fn info(&self) -> ExportInfo {
         ExportInfo {
             name: self.name.clone(),
             description: self.description.clone(),
             size_bytes: self.export.size_bytes(),
             read_only: self.export.read_only(),
-            minimum_block: minimum,
+            minimum_block: self.minimum_block,
         }
     }
 }
@@ -304,7 +315,7 @@ impl Shared {
             match accepted {
                 // Before it takes a place from anybody.
                 Ok(stream) => match listener.admit(&stream) {
-                    Ok(()) => drop(self.admit(stream)),
+                    Ok(()) => drop(self.admit(stream, listener.security())),
                     Err(refused) => (self.tell)(Event::Refused(refused)),
                 },
                 Err(error) => {
@@ -316,7 +327,7 @@ impl Shared {
         }
     }
 
-    fn admit(self: &Arc<Self>, stream: Stream) -> bool {
+    fn admit(self: &Arc<Self>, stream: Stream, security: Security) -> bool {
         let Limits { requests_in_flight, memory_bytes, .. } = self.limits;
         let room = Room { requests: requests_in_flight, memory_bytes };
         let make = |id| Connection {
@@ -324,6 +335,8 @@ impl Shared {
             outbox: Arc::new(Outbox::new(id, room)),
             activity: Arc::new(Activity::new()),
             export: Arc::new(OnceLock::new()),
+            security,
+            channel: Arc::new(OnceLock::new()),
             gave_way: None,
         };
         let entered = {
@@ -366,16 +379,18 @@ impl Shared {
     }
 
     fn serve(&self, id: u64, connection: &Connection) -> Result<End, CutOff> {
-        let Connection { stream, outbox, activity, .. } = connection;
-        let watched = Watched { stream, activity };
+        let Connection { stream, outbox, activity, security, channel, .. } = connection;
+        let watched = Watched { stream, activity, channel };
         let mut inbox = Inbox::new(watched);
         let limit = self.limits.handshake;
         let offers = self.offers.now();
-        let infos = infos(&offers);
-        let agreed = connection::shake_hands(stream, &mut inbox, &infos, limit)?;
+        let exports = Exports { all: infos(&offers), opened: OnceCell::new() };
+        let agreed = connection::shake_hands(&mut inbox, security, &exports, limit)?;
         let Some(agreement) = agreed else { return Ok(End::Closed) };
-        let session = Session::new(&infos[agreement.export], agreement);
-        let offer = &offers[agreement.export];
+        let info = exports.get(agreement.export);
+        let session = Session::new(info, agreement);
+        let offer = offers.iter().find(|offer| offer.served.name == info.name);
+        let offer = offer.expect("it is one of ours");
         connection.agree(offer);
         let export = &*offer.served.export;
         let is_ending = || self.stopping.load(Ordering::Acquire) || offer.is_withdrawn();

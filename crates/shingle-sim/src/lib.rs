@@ -12,6 +12,7 @@ mod guard;
 pub mod recorded;
 pub mod requests;
 pub mod run;
+pub mod sample;
 pub mod store;
 pub mod system;
 pub mod translated;

@@ -35,7 +35,12 @@ fn sparse(path: &Path, bytes: u64) {
 }
 
 fn new_cache() -> NewCache {
-    NewCache { uuid: *b"a cache of files", fingerprint: [0; 32], settings: "policy = lru".into() }
+    NewCache {
+        uuid: *b"a cache of files",
+        edition: 1,
+        fingerprint: [0; 32],
+        settings: "policy = lru".into(),
+    }
 }
 
 /// A disk whose blocks say their number, and a new cache.

@@ -144,7 +144,7 @@ fn make_fixtures() {
     {
         let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
         let uuid = *b"a fixture cache!";
-        let new = NewCache { uuid, fingerprint: [0; 32], settings: WORDS.to_owned() };
+        let new = NewCache { uuid, edition: 1, fingerprint: [0; 32], settings: WORDS.to_owned() };
         format(&ssd, &disk, &new).expect("a new cache");
     }
     let store = start(Ready::open(&ssd, &disk).expect("opened"));

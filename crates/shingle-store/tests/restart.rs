@@ -37,7 +37,7 @@ fn full_cache(ssd: &Path, disk: &Path, dirty: bool) -> Superblock {
     }
     let (ssd, disk) = Device::pair(ssd, disk).expect("opened");
     let words = "policy=sac\nmode=write-back\n".to_owned();
-    let new = NewCache { uuid: UUID, fingerprint: [0; 32], settings: words };
+    let new = NewCache { uuid: UUID, edition: 1, fingerprint: [0; 32], settings: words };
     let superblock = format(&ssd, &disk, &new).expect("a new cache");
     let layout = superblock.layout;
     let blocks = DISK_BYTES / BLOCK_BYTES;

@@ -1,5 +1,8 @@
 //! A cache served over real sockets: clients, operators, restarts, and the end of it.
 
+#[path = "serve/changes.rs"]
+mod changes;
+
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
@@ -14,13 +17,12 @@ use shingle_engine::settings::Settings;
 use shingle_nbd::client::{Client, Wishes};
 use shingle_nbd::listen::Address;
 use shingle_nbd::replies::Descriptor;
-use shingle_nbd::users::Users;
 use shingle_nbd::wire::command;
 use shingle_store::store::check::check;
 use shingle_store::store::control::{Answer, ControlError, Request, ask};
 use shingle_store::store::create::{Consent, create};
 use shingle_store::store::leave::{Offline, detach, export};
-use shingle_store::store::serve::{CacheOptions, Extra, Options, ServeError, Serving};
+use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, ServeError, Serving};
 use shingle_store::store::status::Status;
 use shingle_store::store::trust::{Distrusted, Doubt};
 use shingle_store::store::unserved::{self, UnservedError};
@@ -67,7 +69,7 @@ impl Bed {
             control: Some(self.path("control")),
         };
         let addresses = vec![Address::Unix(self.path("nbd"))];
-        Options { caches: vec![cache], addresses, users: Users::default(), counters: None }
+        Options { caches: vec![cache], addresses, ..Options::default() }
     }
 
     fn try_serve(&self, trust_disk: bool) -> Result<Serving, ServeError> {

@@ -108,6 +108,8 @@ pub fn variants(entry: &Entry) -> Vec<Params> {
             Kind::Count => &["0", "1", "7"],
             Kind::Blocks => &["1b", "3b", "400b"],
             Kind::Zones => &["1b", "3b", "400b", "bands"],
+            Kind::Limit => &["1b", "400b", "none"],
+            Kind::Hours => &["22-6"],
         };
         for other in others.iter().filter(|&&other| other != param.default) {
             let mut params = defaults.clone();

@@ -111,6 +111,8 @@ pub struct Stack {
     marks: Marks,
     /// The position of the next use.
     next: usize,
+    /// The last position of the block that was used next after the one that was used again last.
+    follower: Option<u32>,
 }
 
 /// No fewer positions are made room for.
@@ -153,9 +155,22 @@ impl Stack {
         distance
     }
 
+    /// The same, and whether the block is the one that was used next after that which was used again last: whether
+    /// the old order goes on. New blocks in between do not end it.
+    pub fn touch_in_order(&mut self, number: u32) -> (Option<u64>, bool) {
+        let last = self.last.get(number as usize).copied().filter(|&last| last != NEVER);
+        let in_order = last.is_some() && last == self.follower;
+        if let Some(last) = last {
+            let before = self.marks.up_to(last as usize);
+            self.follower = (before < self.len()).then(|| self.marks.nth(before) as u32);
+        }
+        (self.touch(number), in_order)
+    }
+
     /// Gives last positions the lowest numbers, in their order, and makes room for three times as many.
     fn renumber(&mut self) {
-        for last in self.last.iter_mut().filter(|last| **last != NEVER) {
+        let last = self.last.iter_mut().filter(|last| **last != NEVER);
+        for last in last.chain(&mut self.follower) {
             *last = self.marks.up_to(*last as usize) - 1;
         }
         self.next = self.len() as usize;
@@ -212,6 +227,22 @@ mod tests {
                 stack.push(block);
                 let (_, distance) = distances.touch(Block(block * block * block));
                 prop_assert_eq!(distance, at.map(|at| at as u64));
+            }
+        }
+
+        /// Long enough to renumber several times.
+        #[test]
+        fn the_old_order_is_that_of_a_list(uses in proptest::collection::vec(0u32..600, 0..6_000)) {
+            let mut stack = Stack::default();
+            let (mut list, mut follower): (Vec<u32>, Option<u32>) = (Vec::new(), None);
+            for number in uses {
+                let at = list.iter().position(|&other| other == number);
+                prop_assert_eq!(stack.touch_in_order(number).1, at.is_some() && follower == Some(number));
+                if let Some(at) = at {
+                    follower = list.get(at + 1).copied();
+                    list.remove(at);
+                }
+                list.push(number);
             }
         }
 

@@ -21,6 +21,13 @@ pub enum Bug {
     LossForgotten,
     ReadersKeepOldMap,
     FailedFlushServed,
+    FailedFlushForgiven,
+    RolledBackUnflushed,
+    RolledBackInMemory,
+    CheckpointOverOld,
+    LogGoesOn,
+    ChangesForgotten,
+    GivenUpTaken,
 }
 
 impl Bug {
@@ -43,6 +50,13 @@ impl Bug {
         Bug::LossForgotten,
         Bug::ReadersKeepOldMap,
         Bug::FailedFlushServed,
+        Bug::FailedFlushForgiven,
+        Bug::RolledBackUnflushed,
+        Bug::RolledBackInMemory,
+        Bug::CheckpointOverOld,
+        Bug::LogGoesOn,
+        Bug::ChangesForgotten,
+        Bug::GivenUpTaken,
     ];
 }
 

@@ -75,7 +75,7 @@ pub enum LiveErrorKind {
     Lost,
     /// There is no room for what the map would have to say: ENOSPC.
     Full,
-    /// The disk takes no more writes until it is opened again: EIO, or EROFS.
+    /// Something failed before, and could not be put right; or these blocks are not what was written last: EIO.
     Failed,
     /// The disk did not carry an I/O out: EIO.
     Disk,

@@ -68,7 +68,7 @@ pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, Format
     let logical = zones.len() as u64 - spares;
     let capacity = geometry.zone_capacity_blocks;
     // A run for each block, at worst; a few for each zone, at least.
-    let others = logical + records_of_length(logical * capacity) + 64;
+    let others = logical + 2 * records_of_length(logical * capacity) + 64;
     let areas = Areas::plan(conventional_blocks, logical * capacity + others, 4 * logical + others);
     let between = areas.between();
     let left = between.end - between.start;

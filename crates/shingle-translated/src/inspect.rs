@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::bugs::Seeded;
 use crate::error::OpenError;
 use crate::live::{Found, find};
-use crate::saved::{Superblock, superblocks};
+use crate::saved::{Reading, Superblock, superblocks};
 
 /// What was found of a map. Nothing was written.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -39,10 +39,13 @@ pub struct Inspected {
     /// Zones that stand further than the map says: what is behind was never acknowledged.
     pub zones_ahead: u32,
     /// Blocks of the host that are lost, or would be found to be when the disk is opened: the first of each run, and how
-    /// many.
+    /// many. Without those of `given_up_ranges`.
     pub lost_ranges: Vec<(u64, u64)>,
     /// What keeps the disk from being opened.
     pub damage: Option<String>,
+    /// What [`repair()`](crate::repair()) would give up to make it one that can be opened: the first block of each run, and how
+    /// many. None if there is no damage, or it cannot be repaired.
+    pub given_up_ranges: Option<Vec<(u64, u64)>>,
 }
 
 /// One copy of the map.
@@ -62,11 +65,19 @@ pub struct Copy {
 /// # Errors
 /// If there is no map, or it is of a version to come. A damaged one is told in [`Inspected::damage`].
 pub fn inspect(disk: &dyn ZonedDisk) -> Result<Inspected, OpenError> {
-    match find(disk, true, Seeded::default()) {
+    match find(disk, Reading::Compared, Seeded::default()) {
         Ok(found) => Ok(inspected(found)),
         Err(OpenError::Damaged { what, .. }) => {
-            let known = superblocks(disk).ok().map(|chosen| about(&chosen.superblock));
-            Ok(Inspected { damage: Some(what), ..known.unwrap_or_default() })
+            Ok(match find(disk, Reading::WithHoles, Seeded::default()) {
+                Ok(found) => {
+                    let given_up_ranges = Some(found.given_up.starts_and_counts());
+                    Inspected { damage: Some(what), given_up_ranges, ..inspected(found) }
+                }
+                Err(_) => {
+                    let known = superblocks(disk).ok().map(|chosen| about(&chosen.superblock));
+                    Inspected { damage: Some(what), ..known.unwrap_or_default() }
+                }
+            })
         }
         Err(other) => Err(other),
     }
@@ -89,7 +100,10 @@ fn about(superblock: &Superblock) -> Inspected {
 }
 
 fn inspected(found: Found) -> Inspected {
-    let Found { superblock, wrong, recovered, survey, lost, .. } = found;
+    let Found { superblock, wrong, recovered, survey, mut lost, given_up, .. } = found;
+    for range in given_up.iter() {
+        lost.remove(range);
+    }
     let mut copies: [Copy; 2] = Default::default();
     for ((copy, wrong), (bad_pages, first)) in copies.iter_mut().zip(wrong).zip(recovered.bad) {
         let superblock = wrong.is_none();

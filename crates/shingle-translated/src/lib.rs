@@ -12,8 +12,8 @@
 //!        saved map: superblock, checkpoint, log; everything twice
 //! ```
 //!
-//! - [`format()`] makes the map, [`LiveDisk::open`] recovers it, [`inspect()`] only looks.
-//! - [`LiveDisk`] is the disk as its host sees it.
+//! - [`format()`] makes the map, [`LiveDisk::open`] recovers it, [`inspect()`] only looks, [`repair()`] makes it whole.
+//! - [`LiveDisk`] is the disk as its host sees it. What fails is put right while it is in use (`live/failing.rs`).
 //!
 //! Whatever the translation, a power cut loses nothing that was flushed: a zone that is rewritten moves to a spare, and the
 //! old one is given up when a map that no longer names it is durable. What stood on a zone that is gone is an error for
@@ -21,7 +21,7 @@
 //!
 //! It must not know what is a device and what a file, who asks, or how a translation decides. What it leaves out: readers do
 //! not tell the translation what they read, so orders by use count writes only; a checkpoint holds up works (not reads) while
-//! it is written; a zone that is rewritten is in memory, twice.
+//! it is written.
 //!
 //! ```
 //! use shingle_core::units::Block;
@@ -55,6 +55,7 @@ mod format;
 mod inspect;
 mod live;
 mod ranges;
+mod repair;
 mod saved;
 mod status;
 mod volume;
@@ -67,4 +68,5 @@ pub use error::{FormatError, LiveError, LiveErrorKind, OpenError};
 pub use format::{Format, Formatted, format};
 pub use inspect::{Copy, Inspected, inspect};
 pub use live::LiveDisk;
-pub use status::{BufferStatus, MapStatus, Status, WrittenStatus, ZonesStatus};
+pub use repair::repair;
+pub use status::{BufferStatus, MapStatus, Pace, Progress, Status, WrittenStatus, ZonesStatus};

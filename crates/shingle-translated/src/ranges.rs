@@ -53,6 +53,16 @@ impl Ranges {
         (both.start < both.end).then_some(both)
     }
 
+    /// Takes the first range out.
+    pub(crate) fn pop_first(&mut self) -> Option<Range<u64>> {
+        self.ends.pop_first().map(|(start, end)| start..end)
+    }
+
+    /// Whether all of these blocks are in.
+    pub(crate) fn has(&self, range: Range<u64>) -> bool {
+        range.is_empty() || self.first_in(range.clone()) == Some(range)
+    }
+
     /// All of them, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.ends.iter().map(|(&start, &end)| start..end)

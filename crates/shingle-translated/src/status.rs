@@ -13,8 +13,12 @@ pub struct Status {
     pub uuid: String,
     /// Blocks that the host may address.
     pub blocks: u64,
-    /// The first error after which nothing is written any more; the disk has to be opened again.
+    /// What failed and is not put right: nothing is written until it is, which each write tries.
     pub failed: Option<String>,
+    /// How often something failed since the disk was opened, put right or not.
+    pub failures: u64,
+    /// What failed last.
+    pub last_failure: Option<String>,
     /// The buffer.
     pub buffer: BufferStatus,
     /// Sequential zones, by what they are in.
@@ -32,6 +36,28 @@ pub struct Status {
     /// Blocks of the host that were lost: the first of each run, and how many. They are errors until written again or
     /// trimmed.
     pub lost_ranges: Vec<(u64, u64)>,
+    /// Likewise, blocks that were written before a flush failed: the disk may have older ones.
+    pub doubtful_ranges: Vec<(u64, u64)>,
+    /// How fast it gets on, if somebody with a clock looks at it.
+    pub pace: Option<Pace>,
+}
+
+/// Whether works get on: writes, trims, flushes, and cleaning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Progress {
+    /// I/Os of works that are done, since the disk was opened.
+    pub ios: u64,
+    /// Whether one is under way.
+    pub under_way: bool,
+}
+
+/// How fast works get on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Pace {
+    /// I/Os of works done in the last ten seconds.
+    pub ios_10s: u64,
+    /// For how many seconds one I/O has been under way and none was done; 0 if none is.
+    pub stuck_seconds: u64,
 }
 
 /// Fill of the buffer, in blocks.
@@ -96,4 +122,6 @@ pub struct MapStatus {
     pub commits: u64,
     /// Of these, those by a checkpoint.
     pub checkpoints: u64,
+    /// Checkpoints that were written page by page while works went on: nothing waited for them.
+    pub checkpoints_beside_works: u64,
 }

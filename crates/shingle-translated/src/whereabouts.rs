@@ -182,6 +182,22 @@ impl Whereabouts {
         })
     }
 
+    /// Runs of what lies behind the first blocks, in order.
+    pub(crate) fn from(&self, first: u64) -> impl Iterator<Item = (Block, Piece)> + '_ {
+        let chunk = first / self.chunk_blocks;
+        let start = (first % self.chunk_blocks) as u32;
+        let chunks = (chunk..).zip(self.chunks.get(chunk as usize..).unwrap_or_default());
+        chunks.flat_map(move |(at, runs)| {
+            let range = if at == chunk { start..u32::MAX } else { 0..u32::MAX };
+            let behind = runs.partition_point(|run| run.end() <= range.start);
+            runs[behind..].iter().map(move |run| {
+                let run = run.clip(&range);
+                let block = Block(at * self.chunk_blocks + u64::from(run.start));
+                (block, Piece { place: run.place.place(), count: run.count.into() })
+            })
+        })
+    }
+
     /// All runs, in order.
     pub(crate) fn all(&self) -> impl Iterator<Item = (Block, Piece)> + '_ {
         (0..).zip(&self.chunks).flat_map(move |(chunk, runs)| {
@@ -244,6 +260,15 @@ mod tests {
             let runs = (0..plain.len()).filter(|&at| plain[at] != Place::Nowhere && !joins(at)).count();
             prop_assert_eq!(map.runs(), runs as u64);
             prop_assert_eq!(map.all().count(), runs);
+            let mut behind = vec![Place::Nowhere; look.0 as usize];
+            behind.resize(BLOCKS as usize, Place::Nowhere);
+            for (block, piece) in map.from(look.0) {
+                for ahead in 0..piece.count {
+                    behind[(block.0 + ahead) as usize] = piece.place.after(ahead);
+                }
+            }
+            prop_assert_eq!(&behind[look.0 as usize..], &plain[look.0 as usize..]);
+            prop_assert!(behind[..look.0 as usize].iter().all(|place| *place == Place::Nowhere));
             let range = look.0..(look.0 + look.1).min(BLOCKS);
             let pieces: Vec<Place> = map
                 .pieces(range.clone())

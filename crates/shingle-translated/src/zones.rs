@@ -15,7 +15,6 @@ use shingle_translation::{Piece, Place};
 use shingle_zoned::{Condition, ZoneReport};
 
 use crate::ranges::Ranges;
-use crate::saved::Recovered;
 use crate::whereabouts::Whereabouts;
 
 /// See the module.
@@ -76,26 +75,27 @@ pub(crate) struct Survey {
     pub(crate) ahead: u32,
 }
 
-/// Holds the map against the zones of the disk. Buffer blocks begin at block `buffer_first` of the disk.
+/// Holds a map, which has `zones` as physical zones and write pointers, against the zones of the disk. Buffer blocks begin
+/// at block `buffer_first` of the disk.
 pub(crate) fn survey(
-    recovered: &Recovered,
+    whereabouts: &Whereabouts,
+    zones: &[(u32, u32)],
     reports: &[ZoneReport],
     conventional_zones: u32,
     capacity: u64,
     buffer_first: Block,
 ) -> Survey {
-    let whereabouts = &recovered.whereabouts;
-    let live = live_zones(whereabouts, recovered.zones.len(), capacity);
+    let ends = ends(whereabouts, zones.len(), capacity);
     let mut table = Table::default();
     let mut ahead = 0;
     let mut named = vec![false; reports.len()];
-    for ((logical, &(physical, pointer)), live) in (0..).zip(&recovered.zones).zip(live) {
+    for ((logical, &(physical, pointer)), end) in (0..).zip(zones).zip(ends) {
         let report = &reports[physical as usize];
         named[physical as usize] = true;
         table.physical.push(physical);
         table.pointers.push(pointer);
         // Nothing in it counts: it is empty, once it is reset.
-        let pointer = if live { pointer } else { 0 };
+        let pointer = if end > 0 { pointer } else { 0 };
         if table.pointers[logical as usize] != pointer {
             table.set_pointer(logical, pointer);
         }
@@ -136,16 +136,19 @@ pub(crate) fn survey(
     Survey { table, lost, ahead }
 }
 
-/// Whether something of the host's lies in each logical zone.
-fn live_zones(whereabouts: &Whereabouts, zones: usize, capacity: u64) -> Vec<bool> {
-    let mut live = vec![false; zones];
+/// Of each logical zone: where the last of the host's blocks in it ends; 0 if there are none.
+pub(crate) fn ends(whereabouts: &Whereabouts, zones: usize, capacity: u64) -> Vec<u32> {
+    let mut ends = vec![0; zones];
     for (_, piece) in whereabouts.all() {
         if let Place::Native(at) = piece.place {
-            let range = at / capacity..=(at + piece.count - 1) / capacity;
-            range.for_each(|zone| live[zone as usize] = true);
+            let behind = at + piece.count;
+            for zone in at / capacity..=(behind - 1) / capacity {
+                let end: &mut u32 = &mut ends[zone as usize];
+                *end = (*end).max((behind - zone * capacity).min(capacity) as u32);
+            }
         }
     }
-    live
+    ends
 }
 
 /// The parts of a piece that the disk does not have: from where on, and how many.
@@ -190,6 +193,7 @@ fn missing(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::saved::Recovered;
     use shingle_core::units::Zone;
 
     const CAPACITY: u64 = 10;
@@ -225,6 +229,7 @@ mod tests {
             commits: 0,
             torn: false,
             bad: Default::default(),
+            unknown: Default::default(),
         }
     }
 
@@ -232,7 +237,7 @@ mod tests {
     type Looked = (Survey, Vec<(u32, u32)>, Vec<(u64, u64)>);
 
     fn look(recovered: &Recovered, disk: &[ZoneReport]) -> Looked {
-        let survey = survey(recovered, disk, 2, CAPACITY, Block(5));
+        let survey = survey(&recovered.whereabouts, &recovered.zones, disk, 2, CAPACITY, Block(5));
         let flawed =
             survey.table.flawed.iter().map(|(zone, readable)| (*zone, *readable)).collect();
         let lost = survey.lost.iter().map(|range| (range.start, range.end)).collect();

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use rustix::io::Errno;
 use shingle_core::size::show_bytes;
 use shingle_core::units::{BLOCK_BYTES, Block, Zone};
 use shingle_device::cause;
@@ -195,6 +196,13 @@ impl ZonedError {
             _ => None,
         }
     }
+
+    /// Whether the device may have said so of blocks whose data it cannot make out, and not of itself.
+    #[must_use]
+    pub fn may_be_the_medium(&self) -> bool {
+        let errno = self.errno().map(Errno::from_raw_os_error);
+        matches!(errno, Some(Errno::IO | Errno::NODATA | Errno::BADMSG | Errno::ILSEQ))
+    }
 }
 
 /// A rule that a command would break.
@@ -234,5 +242,10 @@ mod tests {
         let error = told(Operation::Flush, None, 0, 0, Reason::Device(lost));
         assert_eq!(error.to_string(), "/dev/sdz: flush: Input/output error (EIO)");
         assert_eq!(error.errno(), Some(5));
+        assert!(error.may_be_the_medium());
+        let gone = io::Error::from(Errno::NODEV);
+        let error = told(Operation::Read, None, 0, 1, Reason::Device(gone));
+        assert!(!error.may_be_the_medium());
+        assert!(!told(Operation::Read, None, 0, 1, Reason::Offline).may_be_the_medium());
     }
 }

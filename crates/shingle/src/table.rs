@@ -18,6 +18,6 @@ pub(crate) use comparison::comparison;
 pub(crate) use grid::{sweep, targets};
 pub(crate) use plain::{figure_rows, pairs, rows};
 #[cfg(feature = "papers")]
-pub(crate) use reproduction::{on_traces, reproduction};
+pub(crate) use reproduction::{differences, on_traces, reproduction};
 pub(crate) use run::run;
 pub(crate) use seeds::over_seeds;

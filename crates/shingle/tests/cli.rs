@@ -393,7 +393,7 @@ fn a_paper_is_reproduced_as_table_page_pictures_and_json() {
     let folder = Folder::new();
     let base = ["reproduce", "pore", "--figure", "16"];
     let of = |more: &[&'static str]| [&base[..], &LITTLE, more].concat();
-    let (out, err) = folder.done(&of(&["--no-sensitivity", "--json", "pore.json"]));
+    let (out, err) = folder.done(&of(&["--json", "pore.json"]));
     assert!(
         out.contains("Figure 16: SSD cache sizes") && out.contains("statements agree"),
         "{out}"
@@ -421,12 +421,35 @@ fn a_paper_is_reproduced_as_table_page_pictures_and_json() {
     let kept = std::fs::read(folder.path("reproduce-pore/runs.jsonl")).expect("a journal");
     let torn = &kept[..kept.len() - 9];
     std::fs::write(folder.path("reproduce-pore/runs.jsonl"), torn).expect("as a kill leaves it");
-    let (out, err) = folder.done(&of(&["--no-sensitivity", "--json", "-"]));
+    let (out, err) = folder.done(&of(&["--json", "-"]));
     assert!(err.contains(" runs are done already"), "{err}");
     assert_eq!(value(&out)["result"], json["result"]);
-    let again = ["--no-sensitivity", "--json", "-", "-q", "--fresh"];
+    let again = ["--json", "-", "-q", "--fresh"];
     let once = value(&folder.done(&of(&again)).0);
     assert_eq!(once["result"], json["result"]);
+
+    // Beside an earlier one: itself, and one in which a verdict was another.
+    let beside = ["-q", "--before", "pore.json"];
+    let (out, _) = folder.done(&of(&beside));
+    assert!(
+        out.contains("of 9 statements that are in both") && out.contains("0 more, 0 fewer"),
+        "{out}"
+    );
+    let mut other = json.clone();
+    let verdict = &mut other["result"]["figures"][0]["rows"][0]["verdict"];
+    let agreed = *verdict != "disagrees";
+    *verdict = if agreed { "disagrees" } else { "agrees-in-size" }.into();
+    folder.write("pore.json", other.to_string());
+    let (out, _) = folder.done(&of(&beside));
+    let told = if agreed { "1 more, 0 fewer" } else { "0 more, 1 fewer" };
+    assert!(out.contains(told) && out.contains("before, and "), "{out}");
+    folder.write("roco.json", other.to_string().replace("\"pore\"", "\"roco\""));
+    folder.refused(
+        1,
+        &[&base[..], &["--before", "roco.json"]].concat(),
+        &["roco.json", "of `roco`"],
+    );
+    folder.refused(1, &[&base[..], &["--before", "none.json"]].concat(), &["none.json"]);
 }
 
 /// As it is, and each free parameter halved and doubled.
@@ -435,7 +458,7 @@ fn a_paper_is_reproduced_as_table_page_pictures_and_json() {
 fn a_paper_is_reproduced_with_other_free_parameters() {
     let folder = Folder::new();
     let one = ["reproduce", "pore", "--figure", "16", "--scale", "0.002", "--seeds", "1"];
-    let varied = value(&folder.done(&[&one[..], &["--json", "-"]].concat()).0);
+    let varied = value(&folder.done(&[&one[..], &["--sensitivity", "--json", "-"]].concat()).0);
     let page = std::fs::read_to_string(folder.path("reproduce-pore/index.html")).expect("a page");
     assert!(page.contains("zone-skew 64"), "{page}");
     let variants = varied["sensitivity"]["variants"].as_array().expect("variants");

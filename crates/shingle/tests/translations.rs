@@ -242,7 +242,7 @@ fn translations_are_compared_over_the_traces_themselves() {
     let output = Command::new(env!("CARGO_BIN_EXE_shingle"))
         .current_dir(&folder)
         .args(["reproduce", "amphisbaena", "--seeds", "1", "--traces", "msr", "--json", "a.json"])
-        .args(["--scale", "1", "--no-sensitivity", "--figure", FIGURES])
+        .args(["--scale", "1", "--figure", FIGURES])
         .output()
         .expect("started");
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");

@@ -139,7 +139,7 @@ fn status_tells_of_zones_and_of_what_was_written() {
     assert_eq!(status["written"]["host_blocks"], 256);
     assert!(status["map"]["commits"].as_u64() > Some(0), "{status}");
     let told = bed.done("zoned status disk.zoned");
-    for part in ["translation", "log", "1 MiB by the host", "spare", "bytes a byte"] {
+    for part in ["translation", "log", "1 MiB by the host", "spare", "bytes a byte", "works"] {
         assert!(told.contains(part), "{part:?} is not in {told}");
     }
     bed.refused(1, "zoned check disk.zoned", "in use by another process");
@@ -209,6 +209,48 @@ fn behind_a_store_what_was_flushed_survives_a_kill_and_detach_leaves_a_whole_dis
         is_scattered(&mut bed.client(), 3);
         drop(served);
     }
+}
+
+#[test]
+fn a_map_with_holes_is_repaired_if_that_is_asked_for() {
+    let bed = Bed::new("log");
+    let served = bed.serve_disk();
+    scatter(&mut bed.client(), 1);
+    served.terminate();
+    let told = bed.done("zoned repair disk.zoned");
+    assert!(told.contains("both copies of the map are whole"), "{told}");
+    // The pages of the map that count are bad in the first copy.
+    let sound = fs::read(bed.path("disk.zoned")).expect("there");
+    let pages: Vec<usize> =
+        (0..sound.len()).step_by(4096).filter(|at| sound[*at..].starts_with(b"SHTP")).collect();
+    let generation = |at: usize| sound[at + 32];
+    let newest = pages.iter().map(|at| generation(*at)).max().expect("there is a map");
+    let is_page = |at: &&usize| sound[**at + 44] == 1 && generation(**at) == newest;
+    let checkpoint: Vec<usize> = pages.iter().filter(is_page).copied().collect();
+    let damaged = |places: &[usize]| {
+        let mut bytes = sound.clone();
+        places.iter().for_each(|at| bytes[at + 100] ^= 1);
+        fs::write(bed.path("disk.zoned"), bytes).expect("written");
+    };
+    let half = checkpoint.len() / 2;
+    damaged(&checkpoint[..half]);
+    assert_eq!(bed.json("zoned check disk.zoned --json")["copies"][0]["bad_pages"], half);
+    bed.done("zoned repair disk.zoned");
+    assert_eq!(bed.json("zoned check disk.zoned --json")["copies"][0]["bad_pages"], 0);
+    // The last one is bad in both.
+    damaged(&[checkpoint[half - 1], checkpoint[checkpoint.len() - 1]]);
+    bed.refused(1, "zoned serve disk.zoned --nbd unix:nbd.sock", "the map is damaged");
+    bed.refused(1, "zoned repair disk.zoned", "say --give-up");
+    let told = bed.done("zoned repair disk.zoned --give-up");
+    assert!(told.contains("`zoned repair --give-up` gives up"), "{told}");
+    let served = bed.serve_disk();
+    let mut client = bed.client();
+    let is_there = |n: &u64| client.read(place(*n), 4096).expect("connected").is_ok();
+    let there = (0..600).filter(is_there).count();
+    assert!((1..600).contains(&there), "{there}");
+    scatter(&mut client, 2);
+    is_scattered(&mut client, 2);
+    served.terminate();
 }
 
 #[test]

@@ -26,4 +26,5 @@ pub mod sensitivity;
 mod show;
 pub mod stats;
 pub mod traces;
+pub mod turned;
 pub mod verdict;

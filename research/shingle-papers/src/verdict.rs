@@ -4,7 +4,7 @@
 //! within 1/1.5 to 1.5 for factors, or within 5 points for percentages, for all seeds. Everything
 //! else disagrees.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cells::{Cells, Chain};
 use crate::experiment::Check;
@@ -16,7 +16,7 @@ const FACTOR: f64 = 1.5;
 const POINTS: f64 = 5.0;
 
 /// The verdict on a statement.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The published order holds.

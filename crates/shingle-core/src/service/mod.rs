@@ -18,14 +18,17 @@
 //! assert_eq!(service.room_wanted(4_000, 0), 96);
 //! ```
 
+mod limits;
 mod mode;
 mod pace;
 mod streams;
 
+pub use limits::{Hours, Limits};
 pub use mode::Mode;
 pub use pace::Pace;
 
 use crate::units::{Nanos, Request};
+use limits::Rate;
 use streams::Streams;
 
 /// How a write-back cache behaves.
@@ -41,6 +44,8 @@ pub struct Rules {
     pub idle_after: Nanos,
     /// A write that finds no room for so long is answered with an error.
     pub room_timeout: Nanos,
+    /// What an operator allows.
+    pub limits: Limits,
 }
 
 impl Rules {
@@ -53,6 +58,7 @@ impl Rules {
             room_slots: (slots / 128).min(4096) as u32,
             idle_after: Nanos::from_millis(200),
             room_timeout: Nanos::from_millis(60_000),
+            limits: Limits::default(),
         }
     }
 }
@@ -77,13 +83,39 @@ pub struct Service {
     rules: Rules,
     streams: Streams,
     last_request: Nanos,
+    /// Of what may be destaged, and of what may be written to the SSD.
+    destages: Option<Rate>,
+    ssd: Option<Rate>,
+    /// What is to be added to the time so that days begin at midnight.
+    to_time_of_day: Nanos,
+    /// The SSD is being taken out: nothing more is to become dirty there.
+    leaves_ssd: bool,
 }
+
+/// The length of a day.
+const DAY: Nanos = Nanos::from_millis(24 * 3_600_000);
+/// Unused destages may be made up for within this: the time is told that often.
+const DESTAGES_KEPT: Nanos = Nanos::from_millis(100);
+/// And unused writes to the SSD.
+const SSD_KEPT: Nanos = Nanos::from_millis(3_600_000);
+/// Of the latter reads leave so many hundredths to writes.
+const SSD_PERCENT_FOR_WRITES: u64 = 50;
 
 impl Service {
     /// Of a cache that nobody has asked for anything yet.
     #[must_use]
     pub fn new(rules: Rules) -> Service {
-        Service { rules, streams: Streams::default(), last_request: Nanos::ZERO }
+        let mut service = Service {
+            rules,
+            streams: Streams::default(),
+            last_request: Nanos::ZERO,
+            destages: None,
+            ssd: None,
+            to_time_of_day: Nanos::ZERO,
+            leaves_ssd: false,
+        };
+        service.set_limits(service.rules.limits);
+        service
     }
 
     /// The rules.
@@ -95,12 +127,65 @@ impl Service {
     /// What reads and writes do.
     #[must_use]
     pub fn mode(&self) -> Mode {
-        self.rules.mode
+        if self.leaves_ssd { Mode::PassThrough } else { self.rules.mode }
     }
 
     /// They do something else from now on.
     pub fn set_mode(&mut self, mode: Mode) {
         self.rules.mode = mode;
+    }
+
+    /// While the SSD is being taken out the disk gets everything, whatever the mode.
+    pub fn set_leaves_ssd(&mut self, leaves: bool) {
+        self.leaves_ssd = leaves;
+    }
+
+    /// The cache has another size: so many slots are kept free.
+    pub fn set_room_slots(&mut self, slots: u32) {
+        self.rules.room_slots = slots;
+    }
+
+    /// Sets what is allowed from now on.
+    pub fn set_limits(&mut self, limits: Limits) {
+        let second = Nanos::from_millis(1_000);
+        let destages = limits.destage_blocks_per_s;
+        let destages = destages.map(|blocks| Rate::new(blocks, second, DESTAGES_KEPT));
+        self.destages = destages.map(|rate| rate.like(self.destages));
+        let ssd = limits.ssd_blocks_per_day.map(|blocks| Rate::new(blocks, DAY, SSD_KEPT));
+        self.ssd = ssd.map(|rate| rate.like(self.ssd));
+        self.rules.limits = limits;
+    }
+
+    /// It is so late in the day, by the clock of the operator.
+    pub fn set_time_of_day(&mut self, now: Nanos, time_of_day: Nanos) {
+        self.to_time_of_day = Nanos((time_of_day.0 % DAY.0 + DAY.0 - now.0 % DAY.0) % DAY.0);
+    }
+
+    /// Whether something more may be destaged now.
+    #[must_use]
+    pub fn may_destage(&self, now: Nanos) -> bool {
+        self.destages.is_none_or(|rate| rate.allows(now, 0))
+    }
+
+    /// So many blocks are destaged.
+    pub fn destages(&mut self, blocks: u64, now: Nanos) {
+        if let Some(rate) = &mut self.destages {
+            rate.uses(blocks, now);
+        }
+    }
+
+    /// So many pages are written to the SSD.
+    pub fn writes_ssd(&mut self, pages: u64, now: Nanos) {
+        if let Some(rate) = &mut self.ssd {
+            rate.uses(pages, now);
+        }
+    }
+
+    /// Whether a block that is not cached bypasses the cache because the SSD was written enough.
+    #[must_use]
+    pub fn spares_ssd(&self, write: bool, now: Nanos) -> bool {
+        let left = if write { 0 } else { SSD_PERCENT_FOR_WRITES };
+        self.ssd.is_some_and(|rate| !rate.allows(now, left))
     }
 
     /// Somebody asks for something.
@@ -119,7 +204,7 @@ impl Service {
     pub fn way(&self, write: bool, cached: bool, sequential: bool, others_wait: bool) -> Way {
         match cached {
             true => Way::Cache,
-            false if sequential || self.rules.mode.bypasses(write) => Way::Bypass,
+            false if sequential || self.mode().bypasses(write) => Way::Bypass,
             // Who has waited longer is served first.
             false if write && others_wait => Way::Queue,
             false => Way::Cache,
@@ -155,7 +240,9 @@ impl Service {
     /// Blocks that are to be destaged now because nobody asks for anything; none if somebody does.
     #[must_use]
     pub fn idle_blocks(&self, now: Nanos) -> u32 {
-        match now.since(self.last_request) >= self.rules.idle_after {
+        let time_of_day = now + self.to_time_of_day;
+        let idle = now.since(self.last_request) >= self.rules.idle_after;
+        match idle && self.rules.limits.hours.contains(time_of_day) {
             true => IDLE_BLOCKS,
             false => 0,
         }
@@ -207,5 +294,44 @@ mod tests {
         service.asked(at(1_000));
         let blocks = [1_000, 1_199, 1_200].map(|ms| service.idle_blocks(at(ms)));
         assert_eq!(blocks, [0, 0, IDLE_BLOCKS]);
+    }
+
+    #[test]
+    fn idle_time_is_used_at_its_hours() {
+        let hours = Hours::parse("22-6").expect("hours");
+        let limits = Limits { hours, ..Limits::default() };
+        let mut service = Service::new(Rules { limits, ..Rules::for_slots(1_000) });
+        let minute = |minute: u64| Nanos::from_millis(minute * 60_000);
+        // It is 21:50 after the first minute.
+        service.set_time_of_day(minute(1), minute(21 * 60 + 50));
+        let blocks =
+            [5, 10, 11, 11 + 8 * 60 - 1, 11 + 8 * 60].map(|at| service.idle_blocks(minute(at)));
+        assert_eq!(blocks, [0, 0, IDLE_BLOCKS, IDLE_BLOCKS, 0]);
+    }
+
+    #[test]
+    fn what_is_written_to_the_ssd_in_a_day_is_limited() {
+        let limits = Limits { ssd_blocks_per_day: Some(2_400), ..Limits::default() };
+        let mut service = Service::new(Rules { limits, ..Rules::for_slots(1_000) });
+        // A block of each kind every second, for ten days.
+        let (mut fills, mut writes) = (0, 0);
+        for second in 0..10 * 86_400 {
+            let now = Nanos::from_millis(second * 1_000);
+            for (write, count) in [(false, &mut fills), (true, &mut writes)] {
+                if !service.spares_ssd(write, now) {
+                    service.writes_ssd(1, now);
+                    *count += 1;
+                }
+            }
+        }
+        assert!((24_000..24_000 + 110).contains(&(fills + writes)), "{fills} {writes}");
+        assert!(writes > 10 * fills, "writes go before fills: {fills} {writes}");
+        // More than was allowed is missing afterwards; without a limit nothing is.
+        let day = Nanos::from_millis(86_400_000);
+        service.writes_ssd(2_400, day);
+        service.set_limits(limits);
+        assert!(service.spares_ssd(true, day));
+        service.set_limits(Limits::default());
+        assert!(!service.spares_ssd(false, day) && service.may_destage(day));
     }
 }

@@ -16,7 +16,9 @@ use crate::format::{Frame, PAGE_BYTES};
 impl<D: Data> Engine<D> {
     /// Begins commands that wait, and more blocks of those that were begun.
     pub(super) fn begin_commands(&mut self) {
-        while let Some(begun) = self.requests.begin_next(self.now, &mut self.service) {
+        while !self.holds_commands()
+            && let Some(begun) = self.requests.begin_next(self.now, &mut self.service)
+        {
             if let Some(request) = begun.trims {
                 self.trim(&request);
             }
@@ -25,6 +27,11 @@ impl<D: Data> Engine<D> {
             }
         }
         self.requests.begin_more_blocks(self.now);
+    }
+
+    /// None begins while SSDs are exchanged, for a moment.
+    fn holds_commands(&self) -> bool {
+        self.exchange.holds() && !self.life.is_ending()
     }
 
     /// It has its lock: it begins, or goes on where it waited.
@@ -81,6 +88,9 @@ impl<D: Data> Engine<D> {
         // What is read would be written down as clean, and the disk may yet lose it.
         let unflushed = !op.is_write() && self.disk.is_unflushed(op.block());
         if unflushed && !cached && !self.bugs.has(Bug::FillFromUnflushed) {
+            return Way::Bypass;
+        }
+        if !cached && self.service.spares_ssd(op.is_write(), self.now) {
             return Way::Bypass;
         }
         let others_wait = self.requests.waiting_for_room() > 0;

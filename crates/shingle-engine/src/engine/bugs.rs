@@ -65,6 +65,10 @@ pub enum Bug {
     AnsweredBeforeRecord,
     PlanCarriedOutLate,
     SupersededBeforeNew,
+    TakenOutDirty,
+    TakenOutUntold,
+    PutInUnderWay,
+    GrownBeforeSuperblock,
     /// In [`Bug::HARMLESS`].
     StepsReversed,
 }
@@ -133,6 +137,10 @@ impl Bug {
         Bug::AnsweredBeforeRecord,
         Bug::PlanCarriedOutLate,
         Bug::SupersededBeforeNew,
+        Bug::TakenOutDirty,
+        Bug::TakenOutUntold,
+        Bug::PutInUnderWay,
+        Bug::GrownBeforeSuperblock,
     ];
 
     /// What looks like a mistake and is none: the crash tests must find nothing.

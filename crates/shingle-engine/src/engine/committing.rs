@@ -66,7 +66,7 @@ impl<D: Data> Engine<D> {
     }
 
     /// Tells the SSD that what it holds as clean does not count, or nothing at all.
-    fn invalidate_ssd(&mut self, dirty_too: bool) {
+    pub(super) fn invalidate_ssd(&mut self, dirty_too: bool) {
         let copies = self.durability.invalidate_ssd(dirty_too);
         self.failure.invalidate(copies, &mut self.port);
     }

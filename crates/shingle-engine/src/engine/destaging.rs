@@ -76,12 +76,14 @@ impl<D: Data> Engine<D> {
 
     /// Reads what is to be destaged, and writes what was read.
     pub(super) fn feed_destages(&mut self) {
+        // (Everything has to go, whoever has set limits.)
+        let urgent = self.drain.is_wanted() || self.failure.has_ssd_failed();
         self.destages.feed(
-            &mut self.contents,
-            &mut self.durability,
-            &self.failure,
+            (&mut self.contents, &mut self.durability, &self.failure),
             &mut self.port,
+            &mut self.service,
             self.now,
+            urgent,
             self.life.is_ending(),
         );
         self.wake();

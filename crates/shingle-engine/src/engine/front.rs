@@ -3,7 +3,7 @@
 
 use shingle_core::cache::CacheCore;
 use shingle_core::observer::Shared;
-use shingle_core::service::{Mode, Service};
+use shingle_core::service::{Limits, Mode, Service};
 use shingle_core::units::{Block, Nanos, Request};
 
 use super::bugs::{Bug, Seeded};
@@ -11,7 +11,9 @@ use super::contents::Contents;
 use super::destage::Destages;
 use super::disk::Disk;
 use super::durability::Durability;
+use super::exchange::Exchange;
 use super::failure::Failure;
+use super::growth::Growth;
 use super::life::{Drain, Life};
 use super::port::Port;
 use super::requests::{Command, Connection, Requests};
@@ -58,7 +60,10 @@ impl<D: Data> Engine<D> {
             failure: Failure::new(found.findings, bugs),
             life: Life::default(),
             drain: Drain::default(),
+            exchange: Exchange::new(bugs),
+            growth: Growth::default(),
             observer: None,
+            ssd_written_pages: 0,
             bugs,
         };
         engine.pump();
@@ -114,6 +119,18 @@ impl<D: Data> Engine<D> {
         self.pump();
     }
 
+    /// Sets what is allowed from now on.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.service.set_limits(limits);
+        self.pump();
+    }
+
+    /// So much time of the day has passed at `now`, by the clock of the operator. To be told at the start and now
+    /// and then.
+    pub fn set_time_of_day(&mut self, now: Nanos, time_of_day: Nanos) {
+        self.service.set_time_of_day(now, time_of_day);
+    }
+
     /// Destages everything that is dirty, and goes on doing so until [`Engine::keep_dirty`].
     pub fn drain(&mut self) {
         self.drain.want(true);
@@ -131,6 +148,7 @@ impl<D: Data> Engine<D> {
     /// # Errors
     /// If it has another size, or its policy has to know the future.
     pub fn set_cache(&mut self, cache: Box<dyn CacheCore>) -> Result<(), OpenError> {
+        let Some(cache) = self.exchange.take_cache(cache)? else { return Ok(()) };
         let new_of = self.contents.swap(cache, &self.durability)?;
         // Each room that holds slots gives them their new numbers, and pins them again: the new cache knows of
         // no pins.
@@ -203,6 +221,12 @@ impl<D: Data> Engine<D> {
         self.contents.dirty_blocks().into()
     }
 
+    /// Blocks of the disk that are served.
+    #[must_use]
+    pub fn disk_blocks(&self) -> u64 {
+        self.requests.disk_blocks()
+    }
+
     /// What the engine says of itself.
     #[must_use]
     pub fn status(&self) -> Status {
@@ -219,6 +243,10 @@ impl<D: Data> Engine<D> {
             free_frames: self.durability.free_frames() as u64,
             ios: self.port.ios() as u64,
             destaged_blocks: self.destages.taken_blocks(),
+            ssd_written_pages: self.ssd_written_pages,
+            disk_blocks: self.requests.disk_blocks(),
+            ssd: self.exchange.state(),
+            forgotten: self.exchange.forgotten().to_vec(),
             lost: self.contents.lost(),
         }
     }

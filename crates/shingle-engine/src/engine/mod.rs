@@ -22,6 +22,7 @@
 //! | `disk` | what the disk has got, and keeps | numbers of writes, what a flush kept or may have lost |
 //! | `failure` | errors, an SSD that has failed | whether its blocks may be written |
 //! | `life` | the end, and draining | the next step |
+//! | `exchange`, `growth` | an SSD that leaves or enters, a disk that grows | whether commands may begin |
 //! | `port` | I/O and memory for it | completions |
 //!
 //! (In test builds each room also hashes what of it decides what comes next: its `state`.)
@@ -29,7 +30,7 @@
 //! A room calls only those below it: `destage` calls `contents`, `durability`, `failure` and `port`; `contents` gives
 //! records to `durability`; `durability` and `failure` write through `port`. What concerns another
 //! room is returned, and `impl Engine` carries it there: `front` (what the owner asks), `completions`, and the
-//! three ways through the rooms, `blocks`, `destaging` and `committing`.
+//! ways through the rooms, `blocks`, `destaging`, `committing`, `exchanging` and `growing`.
 //!
 //! What holds at all times (docs/durability.md tells users the same):
 //! - a write is answered when its data is on the SSD and its record is given in; it is durable when
@@ -56,6 +57,9 @@
 //! | corrections of a crash committed | any frame written | `FramesUsedBeforeCorrections` |
 //! | a fill in its frame | the next request on its block | `UnlockedBeforeFill` |
 //! | a failed SSD invalidated | a write past it | `BypassBeforeInvalidation` |
+//! | all that is dirty on the disk, the SSD invalidated | it is out | `TakenOutDirty`, `TakenOutUntold` |
+//! | commands of before finished | another SSD is in | `PutInUnderWay` |
+//! | the superblock with the new size of the disk | a command beyond the old one | `GrownBeforeSuperblock` |
 
 mod blocks;
 mod bugs;
@@ -66,13 +70,18 @@ mod destage;
 mod destaging;
 mod disk;
 mod durability;
+mod exchange;
+mod exchanging;
 mod failure;
 mod front;
+mod growing;
+mod growth;
 mod keys;
 mod life;
 mod open_error;
 mod port;
 mod requests;
+mod ssd_state;
 #[cfg(feature = "bugs")]
 mod state;
 mod status;
@@ -82,9 +91,11 @@ use shingle_core::service::{Mode, Rules, Service};
 use shingle_core::units::Nanos;
 
 pub use bugs::Bug;
+pub use exchange::NewSsd;
 pub use open_error::OpenError;
 pub use port::{Device, Failed, IO_PAGES_MAX, Io, IoId, Kind};
 pub use requests::{Command, CommandOp, Connection, Errno, Reply};
+pub use ssd_state::SsdState;
 pub use status::{Counts, DirtyAges, ErrorCounts, JournalStatus, Status};
 
 use crate::buffer::Buffer;
@@ -138,7 +149,11 @@ pub struct Engine<D: Data = Buffer> {
     failure: failure::Failure,
     life: life::Life,
     drain: life::Drain,
+    exchange: exchange::Exchange,
+    growth: growth::Growth,
     observer: Option<Shared>,
+    /// Pages written to SSDs since the start.
+    ssd_written_pages: u64,
     bugs: bugs::Seeded,
 }
 
@@ -214,7 +229,7 @@ impl<D: Data> Engine<D> {
                 break;
             }
         }
-        let steps: [fn(&mut Engine<D>); 9] = [
+        let steps: [fn(&mut Engine<D>); 11] = [
             // Plans first, so that what they name is read in this call.
             Engine::keep_room,
             Engine::drain_some,
@@ -228,6 +243,8 @@ impl<D: Data> Engine<D> {
             Engine::commit_if_due,
             // When all else that can be done is begun: whether nothing is left.
             Engine::invalidate_all_if_due,
+            Engine::grow_if_durable,
+            Engine::exchange_if_due,
             Engine::stop_if_done,
             // Last, so that pages that several steps have queued leave as one I/O, and now.
             Engine::issue,
@@ -244,6 +261,11 @@ impl<D: Data> Engine<D> {
     }
 
     fn issue(&mut self) {
+        let pages = self.port.take_ssd_written();
+        if pages > 0 {
+            self.service.writes_ssd(pages, self.now);
+            self.ssd_written_pages += pages;
+        }
         self.port.issue(self.now);
     }
 }

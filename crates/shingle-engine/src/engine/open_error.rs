@@ -28,6 +28,15 @@ pub enum OpenError {
     /// More blocks than slots.
     #[error("the SSD holds {0} blocks and has fewer slots")]
     TooMany(usize),
+    /// An SSD is to be put in, and the one before is not out.
+    #[error("the SSD before it is not out yet")]
+    NotOut,
+    /// An SSD is to be put in that holds blocks.
+    #[error("the SSD to be put in holds {0} blocks; make a new cache on it")]
+    NotEmpty(usize),
+    /// The disk does not grow.
+    #[error("the disk cannot grow to {0} blocks now: it has as many, or the SSD has failed")]
+    Grow(u64),
     /// The policy needs to know the future.
     #[error("this policy needs to know the future: it runs in the simulator only")]
     Future,

@@ -127,6 +127,8 @@ pub(super) struct Port<D> {
     under_way: Slab<UnderWay>,
     issued: Vec<Io<D>>,
     pool: Pool<D>,
+    /// Pages given to the SSD to be written, since they were asked for.
+    ssd_written: u64,
     /// Empty lists of I/Os that are done.
     lists: Vec<(Vec<Completion>, Vec<D>)>,
     bugs: Seeded,
@@ -142,6 +144,7 @@ impl<D: Data> Port<D> {
             under_way: Slab::new(),
             issued: Vec::new(),
             pool: Pool::default(),
+            ssd_written: 0,
             lists: Vec::new(),
             bugs,
         }
@@ -167,6 +170,7 @@ impl<D: Data> Port<D> {
     }
 
     fn queue(&mut self, device: Device, kind: Kind, page: u64, buffer: D, completion: Completion) {
+        self.ssd_written += u64::from((device, kind) == (Device::Ssd, Kind::Write));
         let joins = |last: &&mut Queued<D>| {
             let end = last.page + last.completions.len() as u64;
             let same = (last.device, last.kind, end) == (device, kind, page);
@@ -295,6 +299,17 @@ impl<D: Data> Port<D> {
         writes
             .filter(|io| (io.device, io.kind) == (Device::Disk, Kind::Write))
             .for_each(|io| io.again = true);
+    }
+
+    /// I/O of the SSD is queued or under way.
+    pub(super) fn uses_ssd(&self) -> bool {
+        self.queued.iter().any(|io| io.device == Device::Ssd)
+            || self.under_way.iter().any(|(_, io)| io.device == Device::Ssd)
+    }
+
+    /// Pages that the SSD was given to write since this was asked last.
+    pub(super) fn take_ssd_written(&mut self) -> u64 {
+        std::mem::take(&mut self.ssd_written)
     }
 
     pub(super) fn take_issued(&mut self, into: &mut Vec<Io<D>>) {

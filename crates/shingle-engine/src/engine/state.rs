@@ -85,7 +85,8 @@ where
     /// If it looks for long runs, which are not hashed.
     pub fn hash_state<H: Hasher + Default>(&self, into: &mut H) {
         let Engine { now, service, port, requests, contents, durability, .. } = self;
-        let Engine { destages, disk, failure, life, drain, observer: _, bugs: _, .. } = self;
+        let Engine { destages, disk, failure, life, drain, exchange, growth, .. } = self;
+        let Engine { observer: _, ssd_written_pages: _, bugs: _, .. } = self;
         let rules = service.rules();
         assert!(rules.sequential_bytes.is_none(), "long runs are not hashed");
         let view = View {
@@ -108,5 +109,7 @@ where
         failure.hash_state(&view, into);
         life.hash(into);
         drain.hash_state(&view, into);
+        exchange.hash_state(&view, into);
+        growth.blocks().hash(into);
     }
 }

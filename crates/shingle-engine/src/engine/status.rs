@@ -5,6 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use shingle_core::units::{Block, Nanos};
 
+use super::ssd_state::SsdState;
+
 /// Blocks of requests, by what became of them, since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -89,6 +91,12 @@ pub struct Status {
     pub errors: ErrorCounts,
     /// Blocks destaged.
     pub destaged_blocks: u64,
+    /// Pages of 4 KiB written to SSDs, metadata included.
+    pub ssd_written_pages: u64,
+    /// Blocks of the disk that are served.
+    pub disk_blocks: u64,
+    /// Whether the SSD is used, or exchanged.
+    pub ssd: SsdState,
     /// Blocks cached that the disk does not have.
     pub dirty_blocks: u64,
     /// Blocks cached that it has, too.
@@ -107,6 +115,8 @@ pub struct Status {
     pub ios: u64,
     /// Blocks whose writes are refused because an SSD that failed holds them as dirty, in order.
     pub refused: Arc<Vec<Block>>,
+    /// Of an SSD that was taken out: blocks whose data was lost, and which are from then on what the disk has of them.
+    pub forgotten: Vec<Block>,
     /// Dirty blocks whose data is lost: they read as errors until they are written anew or trimmed.
     pub lost: Vec<Block>,
 }

@@ -19,10 +19,18 @@ const FOUND_BY: [(Bug, u64); 4] = [
     (Bug::UnflushedForgotten, 8448),
 ];
 
+/// Those of which only a change can show anything.
+const CHANGES: [Bug; 4] =
+    [Bug::TakenOutDirty, Bug::TakenOutUntold, Bug::PutInUnderWay, Bug::GrownBeforeSuperblock];
+
 /// Which run finds it, and how.
 fn found(bug: Bug) -> Option<String> {
+    let themes: &[Theme] = match CHANGES.contains(&bug) {
+        true => &[Theme::Changes],
+        false => &[Theme::Crashes, Theme::Faults, Theme::Flips],
+    };
     for seed in seeds(&FOUND_BY, &bug, SEEDS_MAX) {
-        for theme in [Theme::Crashes, Theme::Faults, Theme::Flips] {
+        for &theme in themes {
             if panics(|| World::new(seed, theme, Some(bug)).live()) {
                 return Some(format!("seed {seed} ({theme:?})"));
             }

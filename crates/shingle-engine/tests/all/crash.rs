@@ -51,13 +51,18 @@ fn flipped_bits_are_never_served_and_never_destaged() {
     run(Theme::Flips, 400);
 }
 
+#[test]
+fn ssds_are_exchanged_and_disks_grow_and_nothing_is_lost() {
+    run(Theme::Changes, 1_000);
+}
+
 /// No promise rests on the order in which the engine takes the steps of one call.
 #[test]
 fn what_only_looks_like_a_mistake_is_none() {
     for &bug in Bug::HARMLESS {
         // (Six runs a seed: more than these say nothing new.)
         for seed in seeds(300).take(2_000) {
-            for theme in [Theme::Crashes, Theme::Faults, Theme::Flips] {
+            for theme in [Theme::Crashes, Theme::Faults, Theme::Flips, Theme::Changes] {
                 World::new(seed, theme, Some(bug)).live();
             }
         }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 /// From the bottom up. What stands in one row does not name each other.
 const LAYERS: &[&[&str]] = &[
-    &["bugs", "keys", "open_error", "status"],
-    &["state"],
+    &["bugs", "keys", "open_error", "ssd_state"],
+    &["state", "status"],
     &["port"],
     &["disk", "durability", "failure"],
     &["contents"],
-    &["requests", "destage", "life"],
-    &["blocks", "committing", "completions", "destaging", "front"],
+    &["requests", "destage", "life", "exchange", "growth"],
+    &["blocks", "committing", "completions", "destaging", "exchanging", "front", "growing"],
 ];
 
 fn layer(room: &str) -> Option<usize> {

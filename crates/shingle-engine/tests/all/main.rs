@@ -10,6 +10,7 @@ mod flips;
 mod golden;
 mod journal;
 mod layers;
+mod limits;
 mod memory;
 mod retries;
 mod simulated;

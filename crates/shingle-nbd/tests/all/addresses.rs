@@ -57,7 +57,9 @@ fn addresses_are_read() {
         assert!(matches!(parse(text), Err(ListenError::Syntax(_))), "{text}");
     }
     for text in ["tcp:0.0.0.0:10809", "tcp:192.168.1.1", "tcp:[::]:1", "tcp:8.8.8.8:1"] {
-        let error = parse(text).expect_err(text);
+        let address = parse(text).expect(text);
+        assert!(address.needs_tls());
+        let error = Listener::bind(&address).map(drop).expect_err(text);
         assert!(error.to_string().contains("loopback"), "{error}");
     }
     assert!(matches!(

@@ -9,3 +9,4 @@ mod golden;
 mod offers;
 mod peers;
 mod properties;
+mod tls;

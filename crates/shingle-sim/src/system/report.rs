@@ -3,6 +3,7 @@
 use shingle_core::cache::CacheCore;
 use shingle_core::units::Nanos;
 use shingle_drive::Drive;
+use shingle_drive::steps::Step;
 use shingle_result::{Responses, Snapshot, Translating};
 
 use super::System;
@@ -64,6 +65,13 @@ impl System {
     #[must_use]
     pub fn checked(&self) -> Option<(u64, Option<Stale>)> {
         self.check.as_ref().map(|check| (check.reads(), check.stale()))
+    }
+
+    /// Moves what the drive has done inside into `steps`, if it tells.
+    pub(crate) fn take_steps(&mut self, steps: &mut Vec<Step>) {
+        if let Some(log) = self.disk.drive_mut().steps() {
+            log.take(steps);
+        }
     }
 
     /// Those who look on at what the disk is asked, if anybody does.

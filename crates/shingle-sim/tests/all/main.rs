@@ -9,6 +9,7 @@ mod known_answers;
 mod one_io;
 mod profile;
 mod prototype_of_pore;
+mod sampled;
 mod ssd_hits;
 mod stack_distance;
 mod translated;

@@ -121,11 +121,22 @@ pub trait Disk: Debug + Send {
         Ok(())
     }
 
-    /// It must be as large as it was.
+    /// How large it is by now.
+    ///
+    /// # Errors
+    /// If that cannot be told.
+    fn measure(&self) -> Result<u64, DeviceError> {
+        Ok(self.bytes())
+    }
+
+    /// So many bytes of it are used from now on.
+    fn grow(&mut self, _bytes: u64) {}
+
+    /// It must be as large as it was. Of one that may grow nothing but the first `needed` bytes is used.
     ///
     /// # Errors
     /// If it is not.
-    fn must_have(&self, needed: u64) -> Result<(), DeviceError> {
+    fn must_have(&mut self, needed: u64) -> Result<(), DeviceError> {
         let (path, found) = (self.path().to_owned(), self.bytes());
         if found == needed { Ok(()) } else { Err(DeviceError::Size { path, found, needed }) }
     }
@@ -162,6 +173,18 @@ impl Disk for Device {
 
     fn device(&self) -> Option<&Device> {
         Some(self)
+    }
+
+    fn measure(&self) -> Result<u64, DeviceError> {
+        Device::measure(self)
+    }
+
+    fn grow(&mut self, bytes: u64) {
+        self.use_bytes(bytes);
+    }
+
+    fn must_have(&mut self, needed: u64) -> Result<(), DeviceError> {
+        Device::must_have(self, needed)
     }
 
     fn medium(&self) -> Option<Box<dyn Medium>> {

@@ -4,15 +4,19 @@
 use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
 use shingle_core::cache::CacheCore;
-use shingle_core::service::Mode;
+use shingle_core::service::{Limits, Mode};
 use shingle_core::units::{BLOCK_BYTES, Block};
-use shingle_engine::{Command, Connection, Errno, Status};
+use shingle_device::{Device, Mark};
+use shingle_engine::{Command, Connection, Errno, NewSsd, Status};
 
 use super::errors::{LastError, LastErrors};
+use super::ready::StoreError;
+use super::tap::Seen;
 use crate::measures::DevicesNow;
 
 /// What becomes of a command: its data, or an error.
@@ -37,8 +41,25 @@ pub(super) enum Order {
     SetSettings(String),
     Status(SyncSender<Status>),
     Measure(SyncSender<(Status, DevicesNow)>),
+    SetLimits(Limits),
+    GrowDisk(u64, Box<dyn CacheCore>, SyncSender<Result<(), StoreError>>),
+    TakeSsdOut { forgets_lost: bool },
+    KeepSsdIn(SyncSender<bool>),
+    AbandonSsd,
+    PutSsdIn(Device, NewSsd, SyncSender<Result<Device, StoreError>>),
+    LeaveMark(Mark, SyncSender<Result<(), StoreError>>),
+    Share(SyncSender<Result<Shared, StoreError>>),
+    Watch(SyncSender<Seen>),
     ShutDown,
     ShutDownForGood,
+}
+
+/// What is known of the devices of a store while it uses them.
+pub(crate) struct Shared {
+    /// The SSD, with all that it has by now.
+    pub(crate) ssd: Device,
+    /// The size of the disk by now.
+    pub(crate) disk_bytes: u64,
 }
 
 /// Questions that wait at most; who asks waits longer.
@@ -50,7 +71,8 @@ pub struct Handle {
     questions: SyncSender<Question>,
     orders: Sender<Order>,
     doorbell: Arc<File>,
-    disk_blocks: u64,
+    /// It may grow.
+    disk_blocks: Arc<AtomicU64>,
     last_errors: LastErrors,
 }
 
@@ -60,6 +82,8 @@ pub(super) struct Inbox {
     pub(super) questions: Receiver<Question>,
     /// Looked at always: nobody waits behind clients.
     pub(super) orders: Receiver<Order>,
+    /// Where it is told how large the disk is.
+    pub(super) disk_blocks: Arc<AtomicU64>,
 }
 
 impl Handle {
@@ -71,14 +95,15 @@ impl Handle {
     ) -> (Handle, Inbox) {
         let (questions, asked) = sync_channel(QUESTIONS_MAX);
         let (orders, told) = channel();
-        let inbox = Inbox { questions: asked, orders: told };
+        let disk_blocks = Arc::new(AtomicU64::new(disk_blocks));
+        let inbox = Inbox { questions: asked, orders: told, disk_blocks: disk_blocks.clone() };
         (Handle { questions, orders, doorbell, disk_blocks, last_errors }, inbox)
     }
 
     /// Size of the disk.
     #[must_use]
     pub fn disk_bytes(&self) -> u64 {
-        self.disk_blocks * BLOCK_BYTES
+        self.disk_blocks.load(Ordering::Relaxed) * BLOCK_BYTES
     }
 
     /// Gives a command, whose `id` is of no meaning here; `answer` is called by the store's thread and
@@ -183,6 +208,63 @@ impl Handle {
         self.last_errors.get()
     }
 
+    /// Sets what is allowed from now on.
+    pub fn set_limits(&self, limits: Limits) {
+        self.order(Order::SetLimits(limits));
+    }
+
+    /// Begins to take the SSD out, or to hold on to it: see [`Engine::take_ssd_out`](shingle_engine::Engine::take_ssd_out).
+    pub(crate) fn take_ssd_out(&self, forgets_lost: bool) {
+        self.order(Order::TakeSsdOut { forgets_lost });
+    }
+
+    /// Returns whether it stays in.
+    pub(crate) fn keep_ssd_in(&self) -> bool {
+        self.ask(Order::KeepSsdIn).unwrap_or(false)
+    }
+
+    /// The SSD, which takes nothing any more, will not be served again.
+    pub(crate) fn abandon_ssd(&self) {
+        self.order(Order::AbandonSsd);
+    }
+
+    /// Another SSD is used from now on; returns the one before.
+    pub(crate) fn put_ssd_in(&self, ssd: Device, new: NewSsd) -> Result<Device, StoreError> {
+        self.ask(|to| Order::PutSsdIn(ssd, new, to)).unwrap_or_else(ended)
+    }
+
+    /// The disk has so many blocks from now on.
+    pub(crate) fn grow_disk(
+        &self,
+        blocks: u64,
+        cache: Box<dyn CacheCore>,
+    ) -> Result<(), StoreError> {
+        self.ask(|to| Order::GrowDisk(blocks, cache, to)).unwrap_or_else(ended)
+    }
+
+    /// Leaves a mark on the disk.
+    pub(crate) fn leave_mark(&self, mark: Mark) -> Result<(), StoreError> {
+        self.ask(|to| Order::LeaveMark(mark, to)).unwrap_or_else(ended)
+    }
+
+    /// From now on `to` gets what clients ask for. Whoever takes it late misses some, and is told how much; nobody waits
+    /// for him. It ends when the other end is dropped.
+    pub(crate) fn watch(&self, to: SyncSender<Seen>) {
+        self.order(Order::Watch(to));
+    }
+
+    /// The devices, as they are by now.
+    pub(crate) fn devices(&self) -> Result<Shared, StoreError> {
+        self.ask(Order::Share).unwrap_or_else(ended)
+    }
+
+    /// `None` if the store has ended.
+    fn ask<T>(&self, order: impl FnOnce(SyncSender<T>) -> Order) -> Option<T> {
+        let (sender, receiver) = sync_channel(1);
+        self.order(order(sender));
+        receiver.recv().ok()
+    }
+
     pub(super) fn order(&self, order: Order) {
         // If the store has ended there is nobody to tell.
         if self.orders.send(order).is_ok() {
@@ -194,4 +276,8 @@ impl Handle {
     pub fn ring(&self) {
         let _ = (&*self.doorbell).write(&1_u64.to_ne_bytes());
     }
+}
+
+fn ended<T>() -> Result<T, StoreError> {
+    Err(StoreError::Ended)
 }

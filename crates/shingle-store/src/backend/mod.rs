@@ -1,10 +1,12 @@
 //! A store over files and block devices: a thread that owns the engine, and what other threads want of it.
 
+mod clock;
 mod disk;
 mod errors;
 mod handle;
 mod ready;
 mod run;
+mod tap;
 mod watch;
 mod zoned;
 
@@ -14,5 +16,6 @@ pub use errors::{FailedIo, LastError, Tell};
 pub use handle::{Answer, Handle};
 pub use ready::{Beside, Ready, StoreError};
 pub use run::{ShutDown, Store};
+pub(crate) use tap::Seen;
 pub use watch::Watch;
 pub use zoned::{look_at_pair, open_disk, open_pair};

@@ -63,6 +63,9 @@ pub enum StoreError {
     /// No io_uring.
     #[error("this system does not allow io_uring ({0}): see sysctl kernel.io_uring_disabled")]
     Ring(io::Error),
+    /// It is not there any more.
+    #[error("the store has ended")]
+    Ended,
     /// No thread, or no doorbell.
     #[error("cannot start the store: {0}")]
     Start(io::Error),
@@ -101,7 +104,7 @@ impl Ready {
     ///
     /// # Errors
     /// As [`Ready::open`].
-    pub fn over(ssd: Device, disk: Box<dyn Disk>) -> Result<Ready, StoreError> {
+    pub fn over(mut ssd: Device, mut disk: Box<dyn Disk>) -> Result<Ready, StoreError> {
         let found = recover(&mut &ssd)
             .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
         let superblock = found.journal.superblock();

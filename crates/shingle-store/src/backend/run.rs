@@ -1,22 +1,31 @@
 //! The thread of a store, and its end.
 
 use std::io;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
-use shingle_device::{Device, Done, MediumThreads, Operation, Ring, Worker, panicked};
+use shingle_core::cache::CacheCore;
+use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_device::{Device, DeviceError, Done, MediumThreads, Operation, Ring, Worker, panicked};
 use shingle_engine::format::PAGE_BYTES;
-use shingle_engine::{Effects, Engine, Failed, Kind};
+use shingle_engine::{Effects, Engine, Failed, Kind, NewSsd, OpenError, SsdState};
 
+use super::clock;
 use super::disk::Disk;
 use super::errors::Errors;
-use super::handle::{Answer, Handle, Inbox, Order, Question};
+use super::handle::{Answer, Handle, Inbox, Order, Question, Shared};
+use super::ready::StoreError;
+use super::tap::Tap;
 use crate::measures::Devices;
 
 /// The engine is told the time at least so often.
 const TICK: Duration = Duration::from_millis(50);
+
+/// And the time of the day, which people may set.
+const CLOCK_EVERY: Duration = Duration::from_secs(60);
 
 /// What errors call its thread.
 const WHOSE: &str = "the store";
@@ -98,6 +107,10 @@ pub(super) struct Run {
     errors: Errors,
     measured: Devices,
     numbers: u64,
+    /// Somebody looks on.
+    tap: Option<Tap>,
+    /// As the engine was told last.
+    now: Nanos,
     /// No more is wanted of it.
     ended: bool,
     /// They hold the locks.
@@ -140,6 +153,8 @@ impl Run {
             errors,
             measured: Devices::default(),
             numbers: 0,
+            tap: None,
+            now: Nanos::ZERO,
             ended: false,
             devices,
         }
@@ -170,15 +185,23 @@ impl Run {
     fn run(&mut self) -> io::Result<()> {
         let start = Instant::now();
         let mut done = Vec::new();
+        let mut told_at = None;
         loop {
             self.take_messages();
+            self.tap = self.tap.take().and_then(|tap| tap.hand_over(self.now));
             self.carry_out();
             if self.ended && (self.engine.is_stopped() || self.engine.can_do_no_more()) {
                 return Ok(());
             }
             self.ring.wait(TICK)?;
             // Before completions are reported: what they took is counted to now.
-            self.engine.tick(start.elapsed().into());
+            let now = start.elapsed();
+            self.now = now.into();
+            self.engine.tick(self.now);
+            if told_at.is_none_or(|at| now - at >= CLOCK_EVERY) {
+                told_at = Some(now);
+                self.engine.set_time_of_day(now.into(), clock::time_of_day());
+            }
             self.finished(&mut done)?;
             self.report(&mut done);
         }
@@ -234,6 +257,9 @@ impl Run {
     fn take_question(&mut self, question: Question) {
         match question {
             Question::Command(mut command, answer) => {
+                if let Some(tap) = &mut self.tap {
+                    tap.sees(&command, self.now);
+                }
                 command.id = self.numbers;
                 self.numbers += 1;
                 self.answers.insert(command.id, answer);
@@ -259,6 +285,20 @@ impl Run {
             Order::Measure(sender) => {
                 drop(sender.send((self.engine.status(), self.measured.now(Instant::now()))));
             }
+            Order::SetLimits(limits) => self.engine.set_limits(limits),
+            Order::TakeSsdOut { forgets_lost } => self.engine.take_ssd_out(forgets_lost),
+            Order::KeepSsdIn(sender) => drop(sender.send(self.engine.keep_ssd_in())),
+            Order::AbandonSsd => self.engine.abandon_ssd(),
+            Order::PutSsdIn(ssd, new, sender) => drop(sender.send(self.put_ssd_in(ssd, new))),
+            Order::GrowDisk(blocks, cache, sender) => {
+                drop(sender.send(self.grow_disk(blocks, cache)));
+            }
+            Order::LeaveMark(mark, sender) => {
+                let left = self.devices.1.leave_mark(&mark);
+                drop(sender.send(left.map(drop).map_err(|error| StoreError::Mark { error })));
+            }
+            Order::Watch(to) => self.tap = Some(Tap::new(to)),
+            Order::Share(sender) => drop(sender.send(self.share())),
             Order::ShutDown => {
                 self.ended = true;
                 self.engine.shut_down();
@@ -270,9 +310,38 @@ impl Run {
         }
     }
 
+    /// (None of its I/O is under way, and none is begun before the ring has the new one.)
+    fn put_ssd_in(&mut self, ssd: Device, new: NewSsd) -> Result<Device, StoreError> {
+        if self.engine.ssd_state() != SsdState::Out {
+            return Err(OpenError::NotOut.into());
+        }
+        let file = ssd.again().map_err(StoreError::Start)?;
+        self.ring.set_ssd(file).map_err(StoreError::Start)?;
+        self.engine.put_ssd_in(new)?;
+        Ok(std::mem::replace(&mut self.devices.0, ssd))
+    }
+
+    fn grow_disk(&mut self, blocks: u64, cache: Box<dyn CacheCore>) -> Result<(), StoreError> {
+        let disk = &mut self.devices.1;
+        let has = disk.measure()?;
+        let wants = blocks * BLOCK_BYTES;
+        if has < wants {
+            let path = disk.path().to_owned();
+            return Err(DeviceError::Size { path, found: has, needed: wants }.into());
+        }
+        self.engine.grow_disk(blocks, cache)?;
+        disk.grow(wants);
+        Ok(())
+    }
+
+    fn share(&self) -> Result<Shared, StoreError> {
+        Ok(Shared { ssd: self.devices.0.share()?, disk_bytes: self.devices.1.measure()? })
+    }
+
     fn carry_out(&mut self) {
         self.engine.take_into(&mut self.effects);
         let now = Instant::now();
+        self.inbox.disk_blocks.store(self.engine.disk_blocks(), Ordering::Relaxed);
         for io in self.effects.ios.drain(..) {
             self.measured.begin(&io, now);
             match &self.medium {

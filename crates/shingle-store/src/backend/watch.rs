@@ -1,11 +1,12 @@
 //! How a disk is doing that may not answer at once: a zoned disk tells between works, and cleaning a zone takes
-//! seconds. Whoever asks gets what was told last, then.
+//! seconds. Whoever asks gets what was told last, then, and how fast works get on, which can be seen without asking them.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use shingle_translated::Status;
+use shingle_translated::{LiveDisk, Pace, Progress, Status};
 
 /// An answer that takes longer is one for the next who asks.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -15,6 +16,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub struct Watch(Arc<Shared>);
 
 struct Shared {
+    /// What was seen of its works lately.
+    seen: Mutex<Seen>,
     /// It may take as long as it likes.
     ask: Box<dyn Fn() -> Option<Status> + Send + Sync>,
     last: Mutex<Last>,
@@ -29,6 +32,10 @@ struct Last {
 }
 
 impl Shared {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn last(&self) -> MutexGuard<'_, Last> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -44,11 +51,67 @@ impl Shared {
     }
 }
 
+/// How often it is looked at, and for how long that is remembered.
+const EVERY: Duration = Duration::from_secs(1);
+const SPAN: Duration = Duration::from_secs(10);
+
+/// Progress at moments of the last ten seconds, the oldest first, and since when there is none.
+#[derive(Default)]
+struct Seen {
+    moments: VecDeque<(Instant, u64)>,
+    since: Option<Instant>,
+}
+
+impl Seen {
+    fn add(&mut self, now: Instant, progress: Progress) {
+        let last = self.moments.back().map(|(_, ios)| *ios);
+        if !progress.under_way || last != Some(progress.ios) {
+            self.since = None;
+        }
+        if progress.under_way {
+            self.since.get_or_insert(now);
+        }
+        self.moments.push_back((now, progress.ios));
+        while self.moments.front().is_some_and(|(at, _)| now.duration_since(*at) > SPAN) {
+            self.moments.pop_front();
+        }
+    }
+
+    fn pace(&self, now: Instant) -> Option<Pace> {
+        let ((_, first), (_, last)) = (self.moments.front()?, self.moments.back()?);
+        let stuck_seconds = self.since.map_or(0, |since| now.duration_since(since).as_secs());
+        Some(Pace { ios_10s: last - first, stuck_seconds })
+    }
+}
+
 impl Watch {
+    /// Watches a disk as long as that is used.
+    #[must_use]
+    pub fn over(live: &Arc<LiveDisk>) -> Watch {
+        let weak = Arc::downgrade(live);
+        let watch = Watch::new({
+            let weak = weak.clone();
+            move || weak.upgrade().map(|live| live.status())
+        });
+        let shared = Arc::downgrade(&watch.0);
+        let look = move || {
+            while let (Some(shared), Some(progress)) =
+                (shared.upgrade(), weak.upgrade().map(|live| live.progress()))
+            {
+                shared.seen().add(Instant::now(), progress);
+                drop(shared);
+                thread::sleep(EVERY);
+            }
+        };
+        // (Without a thread the status does not tell.)
+        let _ = thread::Builder::new().name("shingle-watch-pace".to_owned()).spawn(look);
+        watch
+    }
+
     /// What `ask` tells; nothing when the disk is not used any more.
-    pub fn new(ask: impl Fn() -> Option<Status> + Send + Sync + 'static) -> Watch {
-        let (last, told) = (Mutex::default(), Condvar::new());
-        Watch(Arc::new(Shared { ask: Box::new(ask), last, told }))
+    fn new(ask: impl Fn() -> Option<Status> + Send + Sync + 'static) -> Watch {
+        let (seen, last, told) = (Mutex::default(), Mutex::default(), Condvar::new());
+        Watch(Arc::new(Shared { seen, ask: Box::new(ask), last, told }))
     }
 
     /// How it is now, or was when it was asked last; nothing if it has not told yet.
@@ -63,7 +126,9 @@ impl Watch {
             last.asks = thread.spawn(ask).is_ok();
         }
         let waited = self.0.told.wait_timeout_while(last, PATIENCE, |last| last.asks);
-        waited.unwrap_or_else(PoisonError::into_inner).0.status.clone()
+        let status = waited.unwrap_or_else(PoisonError::into_inner).0.status.clone();
+        let pace = self.0.seen().pace(Instant::now());
+        status.map(|status| Status { pace, ..status })
     }
 }
 
@@ -86,5 +151,25 @@ mod tests {
         while watch.status() != Some(told(8)) {}
         drop(to);
         assert_eq!(watch.status(), Some(told(8)), "it is not used any more");
+    }
+
+    #[test]
+    fn stuck_is_told_from_busy() {
+        let mut seen = Seen::default();
+        let begun = Instant::now();
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        assert_eq!(seen.pace(begun), None);
+        let mut add = |seconds, ios, under_way| {
+            seen.add(at(seconds), Progress { ios, under_way });
+            seen.pace(at(seconds)).expect("it was looked at")
+        };
+        let pace = |ios_10s, stuck_seconds| Pace { ios_10s, stuck_seconds };
+        assert_eq!(add(0, 100, false), pace(0, 0));
+        assert_eq!(add(1, 900, true), pace(800, 0));
+        assert_eq!(add(2, 1800, true), pace(1700, 0), "busy");
+        assert_eq!(add(3, 1800, true), pace(1700, 1));
+        assert_eq!(add(30, 1800, true), pace(0, 28), "stuck");
+        assert_eq!(add(31, 1801, true), pace(1, 0));
+        assert_eq!(add(40, 1801, false), pace(1, 0), "at rest");
     }
 }

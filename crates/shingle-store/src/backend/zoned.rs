@@ -198,8 +198,7 @@ impl Disk for TranslatedDisk {
     }
 
     fn watch(&self) -> Option<Watch> {
-        let live = Arc::downgrade(&self.live);
-        Some(Watch::new(move || live.upgrade().map(|live| live.status())))
+        Some(Watch::over(&self.live))
     }
 
     fn close(self: Box<Self>) -> Result<(), DeviceError> {

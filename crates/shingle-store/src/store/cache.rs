@@ -9,6 +9,8 @@ use std::thread;
 use shingle_core::cache::CacheCore;
 use shingle_core::observer::Shared as Observer;
 use shingle_core::registry::Registry;
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
 use shingle_engine::Config;
 use shingle_engine::settings::Settings;
 use shingle_nbd::listen::{Address, Listener};
@@ -21,7 +23,7 @@ use super::counters::Counters;
 use super::errors::ServeError;
 use super::export::Served;
 use super::leave;
-use super::operators::{Leave, Shared};
+use super::operators::{Devices, Leave, Shared};
 use super::serve::{Notice, Record};
 use super::status::{SCHEMA, Status};
 use super::trust;
@@ -102,8 +104,13 @@ impl Cache {
         let superblock = ready.superblock().clone();
         let uuid = Uuid::from_bytes(superblock.uuid);
         let (slots, disk_blocks) = (superblock.layout.slots, ready.disk().blocks());
-        let config = Config::in_mode(settings.mode, slots);
+        let mut config = Config::in_mode(settings.mode, slots);
+        config.rules.limits = settings.limits(&common.registry)?;
         let watch = ready.disk().watch();
+        let fingerprint_in_use = ready.disk().fingerprint_in_use();
+        for line in larger(&ready)? {
+            (common.tell)(Notice::Remark(options.name.clone(), line));
+        }
         let tell = device_lines(&options.name, common.tell.clone())?;
         let observer: Option<Observer> =
             record.map(|record| record(&settings, slots as u32, disk_blocks)).transpose()?;
@@ -111,17 +118,12 @@ impl Cache {
         let beside = Beside { observer, medium: None, tell: Some(tell) };
         let mut store = ready.start_with(cache, config, beside)?;
         watch_failure(&mut store, uuid, common.leave.clone())?;
-        let status = Status {
+        let fixed = Status {
             schema: SCHEMA.to_owned(),
             served: true,
             export: options.name.clone(),
             uuid: uuid.to_string(),
-            ssd: options.ssd.display().to_string(),
             disk: options.disk.display().to_string(),
-            disk_bytes: superblock.disk_bytes,
-            // (The start has written a superblock.)
-            edition: superblock.edition + 1,
-            slots,
             ..Status::default()
         };
         let export = options.name.clone();
@@ -137,11 +139,18 @@ impl Cache {
             registry: common.registry.clone(),
             recorded,
             watch,
-            status: Mutex::new(status),
+            fixed: Mutex::new(fixed),
             counters: Counters::begin(place, told)?,
             uuid,
-            slots,
-            disk_blocks,
+            devices: Mutex::new(Devices {
+                ssd: options.ssd.display().to_string(),
+                // (The start has written a superblock.)
+                edition: superblock.edition + 1,
+                slots,
+                disk_blocks,
+            }),
+            fingerprint_in_use,
+            changing: Mutex::default(),
         });
         let cache = Cache { options, store, control, shared };
         cache.listen(common.leave.clone())?;
@@ -197,6 +206,20 @@ impl Cache {
         self.control.close();
         self.store.abandon();
     }
+}
+
+/// Says which device has more than is used.
+fn larger(ready: &Ready) -> Result<Vec<String>, ServeError> {
+    let (ssd, disk) = (ready.ssd(), ready.disk());
+    let sizes =
+        [(ssd.path(), ssd.measure()?, ssd.bytes()), (disk.path(), disk.measure()?, disk.bytes())];
+    let larger = sizes.into_iter().filter(|(_, has, used)| has / BLOCK_BYTES > used / BLOCK_BYTES);
+    Ok(larger
+        .map(|(path, has, used)| {
+            let (path, has, used) = (path.display(), show_bytes(has), show_bytes(used));
+            format!("{path}: of {has} only {used} are used; `shingle store grow` uses all")
+        })
+        .collect())
 }
 
 /// The store's thread hands lines over, and does not wait until they are written: who reads them may be slow.

@@ -91,7 +91,11 @@ pub fn check(
     let mut pages = ssd;
     let found = recover(&mut pages)?;
     let superblock: &Superblock = found.journal.superblock();
-    ssd.must_have(superblock.ssd_bytes)?;
+    let (found_bytes, needed) = (ssd.bytes(), superblock.ssd_bytes);
+    if found_bytes < needed {
+        let path = ssd.path().to_owned();
+        return Err(DeviceError::Size { path, found: found_bytes, needed }.into());
+    }
     let layout = superblock.layout;
     let mut findings = Findings {
         uuid: Uuid::from_bytes(superblock.uuid),

@@ -8,6 +8,7 @@
 //! ```
 
 mod owner;
+pub mod watch;
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -48,6 +49,21 @@ pub enum Request {
     },
     /// Everything dirty goes to the disk, while clients are served.
     Flush,
+    /// Another SSD takes the place of the one that is used, while clients are served.
+    Replace {
+        /// The other one: an absolute path.
+        with: PathBuf,
+        /// A file system or the like that is there may be destroyed.
+        #[serde(default)]
+        overwrite: bool,
+        /// Blocks whose data is lost become what the disk has of them.
+        #[serde(default)]
+        accept_lost: bool,
+    },
+    /// An SSD or a disk that has grown is used wholly, while clients are served.
+    Grow,
+    /// What clients ask for, from now on and until the connection ends.
+    Watch,
     /// As `Flush`; then the cache is ended and the process leaves.
     Detach,
     /// The process leaves; what is dirty stays in the cache.
@@ -75,6 +91,15 @@ pub enum Answer {
     DirtyBlocks(u64),
     /// It is done.
     Done(()),
+    /// It is done, and there is something to be said.
+    Said(String),
+    /// What clients have asked for follows, [`REQUEST_RECORD_BYTES`](watch::REQUEST_RECORD_BYTES) for each, and then more answers.
+    Requests {
+        /// So many.
+        count: u64,
+        /// And so many before these were missed.
+        missed: u64,
+    },
     /// It cannot be done, and why.
     Failed(String),
 }
@@ -183,6 +208,20 @@ pub fn ask(
 }
 
 /// The same, where an answer that comes at once comes within `answer_time`.
+/// Connects to the process that listens at `path`, if that is one to be believed.
+fn connect(path: &Path) -> Result<UnixStream, ControlError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    owner::folder(folder.unwrap_or(Path::new(".")))?;
+    let stream = UnixStream::connect(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+            ControlError::Nobody(path.to_owned())
+        }
+        _ => ControlError::Io { path: path.to_owned(), error },
+    })?;
+    owner::listener(&stream, path)?;
+    Ok(stream)
+}
+
 fn ask_within(
     answer_time: Duration,
     path: &Path,
@@ -190,15 +229,7 @@ fn ask_within(
     request: &Request,
 ) -> Result<Answer, ControlError> {
     let io = |error| ControlError::Io { path: path.to_owned(), error };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    owner::folder(folder.unwrap_or(Path::new(".")))?;
-    let mut stream = UnixStream::connect(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-            ControlError::Nobody(path.to_owned())
-        }
-        _ => io(error),
-    })?;
-    owner::listener(&stream, path)?;
+    let mut stream = connect(path)?;
     if request.is_quick() {
         stream.set_read_timeout(Some(answer_time)).map_err(io)?;
     }

@@ -26,6 +26,8 @@ struct Kept {
     last: (Totals, Now),
     /// Zoned disks count from when they are opened, and may not tell.
     zoned: ZonedTotals,
+    /// What this process had counted when it told last.
+    own: Totals,
 }
 
 impl Counters {
@@ -39,6 +41,7 @@ impl Counters {
             earlier: Totals::default(),
             last: Default::default(),
             zoned: ZonedTotals::default(),
+            own: Totals::default(),
         };
         match place.map(|place| place.and_then(|place| Ok((place.read(), place)))) {
             None => {}
@@ -89,7 +92,10 @@ impl Counters {
             journal_commits: engine.journal.commits,
             zoned: kept.zoned,
         };
-        let totals = own.plus(&kept.earlier);
+        let before = std::mem::replace(&mut kept.own, own);
+        let Kept { own, earlier, .. } = &mut *kept;
+        go_on(earlier, &before, own);
+        let totals = own.plus(earlier);
         let written = kept.place.as_ref().map_or(Ok(()), |place| place.write(&totals));
         if let Err(error) = written {
             // (A place that fails may be well again; that is not waited for with every question.)
@@ -98,6 +104,28 @@ impl Counters {
         }
         kept.last = (totals, now(engine, devices, slots));
         kept.last.clone()
+    }
+}
+
+/// An engine that has got another SSD counts some things from there: what it had counted before is added to what was
+/// `earlier`.
+fn go_on(earlier: &mut Totals, before: &Totals, now: &Totals) {
+    let (errors, then, of) = (&mut earlier.errors, &before.errors, &now.errors);
+    let sums = [
+        (&mut errors.damaged_pages, then.damaged_pages, of.damaged_pages),
+        (&mut errors.void_records, then.void_records, of.void_records),
+        (&mut errors.ssd_reads, then.ssd_reads, of.ssd_reads),
+        (&mut errors.checksums, then.checksums, of.checksums),
+        (&mut errors.ssd_writes, then.ssd_writes, of.ssd_writes),
+        (&mut errors.disk_reads, then.disk_reads, of.disk_reads),
+        (&mut errors.disk_writes, then.disk_writes, of.disk_writes),
+        (&mut errors.disk_flushes, then.disk_flushes, of.disk_flushes),
+        (&mut earlier.destaged_blocks, before.destaged_blocks, now.destaged_blocks),
+        (&mut earlier.journal_records, before.journal_records, now.journal_records),
+        (&mut earlier.journal_commits, before.journal_commits, now.journal_commits),
+    ];
+    for (earlier, before, now) in sums {
+        *earlier += if now < before { before } else { 0 };
     }
 }
 
@@ -139,5 +167,25 @@ fn of_zoned(zoned: &shingle_translated::Status) -> ZonedTotals {
             written.zone_blocks,
             written.map_blocks,
         ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_that_counts_anew_makes_no_sum_smaller() {
+        let counters = Counters::begin(None, |_, _| {}).expect("no place is needed");
+        let told = |records, commits| {
+            let mut status = Status::default();
+            (status.journal.records, status.journal.commits) = (records, commits);
+            let (totals, _) = counters.told(Some(&(status, DevicesNow::default())), None, 0);
+            (totals.journal_records, totals.journal_commits)
+        };
+        assert_eq!(told(10, 2), (10, 2));
+        assert_eq!(told(12, 2), (12, 2));
+        assert_eq!(told(3, 1), (15, 3), "another SSD");
+        assert_eq!(told(4, 1), (16, 3));
     }
 }

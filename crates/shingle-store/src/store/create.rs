@@ -50,11 +50,7 @@ pub fn create(
     if let Some(found) = of_disk.map_err(unread(disk.path()))?.flatten() {
         return Err(CreateError::Swapped { path: disk.path().to_owned(), found });
     }
-    if !consent.overwrite
-        && let Some(found) = signature(ssd).map_err(unread(&path))?
-    {
-        return Err(CreateError::Foreign { path, found });
-    }
+    check_signature(ssd, consent)?;
     let there = occupant(ssd).map_err(unread(&path))?;
     let given_up = |uuid: Uuid| consent.destroy.contains(&uuid);
     let here = there.as_ref().map(|found| found.uuid);
@@ -74,11 +70,31 @@ pub fn create(
         return Err(CreateError::Taken { path: disk.path().to_owned(), uuid });
     }
     let uuid = Uuid::new_v4().into_bytes();
-    let new = NewCache { uuid, fingerprint: disk.fingerprint()?, settings: text };
+    let new = NewCache { uuid, edition: 1, fingerprint: disk.fingerprint()?, settings: text };
     let made = format(ssd, disk, &new)?;
     // From now on the disk belongs to this one.
     disk.leave_mark(&Mark { uuid, edition: made.edition })?;
     Ok(made)
+}
+
+fn check_signature(ssd: &Device, consent: Consent<'_>) -> Result<(), CreateError> {
+    let path = || ssd.path().to_owned();
+    let found = signature(ssd).map_err(|error| CreateError::Read { path: path(), error })?;
+    match found.filter(|_| !consent.overwrite) {
+        Some(found) => Err(CreateError::Foreign { path: path(), found }),
+        None => Ok(()),
+    }
+}
+
+/// Whether a cache can be made on `ssd` without anything being missed: neither a file system, nor a cache.
+pub(super) fn check_free(ssd: &Device, consent: Consent<'_>) -> Result<(), CreateError> {
+    check_signature(ssd, consent)?;
+    let path = || ssd.path().to_owned();
+    let there = occupant(ssd).map_err(|error| CreateError::Read { path: path(), error })?;
+    match there.filter(|found| found.dirty_blocks != Some(0)) {
+        Some(found) => Err(CreateError::Occupied { path: path(), found }),
+        None => Ok(()),
+    }
 }
 
 /// Ends the cache of this name with everything that it holds: the SSD is no cache any more, and the disk belongs to

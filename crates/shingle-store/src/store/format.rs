@@ -1,6 +1,7 @@
 //! What a new cache looks like on its SSD, and the two copies of its superblock.
 
 use std::io;
+use std::path::Path;
 
 use shingle_core::units::BLOCK_BYTES;
 use shingle_device::{Device, DeviceError};
@@ -20,6 +21,8 @@ const PAGES_AT_ONCE: usize = 256;
 pub struct NewCache {
     /// Its name for ever.
     pub uuid: [u8; 16],
+    /// Of its first superblock: 1, or more than that of an SSD in whose place this one comes.
+    pub edition: u64,
     /// Of sampled sectors of the disk.
     pub fingerprint: [u8; 32],
     /// Policy and parameters.
@@ -32,11 +35,19 @@ pub struct NewCache {
 /// # Errors
 /// If they are in use, cannot be written, or are of sizes that cannot be.
 pub fn format(ssd: &Device, disk: &dyn Disk, new: &NewCache) -> Result<Superblock, CreateError> {
+    format_for(ssd, (disk.path(), disk.bytes()), new)
+}
+
+/// As [`format`], for a disk of which the path and the size are known.
+pub(super) fn format_for(
+    ssd: &Device,
+    (disk, bytes): (&Path, u64),
+    new: &NewCache,
+) -> Result<Superblock, CreateError> {
     let (path, found) = (ssd.path().to_owned(), ssd.bytes());
     let layout = Layout::for_ssd(found).ok_or(CreateError::TooSmall { path, found })?;
-    let bytes = disk.bytes();
-    if bytes == 0 || !bytes.is_multiple_of(BLOCK_BYTES) || disk.blocks() > BLOCKS_MAX {
-        return Err(CreateError::Uneven { path: disk.path().to_owned(), found: bytes });
+    if bytes == 0 || !bytes.is_multiple_of(BLOCK_BYTES) || bytes / BLOCK_BYTES > BLOCKS_MAX {
+        return Err(CreateError::Uneven { path: disk.to_owned(), found: bytes });
     }
     if new.settings.len() > SETTINGS_BYTES_MAX {
         return Err(CreateError::SettingsTooLong(new.settings.len()));
@@ -44,6 +55,7 @@ pub fn format(ssd: &Device, disk: &dyn Disk, new: &NewCache) -> Result<Superbloc
     let superblock = Superblock {
         fingerprint: new.fingerprint,
         settings: new.settings.clone(),
+        edition: new.edition,
         ..Superblock::new(new.uuid, layout, found, bytes)
     };
     // Neither superblock counts while the rest is made.

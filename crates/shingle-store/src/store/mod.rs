@@ -1,6 +1,7 @@
 //! Around the engine: caches made, checked and ended, served to clients, and asked how they are.
 
 mod cache;
+mod change;
 pub mod check;
 pub mod control;
 mod counters;

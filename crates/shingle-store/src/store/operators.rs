@@ -2,17 +2,20 @@
 
 use std::fmt::Display;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
+use shingle_device::Fingerprint;
 use shingle_engine::settings::{Settings, SettingsError};
 use shingle_nbd::server::Server;
 use uuid::Uuid;
 
-use super::control::{self, Answer, Request};
+use super::change::{ChangeError, Replace};
+use super::control::{self, Answer, Request, watch};
 use super::counters::Counters;
 use super::drain::drain;
 use super::errors::ServeError;
@@ -50,10 +53,22 @@ pub(super) struct Shared {
     pub(super) recorded: bool,
     /// Tells of the disk, if that is a zoned one.
     pub(super) watch: Option<Watch>,
-    /// What hardly ever changes.
-    pub(super) status: Mutex<Status>,
+    /// What changes only with a reload.
+    pub(super) fixed: Mutex<Status>,
     pub(super) counters: Counters,
     pub(super) uuid: Uuid,
+    pub(super) devices: Mutex<Devices>,
+    /// Stands in the superblock while the disk changes.
+    pub(super) fingerprint_in_use: Fingerprint,
+    /// Held while devices change.
+    pub(super) changing: Mutex<()>,
+}
+
+/// The devices that are used.
+#[derive(Clone, Debug)]
+pub(super) struct Devices {
+    pub(super) ssd: String,
+    pub(super) edition: u64,
     pub(super) slots: u64,
     pub(super) disk_blocks: u64,
 }
@@ -71,6 +86,17 @@ impl Shared {
             Request::Flush => {
                 let outcome = drain(&self.handle, &mut |left| answer(&Answer::DirtyBlocks(left)));
                 answer(&done(outcome))
+            }
+            Request::Replace { with, overwrite, accept_lost } => {
+                let replace = Replace { with: &with, overwrite, accept_lost };
+                let mut tell = |left| answer(&Answer::DirtyBlocks(left));
+                let outcome = self.replace(&replace, &mut tell);
+                answer(&said(outcome))
+            }
+            Request::Watch => watch::tell(&self.handle, stream),
+            Request::Grow => {
+                let outcome = self.grow(&mut |left| answer(&Answer::DirtyBlocks(left)));
+                answer(&said(outcome))
             }
             Request::Detach => {
                 // Nothing becomes dirty again while the last of it goes.
@@ -91,11 +117,11 @@ impl Shared {
     }
 
     fn settings(&self) -> Settings {
-        self.settings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.hold_settings().clone()
     }
 
     fn unchanging(&self) -> MutexGuard<'_, Status> {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+        self.fixed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Name of the export.
@@ -103,20 +129,62 @@ impl Shared {
         self.unchanging().export.clone()
     }
 
+    /// Path of the disk.
+    pub(super) fn disk(&self) -> String {
+        self.unchanging().disk.clone()
+    }
+
     /// The export has another name.
     pub(super) fn rename(&self, export: &str) {
         export.clone_into(&mut self.unchanging().export);
     }
 
-    fn status(&self) -> Option<Status> {
-        Some(self.status_of(&self.handle.status()?))
+    /// Nobody sets anything as long as this is held.
+    pub(super) fn hold_settings(&self) -> MutexGuard<'_, Settings> {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn devices(&self) -> MutexGuard<'_, Devices> {
+        self.devices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn slots(&self) -> u64 {
+        self.devices().slots
+    }
+
+    pub(super) fn disk_blocks(&self) -> u64 {
+        self.devices().disk_blocks
+    }
+
+    pub(super) fn set_disk_blocks(&self, blocks: u64) {
+        self.devices().disk_blocks = blocks;
+    }
+
+    /// Another SSD is used.
+    pub(super) fn exchanged(&self, ssd: &Path, slots: u64, edition: u64) {
+        let mut devices = self.devices();
+        devices.ssd = ssd.display().to_string();
+        (devices.slots, devices.edition) = (slots, edition);
+    }
+
+    /// Devices may be changed as long as this is held, if nobody else does.
+    pub(super) fn change(&self) -> Result<MutexGuard<'_, ()>, ChangeError> {
+        if self.recorded {
+            return Err(ChangeError::Recorded);
+        }
+        match self.changing.try_lock() {
+            Ok(held) => Ok(held),
+            Err(TryLockError::Poisoned(held)) => Ok(held.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(ChangeError::Busy),
+        }
     }
 
     /// What is measured. A store that does not answer is told of, as it was.
     pub(super) fn measures(&self) -> Measures {
         let said = self.handle.measure_within(PATIENCE);
         let zoned = self.watch.as_ref().and_then(Watch::status);
-        let Status { export, uuid, ssd, disk, slots, .. } = self.unchanging().clone();
+        let Status { export, uuid, disk, .. } = self.unchanging().clone();
+        let Devices { ssd, slots, .. } = self.devices().clone();
         let Settings { policy, mode, .. } = self.settings();
         let connections = self.server.connections_of(&export) as u64;
         let up = said.is_some();
@@ -132,33 +200,48 @@ impl Shared {
         }
     }
 
-    fn status_of(&self, said: &shingle_engine::Status) -> Status {
+    pub(super) fn status(&self) -> Option<Status> {
+        let said = self.handle.status()?;
         let mut status = self.unchanging().clone();
         status.addresses = self.server.addresses().iter().map(ToString::to_string).collect();
         status.connections = self.server.connections_of(&status.export) as u64;
+        let Devices { ssd, edition, slots, .. } = self.devices().clone();
+        (status.ssd, status.edition, status.slots) = (ssd, edition, slots);
+        status.disk_bytes = self.handle.disk_bytes();
         status.zoned = self.watch.as_ref().and_then(Watch::status);
         status.put_settings(&self.settings());
-        status.put_engine(said, &self.handle.last_errors());
-        status
+        status.put_engine(&said, &self.handle.last_errors());
+        Some(status)
     }
 
     /// All of it counts at once, and at the next start.
     fn set(&self, what: &[String]) -> Result<(), SettingsError> {
-        let mut held = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.hold_settings();
         let mut settings = held.clone();
         what.iter().try_for_each(|text| settings.set(text))?;
-        let cache = settings.cache(&self.registry, self.slots as u32, self.disk_blocks)?;
+        let (slots, disk_blocks) = (self.slots(), self.disk_blocks());
+        let cache = settings.cache(&self.registry, slots as u32, disk_blocks)?;
+        let limits = settings.limits(&self.registry)?;
         let text = settings.to_text()?;
-        if (&settings.policy, &settings.sets) != (&held.policy, &held.sets) {
+        if settings.decides_otherwise_than(&held) {
             if self.recorded {
                 return Err(SettingsError::recorded());
             }
             self.handle.set_cache(cache);
         }
+        self.handle.set_limits(limits);
         self.handle.set_settings(text);
         self.handle.set_mode(settings.mode);
         *held = settings;
         Ok(())
+    }
+}
+
+fn said(outcome: Result<Option<String>, ChangeError>) -> Answer {
+    match outcome {
+        Ok(None) => Answer::Done(()),
+        Ok(Some(text)) => Answer::Said(text),
+        Err(error) => Answer::Failed(error.to_string()),
     }
 }
 

@@ -14,8 +14,9 @@ use std::time::Duration;
 use shingle_core::observer::Shared as Observer;
 use shingle_core::registry::Registry;
 use shingle_engine::settings::Settings;
-use shingle_nbd::listen::{Address, Listener};
+use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Event, Limits, Server};
+use shingle_nbd::tls::Tls;
 use shingle_nbd::users::Users;
 use uuid::Uuid;
 
@@ -36,8 +37,10 @@ pub struct Options {
     pub caches: Vec<CacheOptions>,
     /// Where clients connect.
     pub addresses: Vec<Address>,
-    /// Who may connect to those of TCP.
+    /// Who may connect to those of TCP without TLS.
     pub users: Users,
+    /// What connections are encrypted with: those of TCP all, those of sockets in the file system if they want.
+    pub tls: Option<Arc<Tls>>,
     /// A folder in which counters go on over restarts; a reload does not change it.
     pub counters: Option<PathBuf>,
 }
@@ -52,6 +55,8 @@ pub enum Notice {
     Device(String, FailedIo),
     /// Of an export: where its counters are kept, and why they cannot be. They begin with this process.
     Counters(String, PathBuf, String),
+    /// Of an export: what may be worth doing.
+    Remark(String, String),
     /// An export is served: its name, and its cache.
     Begun(String, Uuid),
     /// An export is served no longer.
@@ -65,6 +70,7 @@ impl fmt::Display for Notice {
         match self {
             Notice::Client(event) => event.fmt(f),
             Notice::Device(_, failed) => failed.fmt(f),
+            Notice::Remark(_, text) => f.write_str(text),
             Notice::Counters(_, path, error) => {
                 write!(f, "{}: counters do not go on over restarts: {error}", path.display())
             }
@@ -150,6 +156,7 @@ pub struct Serving {
     /// Addresses as they were asked for, and as they are.
     addresses: Vec<(Address, Address)>,
     users: Users,
+    tls: Option<Arc<Tls>>,
     roster: Roster,
     leave: Receiver<Leave>,
 }
@@ -185,7 +192,7 @@ impl Serving {
         let open =
             |cache: &CacheOptions| Opened::open(cache, registry).map_err(of(cache, &options));
         let opened = options.caches.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let listeners = options.addresses.iter().map(Listener::bind);
+        let listeners = options.addresses.iter().map(|address| bind(address, &options.tls));
         let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
         let tell: TellNotice = Arc::new(tell);
         let of_clients = tell.clone();
@@ -200,6 +207,7 @@ impl Serving {
             caches: Vec::new(),
             addresses: Vec::new(),
             users: options.users,
+            tls: options.tls,
             roster: Roster::default(),
             leave,
         };
@@ -244,7 +252,7 @@ impl Serving {
     }
 
     fn listen(&mut self, asked: Option<Address>, listener: Listener) -> Result<(), ServeError> {
-        let listener = listener.for_users(self.users.clone());
+        listener.allow(self.users.clone());
         if let (Some(asked), Ok(address)) = (asked, listener.address()) {
             self.addresses.push((asked, address));
         }
@@ -385,7 +393,7 @@ impl Serving {
         let opened = begin.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let new = wanted.addresses.iter();
         let new = new.filter(|new| !self.addresses.iter().any(|(asked, _)| asked == *new));
-        let bound = new.map(|new| Ok((new.clone(), Listener::bind(new)?)));
+        let bound = new.map(|new| Ok((new.clone(), bind(new, &self.tls)?)));
         let bound = bound.collect::<Result<Vec<_>, ServeError>>()?;
         let begun = self.begin(opened, None)?;
 
@@ -441,6 +449,14 @@ impl Serving {
             self.listen(Some(asked), listener)?;
         }
         Ok(changes)
+    }
+}
+
+/// Begins to listen, encrypted where there is something to encrypt with.
+fn bind(address: &Address, tls: &Option<Arc<Tls>>) -> Result<Listener, ListenError> {
+    match tls {
+        Some(tls) => Listener::bind_encrypted(address, tls.clone()),
+        None => Listener::bind(address),
     }
 }
 

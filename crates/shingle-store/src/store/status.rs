@@ -57,6 +57,10 @@ pub struct Status {
     pub counts: Counts,
     /// Blocks destaged.
     pub destaged_blocks: u64,
+    /// Bytes written to SSDs, metadata included.
+    pub ssd_written_bytes: u64,
+    /// `in`, or how far the SSD is that is exchanged: `leaving`, `untold`, `out`, `entering`.
+    pub ssd_state: String,
     /// What went wrong.
     pub errors: Errors,
     /// How the disk is doing, or was when it told last, if it is a zoned one and somebody serves the cache.
@@ -137,6 +141,8 @@ impl Status {
         self.clean_blocks = said.clean_blocks;
         self.counts = said.counts;
         self.destaged_blocks = said.destaged_blocks;
+        self.ssd_written_bytes = said.ssd_written_pages * shingle_core::units::BLOCK_BYTES;
+        said.ssd.name().clone_into(&mut self.ssd_state);
         self.errors = Errors {
             counts: said.errors,
             refused_ranges: ranges(said.refused.iter().map(|block| block.bytes())),

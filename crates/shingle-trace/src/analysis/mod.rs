@@ -12,6 +12,7 @@ pub mod range;
 pub mod reuse;
 pub mod sequential;
 pub mod sizes;
+pub mod starts;
 
 use shingle_core::units::{Nanos, Op, Request};
 
@@ -35,6 +36,8 @@ pub struct Analysis {
     pub load: load::Load,
     /// Where writes go.
     pub range: range::WriteRange,
+    /// How requests come again, by where they start.
+    pub starts: starts::Starts,
 }
 
 impl Analysis {
@@ -53,6 +56,7 @@ impl Analysis {
             idle: idle::Idle::default(),
             load: load::Load::new(last),
             range: range::WriteRange::new(writes, POINTS),
+            starts: starts::Starts::default(),
         };
         for batch in requests.chunks(BATCH_REQUESTS) {
             for request in batch {
@@ -70,6 +74,7 @@ impl Analysis {
         self.sequential.add(request);
         self.idle.add(request.at);
         self.load.add(request);
+        self.starts.add(request);
         if request.op == Op::Write {
             self.range.add(request.first().0);
         }

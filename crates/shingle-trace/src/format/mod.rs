@@ -27,6 +27,7 @@ mod parquet;
 pub mod recognise;
 mod req;
 mod spc;
+mod srt;
 mod systor;
 mod tencent;
 mod text;
@@ -66,6 +67,7 @@ pub static FORMATS: &[Format] = &[
     csv::FORMAT,
     vscsi::FORMAT,
     blktrace::FORMAT,
+    srt::FORMAT,
     iolog::FORMAT,
     lcs::FORMAT,
     #[cfg(feature = "parquet")]

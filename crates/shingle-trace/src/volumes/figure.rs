@@ -61,6 +61,46 @@ pub enum Quantity {
     Reuse90,
 }
 
+/// What recorded traces have in common and nobody publishes of the volumes: measured on those at hand, by
+/// `shingle trace info`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trait {
+    /// How many times as often as long writes short ones come again soon.
+    ShortToLong,
+    /// Reuses that go on in the old order, in parts of all.
+    InOrder,
+}
+
+impl Trait {
+    /// All of them.
+    pub const ALL: [Trait; 2] = [Trait::ShortToLong, Trait::InOrder];
+
+    /// In a few words, for a table.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Trait::ShortToLong => "short writes rewritten soon ÷ long",
+            Trait::InOrder => "reuses in the old order",
+        }
+    }
+
+    /// The least and the most that recorded traces have, rounded outwards.
+    #[must_use]
+    pub fn range(self) -> (f64, f64) {
+        match self {
+            Trait::ShortToLong => (1.5, 4.0),
+            Trait::InOrder => (0.10, 0.25),
+        }
+    }
+
+    /// Whether a workload is like them.
+    #[must_use]
+    pub fn holds(self, made: f64) -> bool {
+        let (least, most) = self.range();
+        (least..=most).contains(&made)
+    }
+}
+
 /// How far a workload may be from a figure.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Tolerance {

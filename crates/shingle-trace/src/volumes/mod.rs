@@ -14,7 +14,7 @@ mod figure;
 mod large;
 mod measure;
 
-pub use figure::{Figure, Quantity, Tolerance};
+pub use figure::{Figure, Quantity, Tolerance, Trait};
 pub use large::{LONG, LONG_COPIES, MIX, MIX_COPIES};
 pub use measure::{Compared, Measured};
 

@@ -3,6 +3,8 @@
 use shingle_trace::input::Input;
 use shingle_trace::{Kind, OpenOptions, TraceError, format, open, read_all};
 
+use crate::formats::{SRT_HEADER, srt};
+
 fn error_of(bytes: &[u8], format: Option<&str>, volume: Option<&str>) -> TraceError {
     let options = OpenOptions::of(format, volume);
     let opened = Input::from_bytes("t.csv", bytes).and_then(|i| format::open(i, &options));
@@ -241,4 +243,32 @@ fn hexadecimal_numbers_and_dates_are_read_or_told() {
         Kind::Syntax,
         &["the offset (column 3) is '1g'"],
     );
+}
+
+#[test]
+fn bad_srt_files_are_named() {
+    let whole = srt(4, 1, (0, 0), (512, 0, 0), 0);
+    let behind = |record: &[u8]| [SRT_HEADER.as_bytes(), &whole[..], record].concat();
+    let at = format!("byte {}: ", SRT_HEADER.len() + whole.len());
+    let mut date = srt(4, 1, (0, 1_000_000), (512, 0, 0), 0);
+    for (record, kind, told) in [
+        (&whole[..55], Kind::Truncated, "the last record has 55 of 56 bytes"),
+        (&whole[..2], Kind::Truncated, "cut short"),
+        (&[0, 0, 0, 9, 0], Kind::Corrupt, "a record of 9 bytes"),
+        (&srt(5, 1, (0, 0), (512, 0, 0), 0), Kind::Corrupt, "version 5; 1 to 4"),
+        (&srt(2, 3, (0, 0), (512, 0, 0), 0), Kind::Corrupt, "kind 3; only"),
+        (&date, Kind::Corrupt, "1000000 µs within a second"),
+        (&srt(4, 1, (0, 0), (512, 0, 7), 0), Kind::Format, "no sectorsize of disk 7"),
+        (&srt(4, 1, (0, 0), (0, 0, 0), 0), Kind::Range, "the size is 0"),
+    ] {
+        let error = error_of(&behind(record), Some("srt"), Some("*"));
+        assert!(error.kind == kind && error.to_string().contains(&at), "{error}");
+        assert!(error.to_string().contains(told), "{error}");
+    }
+    date[3] = 52;
+    check(&behind(&date), Some("srt"), Kind::Corrupt, &["of version 4 and kind 1 has 56"]);
+    check(b"$$TR_IOREC-1.3 without an end", None, Kind::Format, &["the header does not end"]);
+    check(b"1 0 5\n", Some("srt"), Kind::Format, &["does not begin as an srt trace does"]);
+    check(SRT_HEADER.as_bytes(), None, Kind::Empty, &["holds no request"]);
+    check(&behind(b""), Some("srt:0"), Kind::Usage, &["is no size of a sector"]);
 }

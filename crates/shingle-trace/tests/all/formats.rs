@@ -153,6 +153,58 @@ fn vscsi_records_of_both_versions_are_requests() {
     }
 }
 
+/// The header of an srt trace of two disks, of which one has sectors of 256 bytes.
+pub(crate) const SRT_HEADER: &str = "$$TR_IOREC-1.3 (IOAdaptor)\n\0version = 1.3;\ntracedate = \"Sat May 30 00:03:06 1992\";\n\
+    disks = {\n 0 -> {\n  nspt = 113,\n  sectorsize = 256,\n  sections = { 8 -> { \"/\", blocksize = 8192 } }\n },\n \
+    1 -> {\n  sectorsize = 512\n }\n};\n\x0c";
+
+/// A record of srt: version, kind, time in seconds and microseconds, bytes, sector, disk, flags.
+pub(crate) fn srt(
+    version: u16,
+    kind: u16,
+    at: (u32, u32),
+    to: (u32, u32, u8),
+    flags: u32,
+) -> Vec<u8> {
+    let (bytes, sector, disk) = to;
+    let more = u32::from(version == 4) + u32::from(kind == 4);
+    let mut record = (52 + 4 * more).to_be_bytes().to_vec();
+    record.extend([version, kind].iter().flat_map(|half| half.to_be_bytes()));
+    let device = 0x0800_0007 | u32::from(disk) << 8;
+    for field in [at.0, at.1, 174, 19_687, bytes, sector, device, 4, 1, flags, 1] {
+        record.extend(field.to_be_bytes());
+    }
+    record.resize(record.len() + 4 * more as usize, 0);
+    record
+}
+
+#[test]
+fn srt_records_are_requests_of_their_disks() {
+    let bytes = [
+        SRT_HEADER.as_bytes(),
+        &srt(4, 1, (3, 500_000), (8_192, 16, 0), 0x001b),
+        &srt(3, 1, (3, 500_010), (2_048, 16, 1), 0x0108_810a),
+        &srt(4, 4, (3, 500_011), (2_048, 0, 0), 0),
+        &srt(4, 1, (4, 0), (256, 1, 0), 0),
+    ]
+    .concat();
+    let of = |volume| read_volume(bytes.clone(), None, Some(volume)).expect("valid");
+    let first = [request(0, Op::Read, 4_096, 8_192), request(500_000_000, Op::Write, 256, 256)];
+    assert_eq!(of("0"), first);
+    assert_eq!(of("1"), [request(0, Op::Write, 8_192, 2_048)]);
+    assert_eq!(of("*").len(), 3);
+    let input = Input::from_bytes("test", bytes).expect("valid");
+    let (recognised, mut source) =
+        format::open(input, &OpenOptions::of(None, Some("0"))).expect("valid");
+    assert_eq!(recognised.name, "srt");
+    read_all(&mut *source, &mut |_| {}).expect("valid");
+    assert!(source.warnings()[0].starts_with("1 requests that the tracer doubts"));
+    // Where the header does not say how large sectors are, the user does.
+    let none = [&b"$$TR_IOREC-1.0\n\x0c"[..], &srt(1, 1, (0, 0), (1_024, 3, 5), 1)].concat();
+    let told = read_volume(none, Some("srt:1024"), None).expect("valid");
+    assert_eq!(told, [request(0, Op::Read, 3_072, 1_024)]);
+}
+
 /// The same bytes in every compression, in one piece and in two.
 pub(crate) fn compressed(plain: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let gzip = |bytes: &[u8]| {

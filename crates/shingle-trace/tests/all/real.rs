@@ -85,6 +85,7 @@ const KNOWN: &[Known] = &[
     ("msrssd_iozone100k.disksim.txt.zst", "disksim", None, 100_000, "100", "1.1", "1.1"),
     ("emmc_Installing_log181.txt.zst", "emmc", None, 17_952, "98.3", "1.1", "1.09"),
     ("mqsim_tpcc_small.txt", "mqsim", ALL, 6_999, "37", "0.08", "0.03"),
+    ("disksim/ajw.1week.srt.zst", "srt", ALL, 44_519, "70.7", "", ""),
 ];
 
 #[test]

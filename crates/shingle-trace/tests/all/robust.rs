@@ -26,6 +26,8 @@ const FORMATS: &[Option<&str>] = &[
     Some("req"),
     Some("native"),
     Some("blktrace"),
+    Some("srt"),
+    Some("srt:512"),
     Some("iolog"),
     Some("lcs"),
     Some("parquet"),

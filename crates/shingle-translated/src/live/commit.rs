@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use shingle_core::units::Block;
 use shingle_translation::{Piece, Place};
+use shingle_zoned::ZonedDisk as _;
 
 use super::Shared;
 use super::works::{Stop, Works};
@@ -58,7 +59,10 @@ impl Works {
             self.loss_unlogged = true;
         }
         if let Some(range) = written {
-            self.loss_unlogged |= map.lost.remove(range);
+            self.loss_unlogged |= map.lost.remove(range.clone());
+            if self.gone_back.remove(range.clone()) {
+                map.doubtful.remove(range);
+            }
         }
     }
 
@@ -86,11 +90,21 @@ impl Works {
                 records.extend(lost_records(&map.lost));
             }
         }
+        let mut log_pages = 0;
         if records.is_empty() {
             // Nothing changed but data in place.
+        } else if self.rewriting.as_ref().is_some_and(|next| next.is_nearly_done(&self.saver))
+            && self.end_rewriting(shared, &records)?
+        {
+            // It is in the log of the new checkpoint.
         } else if self.saver.has_room(records.len() as u64) {
-            self.saver.commit(&*shared.disk, &records)?;
+            let before = self.saver.log_used();
+            self.saver.commit(&shared.disk, &records)?;
             self.commits += 1;
+            log_pages = self.saver.log_used().saturating_sub(before);
+            if let Some(rewriting) = &mut self.rewriting {
+                rewriting.note(&self.table.unlogged, &self.unlogged);
+            }
         } else {
             self.checkpoint(shared)?;
         }
@@ -98,11 +112,12 @@ impl Works {
             shared.disk.flush()?;
         }
         self.committed();
-        Ok(())
+        if log_pages > 0 { self.rewrite_some(shared, log_pages) } else { Ok(()) }
     }
 
     /// Writes the whole map, whose data are durable.
     pub(super) fn checkpoint(&mut self, shared: &Shared) -> Result<(), Stop> {
+        self.rewriting = None;
         let map = shared.map();
         let room = self.saver.superblock().areas.records_max();
         let runs = map.whereabouts.runs();
@@ -114,8 +129,9 @@ impl Works {
         let runs = map.whereabouts.all().flat_map(|(block, piece)| run_records(block, piece));
         let lost =
             if self.bugs.has(Bug::LossForgotten) { Ranges::default() } else { map.lost.clone() };
-        let records = zones.chain(runs).chain(lost_records(&lost));
-        self.saver.checkpoint(&*shared.disk, records)?;
+        // (What is lost stands on two pages, unless there is but one: see the head of `saved`.)
+        let records = lost_records(&lost).chain(zones).chain(runs).chain(lost_records(&lost));
+        self.saver.checkpoint(&shared.disk, records)?;
         drop(map);
         self.commits += 1;
         self.checkpoints += 1;
@@ -124,14 +140,18 @@ impl Works {
     }
 
     fn committed(&mut self) {
+        self.points += 1;
         self.table.committed();
         self.unlogged.clear();
         self.unflushed.clear();
+        self.hosts.clear();
+        // (More of it may follow.)
+        self.hosts.insert(self.writing.clone());
         self.loss_unlogged = false;
     }
 }
 
-fn zone_record(table: &Table, logical: u32) -> Record {
+pub(super) fn zone_record(table: &Table, logical: u32) -> Record {
     let (physical, pointer) = (table.physical[logical as usize], table.pointers[logical as usize]);
     Record::Zone { logical, physical, pointer }
 }
@@ -139,5 +159,5 @@ fn zone_record(table: &Table, logical: u32) -> Record {
 /// Records of a checkpoint, at most.
 pub(super) fn records_of(whereabouts: &Whereabouts, table: &Table, lost: &Ranges) -> u64 {
     let long = records_of_length(whereabouts.blocks());
-    table.physical.len() as u64 + whereabouts.runs() + lost.len() as u64 + long
+    table.physical.len() as u64 + whereabouts.runs() + 2 * lost.len() as u64 + 2 * long
 }

@@ -7,8 +7,12 @@
 //! at most 512 KiB, and had alone for moments, when readers are told of a change (`reading.rs`).
 
 mod commit;
+mod failing;
 mod open;
 mod reading;
+mod rewriting;
+mod source;
+mod watched;
 mod works;
 
 use std::ops::Range;
@@ -18,16 +22,20 @@ use std::sync::{
 
 use shingle_core::units::Block;
 use shingle_engine::Buffer;
-use shingle_translation::{Queue, Work};
-use shingle_zoned::{Operation, ZonedDisk, ZonedError};
+use shingle_translation::{Counters, Queue, Work};
+use shingle_zoned::ZonedDisk;
 use uuid::Uuid;
 
-pub(crate) use self::open::{Found, find};
+pub(crate) use self::open::{Found, find, open};
 use self::reading::Map;
+use self::watched::Watched;
 use self::works::{Stop, Works};
-use crate::bugs::{Bug, Seeded};
+#[cfg(feature = "bugs")]
+use crate::bugs::Bug;
+use crate::bugs::Seeded;
 use crate::error::{LiveError, LiveErrorKind, OpenError};
-use crate::status::{BufferStatus, MapStatus, Status, WrittenStatus, ZonesStatus};
+use crate::saved::Reading;
+use crate::status::{BufferStatus, MapStatus, Progress, Status, WrittenStatus, ZonesStatus};
 
 /// A zoned disk that takes writes anywhere. Calls block, and may come from many threads.
 ///
@@ -36,8 +44,9 @@ use crate::status::{BufferStatus, MapStatus, Status, WrittenStatus, ZonesStatus}
 ///
 /// What was written is durable after the next [`LiveDisk::flush`]. What was trimmed may read as anything.
 ///
-/// After an error of the disk that leaves open what is on it, it takes no more writes until it is opened again; reads go on
-/// ([`Status::failed`]).
+/// An error of the disk ends one work at most: the next one puts right what it left, or tries to ([`Status::failed`]). Reads
+/// go on meanwhile. After a flush that failed, blocks that were written since the last one are errors until they are written
+/// anew ([`Status::doubtful_ranges`]).
 pub struct LiveDisk {
     shared: Shared,
     turn: Mutex<()>,
@@ -48,7 +57,7 @@ pub struct LiveDisk {
 
 /// What works and readers both use.
 struct Shared {
-    disk: Box<dyn ZonedDisk>,
+    disk: Watched,
     plan: Plan,
     map: RwLock<Map>,
 }
@@ -60,6 +69,9 @@ struct Plan {
     translation: String,
     params: Vec<(String, String)>,
     blocks: u64,
+    zones: u32,
+    conventional_zones: u32,
+    conventional_blocks: u64,
     buffer_first: Block,
     buffer_blocks: u64,
     zone_blocks: u64,
@@ -106,7 +118,7 @@ impl LiveDisk {
     /// # Errors
     /// If it has no map, if the map is damaged, or if it cannot be read.
     pub fn open(disk: Box<dyn ZonedDisk>) -> Result<LiveDisk, OpenError> {
-        open::open(disk, Seeded::default())
+        open(disk, Reading::Whole, Seeded::default())
     }
 
     /// The same, with a mistake.
@@ -115,7 +127,7 @@ impl LiveDisk {
     /// As [`LiveDisk::open`].
     #[cfg(feature = "bugs")]
     pub fn open_with(disk: Box<dyn ZonedDisk>, bug: Option<Bug>) -> Result<LiveDisk, OpenError> {
-        open::open(disk, Seeded::new(bug))
+        open(disk, Reading::Whole, Seeded::new(bug))
     }
 
     /// Blocks that the host may address.
@@ -147,7 +159,7 @@ impl LiveDisk {
             // The lock is had for this one I/O.
             let map = self.shared.map();
             let (at, rest) = (block.after(done as u64), &mut buffers[done..]);
-            done += map.read_some(&self.shared.plan, &*self.shared.disk, at, rest)?;
+            done += map.read_some(&self.shared.plan, self.shared.disk.for_readers(), at, rest)?;
         }
         Ok(())
     }
@@ -217,10 +229,17 @@ impl LiveDisk {
     /// Makes durable what was written and trimmed before.
     ///
     /// # Errors
-    /// If that is not so, and so it is for good until the disk is opened again.
+    /// If that is not so of something that was written since the last flush that was without error.
     pub fn flush(&self) -> Result<(), LiveError> {
         let mut works = self.begin(&(0..0))?;
-        self.run(&mut works, 0..0, |works, shared, _| works.commit(shared))
+        let done = self.run(&mut works, 0..0, |works, shared, _| works.commit(shared));
+        // (Whoever asked is told now.)
+        if std::mem::take(&mut works.owed) && done.is_ok() {
+            let last = works.last_failure.clone().unwrap_or_default();
+            let what = format!("blocks that were written before are not durable, after: {last}");
+            return Err(LiveError::new(0..0, LiveErrorKind::Disk, what));
+        }
+        done
     }
 
     /// One work of idle time, or the repair of a zone. Whether there is more to do.
@@ -251,7 +270,8 @@ impl LiveDisk {
         let works = self.in_turn().unwrap_or_else(PoisonError::into_inner);
         let (plan, map) = (&self.shared.plan, self.shared.map());
         let (translation, table) = (works.executor.translation(), &works.table);
-        let (held, counters) = (translation.held(), translation.counters());
+        let (held, before) = (translation.held(), &works.done_before);
+        let counters = &sum(before, translation.counters());
         let zones = |wanted: &dyn Fn(u64) -> bool| {
             table.pointers.iter().filter(|pointer| wanted(u64::from(**pointer))).count() as u32
         };
@@ -261,7 +281,9 @@ impl LiveDisk {
             params: plan.params.clone(),
             uuid: Uuid::from_bytes(plan.uuid).to_string(),
             blocks: plan.blocks,
-            failed: works.failed.clone(),
+            failed: works.failed.as_ref().map(|failed| failed.what.clone()),
+            failures: works.failures,
+            last_failure: works.last_failure.clone(),
             buffer: BufferStatus { blocks: plan.buffer_blocks, used: held.used, live: held.blocks },
             zones: ZonesStatus {
                 empty: zones(&|pointer| pointer == 0),
@@ -287,9 +309,19 @@ impl LiveDisk {
                 log_pages_max: log_pages.into(),
                 commits: works.commits,
                 checkpoints: works.checkpoints,
+                checkpoints_beside_works: works.beside_works,
             },
             lost_ranges: map.lost.starts_and_counts(),
+            doubtful_ranges: map.doubtful.starts_and_counts(),
+            pace: None,
         }
+    }
+
+    /// Whether works get on. It waits for nothing.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        let (begun, done) = self.shared.disk.ios();
+        Progress { ios: done, under_way: begun > done }
     }
 
     /// Flushes, and leaves a checkpoint, so that the next opening reads no log.
@@ -316,18 +348,20 @@ impl LiveDisk {
         }
     }
 
-    /// Waits for its turn to work.
+    /// Waits for its turn to work, and puts right what a work before has left.
     fn begin(&self, range: &Range<u64>) -> Result<MutexGuard<'_, Works>, LiveError> {
-        let failed = |what: &str| {
-            let what = format!("nothing is written until the disk is opened again, after: {what}");
-            Err(LiveError::new(range.clone(), LiveErrorKind::Failed, what))
+        let failed = |what: String| Err(LiveError::new(range.clone(), LiveErrorKind::Failed, what));
+        let Ok(mut works) = self.in_turn() else {
+            return failed(
+                "nothing is written until the disk is opened again, after a panic".into(),
+            );
         };
-        match self.in_turn() {
-            Err(_) => failed("a panic"),
-            Ok(works) => match &works.failed {
-                Some(what) => failed(what),
-                None => Ok(works),
-            },
+        match works.put_right(&self.shared) {
+            Ok(()) => Ok(works),
+            Err(stop) => {
+                let first = works.failed.as_ref().map_or("", |failed| &failed.what);
+                failed(format!("nothing can be written, after: {first}; now: {stop}"))
+            }
         }
     }
 
@@ -337,24 +371,42 @@ impl LiveDisk {
         self.works.lock()
     }
 
-    /// Works. What stops it half-way ends all writing.
+    /// Works, once more if it stops half-way and that can be put right.
     fn run(
         &self,
         works: &mut Works,
         range: Range<u64>,
-        work: impl FnOnce(&mut Works, &Shared, &dyn Queue) -> Result<(), Stop>,
+        work: impl Fn(&mut Works, &Shared, &dyn Queue) -> Result<(), Stop>,
     ) -> Result<(), LiveError> {
         let (shared, queue) = (&self.shared, &self.waiting);
-        let done = work(works, shared, queue)
-            .and_then(|()| if works.is_to_commit() { works.commit(shared) } else { Ok(()) });
-        done.map_err(|stop| {
-            let kind = match stop {
-                Stop::Disk(_) | Stop::NoSpare(_) => LiveErrorKind::Disk,
-                Stop::MapFull { .. } => LiveErrorKind::Full,
-            };
+        let mut again = true;
+        loop {
+            let done = work(works, shared, queue)
+                .and_then(|()| if works.is_to_commit() { works.commit(shared) } else { Ok(()) });
+            let Err(stop) = done else { return Ok(()) };
             works.fail(shared, &stop);
-            LiveError::new(range, kind, stop)
-        })
+            let is_right = works.put_right(shared).is_ok();
+            // (What a flush that failed has taken with it does not come back.)
+            if !is_right || !again || stop.forgets() || works.owed {
+                let kind = match stop {
+                    Stop::Disk(_) | Stop::NoSpare(_) | Stop::Map(_) => LiveErrorKind::Disk,
+                    Stop::MapFull { .. } => LiveErrorKind::Full,
+                };
+                return Err(LiveError::new(range, kind, stop));
+            }
+            again = false;
+        }
+    }
+}
+
+/// What two translations have done, of that which is told.
+fn sum(one: &Counters, other: &Counters) -> Counters {
+    Counters {
+        cleanings: one.cleanings + other.cleanings,
+        victims: one.victims + other.victims,
+        evicted_blocks: one.evicted_blocks + other.evicted_blocks,
+        moved_blocks: one.moved_blocks + other.moved_blocks,
+        ..*other
     }
 }
 
@@ -367,17 +419,5 @@ impl Works {
         waits > log * 64
             || self.unflushed.len() > 1 << 16
             || table.spares.len() < 2 && !table.leaving.is_empty()
-    }
-
-    /// Nothing is written any more. What was not flushed is what it was, unless a flush failed: then it may be anything.
-    fn fail(&mut self, shared: &Shared, stop: &Stop) {
-        let flushes = |error: &ZonedError| error.operation == Operation::Flush;
-        if matches!(stop, Stop::Disk(error) if flushes(error))
-            && !self.bugs.has(Bug::FailedFlushServed)
-        {
-            let mut map = shared.map_mut();
-            self.unflushed.iter().for_each(|range| map.doubtful.insert(range));
-        }
-        self.failed = Some(stop.to_string());
     }
 }

@@ -1,24 +1,31 @@
 //! Opening: the map is read, held against the disk's zones, and the translation opened from it. Then the disk is told that
 //! there is a new process, and the map is written anew: that makes whole what one of the copies lacked.
 
+use std::collections::HashSet;
 use std::sync::{Mutex, RwLock};
 
 use shingle_core::params::Params;
 use shingle_core::units::{Block, Zone};
-use shingle_engine::Buffer;
-use shingle_translation::{Entry, Executor, Layout, Saved, Translation, translations};
-use shingle_zoned::ZonedDisk;
+use shingle_translation::{
+    Counters, Entry, Executor, Layout, Piece, Place, Saved, Translation, translations,
+};
+use shingle_zoned::Condition::{Offline, ReadOnly};
+use shingle_zoned::{ZoneReport, ZonedDisk};
 
 use super::commit::records_of;
+use super::failing::Since;
 use super::reading::Map;
+use super::source::Source;
+use super::watched::Watched;
 use super::works::{Stop, Works};
-use super::{LiveDisk, Plan, Shared, Waiting};
+use super::{LiveDisk, Plan, Shared, Waiting, sum};
 use crate::bugs::{Bug, Seeded};
 use crate::error::OpenError;
 use crate::ranges::Ranges;
-use crate::saved::{Recovered, Saver, Superblock, recover, superblocks};
+use crate::saved::{Reading, Recovered, Saver, Superblock, recover, superblocks};
 use crate::status::WrittenStatus;
-use crate::zones::{Survey, survey};
+use crate::whereabouts::Whereabouts;
+use crate::zones::{Survey, ends, survey};
 
 /// What is on a disk. Nothing was written.
 pub(crate) struct Found {
@@ -29,19 +36,27 @@ pub(crate) struct Found {
     pub(crate) survey: Survey,
     /// What the map says is lost, and what the disk turned out not to have.
     pub(crate) lost: Ranges,
+    /// Of these, those that neither copy of the map says where they are.
+    pub(crate) given_up: Ranges,
     pub(crate) entry: &'static Entry,
     pub(crate) translation: Box<dyn Translation>,
 }
 
-/// Reads a map, holds it against the disk, and opens the translation. `both`: looks at both copies of everything.
-pub(crate) fn find(disk: &dyn ZonedDisk, both: bool, bugs: Seeded) -> Result<Found, OpenError> {
+/// Reads a map, holds it against the disk, and opens the translation.
+pub(crate) fn find(
+    disk: &dyn ZonedDisk,
+    reading: Reading,
+    bugs: Seeded,
+) -> Result<Found, OpenError> {
     let chosen = superblocks(disk)?;
     let superblock = chosen.superblock;
-    let recovered = recover(disk, &superblock, both, bugs)?;
+    let mut recovered = recover(disk, &superblock, reading, bugs)?;
     let reports = disk.report(Zone(0), superblock.zones)?;
+    let given_up = give_up_unknown(&mut recovered, &superblock, &reports);
     let buffer_first = Block(superblock.areas.between().start);
     let mut survey = survey(
-        &recovered,
+        &recovered.whereabouts,
+        &recovered.zones,
         &reports,
         superblock.conventional_zones,
         superblock.zone_capacity_blocks,
@@ -50,6 +65,56 @@ pub(crate) fn find(disk: &dyn ZonedDisk, both: bool, bugs: Seeded) -> Result<Fou
     if bugs.has(Bug::PointerBehindIgnored) {
         survey.lost = Ranges::default();
     }
+    let (entry, translation) = translation(disk, &superblock, &recovered.whereabouts, &survey)?;
+    let mut lost = recovered.lost.clone();
+    survey.lost.iter().for_each(|range| lost.insert(range));
+    let wrong = chosen.wrong;
+    Ok(Found { superblock, wrong, recovered, survey, lost, given_up, entry, translation })
+}
+
+/// Nobody knows where some blocks and zones are: the blocks are lost, as are those in such zones, which are others from now
+/// on, empty.
+fn give_up_unknown(
+    recovered: &mut Recovered,
+    superblock: &Superblock,
+    reports: &[ZoneReport],
+) -> Ranges {
+    let Recovered { whereabouts, zones, lost, unknown, .. } = recovered;
+    let capacity = superblock.zone_capacity_blocks;
+    let mut gone = unknown.blocks.clone();
+    for (block, piece) in whereabouts.all() {
+        let Place::Native(at) = piece.place else { continue };
+        for ahead in 0..piece.count {
+            if unknown.zones.contains(&(((at + ahead) / capacity) as u32)) {
+                gone.insert(block.0 + ahead..block.0 + ahead + 1);
+            }
+        }
+    }
+    for range in gone.iter() {
+        let piece = Piece { place: Place::Nowhere, count: range.end - range.start };
+        whereabouts.set(Block(range.start), piece);
+        lost.insert(range);
+    }
+    let named: HashSet<u32> = zones.iter().map(|(physical, _)| *physical).collect();
+    let can_be_used = |report: &&ZoneReport| {
+        report.zone.0 >= superblock.conventional_zones && !named.contains(&report.zone.0)
+    };
+    // (Best those that can be written. There are as many as were unknown.)
+    let mut free: Vec<&ZoneReport> = reports.iter().filter(can_be_used).collect();
+    free.sort_by_key(|report| matches!(report.condition, ReadOnly | Offline));
+    for (logical, report) in unknown.zones.iter().zip(free) {
+        zones[*logical as usize] = (report.zone.0, 0);
+    }
+    gone
+}
+
+/// The translation that a superblock names, opened from a map that was held against the disk.
+fn translation(
+    disk: &dyn ZonedDisk,
+    superblock: &Superblock,
+    whereabouts: &Whereabouts,
+    survey: &Survey,
+) -> Result<(&'static Entry, Box<dyn Translation>), OpenError> {
     let unusable = |what: String| OpenError::Unusable { disk: disk.name().to_owned(), what };
     let entry = translations::get(&superblock.translation).map_err(unusable)?;
     let mut params = Params::new(entry.params);
@@ -57,11 +122,11 @@ pub(crate) fn find(disk: &dyn ZonedDisk, both: bool, bugs: Seeded) -> Result<Fou
         params.set(name, value).map_err(|error| unusable(format!("{}: {error}", entry.name)))?;
     }
     let saved = Saved {
-        runs: recovered.whereabouts.all().collect(),
+        runs: whereabouts.all().collect(),
         pointers: survey.table.pointers.iter().map(|pointer| (*pointer).into()).collect(),
     };
     let damaged = |what: String| OpenError::Damaged { disk: disk.name().to_owned(), what };
-    let translation = entry.open(&params, layout(&superblock), &saved).map_err(damaged)?;
+    let translation = entry.open(&params, layout(superblock), &saved).map_err(damaged)?;
     if translation.blocks() != superblock.blocks {
         let (now, then) = (translation.blocks(), superblock.blocks);
         return Err(unusable(format!(
@@ -69,9 +134,7 @@ pub(crate) fn find(disk: &dyn ZonedDisk, both: bool, bugs: Seeded) -> Result<Fou
             entry.name
         )));
     }
-    let mut lost = recovered.lost.clone();
-    survey.lost.iter().for_each(|range| lost.insert(range));
-    Ok(Found { superblock, wrong: chosen.wrong, recovered, survey, lost, entry, translation })
+    Ok((entry, translation))
 }
 
 /// What the translation has to work with.
@@ -83,23 +146,23 @@ pub(crate) fn layout(superblock: &Superblock) -> Layout {
     }
 }
 
-pub(super) fn open(disk: Box<dyn ZonedDisk>, bugs: Seeded) -> Result<LiveDisk, OpenError> {
-    let found = find(&*disk, false, bugs)?;
+pub(crate) fn open(
+    disk: Box<dyn ZonedDisk>,
+    reading: Reading,
+    bugs: Seeded,
+) -> Result<LiveDisk, OpenError> {
+    let found = find(&*disk, reading, bugs)?;
     let Found { superblock, recovered, survey, lost, entry, translation, .. } = found;
-    let mut executor: Executor<Buffer> = Executor::new(translation);
-    executor.keep_data();
-    let map = Map {
-        whereabouts: recovered.whereabouts,
-        physical: survey.table.physical.clone(),
-        lost,
-        doubtful: Ranges::default(),
-    };
+    let map = Map::new(recovered.whereabouts, &survey.table, lost);
     let others = records_of(&map.whereabouts, &survey.table, &map.lost) - map.whereabouts.runs();
     let plan = Plan {
         uuid: superblock.uuid,
         translation: superblock.translation.clone(),
         params: superblock.params.clone(),
         blocks: superblock.blocks,
+        zones: superblock.zones,
+        conventional_zones: superblock.conventional_zones,
+        conventional_blocks: superblock.areas.conventional_blocks,
         buffer_first: Block(superblock.areas.between().start),
         buffer_blocks: superblock.buffer_blocks,
         zone_blocks: superblock.zone_blocks,
@@ -107,24 +170,35 @@ pub(super) fn open(disk: Box<dyn ZonedDisk>, bugs: Seeded) -> Result<LiveDisk, O
         runs_max: superblock.areas.records_max().saturating_sub(others),
     };
     let mut works = Works {
-        executor,
+        executor: carried_out(translation),
         table: survey.table,
         saver: Saver::new(superblock, bugs),
+        rewriting: None,
         survives_power_cuts: entry.survives_power_cuts,
         touched: Ranges::default(),
         unflushed: Ranges::default(),
+        hosts: Ranges::default(),
+        writing: 0..0,
+        gone_back: Ranges::default(),
+        owed: false,
         unlogged: Ranges::default(),
         lost: Ranges::default(),
         loss_unlogged: false,
         written: WrittenStatus::default(),
         commits: 0,
+        points: 0,
         checkpoints: 0,
+        beside_works: 0,
         failed: None,
+        failures: 0,
+        last_failure: None,
+        done_before: Counters::default(),
+        on_the_way: Vec::new(),
         bugs,
     };
-    let shared = Shared { disk, plan, map: RwLock::new(map) };
+    let shared = Shared { disk: Watched::new(disk), plan, map: RwLock::new(map) };
     if let Err(stop) = works.take_over(&shared) {
-        works.failed = Some(stop.to_string());
+        works.note(&stop, Since::Durable);
     }
     Ok(LiveDisk {
         shared,
@@ -134,11 +208,112 @@ pub(super) fn open(disk: Box<dyn ZonedDisk>, bugs: Seeded) -> Result<LiveDisk, O
     })
 }
 
+fn carried_out(translation: Box<dyn Translation>) -> Executor<Source> {
+    let mut executor = Executor::new(translation);
+    executor.keep_data();
+    executor
+}
+
 impl Works {
     fn take_over(&mut self, shared: &Shared) -> Result<(), Stop> {
         // What a killed process wrote and did not flush may be in the disk's cache: the map that was read may name it.
         shared.disk.flush()?;
-        self.saver.claim(&*shared.disk)?;
+        self.saver.claim(&shared.disk)?;
         self.checkpoint(shared)
+    }
+
+    /// Has what readers know made durable, and the translation opened from it: a work that stopped half-way never was.
+    pub(super) fn roll_back(&mut self, shared: &Shared) -> Result<(), Stop> {
+        if !self.bugs.has(Bug::RolledBackUnflushed) {
+            shared.disk.flush()?;
+        }
+        let plan = &shared.plan;
+        let reports = shared.disk.report(Zone(0), plan.zones)?;
+        let mut map = shared.map_mut();
+        let zones = self.zones_of_readers(&map, &reports, plan);
+        let Survey { mut table, lost, .. } = survey(
+            &map.whereabouts,
+            &zones,
+            &reports,
+            plan.conventional_zones,
+            plan.capacity,
+            plan.buffer_first,
+        );
+        let superblock = self.saver.superblock();
+        let held = Survey { table, lost, ahead: 0 };
+        let opened = translation(&shared.disk, superblock, &map.whereabouts, &held);
+        let (_, translation) = opened.map_err(|error| Stop::Map(error.to_string()))?;
+        Survey { table, .. } = held;
+        let moved = (0..)
+            .zip(&zones)
+            .filter(|&(logical, &(physical, _))| physical != self.table.physical[logical as usize]);
+        table.unlogged.extend(moved.map(|(logical, _): (u32, _)| logical));
+        table.unlogged.extend(&self.table.unlogged);
+        for range in held.lost.iter() {
+            self.loss_unlogged |= !map.lost.has(range.clone());
+            map.lost.insert(range);
+        }
+        drop(map);
+        self.begin_anew(translation);
+        self.table = table;
+        if self.bugs.has(Bug::RolledBackInMemory) {
+            return Ok(());
+        }
+        self.commit(shared)
+    }
+
+    /// The physical zones that readers know, and where their write pointers are.
+    fn zones_of_readers(&self, map: &Map, reports: &[ZoneReport], plan: &Plan) -> Vec<(u32, u32)> {
+        let ends = ends(&map.whereabouts, map.physical.len(), plan.capacity);
+        let zone = |(logical, end): (usize, u32)| {
+            let physical = map.physical[logical];
+            let pointer = match physical == self.table.physical[logical] {
+                true => self.table.pointers[logical],
+                // It has moved since, and the old one is as it was.
+                false => reports[physical as usize].write_pointer.unwrap_or(0) as u32,
+            };
+            (physical, pointer.max(end).min(plan.capacity as u32))
+        };
+        ends.into_iter().enumerate().map(zone).collect()
+    }
+
+    /// Goes back to the map on the disk, as one who opens it: nobody knows what of later times is there.
+    pub(super) fn go_back(&mut self, shared: &Shared) -> Result<(), Stop> {
+        // If that still fails there is no use in reading.
+        shared.disk.flush()?;
+        let damaged = |error: OpenError| match error {
+            OpenError::Disk(error) => Stop::Disk(error),
+            other => Stop::Map(other.to_string()),
+        };
+        let found = find(&shared.disk, Reading::Whole, self.bugs).map_err(damaged)?;
+        let Found { superblock, recovered, survey, lost, translation, .. } = found;
+        {
+            let mut map = shared.map_mut();
+            *map = Map::new(recovered.whereabouts, &survey.table, lost);
+            self.hosts.iter().for_each(|range| self.gone_back.insert(range));
+            map.doubtful = self.gone_back.clone();
+        }
+        // (Of what it is writing the host is told at once, and of what it wrote there before it is not.)
+        if !self.bugs.has(Bug::FailedFlushForgiven) {
+            self.owed |= !self.hosts.is_empty();
+        }
+        self.begin_anew(translation);
+        self.table = survey.table;
+        self.loss_unlogged = false;
+        let written_blocks = self.saver.written_blocks;
+        self.saver = Saver::new(superblock, self.bugs);
+        self.saver.written_blocks = written_blocks;
+        self.take_over(shared)
+    }
+
+    /// Works begin anew, over a translation that knows of none.
+    fn begin_anew(&mut self, translation: Box<dyn Translation>) {
+        self.done_before = sum(&self.done_before, self.executor.translation().counters());
+        self.executor = carried_out(translation);
+        self.touched.clear();
+        self.lost.clear();
+        self.writing = 0..0;
+        self.rewriting = None;
+        self.saver.give_up_next();
     }
 }

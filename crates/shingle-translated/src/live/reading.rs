@@ -13,6 +13,7 @@ use super::Plan;
 use crate::error::{LiveError, LiveErrorKind};
 use crate::ranges::Ranges;
 use crate::whereabouts::Whereabouts;
+use crate::zones::Table;
 
 /// See the module.
 #[derive(Debug)]
@@ -21,11 +22,28 @@ pub(super) struct Map {
     /// The physical zone of each logical one.
     pub(super) physical: Vec<u32>,
     pub(super) lost: Ranges,
-    /// What was written before a flush failed, and not flushed: nobody knows what is there.
+    /// What was written before a flush failed, and not flushed: the disk may have older blocks there.
     pub(super) doubtful: Ranges,
 }
 
 impl Map {
+    pub(super) fn new(whereabouts: Whereabouts, table: &Table, lost: Ranges) -> Map {
+        let (physical, doubtful) = (table.physical.clone(), Ranges::default());
+        Map { whereabouts, physical, lost, doubtful }
+    }
+
+    /// Where a place is on the disk.
+    pub(super) fn on_disk(&self, plan: &Plan, place: Place) -> Option<Block> {
+        match place {
+            Place::Nowhere => None,
+            Place::Buffer(at) => Some(plan.buffer_first.after(at)),
+            Place::Native(at) => {
+                let (zone, offset) = plan.split(at);
+                Some(plan.on_disk(self.physical[zone as usize], offset))
+            }
+        }
+    }
+
     /// Reads the first of `buffers` from `block` on: as many as are one I/O. How many these were.
     pub(super) fn read_some(
         &self,
@@ -43,23 +61,19 @@ impl Map {
             return Err(LiveError::new(lost, LiveErrorKind::Lost, what));
         }
         if let Some(doubtful) = self.doubtful.first_in(asked) {
-            let what = "they were written before a flush failed, and nobody knows what is there; open the disk again";
+            let what = "they were written, and a flush failed before they were durable: the disk may have older ones; write them anew";
             return Err(LiveError::new(doubtful, LiveErrorKind::Failed, what));
         }
         let most = lost.map_or(most, |lost| lost.start - block.0);
         let piece = self.whereabouts.first(block, most);
-        let (from, count) = match piece.place {
-            Place::Nowhere => {
-                let buffers = &mut buffers[..piece.count as usize];
-                buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
-                return Ok(buffers.len());
-            }
-            Place::Buffer(at) => (plan.buffer_first.after(at), piece.count),
-            Place::Native(at) => {
-                let (zone, offset) = plan.split(at);
-                let count = piece.count.min(plan.capacity - offset);
-                (plan.on_disk(self.physical[zone as usize], offset), count)
-            }
+        let Some(from) = self.on_disk(plan, piece.place) else {
+            let buffers = &mut buffers[..piece.count as usize];
+            buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
+            return Ok(buffers.len());
+        };
+        let count = match piece.place {
+            Place::Native(at) => piece.count.min(plan.capacity - plan.split(at).1),
+            _ => piece.count,
         };
         let buffers = &mut buffers[..count as usize];
         disk.read(from, buffers).map_err(|error| {

@@ -4,9 +4,12 @@ use std::ops::Range;
 
 use shingle_core::units::{Block, Zone};
 use shingle_engine::{Buffer, IO_PAGES_MAX};
-use shingle_translation::{Action, Executor, Place, Queue, Step, Work};
-use shingle_zoned::{Condition, Reason, ZonedError};
+use shingle_translation::{Action, Counters, Executor, Place, Queue, Work};
+use shingle_zoned::{Condition, Operation, ZonedDisk as _, ZonedError};
 
+use super::failing::Failure;
+use super::rewriting::Rewriting;
+use super::source::Source;
 use super::{Plan, Shared};
 use crate::bugs::{Bug, Seeded};
 use crate::ranges::Ranges;
@@ -16,15 +19,25 @@ use crate::zones::Table;
 
 /// What makes works: one at a time has it.
 pub(super) struct Works {
-    pub(super) executor: Executor<Buffer>,
+    pub(super) executor: Executor<Source>,
     pub(super) table: Table,
     pub(super) saver: Saver,
+    /// The next checkpoint, as far as it is written.
+    pub(super) rewriting: Option<Rewriting>,
     /// Whether the translation gives a zone up only after a commit.
     pub(super) survives_power_cuts: bool,
     /// Host blocks whose place may be another one since readers were told.
     pub(super) touched: Ranges,
     /// Host blocks that were moved or written since the last commit: a flush that fails leaves open what they are.
     pub(super) unflushed: Ranges,
+    /// Of these, those that the host has written: the durable map has older ones.
+    pub(super) hosts: Ranges,
+    /// What the host is writing.
+    pub(super) writing: Range<u64>,
+    /// What the host had written when a flush failed, and has not written anew: the disk has older ones.
+    pub(super) gone_back: Ranges,
+    /// The host has not been told of that: its next flush fails.
+    pub(super) owed: bool,
     /// Host blocks that lie elsewhere than the durable map has them.
     pub(super) unlogged: Ranges,
     /// Blocks lost in the work under way: readers have not been told.
@@ -33,8 +46,20 @@ pub(super) struct Works {
     pub(super) loss_unlogged: bool,
     pub(super) written: WrittenStatus,
     pub(super) commits: u64,
+    /// How often what was moved before became durable: from then on it may be given up.
+    pub(super) points: u64,
     pub(super) checkpoints: u64,
-    pub(super) failed: Option<String>,
+    /// Of these, those that were written while works went on.
+    pub(super) beside_works: u64,
+    /// What failed, until it is put right.
+    pub(super) failed: Option<Failure>,
+    /// How often something failed, and what did last.
+    pub(super) failures: u64,
+    pub(super) last_failure: Option<String>,
+    /// What translations before this one have done, since the disk was opened.
+    pub(super) done_before: Counters,
+    /// Blocks on their way from one place of the disk to another, 512 KiB at most.
+    pub(super) on_the_way: Vec<Buffer>,
     pub(super) bugs: Seeded,
 }
 
@@ -47,6 +72,15 @@ pub(super) enum Stop {
     NoSpare(u32),
     #[error("the map has {runs} runs and room for {room}")]
     MapFull { runs: u64, room: u64 },
+    #[error("{0}")]
+    Map(String),
+}
+
+impl Stop {
+    /// Whether a flush failed: what was to be durable may be gone.
+    pub(super) fn forgets(&self) -> bool {
+        matches!(self, Stop::Disk(error) if error.operation == Operation::Flush)
+    }
 }
 
 impl Works {
@@ -67,7 +101,7 @@ impl Works {
         }
     }
 
-    /// Does a work. If it stops half-way, the translation is ahead of the disk, and nothing may follow.
+    /// Does a work. If it stops half-way, the translation is ahead of the disk: see `failing.rs`.
     pub(super) fn work(
         &mut self,
         shared: &Shared,
@@ -76,16 +110,25 @@ impl Works {
         queue: &dyn Queue,
     ) -> Result<(), Stop> {
         self.prepare(shared)?;
-        self.executor.begin(work, data);
+        self.writing = work.writes();
+        self.hosts.insert(work.writes());
+        let sources: Vec<Source> = (0..data.len() as u32).map(Source::Host).collect();
+        self.executor.begin(work, &sources);
         while let Some(action) = self.executor.next(queue) {
-            self.carry_out(shared, action)?;
+            self.carry_out(shared, action, data)?;
             self.executor.done();
         }
-        if let Work::Write { block, count } | Work::Trim { block, count } = work {
-            self.touch(block.0..block.0 + count);
-            self.publish(shared, Some(block.0..block.0 + count));
-        } else {
-            self.publish(shared, None);
+        self.writing = 0..0;
+        match work {
+            Work::Write { block, count } | Work::Trim { block, count } => {
+                let range = block.0..block.0 + count;
+                self.touch(range.clone());
+                if let Work::Trim { .. } = work {
+                    self.hosts.remove(range.clone());
+                }
+                self.publish(shared, Some(range));
+            }
+            Work::Idle | Work::Drain => self.publish(shared, None),
         }
         Ok(())
     }
@@ -95,20 +138,16 @@ impl Works {
         self.unflushed.insert(range);
     }
 
-    fn carry_out(&mut self, shared: &Shared, action: Action) -> Result<(), Stop> {
+    fn carry_out(&mut self, shared: &Shared, action: Action, host: &[Buffer]) -> Result<(), Stop> {
         match action {
-            Action::Read { from, .. } => self.read(shared, from)?,
-            Action::Write { at, count, .. } => {
+            Action::Read { from, .. } => self.find(shared, from),
+            Action::Write { at, .. } => {
                 self.touch_steps();
-                let (first, data) = (shared.plan.buffer_first.after(at), self.executor.data());
-                for (piece, ahead) in pieces(data) {
-                    shared.disk.write(first.after(ahead), piece)?;
-                }
-                self.written.buffer_blocks += count;
+                self.put(shared, at, host)?;
             }
             Action::Append { zone, .. } => {
                 self.touch_steps();
-                self.append(shared, zone)?;
+                self.append(shared, zone, host)?;
             }
             Action::Reset { zone } => self.reset(shared, zone.0)?,
             Action::Commit => self.commit(shared)?,
@@ -125,78 +164,46 @@ impl Works {
         }
     }
 
-    fn read(&mut self, shared: &Shared, from: Place) -> Result<(), Stop> {
-        let mut gone = Vec::new();
-        let data = self.executor.data();
+    /// Writes the data of the action under way into the buffer.
+    fn put(&mut self, shared: &Shared, at: u64, host: &[Buffer]) -> Result<(), Stop> {
+        let count = self.executor.data().len();
         let mut ahead = 0;
-        while ahead < data.len() {
-            let rest = (data.len() - ahead).min(IO_PAGES_MAX) as u64;
-            let (place, count, there) = match from.after(ahead as u64) {
-                Place::Nowhere => return Ok(()),
-                Place::Buffer(at) => (shared.plan.buffer_first.after(at), rest, rest),
-                Place::Native(at) => {
-                    let (zone, offset) = shared.plan.split(at);
-                    let count = rest.min(shared.plan.capacity - offset);
-                    // What a flawed zone does not have was lost when it was found to be so: zeros are as good as anything.
-                    let readable = self.table.flawed.get(&zone).copied().map(u64::from);
-                    let there = readable.map_or(count, |end| end.saturating_sub(offset).min(count));
-                    (shared.plan.on_disk(self.table.physical[zone as usize], offset), count, there)
-                }
-            };
-            let buffers = &mut data[ahead..ahead + count as usize];
-            let there = &mut buffers[..there as usize];
-            let read = if there.is_empty() { Ok(()) } else { shared.disk.read(place, there) };
-            match read {
-                Ok(()) => {}
-                Err(error) if matches!(error.reason, Reason::Offline) => {
-                    buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
-                    gone.push(ahead as u64..ahead as u64 + count);
-                }
-                Err(error) => return Err(error.into()),
-            }
-            ahead += count as usize;
+        while ahead < count {
+            let range = ahead..count.min(ahead + IO_PAGES_MAX);
+            let at = shared.plan.buffer_first.after(at + ahead as u64);
+            ahead = range.end;
+            self.written.buffer_blocks += range.len() as u64;
+            self.give(shared, range, host, &mut |_, data| Ok(shared.disk.write(at, data)?))?;
         }
-        gone.into_iter().for_each(|part| self.lose(shared, from, part));
         Ok(())
     }
 
-    /// A part of the read under way meets a zone that is gone: the host's blocks whose newest copies were there are lost.
-    fn lose(&mut self, shared: &Shared, from: Place, part: Range<u64>) {
-        let map = shared.map();
-        let mut ahead = 0;
-        for step in self.executor.steps() {
-            let (block, count) = match *step {
-                Step::Read { block, count, .. } => (Some(block), count),
-                Step::Over { count, .. } => (None, count),
-                _ => continue,
-            };
-            for at in ahead.max(part.start)..(ahead + count).min(part.end) {
-                let Some(block) = block.map(|block| block.after(at - ahead)) else { continue };
-                if map.whereabouts.first(block, 1).place == from.after(at) {
-                    self.lost.insert(block.0..block.0 + 1);
-                }
-            }
-            ahead += count;
-        }
-    }
-
     /// Appends the data of the action under way to a zone.
-    fn append(&mut self, shared: &Shared, zone: Zone) -> Result<(), Stop> {
+    fn append(&mut self, shared: &Shared, zone: Zone, host: &[Buffer]) -> Result<(), Stop> {
         let logical = zone.0;
         self.repair(shared, logical)?;
+        let count = self.executor.data().len();
         let mut ahead = 0;
+        while ahead < count {
+            let range = ahead..count.min(ahead + IO_PAGES_MAX);
+            ahead = range.end;
+            self.give(shared, range, host, &mut |works, data| {
+                works.append_piece(shared, logical, data)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn append_piece(&mut self, shared: &Shared, logical: u32, data: &[Buffer]) -> Result<(), Stop> {
         let mut again = true;
-        while ahead < self.executor.data().len() {
-            let data = &self.executor.data()[ahead..];
-            let piece = &data[..data.len().min(IO_PAGES_MAX)];
+        loop {
             let pointer = self.table.pointers[logical as usize];
             let at = shared.plan.on_disk(self.table.physical[logical as usize], pointer.into());
-            match shared.disk.write(at, piece) {
+            match shared.disk.write(at, data) {
                 Ok(()) => {
-                    let count = piece.len();
-                    ahead += count;
-                    self.written.zone_blocks += count as u64;
-                    self.table.set_pointer(logical, pointer + count as u32);
+                    self.written.zone_blocks += data.len() as u64;
+                    self.table.set_pointer(logical, pointer + data.len() as u32);
+                    return Ok(());
                 }
                 // Something of the piece may have been written, or the zone has failed: it goes on elsewhere.
                 Err(error) if again && self.is_readable(shared, logical) => {
@@ -210,7 +217,6 @@ impl Works {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(())
     }
 
     fn is_readable(&self, shared: &Shared, logical: u32) -> bool {
@@ -268,7 +274,37 @@ impl Works {
             self.table.flawed.remove(&logical);
             return Ok(());
         }
-        let spare = self.take_spare(shared).ok_or(Stop::NoSpare(logical))?;
+        let mut failed = None;
+        while let Some(spare) = self.take_spare(shared) {
+            match self.copy(shared, logical, readable, spare) {
+                Ok(()) => {
+                    // Readers will look there, and what was durable stays so.
+                    if !self.bugs.has(Bug::RepairUnflushed) {
+                        shared.disk.flush()?;
+                    }
+                    self.table.move_to(logical, spare, pointer);
+                    return Ok(());
+                }
+                Err(Stop::Disk(error)) if error.operation == Operation::Write => {
+                    self.table.bad += 1;
+                    failed = Some(Stop::Disk(error));
+                }
+                Err(stop) => return Err(stop),
+            }
+        }
+        Err(failed.unwrap_or(Stop::NoSpare(logical)))
+    }
+
+    /// Copies what can be read of a zone, the first `readable` blocks at most, to an empty one.
+    fn copy(
+        &mut self,
+        shared: &Shared,
+        logical: u32,
+        readable: u32,
+        spare: u32,
+    ) -> Result<(), Stop> {
+        let old = self.table.physical[logical as usize];
+        let pointer = self.table.pointers[logical as usize];
         let mut buffers = vec![Buffer::default(); IO_PAGES_MAX.min(pointer as usize)];
         let mut at = 0;
         while at < pointer {
@@ -276,7 +312,11 @@ impl Works {
             let count = (end - at).min(IO_PAGES_MAX as u32);
             let buffers = &mut buffers[..count as usize];
             if at < readable {
-                shared.disk.read(shared.plan.on_disk(old, at.into()), buffers)?;
+                let from = shared.plan.on_disk(old, at.into());
+                for gone in shared.read_what_is_there(from, buffers)? {
+                    let first = u64::from(logical) * shared.plan.capacity + u64::from(at);
+                    self.lose_places(shared, first + gone.start..first + gone.end);
+                }
             } else {
                 buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
             }
@@ -284,18 +324,19 @@ impl Works {
             self.written.zone_blocks += u64::from(count);
             at += count;
         }
-        // Readers will look there, and what was durable stays so.
-        if !self.bugs.has(Bug::RepairUnflushed) {
-            shared.disk.flush()?;
-        }
-        self.table.move_to(logical, spare, pointer);
         Ok(())
     }
-}
 
-/// Parts of at most 512 KiB, and how far from the start each is.
-fn pieces(data: &[Buffer]) -> impl Iterator<Item = (&[Buffer], u64)> {
-    data.chunks(IO_PAGES_MAX).zip((0..).step_by(IO_PAGES_MAX))
+    /// The host's blocks whose newest copies lie at these places of sequential zones are lost.
+    fn lose_places(&mut self, shared: &Shared, places: Range<u64>) {
+        for (block, piece) in shared.map().whereabouts.all() {
+            let Place::Native(at) = piece.place else { continue };
+            let (start, end) = (at.max(places.start), (at + piece.count).min(places.end));
+            if start < end {
+                self.lost.insert(block.0 + (start - at)..block.0 + (end - at));
+            }
+        }
+    }
 }
 
 impl Plan {

@@ -13,6 +13,9 @@
 //! carry both, so that no page of an older time is ever taken for one of now: not what an earlier format left, nor what a
 //! killed process had asked for and a disk carries out late.
 //!
+//! A checkpoint has what is lost first and last, then zones and runs in order: so if one of its pages is gone in both copies, it
+//! is known what was on it, and nothing else is in doubt.
+//!
 //! Nothing is written in place that the durable map needs: the superblocks one after the other with a flush between, pages
 //! into the slot that is not named, or behind the last one of the log.
 
@@ -23,7 +26,7 @@ mod superblock;
 mod write;
 
 pub(crate) use self::areas::Areas;
-pub(crate) use self::page::{Record, lost_records, records_of_length, run_records};
-pub(crate) use self::read::{Recovered, recover, superblocks};
+pub(crate) use self::page::{RECORDS, Record, lost_records, records_of_length, run_records};
+pub(crate) use self::read::{Reading, Recovered, recover, superblocks};
 pub(crate) use self::superblock::Superblock;
 pub(crate) use self::write::Saver;

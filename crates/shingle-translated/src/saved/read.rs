@@ -4,6 +4,8 @@
 //! commit that a crash has torn, which nobody was told of; but if pages of a *later* commit follow, then the one before was
 //! durable, and the disk has lost it: that is damage, and no shorter log. So is a page that neither copy lets be read.
 
+use std::collections::BTreeSet;
+
 use shingle_core::units::Block;
 use shingle_engine::format::Page;
 use shingle_engine::{Buffer, IO_PAGES_MAX};
@@ -31,6 +33,30 @@ pub(crate) struct Recovered {
     pub(crate) torn: bool,
     /// Of each copy: pages that should be there and are bad, and the first of them.
     pub(crate) bad: [(u64, Option<String>); 2],
+    /// What neither copy has, if that was to be left out: nobody knows where these blocks are.
+    pub(crate) unknown: Unknown,
+}
+
+/// What was on pages of a checkpoint that neither copy has.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Unknown {
+    /// The host's blocks.
+    pub(crate) blocks: Ranges,
+    /// Logical zones.
+    pub(crate) zones: BTreeSet<u32>,
+    /// The first such page, and what is wrong with it.
+    pub(crate) what: Option<String>,
+}
+
+/// How the map is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reading {
+    /// As it has to be whole: what one copy has is enough.
+    Whole,
+    /// Both copies of everything, to tell of them.
+    Compared,
+    /// Without those pages of the checkpoint that neither copy has.
+    WithHoles,
 }
 
 /// Finds the superblock that counts.
@@ -102,11 +128,11 @@ fn read_page(disk: &dyn ZonedDisk, at: Block) -> Result<Page, ZonedError> {
     Ok(buffers[0].0)
 }
 
-/// Reads the map that `superblock` names. `both`: also the second copy of pages whose first is good, to tell of it.
+/// Reads the map that `superblock` names.
 pub(crate) fn recover(
     disk: &dyn ZonedDisk,
     superblock: &Superblock,
-    both: bool,
+    reading: Reading,
     bugs: Seeded,
 ) -> Result<Recovered, OpenError> {
     let none = (u32::MAX, 0);
@@ -114,7 +140,7 @@ pub(crate) fn recover(
         disk,
         areas: superblock.areas,
         owner: superblock.owner(),
-        both,
+        reading,
         bugs,
         ahead: [const { Vec::new() }; 2],
         bad: Default::default(),
@@ -125,17 +151,20 @@ pub(crate) fn recover(
             commits: 0,
             torn: false,
             bad: Default::default(),
+            unknown: Unknown::default(),
         },
         superblock,
     };
     reader.checkpoint()?;
     reader.log()?;
     reader.found.bad = reader.bad;
-    let found = reader.found;
+    let mut found = reader.found;
     let damaged = |what| Err(OpenError::Damaged { disk: disk.name().to_owned(), what });
+    found.unknown.zones.retain(|logical| found.zones[*logical as usize] == none);
     let mut named = vec![false; superblock.zones as usize];
     for (logical, &(physical, _)) in found.zones.iter().enumerate() {
         match named.get_mut(physical as usize) {
+            None if found.unknown.zones.contains(&(logical as u32)) => {}
             None => return damaged(format!("nothing says where logical zone {logical} is")),
             Some(true) => return damaged(format!("two logical zones are zone {physical}")),
             Some(named) => *named = true,
@@ -149,12 +178,29 @@ struct Reader<'a> {
     superblock: &'a Superblock,
     areas: Areas,
     owner: Owner,
-    both: bool,
+    reading: Reading,
     bugs: Seeded,
     /// Of each copy, pages that were read in one I/O and not looked at.
     ahead: [Vec<(Block, Result<Buffer, String>)>; 2],
     bad: [(u64, Option<String>); 2],
     found: Recovered,
+}
+
+/// Behind the records of a checkpoint, which are in order: zones, then runs.
+#[derive(Default)]
+struct Next {
+    zone: u32,
+    block: u64,
+}
+
+impl Next {
+    fn is_behind(&mut self, record: &Record) {
+        match *record {
+            Record::Zone { logical, .. } => self.zone = logical + 1,
+            Record::Run(block, piece) => self.block = block.0 + piece.count,
+            Record::Lost(..) | Record::NoneLost => {}
+        }
+    }
 }
 
 /// A page that neither copy has.
@@ -173,18 +219,48 @@ enum Not {
 impl Reader<'_> {
     fn checkpoint(&mut self) -> Result<(), OpenError> {
         let mut records = Vec::new();
+        // Where records go on behind a hole.
+        let (mut next, mut hole) = (Next::default(), false);
         for sequence in 0..self.superblock.checkpoint_pages {
-            let stand = self.page(Kind::Checkpoint, sequence, &mut records, true);
-            let stand = stand
-                .map_err(|missing| self.damaged(&format!("the checkpoint: {}", missing.why)))?;
+            let stand = match self.page(Kind::Checkpoint, sequence, &mut records, true) {
+                Ok(stand) => stand,
+                Err(missing) => {
+                    let what = format!("the checkpoint: {}", missing.why);
+                    if self.reading != Reading::WithHoles {
+                        return Err(self.damaged(&what));
+                    }
+                    self.found.unknown.what.get_or_insert(what);
+                    hole = true;
+                    continue;
+                }
+            };
             if stand.last != (sequence + 1 == self.superblock.checkpoint_pages) {
                 return Err(self.damaged(&format!(
                     "page {sequence} of the checkpoint is not where it belongs"
                 )));
             }
+            if std::mem::take(&mut hole) {
+                self.leave_out(&next, records.first());
+            }
             self.apply(&records)?;
+            records.iter().for_each(|record| next.is_behind(record));
+        }
+        if hole {
+            self.leave_out(&next, None);
         }
         Ok(())
+    }
+
+    /// Nobody knows what was between `next` and the record `then` of a checkpoint, or its end.
+    fn leave_out(&mut self, next: &Next, then: Option<&Record>) {
+        let (zones, blocks) = match then {
+            Some(&Record::Zone { logical, .. }) => (logical, 0),
+            Some(&Record::Run(block, _)) => (self.superblock.logical_zones, block.0),
+            _ => (self.superblock.logical_zones, self.superblock.blocks),
+        };
+        let unknown = &mut self.found.unknown;
+        unknown.zones.extend(next.zone..zones);
+        unknown.blocks.insert(next.block..blocks.max(next.block));
     }
 
     fn log(&mut self) -> Result<(), OpenError> {
@@ -251,7 +327,7 @@ impl Reader<'_> {
         let mut other = Vec::new();
         let mut unread = true;
         for (copy, why) in why.iter_mut().enumerate() {
-            if found.is_some() && !self.both {
+            if found.is_some() && self.reading == Reading::Whole {
                 break;
             }
             let into = if found.is_none() { &mut *records } else { &mut other };
@@ -338,7 +414,10 @@ impl Reader<'_> {
             }
             let found = &mut self.found;
             match record {
-                Record::Run(block, piece) => drop(found.whereabouts.set(block, piece)),
+                Record::Run(block, piece) => {
+                    found.unknown.blocks.remove(block.0..block.0 + piece.count);
+                    found.whereabouts.set(block, piece);
+                }
                 Record::Zone { logical, physical, pointer } => {
                     found.zones[logical as usize] = (physical, pointer);
                 }

@@ -1,14 +1,16 @@
 //! Writing the map: claims, checkpoints, commits. See the head of the folder for what lies where.
 //!
-//! Who calls has flushed what the map is to name. When a call returns without error, what it wrote is durable; a call that
-//! fails leaves open what is on the disk, and nothing may be written after it.
+//! Who calls has flushed what the map is to name. When a call returns without error, what it wrote is durable. A call that
+//! fails leaves open whether that is so; then the map has to be written anew, by a checkpoint. If a flush was what failed, the
+//! map on the disk has to be read first.
 
+use shingle_core::units::Block;
 use shingle_engine::format::Page;
 use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_zoned::{ZonedDisk, ZonedError};
 
 use super::areas::Areas;
-use super::page::{self, Kind, RECORDS, Record, Stand};
+use super::page::{self, Kind, Owner, RECORDS, Record, Stand};
 use super::superblock::Superblock;
 use crate::bugs::{Bug, Seeded};
 
@@ -16,42 +18,105 @@ use crate::bugs::{Bug, Seeded};
 /// through for a later commit.
 pub(super) const COMMIT_PAGES: u32 = 256;
 
+/// Nothing goes there.
+const NO_LOG: Log = Log { used: u32::MAX, commit: 0 };
+
 /// See the module.
 pub(crate) struct Saver {
     superblock: Superblock,
-    /// Pages of the log in use.
-    log_used: u32,
-    /// The last commit of the log.
-    commit: u64,
-    /// Records of a page of the log.
-    log_records: u64,
+    log: Log,
+    portions: Portions,
+    /// A durable checkpoint was being named, and it is open which superblocks name it.
+    naming: bool,
+    /// The next checkpoint, as far as it is written while the log goes on.
+    next: Option<Next>,
+    /// Next ones that were given up since the last that was named: their pages may be there.
+    given_up: u64,
     /// Blocks written, in both copies.
     pub(crate) written_blocks: u64,
     bugs: Seeded,
 }
 
+/// How many records are written at a time.
+#[derive(Clone, Copy)]
+pub(crate) struct Portions {
+    /// On a page of the log.
+    of_a_page: u64,
+    /// Of the next checkpoint, for each page of the log: eight pages. A checkpoint has room for twice the pages of a log, so it
+    /// is written before a quarter of the log is.
+    pub(crate) for_a_page: usize,
+    /// In a commit of the next log that only catches up.
+    pub(crate) of_a_commit: usize,
+    /// Left for the commit that ends the next checkpoint, at most.
+    pub(crate) few: usize,
+}
+
+impl Portions {
+    fn of(areas: &Areas) -> Portions {
+        let records = RECORDS as usize;
+        if cfg!(feature = "bugs") && areas.log_pages <= 8 {
+            // In test builds a commit has several pages, and a checkpoint takes several commits, though disks are small.
+            return Portions { of_a_page: 3, for_a_page: 20, of_a_commit: 6, few: 6 };
+        }
+        Portions {
+            of_a_page: RECORDS,
+            for_a_page: 8 * records,
+            of_a_commit: 64 * records,
+            few: 2 * records,
+        }
+    }
+}
+
+/// A checkpoint on its way, and the log behind it.
+struct Next {
+    generation: u64,
+    /// Pages of the checkpoint so far.
+    pages: u32,
+    log: Log,
+}
+
+/// How far a log is written.
+#[derive(Clone, Copy)]
+struct Log {
+    /// Pages.
+    used: u32,
+    /// The last commit.
+    commit: u64,
+}
+
 impl Saver {
     /// Goes on after `superblock`. Before anything else there is to be a [`Saver::claim`] and a checkpoint.
     pub(crate) fn new(superblock: Superblock, bugs: Seeded) -> Saver {
-        // (In test builds commits have several pages though disks are small.)
-        let log_records = if cfg!(feature = "bugs") { RECORDS.min(3) } else { RECORDS };
-        let (log_used, commit, written_blocks) = (u32::MAX, 0, 0);
-        Saver { superblock, log_used, commit, log_records, written_blocks, bugs }
+        let portions = Portions::of(&superblock.areas);
+        Saver {
+            superblock,
+            log: NO_LOG,
+            portions,
+            naming: false,
+            next: None,
+            given_up: 0,
+            written_blocks: 0,
+            bugs,
+        }
     }
 
     pub(crate) fn superblock(&self) -> &Superblock {
         &self.superblock
     }
 
+    pub(crate) fn portions(&self) -> Portions {
+        self.portions
+    }
+
     /// Pages of the log in use.
     pub(crate) fn log_used(&self) -> u32 {
-        self.log_used.min(self.superblock.areas.log_pages)
+        self.log.used.min(self.superblock.areas.log_pages)
     }
 
     /// Says that a new process has the disk: its pages are told from those of the one before. What a superblock says here
     /// follows from the one before alone, so it does no harm if a killed process's claim lands late.
     pub(crate) fn claim(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
-        self.log_used = u32::MAX;
+        self.log = NO_LOG;
         if self.bugs.has(Bug::EpochNotSaid) {
             return Ok(());
         }
@@ -94,47 +159,108 @@ impl Saver {
         disk: &dyn ZonedDisk,
         records: impl Iterator<Item = Record>,
     ) -> Result<(), ZonedError> {
-        let superblock = &mut self.superblock;
-        superblock.generation += 1;
-        superblock.checkpoint_epoch = superblock.epoch;
-        let areas = superblock.areas;
+        self.log = NO_LOG;
+        if self.naming {
+            // Until both name it, neither slot may be written over.
+            self.name(disk)?;
+        }
+        self.give_up_next();
+        // A checkpoint that failed before it was named is written again where it was.
+        let before = self.superblock.clone();
+        self.superblock.generation = self.next_generation();
+        self.superblock.checkpoint_epoch = before.epoch;
+        let done = self.write_checkpoint(disk, records);
+        if done.is_err() && !self.bugs.has(Bug::CheckpointOverOld) {
+            self.superblock = before;
+        }
+        self.superblock.checkpoint_pages = done?;
+        self.naming = true;
+        self.name(disk)?;
+        self.log = Log { used: 0, commit: 0 };
+        Ok(())
+    }
+
+    fn name(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
+        self.write_superblocks(disk)?;
+        (self.naming, self.given_up) = (false, 0);
+        Ok(())
+    }
+
+    /// Of the checkpoint that comes next: it goes into the other slot. Nothing of one that was given up is taken for it.
+    fn next_generation(&self) -> u64 {
+        let given_up = if self.bugs.has(Bug::GivenUpTaken) { 0 } else { self.given_up };
+        self.superblock.generation + 1 + 2 * given_up
+    }
+
+    /// Writes the pages of a checkpoint, and returns how many these are.
+    fn write_checkpoint(
+        &mut self,
+        disk: &dyn ZonedDisk,
+        records: impl Iterator<Item = Record>,
+    ) -> Result<u32, ZonedError> {
         let mut records = records.peekable();
-        let (mut sequence, mut pages, mut of_page) = (0, Vec::new(), Vec::new());
+        let (mut sequence, mut pages) = (0, Vec::new());
         loop {
-            of_page.clear();
-            of_page.extend(records.by_ref().take(RECORDS as usize));
+            let of_pages = RECORDS as usize * IO_PAGES_MAX;
+            pages.clear();
+            pages.extend(records.by_ref().take(of_pages));
             let last = records.peek().is_none();
-            pages.push(
-                self.page(Stand { kind: Kind::Checkpoint, sequence, commit: 0, last }, &of_page),
-            );
-            sequence += 1;
-            assert!(sequence <= areas.checkpoint_pages, "who calls has counted the records");
-            if last || pages.len() == IO_PAGES_MAX {
-                let ahead = u64::from(sequence) - pages.len() as u64;
-                for copy in 0..2 {
-                    let at = areas.checkpoint(copy, self.superblock.generation).after(ahead);
-                    disk.write(at, &pages)?;
-                }
-                self.written_blocks += 2 * pages.len() as u64;
-                pages.clear();
-            }
+            sequence = self.put_pages(disk, self.superblock.generation, sequence, &pages, last)?;
             if last {
                 break;
             }
         }
-        self.superblock.checkpoint_pages = sequence;
         if !self.bugs.has(Bug::NamedBeforeCheckpoint) {
             disk.flush()?;
         }
-        self.write_superblocks(disk)?;
-        (self.log_used, self.commit) = (0, 0);
+        Ok(sequence)
+    }
+
+    /// Writes pages of a checkpoint from `sequence` on, all full but the last, and returns which comes next.
+    fn put_pages(
+        &mut self,
+        disk: &dyn ZonedDisk,
+        generation: u64,
+        sequence: u32,
+        records: &[Record],
+        last: bool,
+    ) -> Result<u32, ZonedError> {
+        let areas = self.superblock.areas;
+        let groups = records.chunks(RECORDS as usize);
+        // (A map always has zones.)
+        let end = sequence + groups.len() as u32;
+        assert!(end <= areas.checkpoint_pages, "who calls has counted the records");
+        let pages: Vec<Buffer> = (sequence..)
+            .zip(groups)
+            .map(|(sequence, group)| {
+                let last = last && sequence + 1 == end;
+                let stand = Stand { kind: Kind::Checkpoint, sequence, commit: 0, last };
+                self.page(generation, stand, group)
+            })
+            .collect();
+        for copy in 0..2 {
+            let at = areas.checkpoint(copy, generation).after(sequence.into());
+            self.put(disk, at, &pages)?;
+        }
+        Ok(end)
+    }
+
+    fn put(&mut self, disk: &dyn ZonedDisk, at: Block, pages: &[Buffer]) -> Result<(), ZonedError> {
+        for (piece, ahead) in pages.chunks(IO_PAGES_MAX).zip((0..).step_by(IO_PAGES_MAX)) {
+            disk.write(at.after(ahead), piece)?;
+            self.written_blocks += piece.len() as u64;
+        }
         Ok(())
     }
 
     /// Whether a commit of so many records has room in the log.
     pub(crate) fn has_room(&self, records: u64) -> bool {
-        let pages = records.div_ceil(self.log_records).max(1);
-        let rest = self.superblock.areas.log_pages.saturating_sub(self.log_used);
+        self.has_room_in(self.log, records)
+    }
+
+    fn has_room_in(&self, log: Log, records: u64) -> bool {
+        let pages = records.div_ceil(self.portions.of_a_page).max(1);
+        let rest = self.superblock.areas.log_pages.saturating_sub(log.used);
         pages <= u64::from(rest.min(COMMIT_PAGES))
     }
 
@@ -144,34 +270,121 @@ impl Saver {
         disk: &dyn ZonedDisk,
         records: &[Record],
     ) -> Result<(), ZonedError> {
-        assert!(self.has_room(records.len() as u64), "who calls has asked");
-        self.commit += 1;
-        let mut pages = Vec::new();
-        let (groups, commit) = (records.chunks(self.log_records as usize), self.commit);
-        let count = groups.len();
-        for (at, group) in groups.enumerate() {
-            let (sequence, last) = (self.log_used + at as u32, at + 1 == count);
-            pages.push(self.page(Stand { kind: Kind::Log, sequence, commit, last }, group));
+        let log = self.log;
+        // What was written of a commit that failed may be there: nothing goes behind it, or over it.
+        if !self.bugs.has(Bug::LogGoesOn) {
+            self.log = NO_LOG;
         }
-        let copies = if self.bugs.has(Bug::OneCopyOfLog) { 1 } else { 2 };
-        for copy in 0..copies {
-            let at = self.superblock.areas.log(copy, self.superblock.generation);
-            let at = at.after(self.log_used.into());
-            for (piece, ahead) in pages.chunks(IO_PAGES_MAX).zip((0..).step_by(IO_PAGES_MAX)) {
-                disk.write(at.after(ahead), piece)?;
-            }
+        let log = self.put_commit(disk, self.superblock.generation, log, records)?;
+        if !self.bugs.has(Bug::AnsweredBeforeLog) {
+            disk.flush()?;
         }
-        self.written_blocks += 2 * pages.len() as u64;
-        self.log_used += pages.len() as u32;
-        if self.bugs.has(Bug::AnsweredBeforeLog) {
-            return Ok(());
-        }
-        disk.flush()
+        self.log = log;
+        Ok(())
     }
 
-    fn page(&self, stand: Stand, records: &[Record]) -> Buffer {
+    fn put_commit(
+        &mut self,
+        disk: &dyn ZonedDisk,
+        generation: u64,
+        log: Log,
+        records: &[Record],
+    ) -> Result<Log, ZonedError> {
+        assert!(self.has_room_in(log, records.len() as u64), "who calls has asked");
+        let (groups, commit) = (records.chunks(self.portions.of_a_page as usize), log.commit + 1);
+        let used = log.used + groups.len() as u32;
+        let pages: Vec<Buffer> = (log.used..)
+            .zip(groups)
+            .map(|(sequence, group)| {
+                let last = sequence + 1 == used;
+                self.page(generation, Stand { kind: Kind::Log, sequence, commit, last }, group)
+            })
+            .collect();
+        let copies = if self.bugs.has(Bug::OneCopyOfLog) { 1 } else { 2 };
+        for copy in 0..copies {
+            let at = self.superblock.areas.log(copy, generation).after(log.used.into());
+            self.put(disk, at, &pages)?;
+        }
+        Ok(Log { used, commit })
+    }
+
+    fn page(&self, generation: u64, stand: Stand, records: &[Record]) -> Buffer {
         let mut buffer = Buffer::default();
-        page::encode(&mut buffer.0, self.superblock.owner(), stand, records);
+        let Superblock { uuid, epoch, .. } = self.superblock;
+        page::encode(&mut buffer.0, Owner { uuid, epoch, generation }, stand, records);
         buffer
+    }
+}
+
+/// The next checkpoint while the log goes on. What changes behind the pages that are written is in the log; so the next log
+/// begins with all that, and then the superblock names both.
+impl Saver {
+    /// Whether more than half of the log is in use.
+    pub(crate) fn is_half_full(&self) -> bool {
+        self.log_used() > self.superblock.areas.log_pages / 2
+    }
+
+    /// Begins it.
+    pub(crate) fn begin_next(&mut self) {
+        self.give_up_next();
+        let generation = self.next_generation();
+        self.next = Some(Next { generation, pages: 0, log: Log { used: 0, commit: 0 } });
+    }
+
+    /// It is not written to its end.
+    pub(crate) fn give_up_next(&mut self) {
+        self.given_up += u64::from(self.next.take().is_some());
+    }
+
+    /// Writes pages of it, all full but the last one. False if there is no room: it was given up.
+    pub(crate) fn go_on_with_next(
+        &mut self,
+        disk: &dyn ZonedDisk,
+        records: &[Record],
+        last: bool,
+    ) -> Result<bool, ZonedError> {
+        let Some(next) = &self.next else { return Ok(false) };
+        let (generation, pages) = (next.generation, next.pages);
+        let more = (records.len() as u64).div_ceil(RECORDS);
+        if u64::from(pages) + more > self.superblock.areas.checkpoint_pages.into() {
+            self.give_up_next();
+            return Ok(false);
+        }
+        let pages = self.put_pages(disk, generation, pages, records, last)?;
+        self.next.iter_mut().for_each(|next| next.pages = pages);
+        Ok(true)
+    }
+
+    /// Puts into its log what has changed behind its pages. False if there is no room: it was given up.
+    pub(crate) fn catch_up(
+        &mut self,
+        disk: &dyn ZonedDisk,
+        records: &[Record],
+    ) -> Result<bool, ZonedError> {
+        let Some(next) = &self.next else { return Ok(false) };
+        let (generation, log) = (next.generation, next.log);
+        if !self.has_room_in(log, records.len() as u64) {
+            self.give_up_next();
+            return Ok(false);
+        }
+        let log = self.put_commit(disk, generation, log, records)?;
+        self.next.iter_mut().for_each(|next| next.log = log);
+        Ok(true)
+    }
+
+    /// It counts from now on: all of it is written, and the last that has changed is in its log.
+    pub(crate) fn name_next(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
+        let Some(next) = self.next.take() else { return Ok(()) };
+        self.given_up += 1;
+        if !self.bugs.has(Bug::NamedBeforeCheckpoint) {
+            disk.flush()?;
+        }
+        self.superblock.generation = next.generation;
+        self.superblock.checkpoint_epoch = self.superblock.epoch;
+        self.superblock.checkpoint_pages = next.pages;
+        (self.log, self.naming) = (NO_LOG, true);
+        self.name(disk)?;
+        self.log = next.log;
+        Ok(())
     }
 }

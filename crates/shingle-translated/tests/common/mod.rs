@@ -7,6 +7,7 @@ pub mod drills;
 pub mod world;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use shingle_core::units::{Block, Zone};
@@ -16,13 +17,51 @@ use shingle_zoned::{
     Faults, Geometry, MemoryDisk, Operation, Reason, ZoneReport, ZonedDisk, ZonedError,
 };
 
-/// A disk in memory that outlives those who have it, and some blocks of which cannot be read.
+/// A disk in memory that outlives those who have it, some blocks of which cannot be read, and that fails when it is told to.
 #[derive(Clone)]
-pub struct Held(pub Arc<MemoryDisk>, pub Arc<Mutex<BTreeSet<u64>>>);
+pub struct Held(pub Arc<MemoryDisk>, pub Arc<Mutex<BTreeSet<u64>>>, pub Arc<Switch>);
+
+/// What fails.
+#[derive(Default)]
+pub struct Switch {
+    /// Everything.
+    pub all: AtomicBool,
+    /// The next call of a kind, after so many of that kind, and so many behind it.
+    pub next: Mutex<Option<(Operation, u64, u64)>>,
+}
 
 impl Held {
     pub fn new(geometry: Geometry, faults: Faults) -> Held {
-        Held(Arc::new(MemoryDisk::new(geometry, faults)), Arc::default())
+        Held(Arc::new(MemoryDisk::new(geometry, faults)), Arc::default(), Arc::default())
+    }
+
+    /// After `after` more calls of this kind, `count` fail.
+    pub fn fail(&self, operation: Operation, after: u64, count: u64) {
+        *self.2.next.lock().expect("no panic") = Some((operation, after, count));
+    }
+
+    fn may(&self, operation: Operation, block: Block) -> Result<(), ZonedError> {
+        let mut next = self.2.next.lock().expect("no panic");
+        let fails = match &mut *next {
+            Some((kind, 0, count)) if *kind == operation => {
+                *count -= 1;
+                if *count == 0 {
+                    *next = None;
+                }
+                true
+            }
+            Some((kind, after, _)) if *kind == operation => {
+                *after -= 1;
+                false
+            }
+            _ => false,
+        };
+        if !fails && !self.2.all.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let reason = Reason::Device(std::io::Error::from_raw_os_error(5));
+        let device = self.name().to_owned();
+        Err(ZonedError { device, operation, zone: None, block, blocks: 1, reason })
     }
 
     pub fn boxed(&self) -> Box<dyn ZonedDisk> {
@@ -42,9 +81,11 @@ impl ZonedDisk for Held {
         self.0.geometry()
     }
     fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError> {
+        self.may(Operation::Report, Block(0))?;
         self.0.report(first, count)
     }
     fn read(&self, block: Block, buffers: &mut [Buffer]) -> Result<(), ZonedError> {
+        self.may(Operation::Read, block)?;
         let range = block.0..block.0 + buffers.len() as u64;
         if let Some(&bad) = self.1.lock().expect("no panic").range(range).next() {
             let reason = Reason::Device(std::io::Error::from_raw_os_error(5));
@@ -55,6 +96,10 @@ impl ZonedDisk for Held {
         self.0.read(block, buffers)
     }
     fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError> {
+        self.may(Operation::Write, block)?;
+        // What is written anew can be read.
+        let range = block.0..block.0 + buffers.len() as u64;
+        self.1.lock().expect("no panic").retain(|bad| !range.contains(bad));
         self.0.write(block, buffers)
     }
     fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
@@ -70,12 +115,14 @@ impl ZonedDisk for Held {
         self.0.finish(zone)
     }
     fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.may(Operation::Reset, Block(0))?;
         self.0.reset(zone)
     }
     fn reset_all(&self) -> Result<(), ZonedError> {
         self.0.reset_all()
     }
     fn flush(&self) -> Result<(), ZonedError> {
+        self.may(Operation::Flush, Block(0))?;
         self.0.flush()
     }
 }

@@ -13,8 +13,8 @@ use super::{Held, data, versions, wanted};
 /// What a block may be.
 #[derive(Clone, Debug)]
 struct Known {
-    /// What it is, if that is known.
-    now: Option<u64>,
+    /// What it is, if that is known: one of these, where a write of it has failed.
+    now: Vec<u64>,
     /// What it may be after a crash.
     after_crash: Vec<u64>,
     /// It was trimmed: it may be anything, also another block's.
@@ -23,6 +23,8 @@ struct Known {
     lost: bool,
     /// And so it is after a crash. (Before, it may turn out that an older copy is still there.)
     lost_for_good: bool,
+    /// It was written, and a flush failed: the disk may have something older, and must not give it.
+    doubtful: bool,
 }
 
 /// Lives of one kind.
@@ -42,7 +44,10 @@ pub struct Seen {
     pub in_recovery: u64,
     pub lost: u64,
     pub failed: u64,
+    pub put_right: u64,
+    pub doubtful: u64,
     pub checkpoints: u64,
+    pub beside_works: u64,
     pub cleanings: u64,
     pub healed: u64,
 }
@@ -59,6 +64,8 @@ pub struct World<'a> {
     version: u64,
     /// Of one copy of the map.
     copy_blocks: u64,
+    /// Something was an error since the disk was opened.
+    troubled: bool,
     seen: &'a mut Seen,
 }
 
@@ -132,6 +139,7 @@ impl<'a> World<'a> {
             blocks: Vec::new(),
             version: 0,
             copy_blocks: 0,
+            troubled: false,
             seen,
         }
     }
@@ -172,16 +180,18 @@ impl<'a> World<'a> {
         let made = format(&self.disk, &wanted).unwrap_or_else(|error| panic!("{error}"));
         self.copy_blocks = made.map_blocks / 2;
         let known = Known {
-            now: Some(0),
+            now: vec![0],
             after_crash: vec![0],
             any: false,
             lost: false,
             lost_for_good: false,
+            doubtful: false,
         };
         self.blocks = vec![known; made.blocks as usize];
         let mut ended = 0;
         while let Some(disk) = self.open(&mut ended) {
             let failed = disk.status().failed.is_some();
+            self.troubled = failed;
             self.look(&disk, true, failed);
             if failed {
                 self.seen.failed += 1;
@@ -215,7 +225,9 @@ impl<'a> World<'a> {
     fn count(&mut self, disk: &LiveDisk) {
         let status = disk.status();
         self.seen.checkpoints += status.map.checkpoints;
+        self.seen.beside_works += status.map.checkpoints_beside_works;
         self.seen.cleanings += status.cleanings;
+        self.seen.put_right += u64::from(status.failures > 0 && status.failed.is_none());
         let zones = status.zones;
         let all = zones.empty + zones.open + zones.full + zones.spare + zones.leaving + zones.bad;
         let sequential = self.disk.geometry().zones - self.disk.geometry().conventional_zones;
@@ -273,8 +285,9 @@ impl<'a> World<'a> {
         self.seen.healed += u64::from(self.disk.write(Block(at), &[buffer]).is_ok());
     }
 
-    /// What a host does, for a while. Whether it is over: false after a crash or a failure.
+    /// What a host does, for a while. Whether it is over: false after a crash, or many failures.
     fn serve(&mut self, disk: &LiveDisk) -> bool {
+        let mut errors = 0;
         for _ in 0..60 + self.below(120) {
             let blocks = self.blocks.len() as u64;
             // A part of the disk is hot.
@@ -290,35 +303,21 @@ impl<'a> World<'a> {
                     let buffers: Vec<Buffer> =
                         (start..start + count).map(|block| data(block, version)).collect();
                     let done = disk.write(Block(start), &buffers);
-                    for known in &mut self.blocks[range] {
-                        known.after_crash.push(version);
-                        known.now = done.is_ok().then_some(version);
-                        known.lost &= done.is_err();
-                        known.lost_for_good = false;
-                        if done.is_err() && known.lost {
-                            known.any = true;
-                        }
-                    }
+                    self.wrote(range, version, done.is_ok());
                     done
                 }
                 11 | 12 => {
                     let done = disk.trim(Block(start), count);
                     for known in &mut self.blocks[range] {
-                        (known.now, known.any, known.lost) = (None, true, false);
+                        (known.any, known.lost, known.doubtful) = (true, false, false);
                         known.lost_for_good = false;
+                        known.now.clear();
                     }
                     done
                 }
                 13..16 => {
                     let done = disk.flush();
-                    if done.is_ok() {
-                        for known in &mut self.blocks {
-                            known.lost_for_good = known.lost;
-                            if let Some(now) = known.now {
-                                (known.after_crash, known.any) = (vec![now], false);
-                            }
-                        }
-                    }
+                    self.flushed(done.is_ok());
                     done
                 }
                 16 | 17 => disk.idle().map(drop),
@@ -333,12 +332,53 @@ impl<'a> World<'a> {
                     let full =
                         matches!(error.kind, LiveErrorKind::Full | LiveErrorKind::OutOfRange);
                     assert!(!full, "{}: {error}", self.seed);
+                    self.troubled = true;
                     self.look(disk, false, true);
+                    errors += 1;
+                    // It goes on, unless nothing is done any more.
+                    if errors < 9 {
+                        continue;
+                    }
                 }
                 return false;
             }
         }
         true
+    }
+
+    /// The host wrote, or tried to.
+    fn wrote(&mut self, range: std::ops::Range<usize>, version: u64, done: bool) {
+        for known in &mut self.blocks[range] {
+            known.after_crash.push(version);
+            known.lost_for_good = false;
+            if done {
+                (known.now, known.lost, known.doubtful) = (vec![version], false, false);
+            } else {
+                // (What it was before is still known, if it was.)
+                if !known.now.is_empty() {
+                    known.now.push(version);
+                }
+                if known.lost {
+                    known.any = true;
+                    known.now.clear();
+                }
+            }
+        }
+    }
+
+    /// The host flushed, or tried to.
+    fn flushed(&mut self, done: bool) {
+        for known in &mut self.blocks {
+            if !done {
+                let durable = known.after_crash.len() == 1 && known.now == known.after_crash;
+                known.doubtful |= !durable && !known.now.is_empty();
+            } else if !known.doubtful {
+                known.lost_for_good = known.lost;
+                if !known.now.is_empty() {
+                    (known.after_crash, known.any) = (known.now.clone(), false);
+                }
+            }
+        }
     }
 
     /// Nothing has gone wrong for a while: all that was said is true, and the disk can be written from end to end.
@@ -356,9 +396,7 @@ impl<'a> World<'a> {
                     assert!(self.disk.0.is_off() || self.may_end() || self.theme == Theme::Faults);
                     return;
                 }
-                for known in &mut self.blocks[start as usize..(start + count) as usize] {
-                    (known.now, known.lost) = (Some(version), false);
-                }
+                self.wrote(start as usize..(start + count) as usize, version, true);
             }
         }
         self.look(&disk, false, false);
@@ -374,7 +412,8 @@ impl<'a> World<'a> {
     fn look(&mut self, disk: &LiveDisk, opened: bool, failed: bool) {
         if opened {
             for known in &mut self.blocks {
-                (known.now, known.lost) = (None, known.lost_for_good);
+                (known.lost, known.doubtful) = (known.lost_for_good, false);
+                known.now.clear();
             }
         }
         let blocks = self.blocks.len() as u64;
@@ -395,7 +434,7 @@ impl<'a> World<'a> {
             }
             match found[0] {
                 Some(version) if found == [Some(version); 8] => {
-                    (known.now, known.after_crash) = (Some(version), vec![version]);
+                    (known.now, known.after_crash) = (vec![version], vec![version]);
                 }
                 // Torn: of no version any more.
                 _ => known.any = true,
@@ -429,7 +468,8 @@ impl<'a> World<'a> {
                         known.lost = true;
                         self.seen.lost += 1;
                     }
-                    let doubtful = error.kind == LiveErrorKind::Failed && failed;
+                    let doubtful = error.kind == LiveErrorKind::Failed && (failed || self.troubled);
+                    self.seen.doubtful += u64::from(doubtful);
                     assert!(lost || doubtful, "{}: block {block}: {error}", self.seed);
                 }
             }
@@ -438,16 +478,16 @@ impl<'a> World<'a> {
 
     fn is_right(&self, block: u64, buffer: &Buffer) {
         let (known, found) = (&self.blocks[block as usize], versions(block, buffer));
-        if known.any && known.now.is_none() {
+        if known.any && known.now.is_empty() {
             return;
         }
         assert!(!known.lost, "{}: block {block} was lost and is {found:?}", self.seed);
-        let right = |part: &Option<u64>| match (known.now, part) {
-            (Some(now), part) => *part == Some(now),
-            (None, Some(part)) => known.after_crash.contains(part),
-            (None, None) => false,
+        let right = |part: &Option<u64>| match part {
+            Some(part) if known.now.is_empty() => known.after_crash.contains(part),
+            Some(part) => known.now.contains(part),
+            None => false,
         };
-        let tears = self.disk.geometry().physical_block_bytes < 4096 && known.now.is_none();
+        let tears = self.disk.geometry().physical_block_bytes < 4096 && known.now.is_empty();
         let whole = found.iter().all(|part| *part == found[0]) || tears;
         assert!(
             found.iter().all(right) && whole,

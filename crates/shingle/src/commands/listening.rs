@@ -1,10 +1,13 @@
 //! Where a command that serves listens, and who may connect there.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use clap::Args;
 use shingle_nbd::listen::{Address, ListenError, Listener};
+use shingle_nbd::tls::{ClientName, Rights, Tls};
 use shingle_nbd::users::Users;
 
 use crate::Usage;
@@ -12,14 +15,53 @@ use crate::output::note;
 
 #[derive(Debug, Args)]
 pub(crate) struct Listening {
-    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT with a loopback address. May come several
-    /// times.
+    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT, without --tls of a loopback address. May come
+    /// several times.
     #[arg(long, value_name = "ADDRESS", required = true)]
     nbd: Vec<String>,
     /// Who may connect over TCP, besides you and root: names or numbers of users, with commas between
     /// them, or `any` for every user of this machine.
-    #[arg(long, value_name = "USER,…|any")]
+    #[arg(long, value_name = "USER,…|any", conflicts_with = "tls")]
     allow_users: Option<String>,
+    #[command(flatten)]
+    encryption: Encrypting,
+}
+
+/// What connections are encrypted with, and whom certificates let in.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Encrypting {
+    /// Encrypt what goes over TCP, and let in only clients whose certificate is good. The folder has
+    /// server-cert.pem, server-key.pem, and ca-cert.pem of those who sign certificates of clients. On sockets
+    /// in the file system clients may encrypt.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) tls: Option<PathBuf>,
+    /// Only these clients: DNS names or addresses in their certificates, or sha256:DIGITS of one. With EXPORT=
+    /// for one export only. May come several times.
+    #[arg(long, value_name = "[EXPORT=]NAME,…", requires = "tls")]
+    tls_allow: Vec<String>,
+}
+
+impl Encrypting {
+    pub(crate) fn open(&self) -> anyhow::Result<Option<Arc<Tls>>> {
+        let Some(folder) = &self.tls else { return Ok(None) };
+        tls(folder, &self.tls_allow).map(Some)
+    }
+}
+
+/// What connections are encrypted with, of a folder and of names with exports before them.
+pub(crate) fn tls(folder: &Path, allow: &[String]) -> anyhow::Result<Arc<Tls>> {
+    let mut rights = Rights::default();
+    for text in allow {
+        let (names, text) = match text.split_once('=') {
+            Some((export, text)) => (rights.of.entry(export.to_owned()).or_default(), text),
+            None => (&mut rights.all, text.as_str()),
+        };
+        for name in text.split(',') {
+            let name = name.parse::<ClientName>();
+            names.push(name.map_err(|error| Usage(format!("--tls-allow: {error}")))?);
+        }
+    }
+    Ok(Arc::new(Tls::new(folder, rights)?))
 }
 
 /// What a block device asks of its clients' requests.
@@ -43,10 +85,22 @@ pub(crate) fn minimum_block(bytes: u32) -> Result<u32, &'static str> {
     fits.then_some(bytes).ok_or("a power of two up to 4096")
 }
 
-/// Where clients connect.
-pub(crate) fn addresses(texts: &[String]) -> Result<Vec<Address>, Usage> {
-    let addresses = texts.iter().map(|text| text.parse::<Address>());
+/// Where clients connect: without `tls` in the file system and on the loopback.
+pub(crate) fn addresses(texts: &[String], tls: bool) -> Result<Vec<Address>, Usage> {
+    let address = |text: &String| {
+        let address: Address = text.parse()?;
+        allowed(&address, tls).map(|()| address)
+    };
+    let addresses = texts.iter().map(address);
     addresses.collect::<Result<_, _>>().map_err(|error| Usage(error.to_string()))
+}
+
+/// Whether a server may listen there.
+pub(crate) fn allowed(address: &Address, tls: bool) -> Result<(), ListenError> {
+    match address {
+        Address::Tcp(ip) if address.needs_tls() && !tls => Err(ListenError::NotLoopback(*ip)),
+        _ => Ok(()),
+    }
 }
 
 /// Who may connect over TCP, of a list of names and numbers.
@@ -60,7 +114,12 @@ pub(crate) fn users(text: Option<&str>) -> Result<Users, String> {
 
 impl Listening {
     pub(crate) fn addresses(&self) -> Result<Vec<Address>, Usage> {
-        addresses(&self.nbd)
+        addresses(&self.nbd, self.encryption.tls.is_some())
+    }
+
+    /// What connections are encrypted with.
+    pub(crate) fn tls(&self) -> anyhow::Result<Option<Arc<Tls>>> {
+        self.encryption.open()
     }
 
     /// Who may connect over TCP.
@@ -69,14 +128,21 @@ impl Listening {
     }
 
     /// Listens everywhere.
-    pub(crate) fn bind(addresses: &[Address], users: &Users) -> Result<Vec<Listener>, ListenError> {
-        let bound = addresses.iter().map(Listener::bind);
-        bound.map(|listener| Ok(listener?.for_users(users.clone()))).collect()
+    pub(crate) fn bind(
+        addresses: &[Address],
+        users: &Users,
+        tls: Option<&Arc<Tls>>,
+    ) -> Result<Vec<Listener>, ListenError> {
+        let bound = addresses.iter().map(|address| match tls {
+            Some(tls) => Listener::bind_encrypted(address, tls.clone()),
+            None => Listener::bind(address).map(|listener| listener.for_users(users.clone())),
+        });
+        bound.collect()
     }
 
     /// Says who may read and write at addresses that every user of the machine reaches.
-    pub(crate) fn warn(addresses: &[Address], users: &Users, quiet: bool) {
-        for remark in remarks(addresses, users) {
+    pub(crate) fn warn(addresses: &[Address], users: &Users, tls: bool, quiet: bool) {
+        for remark in remarks(addresses, users, tls) {
             note(&remark.to_string(), quiet);
         }
     }
@@ -100,9 +166,12 @@ impl fmt::Display for Remark {
 }
 
 /// Says it of each.
-pub(crate) fn remarks(addresses: &[Address], users: &Users) -> Vec<Remark> {
+pub(crate) fn remarks(addresses: &[Address], users: &Users, tls: bool) -> Vec<Remark> {
     let of = |address: &Address| match (address, users) {
         (Address::Unix(_), _) => None,
+        (Address::Tcp(_), _) if tls => Some(Remark::Note(format!(
+            "clients whose certificate is good may connect to {address}, with TLS"
+        ))),
         (Address::Tcp(_), Users::Any) => Some(Remark::Warning(format!(
             "every user of this machine may read and write at {address}"
         ))),
@@ -138,7 +207,7 @@ mod tests {
     fn users_have_names_and_numbers() {
         let of = |text: &str| {
             let allow_users = Some(text.to_owned());
-            Listening { nbd: Vec::new(), allow_users }.users()
+            Listening { nbd: Vec::new(), allow_users, encryption: Encrypting::default() }.users()
         };
         assert_eq!(of("any").expect("known"), Users::Any);
         assert_eq!(of("root,1001").expect("known"), Users::Own(vec![0, 1001]));

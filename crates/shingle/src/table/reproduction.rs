@@ -6,6 +6,7 @@ use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_papers::on::{OnTraces, Outcome};
 use shingle_papers::result::Reproduction;
+use shingle_papers::turned::Differences;
 use shingle_report::numbers::figure;
 
 use super::fit::table;
@@ -38,6 +39,41 @@ pub(crate) fn reproduction(result: &Reproduction, color: Color) -> String {
         text += &format!("{table}\n\n");
     }
     text + &format!("{agree} of {statements} statements agree; seeds {:?}\n", result.seeds)
+}
+
+/// Which statements turned since an earlier reproduction.
+pub(crate) fn differences(found: &Differences, color: Color) -> String {
+    let mut text = String::new();
+    for agrees in [true, false] {
+        let turned = || found.turned.iter().filter(|turned| turned.verdict.agrees() == agrees);
+        if turned().next().is_none() {
+            continue;
+        }
+        let mut table = table(color);
+        table.load_style(UTF8_FULL_CONDENSED);
+        table.set_header(["figure", "published", "before", "now"]);
+        for turned in turned() {
+            table.add_row([turned.figure, turned.says, &turned.before, turned.now]);
+        }
+        let what = if agrees {
+            "did not agree before, and do now"
+        } else {
+            "agreed before, and do not now"
+        };
+        text += &format!("{what}:\n{table}\n\n");
+    }
+    let gained = found.turned.iter().filter(|turned| turned.verdict.agrees()).count();
+    let lost = found.turned.len() - gained;
+    text += &format!(
+        "of {} statements that are in both {} agreed before, {} agree now: {gained} more, {lost} fewer\n",
+        found.both,
+        found.agreed,
+        found.agreed + gained - lost,
+    );
+    for otherwise in &found.otherwise {
+        text += &format!("not the same: {otherwise}\n");
+    }
+    text
 }
 
 /// Where a paper's orders hold, a table a claim.

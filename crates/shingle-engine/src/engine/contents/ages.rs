@@ -13,6 +13,7 @@ const STEPS_MAX: u16 = u16::MAX - 1;
 const NEVER: u16 = u16::MAX;
 
 /// Since when slots are dirty.
+#[derive(Clone)]
 pub(super) struct Ages {
     step: Nanos,
     since: Vec<u16>,

@@ -51,9 +51,10 @@ pub(super) struct Contents {
 
 impl Clone for Contents {
     fn clone(&self) -> Contents {
-        let Contents { cache, plan, mappings, hints, lost } = self;
+        let Contents { cache, plan, mappings, hints, ages, lost } = self;
         let (plan, mappings, hints) = (plan.clone(), mappings.clone(), hints.clone());
-        Contents { cache: cache.copy(), plan, mappings, hints, lost: lost.clone() }
+        let (ages, lost) = (ages.clone(), lost.clone());
+        Contents { cache: cache.copy(), plan, mappings, hints, ages, lost }
     }
 }
 
@@ -317,6 +318,11 @@ impl Contents {
         if let Some(slot) = self.lost.remove(&block) {
             self.unpin(slot);
         }
+    }
+
+    /// How many these are.
+    pub(super) fn lost_blocks(&self) -> u64 {
+        self.lost.len() as u64
     }
 
     /// Blocks whose data is gone, in order.

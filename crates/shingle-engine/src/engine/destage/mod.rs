@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use hashbrown::HashMap;
 use shingle_core::plan::Destage;
-use shingle_core::service::Pace;
+use shingle_core::service::{Pace, Service};
 use shingle_core::units::{Block, Nanos, Slot};
 use slab::Slab;
 
@@ -126,6 +126,11 @@ impl<D: Data> Destages<D> {
     /// Nothing is planned, under way, or waiting for a flush.
     pub(super) fn is_empty(&self) -> bool {
         self.jobs.is_empty()
+    }
+
+    /// Nor is a slot held because the disk did not take its block.
+    pub(super) fn holds_nothing(&self) -> bool {
+        self.jobs.is_empty() && self.backing_off.is_empty()
     }
 
     pub(super) fn count(&self) -> usize {
@@ -273,15 +278,15 @@ impl<D: Data> Destages<D> {
         self.failures.remove(&block);
     }
 
-    /// Reads what is to be destaged, and writes runs that are complete. At the `end` each is tried once more,
-    /// and what fails stays dirty.
+    /// Reads what is to be destaged, and writes runs that are complete, as fast as `service` allows. What is `urgent`
+    /// knows no limit. At the `end` each is tried once more, and what fails stays dirty.
     pub(super) fn feed(
         &mut self,
-        contents: &mut Contents,
-        durability: &mut Durability,
-        failure: &Failure,
+        (contents, durability, failure): (&mut Contents, &mut Durability, &Failure),
         port: &mut Port<D>,
+        service: &mut Service,
         now: Nanos,
+        urgent: bool,
         end: bool,
     ) {
         self.read_queued(contents, durability, port);
@@ -311,10 +316,14 @@ impl<D: Data> Destages<D> {
             if many || !(self.disk.allows(now) || end) || !self.pace.allows() {
                 break;
             }
+            if !(urgent || end || service.may_destage(now)) {
+                break;
+            }
             let mut run = self.runs.pop_front().expect("there is one");
             if length > 0 {
                 self.pace.begin(self.first_run, length, now);
                 self.disk.begin();
+                service.destages(length as u64, now);
             }
             self.first_run += 1;
             for key in run.jobs.drain(..) {

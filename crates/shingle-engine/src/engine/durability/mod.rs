@@ -268,6 +268,26 @@ impl Durability {
         self.begin(vec![write], now, port)
     }
 
+    /// The size of the disk that the superblock is to say.
+    pub(super) fn set_disk_bytes(&mut self, bytes: u64) {
+        self.journal.set_disk_bytes(bytes);
+    }
+
+    /// What both copies say.
+    pub(super) fn disk_bytes(&self) -> u64 {
+        self.journal.superblock().disk_bytes
+    }
+
+    /// No commit is under way, and none will be.
+    pub(super) fn end(&mut self) {
+        assert!(self.is_idle(), "nothing is on its way to the SSD");
+        self.failed = true;
+    }
+
+    pub(super) fn commit_after(&self) -> Nanos {
+        self.commit_after
+    }
+
     /// What the superblock says of policy and parameters.
     pub(super) fn set_settings(&mut self, settings: String) {
         self.journal.set_settings(settings);

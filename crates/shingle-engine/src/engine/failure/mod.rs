@@ -78,6 +78,33 @@ impl Failure {
         self.ssd = Some(FailedSsd::new(settled, held));
     }
 
+    /// The SSD is taken out, holds so much, none of it dirty, and is to be told that nothing counts.
+    pub(super) fn ssd_taken_out(&mut self, held: MayHold) {
+        self.ssd = Some(FailedSsd::taken_out(held));
+    }
+
+    /// Another one is in its place.
+    pub(super) fn ssd_put_in(&mut self) {
+        self.ssd = None;
+    }
+
+    /// It will never be used again: whatever it was not told, the disk may be written past it.
+    pub(super) fn abandon(&mut self) {
+        if let Some(ssd) = &mut self.ssd {
+            ssd.abandon();
+        }
+    }
+
+    /// It was told that nothing on it counts, or was abandoned.
+    pub(super) fn is_told(&self) -> bool {
+        self.ssd.as_ref().is_some_and(FailedSsd::is_told)
+    }
+
+    /// It is known what it holds, and it does not take that this does not count.
+    pub(super) fn takes_nothing_more(&self) -> bool {
+        self.ssd.as_ref().is_some_and(FailedSsd::takes_nothing_more)
+    }
+
     pub(super) fn has_ssd_failed(&self) -> bool {
         self.ssd.is_some()
     }

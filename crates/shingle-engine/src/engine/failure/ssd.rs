@@ -53,6 +53,8 @@ pub(super) struct FailedSsd {
     /// Copies of the superblock to be written yet.
     left: VecDeque<Write>,
     tries: u32,
+    /// What it is told first is that nothing counts.
+    of_all_at_once: bool,
     /// It did not take the last invalidation.
     took_none: bool,
     /// Writes that wait until that is known.
@@ -73,8 +75,34 @@ impl FailedSsd {
             dirty: Arc::new(held.dirty),
             left: VecDeque::new(),
             tries: 0,
+            of_all_at_once: false,
             took_none: false,
             waiting: Vec::new(),
+        }
+    }
+
+    /// One that has not failed: the disk has everything, and it is being told that nothing counts.
+    pub(super) fn taken_out(held: MayHold) -> FailedSsd {
+        FailedSsd { of_all_at_once: true, ..FailedSsd::new(true, held) }
+    }
+
+    /// It will not be used again: the disk may be written past it.
+    pub(super) fn abandon(&mut self) {
+        self.invalidation = Invalidation::OfAll;
+        (self.clean, self.dirty) = (Vec::new(), Arc::default());
+    }
+
+    /// Nothing on it counts.
+    pub(super) fn is_told(&self) -> bool {
+        self.invalidation == Invalidation::OfAll
+    }
+
+    /// It does not take that.
+    pub(super) fn takes_nothing_more(&self) -> bool {
+        match self.invalidation {
+            Invalidation::Refused => true,
+            Invalidation::OfClean => self.took_none,
+            _ => false,
         }
     }
 
@@ -205,6 +233,7 @@ impl FailedSsd {
 
     fn ended(&mut self, taken: bool) -> bool {
         self.invalidation = match (self.invalidation, taken) {
+            (Invalidation::OfCleanUnderWay, true) if self.of_all_at_once => Invalidation::OfAll,
             (Invalidation::OfCleanUnderWay, true) => Invalidation::OfClean,
             (Invalidation::OfCleanUnderWay, false) => Invalidation::Refused,
             (Invalidation::OfAllUnderWay, true) => Invalidation::OfAll,
@@ -239,8 +268,9 @@ impl FailedSsd {
     ) {
         use std::hash::Hash;
 
-        let FailedSsd { invalidation, clean, dirty, left, tries, took_none, waiting } = self;
-        (invalidation, clean, dirty, tries, took_none).hash(into);
+        let FailedSsd { invalidation, clean, dirty, left, tries, took_none, waiting, .. } = self;
+        let FailedSsd { of_all_at_once, .. } = self;
+        (invalidation, clean, dirty, tries, took_none, of_all_at_once).hash(into);
         left.iter().for_each(|write| write.hash_state(into));
         view.ops(waiting.iter(), into);
     }

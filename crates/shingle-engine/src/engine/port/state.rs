@@ -8,7 +8,7 @@ use crate::data::Data;
 
 impl<D: Data> Port<D> {
     pub(in super::super) fn hash_state<H: Hasher + Default>(&self, view: &View, into: &mut H) {
-        let Port { queued, under_way, issued, pool: _, lists: _, bugs: _ } = self;
+        let Port { queued, under_way, issued, pool: _, ssd_written: _, lists: _, bugs: _ } = self;
         issued.len().hash(into);
         for Queued { device, kind, page, completions, buffers } in queued {
             (device, kind, page).hash(into);

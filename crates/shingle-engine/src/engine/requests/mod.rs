@@ -125,6 +125,20 @@ impl<D: Data> Requests<D> {
         self.waiting.is_empty() && self.running.is_empty()
     }
 
+    /// No command that has begun is unanswered, and no operation is left.
+    pub(super) fn none_running(&self) -> bool {
+        self.running.is_empty() && self.ops.is_empty()
+    }
+
+    pub(super) fn disk_blocks(&self) -> u64 {
+        self.disk_blocks
+    }
+
+    /// The disk is larger from now on.
+    pub(super) fn set_disk_blocks(&mut self, blocks: u64) {
+        self.disk_blocks = blocks;
+    }
+
     /// No operation is left, of answered commands neither.
     pub(super) fn has_no_ops(&self) -> bool {
         self.ops.is_empty()

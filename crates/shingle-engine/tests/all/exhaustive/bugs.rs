@@ -71,10 +71,16 @@ const WHERE: &[(Bug, &str)] = &[
     (Bug::FramesUsedBeforeCorrections, "frames"),
 ];
 
+const EXCHANGES: &str = "SSDs are exchanged, and disks grow, in the worlds of chance only";
+
 /// Those that no world has which can be explored.
 const LARGER: &[(Bug, &str)] = &[
     (Bug::FullPageDropsLast, "a page of the journal has to be full, which takes 253 records"),
     (Bug::FirstTablePageUnheld, "the table has to have two pages, which takes 204 frames in use"),
+    (Bug::TakenOutDirty, EXCHANGES),
+    (Bug::TakenOutUntold, EXCHANGES),
+    (Bug::PutInUnderWay, EXCHANGES),
+    (Bug::GrownBeforeSuperblock, EXCHANGES),
 ];
 
 /// Those that take long: only where `SHINGLE_STATES` says how many states there may be.

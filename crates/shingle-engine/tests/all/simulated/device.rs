@@ -91,6 +91,18 @@ impl Simulated {
         }
     }
 
+    /// It has more pages.
+    pub(crate) fn grow(&mut self, pages: impl Iterator<Item = Page>) {
+        for page in pages {
+            self.safe.push(page);
+            self.now.push(page);
+        }
+    }
+
+    pub(crate) fn pages(&self) -> u64 {
+        self.now.len() as u64
+    }
+
     pub(crate) fn page(&self, at: u64) -> &Page {
         &self.now[at as usize]
     }

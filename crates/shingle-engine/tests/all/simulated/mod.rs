@@ -1,6 +1,7 @@
 //! A store in a box: the shipping engine over an SSD and a disk that lose what was not flushed, a
 //! client, a clock, and one who knows what each block may be. One seed is one run.
 
+mod changes;
 pub(crate) mod device;
 pub(crate) mod oracle;
 pub(crate) mod rest;

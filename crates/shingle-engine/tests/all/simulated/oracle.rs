@@ -66,15 +66,8 @@ pub(crate) fn stamp(block: u64, version: u64) -> Page {
 impl Oracle {
     /// A disk that was in use before it got a cache.
     pub(crate) fn new(blocks: u64) -> Oracle {
-        let history = |block| History {
-            contents: vec![Rc::new(stamp(block, 0))],
-            floor: 0,
-            acked: 0,
-            wild_below: 0,
-            lost: 0,
-        };
         Oracle {
-            blocks: (0..blocks).map(history).collect(),
+            blocks: (0..blocks).map(History::new).collect(),
             asked: HashMap::new(),
             unkept: HashMap::new(),
             told: vec![0; blocks as usize],
@@ -82,6 +75,17 @@ impl Oracle {
             may_fail: false,
             may_tear: false,
             reads_checked: 0,
+        }
+    }
+
+    /// The disk has more blocks.
+    pub(crate) fn grow(&mut self, blocks: u64) {
+        let before = self.blocks.len() as u64;
+        self.blocks.extend((before..blocks).map(History::new));
+        let unkept = self.unkept.values_mut().chain([&mut self.told]);
+        unkept.for_each(|unkept| unkept.resize(blocks as usize, 0));
+        for asked in self.asked.values_mut().filter(|asked| asked.command.op == CommandOp::Flush) {
+            asked.acked.resize(blocks as usize, 0);
         }
     }
 
@@ -116,6 +120,13 @@ impl Oracle {
         }
     }
 
+    /// Its data is lost and was given up: it is what the disk has of it.
+    pub(crate) fn forget(&mut self, block: u64) {
+        let history = &mut self.blocks[block as usize];
+        (history.floor, history.acked, history.lost) = (0, 0, 0);
+        history.wild_below = history.contents.len();
+    }
+
     /// Whether the newest of a block is there nobody can say: all from the last durable one on may be.
     pub(crate) fn may_lack(&mut self, block: u64) {
         let history = &mut self.blocks[block as usize];
@@ -144,9 +155,7 @@ impl Oracle {
             CommandOp::Trim => {
                 let first = command.offset.div_ceil(BLOCK_BYTES);
                 for block in first..(command.offset + command.bytes) / BLOCK_BYTES {
-                    let history = &mut self.blocks[block as usize];
-                    (history.floor, history.acked, history.lost) = (0, 0, 0);
-                    history.wild_below = history.contents.len();
+                    self.forget(block);
                 }
             }
             CommandOp::Read => {
@@ -362,6 +371,11 @@ fn is_torn(page: &Page, contents: &[Rc<Page>]) -> bool {
 }
 
 impl History {
+    fn new(block: u64) -> History {
+        let contents = vec![Rc::new(stamp(block, 0))];
+        History { contents, floor: 0, acked: 0, wild_below: 0, lost: 0 }
+    }
+
     fn says(&self) -> String {
         let names: Vec<String> =
             self.contents[self.floor..].iter().map(|page| name(&page[..])).collect();

@@ -12,7 +12,7 @@ use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::table::ENTRIES;
 use shingle_engine::format::{Frame, PAGE_BYTES, Page, State};
 use shingle_engine::recover::{Recovered, recover};
-use shingle_engine::{Bug, Command, CommandOp, Config, Connection, Device, Engine, Io};
+use shingle_engine::{Bug, Command, CommandOp, Config, Connection, Device, Engine, Io, SsdState};
 
 use super::Rng;
 use super::device::{Faults, Gone, Pending, Simulated};
@@ -31,6 +31,8 @@ pub(crate) enum Theme {
     Faults,
     /// Bits of cached data flip.
     Flips,
+    /// SSDs are exchanged and the disk grows, with power cuts and kills, and with or without I/O errors.
+    Changes,
 }
 
 /// Everything.
@@ -40,6 +42,12 @@ pub(crate) struct World {
     /// Every step is printed: one seed is replayed.
     pub(super) tells: bool,
     pub(super) theme: Theme,
+    /// Devices fail.
+    pub(super) faulty: bool,
+    /// Whoever crashes does not serve the SSD again that was there: it was abandoned.
+    pub(super) abandoned: bool,
+    /// Blocks whose data was lost and that were given up with the SSD that leaves, as far as is known.
+    pub(super) forgotten: usize,
     pub(super) ssd: Simulated,
     pub(super) disk: Simulated,
     pub(super) layout: Layout,
@@ -78,7 +86,7 @@ fn policies() -> Vec<Entry> {
     policies::all().filter(|entry| entry.name != "none").copied().collect()
 }
 
-fn cache(entry: &Entry, slots: u64, disk_blocks: u64) -> Option<Box<dyn CacheCore>> {
+pub(super) fn cache(entry: &Entry, slots: u64, disk_blocks: u64) -> Option<Box<dyn CacheCore>> {
     let mut params = Params::new(entry.params);
     if params.has("zone") {
         params.set("zone", "8b").expect("a size");
@@ -142,21 +150,19 @@ impl World {
                 break entry;
             }
         };
-        let mut pages = vec![[0; PAGE_BYTES]; layout.pages() as usize];
-        let (ssd_bytes, disk_bytes) =
-            (layout.pages() * PAGE_BYTES as u64, disk_blocks * BLOCK_BYTES);
-        let superblock = Superblock::new(*b"a cache for test", layout, ssd_bytes, disk_bytes);
-        for copy in Copy::BOTH {
-            pages[copy.superblock_page() as usize] = superblock.encode();
-        }
+        let mut ssd = formatted(layout, disk_blocks, 1);
         let disk_atom = if rng.one_in(2) { 512 } else { PAGE_BYTES };
-        let mut ssd = Simulated::new(pages, 512);
         let mut disk =
             Simulated::new((0..disk_blocks).map(|block| stamp(block, 0)).collect(), disk_atom);
         let mut oracle = Oracle::new(disk_blocks);
-        oracle.may_fail = theme != Theme::Crashes;
+        let faulty = match theme {
+            Theme::Faults => true,
+            Theme::Changes => rng.one_in(2),
+            Theme::Crashes | Theme::Flips => false,
+        };
+        oracle.may_fail = faulty || theme == Theme::Flips;
         oracle.may_tear = disk_atom == 512;
-        if theme == Theme::Faults {
+        if faulty {
             let mut faults = |often: u64| Faults {
                 reads: *rng.pick(&[0, 20, 100]),
                 writes: *rng.pick(&[0, 20, 100]),
@@ -182,8 +188,8 @@ impl World {
             depth: rng.range(1, 24),
             diligence: rng.range(20, 95),
             hot: rng.range(2, disk_blocks),
-            goes: if theme == Theme::Faults { *rng.pick(&[0, 0, 300]) } else { 0 },
-            refusals: if theme == Theme::Faults { *rng.pick(&[0, 0, 200]) } else { 0 },
+            goes: if faulty { *rng.pick(&[0, 0, 300]) } else { 0 },
+            refusals: if faulty { *rng.pick(&[0, 0, 200]) } else { 0 },
             connections: Vec::new(),
             last_connection: 0,
             next: None,
@@ -195,6 +201,9 @@ impl World {
             seed,
             tells: std::env::var("SHINGLE_SEED").is_ok(),
             theme,
+            faulty,
+            abandoned: false,
+            forgotten: 0,
             ssd,
             disk,
             layout,
@@ -240,6 +249,9 @@ impl World {
         }
         self.disk_refuses();
         self.something_lands();
+        if self.theme == Theme::Changes && self.rng.one_in(25) {
+            self.change();
+        }
         match self.rng.below(100) {
             n if n < self.diligence && !self.pending.is_empty() => self.complete(),
             n if n < 97 => {
@@ -319,7 +331,7 @@ impl World {
         }
     }
 
-    fn tick(&mut self) {
+    pub(super) fn tick(&mut self) {
         let millis = *self.rng.pick(&[0, 1, 50, 300, 1500]);
         self.now += Nanos::from_millis(millis);
         self.engine.tick(self.now);
@@ -328,6 +340,9 @@ impl World {
     /// What the engine wants from outside.
     pub(super) fn effects(&mut self) {
         let effects = self.engine.take();
+        if self.theme == Theme::Changes {
+            self.changed();
+        }
         for io in effects.ios {
             if self.tells {
                 let names: Vec<_> = io.buffers.iter().map(|buffer| name(&buffer.0)).collect();
@@ -346,14 +361,11 @@ impl World {
                 );
             }
             self.trail.answered(reply);
-            self.oracle.answered(
-                reply,
-                self.theme == Theme::Faults && self.engine.status().errors.ssd_failed,
-            );
+            self.oracle.answered(reply, self.faulty && self.engine.status().errors.ssd_failed);
         }
     }
 
-    fn complete(&mut self) {
+    pub(super) fn complete(&mut self) {
         let at = self.rng.below(self.pending.len() as u64) as usize;
         let mut pending = self.pending.swap_remove(at);
         let device = match pending.io.device {
@@ -403,7 +415,7 @@ impl World {
         }
         let (mut offset, mut bytes) = (first * BLOCK_BYTES, blocks * BLOCK_BYTES);
         // When a part of a block was not written, nobody knows what all of it is.
-        if self.theme == Theme::Crashes && op != CommandOp::Trim && rng.one_in(3) {
+        if !self.oracle.may_fail && op != CommandOp::Trim && rng.one_in(3) {
             offset += rng.below(BLOCK_BYTES);
             bytes = 1 + rng.below(bytes - (offset - first * BLOCK_BYTES));
         }
@@ -455,11 +467,19 @@ impl World {
         if self.tells {
             println!("crash, power {power}, {}", self.says());
         }
+        if self.abandoned || self.engine.ssd_state() == SsdState::Out && self.rng.one_in(2) {
+            self.take_another();
+        }
         let found = self.put_into_use(power);
+        // It may have been about to grow.
+        let disk_blocks = found.journal.superblock().disk_bytes / BLOCK_BYTES;
+        assert!(disk_blocks >= self.disk_blocks, "the disk has shrunk");
+        self.disk_blocks = disk_blocks;
         let World { policy, layout, disk_blocks, config, .. } = self;
         self.engine = open(found, policy, layout.slots, *disk_blocks, config);
         self.connections.clear();
         self.lost.clear();
+        self.forgotten = 0;
         self.connect();
         self.engine.tick(self.now);
         self.effects();
@@ -526,6 +546,7 @@ impl World {
 
     /// Everything comes to an end, in order.
     pub(super) fn end(&mut self) {
+        self.end_exchange();
         self.until(|engine| engine.is_idle(), "commands");
         self.disk.gone = None;
         let faults = (self.ssd.faults, self.disk.faults);
@@ -589,7 +610,7 @@ impl World {
         (self.ssd.faults, self.disk.faults) = faults;
     }
 
-    fn until(&mut self, done: impl Fn(&Engine) -> bool, what: &str) {
+    pub(super) fn until(&mut self, done: impl Fn(&Engine) -> bool, what: &str) {
         for _ in 0..200_000 {
             if done(&self.engine) {
                 return;
@@ -623,6 +644,18 @@ impl World {
     pub(crate) fn reads_checked(&self) -> u64 {
         self.oracle.reads_checked
     }
+}
+
+/// A new SSD.
+pub(super) fn formatted(layout: Layout, disk_blocks: u64, edition: u64) -> Simulated {
+    let mut pages = vec![[0; PAGE_BYTES]; layout.pages() as usize];
+    let (ssd_bytes, disk_bytes) = (layout.pages() * PAGE_BYTES as u64, disk_blocks * BLOCK_BYTES);
+    let new = Superblock::new(*b"a cache for test", layout, ssd_bytes, disk_bytes);
+    let superblock = Superblock { edition, ..new };
+    for copy in Copy::BOTH {
+        pages[copy.superblock_page() as usize] = superblock.encode();
+    }
+    Simulated::new(pages, 512)
 }
 
 pub(super) fn open(

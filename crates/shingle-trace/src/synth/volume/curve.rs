@@ -89,6 +89,8 @@ impl Curve {
 /// A distance, and those that will do, both inclusive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Drawn {
+    /// Reuses that are nearer, in 2^-20 of all.
+    pub(super) nearer: u32,
     pub(super) from: u32,
     pub(super) at: u32,
     pub(super) to: u32,
@@ -157,14 +159,18 @@ impl Curve {
 
     /// A distance of a part.
     fn within(&self, part: usize, pages: u32, rng: &mut Rng) -> Drawn {
+        let nearer =
+            self.sums.iter().map(|sums| if part == 0 { 0 } else { sums[part - 1] }).sum::<u64>();
         let part = &self.parts[part];
         let bin = rng.below(part.ends.len() as u64) as usize;
+        let nearer = nearer + part.share * bin as u64 / part.ends.len() as u64;
         let begin = if bin == 0 { part.begin } else { part.ends[bin - 1] };
         let at = begin + rng.below(u64::from(part.ends[bin] - begin).max(1)) as u32;
         // What is about as far back will do, within the quantiles, so that these come out.
         let end = part.end().min(pages);
         let at = at.min(end - 1);
         Drawn {
+            nearer: nearer as u32,
             from: part.begin.max((at - at / 3).saturating_sub(FEW)),
             at,
             to: (end - 1).min(at + at / 2 + FEW),

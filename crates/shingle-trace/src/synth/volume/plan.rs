@@ -21,7 +21,7 @@ pub(crate) struct Plan {
     pub(super) writes: Share,
     pub(super) cold: Share,
     /// Reuses that are of what followed the last one in the old order.
-    pub(super) follow: Share,
+    pub(super) follow: f64,
     /// Accesses to each block of a zone while it is active, in 2^-16.
     pub(super) dwell: u64,
     pub(super) overlap: Share,
@@ -89,7 +89,7 @@ impl Plan {
             seed,
             writes: Share::of(counts.write.requests as f64 / requests),
             cold: Share::of(free.cold),
-            follow: Share::of(free.follow),
+            follow: free.follow,
             dwell: (free.dwell * 65_536.0) as u64,
             overlap: Share::of(free.overlap),
             sequential: counts.sequential,

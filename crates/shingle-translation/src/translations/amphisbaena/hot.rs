@@ -38,6 +38,8 @@ pub(super) struct Hot {
     chunk_blocks: u32,
     owned: Box<[Owned]>,
     chunks: u32,
+    /// Before this one there is room for none.
+    room_from: usize,
     /// By slot: whether the block there was updated in this period.
     updated: Bits,
     /// Chunks before this one stay until the next period.
@@ -51,6 +53,7 @@ impl Hot {
             chunk_blocks,
             owned: vec![UNUSED; chunks_max as usize].into(),
             chunks: 0,
+            room_from: 0,
             updated: Bits::new(u64::from(chunks_max) * u64::from(chunk_blocks)),
             looked_at: 0,
         }
@@ -70,10 +73,11 @@ impl Hot {
 
     /// Takes `chunk` of the buffer. Returns its slots.
     pub(super) fn add(&mut self, chunk: u32, obtained: bool) -> core::ops::Range<u32> {
-        let at = self.owned.iter().position(|&owned| owned == UNUSED);
-        let at = at.expect("no room for another chunk");
+        let unused = self.owned[self.room_from..].iter().position(|&owned| owned == UNUSED);
+        let at = self.room_from + unused.expect("no room for another chunk");
         self.owned[at] = Owned(if obtained { chunk | OBTAINED } else { chunk });
         self.chunks += 1;
+        self.room_from = at + 1;
         self.slots(at)
     }
 
@@ -112,8 +116,10 @@ impl Hot {
 
     /// Gives up the chunk whose slots begin with `slot`.
     pub(super) fn remove(&mut self, slot: u32) -> u32 {
+        let at = (slot / self.chunk_blocks) as usize;
         self.chunks -= 1;
-        core::mem::replace(&mut self.owned[(slot / self.chunk_blocks) as usize], UNUSED).chunk()
+        self.room_from = self.room_from.min(at);
+        core::mem::replace(&mut self.owned[at], UNUSED).chunk()
     }
 
     /// Where `slot` lies in the buffer.

@@ -81,12 +81,13 @@ fn serve(args: &Serve, global: &Global) -> anyhow::Result<()> {
         export: Arc::clone(&model) as _,
     };
     let tell = move |event: Event| note(&event.to_string(), quiet);
-    let listeners = Listening::bind(&addresses, &users)?;
+    let tls = args.listening.tls()?;
+    let listeners = Listening::bind(&addresses, &users, tls.as_ref())?;
     let server = Server::start_at(listeners, vec![served], Limits::default(), tell)?;
     for address in server.addresses() {
         print(&Url::of(&address, &args.model).to_string())?;
     }
-    Listening::warn(&server.addresses(), &users, quiet);
+    Listening::warn(&server.addresses(), &users, tls.is_some(), quiet);
     ending.wait();
     // What takes longer than this is of no interest to whoever ends a model.
     const GRACE: Duration = Duration::from_secs(1);

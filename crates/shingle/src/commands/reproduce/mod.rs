@@ -5,7 +5,7 @@ mod on;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use shingle_core::registry::Registry;
 use shingle_drive::measure;
@@ -18,6 +18,7 @@ use shingle_papers::runner::{Order, reproduce};
 use shingle_papers::scale::Scale;
 use shingle_papers::sensitivity::sensitivity;
 use shingle_papers::traces::Traces;
+use shingle_papers::turned::Before;
 
 use crate::cli::{self, Global};
 use crate::output::{self, note, print};
@@ -38,7 +39,7 @@ pub(crate) struct Reproduce {
     /// The paper's main comparison over these traces in place of its figures: files of any format, or workloads as
     /// synth:zipf. Caches and buffers are those of the paper, or so small that they are used up.
     #[arg(long, value_delimiter = ',', value_name = "TRACE,…", conflicts_with_all = [
-        "figures", "traces", "free", "scale", "full", "every_zone", "seeds", "drive", "write", "no_sensitivity", "fresh",
+        "figures", "traces", "free", "scale", "full", "every_zone", "seeds", "drive", "write", "sensitivity", "fresh", "before",
     ])]
     on: Vec<String>,
     /// With --on: which volume of each trace, or several, or '*' for all.
@@ -62,7 +63,7 @@ pub(crate) struct Reproduce {
     /// zones would fit the buffer. [default: 1]
     #[arg(long, value_name = "N")]
     every_zone: Option<u64>,
-    /// Seeds to repeat everything with. [default: 3]
+    /// Seeds to do everything with; a statement agrees if it does so with each. [default: 1]
     #[arg(long, value_name = "N")]
     seeds: Option<u64>,
     /// The first of them. [default: 1]
@@ -75,9 +76,14 @@ pub(crate) struct Reproduce {
     /// crates/shingle-drive/data/NAME.toml of the checkout this is run in.
     #[arg(long)]
     write: bool,
-    /// Do not repeat everything with each free parameter of the workloads halved and doubled.
-    #[arg(long)]
-    no_sensitivity: bool,
+    /// Repeat everything with each free parameter of the made workloads halved and doubled, on less work, and show how
+    /// the verdicts move.
+    #[arg(long, conflicts_with = "traces")]
+    sensitivity: bool,
+    /// What --json wrote earlier, of this paper: say which statements agree now and did not then, and the other way
+    /// round.
+    #[arg(long, value_name = "FILE")]
+    before: Option<PathBuf>,
     /// Do all runs again. Otherwise those are taken that the same program has done in the folder before: what was broken
     /// off goes on where it ended.
     #[arg(long)]
@@ -143,6 +149,7 @@ fn run(
         registry,
         kept: None,
     };
+    let before = args.before.as_deref().map(|file| before(file, &order)).transpose()?;
     prepare(args, folder)?;
     let kept = kept(folder, args.fresh)?;
     match kept.runs() {
@@ -164,9 +171,7 @@ fn run(
         |varied| output::text(&page::page(&result, varied, &making), &folder.join("index.html"));
     save_pictures(folder, &result)?;
     save_page(None)?;
-    let varied = if args.no_sensitivity || order.traces.directory.is_some() {
-        None // real traces have no free parameters
-    } else {
+    let varied = if args.sensitivity {
         let scale = order.scale.map_or(VARIED, |scale| Scale {
             work: scale.work.min(VARIED.work),
             volumes: scale.volumes.min(VARIED.volumes),
@@ -175,6 +180,8 @@ fn run(
         let progress = Progress::new("what no paper fixes", 0, global.quiet);
         let (total, add) = (|total| progress.extend(total), |done| progress.add(done));
         Some(pool.install(|| sensitivity(&order, scale, &total, &add))?)
+    } else {
+        None
     };
     if varied.is_some() {
         save_page(varied.as_ref())?;
@@ -186,12 +193,23 @@ fn run(
         }
     }
     print(&table::reproduction(&result, global.color))?;
+    if let Some(before) = &before {
+        let found = before.differences(&result);
+        print(&table::differences(&found, global.color))?;
+    }
     if args.write {
         write_sheet(args.drive.as_deref().unwrap_or(MEASURED_DRIVE), global.quiet)?;
     }
     let page = folder.join("index.html");
     note(&format!("the page with all pictures and numbers: {}", page.display()), global.quiet);
     Ok(())
+}
+
+/// An earlier reproduction. What is wrong with it is told now, not after half an hour.
+fn before(file: &Path, order: &Order) -> anyhow::Result<Before> {
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("{}: cannot be read", file.display()))?;
+    Before::read(&text, order.paper.name).map_err(|wrong| anyhow!("{}: {wrong}", file.display()))
 }
 
 /// What cannot be written is told now, not after half an hour.
@@ -258,7 +276,7 @@ fn write_sheet(drive: &str, quiet: bool) -> anyhow::Result<()> {
 }
 
 fn seeds(args: &Reproduce) -> anyhow::Result<Vec<u64>> {
-    let (first, count) = (args.seed.unwrap_or(1), args.seeds.unwrap_or(3));
+    let (first, count) = (args.seed.unwrap_or(1), args.seeds.unwrap_or(1));
     if !(1..=100).contains(&count) {
         bail!(Usage(format!("--seeds {count}: give a number from 1 to 100")));
     }

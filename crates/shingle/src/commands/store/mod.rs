@@ -4,6 +4,7 @@ mod check;
 mod serve;
 mod status;
 mod top;
+mod whatif;
 
 use std::path::{Path, PathBuf};
 
@@ -52,6 +53,15 @@ pub(crate) enum Store {
     /// Show mode, policy and parameters, of a cache that is served or not.
     #[command(after_help = "Example: shingle store get --cache cache.img")]
     Get(status::Get),
+    /// Exchange the SSD while clients are served: one that fails, or one that is to be another. What is dirty goes to
+    /// the disk first; the cache on the new SSD begins empty.
+    Replace(Replace),
+    /// Use all of an SSD or a disk that was made larger, while clients are served. A cache on an SSD that has grown
+    /// begins empty: what is dirty goes to the disk first.
+    Grow(Ask),
+    /// What other policies and sizes would have done with the requests of clients: hits, and bands rewritten, estimated
+    /// from a sample, with how far that may be off.
+    Whatif(whatif::WhatIf),
     /// Stop serving. What is dirty stays in the cache.
     #[command(after_help = "Example: shingle store stop --cache cache.img")]
     Stop(Ask),
@@ -108,6 +118,22 @@ pub(crate) struct Ask {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Replace {
+    #[command(flatten)]
+    ask: Ask,
+    /// The SSD that takes its place: a file or block device.
+    #[arg(long, value_name = "FILE|DEV")]
+    with: PathBuf,
+    /// Destroy a file system, partition table or the like that is there.
+    #[arg(long)]
+    overwrite: bool,
+    /// Give up blocks whose newest data the SSD does not give any more; `status` lists them. They become what the disk has of
+    /// them.
+    #[arg(long)]
+    accept_lost: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Set {
     #[command(flatten)]
     ask: Ask,
@@ -153,6 +179,14 @@ pub(crate) fn execute(command: &Store, global: &Global, registry: &Registry) -> 
             what.extend(args.what.iter().cloned());
             ask(&args.ask.cache, &Request::Set { what }, global)
         }
+        Store::Replace(args) => {
+            let with = std::fs::canonicalize(&args.with)
+                .map_err(|error| anyhow!("{}: {error}", args.with.display()))?;
+            let (overwrite, accept_lost) = (args.overwrite, args.accept_lost);
+            ask(&args.ask.cache, &Request::Replace { with, overwrite, accept_lost }, global)
+        }
+        Store::Grow(args) => ask(&args.cache, &Request::Grow, global),
+        Store::Whatif(args) => whatif::execute(args, global, registry),
         Store::Stop(args) => ask(&args.cache, &Request::Stop, global),
         Store::Detach(args) => detach(args, global, registry),
         Store::Check(args) => check::execute(args, global),
@@ -219,6 +253,10 @@ fn ask(ssd: &Path, request: &Request, global: &Global) -> anyhow::Result<()> {
     let last = control::ask(&control::socket(name(ssd)?), &mut told, request)?;
     match last {
         Answer::Failed(why) => bail!(why),
+        Answer::Said(text) => {
+            note(&text, global.quiet);
+            Ok(())
+        }
         _ => Ok(()),
     }
 }

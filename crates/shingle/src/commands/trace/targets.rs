@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 use shingle_trace::volumes::{
-    Compared, LARGE, Measured, Quantity, Tolerance, VOLUMES, Volume, described,
+    Compared, LARGE, Measured, Quantity, Tolerance, Trait, VOLUMES, Volume, described,
 };
 
 use crate::cli::Global;
@@ -33,9 +33,11 @@ pub(crate) fn execute(args: &Targets, global: &Global) -> anyhow::Result<()> {
     let (mut aimed, mut held) = (0, 0);
     for volume in volumes {
         note(&format!("generating: {}", volume.name), global.quiet);
-        let Measured { rows, predicted } = volume.compare(args.seed);
-        aimed += rows.iter().filter(|row| row.figure.unused.is_none()).count();
-        held += rows.iter().filter(|row| row.figure.unused.is_none() && row.holds()).count();
+        let Measured { rows, predicted, traits } = volume.compare(args.seed);
+        let aims = rows.iter().filter(|row| row.figure.unused.is_none()).map(Compared::holds);
+        let aims: Vec<bool> = aims.chain(traits.iter().map(|(of, made)| of.holds(*made))).collect();
+        aimed += aims.len();
+        held += aims.iter().filter(|holds| **holds).count();
         values.extend(rows.iter().map(|row| value(volume, row)));
         values.extend(predicted.iter().map(|&(quantity, made)| {
             json!({
@@ -43,7 +45,13 @@ pub(crate) fn execute(args: &Targets, global: &Global) -> anyhow::Result<()> {
                 "published": null, "generated": made, "source": null, "unused": null, "holds": null,
             })
         }));
-        text += &one_volume(volume, &rows, &predicted, global);
+        values.extend(traits.iter().map(|&(of, made)| {
+            json!({
+                "volume": volume.name, "quantity": of.about(), "unit": null, "published": null,
+                "range": of.range(), "generated": made, "source": RECORDED, "unused": null, "holds": of.holds(made),
+            })
+        }));
+        text += &one_volume(volume, &rows, &predicted, &traits, global);
     }
     if args.json {
         return print(&serde_json::to_string_pretty(&values)?);
@@ -51,10 +59,14 @@ pub(crate) fn execute(args: &Targets, global: &Global) -> anyhow::Result<()> {
     print(&format!("{text}Within tolerance: {held} of {aimed} figures that are aimed at."))
 }
 
+/// Where ranges come from.
+const RECORDED: &str = "recorded traces (docs/workloads.md)";
+
 fn one_volume(
     volume: &Volume,
     rows: &[Compared],
     predicted: &[(Quantity, f64)],
+    traits: &[(Trait, f64)],
     global: &Global,
 ) -> String {
     let predictions = predicted.iter().map(|&(quantity, made)| {
@@ -62,7 +74,13 @@ fn one_volume(
         let made = shown(quantity, made);
         [quantity.about(), none, &made, none, none, source].map(str::to_owned)
     });
-    let cells: Vec<[String; 6]> = rows.iter().map(cells).chain(predictions).collect();
+    let common = traits.iter().map(|&(of, made)| {
+        let (least, most) = of.range();
+        let within = if of.holds(made) { "within" } else { "within MISSED" };
+        let [range, made] = [format!("{least} to {most}"), format!("{made:.2}")];
+        [of.about(), &range, &made, "-", within, RECORDED].map(str::to_owned)
+    });
+    let cells: Vec<[String; 6]> = rows.iter().map(cells).chain(predictions).chain(common).collect();
     let header = ["", "published", "generated", "deviation", "tolerance", "source"];
     let table = table::rows(header, &cells, global.color);
     let mut text = format!("{}: {}\n{table}\n", volume.workload, volume.about);

@@ -90,6 +90,17 @@ pub(super) fn told(found: &Inspected) -> Vec<String> {
         lines.push(format!("lost: {} at byte {}", bytes(*count), first * BLOCK_BYTES));
     }
     lines.extend(found.damage.iter().map(|damage| format!("the map is damaged: {damage}")));
+    match (&found.damage, &found.given_up_ranges) {
+        (Some(_), None) => lines.push("it cannot be repaired".to_owned()),
+        (_, Some(ranges)) => lines.extend(ranges.iter().map(|(first, count)| {
+            format!(
+                "`zoned repair --give-up` gives up {} at byte {}",
+                bytes(*count),
+                first * BLOCK_BYTES
+            )
+        })),
+        (None, None) => {}
+    }
     lines
 }
 

@@ -4,6 +4,7 @@
 mod check;
 mod create;
 mod format;
+mod repair;
 mod report;
 mod serve;
 mod status;
@@ -33,6 +34,10 @@ pub(crate) enum Zoned {
     /// Read the map of a disk that is not in use, and compare its two copies. Changes nothing.
     #[command(after_help = "Example: shingle zoned check disk.zoned")]
     Check(check::Check),
+    /// Make both copies of the map of a disk that is not in use whole. What one copy has is never given up; what neither has is,
+    /// if that is asked for.
+    #[command(after_help = "Example: shingle zoned repair disk.zoned")]
+    Repair(repair::Repair),
     /// Serve a formatted disk as a block device, over NBD, without an SSD. `shingle store` puts one before it.
     #[command(after_help = "Example: shingle zoned serve disk.zoned --nbd unix:zoned.sock")]
     Serve(serve::Serve),
@@ -58,6 +63,7 @@ pub(crate) fn execute(command: &Zoned, global: &Global) -> anyhow::Result<()> {
         Zoned::Report(args) => report::execute(args, global),
         Zoned::Format(args) => format::execute(args, global),
         Zoned::Check(args) => check::execute(args),
+        Zoned::Repair(args) => repair::execute(args),
         Zoned::Serve(args) => serve::execute(args, global),
         Zoned::Status(args) => status::execute(args),
         Zoned::Stop(args) => status::stop(args),

@@ -52,7 +52,8 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     control::make_folder(&socket)?;
     let control = Arc::new(Listener::bind(&Address::Unix(socket))?);
     // (Behind the control socket: whoever can connect can ask for the status.)
-    let listeners = Listening::bind(&addresses, &users)?;
+    let tls = args.listening.tls()?;
+    let listeners = Listening::bind(&addresses, &users, tls.as_ref())?;
     // (Whoever wants no remarks wants to know of a disk that fails.)
     let failed = |line: String| note(&line, false);
     let volume = Arc::new(ServedVolume::start(live.clone(), Box::new(failed))?);
@@ -74,13 +75,11 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
             let _ = on_signal.send(None);
         }
     })?;
-    let weak = Arc::downgrade(&live);
-    let watch = Watch::new(move || weak.upgrade().map(|live| live.status()));
-    listen(control.clone(), watch, leave)?;
+    listen(control.clone(), Watch::over(&live), leave)?;
     for address in server.addresses() {
         note(&format!("{uuid}: served at {address}"), quiet);
     }
-    Listening::warn(&server.addresses(), &users, quiet);
+    Listening::warn(&server.addresses(), &users, tls.is_some(), quiet);
     let asker = wait.recv().unwrap_or(None);
     server.stop(GRACE);
     control.close();
@@ -139,8 +138,12 @@ fn answer(stream: &UnixStream, watch: &Watch, leave: &Sender<Leave>) {
             let _ = leave.send(Some(stream.try_clone()?));
             Ok(())
         }
-        Request::Measures | Request::Set { .. } | Request::Flush | Request::Detach => {
-            answer(&Answer::Failed("there is no cache before it".to_owned()))
-        }
+        Request::Measures
+        | Request::Set { .. }
+        | Request::Flush
+        | Request::Replace { .. }
+        | Request::Grow
+        | Request::Watch
+        | Request::Detach => answer(&Answer::Failed("there is no cache before it".to_owned())),
     });
 }

@@ -9,12 +9,15 @@ use serde_json::json;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_store::store::control::{self, Answer, ControlError, Request};
-use shingle_translated::{Status, inspect};
+use shingle_translated::{Pace, Status, inspect};
 use uuid::Uuid;
 
 use super::Which;
 use super::check::{merge, told, unused};
 use crate::output::print;
+
+/// No disk takes longer for an I/O that it will do at all, but for one that tries again and again.
+const STUCK_SECONDS: u64 = 10;
 
 #[derive(Debug, Args)]
 pub(crate) struct AskStatus {
@@ -133,6 +136,7 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
                 if status.wants_idle { "; idle time would do more" } else { "" }
             ),
         ),
+        ("works", works(status)),
         (
             "written",
             format!(
@@ -152,11 +156,33 @@ pub(crate) fn lines(status: &Status) -> Vec<(&'static str, String)> {
             ),
         ),
     ];
-    if let Some(why) = &status.failed {
-        lines.push(("failed", format!("{why}; nothing is written until it is served again")));
+    match (&status.failed, &status.last_failure) {
+        (Some(why), _) => {
+            lines.push(("failed", format!("{why}; writes are errors until that is over")))
+        }
+        (None, Some(why)) => {
+            lines.push(("failures", format!("{}, all put right; the last: {why}", status.failures)))
+        }
+        (None, None) => {}
     }
     for (first, count) in &status.lost_ranges {
         lines.push(("lost", format!("{} at byte {}", bytes(*count), first * BLOCK_BYTES)));
     }
+    for (first, count) in &status.doubtful_ranges {
+        let text = format!("{} at byte {}: a flush failed", bytes(*count), first * BLOCK_BYTES);
+        lines.push(("may be older", text));
+    }
     lines
+}
+
+/// Whether writes and cleaning get on.
+fn works(status: &Status) -> String {
+    match status.pace {
+        None => "not looked at yet".to_owned(),
+        Some(pace) if pace.stuck_seconds > STUCK_SECONDS => {
+            format!("STUCK: the disk has had one I/O for {} s", pace.stuck_seconds)
+        }
+        Some(Pace { ios_10s: 0, .. }) => "at rest".to_owned(),
+        Some(pace) => format!("{} I/Os in the last 10 s", pace.ios_10s),
+    }
 }

@@ -23,6 +23,11 @@ pub(super) struct File {
     listen: Vec<Address>,
     #[serde(default, deserialize_with = "users")]
     allow_users: Users,
+    /// A folder with what connections are encrypted with, and whom certificates let in: as --tls and --tls-allow. They
+    /// stay as they are when the file is read again.
+    tls: Option<PathBuf>,
+    #[serde(default, deserialize_with = "one_or_many")]
+    tls_allow: Vec<String>,
     /// Where metrics are fetched. They, the next and the format of the log stay as they are when the file is read again.
     #[serde(default, deserialize_with = "address")]
     metrics: Option<Address>,
@@ -84,12 +89,23 @@ impl File {
                 "{name:?} is no name of an export: it has 1 to 255 bytes and no control characters"
             )));
         }
+        if let Some(error) =
+            file.listen.iter().find_map(|a| listening::allowed(a, file.tls.is_some()).err())
+        {
+            bail!(wrong(&error.to_string()));
+        }
+        if file.tls.is_none() && !file.tls_allow.is_empty() {
+            bail!(wrong(
+                "`tls-allow` says who may connect with certificates, and `tls` is not given"
+            ));
+        }
         Ok(file)
     }
 
-    pub(super) fn given(&self) -> Given {
+    pub(super) fn given(&self) -> anyhow::Result<Given> {
         let (metrics, log) = (self.metrics.clone(), self.log);
-        Given { options: self.options(), metrics, log }
+        let tls = self.tls.as_deref().map(|folder| listening::tls(folder, &self.tls_allow));
+        Ok(Given { options: Options { tls: tls.transpose()?, ..self.options() }, metrics, log })
     }
 
     fn options(&self) -> Options {
@@ -105,6 +121,7 @@ impl File {
             caches: caches.collect(),
             addresses: self.listen.clone(),
             users: self.allow_users.clone(),
+            tls: None,
             counters: counters(self.counters.clone(), self.metrics.is_some()),
         }
     }
@@ -210,10 +227,7 @@ mod tests {
                 "line 1: there is no option `listn`; the nearest are `listen`",
             ),
             (&format!("listen = \"here\"\n{export}"), "line 1: \"here\" is no address"),
-            (
-                &format!("\nlisten = \"tcp:192.0.2.1\"\n{export}"),
-                "line 2: 192.0.2.1:10809 is refused",
-            ),
+            (&format!("\nlisten = \"tcp:192.0.2.1\"\n{export}"), "192.0.2.1:10809 is refused"),
             (&format!("listen = [[1]]\n{export}"), "line 1: expected a text, or a list of texts"),
             (
                 &format!("allow-users = \"nobody-of-this-name\"\n{export}"),

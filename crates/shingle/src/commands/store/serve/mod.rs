@@ -25,7 +25,7 @@ use self::file::{File, Given, LogOptions};
 use self::tell::Events;
 use crate::Usage;
 use crate::cli::Global;
-use crate::commands::listening::{self, MinimumBlock, Remark};
+use crate::commands::listening::{self, Encrypting, MinimumBlock, Remark};
 use crate::commands::signals::Ending;
 use crate::log::{Format, Level, Log};
 
@@ -40,18 +40,20 @@ pub(crate) struct Serve {
     /// Serve the exports of this TOML file instead: several caches, each with a name. SIGHUP reads it
     /// again.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "cache", "disk", "nbd", "allow_users", "minimum_block", "trust_disk", "record",
+        "cache", "disk", "nbd", "allow_users", "tls", "tls_allow", "minimum_block", "trust_disk", "record",
         "metrics", "counters", "log", "log_level"
     ])]
     config: Option<PathBuf>,
-    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT with a loopback address. May come several
+    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT, without --tls of a loopback address. May come several
     /// times. Sockets that a service manager hands over are served without being named.
     #[arg(long, value_name = "ADDRESS")]
     nbd: Vec<String>,
     /// Who may connect over TCP, besides you and root: names or numbers of users, with commas between
     /// them, or `any` for every user of this machine.
-    #[arg(long, value_name = "USER,…|any")]
+    #[arg(long, value_name = "USER,…|any", conflicts_with = "tls")]
     allow_users: Option<String>,
+    #[command(flatten)]
+    encryption: Encrypting,
     #[command(flatten)]
     minimum_block: MinimumBlock,
     /// Serve although the disk is not known to be the right one, or was written without its cache.
@@ -82,7 +84,7 @@ impl Serve {
     /// What is to be served, of a file or of the command line.
     fn options(&self) -> anyhow::Result<Given> {
         if let Some(path) = &self.config {
-            return Ok(File::read(path)?.given());
+            return File::read(path)?.given();
         }
         let (Some(ssd), Some(disk)) = (self.cache.clone(), self.disk.clone()) else {
             bail!(Usage("--cache and --disk, or --config: what is to be served?".to_owned()))
@@ -97,11 +99,12 @@ impl Serve {
         };
         let users = listening::users(self.allow_users.as_deref())
             .map_err(|why| Usage(format!("--allow-users: {why}")))?;
-        let addresses = listening::addresses(&self.nbd)?;
+        let addresses = listening::addresses(&self.nbd, self.encryption.tls.is_some())?;
+        let tls = self.encryption.open()?;
         let metrics = self.metrics.as_deref().map(str::parse::<Address>).transpose();
         let metrics = metrics.map_err(|error| Usage(format!("--metrics: {error}")))?;
         let counters = file::counters(self.counters.clone(), metrics.is_some());
-        let options = Options { caches: vec![cache], addresses, users, counters };
+        let options = Options { caches: vec![cache], addresses, users, tls, counters };
         Ok(Given { options, metrics, log: LogOptions { format: self.log, level: self.log_level } })
     }
 }
@@ -127,7 +130,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
         Ok(Shared::new(recorder))
     };
     let record = path.as_ref().map(|_| &record as Record<'_>);
-    let users = options.users.clone();
+    let (users, encrypted) = (options.users.clone(), options.tls.is_some());
     // (An address that is taken is found before a cache is put into use.)
     let metrics = metrics.map(|address| Listener::bind(&address)).transpose()?;
     let events = Arc::new(Events::default());
@@ -148,7 +151,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
             info!(export, "{uuid}: served at {address}");
         }
     }
-    for remark in listening::remarks(&serving.addresses(), &users) {
+    for remark in listening::remarks(&serving.addresses(), &users, encrypted) {
         match remark {
             Remark::Warning(text) => warn!("{text}"),
             Remark::Note(text) => info!("{text}"),
@@ -196,7 +199,7 @@ impl Reload {
         service::reloading();
         let path = self.path.display();
         let done = File::read(&self.path).and_then(|file| {
-            let Given { options, log, .. } = file.given();
+            let Given { options, log, .. } = file.given()?;
             let exports = options.caches.len();
             let changes = stopper.reload(options)?;
             let quieter = self.quieter && log.level == Level::Info;

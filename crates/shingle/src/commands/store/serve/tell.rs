@@ -56,7 +56,7 @@ fn tell(notice: &Notice) {
         Notice::Begun(export, cache) | Notice::Ended(export, cache) => {
             info!(export, %cache, "{notice}");
         }
-        Notice::Counters(export, ..) => warn!(export, "{notice}"),
+        Notice::Counters(export, ..) | Notice::Remark(export, _) => warn!(export, "{notice}"),
         Notice::Failed(export, cache, _) => error!(export, %cache, "{notice}"),
         _ => info!("{notice}"),
     }

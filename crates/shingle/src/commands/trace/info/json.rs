@@ -6,6 +6,7 @@ use shingle_trace::analysis::curve::Curve;
 use shingle_trace::analysis::histogram::Histogram;
 use shingle_trace::analysis::idle::GAPS_MS;
 use shingle_trace::analysis::sequential::{Runs, STREAMS};
+use shingle_trace::analysis::starts::{Again, SOON_WRITES, Starts};
 
 use super::{About, ratio};
 
@@ -49,6 +50,7 @@ pub(super) fn value(about: &About) -> Value {
         "update_distance": histogram(&a.reuse.update),
         "lru": { "all": curve(&a.reuse.all), "writes": curve(&a.reuse.writes) },
         "update_periods": periods(about),
+        "starts": starts(&a.starts),
         "write_range": { "tenth_ratio": a.range.part_zones() },
         "idle": { "gap_us": histogram(&a.idle.gaps_us), "longer": gaps(about) },
         "load": {
@@ -96,6 +98,17 @@ fn periods(about: &About) -> Value {
         "buffer_blocks": buffer_blocks,
         "short_blocks": parts.short, "short_updated_once_blocks": parts.short_once,
         "long_blocks": parts.long, "long_updated_often_blocks": parts.long_often,
+    })
+}
+
+/// Not a number is null.
+fn starts(starts: &Starts) -> Value {
+    let again = |again: Again| json!({ "writes": again.writes, "soon": again.soon });
+    json!({
+        "pages": starts.pages(), "reuses": starts.reuses(), "mean_distance": starts.mean(),
+        "distance_70": starts.holds(70), "distance_80": starts.holds(80), "distance_90": starts.holds(90),
+        "in_order_ratio": starts.in_order(),
+        "soon_writes": SOON_WRITES, "short": again(starts.short), "long": again(starts.long),
     })
 }
 

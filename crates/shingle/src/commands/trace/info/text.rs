@@ -6,6 +6,7 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_result::verdict::count;
 use shingle_trace::analysis::idle::GAPS_MS;
 use shingle_trace::analysis::sequential::{Runs, STREAMS};
+use shingle_trace::analysis::starts::{Again, SOON_WRITES, WINDOW_WRITES};
 
 use super::{About, ratio};
 use crate::cli::Color;
@@ -94,6 +95,7 @@ pub(super) fn pairs(about: &About) -> Vec<(&'static str, String)> {
         ),
     ]);
     rows.extend(periods(about));
+    rows.extend(starts(about));
     let zones = count(s.written_large_zones);
     let touched = percent(a.range.part_zones());
     let told = format!("{zones}; each tenth of the writes touches {touched} of them");
@@ -149,6 +151,32 @@ fn periods(about: &About) -> [(&'static str, String); 3] {
         ("updated blocks, short period", format!("{short} (below {} blocks)", count(buffer))),
         ("  updated once, of these", percent(ratio(parts.short_once, parts.short))),
         ("  updated over twice, of others", percent(ratio(parts.long_often, parts.long))),
+    ]
+}
+
+/// How requests come again, by the page in which they start.
+fn starts(about: &About) -> [(&'static str, String); 4] {
+    let starts = &about.analysis.starts;
+    let some = |text: String| if starts.reuses() == 0 { "-".into() } else { text };
+    let within = [70, 80, 90].map(|part| count(starts.holds(part))).join(", ");
+    let part = |again: Again| percent(ratio(again.soon, again.writes));
+    [
+        ("pages in which requests start", count(starts.pages())),
+        (
+            "  reuses: mean distance, 70, 80, 90 %",
+            some(format!("{}, {within}", count(starts.mean().round() as u64))),
+        ),
+        ("  reuses in the old order", some(percent(Some(starts.in_order())))),
+        (
+            "  short, long writes rewritten soon",
+            format!(
+                "{}, {} (below the mean of the last {} or not; within {} writes)",
+                part(starts.short),
+                part(starts.long),
+                count(WINDOW_WRITES as u64),
+                count(SOON_WRITES)
+            ),
+        ),
     ]
 }
 

@@ -1,0 +1,148 @@
+//! An SSD that leaves, another one that enters: what `exchange` decides is carried to the other rooms.
+
+use super::Engine;
+use super::bugs::Bug;
+use super::contents::Contents;
+use super::durability::Durability;
+use super::exchange::{Facts, NewSsd, Step};
+use super::open_error::OpenError;
+use super::ssd_state::SsdState;
+use crate::data::Data;
+use shingle_core::units::BLOCK_BYTES;
+
+impl<D: Data> Engine<D> {
+    /// Begins to take the SSD out. Blocks whose data is lost keep it in, unless they are to be forgotten.
+    pub fn take_ssd_out(&mut self, forgets_lost: bool) {
+        if !self.life.is_ending() && self.exchange.begin(forgets_lost) {
+            self.service.set_leaves_ssd(true);
+            self.drain.look_again();
+        }
+        self.pump();
+    }
+
+    /// It stays in, if nothing on it was given up yet. Returns whether it does.
+    pub fn keep_ssd_in(&mut self) -> bool {
+        let stays = self.exchange.keep_in();
+        if stays {
+            self.service.set_leaves_ssd(false);
+        }
+        self.pump();
+        stays
+    }
+
+    /// An [untold](SsdState::Untold) SSD will not be served again, whatever it says: the disk is written past it from now
+    /// on.
+    pub fn abandon_ssd(&mut self) {
+        if self.exchange.abandon() {
+            self.failure.abandon();
+        }
+        self.pump();
+    }
+
+    /// From now on another SSD is used. All I/O that is given away later is for that one. The one before must be
+    /// [out](SsdState::Out).
+    ///
+    /// # Errors
+    /// If it is not, or the new one and its cache do not fit together.
+    pub fn put_ssd_in(&mut self, new: NewSsd) -> Result<(), OpenError> {
+        self.exchange.put_in(new)?;
+        self.pump();
+        Ok(())
+    }
+
+    /// How the SSD is doing.
+    #[must_use]
+    pub fn ssd_state(&self) -> SsdState {
+        self.exchange.state()
+    }
+
+    /// Goes on with the exchange, if one is under way and can.
+    pub(super) fn exchange_if_due(&mut self) {
+        if self.exchange.state() == SsdState::In {
+            return;
+        }
+        if self.life.is_ending() {
+            // The next start begins with what the SSD says by then.
+            self.exchange.keep_in();
+            return;
+        }
+        let facts = Facts {
+            dirty: self.contents.dirty_blocks().into(),
+            lost: self.contents.lost_blocks(),
+            no_destages: self.destages.holds_nothing(),
+            no_commands: self.requests.none_running(),
+            committed: self.durability.committed() == self.durability.added()
+                && self.durability.is_idle(),
+            failed: self.failure.has_ssd_failed(),
+            invalidating: self.failure.is_invalidating(),
+            told: self.failure.is_told(),
+            takes_nothing_more: self.failure.takes_nothing_more(),
+            no_ssd_io: !self.port.uses_ssd(),
+        };
+        match self.exchange.step(&facts, self.now) {
+            Step::Nothing => {}
+            Step::Tell => self.tell_ssd(),
+            Step::LookForMore => {
+                let failure = &self.failure;
+                if self.contents.dirty(|block| failure.may_destage(block)).is_empty() {
+                    self.exchange.nothing_left();
+                }
+            }
+            Step::Out => {
+                if !self.forget_lost() {
+                    self.exchange.not_yet();
+                }
+            }
+            Step::Enter(new) => self.enter(*new),
+        }
+    }
+
+    /// Nothing on it counts from now on.
+    fn tell_ssd(&mut self) {
+        let forgotten = self.forget_lost();
+        assert!(forgotten, "nobody uses a slot");
+        self.failure.ssd_taken_out(self.durability.may_hold());
+        self.durability.end();
+        if self.bugs.has(Bug::TakenOutUntold) {
+            self.failure.abandon();
+        } else {
+            self.invalidate_ssd(true);
+        }
+    }
+
+    /// Blocks whose data is lost are what the disk has of them. Returns whether all are: a slot may be in use.
+    fn forget_lost(&mut self) -> bool {
+        let mut all = true;
+        for block in self.contents.lost() {
+            let slot = self.contents.lookup(block).expect("a lost block has a slot");
+            self.contents.clear_lost(block);
+            if self.contents.drop_block(block, slot, &mut self.durability, self.now) {
+                self.exchange.forget(block);
+            } else {
+                self.contents.mark_lost(block, slot);
+                all = false;
+            }
+        }
+        all
+    }
+
+    fn enter(&mut self, new: NewSsd) {
+        let NewSsd { found, cache, room_slots } = new;
+        let disk_blocks = self.requests.disk_blocks();
+        let contents = Contents::restore(cache, &found.journal.table, &found.live, disk_blocks);
+        self.contents = contents.expect("it is empty and of its size");
+        let mut journal = found.journal;
+        if !D::HAS_PAGES {
+            journal.without_bytes();
+        }
+        let commit_after = self.durability.commit_after();
+        self.durability = Durability::open(journal, &found.corrections, commit_after, self.bugs);
+        self.failure.ssd_put_in();
+        if let Some(blocks) = self.growth.blocks() {
+            self.durability.set_disk_bytes(blocks * BLOCK_BYTES);
+        }
+        self.drain.forget();
+        self.service.set_room_slots(room_slots);
+        self.service.set_leaves_ssd(false);
+    }
+}

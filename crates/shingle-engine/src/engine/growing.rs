@@ -1,0 +1,42 @@
+//! A disk that has become larger, while clients are served: the superblock says its new size, in both copies, before
+//! anything is cached beyond the old one. A crash before that leaves the old size, which is as true.
+
+use shingle_core::cache::CacheCore;
+use shingle_core::units::BLOCK_BYTES;
+
+use super::Engine;
+use super::bugs::Bug;
+use super::open_error::OpenError;
+use crate::data::Data;
+
+impl<D: Data> Engine<D> {
+    /// The disk has `disk_blocks` from now on. `cache`, which is empty and made for that size, decides at once; commands
+    /// beyond the old end are taken when [`Status::disk_blocks`](super::Status::disk_blocks) says so.
+    ///
+    /// # Errors
+    /// If the disk does not grow, the SSD has failed, or the cache does not fit.
+    pub fn grow_disk(
+        &mut self,
+        disk_blocks: u64,
+        cache: Box<dyn CacheCore>,
+    ) -> Result<(), OpenError> {
+        let grows = disk_blocks > self.growth.blocks().unwrap_or(self.requests.disk_blocks());
+        if !grows || self.durability.has_failed() || self.life.is_ending() {
+            return Err(OpenError::Grow(disk_blocks));
+        }
+        self.set_cache(cache)?;
+        self.growth.begin(disk_blocks);
+        self.durability.set_disk_bytes(disk_blocks * BLOCK_BYTES);
+        self.pump();
+        Ok(())
+    }
+
+    pub(super) fn grow_if_durable(&mut self) {
+        let Some(blocks) = self.growth.blocks() else { return };
+        let said = self.durability.disk_bytes() == blocks * BLOCK_BYTES;
+        if said || self.bugs.has(Bug::GrownBeforeSuperblock) {
+            self.requests.set_disk_blocks(blocks);
+            self.growth.end();
+        }
+    }
+}

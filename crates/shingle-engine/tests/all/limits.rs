@@ -1,0 +1,167 @@
+//! What an operator allows is kept to, in virtual time: destaging by rate and by hours, writes of the SSD by day.
+
+use std::collections::HashMap;
+
+use shingle_core::registry::Registry;
+use shingle_core::service::{Hours, Limits};
+use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_engine::format::layout::{Copy, Layout};
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::{PAGE_BYTES, Page};
+use shingle_engine::recover::recover;
+use shingle_engine::settings::Settings;
+use shingle_engine::{Command, CommandOp, Config, Device, Engine, Kind};
+
+use crate::memory::Memory;
+
+const SSD_BYTES: u64 = 32 << 20;
+
+/// A store whose devices do everything at once.
+struct Bed {
+    engine: Engine,
+    ssd: HashMap<u64, Page>,
+    disk: HashMap<u64, Page>,
+    now: Nanos,
+    commands: u64,
+}
+
+impl Bed {
+    fn new(limits: Limits) -> Bed {
+        let layout = Layout::for_ssd(SSD_BYTES).expect("large enough");
+        let disk_blocks = layout.slots * 10;
+        let superblock =
+            Superblock::new(*b"a cache for test", layout, SSD_BYTES, disk_blocks * BLOCK_BYTES);
+        let ssd: HashMap<u64, Page> =
+            Copy::BOTH.map(|copy| (copy.superblock_page(), superblock.encode())).into();
+        let found = recover(&mut Memory(&ssd)).expect("a new cache");
+        let cache =
+            Settings::new("lru").cache(&Registry::default(), layout.slots as u32, disk_blocks);
+        let mut config = Config::for_slots(layout.slots);
+        config.rules.limits = limits;
+        let engine = Engine::open(found, cache.expect("lru"), disk_blocks, config);
+        let engine = engine.expect("a new cache");
+        Bed { engine, ssd, disk: HashMap::new(), now: Nanos::ZERO, commands: 0 }
+    }
+
+    fn settle(&mut self) {
+        loop {
+            let effects = self.engine.take();
+            if effects.ios.is_empty() {
+                return;
+            }
+            for mut io in effects.ios {
+                let device = if io.device == Device::Ssd { &mut self.ssd } else { &mut self.disk };
+                for (page, buffer) in (io.page..).zip(&mut io.buffers) {
+                    match io.kind {
+                        Kind::Read => buffer.0 = *device.get(&page).unwrap_or(&[0; PAGE_BYTES]),
+                        _ => drop(device.insert(page, buffer.0)),
+                    }
+                }
+                let bytes = io.buffers.len() * PAGE_BYTES;
+                self.engine.done(io.id, Ok(bytes), io.buffers);
+            }
+        }
+    }
+
+    fn write(&mut self, block: u64) {
+        self.commands += 1;
+        let offset = block * BLOCK_BYTES;
+        let data = vec![7; BLOCK_BYTES as usize];
+        let command = Command::new(self.commands, CommandOp::Write, offset, BLOCK_BYTES);
+        self.engine.submit(Command { data, ..command });
+        self.settle();
+    }
+
+    /// Time goes by, as the thread of a store tells it.
+    fn wait(&mut self, millis: u64) {
+        for _ in 0..millis / 50 {
+            self.now += Nanos::from_millis(50);
+            self.engine.tick(self.now);
+            self.settle();
+        }
+    }
+
+    fn destaged(&self) -> u64 {
+        self.engine.status().destaged_blocks
+    }
+}
+
+#[test]
+fn no_more_is_destaged_in_a_second_than_is_allowed() {
+    let limits = Limits { destage_blocks_per_s: Some(100), ..Limits::default() };
+    let mut bed = Bed::new(limits);
+    (0..3000).for_each(|n| bed.write(n * 3));
+    let before = bed.destaged();
+    bed.wait(10_000);
+    let in_ten_seconds = bed.destaged() - before;
+    assert!((900..=1_010).contains(&in_ten_seconds), "{in_ten_seconds}");
+    // The limit is set anew while it goes on.
+    bed.engine.set_limits(Limits { destage_blocks_per_s: Some(20), ..Limits::default() });
+    let before = bed.destaged();
+    bed.wait(10_000);
+    let in_ten_seconds = bed.destaged() - before;
+    assert!((150..=210).contains(&in_ten_seconds), "{in_ten_seconds}");
+    // Whoever wants everything on the disk gets it.
+    bed.engine.drain();
+    bed.settle();
+    assert_eq!(bed.engine.dirty_blocks(), 0);
+}
+
+#[test]
+fn who_waits_for_room_waits_for_what_is_allowed() {
+    let limits = Limits { destage_blocks_per_s: Some(100), ..Limits::default() };
+    let mut bed = Bed::new(limits);
+    let slots = Layout::for_ssd(SSD_BYTES).expect("large enough").slots;
+    // Without pauses, so that idle time has no part in it.
+    (0..slots + 200).for_each(|n| bed.write(n * 2));
+    let asked = bed.commands;
+    let mut answered = 0;
+    for _ in 0..200 {
+        bed.now += Nanos::from_millis(50);
+        bed.engine.tick(bed.now);
+        bed.settle();
+        answered = asked - bed.engine.status().counts.write_misses;
+    }
+    assert_eq!(answered, 0, "all found room within ten seconds");
+}
+
+#[test]
+fn idle_time_is_used_at_its_hours_only() {
+    let hours = Hours::parse("22-6").expect("hours");
+    let mut bed = Bed::new(Limits { hours, ..Limits::default() });
+    bed.engine.set_time_of_day(bed.now, Nanos::from_millis(12 * 3_600_000));
+    (0..500).for_each(|n| bed.write(n * 3));
+    bed.wait(10_000);
+    assert_eq!(bed.destaged(), 0);
+    bed.engine.set_time_of_day(bed.now, Nanos::from_millis(22 * 3_600_000));
+    bed.wait(10_000);
+    assert_eq!(bed.engine.dirty_blocks(), 0);
+}
+
+#[test]
+fn the_ssd_is_written_no_more_than_its_budget_of_a_day() {
+    // A thousand pages an hour.
+    let limits = Limits { ssd_blocks_per_day: Some(24_000), ..Limits::default() };
+    let mut bed = Bed::new(limits);
+    let blocks = Layout::for_ssd(SSD_BYTES).expect("large enough").slots * 10;
+    for n in 0..5_000 {
+        bed.write(n * 7919 % blocks);
+        if n.is_multiple_of(100) {
+            bed.wait(50);
+        }
+    }
+    let status = bed.engine.status();
+    let written = status.ssd_written_pages;
+    // (What one command takes with the commit that follows it is more than nothing.)
+    assert!((900..1_100).contains(&written), "{written} pages");
+    assert!(status.counts.bypassed_blocks > 3_900, "{:?}", status.counts);
+    // Half a day later half of the budget is there again, an hour of it at once.
+    bed.now += Nanos::from_millis(12 * 3_600_000);
+    bed.engine.tick(bed.now);
+    bed.settle();
+    for n in 5_000..10_000 {
+        bed.write(n * 7919 % blocks);
+    }
+    let more = bed.engine.status().ssd_written_pages - written;
+    assert!((900..1_400).contains(&more), "{more} pages");
+}

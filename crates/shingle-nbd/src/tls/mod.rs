@@ -1,0 +1,170 @@
+//! TLS: what a server shows of itself, which clients it lets in, and which export each of them may open.
+//!
+//! A folder has three files in PEM, named as other NBD servers want them: `ca-cert.pem`, of those who sign certificates of
+//! clients; `server-cert.pem` and `server-key.pem`. Every client has to show a certificate. TLS 1.3 only, without
+//! resumption, as each connection is to be judged by what it shows. (There are no pre-shared keys: rustls has none but those
+//! of resumption.)
+//!
+//! Files that were replaced, as certificates expire, count from the next connection on.
+
+mod channel;
+mod names;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::version::TLS13;
+use rustls::{RootCertStore, ServerConfig};
+use thiserror::Error;
+
+pub(crate) use channel::{Channel, begin};
+pub use names::{ClientName, NotAName, Rights};
+
+/// Who signs certificates of clients.
+const CLIENTS: &str = "ca-cert.pem";
+/// What the server shows.
+const CERTIFICATE: &str = "server-cert.pem";
+/// And what only it has.
+const KEY: &str = "server-key.pem";
+
+/// Why there is no TLS.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// A file cannot be read.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// It holds something else than it must.
+    #[error("{}: {why}", path.display())]
+    Content {
+        /// Which one.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// Every user of the machine could take the key.
+    #[error("{}: every user may read it; chmod 600 it, and have a new key made", .0.display())]
+    OpenKey(PathBuf),
+}
+
+/// What a server needs for TLS.
+#[derive(Debug)]
+pub struct Tls {
+    folder: PathBuf,
+    rights: Rights,
+    loaded: Mutex<Loaded>,
+}
+
+#[derive(Clone, Debug)]
+struct Loaded {
+    config: Arc<ServerConfig>,
+    /// When the files were written.
+    times: [Option<SystemTime>; 3],
+}
+
+impl Tls {
+    /// With the files in `folder`. Clients whose certificates are good may open what `rights` say.
+    ///
+    /// # Errors
+    /// If a file is missing or wrong.
+    pub fn new(folder: &Path, rights: Rights) -> Result<Tls, TlsError> {
+        let loaded = Mutex::new(load(folder)?);
+        Ok(Tls { folder: folder.to_owned(), rights, loaded })
+    }
+
+    /// Who may open what.
+    pub fn rights(&self) -> &Rights {
+        &self.rights
+    }
+
+    /// Reads the files again.
+    ///
+    /// # Errors
+    /// If one is missing or wrong: then those from before count.
+    pub fn reload(&self) -> Result<(), TlsError> {
+        let loaded = load(&self.folder)?;
+        *self.loaded.lock().unwrap_or_else(PoisonError::into_inner) = loaded;
+        Ok(())
+    }
+
+    /// As of now: files that are newer are read, if they are whole.
+    pub(crate) fn config(&self) -> Arc<ServerConfig> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = times(&self.folder);
+        if times != loaded.times {
+            // (Those that are wrong are not read again before they change.)
+            loaded.times = times;
+            if let Ok(new) = load(&self.folder) {
+                *loaded = new;
+            }
+        }
+        loaded.config.clone()
+    }
+}
+
+fn times(folder: &Path) -> [Option<SystemTime>; 3] {
+    [CLIENTS, CERTIFICATE, KEY]
+        .map(|name| fs::metadata(folder.join(name)).and_then(|file| file.modified()).ok())
+}
+
+fn load(folder: &Path) -> Result<Loaded, TlsError> {
+    let times = times(folder);
+    let [clients, certificate, key] = [CLIENTS, CERTIFICATE, KEY].map(|name| folder.join(name));
+    let wrong = |path: &Path| {
+        let path = path.to_owned();
+        move |why: &dyn ToString| TlsError::Content { path: path.clone(), why: why.to_string() }
+    };
+    let provider = Arc::new(default_provider());
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(&clients)? {
+        roots.add(certificate).map_err(|error| wrong(&clients)(&error))?;
+    }
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
+    let verifier = verifier.build().map_err(|error| wrong(&clients)(&error))?;
+    let mode = fs::metadata(&key).map_err(|error| TlsError::File { path: key.clone(), error })?;
+    if mode.permissions().mode() & 0o007 != 0 {
+        return Err(TlsError::OpenKey(key));
+    }
+    let pem = read(&key)?;
+    let private = PrivateKeyDer::from_pem_slice(&pem)
+        .map_err(|_| wrong(&key)(&"there is no private key in PEM"))?;
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])
+        .map_err(|error| wrong(&certificate)(&error))?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(certificates(&certificate)?, private);
+    let mut config = config.map_err(|error| wrong(&certificate)(&error))?;
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(Loaded { config: Arc::new(config), times })
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
+    fs::read(path).map_err(|error| TlsError::File { path: path.to_owned(), error })
+}
+
+/// All certificates in a file, at least one.
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let pem = read(path)?;
+    let found = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
+    match found {
+        Ok(found) if !found.is_empty() => Ok(found),
+        _ => Err(TlsError::Content {
+            path: path.to_owned(),
+            why: "there is no certificate in PEM".to_owned(),
+        }),
+    }
+}

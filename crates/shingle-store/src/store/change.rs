@@ -1,0 +1,293 @@
+//! Devices that change while clients are served: another SSD, an SSD or a disk that has grown.
+//!
+//! What may be decided is decided by the engine; here is what it takes of files: a new cache is made on the SSD that
+//! enters, and the disk says which one it belongs to before the one that leaves is given up.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use shingle_core::service::Rules;
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_device::{Device, DeviceError, Mark};
+use shingle_engine::format::PAGE_BYTES;
+use shingle_engine::format::layout::{Copy, Layout};
+use shingle_engine::recover::{RecoverError, recover};
+use shingle_engine::settings::SettingsError;
+use shingle_engine::{NewSsd, SsdState, Status};
+use thiserror::Error;
+use uuid::Uuid;
+
+use super::create::{Consent, CreateError, check_free};
+use super::format::{NewCache, format_for, read_superblock};
+use super::operators::Shared;
+use crate::backend::StoreError;
+
+/// Why nothing was changed, or not all of it.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub(super) enum ChangeError {
+    /// One at a time.
+    #[error("another change is under way")]
+    Busy,
+    /// A recording has one cache.
+    #[error(
+        "it is being recorded, and a recording has one cache: stop it, and serve it without --record"
+    )]
+    Recorded,
+    /// The new SSD is what is there, or the disk.
+    #[error("{}: is in use by this very store; name another one", .0.display())]
+    Same(PathBuf),
+    /// The new SSD cannot be used.
+    #[error(transparent)]
+    Create(#[from] CreateError),
+    /// The cache of the new size.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// A device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What was written to the new SSD cannot be read.
+    #[error("{}: {error}; {OUT}", path.display())]
+    Recover {
+        /// The SSD.
+        path: PathBuf,
+        /// Why.
+        error: RecoverError<io::Error>,
+    },
+    /// Nothing has grown.
+    #[error("neither SSD nor disk is larger than what is used: enlarge the file or device first")]
+    NotLarger,
+    /// Dirty data cannot be read from the SSD.
+    #[error(
+        "the data of {0} dirty blocks is lost, and `status` lists them; --accept-lost gives them up: then the disk \
+         serves what it has of them. The SSD stays in use"
+    )]
+    Lost(u64),
+    /// The disk takes nothing.
+    #[error("{0} blocks stay dirty: the disk takes nothing. The SSD stays in use")]
+    Stuck(u64),
+    /// Nothing is known of what the SSD holds.
+    #[error(
+        "the SSD failed before it was known what it holds; stop the server, and use `shingle store export \
+         --trust-disk`"
+    )]
+    Unknown,
+    /// Who asked has gone.
+    #[error(transparent)]
+    Asker(#[from] io::Error),
+}
+
+/// What becomes of clients when an exchange ends half way.
+const OUT: &str = "the disk is served without a cache until `shingle store replace` names an SSD that can be used";
+
+/// What an operator wants to be told meanwhile: how many blocks are dirty still.
+pub(super) type Tell<'a> = &'a mut dyn FnMut(u64) -> io::Result<()>;
+
+const STEP: Duration = Duration::from_millis(20);
+/// Without a block destaged for so long there is something wrong with the disk.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Another SSD takes the place of the one that is used.
+pub(super) struct Replace<'a> {
+    pub(super) with: &'a Path,
+    pub(super) overwrite: bool,
+    pub(super) accept_lost: bool,
+}
+
+impl Shared {
+    /// The SSD is exchanged for another one. Returns what the operator should know.
+    pub(super) fn replace(
+        &self,
+        replace: &Replace<'_>,
+        tell: Tell<'_>,
+    ) -> Result<Option<String>, ChangeError> {
+        let _one_at_a_time = self.change()?;
+        let new = self.another(replace)?;
+        let old = self.exchange(new, replace.accept_lost, tell)?;
+        // It is not to be mistaken for a cache that is used. One that failed may not take that.
+        let path = old.path().to_owned();
+        let wiped = Copy::BOTH
+            .iter()
+            .try_for_each(|copy| old.write(copy.superblock_page(), &[0; PAGE_BYTES]));
+        let wiped = wiped.and_then(|()| old.flush());
+        Ok(wiped.err().map(|error| {
+            format!(
+                "{error}; it holds an old state of the cache still: do not serve {}",
+                path.display()
+            )
+        }))
+    }
+
+    /// What has grown is used wholly.
+    pub(super) fn grow(&self, tell: Tell<'_>) -> Result<Option<String>, ChangeError> {
+        let _one_at_a_time = self.change()?;
+        let devices = self.handle.devices()?;
+        let blocks = devices.disk_bytes / BLOCK_BYTES;
+        let disk_grows = blocks > self.handle.disk_bytes() / BLOCK_BYTES;
+        let layout = Layout::for_ssd(devices.ssd.bytes());
+        let slots = layout.map_or(0, |layout| layout.slots);
+        if !disk_grows && slots <= self.slots() {
+            return Err(ChangeError::NotLarger);
+        }
+        let mut said = Vec::new();
+        if disk_grows {
+            self.grow_disk(blocks)?;
+            said.push(format!(
+                "the disk has {} now; clients see that when they connect anew",
+                show_bytes(blocks * BLOCK_BYTES)
+            ));
+        }
+        if slots > self.slots() {
+            self.exchange(devices.ssd, false, tell)?;
+            said.push(format!("the cache has room for {} now", show_bytes(slots * BLOCK_BYTES)));
+        }
+        Ok(Some(said.join("; ")))
+    }
+
+    fn another(&self, replace: &Replace<'_>) -> Result<Device, ChangeError> {
+        let with = replace.with;
+        let used = [&self.status().map(|status| status.ssd).unwrap_or_default(), &self.disk()]
+            .map(|path| std::fs::canonicalize(path).ok());
+        if used.contains(&Some(std::fs::canonicalize(with).unwrap_or_default())) {
+            return Err(ChangeError::Same(with.to_owned()));
+        }
+        let ssd = Device::open(with)?;
+        check_free(&ssd, Consent { destroy: &[], overwrite: replace.overwrite })?;
+        Ok(ssd)
+    }
+
+    fn grow_disk(&self, blocks: u64) -> Result<(), ChangeError> {
+        {
+            // (Whoever sets a policy meanwhile makes it for a disk of that size.)
+            let settings = self.hold_settings();
+            let cache = settings.cache(&self.registry, self.slots() as u32, blocks)?;
+            self.handle.grow_disk(blocks, cache)?;
+            self.set_disk_blocks(blocks);
+        }
+        let mut waited = Duration::ZERO;
+        while self.handle.disk_bytes() < blocks * BLOCK_BYTES {
+            let failed = self.handle.status().is_none_or(|status| status.errors.ssd_failed);
+            if failed || waited > PATIENCE {
+                return Err(ChangeError::Store(StoreError::Ended));
+            }
+            thread::sleep(STEP);
+            waited += STEP;
+        }
+        Ok(())
+    }
+
+    /// The SSD that is used leaves, `new` enters. Returns the one that has left.
+    fn exchange(
+        &self,
+        new: Device,
+        accept_lost: bool,
+        tell: Tell<'_>,
+    ) -> Result<Device, ChangeError> {
+        // All that can be refused is, before anything is given up.
+        let path = new.path().to_owned();
+        let layout = Layout::for_ssd(new.bytes())
+            .ok_or(CreateError::TooSmall { path: path.clone(), found: new.bytes() })?;
+        let settings = self.hold_settings().clone();
+        settings.cache(&self.registry, layout.slots as u32, self.disk_blocks())?;
+        self.take_out(accept_lost, tell)?;
+        let edition = self.edition_of_old()? + 2;
+        let uuid = *self.uuid.as_bytes();
+        let settings = settings.to_text()?;
+        let cache = NewCache { uuid, edition, fingerprint: [0; 32], settings };
+        let disk = self.disk();
+        let disk = (Path::new(&disk), self.handle.disk_bytes());
+        format_for(&new, disk, &cache)?;
+        let mut found = recover(&mut &new)
+            .map_err(|error| ChangeError::Recover { path: path.clone(), error })?;
+        for write in found.journal.put_into_use_over(self.fingerprint_in_use) {
+            new.write(write.page, &write.bytes[..])?;
+            new.flush()?;
+        }
+        let edition = found.journal.superblock().edition;
+        self.handle.leave_mark(Mark { uuid, edition })?;
+        // (They may have changed meanwhile.)
+        let held = self.hold_settings();
+        let cache = held.cache(&self.registry, layout.slots as u32, self.disk_blocks())?;
+        let room_slots = Rules::for_slots(layout.slots).room_slots;
+        let old = self.handle.put_ssd_in(new, NewSsd { found, cache, room_slots })?;
+        self.handle.set_settings(held.to_text()?);
+        self.exchanged(&path, layout.slots, edition);
+        drop(held);
+        self.wait_for(SsdState::In)?;
+        Ok(old)
+    }
+
+    fn engine_status(&self) -> Result<Status, ChangeError> {
+        Ok(self.handle.status().ok_or(StoreError::Ended)?)
+    }
+
+    fn wait_for(&self, state: SsdState) -> Result<(), ChangeError> {
+        while self.engine_status()?.ssd != state {
+            thread::sleep(STEP);
+        }
+        Ok(())
+    }
+
+    /// Until the SSD is out; or it stays in.
+    fn take_out(&self, accept_lost: bool, tell: Tell<'_>) -> Result<(), ChangeError> {
+        self.handle.take_ssd_out(accept_lost);
+        let outcome = self.until_out(accept_lost, tell);
+        // (If it is told already that nothing counts it cannot stay, and the next exchange goes on from there.)
+        if outcome.is_err() {
+            self.handle.keep_ssd_in();
+        }
+        outcome
+    }
+
+    fn until_out(&self, accept_lost: bool, tell: Tell<'_>) -> Result<(), ChangeError> {
+        let (mut least, mut idle) = (u64::MAX, Duration::ZERO);
+        loop {
+            let status = self.engine_status()?;
+            let lost = status.lost.len() as u64;
+            let dirty = status.dirty_blocks.saturating_sub(lost);
+            match status.ssd {
+                SsdState::Out => return Ok(()),
+                SsdState::Untold => {
+                    // An SSD that takes nothing is not to be served again: the disk is told first.
+                    let edition = self.edition_of_old()? + 1;
+                    self.handle.leave_mark(Mark { uuid: *self.uuid.as_bytes(), edition })?;
+                    self.handle.abandon_ssd();
+                }
+                _ if lost > 0 && !accept_lost => return Err(ChangeError::Lost(lost)),
+                _ if idle > PATIENCE
+                    && status.errors.ssd_failed
+                    && !status.errors.ssd_invalidated =>
+                {
+                    return Err(ChangeError::Unknown);
+                }
+                _ if idle > PATIENCE => return Err(ChangeError::Stuck(dirty)),
+                _ => {}
+            }
+            if dirty < least {
+                (least, idle) = (dirty, Duration::ZERO);
+            }
+            tell(dirty)?;
+            thread::sleep(STEP);
+            idle += STEP;
+        }
+    }
+
+    /// The edition of the superblock on the SSD that leaves, or one that is higher, if it cannot be read.
+    fn edition_of_old(&self) -> Result<u64, ChangeError> {
+        const FAR: u64 = 1 << 32;
+        let ssd = self.handle.devices()?.ssd;
+        let started = self.status().map_or(0, |status| status.edition);
+        Ok(match read_superblock(&ssd) {
+            Ok((found, _)) if Uuid::from_bytes(found.uuid) == self.uuid => {
+                found.edition.max(started)
+            }
+            _ => started + FAR,
+        })
+    }
+}

@@ -1,0 +1,223 @@
+//! What works move, and how it is read.
+//!
+//! A block that a step reads is not read then, but when a later step writes it: until the next commit it stays where it is,
+//! as a zone that is reset meanwhile moves, and the old one is kept. After a commit it does if that was its newest copy.
+//! So however long a zone is, 512 KiB of it are in memory.
+
+use std::ops::Range;
+
+use shingle_core::units::Block;
+use shingle_engine::{Buffer, IO_PAGES_MAX};
+use shingle_translation::{Place, Step};
+use shingle_zoned::{Reason, ZonedDisk as _};
+
+use super::Shared;
+use super::works::{Stop, Works};
+use crate::saved::Areas;
+
+/// What the memory of the executor holds of a block: where its data are, as long as the work lasts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Source {
+    /// Nothing: zeros.
+    #[default]
+    Zeros,
+    /// So many blocks into what the host writes.
+    Host(u32),
+    /// A block of the disk, what place of the translation's that was, and how often the map had become durable then.
+    Disk { at: Block, place: Place, point: u64 },
+}
+
+impl Works {
+    /// The read under way: says where its blocks are.
+    pub(super) fn find(&mut self, shared: &Shared, from: Place) {
+        let point = self.points;
+        let plan = &shared.plan;
+        for (ahead, source) in (0..).zip(self.executor.data()) {
+            let place = from.after(ahead);
+            *source = match place {
+                Place::Nowhere => Source::Zeros,
+                Place::Buffer(at) => Source::Disk { at: plan.buffer_first.after(at), place, point },
+                Place::Native(at) => {
+                    let (zone, offset) = plan.split(at);
+                    // What a flawed zone does not have was lost when it was found to be so: zeros are as good as anything.
+                    match self.table.flawed.get(&zone) {
+                        Some(&readable) if offset >= u64::from(readable) => Source::Zeros,
+                        _ => {
+                            let physical = self.table.physical[zone as usize];
+                            Source::Disk { at: plan.on_disk(physical, offset), place, point }
+                        }
+                    }
+                }
+            };
+        }
+    }
+
+    /// Gives `write` a part of the data of the action under way, 512 KiB at most.
+    pub(super) fn give(
+        &mut self,
+        shared: &Shared,
+        range: Range<usize>,
+        host: &[Buffer],
+        write: &mut dyn FnMut(&mut Works, &[Buffer]) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let sources = &self.executor.data()[range.clone()];
+        if let Some(Source::Host(first)) = sources.first()
+            && (*first..).zip(sources).all(|(at, source)| *source == Source::Host(at))
+        {
+            let first = *first as usize;
+            return write(self, &host[first..first + range.len()]);
+        }
+        let mut buffers = std::mem::take(&mut self.on_the_way);
+        buffers.resize_with(buffers.len().max(range.len()), Buffer::default);
+        let given = self
+            .fetch(shared, range.clone(), host, &mut buffers[..range.len()])
+            .and_then(|()| write(self, &buffers[..range.len()]));
+        self.on_the_way = buffers;
+        given
+    }
+
+    fn fetch(
+        &mut self,
+        shared: &Shared,
+        range: Range<usize>,
+        host: &[Buffer],
+        buffers: &mut [Buffer],
+    ) -> Result<(), Stop> {
+        self.renew(shared, range.clone());
+        let mut done = 0;
+        while done < buffers.len() {
+            let sources = &self.executor.data()[range.start + done..range.end];
+            let buffer = &mut buffers[done];
+            done += match sources[0] {
+                Source::Zeros => {
+                    buffer.0.fill(0);
+                    1
+                }
+                Source::Host(which) => {
+                    buffer.clone_from(&host[which as usize]);
+                    1
+                }
+                Source::Disk { at: first, .. } => {
+                    let goes_on = |(ahead, source): &(u64, &Source)| match **source {
+                        Source::Disk { at, .. } => at == first.after(*ahead),
+                        Source::Zeros | Source::Host(_) => false,
+                    };
+                    let count = (0..).zip(sources).take_while(goes_on).count();
+                    let there = &mut buffers[done..done + count];
+                    for part in shared.read_what_is_there(first, there)? {
+                        let ahead = range.start + done + part.start as usize;
+                        self.lose(shared, ahead, first.after(part.start), part.end - part.start);
+                    }
+                    count
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// What was found before a commit is where the map has it now. If it has the block elsewhere, what was there may be given
+    /// up, and is nobody's.
+    fn renew(&mut self, shared: &Shared, range: Range<usize>) {
+        let now = self.points;
+        let is_old =
+            |source: &Source| matches!(source, Source::Disk { point, .. } if *point != now);
+        if !self.executor.data()[range.clone()].iter().any(is_old) {
+            return;
+        }
+        let map = shared.map();
+        let blocks = self.blocks_under_way();
+        for (source, block) in self.executor.data()[range.clone()].iter_mut().zip(&blocks[range]) {
+            let Source::Disk { place, point, .. } = *source else { continue };
+            if point == now {
+                continue;
+            }
+            let newest = block.map(|block| map.whereabouts.first(Block(block), 1).place);
+            *source = match map.on_disk(&shared.plan, place) {
+                Some(at) if newest == Some(place) => Source::Disk { at, place, point: now },
+                _ => Source::Zeros,
+            };
+        }
+    }
+
+    /// Whose the data of the action under way are.
+    fn blocks_under_way(&self) -> Vec<Option<u64>> {
+        let of = |step: &Step| match *step {
+            Step::Over { count, .. } => vec![None; count as usize],
+            step => step.blocks().map(Some).collect(),
+        };
+        self.executor.steps().iter().flat_map(of).collect()
+    }
+
+    /// `count` blocks of the action under way, from `ahead` on, which lie at `from`, are gone: the host's blocks whose newest
+    /// copies were there are lost.
+    fn lose(&mut self, shared: &Shared, ahead: usize, from: Block, count: u64) {
+        let map = shared.map();
+        let blocks = self.blocks_under_way();
+        for (at, block) in (0..count).zip(&blocks[ahead..]) {
+            let Some(block) = *block else { continue };
+            let newest = map.whereabouts.first(Block(block), 1).place;
+            if map.on_disk(&shared.plan, newest) == Some(from.after(at)) {
+                self.lost.insert(block..block + 1);
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Reads blocks of the disk for works, and returns which of them, counted from the first, are gone for good; these are
+    /// zeros.
+    pub(super) fn read_what_is_there(
+        &self,
+        from: Block,
+        buffers: &mut [Buffer],
+    ) -> Result<Vec<Range<u64>>, Stop> {
+        let mut gone = Vec::new();
+        let mut done = 0;
+        while done < buffers.len() {
+            // (Reads may cross zones, but one of these may be offline.)
+            let at = from.after(done as u64);
+            let in_zone = (self.plan.zone_blocks - at.0 % self.plan.zone_blocks) as usize;
+            let count = in_zone.min(buffers.len() - done).min(IO_PAGES_MAX);
+            let part = &mut buffers[done..done + count];
+            match self.disk.read(at, part) {
+                Ok(()) => {}
+                Err(error) if matches!(error.reason, Reason::Offline) => {
+                    part.iter_mut().for_each(|buffer| buffer.0.fill(0));
+                    gone.push(done as u64..(done + count) as u64);
+                }
+                Err(_) => {
+                    for (ahead, buffer) in (done as u64..).zip(part) {
+                        if !self.read_alone(from.after(ahead), buffer)? {
+                            buffer.0.fill(0);
+                            gone.push(ahead..ahead + 1);
+                        }
+                    }
+                }
+            }
+            done += count;
+        }
+        Ok(gone)
+    }
+
+    /// Reads one block. False if it cannot be read and others can: then it is the block, and not the disk, that has failed.
+    fn read_alone(&self, at: Block, buffer: &mut Buffer) -> Result<bool, Stop> {
+        let mut read = || self.disk.read(at, std::slice::from_mut(buffer));
+        let Err(error) = read().or_else(|_| read()).or_else(|_| read()) else { return Ok(true) };
+        if matches!(error.reason, Reason::Offline) {
+            return Ok(false);
+        }
+        if error.may_be_the_medium() && self.answers().is_ok() {
+            return Ok(false);
+        }
+        Err(error.into())
+    }
+
+    /// Whether the disk reads anything at all.
+    pub(super) fn answers(&self) -> Result<(), Stop> {
+        let mut buffers = [Buffer::default()];
+        let superblocks = Areas::superblocks(self.plan.conventional_blocks);
+        let mut read = superblocks.map(|page| self.disk.read(page, &mut buffers)).into_iter();
+        let first = read.next().unwrap_or(Ok(()));
+        if first.is_ok() || read.any(|read| read.is_ok()) { Ok(()) } else { Ok(first?) }
+    }
+}

@@ -1,0 +1,88 @@
+//! The disk as works have it: their I/Os are counted, so that one can see from outside whether they get on.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use shingle_core::units::{Block, Zone};
+use shingle_engine::Buffer;
+use shingle_zoned::{Geometry, ZoneReport, ZonedDisk, ZonedError};
+
+/// See the module.
+pub(super) struct Watched {
+    disk: Box<dyn ZonedDisk>,
+    begun: AtomicU64,
+    done: AtomicU64,
+}
+
+impl Watched {
+    pub(super) fn new(disk: Box<dyn ZonedDisk>) -> Watched {
+        Watched { disk, begun: AtomicU64::new(0), done: AtomicU64::new(0) }
+    }
+
+    /// For readers, who are not counted.
+    pub(super) fn for_readers(&self) -> &dyn ZonedDisk {
+        &*self.disk
+    }
+
+    /// I/Os begun and I/Os done, failed ones too.
+    pub(super) fn ios(&self) -> (u64, u64) {
+        let done = self.done.load(Ordering::Acquire);
+        (self.begun.load(Ordering::Acquire), done)
+    }
+
+    fn counted<T>(&self, call: impl FnOnce(&(dyn ZonedDisk + 'static)) -> T) -> T {
+        self.begun.fetch_add(1, Ordering::AcqRel);
+        let outcome = call(&*self.disk);
+        self.done.fetch_add(1, Ordering::AcqRel);
+        outcome
+    }
+}
+
+impl ZonedDisk for Watched {
+    fn name(&self) -> &str {
+        self.disk.name()
+    }
+
+    fn geometry(&self) -> &Geometry {
+        self.disk.geometry()
+    }
+
+    fn report(&self, first: Zone, count: u32) -> Result<Vec<ZoneReport>, ZonedError> {
+        self.counted(|disk| disk.report(first, count))
+    }
+
+    fn read(&self, block: Block, buffers: &mut [Buffer]) -> Result<(), ZonedError> {
+        self.counted(|disk| disk.read(block, buffers))
+    }
+
+    fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError> {
+        self.counted(|disk| disk.write(block, buffers))
+    }
+
+    fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
+        self.counted(|disk| disk.append(zone, buffers))
+    }
+
+    fn open(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.counted(|disk| disk.open(zone))
+    }
+
+    fn close(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.counted(|disk| disk.close(zone))
+    }
+
+    fn finish(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.counted(|disk| disk.finish(zone))
+    }
+
+    fn reset(&self, zone: Zone) -> Result<(), ZonedError> {
+        self.counted(|disk| disk.reset(zone))
+    }
+
+    fn reset_all(&self) -> Result<(), ZonedError> {
+        self.counted(|disk| disk.reset_all())
+    }
+
+    fn flush(&self) -> Result<(), ZonedError> {
+        self.counted(|disk| disk.flush())
+    }
+}

@@ -1,0 +1,348 @@
+//! `shingle store whatif`: what other policies and sizes would have done with the requests of a cache that is served, or
+//! of a recording.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+use serde_json::{Value, json};
+use shingle_core::registry::Registry;
+use shingle_core::size::{parse_bytes, show_bytes};
+use shingle_core::units::{BLOCK_BYTES, Request};
+use shingle_drive::{Buffer, Settings as DriveSettings};
+use shingle_engine::settings::Settings;
+use shingle_sim::sample::{Estimate, Sampling, Shadow, WHOLE, change, scaled_drive};
+use shingle_store::store::control::{self, Request as Order, watch};
+use shingle_trace::record::Events;
+use shingle_trace::{OpenOptions, Shape};
+
+use super::{ask, name, status};
+use crate::Usage;
+use crate::cli::Global;
+use crate::output::{note, print};
+use crate::progress::Progress;
+
+#[derive(Debug, Args)]
+pub(crate) struct WhatIf {
+    /// The SSD of a cache that is served: its clients' requests are looked at as they come.
+    #[arg(long, value_name = "FILE|DEV", required_unless_present = "recording")]
+    cache: Option<PathBuf>,
+    /// A recording of `store serve --record` instead.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cache", "apply", "seconds"])]
+    recording: Option<PathBuf>,
+    /// For so many seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    seconds: u64,
+    /// Other policies, with commas between them.
+    #[arg(short, long, value_name = "NAME,…", default_value = "most,sac,lru")]
+    policy: String,
+    /// Other sizes of the cache, with commas between them, as in 64GiB,128GiB; besides the one that it has.
+    #[arg(long, value_name = "SIZE,…")]
+    size: Option<String>,
+    /// Set a parameter of the other caches, as in sac.zone=40M.
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// The model of the disk: of `shingle list drives`, profile:FILE or sheet:FILE.
+    #[arg(short, long, value_name = "NAME", default_value = "st8000as0002")]
+    drive: String,
+    /// The size of the disk's buffer, if not the model's.
+    #[arg(long, value_name = "SIZE")]
+    buffer: Option<String>,
+    /// The part of the bands that is sampled, in percent. By default 1, or more for a cache of which a hundredth
+    /// would be too small to tell anything.
+    #[arg(long, value_name = "PERCENT")]
+    sample: Option<f64>,
+    /// Set the policy that rewrites the fewest bands, if it is surely fewer than now.
+    #[arg(long)]
+    apply: bool,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A sampled cache has so many slots, if the whole has: with fewer it is none to learn from.
+const SLOTS_MIN: u64 = 2_000;
+
+/// The cache as it is.
+struct Now {
+    settings: Settings,
+    slots: u64,
+    disk_blocks: u64,
+}
+
+/// A cache that might be.
+struct Candidate {
+    settings: Settings,
+    slots: u64,
+    shadow: Shadow,
+}
+
+pub(super) fn execute(args: &WhatIf, global: &Global, registry: &Registry) -> anyhow::Result<()> {
+    match (&args.recording, &args.cache) {
+        (Some(path), _) => recorded(args, path, global, registry),
+        (None, Some(ssd)) => live(args, ssd, global, registry),
+        (None, None) => unreachable!("one of them is required"),
+    }
+}
+
+fn live(args: &WhatIf, ssd: &Path, global: &Global, registry: &Registry) -> anyhow::Result<()> {
+    let said = status::of(ssd)?;
+    let (settings, slots) = (said.to_settings()?, said.slots);
+    let now = Now { settings, slots, disk_blocks: said.disk_bytes / BLOCK_BYTES };
+    let mut candidates = candidates(args, &now, registry)?;
+    let begun = Instant::now();
+    let span = Duration::from_secs(args.seconds);
+    let progress = Progress::new("looking on", args.seconds, global.quiet);
+    let mut all_missed = 0;
+    watch::watch(&control::socket(name(ssd)?), &mut |requests, missed| {
+        all_missed += missed;
+        requests.iter().for_each(|request| seen(&mut candidates, request));
+        let passed = begun.elapsed();
+        progress.set(passed.as_secs().min(args.seconds), args.seconds);
+        passed < span
+    })?;
+    drop(progress);
+    report(args, &candidates, all_missed)?;
+    if args.apply { apply(ssd, &candidates, global) } else { Ok(()) }
+}
+
+fn recorded(
+    args: &WhatIf,
+    path: &Path,
+    global: &Global,
+    registry: &Registry,
+) -> anyhow::Result<()> {
+    let path = path.to_str().ok_or_else(|| anyhow!("{}: no text", path.display()))?;
+    let about = Events::open(path)?.about().clone();
+    let settings = Settings::from_text(&about.settings)?;
+    let now = Now { settings, slots: about.slots.into(), disk_blocks: about.disk_blocks };
+    let mut candidates = candidates(args, &now, registry)?;
+    let mut opened = shingle_trace::open(path, &OpenOptions::default())?;
+    let requests = Shape::default().read(opened.source.as_mut(), &mut |_| {})?;
+    let all = requests.len() as u64;
+    let progress = Progress::new("looking on", all, global.quiet);
+    for (at, request) in requests.iter().enumerate() {
+        seen(&mut candidates, request);
+        if at % 10_000 == 0 {
+            progress.set(at as u64, all);
+        }
+    }
+    drop(progress);
+    report(args, &candidates, 0)
+}
+
+fn seen(candidates: &mut [Candidate], request: &Request) {
+    candidates.iter_mut().for_each(|candidate| candidate.shadow.request(request));
+}
+
+/// The cache as it is, first, and those that might be.
+fn candidates(args: &WhatIf, now: &Now, registry: &Registry) -> anyhow::Result<Vec<Candidate>> {
+    let size = |text: &str| parse_bytes(text).map_err(|error| Usage(format!("--size: {error}")));
+    let sizes: Vec<u64> =
+        args.size.iter().flat_map(|text| text.split(',')).map(size).collect::<Result<_, _>>()?;
+    let mut all_slots = vec![now.slots];
+    all_slots.extend(sizes.iter().map(|bytes| bytes / BLOCK_BYTES));
+    let mut wanted = vec![(now.settings.clone(), now.slots)];
+    for name in args.policy.split(',') {
+        let mut settings = now.settings.clone();
+        settings.set(&format!("policy={name}")).map_err(|error| Usage(error.to_string()))?;
+        args.set
+            .iter()
+            .try_for_each(|text| settings.set(text))
+            .map_err(|e| Usage(e.to_string()))?;
+        wanted.extend(all_slots.iter().map(|&slots| (settings.clone(), slots)));
+    }
+    // (Of the policy that it has only other sizes are another cache, unless a parameter is.)
+    let same = |(settings, slots): &(Settings, u64)| {
+        (settings.policy == now.settings.policy
+            && settings.sets == now.settings.sets
+            && *slots == now.slots)
+            .then_some(())
+    };
+    let mut first = true;
+    wanted.retain(|one| same(one).is_none() || std::mem::take(&mut first));
+    let smallest = all_slots.iter().copied().min().unwrap_or(1).max(1);
+    let millionths = match args.sample {
+        Some(percent) if percent > 0.0 && percent <= 100.0 => {
+            ((percent * WHOLE as f64 / 100.0) as u64).max(1)
+        }
+        Some(percent) => bail!(Usage(format!("--sample {percent}: more than 0, and 100 at most"))),
+        None => (SLOTS_MIN * WHOLE / smallest).clamp(WHOLE / 100, WHOLE),
+    };
+    wanted
+        .into_iter()
+        .map(|(settings, slots)| candidate(args, now, settings, slots, millionths, registry))
+        .collect()
+}
+
+fn candidate(
+    args: &WhatIf,
+    now: &Now,
+    mut settings: Settings,
+    slots: u64,
+    millionths: u64,
+    registry: &Registry,
+) -> anyhow::Result<Candidate> {
+    let buffer = match &args.buffer {
+        None => Buffer::Real,
+        Some(text) => {
+            Buffer::Bytes(parse_bytes(text).map_err(|e| Usage(format!("--buffer: {e}")))?)
+        }
+    };
+    let drive_settings = DriveSettings { buffer, ..DriveSettings::default() };
+    let made = scaled_drive(&args.drive, &drive_settings, millionths);
+    let (drive, bands) = made.map_err(|error| Usage(format!("--drive: {error}")))?;
+    let model = drive.description();
+    if model.disk_blocks < now.disk_blocks {
+        let [model, disk] =
+            [model.disk_blocks, now.disk_blocks].map(|blocks| show_bytes(blocks * BLOCK_BYTES));
+        bail!(Usage(format!(
+            "--drive {}: has {model}, and the disk {disk}; name a larger one",
+            args.drive
+        )));
+    }
+    let sampling = Sampling::new(bands, millionths, 1);
+    let sampled =
+        u32::try_from(sampling.part_of(slots)).map_err(|_| Usage("--size: too large".into()))?;
+    let plain = settings.clone();
+    // Policies plan with the buffer that is there.
+    if settings.sets.iter().any(|(name, _)| name == "drive.buffer_blocks") {
+        settings.set(&format!("drive.buffer_blocks={}", model.buffer_blocks))?;
+    }
+    let cache = settings
+        .cache(registry, sampled, model.disk_blocks)
+        .map_err(|error| Usage(error.to_string()))?;
+    let shadow = Shadow::new(cache, drive, sampling, slots).map_err(|error| anyhow!(error))?;
+    Ok(Candidate { settings: plain, slots, shadow })
+}
+
+/// Bands rewritten compared with the cache as it is, in percent.
+fn changed(candidate: &Candidate, now: &Candidate) -> Option<Estimate> {
+    let shadow = &candidate.shadow;
+    change(shadow.rmws_by_group(), now.shadow.rmws_by_group(), shadow.millionths())
+}
+
+fn report(args: &WhatIf, candidates: &[Candidate], missed: u64) -> anyhow::Result<()> {
+    let now = &candidates[0];
+    if args.json {
+        let estimate = |found: Option<Estimate>| match found {
+            Some(Estimate { value, error }) => {
+                json!({ "value": value, "error": error.is_finite().then_some(error) })
+            }
+            None => Value::Null,
+        };
+        let caches: Vec<Value> = candidates
+            .iter()
+            .enumerate()
+            .map(|(at, one)| {
+                json!({
+                    "now": at == 0,
+                    "policy": one.settings.policy,
+                    "slots": one.slots,
+                    "hits_percent": estimate(one.shadow.hits_percent()),
+                    "rmws": estimate(one.shadow.rmws()),
+                    "rmws_change_percent": estimate(changed(one, now)),
+                    "io_seconds": estimate(one.shadow.io_seconds()),
+                    "was_full": one.shadow.was_full(),
+                })
+            })
+            .collect();
+        let told = json!({
+            "schema": "shingle.what-if/1",
+            "accesses": now.shadow.accesses(),
+            "sampled_accesses": now.shadow.sampled_accesses(),
+            "sampled_millionths": now.shadow.millionths(),
+            "missed_requests": missed,
+            "caches": caches,
+        });
+        return print(&serde_json::to_string_pretty(&told)?);
+    }
+    let mut lines = vec![format!(
+        "{:<16}{:>12}{:>16}{:>20}{:>18}",
+        "policy", "cache", "hits", "bands rewritten", "against now"
+    )];
+    for (at, one) in candidates.iter().enumerate() {
+        let policy = if at == 0 {
+            format!("{} (now)", one.settings.policy)
+        } else {
+            one.settings.policy.clone()
+        };
+        let against = if at == 0 { String::new() } else { shown(changed(one, now), "%", 0) };
+        let marked = if one.shadow.was_full() { "" } else { " *" };
+        lines.push(format!(
+            "{policy:<16}{:>12}{:>16}{:>20}{against:>18}{marked}",
+            show_bytes(one.slots * BLOCK_BYTES),
+            shown(one.shadow.hits_percent(), "%", 1),
+            shown(one.shadow.rmws(), "", 0),
+        ));
+    }
+    if candidates.iter().any(|one| !one.shadow.was_full()) {
+        lines.push("* was never full: look on for longer".to_owned());
+    }
+    let shadow = &now.shadow;
+    lines.push(format!(
+        "{} of {} block accesses, {} % of the bands of {}{}",
+        shadow.sampled_accesses(),
+        shadow.accesses(),
+        shadow.millionths() as f64 * 100.0 / WHOLE as f64,
+        args.drive,
+        if missed > 0 { format!("; {missed} requests were missed") } else { String::new() },
+    ));
+    if let Some(best) = best(candidates)
+        && let Some(Estimate { value, error }) = changed(best, now)
+    {
+        let size = if best.slots == now.slots {
+            String::new()
+        } else {
+            format!(" and {}", show_bytes(best.slots * BLOCK_BYTES))
+        };
+        lines.push(format!(
+            "with `{}`{size} you would have had {:.0} % fewer band rewrites (± {error:.0})",
+            best.settings.policy, -value
+        ));
+    }
+    print(&lines.join("\n"))
+}
+
+fn shown(estimate: Option<Estimate>, unit: &str, digits: usize) -> String {
+    match estimate {
+        None => "–".to_owned(),
+        Some(Estimate { value, error }) if error.is_finite() => {
+            format!("{value:.digits$} ± {error:.digits$}{unit}")
+        }
+        Some(Estimate { value, .. }) => format!("{value:.digits$} ± ?{unit}"),
+    }
+}
+
+/// The one that rewrites the fewest bands, if it is surely fewer than now.
+fn best(candidates: &[Candidate]) -> Option<&Candidate> {
+    let (now, others) = candidates.split_first()?;
+    let surely =
+        |one: &&Candidate| changed(one, now).is_some_and(|found| found.value + found.error < 0.0);
+    let fewest = |a: &&Candidate, b: &&Candidate| {
+        let of = |one: &Candidate| changed(one, now).map_or(0.0, |found| found.value);
+        of(a).total_cmp(&of(b))
+    };
+    others.iter().filter(surely).min_by(fewest)
+}
+
+/// Sets the best of those that are as large as the cache is.
+fn apply(ssd: &Path, candidates: &[Candidate], global: &Global) -> anyhow::Result<()> {
+    let slots = candidates[0].slots;
+    let (now, others) = candidates.split_first().expect("the cache as it is");
+    let as_large = others.iter().filter(|one| one.slots == slots);
+    let found = as_large.filter_map(|one| Some((one, changed(one, now)?)));
+    let surely = found.filter(|(_, change)| change.value + change.error < 0.0);
+    let Some((best, _)) = surely.min_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {
+        note("nothing is surely better than what is set: nothing was changed", global.quiet);
+        return Ok(());
+    };
+    let mut what = vec![format!("policy={}", best.settings.policy)];
+    let sets = best.settings.sets.iter().filter(|set| !now.settings.sets.contains(set));
+    what.extend(sets.map(|(name, value)| format!("{name}={value}")));
+    let text = format!("set {}", what.join(" "));
+    ask(ssd, &Order::Set { what }, global)?;
+    note(&text, global.quiet);
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! `shingle zoned repair`: the map of a disk, made whole.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+use shingle_translated::repair;
+
+use super::check::{told, unused};
+use crate::output::print;
+
+#[derive(Debug, Args)]
+pub(crate) struct Repair {
+    /// The disk: a file made by `zoned create`, or a host-managed block device.
+    #[arg(value_name = "FILE|DEV")]
+    disk: PathBuf,
+    /// Where both copies of a page of the map are bad, give up the blocks that it knew of. `zoned check` says which.
+    #[arg(long)]
+    give_up: bool,
+}
+
+pub(super) fn execute(args: &Repair) -> anyhow::Result<()> {
+    // (It says who uses it, if somebody does.)
+    unused(&args.disk)?;
+    let found = repair(shingle_zoned::open(&args.disk)?, args.give_up)?;
+    print(&told(&found).join("\n"))?;
+    if found.damage.is_some() && !args.give_up {
+        bail!(
+            "{}: nothing was changed: what is said above to be given up is gone; to have the rest, say --give-up",
+            args.disk.display()
+        );
+    }
+    let verdict = match &found.damage {
+        Some(_) => "repaired: what was given up is an error until it is written anew",
+        None => "both copies of the map are whole; nothing was given up",
+    };
+    print(verdict)
+}
