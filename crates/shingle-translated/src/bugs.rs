@@ -22,12 +22,9 @@ pub enum Bug {
     ReadersKeepOldMap,
     FailedFlushServed,
     FailedFlushForgiven,
-    RolledBackUnflushed,
     RolledBackInMemory,
     CheckpointOverOld,
-    LogGoesOn,
     ChangesForgotten,
-    GivenUpTaken,
 }
 
 impl Bug {
@@ -51,12 +48,9 @@ impl Bug {
         Bug::ReadersKeepOldMap,
         Bug::FailedFlushServed,
         Bug::FailedFlushForgiven,
-        Bug::RolledBackUnflushed,
         Bug::RolledBackInMemory,
         Bug::CheckpointOverOld,
-        Bug::LogGoesOn,
         Bug::ChangesForgotten,
-        Bug::GivenUpTaken,
     ];
 }
 

@@ -15,8 +15,8 @@ const SEEDS_MAX: u64 = 2000;
 /// Seeds that have found bugs which take many runs when one begins at the first. They are only tried first: where the disk
 /// does other I/O they may find nothing.
 const FOUND_BY: [(Bug, u64); 4] = [
-    (Bug::NamedBeforeCheckpoint, 40),
-    (Bug::EpochNotSaid, 229),
+    (Bug::NamedBeforeCheckpoint, 86),
+    (Bug::EpochNotSaid, 22),
     (Bug::PointerBehindIgnored, 34),
     (Bug::LossForgotten, 57),
 ];
@@ -26,8 +26,13 @@ const TRANSLATIONS: [&str; 3] = ["fluid", "dm-zoned", "log"];
 
 /// Which seed finds it, and how.
 fn found(bug: Bug) -> Option<String> {
-    if panics(|| drills::of_a_log(Some(bug))) {
+    if panics(|| drills::of_a_log(Some(bug))) || panics(|| drills::of_a_repair(Some(bug))) {
         return Some("a drill".to_owned());
+    }
+    let failing =
+        |translation: &&&str| panics(|| drills::of_many_failures(Some(bug), translation, 0..40));
+    if let Some(translation) = TRANSLATIONS.iter().find(failing) {
+        return Some(format!("many failures ({translation})"));
     }
     for seed in seeds(&FOUND_BY, &bug, SEEDS_MAX) {
         for theme in [Theme::Crashes, Theme::Faults] {

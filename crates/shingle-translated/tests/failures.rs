@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::atomic::Ordering;
 
-use common::{Held, formatted, read, wanted, write};
+use common::{Held, drills, formatted, read, wanted, write};
 use shingle_core::units::Block;
 use shingle_engine::Buffer;
 use shingle_translated::{Format, LiveDisk, LiveErrorKind, format, inspect};
@@ -40,7 +40,7 @@ fn one_io_that_fails_is_nobodys_loss() {
                 fill(&live, 1);
                 disk.fail(operation, after, 1);
                 fill(&live, 2);
-                *disk.2.next.lock().expect("no panic") = None;
+                disk.go_on();
                 let what = format!("{}, {operation:?} {after}", entry.name);
                 is_full_of(&live, 2, &what);
                 live.flush().expect("it was put right");
@@ -50,6 +50,18 @@ fn one_io_that_fails_is_nobodys_loss() {
             }
         }
     }
+}
+
+#[test]
+fn a_disk_that_fails_all_the_time_loses_nothing_that_was_flushed() {
+    for entry in ALL {
+        drills::of_many_failures(None, entry.name, 0..4);
+    }
+}
+
+#[test]
+fn readers_are_sent_to_what_is_durable() {
+    drills::of_a_repair(None);
 }
 
 #[test]

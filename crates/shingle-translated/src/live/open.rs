@@ -224,9 +224,6 @@ impl Works {
 
     /// Has what readers know made durable, and the translation opened from it: a work that stopped half-way never was.
     pub(super) fn roll_back(&mut self, shared: &Shared) -> Result<(), Stop> {
-        if !self.bugs.has(Bug::RolledBackUnflushed) {
-            shared.disk.flush()?;
-        }
         let plan = &shared.plan;
         let reports = shared.disk.report(Zone(0), plan.zones)?;
         let mut map = shared.map_mut();

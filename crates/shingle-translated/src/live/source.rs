@@ -27,6 +27,9 @@ pub(super) enum Source {
     Disk { at: Block, place: Place, point: u64 },
 }
 
+/// What becomes of blocks that are in memory.
+pub(super) type Writes<'a> = dyn FnMut(&mut Works, &[Buffer]) -> Result<(), Stop> + 'a;
+
 impl Works {
     /// The read under way: says where its blocks are.
     pub(super) fn find(&mut self, shared: &Shared, from: Place) {
@@ -58,7 +61,7 @@ impl Works {
         shared: &Shared,
         range: Range<usize>,
         host: &[Buffer],
-        write: &mut dyn FnMut(&mut Works, &[Buffer]) -> Result<(), Stop>,
+        write: &mut Writes<'_>,
     ) -> Result<(), Stop> {
         let sources = &self.executor.data()[range.clone()];
         if let Some(Source::Host(first)) = sources.first()

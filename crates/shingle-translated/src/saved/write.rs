@@ -188,8 +188,7 @@ impl Saver {
 
     /// Of the checkpoint that comes next: it goes into the other slot. Nothing of one that was given up is taken for it.
     fn next_generation(&self) -> u64 {
-        let given_up = if self.bugs.has(Bug::GivenUpTaken) { 0 } else { self.given_up };
-        self.superblock.generation + 1 + 2 * given_up
+        self.superblock.generation + 1 + 2 * self.given_up
     }
 
     /// Writes the pages of a checkpoint, and returns how many these are.
@@ -272,9 +271,7 @@ impl Saver {
     ) -> Result<(), ZonedError> {
         let log = self.log;
         // What was written of a commit that failed may be there: nothing goes behind it, or over it.
-        if !self.bugs.has(Bug::LogGoesOn) {
-            self.log = NO_LOG;
-        }
+        self.log = NO_LOG;
         let log = self.put_commit(disk, self.superblock.generation, log, records)?;
         if !self.bugs.has(Bug::AnsweredBeforeLog) {
             disk.flush()?;

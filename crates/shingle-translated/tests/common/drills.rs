@@ -1,8 +1,10 @@
 //! Drills by hand that seeded bugs are tried against, too.
 
-use shingle_core::units::Block;
-use shingle_translated::{Bug, LiveDisk, OpenError, inspect};
-use shingle_zoned::{Faults, Geometry, ZonedDisk as _};
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+use shingle_core::units::{Block, Zone};
+use shingle_translated::{Bug, Format, LiveDisk, OpenError, format, inspect};
+use shingle_zoned::{Fault, Faults, Geometry, Operation, ZonedDisk as _};
 
 use super::{Held, data, geometry, read, wanted, write};
 
@@ -74,6 +76,78 @@ pub fn of_a_log(bug: Option<Bug>) {
         .expect("no panic")
         .extend([log_page(0, generation, 3), log_page(1, generation, 3)]);
     damaged(&disk, bug, "page 3 at block");
+}
+
+/// A zone is repaired, then a flush forgets, and the disk gives nothing for a moment: readers who were sent to the repaired
+/// zone find it whole, or are told.
+pub fn of_a_repair(bug: Option<Bug>) {
+    for seed in 0..6 {
+        const CALLS: u64 = 20_000;
+        let faults = vec![Fault::FlushForgets { call: CALLS }];
+        let disk = Held::new(geometry(), Faults { seed, faults, ..Faults::none() });
+        // (With few spares it would be durable at once.)
+        let wanted = Format { spare_zones: Some(4), ..wanted("log") };
+        format(&disk, &wanted).expect("room");
+        let live = LiveDisk::open_with(disk.boxed(), bug).expect("it was formatted");
+        write(&live, 0, 6, 1).expect("no faults");
+        live.flush().expect("no faults");
+        disk.fail(Operation::Write, 0, 1);
+        write(&live, 8, 1, 1).expect("another zone takes it");
+        for _ in 0..CALLS {
+            drop(disk.report(Zone(0), 1));
+        }
+        disk.fail(Operation::Read, 0, u64::MAX);
+        live.flush().expect_err("it forgets");
+        disk.go_on();
+        for block in 0..6 {
+            assert!(matches!(read(&live, block), Ok(1) | Err(_)), "{seed}: block {block}");
+        }
+    }
+}
+
+/// Writes and flushes fail every few calls, and now and then the power goes: what was flushed is there, and what was written
+/// later may be.
+pub fn of_many_failures(bug: Option<Bug>, translation: &str, seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        let disk = failing(translation, Faults { seed, ..Faults::none() });
+        let mut draw = SplitMix64::seed_from_u64(seed);
+        let mut below = |bound: u64| draw.next_u64() % bound;
+        let mut live = LiveDisk::open_with(disk.boxed(), bug).expect("it was formatted");
+        let mut may_be = vec![vec![0]; live.blocks() as usize];
+        for version in 1..400 {
+            if below(6) == 0 {
+                let operation = if below(4) == 0 { Operation::Flush } else { Operation::Write };
+                disk.fail(operation, below(12), 1 + below(6));
+            }
+            let (at, count) = (below(live.blocks() - 8), 1 + below(4));
+            let done = write(&live, at, count, version).is_ok();
+            for known in &mut may_be[at as usize..(at + count) as usize] {
+                known.push(version);
+            }
+            let done = done && below(3) > 0 && live.flush().is_ok();
+            if done && live.status().doubtful_ranges.is_empty() {
+                for (block, known) in (0..).zip(&mut may_be) {
+                    *known = vec![read(&live, block).expect("nothing is lost")];
+                }
+            }
+            if below(40) == 0 {
+                disk.0.cut_power();
+                drop(live);
+                disk.0.restart();
+                disk.go_on();
+                live = LiveDisk::open_with(disk.boxed(), bug)
+                    .unwrap_or_else(|error| panic!("{translation}, seed {seed}: {error}"));
+                for (block, known) in (0..).zip(&mut may_be) {
+                    let found = read(&live, block).expect("nothing is lost");
+                    assert!(
+                        known.contains(&found),
+                        "{translation}, seed {seed}: block {block} is {found}, not {known:?}"
+                    );
+                    *known = vec![found];
+                }
+            }
+        }
+    }
 }
 
 /// A disk of zones of another size.

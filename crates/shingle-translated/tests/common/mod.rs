@@ -40,6 +40,11 @@ impl Held {
         *self.2.next.lock().expect("no panic") = Some((operation, after, count));
     }
 
+    /// Nothing fails any more.
+    pub fn go_on(&self) {
+        *self.2.next.lock().expect("no panic") = None;
+    }
+
     fn may(&self, operation: Operation, block: Block) -> Result<(), ZonedError> {
         let mut next = self.2.next.lock().expect("no panic");
         let fails = match &mut *next {
@@ -96,7 +101,13 @@ impl ZonedDisk for Held {
         self.0.read(block, buffers)
     }
     fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError> {
-        self.may(Operation::Write, block)?;
+        if let Err(error) = self.may(Operation::Write, block) {
+            // It may have been carried out.
+            if !self.2.all.load(Ordering::Relaxed) {
+                let _ = self.0.write(block, buffers);
+            }
+            return Err(error);
+        }
         // What is written anew can be read.
         let range = block.0..block.0 + buffers.len() as u64;
         self.1.lock().expect("no panic").retain(|bad| !range.contains(bad));
