@@ -48,7 +48,7 @@ impl Family<'_> {
     }
 
     fn histogram(&mut self, labels: &Labels, value: &Histogram) -> fmt::Result {
-        let bounds = BOUNDS_US.iter().map(|&us| us as f64 / 1e6).chain([f64::MAX]);
+        let bounds = BOUNDS_US.iter().map(|&us| us as f64 / 1e6).chain([f64::INFINITY]);
         let buckets: Vec<(f64, u64)> = bounds.zip(value.buckets).collect();
         let sum = value.sum_ns as f64 / 1e9;
         let mut encoder = self.encoder.encode_family(labels)?;
