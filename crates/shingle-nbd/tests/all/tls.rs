@@ -261,7 +261,7 @@ fn certificates_say_who_may_open_what() {
 
 #[test]
 fn a_slow_handshake_holds_its_own_connection_only() {
-    let limits = Limits { handshake: Duration::from_millis(300), ..Limits::default() };
+    let limits = Limits { handshake: Duration::from_secs(5), ..Limits::default() };
     let bed = Bed::with(Arc::new(Memory::new(1 << 20)), 1, limits);
     let authority = Authority::new();
     let tls = authority.tls(Rights::default());

@@ -46,7 +46,7 @@ pub(super) enum Order {
     TakeSsdOut { forgets_lost: bool },
     KeepSsdIn(SyncSender<bool>),
     AbandonSsd,
-    PutSsdIn(Device, NewSsd, SyncSender<Result<Device, StoreError>>),
+    PutSsdIn(Box<(Device, NewSsd)>, SyncSender<Result<Device, StoreError>>),
     LeaveMark(Mark, SyncSender<Result<(), StoreError>>),
     Share(SyncSender<Result<Shared, StoreError>>),
     Watch(SyncSender<Seen>),
@@ -230,7 +230,7 @@ impl Handle {
 
     /// Another SSD is used from now on; returns the one before.
     pub(crate) fn put_ssd_in(&self, ssd: Device, new: NewSsd) -> Result<Device, StoreError> {
-        self.ask(|to| Order::PutSsdIn(ssd, new, to)).unwrap_or_else(ended)
+        self.ask(|to| Order::PutSsdIn(Box::new((ssd, new)), to)).unwrap_or_else(ended)
     }
 
     /// The disk has so many blocks from now on.

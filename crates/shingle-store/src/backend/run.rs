@@ -289,7 +289,10 @@ impl Run {
             Order::TakeSsdOut { forgets_lost } => self.engine.take_ssd_out(forgets_lost),
             Order::KeepSsdIn(sender) => drop(sender.send(self.engine.keep_ssd_in())),
             Order::AbandonSsd => self.engine.abandon_ssd(),
-            Order::PutSsdIn(ssd, new, sender) => drop(sender.send(self.put_ssd_in(ssd, new))),
+            Order::PutSsdIn(pair, sender) => {
+                let (ssd, new) = *pair;
+                drop(sender.send(self.put_ssd_in(ssd, new)));
+            }
             Order::GrowDisk(blocks, cache, sender) => {
                 drop(sender.send(self.grow_disk(blocks, cache)));
             }

@@ -154,14 +154,12 @@ fn candidates(args: &WhatIf, now: &Now, registry: &Registry) -> anyhow::Result<V
         wanted.extend(all_slots.iter().map(|&slots| (settings.clone(), slots)));
     }
     // (Of the policy that it has only other sizes are another cache, unless a parameter is.)
-    let same = |(settings, slots): &(Settings, u64)| {
-        (settings.policy == now.settings.policy
-            && settings.sets == now.settings.sets
-            && *slots == now.slots)
-            .then_some(())
+    let is_now = |(settings, slots): &(Settings, u64)| {
+        (&settings.policy, &settings.sets, *slots)
+            == (&now.settings.policy, &now.settings.sets, now.slots)
     };
     let mut first = true;
-    wanted.retain(|one| same(one).is_none() || std::mem::take(&mut first));
+    wanted.retain(|one| !is_now(one) || std::mem::take(&mut first));
     let smallest = all_slots.iter().copied().min().unwrap_or(1).max(1);
     let millionths = match args.sample {
         Some(percent) if percent > 0.0 && percent <= 100.0 => {
