@@ -64,7 +64,22 @@ pub struct Entry {
     make: Make,
 }
 
-type Make = fn(&Params, &Setup) -> Result<Box<dyn CacheCore>, MakeError>;
+/// Makes an empty cache under a policy.
+pub type MakeFn =
+    dyn Fn(&Params, &Setup) -> Result<Box<dyn CacheCore>, MakeError> + Send + Sync + 'static;
+
+#[derive(Clone, Copy)]
+struct Make(&'static MakeFn);
+
+impl core::fmt::Debug for Make {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Make")
+    }
+}
+
+fn made<P: Policy>(params: &Params, setup: &Setup) -> Result<Box<dyn CacheCore>, MakeError> {
+    Ok(Box::new(build::<P>(params, setup)?))
+}
 
 impl Entry {
     /// The entry of policy `P`.
@@ -77,8 +92,23 @@ impl Entry {
             in_sequence: P::IN_SEQUENCE,
             idle: P::IDLE,
             params: P::PARAMS,
-            make: |params, setup| Ok(Box::new(build::<P>(params, setup)?)),
+            make: Make(
+                &(made::<P> as fn(&Params, &Setup) -> Result<Box<dyn CacheCore>, MakeError>),
+            ),
         }
+    }
+
+    /// The entry of a policy of type `P` that gets its name, its one line and its parameters only while
+    /// the program runs, as one that is written in another language does. `make` makes caches by
+    /// [`build_with`].
+    #[must_use]
+    pub fn described<P: Policy>(
+        name: &'static str,
+        about: &'static str,
+        params: &'static [Param],
+        make: &'static MakeFn,
+    ) -> Entry {
+        Entry { name, about, params, make: Make(make), ..Entry::of::<P>() }
     }
 
     /// The division of the disk that the policy works with under `params`, over a drive that exposes
@@ -94,7 +124,7 @@ impl Entry {
     /// If the policy needs to know the bands of a disk that has none, or its zones are so small
     /// that they cannot be numbered.
     pub fn make(&self, params: &Params, setup: &Setup) -> Result<Box<dyn CacheCore>, MakeError> {
-        (self.make)(params, setup)
+        (self.make.0)(params, setup)
     }
 }
 
@@ -113,6 +143,18 @@ fn resolve(zoning: Zoning, params: &Params) -> Zoning {
 /// # Errors
 /// As [`Entry::make`].
 pub fn build<P: Policy>(params: &Params, setup: &Setup) -> Result<Cache<P>, MakeError> {
+    build_with(P::new, params, setup)
+}
+
+/// An empty cache under the policy that `new` makes.
+///
+/// # Errors
+/// As [`Entry::make`].
+pub fn build_with<P: Policy>(
+    new: impl FnOnce(&Params, &Slots) -> P,
+    params: &Params,
+    setup: &Setup,
+) -> Result<Cache<P>, MakeError> {
     if setup.sequential_required && !P::IN_SEQUENCE {
         return Err(MakeError::SequentialRequired { policy: P::NAME });
     }
@@ -150,7 +192,7 @@ pub fn build<P: Policy>(params: &Params, setup: &Setup) -> Result<Cache<P>, Make
     let batch = u32::try_from(setup.cache.count("batch")).unwrap_or(u32::MAX);
     let batch = batch.clamp(1, setup.cache_blocks.max(1));
     let writes_only = setup.cache.choice("reads") == "bypass";
-    Ok(Cache::new(P::new(params, &slots), slots, batch, writes_only))
+    Ok(Cache::new(new(params, &slots), slots, batch, writes_only))
 }
 
 /// Why a cache could not be made. Displays as one line.
@@ -223,8 +265,13 @@ impl Registry {
 
     /// Adds policy `P`; it replaces one of the same name.
     pub fn add<P: Policy>(&mut self) {
-        self.entries.retain(|entry| entry.name != P::NAME);
-        self.entries.push(Entry::of::<P>());
+        self.put(Entry::of::<P>());
+    }
+
+    /// Adds a policy; it replaces one of the same name.
+    pub fn put(&mut self, entry: Entry) {
+        self.entries.retain(|known| known.name != entry.name);
+        self.entries.push(entry);
     }
 
     /// All policies.

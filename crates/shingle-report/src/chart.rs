@@ -230,6 +230,22 @@ impl Picture {
     }
 }
 
+/// The colours of series, in their order, as `#rrggbb`: for those who draw the same picture by other means.
+#[must_use]
+pub fn colours() -> Vec<String> {
+    COLOURS.iter().map(hex).collect()
+}
+
+/// The colours of the parts of a bar, likewise.
+#[must_use]
+pub fn part_colours() -> Vec<String> {
+    PART_COLOURS.iter().map(hex).collect()
+}
+
+fn hex(&RGBColor(red, green, blue): &RGBColor) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
 fn colour(nth: usize) -> RGBColor {
     COLOURS[nth % COLOURS.len()]
 }

@@ -1,6 +1,7 @@
 //! The frame of a page: one file that asks for nothing from anywhere, light, dark or on paper as its
 //! reader prefers.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::chart::escaped;
@@ -11,7 +12,7 @@ pub struct Making {
     /// The command that makes it again.
     pub command: String,
     /// Version of the program.
-    pub version: &'static str,
+    pub version: Cow<'static, str>,
 }
 
 /// A page from its `<!DOCTYPE>` to its first heading. `style` comes behind [`STYLE`].

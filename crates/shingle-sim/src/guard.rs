@@ -12,9 +12,26 @@ thread_local! {
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// What `work` gives, or what it panicked with, and where. Nothing that it borrows may be used again
-/// after an error.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+/// What ends a run that nobody wants any more.
+struct Cancelled;
+
+/// Ends the run that it is called in: for whoever is told of its progress and wants no more of it. The run
+/// fails with [`RunError::Cancelled`](crate::run::RunError::Cancelled).
+pub fn cancel() -> ! {
+    // (Past the hook: nothing is wrong.)
+    panic::resume_unwind(Box::new(Cancelled))
+}
+
+/// Why guarded work ended early.
+#[derive(Debug)]
+pub(crate) enum Stopped {
+    Cancelled,
+    /// With what, and where.
+    Panicked(String),
+}
+
+/// What `work` gives, or why it ended. Nothing that it borrows may be used again after an error.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, Stopped> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
         let told = panic::take_hook();
@@ -33,9 +50,12 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     let outcome = panic::catch_unwind(AssertUnwindSafe(work));
     GUARDED.set(false);
     outcome.map_err(|panic| {
+        if panic.is::<Cancelled>() {
+            return Stopped::Cancelled;
+        }
         // Assertions of equality have lines of their own for both sides.
         let lines: Vec<&str> = message(panic.as_ref()).lines().map(str::trim).collect();
-        format!("{} ({})", lines.join("; "), PLACE.take())
+        Stopped::Panicked(format!("{} ({})", lines.join("; "), PLACE.take()))
     })
 }
 

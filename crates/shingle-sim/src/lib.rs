@@ -20,3 +20,4 @@ pub mod watch;
 
 pub use check::Stale;
 pub use disk::Disk;
+pub use guard::cancel;

@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::check::Stale;
 use crate::future::next_uses;
-use crate::guard::guarded;
+use crate::guard::{Stopped, guarded};
 use crate::requests::{RequestList, all};
 use crate::system::System;
 use crate::watch::{Heating, Rows};
@@ -60,6 +60,9 @@ pub enum RunError {
         /// The message of the panic, and its place in the source.
         what: String,
     },
+    /// Whoever was told of its progress ended it ([`crate::cancel`]).
+    #[error("the run was cancelled")]
+    Cancelled,
 }
 
 /// Requests the cache is told of at a time, so that it can have its memory read early.
@@ -93,9 +96,12 @@ pub(crate) fn guarded_run(
     serve: impl FnOnce(&Cell<usize>) -> Result<RunResult, RunError>,
 ) -> Result<RunResult, RunError> {
     let served = Cell::new(0);
-    guarded(|| serve(&served)).unwrap_or_else(|what| {
-        let policy = labels.policy.clone();
-        Err(RunError::Panicked { policy, request: served.get(), what })
+    guarded(|| serve(&served)).unwrap_or_else(|stopped| match stopped {
+        Stopped::Cancelled => Err(RunError::Cancelled),
+        Stopped::Panicked(what) => {
+            let policy = labels.policy.clone();
+            Err(RunError::Panicked { policy, request: served.get(), what })
+        }
     })
 }
 

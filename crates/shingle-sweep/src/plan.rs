@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use shingle_core::registry::Registry;
-use shingle_result::{Axis, Labels, Place, Swept, SweptTrace, TraceInfo};
+use shingle_core::units::Request;
+use shingle_result::{Axis, Labels, Place, RunResult, Swept, SweptTrace, TraceInfo};
 use shingle_sim::experiment::{ExperimentError, Job, Options, Trace, plan, takes};
 
 use crate::SweepError;
@@ -135,6 +136,40 @@ impl Plan {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
+    }
+
+    /// What makes the configuration of cell `number`, as `sweep.json` has it: in every process that has
+    /// the same plan it is the same text.
+    ///
+    /// # Panics
+    /// If there is no such cell.
+    #[must_use]
+    pub fn identity(&self, number: usize) -> String {
+        serde_json::to_string(&self.cells[number].identity).expect("an identity is JSON")
+    }
+
+    /// Requests that cell `number` has to serve.
+    ///
+    /// # Panics
+    /// If there is no such cell.
+    #[must_use]
+    pub fn requests(&self, number: usize) -> &[Request] {
+        &self.traces[self.cells[number].identity.trace].requests
+    }
+
+    /// Computes cell `number`, and keeps nothing; `progress` is told of requests served.
+    ///
+    /// # Errors
+    /// If the run fails.
+    ///
+    /// # Panics
+    /// If there is no such cell.
+    pub fn run(
+        &self,
+        number: usize,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<RunResult, SweepError> {
+        Ok(self.cells[number].job.run(self.requests(number), progress)?)
     }
 }
 

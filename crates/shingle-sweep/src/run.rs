@@ -1,8 +1,9 @@
 //! Running what is not done yet, and the report of it all.
 
+use std::collections::btree_map::Entry;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use shingle_result::{Program, Report, RunResult, SCHEMA, verdict};
 use shingle_sim::experiment::Options;
@@ -14,26 +15,26 @@ use crate::manifest::{Manifest, Shard};
 use crate::plan::Plan;
 
 /// A sweep in its folder.
-pub struct Sweep<'a> {
-    plan: &'a Plan,
+pub struct Sweep {
+    plan: Arc<Plan>,
     manifest: Manifest,
     folder: Folder,
     done: Done,
 }
 
-impl<'a> Sweep<'a> {
+impl Sweep {
     /// Begins the sweep in the folder `out`, or goes on with it; `fresh` starts over.
     ///
     /// # Errors
     /// If the folder cannot be used, holds another sweep, or another process is at work there.
     pub fn open(
-        plan: &'a Plan,
+        plan: Arc<Plan>,
         options: &Options,
         shard: Shard,
         out: &Path,
         fresh: bool,
-    ) -> Result<Sweep<'a>, SweepError> {
-        let manifest = Manifest::new(plan, options, shard);
+    ) -> Result<Sweep, SweepError> {
+        let manifest = Manifest::new(&plan, options, shard);
         let (folder, done) = Folder::open(out, &manifest, fresh)?;
         Ok(Sweep { plan, manifest, folder, done })
     }
@@ -45,7 +46,8 @@ impl<'a> Sweep<'a> {
     }
 
     /// Numbers of the cells that are this sweep's to do and not done.
-    fn pending(&self) -> Vec<usize> {
+    #[must_use]
+    pub fn pending(&self) -> Vec<usize> {
         let mine = |number: &usize| self.manifest.shard.has(*number);
         let cells = (0..self.plan.cells.len()).filter(mine);
         cells.filter(|number| !self.done.contains_key(number)).collect()
@@ -54,10 +56,24 @@ impl<'a> Sweep<'a> {
     /// Requests that pending cells have to serve.
     #[must_use]
     pub fn requests(&self) -> u64 {
-        let requests = |number: usize| {
-            self.plan.traces[self.plan.cells[number].identity.trace].requests.len() as u64
-        };
-        self.pending().into_iter().map(requests).sum()
+        self.pending().into_iter().map(|number| self.plan.requests(number).len() as u64).sum()
+    }
+
+    /// Keeps `run` as the result of cell `number`, which another process has computed by
+    /// [`Plan::run`]. A cell that is done stays as it is.
+    ///
+    /// # Errors
+    /// If there is no such cell, or it cannot be kept.
+    pub fn keep(&mut self, number: usize, run: RunResult) -> Result<(), SweepError> {
+        if number >= self.plan.len() {
+            let why = format!("there is no cell {number}: the sweep has {}", self.plan.len());
+            return Err(SweepError::Data(why));
+        }
+        if let Entry::Vacant(place) = self.done.entry(number) {
+            self.folder.journal.append(&number, &run).map_err(SweepError::Journal)?;
+            place.insert(run);
+        }
+        Ok(())
     }
 
     /// Computes what is not done, on all threads of the pool in force; `progress` is told of requests
@@ -71,14 +87,11 @@ impl<'a> Sweep<'a> {
         let next = AtomicUsize::new(0);
         let failed: Mutex<Vec<(usize, SweepError)>> = Mutex::default();
         let kept = Mutex::new((&mut self.folder.journal, &mut self.done));
-        let plan = self.plan;
+        let plan = &self.plan;
         // Each thread takes the next cell when it is done with one: no thread waits with work left.
         rayon::broadcast(|_| {
             while let Some(&number) = pending.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let cell = &plan.cells[number];
-                let requests = &plan.traces[cell.identity.trace].requests[..];
-                let run = cell.job.run(requests, progress).map_err(SweepError::from);
-                let saved = run.and_then(|run| {
+                let saved = plan.run(number, progress).and_then(|run| {
                     let mut kept = kept.lock().expect("no thread has panicked");
                     kept.0.append(&number, &run).map_err(SweepError::Journal)?;
                     kept.1.insert(number, run);

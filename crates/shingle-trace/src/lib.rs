@@ -109,6 +109,15 @@ pub fn open(spec: &str, options: &OpenOptions) -> Result<Opened, TraceError> {
     Ok(Opened { name: name_of(spec).to_owned(), recognised, source })
 }
 
+/// Opens the bytes of a trace, compressed or not, which is called `name`.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_bytes(name: &str, bytes: Vec<u8>, options: &OpenOptions) -> Result<Opened, TraceError> {
+    let (recognised, source) = format::open(Input::from_bytes(name, bytes)?, options)?;
+    Ok(Opened { name: name.to_owned(), recognised, source })
+}
+
 /// A short name for tables.
 fn name_of(path: &str) -> &str {
     match path {

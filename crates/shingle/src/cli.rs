@@ -92,6 +92,9 @@ pub(crate) struct SetupArgs {
     pub(crate) parquet: ParquetArgs,
     #[command(flatten)]
     pub(crate) pictures: PictureArgs,
+    /// Record what pictures are drawn of, also without drawing any.
+    #[arg(skip)]
+    pub(crate) course: bool,
     /// Options from a TOML file; those on the command line come first.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

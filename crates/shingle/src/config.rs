@@ -72,6 +72,32 @@ impl Config {
         read(path)
     }
 
+    /// Of names and values.
+    ///
+    /// # Errors
+    /// If there is no such option, or a value is not of its kind: a line that names it.
+    pub(crate) fn of(given: serde_json::Map<String, serde_json::Value>) -> Result<Config, Usage> {
+        // One by one first: what is wrong with a value does not say whose it is.
+        for (name, value) in &given {
+            let alone = serde_json::Map::from_iter([(name.clone(), value.clone())]);
+            let read: Result<Config, _> = serde_json::from_value(alone.into());
+            if let Err(error) = read {
+                let error = told(&error.to_string());
+                let is_unknown = error.starts_with("there is no option");
+                return Err(Usage(if is_unknown { error } else { format!("{name}: {error}") }));
+            }
+        }
+        serde_json::from_value(given.into()).map_err(|error| Usage(told(&error.to_string())))
+    }
+
+    /// The names of all options.
+    pub(crate) fn names() -> Vec<String> {
+        // Whoever gives a wrong one is told the right ones.
+        let wrong = serde_json::json!({ "": null });
+        let error = serde_json::from_value::<Config>(wrong).expect_err("no option has no name");
+        error.to_string().split('`').skip(3).step_by(2).map(str::to_owned).collect()
+    }
+
     /// Puts in what the command line left open.
     pub(crate) fn complete(&self, args: &mut SetupArgs) {
         let trace = &mut args.trace;
@@ -203,6 +229,27 @@ mod tests {
         assert_eq!(parsed("translations = \"fluid\"").translations.expect("some"), ["fluid"]);
         let error = toml::from_str::<Config>("cache = [[1]]").expect_err("no list of lists");
         assert!(error.message().contains("give one value"), "{error}");
+    }
+
+    #[test]
+    fn options_may_come_by_name_from_elsewhere() {
+        let of = |json: serde_json::Value| match json {
+            serde_json::Value::Object(fields) => Config::of(fields),
+            other => panic!("{other} has no names"),
+        };
+        let json = serde_json::json!({ "policies": ["lru", "sac"], "speed": 2.5, "set": {"sac.rule2": false} });
+        let mut args = SetupArgs::default();
+        of(json).expect("options").complete(&mut args);
+        assert_eq!((args.speed, args.set), (Some(2500), vec![("sac.rule2".into(), "off".into())]));
+        for (json, wanted) in [
+            (serde_json::json!({ "requests": "many" }), "requests: invalid type: string"),
+            (serde_json::json!({ "pacing": "open" }), "expected `closed` or `trace`"),
+            (serde_json::json!({ "polices": "lru" }), "the nearest are `policies`"),
+        ] {
+            let error = of(json).err().expect(wanted).to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
+        assert!(Config::names().contains(&"drive-timing".to_owned()), "{:?}", Config::names());
     }
 
     #[test]

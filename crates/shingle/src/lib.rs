@@ -8,14 +8,18 @@
 //! shingle::main_with(&registry);
 //! ```
 //!
+//! The commands are functions too ([`api`]), for front ends of another kind.
+//!
 //! The features of the crate, all on by default, are parts of the command; `Cargo.toml` lists them.
 
+pub mod api;
 mod arguments;
 mod cli;
 mod commands;
 mod config;
 mod left_out;
 mod lines;
+mod listener;
 #[cfg(feature = "store")]
 mod log;
 mod output;

@@ -10,18 +10,17 @@ use serde_json::Value;
 use shingle_result::{Report, SaidKind, TraceInfo};
 
 use schema::Field;
-pub(crate) use schema::Holds;
+pub use schema::Holds;
 
 /// A column.
 #[derive(Debug)]
-pub(crate) struct Column {
+pub struct Column {
     /// The path of a field in the JSON, joined by dots.
-    pub(crate) name: String,
+    pub name: String,
     /// What its values are; each may be null.
-    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "CSV has no types"))]
-    pub(crate) holds: Holds,
+    pub holds: Holds,
     /// A value for each line.
-    pub(crate) values: Vec<Value>,
+    pub values: Vec<Value>,
 }
 
 impl Column {
@@ -32,7 +31,10 @@ impl Column {
 
 /// The columns of `report`: where in the sweep a run stands, its trace, its own figures, what is
 /// said of it, and what wrote the file, so that files can be put together and their lines told apart.
-pub(crate) fn columns(report: &Report) -> serde_json::Result<Vec<Column>> {
+///
+/// # Errors
+/// If a figure cannot be written as JSON: a bug.
+pub fn columns(report: &Report) -> serde_json::Result<Vec<Column>> {
     let mut columns = places(report);
     let traces: Vec<&TraceInfo> = match &report.sweep {
         None => vec![&report.trace; report.runs.len()],
@@ -139,7 +141,10 @@ pub(crate) fn plain(value: &Value) -> String {
 }
 
 /// The columns as CSV. What is null is empty.
-pub(crate) fn csv(columns: &[Column]) -> anyhow::Result<String> {
+///
+/// # Errors
+/// If there is no memory for it.
+pub fn csv(columns: &[Column]) -> anyhow::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(columns.iter().map(|column| &column.name))?;
     for line in 0..columns.first().map_or(0, |column| column.values.len()) {

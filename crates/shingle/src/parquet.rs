@@ -48,7 +48,7 @@ impl ParquetArgs {
 }
 
 /// The whole file: all lines in one row group.
-fn parquet(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
+pub(crate) fn parquet(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
     let fields = columns.iter().map(|column| Ok(Arc::new(field(column)?)));
     let fields: Vec<TypePtr> = fields.collect::<Result<_, ParquetError>>()?;
     let schema = Type::group_type_builder("shingle_result").with_fields(fields).build()?;

@@ -10,11 +10,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_report::chart::DrawError;
 use shingle_report::page::Making;
 use shingle_result::Report;
 
 use crate::Usage;
 use crate::output::{self, Tried};
+pub(crate) use pictures::pictures;
 
 /// Where pictures are written.
 #[derive(Clone, Debug, Default, Args)]
@@ -50,7 +52,7 @@ impl PictureArgs {
         if !self.wanted() {
             return Ok(());
         }
-        let pictures = pictures::pictures(report)?;
+        let pictures = drawn(report)?;
         if let Some(path) = &self.html {
             let page = page::page(report, &pictures);
             tried.add(page.and_then(|page| output::text(&page, path)));
@@ -63,6 +65,16 @@ impl PictureArgs {
         }
         Ok(())
     }
+}
+
+/// The page about `report`.
+pub(crate) fn page(report: &Report) -> anyhow::Result<String> {
+    page::page(report, &drawn(report)?)
+}
+
+fn drawn(report: &Report) -> Result<Vec<Drawn>, DrawError> {
+    let pictures = pictures(report).into_iter();
+    pictures.map(|(file, picture)| Ok(Drawn { file, svg: picture.svg()? })).collect()
 }
 
 /// A picture, drawn.
@@ -95,5 +107,5 @@ pub(crate) fn mib(blocks: u64) -> f64 {
 
 /// What a page says of its own making.
 pub(crate) fn making() -> Making {
-    Making { command: output::command(), version: env!("CARGO_PKG_VERSION") }
+    Making { command: output::command(), version: env!("CARGO_PKG_VERSION").into() }
 }

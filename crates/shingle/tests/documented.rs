@@ -19,6 +19,10 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("cargo test --workspace", "runs this test"),
     ("cargo build --release", "builds, and .ci/run builds too"),
     (
+        "pip install ",
+        "builds the Python package, as .ci/python does; its tests run what docs/python.md shows",
+    ),
+    (
         "shingle reproduce ",
         "takes minutes to hours; .ci/run reproduces a figure of each paper, scaled",
     ),

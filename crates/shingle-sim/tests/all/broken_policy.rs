@@ -4,10 +4,11 @@
 use shingle_core::params::Params;
 use shingle_core::parts::{Links, List};
 use shingle_core::policy::{Access, Memory, Policy, Victims};
-use shingle_core::registry::Registry;
+use shingle_core::registry::{Entry, Registry, build_with};
 use shingle_core::slots::Slots;
 use shingle_core::units::Slot;
-use shingle_sim::experiment::{Options, Trace, plan, run_all};
+use shingle_sim::experiment::{ExperimentError, Options, Trace, plan, run_all};
+use shingle_sim::run::RunError;
 use shingle_trace::{OpenOptions, Shape, Summary};
 
 /// First in, first out, but for what it does wrong.
@@ -51,16 +52,18 @@ impl<const TWICE: bool> Policy for Wrong<TWICE> {
     }
 }
 
-#[test]
-fn a_wrong_policy_ends_its_run_with_one_line() {
-    let (mut registry, spec) =
-        (Registry::default(), "synth:uniform?requests=200&range=100MB&write=1");
-    registry.add::<Wrong<true>>();
-    registry.add::<Wrong<false>>();
+fn trace() -> Trace {
+    let spec = "synth:uniform?requests=200&range=100MB&write=1";
     let mut opened = shingle_trace::open(spec, &OpenOptions::default()).unwrap();
     let requests = Shape::default().read(opened.source.as_mut(), &mut |_| ()).unwrap();
-    let trace =
-        Trace { name: opened.name, format: None, summary: Summary::of(&requests), requests };
+    Trace { name: opened.name, format: None, summary: Summary::of(&requests), requests }
+}
+
+#[test]
+fn a_wrong_policy_ends_its_run_with_one_line() {
+    let (mut registry, trace) = (Registry::default(), trace());
+    registry.add::<Wrong<true>>();
+    registry.add::<Wrong<false>>();
     for (policy, rule) in [
         ("names-twice", "policy `names-twice` broke the contract of Policy::evict: it named slot "),
         ("forgets-twice", "List::unlink of member "),
@@ -79,4 +82,31 @@ fn a_wrong_policy_ends_its_run_with_one_line() {
         );
         assert!(told.contains(rule) && told.contains(".rs:"), "{told}");
     }
+}
+
+#[test]
+fn who_hears_of_progress_may_end_a_run() {
+    let options =
+        Options { policies: vec!["lru".into()], caches: vec!["20b".into()], ..Options::default() };
+    let (jobs, _) = plan(&options, &Registry::default(), &trace()).unwrap();
+    let ended = run_all(&jobs, &trace(), &|_| shingle_sim::cancel());
+    assert_eq!(ended.unwrap_err(), ExperimentError::Run(RunError::Cancelled));
+}
+
+#[test]
+fn a_policy_may_be_described_while_the_program_runs() {
+    let mut registry = Registry::default();
+    let known = registry.entries().len();
+    registry.put(Entry::described::<Wrong<true>>("mine", "of two lines", &[], &|params, setup| {
+        Ok(Box::new(build_with(Wrong::<true>::new, params, setup)?))
+    }));
+    let entry = *registry.get("mine").unwrap();
+    assert_eq!((entry.name, entry.about, entry.params.len()), ("mine", "of two lines", 0));
+    registry.put(entry);
+    assert_eq!(registry.entries().len(), known + 1, "it replaces the one of its name");
+    let options =
+        Options { policies: vec!["mine".into()], caches: vec!["20b".into()], ..Options::default() };
+    let (jobs, _) = plan(&options, &registry, &trace()).unwrap();
+    let told = run_all(&jobs, &trace(), &|_| ()).unwrap_err().to_string();
+    assert!(told.starts_with("the run of policy `mine` ended"), "{told}");
 }

@@ -17,6 +17,7 @@ mod text;
 use shingle_core::params::nearest;
 use shingle_core::units::Request;
 
+pub use native::native_bytes;
 pub(crate) use out::Out;
 
 use crate::error::{Kind, Place, Problem, TraceError, shown};

@@ -20,19 +20,27 @@ pub(super) const WRITER: Writer = Writer {
 };
 
 fn create(out: Out) -> Result<Box<dyn Sink>, TraceError> {
-    Ok(Box::new(Native {
-        out,
-        encoder: Encoder::default(),
-        waiting: Vec::with_capacity(BLOCK_REQUESTS),
-        blocks: Vec::new(),
-        index: Vec::new(),
-        tally: Tally::default(),
-        source: String::new(),
-    }))
+    Ok(Box::new(Native { out, file: File::default() }))
+}
+
+/// The file of `requests` as bytes, with the name of the trace that they come from.
+#[must_use]
+pub fn native_bytes(source: &str, requests: &[Request]) -> Vec<u8> {
+    let mut file = File { source: source.to_owned(), ..File::default() };
+    file.put(requests);
+    let (mut bytes, blocks) = file.finish();
+    bytes.extend(blocks);
+    bytes
 }
 
 struct Native {
     out: Out,
+    file: File,
+}
+
+/// What a file will hold.
+#[derive(Default)]
+struct File {
     encoder: Encoder,
     /// Requests of the block that is not full.
     waiting: Vec<Request>,
@@ -43,18 +51,8 @@ struct Native {
     source: String,
 }
 
-impl Native {
-    fn end_block(&mut self) {
-        if let Some(first) = self.waiting.first() {
-            self.index.push((first.at.0, self.blocks.len() as u64));
-            self.encoder.encode(&self.waiting, &mut self.blocks);
-            self.waiting.clear();
-        }
-    }
-}
-
-impl Sink for Native {
-    fn put(&mut self, requests: &[Request]) -> Result<(), TraceError> {
+impl File {
+    fn put(&mut self, requests: &[Request]) {
         for request in requests {
             self.tally.add(request);
             self.waiting.push(*request);
@@ -62,19 +60,39 @@ impl Sink for Native {
                 self.end_block();
             }
         }
+    }
+
+    fn end_block(&mut self) {
+        if let Some(first) = self.waiting.first() {
+            self.index.push((first.at.0, self.blocks.len() as u64));
+            self.encoder.encode(&self.waiting, &mut self.blocks);
+            self.waiting.clear();
+        }
+    }
+
+    /// The header, and what follows it.
+    fn finish(mut self) -> (Vec<u8>, Vec<u8>) {
+        self.end_block();
+        let recorded = Recorded::of(&self.tally, self.source, TOOL.to_owned());
+        let header = header::encode(&recorded, &self.index, self.blocks.len() as u64, 0);
+        (header, self.blocks)
+    }
+}
+
+impl Sink for Native {
+    fn put(&mut self, requests: &[Request]) -> Result<(), TraceError> {
+        self.file.put(requests);
         Ok(())
     }
 
     fn name_source(&mut self, source: &str) {
-        source.clone_into(&mut self.source);
+        source.clone_into(&mut self.file.source);
     }
 
     fn finish(mut self: Box<Self>) -> Result<Vec<String>, TraceError> {
-        self.end_block();
-        let recorded = Recorded::of(&self.tally, self.source, TOOL.to_owned());
-        let header = header::encode(&recorded, &self.index, self.blocks.len() as u64, 0);
+        let (header, blocks) = self.file.finish();
         self.out.put(&header)?;
-        self.out.put(&self.blocks)?;
+        self.out.put(&blocks)?;
         self.out.finish()?;
         Ok(Vec::new())
     }

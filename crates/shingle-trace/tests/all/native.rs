@@ -206,3 +206,16 @@ fn a_packed_file_is_read_by_its_name() {
     let mut opened = open(path.to_str().expect("text"), &OpenOptions::default()).expect("read");
     assert_eq!(read_all(&mut *opened.source, &mut |_| {}).expect("valid").len(), 40_000);
 }
+
+#[test]
+fn bytes_in_memory_are_those_of_the_file() {
+    let requests = many();
+    let bytes = write::native_bytes("tests/native.rs", &requests);
+    assert_eq!(bytes, bytes_of(&requests));
+    let mut opened =
+        shingle_trace::open_bytes("packed", bytes, &OpenOptions::default()).expect("opened");
+    assert_eq!(opened.name, "packed");
+    assert_eq!(read_all(opened.source.as_mut(), &mut |_| {}).expect("read"), requests);
+    let nothing = shingle_trace::open_bytes("packed", Vec::new(), &OpenOptions::default());
+    assert!(nothing.err().expect("an error").to_string().starts_with("packed: is empty"));
+}

@@ -3,17 +3,17 @@
 use anyhow::bail;
 use clap::Args;
 use shingle_core::registry::Registry;
-use shingle_result::{Notes, Target};
+use shingle_result::{Notes, Report, Target};
 use shingle_sim::experiment::{self, Job};
 
 use super::setup::{
-    DEFAULT_TRACE, check_files, deliver, options, read_trace, report, run_jobs, seed,
+    Asked, DEFAULT_TRACE, Traces, check_files, check_store, deliver, options, report, run_jobs,
+    seed,
 };
 use crate::Usage;
 use crate::cli::{Executor, Global, SetupArgs};
 use crate::config::Config;
-use crate::output::note;
-use crate::table;
+use crate::{output, table};
 
 /// Policies compared when none are named.
 pub(super) const DEFAULT_POLICIES: [&str; 5] = ["none", "lru", "lru-band", "most", "sac"];
@@ -21,7 +21,7 @@ pub(super) const DEFAULT_POLICIES: [&str; 5] = ["none", "lru", "lru-band", "most
 /// Of these, those that know more than a store can.
 const ONLY_SIMULATED: [&str; 1] = ["lru-band"];
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Compare {
     #[command(flatten)]
     pub(crate) setup: SetupArgs,
@@ -44,69 +44,113 @@ pub(crate) struct Compare {
 }
 
 pub(crate) fn execute(args: &Compare, global: &Global, registry: &Registry) -> anyhow::Result<()> {
-    let mut setup = args.setup.clone();
-    let mut policies = args.policies.clone();
-    let mut baseline = args.baseline.clone();
-    let mut seeds = args.seeds;
-    if let Some(path) = &args.setup.config {
-        let config = Config::read(path)?;
-        config.complete(&mut setup);
-        if policies.is_empty() {
-            policies.extend(config.policies.iter().flatten().cloned());
-        }
-        baseline = baseline.or(config.baseline);
-        seeds = seeds.or(config.seeds);
-    }
-    if policies.is_empty() {
-        policies = DEFAULT_POLICIES.map(str::to_owned).to_vec();
-        if setup.executor == Some(Executor::Store) {
-            policies.retain(|name| !ONLY_SIMULATED.contains(&name.as_str()));
-        }
-    }
-    // Translations alone are compared with each other.
-    let alone = policies == ["none"] && setup.translations.len() > 1;
-    let baseline = baseline.unwrap_or_else(|| if alone { "none" } else { "lru" }.into());
-    let baseline = Some(baseline).filter(|name| name != "none");
-    let seeds = check_seeds(seeds, &setup)?;
-    let targets = targets(args)?;
-    check_files(&setup)?;
-    let first_seed = seed(&setup.trace);
-    let mut all_notes = Notes::default();
-    let (mut first, mut runs, mut baselines) = (None, Vec::new(), Vec::new());
-    for seed in first_seed..first_seed + seeds {
-        setup.trace.seed = Some(seed);
-        let options = options(&setup, policies.clone(), baseline.clone(), 0)?;
-        let trace = read_trace(&setup.trace, global.quiet)?;
-        let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
-        if first.is_none() {
-            notes.0.iter().for_each(|told| note(&told.text, global.quiet));
-            baselines.extend(jobs.iter().map(Job::is_baseline));
-        }
-        let done = run_jobs(&jobs, &trace, &setup, global.quiet)?;
-        // Each seed has a trace of its own, and so sizes of its own.
-        notes.0.into_iter().for_each(|told| {
-            all_notes.add(told.text, told.jobs.iter().map(|job| runs.len() + job));
-        });
-        runs.extend(done);
-        first.get_or_insert(trace);
-    }
-    let trace = first.expect("at least one seed was run");
-    setup.trace.seed = Some(first_seed);
-    let runs_each = runs.len() / seeds as usize;
-    let mut report = report(&trace, &setup.trace, runs, all_notes);
-    report.targets = targets.iter().flat_map(|target| target.smallest(&report.runs)).collect();
-    if targets.iter().any(Target::is_response_time)
-        && report.runs.iter().all(|run| run.queue.is_none())
-    {
-        note(SERVICE_TIMES, global.quiet);
-    }
-    deliver(&report, &setup, global.quiet, || {
-        let text = match seeds {
+    let config = args.setup.config.as_deref().map(Config::read).transpose()?;
+    let comparison = Comparison::new(args, config.as_ref())?;
+    let setup = &comparison.setup;
+    check_files(setup)?;
+    let asked = Asked { registry, listener: global, program: output::program() };
+    let Compared { report, baselines, runs_each } = comparison.run(Traces::Named, asked)?;
+    deliver(&report, setup, global.quiet, || {
+        let text = match comparison.seeds {
             1 => table::comparison(&report, &baselines, global.color),
             _ => table::over_seeds(&report, runs_each, global.color),
         };
         text + &table::targets(&report.targets, global.color)
     })
+}
+
+/// What is to be compared, with defaults in place.
+pub(crate) struct Comparison {
+    setup: SetupArgs,
+    policies: Vec<String>,
+    baseline: Option<String>,
+    seeds: u64,
+    targets: Vec<Target>,
+}
+
+/// A comparison that was made.
+pub(crate) struct Compared {
+    pub(crate) report: Report,
+    /// Which runs of the first seed ran along for comparison only.
+    baselines: Vec<bool>,
+    /// Runs of each seed.
+    runs_each: usize,
+}
+
+impl Comparison {
+    /// Of options, and of `config` what they leave open.
+    pub(crate) fn new(args: &Compare, config: Option<&Config>) -> anyhow::Result<Comparison> {
+        let mut setup = args.setup.clone();
+        let mut policies = args.policies.clone();
+        let mut baseline = args.baseline.clone();
+        let mut seeds = args.seeds;
+        if let Some(config) = config {
+            config.complete(&mut setup);
+            if policies.is_empty() {
+                policies.extend(config.policies.iter().flatten().cloned());
+            }
+            baseline = baseline.or_else(|| config.baseline.clone());
+            seeds = seeds.or(config.seeds);
+        }
+        if policies.is_empty() {
+            policies = DEFAULT_POLICIES.map(str::to_owned).to_vec();
+            if setup.executor == Some(Executor::Store) {
+                policies.retain(|name| !ONLY_SIMULATED.contains(&name.as_str()));
+            }
+        }
+        // Translations alone are compared with each other.
+        let alone = policies == ["none"] && setup.translations.len() > 1;
+        let baseline = baseline.unwrap_or_else(|| if alone { "none" } else { "lru" }.into());
+        let baseline = Some(baseline).filter(|name| name != "none");
+        let seeds = check_seeds(seeds, &setup)?;
+        let targets = targets(args)?;
+        Ok(Comparison { setup, policies, baseline, seeds, targets })
+    }
+
+    /// Runs it all.
+    pub(crate) fn run(&self, traces: Traces, asked: Asked) -> anyhow::Result<Compared> {
+        let Asked { registry, listener, program } = asked;
+        check_store(&self.setup)?;
+        if let (Traces::Held(_), 2..) = (traces, self.seeds) {
+            let seeds = self.seeds;
+            let why =
+                format!("--seeds {seeds}: requests in memory have no seed; name the workload");
+            return Err(Usage(why).into());
+        }
+        let mut setup = self.setup.clone();
+        let first_seed = seed(&setup.trace);
+        let mut all_notes = Notes::default();
+        let (mut first, mut runs, mut baselines) = (None, Vec::new(), Vec::new());
+        for seed in first_seed..first_seed + self.seeds {
+            setup.trace.seed = Some(seed);
+            let options = options(&setup, self.policies.clone(), self.baseline.clone(), 0)?;
+            let trace = traces.get(&setup.trace, listener)?;
+            let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
+            if first.is_none() {
+                notes.0.iter().for_each(|told| listener.note(&told.text));
+                baselines.extend(jobs.iter().map(Job::is_baseline));
+            }
+            let done = run_jobs(&jobs, &trace, &setup, listener)?;
+            // Each seed has a trace of its own, and so sizes of its own.
+            notes.0.into_iter().for_each(|told| {
+                all_notes.add(told.text, told.jobs.iter().map(|job| runs.len() + job));
+            });
+            runs.extend(done);
+            first.get_or_insert(trace);
+        }
+        let trace = first.expect("at least one seed was run");
+        setup.trace.seed = Some(first_seed);
+        let runs_each = runs.len() / self.seeds as usize;
+        let mut report = report(program, &trace, &setup.trace, runs, all_notes);
+        let targets = self.targets.iter();
+        report.targets = targets.flat_map(|target| target.smallest(&report.runs)).collect();
+        if self.targets.iter().any(Target::is_response_time)
+            && report.runs.iter().all(|run| run.queue.is_none())
+        {
+            listener.note(SERVICE_TIMES);
+        }
+        Ok(Compared { report, baselines, runs_each })
+    }
 }
 
 /// What response times are without queueing.

@@ -92,18 +92,13 @@ pub(crate) fn execute(args: &List, global: &Global, registry: &Registry) -> anyh
             let name = args.name.as_deref().unwrap_or_default();
             vec![drive(&entry(name).map_err(|error| Usage(error.to_string()))?)]
         }
-        Listed::Policies => policies(registry),
-        Listed::Drives => built_in(drives())?,
-        Listed::Translations => translations(),
-        Listed::Ssds => built_in(ssds())?,
-        Listed::Formats => formats(),
-        Listed::Workloads => workloads(),
         Listed::Disks => {
             return super::disks::execute(args.name.as_deref(), args.json, global);
         }
         Listed::Anchors => {
             return super::anchors::execute(args.json, args.disksim.as_deref(), global);
         }
+        _ => items(what, registry)?.unwrap_or_default(),
     };
     let Some(name) = &args.name else {
         if args.json {
@@ -137,6 +132,25 @@ pub(crate) fn execute(args: &List, global: &Global, registry: &Registry) -> anyh
     };
     let idle = item.idle.as_ref().map_or(String::new(), |idle| format!("in idle time: {idle}\n"));
     print(&format!("{}: {}\n{idle}{parameters}", item.name, item.about))
+}
+
+/// All of what can be listed by the name `what`, as JSON has them.
+pub(crate) fn all(what: Listed, registry: &Registry) -> anyhow::Result<Vec<Value>> {
+    let items = items(what, registry)?;
+    Ok(items.iter().flatten().map(as_json).collect())
+}
+
+/// What the registries hold; of what is no registry nothing.
+fn items(what: Listed, registry: &Registry) -> anyhow::Result<Option<Vec<Item>>> {
+    Ok(Some(match what {
+        Listed::Policies => policies(registry),
+        Listed::Drives => built_in(drives())?,
+        Listed::Translations => translations(),
+        Listed::Ssds => built_in(ssds())?,
+        Listed::Formats => formats(),
+        Listed::Workloads => workloads(),
+        Listed::Disks | Listed::Anchors => return Ok(None),
+    }))
 }
 
 /// The names of what can be listed.

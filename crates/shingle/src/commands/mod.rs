@@ -21,7 +21,7 @@ pub(crate) mod replay;
 #[cfg(feature = "papers")]
 pub(crate) mod reproduce;
 pub(crate) mod run;
-mod setup;
+pub(crate) mod setup;
 #[cfg(feature = "store")]
 mod signals;
 #[cfg(feature = "store")]

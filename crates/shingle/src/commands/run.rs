@@ -5,21 +5,22 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use shingle_core::registry::Registry;
-use shingle_sim::experiment;
+use shingle_result::{Report, RunResult};
+use shingle_sim::experiment::{self, Job, Trace};
 
-use super::setup::{check_files, deliver, options, read_trace, report, run_jobs};
+use super::setup::{Asked, Traces, check_files, check_store, deliver, options, report, run_jobs};
 use crate::Usage;
 use crate::cli::{Global, SetupArgs};
 use crate::config::Config;
-use crate::output::{Tried, note};
-use crate::progress::Progress;
+use crate::listener::Listener;
+use crate::output::{self, Tried};
 use crate::table;
 use crate::trace_out::TraceOut;
 
 /// Points of the time series.
 const POINTS: u32 = 20;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) setup: SetupArgs,
@@ -32,40 +33,67 @@ pub(crate) struct Run {
 }
 
 pub(crate) fn execute(args: &Run, global: &Global, registry: &Registry) -> anyhow::Result<()> {
-    let mut setup = args.setup.clone();
-    let mut policy = args.policy.clone();
-    if let Some(path) = &args.setup.config {
-        let config = Config::read(path)?;
-        config.complete(&mut setup);
-        policy = policy.or_else(|| config.policies.into_iter().flatten().next());
-    }
-    if [&setup.drives, &setup.translations, &setup.cache].iter().any(|list| list.len() > 1) {
-        bail!(Usage(
-            "run takes one drive, one translation and one cache size; compare takes several".into()
-        ));
-    }
-    let policy = policy.unwrap_or_else(|| "sac".into());
-    let options = options(&setup, vec![policy], None, POINTS)?;
-    check_files(&setup)?;
+    let config = args.setup.config.as_deref().map(Config::read).transpose()?;
+    let one = One::new(args, config.as_ref())?;
+    check_files(&one.setup)?;
     if let Some(path) = &args.trace_out {
         TraceOut::check(path)?;
     }
-    let trace = read_trace(&setup.trace, global.quiet)?;
-    let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
-    notes.0.iter().for_each(|told| note(&told.text, global.quiet));
+    let asked = Asked { registry, listener: global, program: output::program() };
     let mut tried = Tried::default();
-    let runs = match &args.trace_out {
-        None => run_jobs(&jobs, &trace, &setup, global.quiet)?,
-        Some(path) => {
-            let out = TraceOut::new(path)?;
-            let progress = Progress::new("running", trace.requests.len() as u64, global.quiet);
-            let add = |done| progress.add(done);
-            let run = jobs[0].run_logged(&trace.requests[..], out.log(), &add)?;
-            tried.add(out.finish());
-            vec![run]
-        }
-    };
-    let report = report(&trace, &setup.trace, runs, notes);
-    tried.add(deliver(&report, &setup, global.quiet, || table::run(&report, global.color)));
+    let report = one.run(Traces::Named, asked, |job, trace| {
+        let Some(path) = &args.trace_out else { return Ok(None) };
+        let out = TraceOut::new(path)?;
+        let progress = global.begin("running", trace.requests.len() as u64);
+        let run = job.run_logged(&trace.requests[..], out.log(), &|done| progress.add(done))?;
+        tried.add(out.finish());
+        Ok(Some(run))
+    })?;
+    tried.add(deliver(&report, &one.setup, global.quiet, || table::run(&report, global.color)));
     tried.end()
+}
+
+/// One configuration, with defaults in place.
+pub(crate) struct One {
+    setup: SetupArgs,
+    policy: String,
+}
+
+impl One {
+    /// Of options, and of `config` what they leave open.
+    pub(crate) fn new(args: &Run, config: Option<&Config>) -> anyhow::Result<One> {
+        let mut setup = args.setup.clone();
+        let mut policy = args.policy.clone();
+        if let Some(config) = config {
+            config.complete(&mut setup);
+            policy = policy.or_else(|| config.policies.iter().flatten().next().cloned());
+        }
+        if [&setup.drives, &setup.translations, &setup.cache].iter().any(|list| list.len() > 1) {
+            bail!(Usage(
+                "run takes one drive, one translation and one cache size; compare takes several"
+                    .into()
+            ));
+        }
+        Ok(One { setup, policy: policy.unwrap_or_else(|| "sac".into()) })
+    }
+
+    /// Runs it; `otherwise` may, in the place of the usual way.
+    pub(crate) fn run(
+        &self,
+        traces: Traces,
+        asked: Asked,
+        otherwise: impl FnOnce(&Job, &Trace) -> anyhow::Result<Option<RunResult>>,
+    ) -> anyhow::Result<Report> {
+        let Asked { registry, listener, program } = asked;
+        check_store(&self.setup)?;
+        let options = options(&self.setup, vec![self.policy.clone()], None, POINTS)?;
+        let trace = traces.get(&self.setup.trace, listener)?;
+        let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
+        notes.0.iter().for_each(|told| listener.note(&told.text));
+        let runs = match otherwise(&jobs[0], &trace)? {
+            Some(run) => vec![run],
+            None => run_jobs(&jobs, &trace, &self.setup, listener)?,
+        };
+        Ok(report(program, &trace, &self.setup.trace, runs, notes))
+    }
 }

@@ -1,10 +1,12 @@
 //! From options to an experiment: what `compare` and `run` do first.
 
+use std::borrow::Cow;
 use std::path::Path;
 
+use shingle_core::registry::Registry;
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_result::{
-    Notes, Pacing, Report, RunResult, SCHEMA, Said, SaidKind, TraceInfo, verdict,
+    Notes, Pacing, Program, Report, RunResult, SCHEMA, Said, SaidKind, TraceInfo, verdict,
 };
 use shingle_sim::experiment::{self, Assignment, Assignments, Job, Options, StoreOptions, Trace};
 use shingle_trace::{Choice, Evidence, Mode, OpenOptions, Opened, Reorder, Shape, Summary};
@@ -12,24 +14,65 @@ use shingle_trace::{Choice, Evidence, Mode, OpenOptions, Opened, Reorder, Shape,
 use crate::Usage;
 use crate::cli::{self, SetupArgs, TraceArgs};
 use crate::lines;
+use crate::listener::Listener;
 use crate::output::{self, Tried, note};
-use crate::progress::Progress;
 
 /// What is run when no trace is named.
 pub(crate) const DEFAULT_TRACE: &str = "synth:mixed";
 
+/// Who asks for results.
+pub(crate) struct Asked<'a> {
+    /// The policies there are.
+    pub(crate) registry: &'a Registry,
+    /// Who hears of the work.
+    pub(crate) listener: &'a dyn Listener,
+    /// Whom results name as their maker.
+    pub(crate) program: Program,
+}
+
+/// Where the trace of a run comes from.
+#[derive(Clone, Copy)]
+pub(crate) enum Traces<'a> {
+    /// It is read by its name.
+    Named,
+    /// Whoever asks has it in memory.
+    Held(&'a Trace),
+}
+
+impl<'a> Traces<'a> {
+    /// The trace that `args` describe.
+    pub(crate) fn get(
+        self,
+        args: &TraceArgs,
+        listener: &dyn Listener,
+    ) -> anyhow::Result<Cow<'a, Trace>> {
+        let Traces::Held(held) = self else { return read_trace(args, listener).map(Cow::Owned) };
+        let shape = shape(args)?;
+        if shape == Shape::default() {
+            return Ok(Cow::Borrowed(held));
+        }
+        let requests = shape.apply(held.requests.clone())?;
+        let summary = Summary::of(&requests);
+        let (name, format) = (held.name.clone(), held.format.clone());
+        Ok(Cow::Owned(Trace { name, format, requests, summary }))
+    }
+}
+
 /// Reads and shapes the trace, and counts what it holds.
-pub(crate) fn read_trace(args: &TraceArgs, quiet: bool) -> anyhow::Result<Trace> {
+pub(crate) fn read_trace(args: &TraceArgs, listener: &dyn Listener) -> anyhow::Result<Trace> {
     let mut opened = open_trace(args)?;
-    let requests = read_requests(&shape(args)?, &mut opened, quiet)?;
+    let requests = read_requests(&shape(args)?, &mut opened, listener)?;
     let summary = Summary::of(&requests);
     Ok(Trace { name: opened.name, format: Some(opened.recognised), requests, summary })
 }
 
 /// Reads and shapes the trace: its name and its requests.
-pub(crate) fn read(args: &TraceArgs, quiet: bool) -> anyhow::Result<(String, Vec<Request>)> {
+pub(crate) fn read(
+    args: &TraceArgs,
+    listener: &dyn Listener,
+) -> anyhow::Result<(String, Vec<Request>)> {
     let mut opened = open_trace(args)?;
-    let requests = read_requests(&shape(args)?, &mut opened, quiet)?;
+    let requests = read_requests(&shape(args)?, &mut opened, listener)?;
     Ok((opened.name, requests))
 }
 
@@ -78,11 +121,11 @@ pub(crate) fn shape(args: &TraceArgs) -> anyhow::Result<Shape> {
 pub(crate) fn read_requests(
     shape: &Shape,
     opened: &mut Opened,
-    quiet: bool,
+    listener: &dyn Listener,
 ) -> anyhow::Result<Vec<Request>> {
     let Opened { name, recognised, source } = opened;
     let source = source.as_mut();
-    let progress = Progress::new("reading", 0, quiet);
+    let progress = listener.begin("reading", 0);
     let requests = shape.read(source, &mut |source| {
         if let Some((done, total)) = source.progress() {
             progress.set(done, total);
@@ -91,10 +134,10 @@ pub(crate) fn read_requests(
     drop(progress);
     // Where reading fails the error is all there is to say.
     if recognised.evidence != Evidence::Workload {
-        note(&format!("{name}: read as {recognised}"), quiet);
+        listener.note(&format!("{name}: read as {recognised}"));
     }
     for warning in source.warnings() {
-        note(&format!("{name}: {warning}"), quiet);
+        listener.note(&format!("{name}: {warning}"));
     }
     Ok(requests)
 }
@@ -118,6 +161,7 @@ pub(crate) fn options(
     baseline: Option<String>,
     points: u32,
 ) -> anyhow::Result<Options> {
+    let pictures = args.course || args.pictures.wanted();
     let default = Options::default();
     let or = |given: &[String], default: Vec<String>| match given {
         [] => default,
@@ -140,8 +184,8 @@ pub(crate) fn options(
         fill_partial: args.partial != Some(cli::Partial::Ignore),
         drain: args.drain,
         check: args.check,
-        points: if args.pictures.wanted() { PICTURE_POINTS } else { points },
-        heat_rows: if args.pictures.wanted() { HEAT_ROWS } else { 0 },
+        points: if pictures { PICTURE_POINTS } else { points },
+        heat_rows: if pictures { HEAT_ROWS } else { 0 },
         timing: args.drive_timing.map(Into::into),
     })
 }
@@ -159,7 +203,7 @@ pub(crate) fn assigned(sets: &[(String, String)]) -> Result<Assignments, Usage> 
 ///
 /// # Errors
 /// If something is said of it that does not run.
-fn check_store(args: &SetupArgs) -> anyhow::Result<()> {
+pub(crate) fn check_store(args: &SetupArgs) -> anyhow::Result<()> {
     let said = [("--depth", args.depth.is_some()), ("--flush-every", args.flush_every.is_some())];
     let said = said.into_iter().find(|(_, is_said)| *is_said);
     if let (Some((option, _)), None | Some(cli::Executor::Papers)) = (said, args.executor) {
@@ -189,10 +233,10 @@ pub(crate) fn run_jobs(
     jobs: &[Job],
     trace: &Trace,
     args: &SetupArgs,
-    quiet: bool,
+    listener: &dyn Listener,
 ) -> anyhow::Result<Vec<RunResult>> {
     let total = (trace.requests.len() * jobs.len()) as u64;
-    let progress = Progress::new("running", total, quiet);
+    let progress = listener.begin("running", total);
     let add = |done| progress.add(done);
     Ok(pool(args)?.install(|| experiment::run_all(jobs, trace, &add))?)
 }
@@ -205,8 +249,9 @@ pub(crate) fn pool(args: &SetupArgs) -> anyhow::Result<rayon::ThreadPool> {
     Ok(rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?)
 }
 
-/// The results of a comparison or run, with what `notes` tell of its runs.
+/// The results of a comparison or run by `program`, with what `notes` tell of its runs.
 pub(crate) fn report(
+    program: Program,
     trace: &Trace,
     args: &TraceArgs,
     runs: Vec<RunResult>,
@@ -217,7 +262,7 @@ pub(crate) fn report(
     said.extend(notes.0.into_iter().map(Said::from));
     Report {
         schema: SCHEMA,
-        shingle: output::program(),
+        shingle: program,
         seed: seed(args),
         trace,
         runs,

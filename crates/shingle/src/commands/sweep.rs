@@ -1,25 +1,27 @@
 //! `shingle sweep`: a grid of runs, in a folder that survives a kill.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use shingle_core::registry::Registry;
 use shingle_result::Report;
-use shingle_sim::experiment::Options;
+use shingle_sim::experiment::{Options, Trace};
 use shingle_sweep::{Order, Plan, Shard, merge};
 
 use super::compare::DEFAULT_POLICIES;
-use super::setup::{DEFAULT_TRACE, check_files, deliver, options, pool, read_trace};
+use super::setup::{DEFAULT_TRACE, check_files, check_store, deliver, options, pool, read_trace};
 use crate::Usage;
 use crate::cli::{Global, SetupArgs, TraceArgs};
 use crate::config::Config;
 use crate::lines;
+use crate::listener::Listener;
 use crate::output::{self, Tried, note};
 use crate::progress::Progress;
 use crate::table;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Sweep {
     #[command(subcommand)]
@@ -78,19 +80,9 @@ pub(crate) fn execute(args: &Sweep, global: &Global, registry: &Registry) -> any
     if let Some(SweepCommand::Merge(args)) = &args.command {
         return put_together(args, global);
     }
-    let mut setup = args.setup.clone();
-    let mut policies = args.policies.clone();
-    if let Some(path) = &args.setup.config {
-        let config = Config::read(path)?;
-        config.complete(&mut setup);
-        if policies.is_empty() {
-            policies.extend(config.policies.iter().flatten().cloned());
-        }
-    }
-    check_given(&args.vary, &policies, &setup)?;
-    if policies.is_empty() {
-        policies = DEFAULT_POLICIES.map(str::to_owned).to_vec();
-    }
+    let config = args.setup.config.as_deref().map(Config::read).transpose()?;
+    let grid = Grid::new(args, config.as_ref())?;
+    let setup = &grid.setup;
     let shard = match &args.shard {
         None => Shard::default(),
         Some(text) => Shard::parse(text).map_err(|error| Usage(format!("--shard {error}")))?,
@@ -102,23 +94,12 @@ pub(crate) fn execute(args: &Sweep, global: &Global, registry: &Registry) -> any
                 .into()
         ));
     }
-    check_files(&setup)?;
-    // Courses and heat maps of all cells would fill the folder, and pages of sweeps draw none.
-    let options = Options { points: 0, heat_rows: 0, ..options(&setup, policies, None, 0)? };
-    let order = Order {
-        options: &options,
-        trace: setup.trace.trace.as_deref().unwrap_or(DEFAULT_TRACE),
-        vary: &args.vary,
-        registry,
-    };
-    let plan = Plan::new(&order, &mut |name, seed| {
-        let args = TraceArgs { trace: Some(name.into()), seed: Some(seed), ..setup.trace.clone() };
-        read_trace(&args, global.quiet)
-    })?;
-    plan.notes.iter().for_each(|text| note(text, global.quiet));
+    check_files(setup)?;
+    let (plan, options) = grid.plan(registry, global, &mut |args| read_trace(args, global))?;
+    let plan = Arc::new(plan);
     let out = args.out.clone().unwrap_or_else(|| default_folder(&plan, shard));
-    let pool = pool(&setup)?;
-    let mut sweep = shingle_sweep::Sweep::open(&plan, &options, shard, &out, args.fresh)?;
+    let pool = pool(setup)?;
+    let mut sweep = shingle_sweep::Sweep::open(plan.clone(), &options, shard, &out, args.fresh)?;
     let folder = out.display();
     if sweep.done() > 0 {
         let text = format!("{folder}: {} of {} cells are done already", sweep.done(), plan.len());
@@ -131,7 +112,7 @@ pub(crate) fn execute(args: &Sweep, global: &Global, registry: &Registry) -> any
     }
     let done = sweep.done();
     match sweep.finish(output::program())? {
-        Some(report) => show(&report, &out, &setup, global),
+        Some(report) => show(&report, &out, setup, global),
         None => {
             let text = format!(
                 "{folder}: share {shard} is done, {done} of {} cells; `shingle sweep merge` puts all \
@@ -141,6 +122,64 @@ pub(crate) fn execute(args: &Sweep, global: &Global, registry: &Registry) -> any
             note(&text, global.quiet);
             Ok(())
         }
+    }
+}
+
+impl Sweep {
+    /// With these alone.
+    pub(crate) fn of(setup: SetupArgs, vary: Vec<String>) -> Sweep {
+        Sweep { setup, vary, ..Sweep::default() }
+    }
+}
+
+/// What is to be swept, with defaults in place.
+pub(crate) struct Grid {
+    setup: SetupArgs,
+    policies: Vec<String>,
+    vary: Vec<String>,
+}
+
+impl Grid {
+    /// Of options, and of `config` what they leave open.
+    pub(crate) fn new(args: &Sweep, config: Option<&Config>) -> anyhow::Result<Grid> {
+        let mut setup = args.setup.clone();
+        let mut policies = args.policies.clone();
+        if let Some(config) = config {
+            config.complete(&mut setup);
+            if policies.is_empty() {
+                policies.extend(config.policies.iter().flatten().cloned());
+            }
+        }
+        check_given(&args.vary, &policies, &setup)?;
+        if policies.is_empty() {
+            policies = DEFAULT_POLICIES.map(str::to_owned).to_vec();
+        }
+        Ok(Grid { setup, policies, vary: args.vary.clone() })
+    }
+
+    /// Its cells, over traces as `read` has them, and the options of all.
+    pub(crate) fn plan(
+        &self,
+        registry: &Registry,
+        listener: &dyn Listener,
+        read: &mut dyn FnMut(&TraceArgs) -> anyhow::Result<Trace>,
+    ) -> anyhow::Result<(Plan, Options)> {
+        check_store(&self.setup)?;
+        // Courses and heat maps of all cells would fill the folder, and pages of sweeps draw none.
+        let options = options(&self.setup, self.policies.clone(), None, 0)?;
+        let options = Options { points: 0, heat_rows: 0, ..options };
+        let of_trace = &self.setup.trace;
+        let order = Order {
+            options: &options,
+            trace: of_trace.trace.as_deref().unwrap_or(DEFAULT_TRACE),
+            vary: &self.vary,
+            registry,
+        };
+        let plan = Plan::new(&order, &mut |name, seed| {
+            read(&TraceArgs { trace: Some(name.into()), seed: Some(seed), ..of_trace.clone() })
+        })?;
+        plan.notes.iter().for_each(|text| listener.note(text));
+        Ok((plan, options))
     }
 }
 

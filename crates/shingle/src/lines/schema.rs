@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// What a column holds; any value may be null.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Holds {
+pub enum Holds {
     /// A count.
     Whole,
     /// Any other number.

@@ -9,7 +9,7 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_report::chart::escaped;
 use shingle_report::numbers::grouped;
 use shingle_report::page::{Making, foot, head};
-use shingle_result::{Report, RunResult, verdict};
+use shingle_result::{Program, Report, RunResult, verdict};
 
 use super::Drawn;
 use super::names::Names;
@@ -22,7 +22,8 @@ const ALL_FIGURES: usize = 12;
 
 /// The page about `report`.
 pub(super) fn page(report: &Report, pictures: &[Drawn]) -> anyhow::Result<String> {
-    let making = &super::making();
+    let Program { version, command } = &report.shingle;
+    let making = &Making { command: command.clone(), version: version.clone() };
     let runs: Vec<&RunResult> = report.runs.iter().collect();
     let names = Names::of(&report.runs);
     let style = [STYLE, said::STYLE].concat();

@@ -1,11 +1,11 @@
 //! The pictures of a page: what the runs of a report come to, as far as they were recorded.
 
 use shingle_core::size::show_bytes;
-use shingle_report::chart::{DrawError, Kind, Picture, Value};
+use shingle_report::chart::{Kind, Picture, Value};
 use shingle_result::{ByCause, Heat, Point, Report, RunResult, verdict};
 
+use super::mib;
 use super::names::{CACHE, Names, SEED};
-use super::{Drawn, mib};
 
 /// Bars of a picture.
 const BARS: usize = 16;
@@ -16,8 +16,11 @@ pub(super) const HEAT: &str = "heat";
 /// Heat maps, beside that of the host's writes.
 const MAPS: usize = 4;
 
-/// Draws everything that `report` can show.
-pub(super) fn pictures(report: &Report) -> Result<Vec<Drawn>, DrawError> {
+/// What the file of a picture is called, and the picture.
+pub(crate) type Named = (&'static str, Picture);
+
+/// Everything that `report` can show, with the names of files.
+pub(crate) fn pictures(report: &Report) -> Vec<Named> {
     let runs: Vec<&RunResult> = report.runs.iter().collect();
     let all = All { names: Names::of(&report.runs), ranking: verdict::ranking(&runs), runs };
     let mut pictures = vec![("io-time", all.io_time())];
@@ -26,7 +29,7 @@ pub(super) fn pictures(report: &Report) -> Result<Vec<Drawn>, DrawError> {
     pictures.extend(all.histogram());
     pictures.extend(all.course());
     pictures.extend(all.heat());
-    pictures.into_iter().map(|(file, picture)| Ok(Drawn { file, svg: picture.svg()? })).collect()
+    pictures
 }
 
 struct All<'a> {
@@ -35,8 +38,6 @@ struct All<'a> {
     /// The best first.
     ranking: Vec<usize>,
 }
-
-type Named = (&'static str, Picture);
 
 impl All<'_> {
     /// What runs of one line have in common: cache size and seed apart, their names.

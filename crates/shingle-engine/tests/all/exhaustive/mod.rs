@@ -14,7 +14,7 @@
 //! times: without faults and with them.
 //!
 //! What differs from a real device: I/O is done whole or not at all, a torn page on the SSD has only its head, metadata
-//! of one commit is written at once (nothing is missed: `world.rs` says why), a flush of the disk that fails
+//! of one commit is written at once (`together.rs` holds that nothing is missed), a flush of the disk that fails
 //! forgets all or nothing, and a policy remembers nothing.
 
 #![allow(clippy::disallowed_types)] // how long it takes is told, and decides nothing
@@ -24,6 +24,7 @@ mod cell;
 mod medium;
 mod scope;
 mod scopes;
+mod together;
 mod world;
 
 use std::time::Instant;

@@ -78,6 +78,8 @@ pub(crate) struct Scope {
     pub(crate) faults: (u8, &'static [Fault]),
     /// Time passes though I/O is under way.
     pub(crate) ticks: bool,
+    /// Pages of metadata end one by one, not all of a commit together.
+    pub(crate) one_by_one: bool,
 }
 
 impl Scope {
@@ -100,6 +102,7 @@ impl Scope {
         tears: (true, false),
         faults: (0, &[]),
         ticks: false,
+        one_by_one: false,
     };
 
     pub(crate) fn layout(&self) -> Layout {

@@ -296,7 +296,8 @@ impl World {
     }
 
     /// A page of metadata on its way. Pages of one commit end together: the engine only counts them until all are
-    /// there, and a crash before takes any of them away. So nothing is missed that ends them one by one.
+    /// there, and a crash before takes any of them away. So nothing is missed that ends them one by one, which
+    /// `together.rs` holds.
     fn is_metadata(&self, pending: &Pending) -> bool {
         let Io { device, kind, page, .. } = pending.io;
         let frames = self.scope.layout().frame_page(Frame(0));
@@ -304,7 +305,8 @@ impl World {
     }
 
     fn done(&mut self, io: usize, how: How) {
-        if how == How::Well && self.pending().get(io).is_some_and(|one| self.is_metadata(one)) {
+        let together = how == How::Well && !self.scope.one_by_one;
+        if together && self.pending().get(io).is_some_and(|one| self.is_metadata(one)) {
             let count = self.pending().len();
             for io in (0..count).rev() {
                 if self.is_metadata(&self.pending()[io]) {
@@ -495,7 +497,10 @@ impl Model for World {
         };
         // I/O that goes well first: what is lived through without faults and wishes is known when they are tried.
         let first = up.pending.iter().position(|pending| self.is_metadata(pending));
-        let counts = |io: &usize| first == Some(*io) || !self.is_metadata(&up.pending[*io]);
+        let counts = |io: &usize| {
+            let alone = self.scope.one_by_one || !self.is_metadata(&up.pending[*io]);
+            alone || first == Some(*io)
+        };
         let ends = (0..up.pending.len()).filter(counts);
         into.extend(ends.map(|io| Step::Done { io, how: How::Well }));
         if self.scope.ticks || up.pending.is_empty() {

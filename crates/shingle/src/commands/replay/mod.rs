@@ -105,7 +105,7 @@ impl Replay {
 
 pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     check(args)?;
-    let trace = read_trace(&args.trace, global.quiet)?;
+    let trace = read_trace(&args.trace, global)?;
     let slots = |text: &str| experiment::share(text, &trace.summary);
     let wanted = args.cache_size.as_deref().map(slots).transpose()?;
     let default = if wanted.is_none() { slots(DEFAULT_CACHE)? } else { 0 };
@@ -164,7 +164,7 @@ fn deliver(
     let mut tried = Tried::default();
     let real = runs.len();
     runs.extend(predicted);
-    let mut report = report(trace, &args.trace, runs, Notes::default());
+    let mut report = report(output::program(), trace, &args.trace, runs, Notes::default());
     let several = report.runs.len() > 1;
     if several {
         // Verdicts are about runs over one model.

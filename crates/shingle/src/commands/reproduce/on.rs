@@ -67,7 +67,7 @@ fn over(
     let options = OpenOptions { format, volume, seed, ..OpenOptions::default() };
     let mut opened = shingle_trace::open(trace, &options)?;
     let shape = Shape { mode: paper.comparison.grid.mode, ..Shape::default() };
-    let requests = setup::read_requests(&shape, &mut opened, global.quiet)?;
+    let requests = setup::read_requests(&shape, &mut opened, global)?;
     let progress = Progress::new("running", on::work(paper, requests.len() as u64), global.quiet);
     let served = |count| progress.add(count);
     Ok(on::run(paper, &opened.name, requests, seed, registry, &served)?)

@@ -15,6 +15,6 @@ pub(crate) struct Convert {
 }
 
 pub(crate) fn execute(args: &Convert, global: &Global) -> anyhow::Result<()> {
-    let (name, requests) = read(&args.trace, global.quiet)?;
+    let (name, requests) = read(&args.trace, global)?;
     save(&name, &requests, &args.out, global.quiet)
 }

@@ -70,7 +70,7 @@ pub(crate) fn execute(args: &Cut, global: &Global) -> anyhow::Result<()> {
     let shape = Shape { mode: Mode::ReadWrite, requests: None, ..shape(&args.trace)? };
     let opened = open_trace(&args.trace)?;
     let mut opened = Opened { source: Box::new(cut::Cut::new(opened.source, part)), ..opened };
-    let requests = read_requests(&shape, &mut opened, global.quiet)?;
+    let requests = read_requests(&shape, &mut opened, global)?;
     save(&opened.name, &requests, &args.out, global.quiet)
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn execute(args: &Mix, global: &Global) -> anyhow::Result<()> {
     };
     let mut traces = Vec::new();
     for trace in &args.traces {
-        traces.push(read(&args.one(trace), global.quiet)?.1);
+        traces.push(read(&args.one(trace), global)?.1);
     }
     let mut mixed = mixing.of(traces)?;
     for (trace, start) in args.traces.iter().zip(mixed.starts()) {

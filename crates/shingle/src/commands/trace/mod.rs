@@ -2,7 +2,7 @@
 
 mod convert;
 mod cut;
-mod info;
+pub(crate) mod info;
 mod mix;
 mod output;
 mod synth;

@@ -40,7 +40,7 @@ pub(crate) fn execute(args: &Synth, global: &Global) -> anyhow::Result<()> {
         return Err(Usage(message).into());
     }
     if is_shaped(&args.trace) {
-        let (name, requests) = read(&args.trace, global.quiet)?;
+        let (name, requests) = read(&args.trace, global)?;
         return save(&name, &requests, &args.out, global.quiet);
     }
     let mut opened = open_trace(&args.trace)?;
@@ -56,7 +56,7 @@ fn is_shaped(args: &TraceArgs) -> bool {
 fn describe(args: &TraceArgs, out: &OutArgs, global: &Global) -> anyhow::Result<()> {
     // What is shaped, or can be read only once, is held in memory.
     let held = is_shaped(args) || args.trace.as_deref() == Some("-");
-    let held = if held { Some(read(args, global.quiet)?.1) } else { None };
+    let held = if held { Some(read(args, global)?.1) } else { None };
     let mut survey = Survey::default();
     each(args, held.as_deref(), |request| survey.add(request))?;
     let mut fit = Fit::new(survey);

@@ -8,14 +8,16 @@ mod text;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::Value;
+use shingle_sim::experiment::Trace;
 use shingle_trace::analysis::Analysis;
 use shingle_trace::{Recognised, Summary};
 
 use crate::Usage;
 use crate::cli::{Global, TraceArgs};
 use crate::commands::setup::read_trace;
+use crate::listener::Listener;
 use crate::output::{self, check_writable, print};
-use crate::progress::Progress;
 
 #[derive(Debug, Args)]
 pub(crate) struct Info {
@@ -45,7 +47,12 @@ struct About<'a> {
 /// Of Amphisbaena's buffer, the part of the 256 MiB zones written (its §6.1).
 const BUFFER_PART: u64 = 100;
 
-impl About<'_> {
+impl<'a> About<'a> {
+    fn new(trace: &'a Trace, analysis: &'a Analysis) -> About<'a> {
+        let Trace { name, format, summary, .. } = trace;
+        About { name, format: format.as_ref(), summary, analysis }
+    }
+
     /// Reads and writes.
     fn transfers(&self) -> u64 {
         self.summary.requests.read + self.summary.requests.write
@@ -61,6 +68,17 @@ impl About<'_> {
 /// A part of a whole; 0/0 is nothing.
 fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// All that is told of `trace`, as JSON has it.
+pub(crate) fn value(trace: &Trace, listener: &dyn Listener) -> Value {
+    let analysis = analysed(trace, listener);
+    json::value(&About::new(trace, &analysis))
+}
+
+fn analysed(trace: &Trace, listener: &dyn Listener) -> Analysis {
+    let progress = listener.begin("counting", trace.requests.len() as u64);
+    Analysis::of(&trace.requests, &mut |done| progress.add(done))
 }
 
 pub(crate) fn execute(args: &Info, global: &Global) -> anyhow::Result<()> {
@@ -79,16 +97,9 @@ pub(crate) fn execute(args: &Info, global: &Global) -> anyhow::Result<()> {
     #[cfg(feature = "pictures")]
     args.html.as_deref().map_or(Ok(()), check_writable)?;
     args.json.as_deref().map_or(Ok(()), check_writable)?;
-    let trace = read_trace(&args.trace, global.quiet)?;
-    let progress = Progress::new("counting", trace.requests.len() as u64, global.quiet);
-    let analysis = Analysis::of(&trace.requests, &mut |done| progress.add(done));
-    drop(progress);
-    let about = About {
-        name: &trace.name,
-        format: trace.format.as_ref(),
-        summary: &trace.summary,
-        analysis: &analysis,
-    };
+    let trace = read_trace(&args.trace, global)?;
+    let analysis = analysed(&trace, global);
+    let about = About::new(&trace, &analysis);
     #[cfg(feature = "pictures")]
     {
         if let Some(path) = &args.html {

@@ -1,0 +1,244 @@
+//! The commands as functions, for front ends that are no command line; the Python package is one.
+//!
+//! Options have the names, the values and the defaults that they have in a file of `--config`, and what comes
+//! back is what `--json` writes: each function runs what its command runs. Errors are those that the command
+//! would end with, and [`is_usage`] tells which of them are wrong options.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use shingle_core::registry::Registry;
+use shingle_result::{Program, Report};
+use shingle_sim::experiment::Trace;
+use shingle_sweep::Plan;
+use shingle_trace::Summary;
+
+use crate::cli::{SetupArgs, TraceArgs};
+use crate::commands::compare::{Compare, Comparison};
+use crate::commands::list::{self, Listed};
+use crate::commands::run::{One, Run};
+use crate::commands::setup::{self, Traces};
+use crate::commands::sweep::{Grid, Sweep};
+use crate::commands::trace::info;
+use crate::config::Config;
+pub use crate::lines::{Column, Holds, columns, csv};
+pub use crate::listener::{Bar, Listener};
+use crate::output;
+pub use shingle_sim::experiment::Options as Experiment;
+
+/// Options by their names in a file of `--config`.
+pub struct Options(Config, Settings);
+
+/// Options that a file does not have.
+#[derive(Default, serde::Deserialize)]
+struct Settings {
+    /// Record the course of each run, as for `--html`.
+    #[serde(default)]
+    course: bool,
+    /// Of `compare`: `--target`.
+    #[serde(default)]
+    targets: Vec<String>,
+    /// Of `sweep`: `--vary`.
+    #[serde(default)]
+    vary: Vec<String>,
+}
+
+/// What [`Options`] has beside those of a file.
+const BESIDE: [&str; 3] = ["course", "targets", "vary"];
+
+impl Options {
+    /// Of names and values.
+    ///
+    /// # Errors
+    /// If there is no such option, or a value is not of its kind: a line that names it.
+    pub fn new(given: Map<String, Value>) -> anyhow::Result<Options> {
+        let (beside, of_file): (Vec<_>, Vec<_>) =
+            given.into_iter().partition(|(name, _)| BESIDE.contains(&name.as_str()));
+        let beside = Value::Object(beside.into_iter().collect());
+        let settings = serde_json::from_value(beside)
+            .map_err(|error| crate::Usage(format!("targets, vary, course: {error}")))?;
+        Ok(Options(Config::of(of_file.into_iter().collect())?, settings))
+    }
+
+    /// The names of all options.
+    #[must_use]
+    pub fn names() -> Vec<String> {
+        Config::names().into_iter().chain(BESIDE.map(str::to_owned)).collect()
+    }
+
+    fn setup(&self) -> SetupArgs {
+        SetupArgs { course: self.1.course, ..SetupArgs::default() }
+    }
+
+    fn trace(&self) -> TraceArgs {
+        let mut setup = self.setup();
+        self.0.complete(&mut setup);
+        setup.trace
+    }
+}
+
+/// Who asks.
+pub struct Asked<'a> {
+    /// The policies there are.
+    pub registry: &'a Registry,
+    /// Who hears of the work, and may end it ([`shingle_sim::cancel`]).
+    pub listener: &'a dyn Listener,
+    /// Whom results name as their maker.
+    pub program: Program,
+}
+
+impl<'a> Asked<'a> {
+    fn inner(self) -> setup::Asked<'a> {
+        let Asked { registry, listener, program } = self;
+        setup::Asked { registry, listener, program }
+    }
+}
+
+fn traces(held: Option<&Trace>) -> Traces<'_> {
+    held.map_or(Traces::Named, Traces::Held)
+}
+
+/// `shingle compare`, over the trace that is `held`, or else that the options name.
+///
+/// # Errors
+/// Those of the command.
+pub fn compare(options: &Options, held: Option<&Trace>, asked: Asked) -> anyhow::Result<Report> {
+    let targets = options.1.targets.clone();
+    let args = Compare { setup: options.setup(), targets, ..Compare::default() };
+    let comparison = Comparison::new(&args, Some(&options.0))?;
+    Ok(comparison.run(traces(held), asked.inner())?.report)
+}
+
+/// `shingle run`, over the trace that is `held`, or else that the options name.
+///
+/// # Errors
+/// Those of the command.
+pub fn run(options: &Options, held: Option<&Trace>, asked: Asked) -> anyhow::Result<Report> {
+    let args = Run { setup: options.setup(), ..Run::default() };
+    let one = One::new(&args, Some(&options.0))?;
+    one.run(traces(held), asked.inner(), |_, _| Ok(None))
+}
+
+/// What `shingle sweep` would compute, over traces that `held` has by name and seed, or else over those that are
+/// read by their names.
+///
+/// # Errors
+/// Those of the command.
+pub fn plan(
+    options: &Options,
+    held: &dyn Fn(&str, u64) -> Option<Trace>,
+    asked: &Asked,
+) -> anyhow::Result<(Plan, Experiment)> {
+    let args = Sweep::of(options.setup(), options.1.vary.clone());
+    let grid = Grid::new(&args, Some(&options.0))?;
+    grid.plan(asked.registry, asked.listener, &mut |args| {
+        let found = held(args.trace.as_deref().unwrap_or_default(), args.seed.unwrap_or(1));
+        let held = found.as_ref();
+        Ok(traces(held).get(args, asked.listener)?.into_owned())
+    })
+}
+
+/// Reads the trace that the options name, and shapes it.
+///
+/// # Errors
+/// Those of every command that reads a trace.
+pub fn read(options: &Options, listener: &dyn Listener) -> anyhow::Result<Trace> {
+    setup::read_trace(&options.trace(), listener)
+}
+
+/// A trace that is held, filtered and shaped by the options.
+///
+/// # Errors
+/// If nothing is left, or it does not fit a disk.
+pub fn shaped<'a>(
+    options: &Options,
+    held: &'a Trace,
+    listener: &dyn Listener,
+) -> anyhow::Result<Cow<'a, Trace>> {
+    Traces::Held(held).get(&options.trace(), listener)
+}
+
+/// Reads the bytes of a trace that is called `name`, as the options say, and shapes it.
+///
+/// # Errors
+/// Those of every command that reads a trace.
+pub fn read_bytes(
+    options: &Options,
+    name: &str,
+    bytes: Vec<u8>,
+    listener: &dyn Listener,
+) -> anyhow::Result<Trace> {
+    let args = options.trace();
+    let mut opened = shingle_trace::open_bytes(name, bytes, &setup::open_options(&args)?)?;
+    let requests = setup::read_requests(&setup::shape(&args)?, &mut opened, listener)?;
+    let summary = Summary::of(&requests);
+    Ok(Trace { name: opened.name, format: Some(opened.recognised), requests, summary })
+}
+
+/// A factor above zero in thousandths, as `--time-scale` takes it.
+///
+/// # Errors
+/// If it is none.
+pub fn factor(text: &str) -> anyhow::Result<u64> {
+    Ok(crate::cli::factor(text).map_err(crate::Usage)?)
+}
+
+/// `shingle trace info --json -`.
+#[must_use]
+pub fn describe(trace: &Trace, listener: &dyn Listener) -> Value {
+    info::value(trace, listener)
+}
+
+/// `shingle list WHAT --json`: `policies`, `drives`, `translations`, `ssds`, `formats` or `workloads`.
+///
+/// # Errors
+/// If there is no such list.
+pub fn list(what: &str, registry: &Registry) -> anyhow::Result<Vec<Value>> {
+    let what = <Listed as clap::ValueEnum>::from_str(what, false).map_err(crate::Usage)?;
+    list::all(what, registry)
+}
+
+/// The pictures of the page about `report`, with the names that their files have.
+#[cfg(feature = "pictures")]
+#[must_use]
+pub fn pictures(report: &Report) -> Vec<(&'static str, shingle_report::chart::Picture)> {
+    crate::report::pictures(report)
+}
+
+/// The page that `--html` writes about `report`.
+///
+/// # Errors
+/// If a picture cannot be drawn.
+#[cfg(feature = "pictures")]
+pub fn page(report: &Report) -> anyhow::Result<String> {
+    crate::report::page(report)
+}
+
+/// Writes `report` into a file, as `--json`, `--csv`, `--parquet` or `--html` do: which, its name says.
+///
+/// # Errors
+/// If the name says nothing that is known, or the file cannot be written.
+pub fn save(report: &Report, path: &Path) -> anyhow::Result<()> {
+    match path.extension().and_then(OsStr::to_str) {
+        Some("json") => output::json(report, path),
+        Some("csv") => output::text(&csv(&columns(report)?)?, path),
+        #[cfg(feature = "parquet")]
+        Some("parquet") => output::bytes(&crate::parquet::parquet(&columns(report)?)?, path),
+        #[cfg(feature = "pictures")]
+        Some("html") => output::text(&page(report)?, path),
+        _ => {
+            let path = path.display();
+            let why = format!("{path}: end the name in .json, .csv, .parquet or .html");
+            Err(crate::Usage(why).into())
+        }
+    }
+}
+
+/// Whether an error is about a wrong option, name or value, as opposed to bad data or a failure: whether the
+/// command would end with 2.
+#[must_use]
+pub fn is_usage(error: &anyhow::Error) -> bool {
+    crate::exit_code(error) == 2
+}

@@ -1,0 +1,118 @@
+//! `compare`, `run` and `list`, and what all calls are given: options by name, policies, who asks.
+
+use pyo3::prelude::*;
+use serde_json::{Map, Value};
+use shingle::api::{self, Asked, Options};
+use shingle_core::registry::Registry;
+use shingle_result::Program;
+
+use crate::errors::of_class;
+use crate::policy::{Definition, first_error};
+use crate::report::Report;
+use crate::trace::Trace;
+use crate::work::{Callbacks, Watch, work};
+
+/// Options from their JSON.
+pub(crate) fn parsed(py: Python<'_>, options: &str) -> PyResult<Options> {
+    let fields: Map<String, Value> = serde_json::from_str(options)
+        .map_err(|error| of_class(py, "UsageError", &error.to_string()))?;
+    Options::new(fields).map_err(|error| crate::errors::raised(py, &error))
+}
+
+/// What a call is given beside its options.
+pub(crate) struct Call {
+    pub(crate) registry: Registry,
+    pub(crate) policies: Vec<Py<Definition>>,
+    pub(crate) program: Program,
+    pub(crate) told: Callbacks,
+}
+
+impl Call {
+    /// `policies` are those that are written in Python; `command` is the call as one would write it.
+    pub(crate) fn new(
+        policies: Vec<Py<Definition>>,
+        command: &str,
+        told: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Call> {
+        let mut registry = crate::policies();
+        for policy in &policies {
+            registry.put(policy.get().entry());
+        }
+        first_error(&policies); // (one that an earlier call left)
+        let program =
+            Program { version: env!("CARGO_PKG_VERSION").into(), command: command.to_owned() };
+        Ok(Call { registry, policies, program, told: Callbacks::of(told)? })
+    }
+
+    /// Does work for it.
+    ///
+    /// # Errors
+    /// Those of the work; but if a policy raised an exception, that.
+    pub(crate) fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        job: impl FnOnce(&Asked<'_>) -> anyhow::Result<T> + Send,
+    ) -> PyResult<T> {
+        let (registry, program) = (&self.registry, &self.program);
+        let done = work(py, &self.told, |watch: &Watch| {
+            job(&Asked { registry, listener: watch, program: program.clone() })
+        });
+        match first_error(&self.policies) {
+            Some(error) => Err(error),
+            None => done,
+        }
+    }
+}
+
+/// `shingle compare`, as JSON options.
+#[pyfunction]
+#[pyo3(signature = (options, trace, policies, command, told=None))]
+pub(crate) fn compare(
+    py: Python<'_>,
+    options: &str,
+    trace: Option<&Bound<'_, Trace>>,
+    policies: Vec<Py<Definition>>,
+    command: &str,
+    told: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Report> {
+    let options = parsed(py, options)?;
+    let trace = trace.map(|trace| trace.get().inner());
+    let call = Call::new(policies, command, told)?;
+    call.work(py, |asked| api::compare(&options, trace.as_deref(), again(asked))).map(Report::new)
+}
+
+/// `shingle run`, as JSON options.
+#[pyfunction]
+#[pyo3(signature = (options, trace, policies, command, told=None))]
+pub(crate) fn run(
+    py: Python<'_>,
+    options: &str,
+    trace: Option<&Bound<'_, Trace>>,
+    policies: Vec<Py<Definition>>,
+    command: &str,
+    told: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Report> {
+    let options = parsed(py, options)?;
+    let trace = trace.map(|trace| trace.get().inner());
+    let call = Call::new(policies, command, told)?;
+    call.work(py, |asked| api::run(&options, trace.as_deref(), again(asked))).map(Report::new)
+}
+
+fn again<'a>(asked: &Asked<'a>) -> Asked<'a> {
+    let Asked { registry, listener, program } = asked;
+    Asked { registry, listener: *listener, program: program.clone() }
+}
+
+/// The names of all options.
+#[pyfunction]
+pub(crate) fn options() -> Vec<String> {
+    Options::names()
+}
+
+/// `shingle list WHAT --json`.
+#[pyfunction]
+pub(crate) fn list(py: Python<'_>, what: &str) -> PyResult<String> {
+    let listed = api::list(what, &crate::policies());
+    let listed = listed.map_err(|error| crate::errors::raised(py, &error))?;
+    Ok(Value::from(listed).to_string())
+}

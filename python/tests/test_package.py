@@ -1,0 +1,62 @@
+"""The package itself: what it offers, and that its parts say the same."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+
+import shingle
+from shingle import _native
+
+HERE = Path(shingle.__file__).parent
+
+#: What functions take that is no option of the command.
+OWN = {"trace", "progress", "out", "fresh", "shard"}
+
+
+def parameters(function) -> set[str]:
+    named = {"assume_op": "assume-op", "drive_timing": "drive-timing", "executor": "as"}
+    return {named.get(name, name) for name in inspect.signature(function).parameters} - OWN
+
+
+def test_functions_take_the_options_of_the_command():
+    options = set(_native.options()) - {"trace"}
+    assert parameters(shingle.compare) == options - {"vary"}
+    assert parameters(shingle.sweep) == options - {"threads", "seeds", "baseline", "targets", "course"}
+    single = {"policies": "policy", "drives": "drive", "translations": "translation"}
+    others = options - {"vary", "seeds", "baseline", "targets", "threads"}
+    assert parameters(shingle.run) == {single.get(name, name) for name in others}
+
+
+def test_everything_is_documented():
+    for name in shingle.__all__:
+        thing = getattr(shingle, name)
+        assert name == "__version__" or inspect.getdoc(thing), name
+    for name in shingle.trace.__all__:
+        assert inspect.getdoc(getattr(shingle.trace, name)), name
+    said = inspect.getdoc(shingle.compare) + inspect.getdoc(shingle.run)
+    for name in inspect.signature(shingle.compare).parameters:
+        assert name in said, name
+
+
+def test_the_stubs_name_what_there_is():
+    stubs = ast.parse((HERE / "_native.pyi").read_text())
+    named = {node.name: node for node in stubs.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    there = {name for name in dir(_native) if not name.startswith("__")}
+    assert {name for name in named if not name.startswith("_")} == there
+    for name, node in named.items():
+        if not isinstance(node, ast.ClassDef) or name.startswith("_"):
+            continue
+        stubbed = {below.name for below in node.body if isinstance(below, ast.FunctionDef)}
+        own = {member for member in vars(getattr(_native, name)) if not member.startswith("__")}
+        assert {member for member in stubbed if not member.startswith("__")} == own, name
+    assert (HERE / "py.typed").exists()
+
+
+def test_lists_are_those_of_the_registries():
+    assert {"lru", "sac"} <= {policy["name"] for policy in shingle.policies()}
+    drive = next(drive for drive in shingle.drives() if drive["name"] == "st8000as0002")
+    assert all(parameter["about"] for parameter in drive["parameters"])
+    lists = [shingle.translations, shingle.ssds, shingle.formats, shingle.workloads]
+    assert all(listed() and listed()[0]["about"] for listed in lists)
