@@ -4,7 +4,6 @@ use std::cell::OnceCell;
 use std::io::{self, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
@@ -139,24 +138,24 @@ impl Exports {
     }
 }
 
-/// The transmission: reads requests until the client leaves or `stopping` is set, while `write`
+/// The transmission: reads requests until the client leaves or it `is_ending`, while `write`
 /// runs on another thread. What is under way then is still answered by it.
 pub(crate) fn read(
     inbox: &mut Inbox<'_>,
     session: &Session,
     export: &dyn Export,
     outbox: &Arc<Outbox>,
-    stopping: &AtomicBool,
+    is_ending: &dyn Fn() -> bool,
 ) -> Result<End, CutOff> {
     loop {
         while inbox.bytes().len() < Request::BYTES {
             export.kick();
-            if stopping.load(Ordering::Acquire) {
+            if is_ending() {
                 return Ok(End::Stopped);
             }
             if !inbox.fill()? {
                 return match inbox.bytes() {
-                    _ if stopping.load(Ordering::Acquire) => Ok(End::Stopped),
+                    _ if is_ending() => Ok(End::Stopped),
                     [] => Ok(End::HungUp),
                     _ => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
                 };

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use crate::activity::Activity;
 use crate::handshake::Encryption;
 use crate::limits::Limits;
+use crate::offers::Offer;
 use crate::outbox::Outbox;
 use crate::stream::Stream;
 use crate::tls::{Channel, Tls};
@@ -51,11 +52,30 @@ pub(crate) struct Connection {
     pub(crate) stream: Arc<Stream>,
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) activity: Arc<Activity>,
+    /// What it has agreed on.
+    pub(crate) export: Arc<OnceLock<Arc<Offer>>>,
     /// What it may, or has to, be encrypted with.
     pub(crate) security: Security,
     pub(crate) channel: Arc<OnceLock<Channel>>,
     /// For how long it had done nothing when it had to give way; it ends at once.
     pub(crate) gave_way: Option<Duration>,
+}
+
+impl Connection {
+    /// The handshake has ended with this export.
+    pub(crate) fn agree(&self, offer: &Arc<Offer>) {
+        // (There is one handshake.)
+        let _ = self.export.set(Arc::clone(offer));
+    }
+
+    pub(crate) fn uses(&self, offer: &Arc<Offer>) -> bool {
+        self.export.get().is_some_and(|used| Arc::ptr_eq(used, offer))
+    }
+
+    /// Whether it uses the export of this name, and has not given way.
+    pub(crate) fn uses_name(&self, name: &str) -> bool {
+        self.gave_way.is_none() && self.export.get().is_some_and(|used| used.served.name == name)
+    }
 }
 
 #[derive(Default)]
@@ -118,11 +138,6 @@ impl Connections {
     /// How many there are, without those that gave way.
     pub(crate) fn len(&self) -> usize {
         self.open.values().filter(|connection| connection.gave_way.is_none()).count()
-    }
-
-    /// Whether all have ended.
-    pub(crate) fn all_ended(&self) -> bool {
-        self.open.is_empty()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Connection> {

@@ -10,7 +10,7 @@ use crate::wire::{
 /// What the handshake tells of an export.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExportInfo {
-    /// Its name. The first export of a server is also found under the empty name.
+    /// Its name. An only export of a server is also found under the empty name.
     pub name: String,
     /// For people; may be empty.
     pub description: String,
@@ -300,10 +300,11 @@ impl<'a> Handshake<'a> {
         Ok(Step::Again)
     }
 
-    /// The export of this name; the empty name is the first one's.
+    /// The export of this name. Where there is one only, the empty name is its own, too; of several, a client
+    /// that names none would get a disk that it did not mean.
     fn find(&self, name: &str) -> Option<usize> {
         let named = self.exports.iter().position(|export| export.name == name);
-        named.or_else(|| (name.is_empty() && !self.exports.is_empty()).then_some(0))
+        named.or_else(|| (name.is_empty() && self.exports.len() == 1).then_some(0))
     }
 
     fn agreement(&self, export: usize) -> Agreement {

@@ -49,7 +49,7 @@
 //! | multi-conn | always: an export's flush covers what was answered on any connection |
 //! | block sizes | minimum 1 (or as set, up to 64 KiB), preferred 4096, maximum 32 MiB |
 //!
-//! The first export has the empty name too. Clients that do not ask for block sizes are served; a
+//! Exports come and go while a server runs. An only one has the empty name too. Clients that do not ask for block sizes are served; a
 //! request that breaks the minimum is EINVAL. TRIM, CACHE and WRITE_ZEROES carry no payload and may
 //! be longer than the maximum. A range of no bytes is a success, except for BLOCK_STATUS. An
 //! unaligned length is told before a range past the end, and EPERM before both.
@@ -97,6 +97,7 @@ mod inbox;
 mod limits;
 pub mod listen;
 pub mod memory;
+mod offers;
 pub mod options;
 mod outbox;
 pub mod replies;

@@ -9,7 +9,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, Mode, fchmod, flock};
@@ -109,6 +110,9 @@ impl fmt::Display for Address {
 #[derive(Debug)]
 pub struct Listener {
     socket: Socket,
+    /// Who may connect, if it is TCP.
+    users: RwLock<Users>,
+    closed: AtomicBool,
     tls: Option<Arc<Tls>>,
 }
 
@@ -117,10 +121,11 @@ enum Socket {
     Unix {
         socket: UnixListener,
         path: PathBuf,
-        /// Device and inode of the socket's file: what is removed at the end is our own.
-        file: (u64, u64),
+        /// Device and inode of the socket's file: what is removed at the end is our own. Nothing of a socket that
+        /// somebody else has made.
+        file: Option<(u64, u64)>,
     },
-    Tcp(TcpListener, Users),
+    Tcp(TcpListener),
 }
 
 impl Listener {
@@ -130,9 +135,9 @@ impl Listener {
     /// If the address is taken or refused.
     pub fn bind(address: &Address) -> Result<Self, ListenError> {
         match address {
-            Address::Unix(path) => bind_unix(path),
+            Address::Unix(path) => bind_unix(path).map(Self::over),
             Address::Tcp(ip) if address.needs_tls() => Err(ListenError::NotLoopback(*ip)),
-            Address::Tcp(ip) => bind_tcp(ip),
+            Address::Tcp(ip) => bind_tcp(ip).map(Self::over),
         }
     }
 
@@ -142,28 +147,64 @@ impl Listener {
     /// # Errors
     /// If the address is taken.
     pub fn bind_encrypted(address: &Address, tls: Arc<Tls>) -> Result<Self, ListenError> {
-        let mut listener = match address {
+        let mut listener = Self::over(match address {
             Address::Unix(path) => bind_unix(path)?,
             Address::Tcp(ip) => bind_tcp(ip)?,
-        };
+        });
         listener.tls = Some(tls);
         Ok(listener.for_users(Users::Any))
     }
 
+    /// A socket in the file system that listens already, as a service manager hands it over. Whose it is, is for
+    /// whoever has made it to say; its file stays.
+    ///
+    /// # Errors
+    /// If it has no path.
+    pub fn inherit_unix(socket: UnixListener) -> io::Result<Self> {
+        let address = socket.local_addr()?;
+        let path = address.as_pathname().ok_or_else(|| io::Error::other("it has no path"))?;
+        let path = path.to_owned();
+        Ok(Self::over(Socket::Unix { socket, path, file: None }))
+    }
+
+    /// Likewise of TCP: of the loopback.
+    ///
+    /// # Errors
+    /// If other machines reach it.
+    pub fn inherit_tcp(socket: TcpListener) -> Result<Self, ListenError> {
+        let unknown = |error| ListenError::Io(Address::Tcp((Ipv4Addr::LOCALHOST, 0).into()), error);
+        let address = socket.local_addr().map_err(unknown)?;
+        match address.ip().is_loopback() {
+            true => Ok(Self::over(Socket::Tcp(socket))),
+            false => Err(ListenError::NotLoopback(address)),
+        }
+    }
+
+    fn over(socket: Socket) -> Self {
+        Self { socket, users: RwLock::default(), closed: AtomicBool::new(false), tls: None }
+    }
+
     /// The same for other users, if it is TCP. A socket in the file system has an owner and a mode.
     #[must_use]
-    pub fn for_users(mut self, who: Users) -> Self {
-        if let Socket::Tcp(_, users) = &mut self.socket {
-            *users = who;
-        }
+    pub fn for_users(self, who: Users) -> Self {
+        self.allow(who);
         self
     }
 
+    /// From now on these may connect, if it is TCP without TLS: with it, certificates say that.
+    pub fn allow(&self, who: Users) {
+        let who = if self.tls.is_some() { Users::Any } else { who };
+        *self.users.write().unwrap_or_else(PoisonError::into_inner) = who;
+    }
+
     /// Where it listens in truth, if the port was to be any.
-    pub(crate) fn address(&self) -> io::Result<Address> {
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn address(&self) -> io::Result<Address> {
         match &self.socket {
             Socket::Unix { path, .. } => Ok(Address::Unix(path.clone())),
-            Socket::Tcp(socket, _) => socket.local_addr().map(Address::Tcp),
+            Socket::Tcp(socket) => socket.local_addr().map(Address::Tcp),
         }
     }
 
@@ -174,7 +215,7 @@ impl Listener {
     pub fn accept(&self) -> io::Result<Stream> {
         match &self.socket {
             Socket::Unix { socket, .. } => socket.accept().map(|(stream, _)| Stream::Unix(stream)),
-            Socket::Tcp(socket, _) => {
+            Socket::Tcp(socket) => {
                 let (stream, _) = socket.accept()?;
                 stream.set_nodelay(true)?;
                 keep_alive(&stream)?;
@@ -198,24 +239,33 @@ impl Listener {
     /// If it may not, or if nobody knows whose it is.
     pub fn admit(&self, client: &Stream) -> Result<(), Refused> {
         match (&self.socket, client) {
-            (Socket::Tcp(_, users), Stream::Tcp(stream)) => users.admit(stream),
+            (Socket::Tcp(_), Stream::Tcp(stream)) => {
+                let users = self.users.read().unwrap_or_else(PoisonError::into_inner).clone();
+                users.admit(stream)
+            }
             _ => Ok(()),
         }
     }
 
     /// Wakes whoever accepts; from now on nobody is accepted.
     pub fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
         let how = rustix::net::Shutdown::Both;
         let _ = match &self.socket {
             Socket::Unix { socket, .. } => rustix::net::shutdown(socket, how),
-            Socket::Tcp(socket, _) => rustix::net::shutdown(socket, how),
+            Socket::Tcp(socket) => rustix::net::shutdown(socket, how),
         };
+    }
+
+    /// Whether [`Listener::close`] was called.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Socket::Unix { path, file, .. } = &self.socket
+        if let Socket::Unix { path, file: Some(file), .. } = &self.socket
             && inode(path).is_ok_and(|there| there == *file)
         {
             let _ = fs::remove_file(path);
@@ -237,15 +287,15 @@ fn inode(path: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(path).map(|there| (there.dev(), there.ino()))
 }
 
-fn bind_tcp(ip: &SocketAddr) -> Result<Listener, ListenError> {
+fn bind_tcp(ip: &SocketAddr) -> Result<Socket, ListenError> {
     match TcpListener::bind(ip) {
-        Ok(socket) => Ok(Listener { socket: Socket::Tcp(socket, Users::default()), tls: None }),
+        Ok(socket) => Ok(Socket::Tcp(socket)),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(ListenError::Busy(*ip)),
         Err(error) => Err(ListenError::Io(Address::Tcp(*ip), error)),
     }
 }
 
-fn bind_unix(path: &Path) -> Result<Listener, ListenError> {
+fn bind_unix(path: &Path) -> Result<Socket, ListenError> {
     let failed = |error: io::Error| ListenError::Io(Address::Unix(path.to_owned()), error);
     let address = SocketAddrUnix::new(path).map_err(|error| match error {
         Errno::NAMETOOLONG => ListenError::LongPath(path.to_owned()),
@@ -273,8 +323,8 @@ fn bind_unix(path: &Path) -> Result<Listener, ListenError> {
         other => other,
     };
     let socket = UnixListener::from(socket.map_err(|error| failed(error.into()))?);
-    let file = inode(path).map_err(failed)?;
-    Ok(Listener { socket: Socket::Unix { socket, path: path.to_owned(), file }, tls: None })
+    let file = Some(inode(path).map_err(failed)?);
+    Ok(Socket::Unix { socket, path: path.to_owned(), file })
 }
 
 /// A socket whose file nobody else can ever connect to: it gets its mode before it has a name.

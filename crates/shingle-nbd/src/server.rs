@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::Shutdown;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -19,11 +19,12 @@ pub use crate::limits::{
     CONNECTIONS_MAX, HANDSHAKE_MAX, IDLE_MIN, Limits, MEMORY_BYTES_MAX, REQUESTS_IN_FLIGHT_MAX,
 };
 use crate::listen::{Address, ListenError, Listener};
+use crate::offers::{List, infos};
 use crate::outbox::{Outbox, Room};
 use crate::session::Session;
 use crate::stream::Stream;
 use crate::tls::Tls;
-use crate::users::Refused;
+use crate::users::{Refused, Users};
 
 /// The largest minimum block size that the protocol allows, in bytes.
 pub const MINIMUM_BLOCK_MAX: u32 = 64 << 10;
@@ -88,12 +89,17 @@ impl fmt::Display for Event {
 /// A running server. Dropping it stops it without waiting for requests under way.
 pub struct Server {
     shared: Arc<Shared>,
-    listeners: Vec<Arc<Listener>>,
-    accepting: Vec<JoinHandle<()>>,
+    accepting: Mutex<Vec<Accepting>>,
+}
+
+/// A socket that listens, and the thread that accepts clients there.
+struct Accepting {
+    listener: Arc<Listener>,
+    thread: JoinHandle<()>,
 }
 
 struct Shared {
-    exports: Vec<Served>,
+    offers: List,
     limits: Limits,
     tell: Box<dyn Fn(Event) + Send + Sync>,
     stopping: AtomicBool,
@@ -103,11 +109,12 @@ struct Shared {
 }
 
 impl Server {
-    /// Listens on each of `addresses` and serves `exports` until it is stopped. The first export
-    /// is also found under the empty name. `tell` is called from the server's threads.
+    /// Listens on each of `addresses` and serves `exports` until it is stopped; others may come and go
+    /// meanwhile. An only export is also found under the empty name. `tell` is called from the
+    /// server's threads.
     ///
     /// # Panics
-    /// If there is no export, or a minimum block size is none.
+    /// If two exports have one name, or a minimum block size is none.
     pub fn start(
         addresses: &[Address],
         exports: Vec<Served>,
@@ -129,31 +136,70 @@ impl Server {
         limits: Limits,
         tell: impl Fn(Event) + Send + Sync + 'static,
     ) -> Result<Self, ListenError> {
-        let listeners: Vec<_> = listeners.into_iter().map(Arc::new).collect();
         let shared = Arc::new(Shared {
-            exports,
+            offers: List::default(),
             limits,
             tell: Box::new(tell),
             stopping: AtomicBool::new(false),
             connections: Mutex::default(),
             ended: Condvar::new(),
         });
-        assert!(!shared.exports.is_empty(), "a server without exports");
-        shared.exports.iter().for_each(|served| served.check());
-        let mut server = Self { shared, listeners, accepting: Vec::new() };
-        for listener in &server.listeners {
-            let (shared, accepted) = (Arc::clone(&server.shared), Arc::clone(listener));
-            let accepting = thread::Builder::new()
-                .name("nbd-accept".to_owned())
-                .spawn(move || shared.accept(&accepted));
-            server.accepting.push(accepting.map_err(ListenError::Thread)?);
-        }
+        let server = Self { shared, accepting: Mutex::default() };
+        exports.into_iter().for_each(|export| assert!(server.offer(export), "a name twice"));
+        listeners.into_iter().try_for_each(|listener| server.listen(listener))?;
         Ok(server)
+    }
+
+    fn accepting(&self) -> MutexGuard<'_, Vec<Accepting>> {
+        self.accepting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Accepts clients there, too.
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    pub fn listen(&self, listener: Listener) -> Result<(), ListenError> {
+        let listener = Arc::new(listener);
+        let (shared, accepted) = (Arc::clone(&self.shared), Arc::clone(&listener));
+        let thread = thread::Builder::new().name("nbd-accept".to_owned());
+        let thread = thread.spawn(move || shared.accept(&accepted)).map_err(ListenError::Thread)?;
+        self.accepting().push(Accepting { listener, thread });
+        Ok(())
+    }
+
+    /// Accepts no more clients there. Those that are connected stay.
+    pub fn close(&self, address: &Address) {
+        let at = |one: &mut Accepting| one.listener.address().is_ok_and(|at| at == *address);
+        let closed: Vec<_> = self.accepting().extract_if(.., at).collect();
+        closed.into_iter().for_each(Accepting::close);
+    }
+
+    /// From now on these may connect over TCP. Who is connected stays.
+    pub fn allow(&self, users: &Users) {
+        self.accepting().iter().for_each(|one| one.listener.allow(users.clone()));
     }
 
     /// Where it listens; port 0 has become a real one.
     pub fn addresses(&self) -> Vec<Address> {
-        self.listeners.iter().filter_map(|listener| listener.address().ok()).collect()
+        self.accepting().iter().filter_map(|one| one.listener.address().ok()).collect()
+    }
+
+    /// Serves one more export from now on. False if there is one of this name.
+    ///
+    /// # Panics
+    /// If its minimum block size is none.
+    pub fn offer(&self, export: Served) -> bool {
+        // (It says what is wrong with it here, and not to the first client.)
+        export.check();
+        self.shared.offers.add(export)
+    }
+
+    /// No client may agree on this export any more. Of those that use it no more requests are read; those under
+    /// way are answered, and the connections closed. After `grace` those that are left are cut off.
+    /// Returns how many these were.
+    pub fn withdraw(&self, name: &str, grace: Duration) -> usize {
+        let Some(offer) = self.shared.offers.withdraw(name) else { return 0 };
+        self.shared.send_away(grace, |connection| connection.uses(&offer))
     }
 
     /// Serves a connection that was made elsewhere. False if there are too many.
@@ -171,35 +217,32 @@ impl Server {
         self.shared.lock().len()
     }
 
-    /// Accepts no more clients, reads no more requests, answers those under way, and closes all
-    /// connections. After `grace` those that are left are cut off. Returns how many these were.
-    pub fn stop(mut self, grace: Duration) -> usize {
-        self.close(grace)
+    /// How many of them use the export of this name.
+    pub fn connections_of(&self, name: &str) -> usize {
+        self.shared.lock().iter().filter(|connection| connection.uses_name(name)).count()
     }
 
-    fn close(&mut self, grace: Duration) -> usize {
+    /// Accepts no more clients, reads no more requests, answers those under way, and closes all
+    /// connections. After `grace` those that are left are cut off. Returns how many these were.
+    pub fn stop(&self, grace: Duration) -> usize {
         self.shared.stopping.store(true, Ordering::Release);
-        self.listeners.iter().for_each(|listener| listener.close());
-        self.accepting.drain(..).for_each(|thread| drop(thread.join()));
         // Closes the sockets and removes their files.
-        self.listeners.clear();
-        let all = self.shared.lock();
-        all.iter().for_each(|connection| connection.stream.shutdown(Shutdown::Read));
-        let left = self.shared.wait(all, grace);
-        let cut_off = left.len();
-        for connection in left.iter() {
-            connection.stream.shutdown(Shutdown::Both);
-            connection.outbox.abandon();
-        }
-        // They end at once, unless the export does not return from `submit`.
-        drop(self.shared.wait(left, Duration::from_secs(1)));
-        cut_off
+        let closed = std::mem::take(&mut *self.accepting());
+        closed.into_iter().for_each(Accepting::close);
+        self.shared.send_away(grace, |_| true)
+    }
+}
+
+impl Accepting {
+    fn close(self) {
+        self.listener.close();
+        drop(self.thread.join());
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.close(Duration::ZERO);
+        self.stop(Duration::ZERO);
     }
 }
 
@@ -210,7 +253,7 @@ impl Served {
     }
 
     /// As it is now: an export may have grown since the client before.
-    fn info(&self) -> ExportInfo {
+    pub(crate) fn info(&self) -> ExportInfo {
         ExportInfo {
             name: self.name.clone(),
             description: self.description.clone(),
@@ -226,16 +269,34 @@ impl Shared {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until no connection is open, or until `limit` is over.
+    /// Ends the connections that are meant in order, and after `grace` those that are left at once. Returns how
+    /// many these were.
+    fn send_away(&self, grace: Duration, meant: impl Fn(&Connection) -> bool) -> usize {
+        let all = self.lock();
+        all.iter().filter(|one| meant(one)).for_each(|one| one.stream.shutdown(Shutdown::Read));
+        let left = self.wait(all, grace, &meant);
+        let mut cut_off = 0;
+        for connection in left.iter().filter(|one| meant(one)) {
+            connection.stream.shutdown(Shutdown::Both);
+            connection.outbox.abandon();
+            cut_off += 1;
+        }
+        // They end at once, unless the export does not return from `submit`.
+        drop(self.wait(left, Duration::from_secs(1), &meant));
+        cut_off
+    }
+
+    /// Waits until no connection that is meant is open, or until `limit` is over.
     fn wait<'a>(
         &'a self,
         mut open: MutexGuard<'a, Connections>,
         limit: Duration,
+        meant: &impl Fn(&Connection) -> bool,
     ) -> MutexGuard<'a, Connections> {
         let deadline = Instant::now() + limit;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            if open.all_ended() || left.is_zero() {
+            if !open.iter().any(meant) || left.is_zero() {
                 return open;
             }
             open = match self.ended.wait_timeout(open, left) {
@@ -248,7 +309,7 @@ impl Shared {
     fn accept(self: &Arc<Self>, listener: &Listener) {
         loop {
             let accepted = listener.accept();
-            if self.stopping.load(Ordering::Acquire) {
+            if listener.is_closed() {
                 return;
             }
             match accepted {
@@ -273,8 +334,9 @@ impl Shared {
             stream: Arc::new(stream),
             outbox: Arc::new(Outbox::new(id, room)),
             activity: Arc::new(Activity::new()),
+            export: Arc::new(OnceLock::new()),
             security,
-            channel: Arc::default(),
+            channel: Arc::new(OnceLock::new()),
             gave_way: None,
         };
         let entered = {
@@ -321,14 +383,17 @@ impl Shared {
         let watched = Watched { stream, activity, channel };
         let mut inbox = Inbox::new(watched);
         let limit = self.limits.handshake;
-        let all = self.exports.iter().map(Served::info).collect();
-        let exports = Exports { all, opened: OnceCell::new() };
+        let offers = self.offers.now();
+        let exports = Exports { all: infos(&offers), opened: OnceCell::new() };
         let agreed = connection::shake_hands(&mut inbox, security, &exports, limit)?;
         let Some(agreement) = agreed else { return Ok(End::Closed) };
         let info = exports.get(agreement.export);
         let session = Session::new(info, agreement);
-        let served = self.exports.iter().find(|served| served.name == info.name);
-        let export = &*served.expect("it is one of ours").export;
+        let offer = offers.iter().find(|offer| offer.served.name == info.name);
+        let offer = offer.expect("it is one of ours");
+        connection.agree(offer);
+        let export = &*offer.served.export;
+        let is_ending = || self.stopping.load(Ordering::Acquire) || offer.is_withdrawn();
         let _opened = Opened::new(export, id);
         thread::scope(|scope| {
             let writing = thread::Builder::new()
@@ -336,7 +401,7 @@ impl Shared {
                 .spawn_scoped(scope, || connection::write(watched, &session, outbox))?;
             // Whatever ends the reading, the writer is told.
             let ended = EndOnDrop(outbox);
-            let end = connection::read(&mut inbox, &session, export, outbox, &self.stopping);
+            let end = connection::read(&mut inbox, &session, export, outbox, &is_ending);
             drop(ended);
             drop(writing.join());
             end

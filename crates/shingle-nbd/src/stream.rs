@@ -27,7 +27,10 @@ impl Stream {
     }
 
     /// How long a read or a write may take; None is for ever.
-    pub(crate) fn set_timeouts(&self, limit: Option<Duration>) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn set_timeouts(&self, limit: Option<Duration>) -> io::Result<()> {
         match self {
             Self::Unix(s) => s.set_read_timeout(limit).and_then(|()| s.set_write_timeout(limit)),
             Self::Tcp(s) => s.set_read_timeout(limit).and_then(|()| s.set_write_timeout(limit)),

@@ -411,13 +411,15 @@ fn why_a_device_fails_is_said_and_known() {
     assert_eq!(handle.last_errors(), [], "the disk was asked for nothing yet");
     handle.drain(true);
     let first = lines.recv_timeout(std::time::Duration::from_secs(30)).expect("a line");
+    assert!(first.first && first.errno == Some(30), "{first:?}");
     assert_eq!(
-        first,
+        first.to_string(),
         "disk: write of 128 KiB at block 100 failed: Read-only file system (EROFS); its blocks are tried \
          one by one"
     );
     // Within the second all others are one line, however many: each block is tried again and again.
-    let second = lines.recv_timeout(std::time::Duration::from_secs(30)).expect("another line");
+    let second =
+        lines.recv_timeout(std::time::Duration::from_secs(30)).expect("another line").to_string();
     assert!(second.starts_with("disk: write of 4 KiB at block 1"), "{second}");
     assert!(second.contains("(EROFS); destaging is tried again in "), "{second}");
     assert!(second.ends_with(" more like it"), "{second}");

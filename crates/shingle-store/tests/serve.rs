@@ -17,13 +17,12 @@ use shingle_engine::settings::Settings;
 use shingle_nbd::client::{Client, Wishes};
 use shingle_nbd::listen::Address;
 use shingle_nbd::replies::Descriptor;
-use shingle_nbd::users::Users;
 use shingle_nbd::wire::command;
 use shingle_store::store::check::check;
 use shingle_store::store::control::{Answer, ControlError, Request, ask};
 use shingle_store::store::create::{Consent, create};
 use shingle_store::store::leave::{Offline, detach, export};
-use shingle_store::store::serve::{Notice, Options, ServeError, Serving};
+use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, ServeError, Serving};
 use shingle_store::store::status::Status;
 use shingle_store::store::trust::{Distrusted, Doubt};
 use shingle_store::store::unserved::{self, UnservedError};
@@ -61,16 +60,16 @@ impl Bed {
     }
 
     fn options(&self, trust_disk: bool) -> Options {
-        Options {
+        let cache = CacheOptions {
+            name: String::new(),
             ssd: self.path("ssd"),
             disk: self.path("disk"),
-            addresses: vec![Address::Unix(self.path("nbd"))],
-            users: Users::default(),
             minimum_block: 1,
             trust_disk,
-            tls: None,
             control: Some(self.path("control")),
-        }
+        };
+        let addresses = vec![Address::Unix(self.path("nbd"))];
+        Options { caches: vec![cache], addresses, ..Options::default() }
     }
 
     fn try_serve(&self, trust_disk: bool) -> Result<Serving, ServeError> {
@@ -79,7 +78,7 @@ impl Bed {
 
     fn serve(&self) -> JoinHandle<Result<(), ServeError>> {
         let serving = self.try_serve(false).expect("it is served");
-        assert_eq!(serving.uuid(), self.uuid);
+        assert_eq!(serving.uuids(), [self.uuid]);
         std::thread::spawn(|| serving.wait(|| Ok(())))
     }
 
@@ -370,7 +369,8 @@ const END: u64 = 60 * MIB;
 fn mortal(bed: &Bed) -> JoinHandle<Result<(), ServeError>> {
     let record = |_: &Settings, _: u32, _: u64| Ok(Shared::new(PanicsAt(END)));
     let options = bed.options(false);
-    let serving = Serving::start_recorded(options, &Registry::default(), Some(&record), |_| {});
+    let extra = Extra { record: Some(&record), ..Extra::default() };
+    let serving = Serving::start_with(options, &Registry::default(), extra, |_| {});
     let serving = serving.expect("it is served");
     std::thread::spawn(|| serving.wait(|| Ok(())))
 }
@@ -529,4 +529,223 @@ fn a_cache_that_nobody_serves_says_what_it_holds() {
     let told = status.to_settings().expect("settings").all(&Registry::default()).expect("known");
     let zone = told.iter().find(|setting| setting.name == "sac.zone").expect("there");
     assert_eq!((zone.value.as_str(), zone.is_default), ("10240b", false));
+}
+
+/// A few caches in one process, as exports of their names.
+mod several {
+    use std::sync::Mutex;
+    use std::sync::mpsc::{Receiver, channel};
+
+    use shingle_store::store::serve::{Changes, Notice, Stopper};
+
+    use super::*;
+
+    /// Beds, the first of which has the socket of clients.
+    struct Beds {
+        beds: Vec<Bed>,
+        notices: Mutex<Receiver<Notice>>,
+        stopper: Stopper,
+        serving: Option<JoinHandle<Result<(), ServeError>>>,
+    }
+
+    fn cache(bed: &Bed, name: &str) -> CacheOptions {
+        let [cache] = &bed.options(false).caches[..] else { unreachable!() };
+        CacheOptions { name: name.to_owned(), ..cache.clone() }
+    }
+
+    impl Beds {
+        /// `count` beds, of which the first two are served as `one` and `two`.
+        fn new(count: usize) -> Beds {
+            let beds: Vec<Bed> = (0..count).map(|_| Bed::new()).collect();
+            let (to, notices) = channel();
+            let to = Mutex::new(to);
+            let options = Options {
+                caches: vec![cache(&beds[0], "one"), cache(&beds[1], "two")],
+                addresses: vec![Address::Unix(beds[0].path("nbd"))],
+                ..Options::default()
+            };
+            let tell = move |notice| drop(to.lock().expect("no panic").send(notice));
+            let serving = Serving::start(options, &Registry::default(), tell);
+            let serving = serving.expect("they are served");
+            let stopper = serving.stopper();
+            let serving = Some(std::thread::spawn(|| serving.wait(|| Ok(()))));
+            Beds { beds, notices: Mutex::new(notices), stopper, serving }
+        }
+
+        fn client(&self, export: &str) -> Result<Client<UnixStream>, String> {
+            let stream = UnixStream::connect(self.beds[0].path("nbd")).expect("connected");
+            let wishes = Wishes { export, structured: true, contexts: &[] };
+            Client::connect(stream, &wishes).map_err(|error| error.to_string())
+        }
+
+        fn reload(&self, caches: &[CacheOptions]) -> Result<Changes, ServeError> {
+            let addresses = vec![Address::Unix(self.beds[0].path("nbd"))];
+            self.stopper.reload(Options {
+                caches: caches.to_vec(),
+                addresses,
+                ..Options::default()
+            })
+        }
+
+        fn told(&self, wanted: &str) {
+            let notices = self.notices.lock().expect("no panic");
+            while !notices.recv().expect("told").to_string().contains(wanted) {}
+        }
+
+        fn end(mut self) -> Result<(), ServeError> {
+            self.stopper.stop();
+            self.serving.take().expect("served").join().expect("no panic")
+        }
+    }
+
+    #[test]
+    fn each_export_is_its_own_cache() {
+        let beds = Beds::new(2);
+        let [mut one, mut two] = ["one", "two"].map(|name| beds.client(name).expect("there"));
+        write(&mut one, 0, b"of one");
+        write(&mut two, 0, b"of two");
+        assert_eq!(one.read(0, 6).expect("connected").expect("read"), b"of one");
+        assert!(beds.client("").is_err(), "which?");
+        for (bed, name) in beds.beds.iter().zip(["one", "two"]) {
+            let status = bed.status();
+            assert_eq!((&*status.export, status.connections, status.dirty_blocks), (name, 1, 1));
+        }
+        // An operator ends one of them; the other goes on, and is an only export then.
+        assert_eq!(beds.beds[1].ask(&Request::Stop), Answer::Done(()));
+        two.flush().expect_err("sent away");
+        beds.told("is served no longer");
+        write(&mut beds.client("").expect("there is one"), MIB, b"still there");
+        beds.beds[1].wait_until_free();
+        let Beds { beds: ref found, .. } = beds;
+        assert_eq!(found[0].ask(&Request::Detach), Answer::Done(()));
+        assert_eq!(found[0].disk(MIB, 11), b"still there");
+        let mut beds = beds;
+        beds.serving.take().expect("served").join().expect("no panic").expect("in order");
+    }
+
+    #[test]
+    fn a_reload_touches_what_has_changed_and_nothing_else() {
+        let beds = Beds::new(3);
+        let [a, b, c] = &beds.beds[..] else { unreachable!() };
+        let [mut one, mut two] = ["one", "two"].map(|name| beds.client(name).expect("there"));
+        let changes = beds.reload(&[cache(a, "one"), cache(b, "two")]).expect("nothing to do");
+        assert_eq!(changes.to_string(), "nothing has changed");
+        // Two is given up, three is new, and who uses one notices nothing.
+        let changes = beds.reload(&[cache(c, "three"), cache(a, "one")]).expect("done");
+        assert_eq!(changes.to_string(), "begun three; ended two");
+        write(&mut one, 0, b"1");
+        two.flush().expect_err("sent away");
+        write(&mut beds.client("three").expect("there"), 0, b"3");
+        b.wait_until_free();
+        // Names are exchanged.
+        let changes = beds.reload(&[cache(a, "three"), cache(c, "one")]).expect("done");
+        assert_eq!(changes.changed, ["three", "one"]);
+        one.flush().expect_err("it has another name");
+        let mut three = beds.client("three").expect("there");
+        assert_eq!(three.read(0, 1).expect("connected").expect("read"), b"1");
+        assert_eq!(a.status().export, "three");
+        beds.end().expect("in order");
+    }
+
+    #[test]
+    fn a_reload_that_cannot_be_changes_nothing() {
+        let beds = Beds::new(3);
+        let [a, b, c] = &beds.beds[..] else { unreachable!() };
+        let mut two = beds.client("two").expect("there");
+        std::fs::write(c.path("ssd"), vec![7; 1 << 20]).expect("spoilt");
+        let bad_address = Options {
+            caches: vec![cache(a, "one")],
+            addresses: vec![Address::Unix("/no/such/folder/nbd".into())],
+            ..Options::default()
+        };
+        let other_disk = CacheOptions { disk: c.path("disk"), ..cache(a, "one") };
+        for (outcome, told) in [
+            (beds.reload(&[cache(a, "one"), cache(c, "three")]), "export `three`: "),
+            (beds.reload(&[cache(a, "one"), cache(c, "one")]), "export `one` is there twice"),
+            (beds.reload(&[other_disk]), "export `one`: "),
+            (beds.stopper.reload(bad_address), "/no/such/folder/nbd"),
+        ] {
+            let error = outcome.expect_err(told).to_string();
+            assert!(error.contains(told) && !error.contains('\n'), "{error}");
+        }
+        // Also of exports that would have been ended.
+        write(&mut two, 0, b"goes on");
+        write(&mut beds.client("one").expect("there"), 0, b"goes on");
+        assert_eq!(b.status().connections, 1);
+        beds.end().expect("in order");
+    }
+
+    #[test]
+    fn one_that_fails_is_given_up_and_others_go_on() {
+        let beds = [Bed::new(), Bed::new()];
+        let record = |_: &Settings, _: u32, _: u64| Ok(Shared::new(PanicsAt(END)));
+        let options = Options {
+            caches: vec![cache(&beds[0], "one"), cache(&beds[1], "two")],
+            addresses: vec![Address::Unix(beds[0].path("nbd"))],
+            ..Options::default()
+        };
+        let extra = Extra { record: Some(&record), ..Extra::default() };
+        let (to, notices) = channel();
+        let to = Mutex::new(to);
+        let tell = move |notice| drop(to.lock().expect("no panic").send(notice));
+        let serving = Serving::start_with(options, &Registry::default(), extra, tell);
+        let serving = serving.expect("they are served");
+        let (stopper, roster) = (serving.stopper(), serving.roster());
+        let serving = std::thread::spawn(|| serving.wait(|| Ok(())));
+        let client = |export: &str| {
+            let stream = UnixStream::connect(beds[0].path("nbd")).expect("connected");
+            let wishes = Wishes { export, structured: true, contexts: &[] };
+            Client::connect(stream, &wishes).expect("a handshake")
+        };
+        let (mut one, mut two) = (client("one"), client("two"));
+        assert_eq!(roster.measures().len(), 2);
+        drop(one.write(END, b"the end", 0));
+        while !notices.recv().expect("told").to_string().contains("the store has failed") {}
+        write(&mut two, 0, b"goes on");
+        let left = roster.measures();
+        assert_eq!(left.iter().map(|one| &*one.export).collect::<Vec<_>>(), ["two"]);
+        stopper.stop();
+        let error = serving.join().expect("no panic").expect_err("one had failed");
+        assert!(matches!(error, ServeError::SomeFailed), "{error}");
+    }
+
+    #[test]
+    fn counters_go_on_over_restarts_and_never_back() {
+        let bed = Bed::new();
+        let folder = bed.path("counters");
+        let serve = || {
+            let options = Options { counters: Some(folder.clone()), ..bed.options(false) };
+            let serving = Serving::start(options, &Registry::default(), |_| {});
+            let serving = serving.expect("it is served");
+            let (stopper, roster) = (serving.stopper(), serving.roster());
+            (std::thread::spawn(|| serving.wait(|| Ok(()))), stopper, roster)
+        };
+        let (serving, stopper, roster) = serve();
+        let mut client = bed.client();
+        write(&mut client, 0, &[1; 8192]);
+        client.read(0, 4096).expect("connected").expect("read");
+        let [told] = &roster.measures()[..] else { panic!("one cache") };
+        assert!(told.up);
+        assert_eq!((told.totals.starts, told.totals.requests[1].bytes), (1, 8192));
+        assert_eq!((told.totals.counts.read_hits, told.now.dirty_blocks), (1, 2));
+        assert_eq!(told.totals.requests[0].times.count(), 1);
+        // What was told was saved: a copy of the file as a process that dies now leaves it.
+        let file = folder.join(format!("{}.json", bed.uuid));
+        let killed = std::fs::read(&file).expect("saved");
+        write(&mut client, 0, &[1; 4096]);
+        stopper.stop();
+        serving.join().expect("no panic").expect("in order");
+        // In order all of it is saved.
+        let (serving, stopper, roster) = serve();
+        let totals = roster.measures().remove(0).totals;
+        assert_eq!((totals.starts, totals.requests[1].bytes), (2, 8192 + 4096));
+        stopper.stop();
+        serving.join().expect("no panic").expect("in order");
+        std::fs::write(&file, killed).expect("put back");
+        let (serving, stopper, roster) = serve();
+        let totals = roster.measures().remove(0).totals;
+        assert_eq!((totals.starts, totals.requests[1].bytes), (2, 8192), "as was told");
+        stopper.stop();
+        serving.join().expect("no panic").expect("in order");
+    }
 }

@@ -13,7 +13,8 @@
 use std::path::Path;
 
 use anyhow::Context;
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
 use shingle_core::params::nearest;
 
 use crate::Usage;
@@ -68,14 +69,7 @@ pub(crate) struct Config {
 impl Config {
     /// Reads `path`.
     pub(crate) fn read(path: &Path) -> anyhow::Result<Config> {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("{}: cannot read the configuration", path.display()))?;
-        toml::from_str::<Config>(&text).map_err(|error: toml::de::Error| {
-            let line = error
-                .span()
-                .map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-            Usage(format!("{}: line {line}: {}", path.display(), told(error.message()))).into()
-        })
+        read(path)
     }
 
     /// Of names and values.
@@ -147,6 +141,18 @@ impl Config {
         let configured = self.set.iter().map(|(key, value)| (key.clone(), shown(value)));
         args.set = configured.chain(args.set.drain(..)).collect();
     }
+}
+
+/// Reads a file of options. What is wrong is one line, with the line of the file.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{}: cannot read the configuration", path.display()))?;
+    toml::from_str(&text).map_err(|error: toml::de::Error| {
+        let line = error
+            .span()
+            .map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        Usage(format!("{}: line {line}: {}", path.display(), told(error.message()))).into()
+    })
 }
 
 /// What was wrong, on one line; of an unknown name, the known ones that are most like it.

@@ -20,6 +20,8 @@ mod config;
 mod left_out;
 mod lines;
 mod listener;
+#[cfg(feature = "store")]
+mod log;
 mod output;
 #[cfg(feature = "parquet")]
 mod parquet;

@@ -30,7 +30,7 @@ const NOT_RUN: &[(&str, &str)] = &[
 
 /// Programs of others that documents show. Where they are not installed the line is left out, which is
 /// printed; the steps of CI with real clients need them.
-const OTHERS: &[&str] = &["truncate", "nbdinfo", "nbdcopy", "qemu-io", "cmp"];
+const OTHERS: &[&str] = &["truncate", "nbdinfo", "nbdcopy", "qemu-io", "cmp", "curl", "cp", "mv"];
 
 /// Commands that replay a trace are run over the beginning of it.
 const SHORTENED: &[&[&str]] = &[&["compare"], &["run"], &["sweep"], &["trace", "info"]];
@@ -230,6 +230,7 @@ impl Folder {
             .current_dir(self.folder.path())
             .env("XDG_RUNTIME_DIR", self.folder.path())
             .args(args);
+        command.env("XDG_STATE_HOME", self.path("state"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -303,7 +304,12 @@ impl Folder {
 
     /// Until whoever serves `unix:PATH` of `args` may be asked.
     fn wait_for_socket(&self, args: &[&str]) {
-        let paths = args.iter().filter_map(|arg| arg.strip_prefix("unix:"));
+        // On the command line, or in a file of options.
+        let file = args.iter().position(|&arg| arg == "--config").map(|at| self.path(args[at + 1]));
+        let file = file.map(|file| std::fs::read_to_string(file).expect("a file of the document"));
+        let file = file.unwrap_or_default();
+        let words = args.iter().copied().chain(file.split('"'));
+        let paths = words.filter_map(|word| word.strip_prefix("unix:"));
         for path in paths.map(|path| self.path(path)) {
             let begun = Instant::now();
             while UnixStream::connect(&path).is_err() {

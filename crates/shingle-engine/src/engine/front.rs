@@ -235,6 +235,10 @@ impl<D: Data> Engine<D> {
     #[must_use]
     pub fn status(&self) -> Status {
         Status {
+            dirty_ages: self.contents.dirty_ages(self.now),
+            journal: self.durability.status(),
+            destaging_blocks: self.destages.count() as u64,
+            destage_pause: self.destage_pause(),
             counts: self.requests.counts(),
             errors: self.failure.errors(),
             refused: self.failure.refused(),

@@ -98,7 +98,7 @@ pub use open_error::OpenError;
 pub use port::{Device, Failed, IO_PAGES_MAX, Io, IoId, Kind};
 pub use requests::{Command, CommandOp, Connection, Errno, Reply};
 pub use ssd_state::SsdState;
-pub use status::{Counts, ErrorCounts, Status};
+pub use status::{Counts, DirtyAges, ErrorCounts, JournalStatus, Status};
 
 use crate::buffer::Buffer;
 use crate::data::Data;

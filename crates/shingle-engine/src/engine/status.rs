@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use shingle_core::units::Block;
+use shingle_core::units::{Block, Nanos};
 
 use super::ssd_state::SsdState;
 
@@ -54,6 +54,34 @@ pub struct ErrorCounts {
     pub ssd_invalidated: bool,
 }
 
+/// How long blocks have been dirty, those found at the start since then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DirtyAges {
+    /// The oldest; zero if none is dirty.
+    pub oldest: Nanos,
+    /// Blocks that have been for at least so long: [`DirtyAges::LIMITS`].
+    pub older: [u64; 3],
+}
+
+impl DirtyAges {
+    /// A minute, an hour, a day.
+    pub const LIMITS: [Nanos; 3] =
+        [Nanos::from_millis(60_000), Nanos::from_millis(3_600_000), Nanos::from_millis(86_400_000)];
+}
+
+/// What the journal is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct JournalStatus {
+    /// Records given in since the start.
+    pub records: u64,
+    /// Commits since the start: each is one flush of the SSD, for all who wait.
+    pub commits: u64,
+    /// Pages that a restart would read.
+    pub used_pages: u64,
+    /// Pages there are.
+    pub pages: u64,
+}
+
 /// What an engine says of itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Status {
@@ -73,6 +101,14 @@ pub struct Status {
     pub dirty_blocks: u64,
     /// Blocks cached that it has, too.
     pub clean_blocks: u64,
+    /// For how long they have been.
+    pub dirty_ages: DirtyAges,
+    /// What the journal is doing.
+    pub journal: JournalStatus,
+    /// Blocks on their way to the disk, or about to be.
+    pub destaging_blocks: u64,
+    /// The disk has not taken, or not kept, what it got last: how long it is left alone before it is tried again.
+    pub destage_pause: Option<Nanos>,
     /// Frames that hold nothing.
     pub free_frames: u64,
     /// I/Os of SSD and disk that are queued or under way.

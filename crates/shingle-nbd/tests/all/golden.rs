@@ -66,9 +66,12 @@ fn export_name() {
     assert_eq!(out, hex("0000000000123456 0d6d"));
     let agreement = Agreement { export: 0, structured: false, contexts: Contexts::NONE };
     assert_eq!(step, Step::Serve(agreement));
-    // The empty name is the first export's. Without NO_ZEROES there are 124 of them.
-    let (out, _) = answer("00000001", "\"IHAVEOPT\" 00000001 00000000");
+    // Without NO_ZEROES there are 124 of them.
+    let (out, _) = answer("00000001", "\"IHAVEOPT\" 00000001 00000001 \"a\"");
     assert_eq!(out, [hex("0000000000123456 0d6d"), vec![0; 124]].concat());
+    // Where there are several, nobody has the empty name.
+    let (out, step) = answer("00000003", "\"IHAVEOPT\" 00000001 00000000");
+    assert_eq!((out, step), (Vec::new(), Step::Close));
     // Read-only: HAS, READ_ONLY, FLUSH, FUA, MULTI, CACHE.
     let (out, _) = answer("00000003", "\"IHAVEOPT\" 00000001 00000003 \"bé\"");
     assert_eq!(out, hex("0000000000001000 050f"));

@@ -6,6 +6,7 @@ mod commands;
 mod common;
 mod crowd;
 mod golden;
+mod offers;
 mod peers;
 mod properties;
 mod tls;

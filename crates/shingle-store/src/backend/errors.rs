@@ -1,6 +1,7 @@
 //! I/O that failed: the last of each device, for who asks, and a line now and then, for who looks on. The
 //! engine only counts them.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,35 @@ use shingle_device::{IoError, Operation, cause};
 use shingle_engine::{Device, Kind};
 
 /// Gets a line about I/O that failed. It is called by the store's thread, which waits meanwhile.
-pub type Tell = Box<dyn FnMut(String) + Send>;
+pub type Tell = Box<dyn FnMut(FailedIo) + Send>;
+
+/// A line about I/O that failed, and what it is made of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FailedIo {
+    /// What was asked of which device.
+    pub operation: Operation,
+    /// Why it was not done: `Input/output error (EIO)`.
+    pub cause: String,
+    /// The number of the system for it, if it has one.
+    pub errno: Option<i32>,
+    /// What the store does now, if it says so: `; its blocks are tried one by one`.
+    pub follows: String,
+    /// The first of its kind since the start.
+    pub first: bool,
+    /// So many like it were not shown before it.
+    pub more: u64,
+}
+
+impl fmt::Display for FailedIo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FailedIo { operation, cause, follows, more, .. } = self;
+        write!(f, "{operation} failed: {cause}{follows}")?;
+        match more {
+            0 => Ok(()),
+            more => write!(f, "; {more} more like it"),
+        }
+    }
+}
 
 /// The last I/O of a device that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,7 +72,7 @@ struct Alike {
     /// When a line of them was shown.
     shown: Instant,
     /// The last since then, and how many.
-    last: String,
+    last: Option<FailedIo>,
     hidden: u64,
 }
 
@@ -72,19 +101,21 @@ impl Errors {
         let IoError { operation, error: why } = error;
         self.last.set(LastError { operation: *operation, cause: cause(why), at: now });
         let Some(tell) = &mut self.tell else { return };
-        let text = format!("{error}{follows}");
-        let of = (operation.device, operation.kind, why.raw_os_error());
+        let (operation, follows) = (*operation, follows.to_owned());
+        let (cause, errno) = (cause(why), why.raw_os_error());
+        let of = (operation.device, operation.kind, errno);
+        let failed = FailedIo { operation, cause, errno, follows, first: false, more: 0 };
         match self.kinds.iter_mut().find(|kind| kind.of == of) {
             None => {
-                self.kinds.push(Alike { of, shown: now, last: String::new(), hidden: 0 });
-                tell(text);
+                self.kinds.push(Alike { of, shown: now, last: None, hidden: 0 });
+                tell(FailedIo { first: true, ..failed });
             }
             Some(kind) if kind.hidden == 0 && now.duration_since(kind.shown) >= EVERY => {
                 kind.shown = now;
-                tell(text);
+                tell(failed);
             }
             Some(kind) => {
-                kind.last = text;
+                kind.last = Some(failed);
                 kind.hidden += 1;
             }
         }
@@ -104,14 +135,11 @@ impl Errors {
     fn show(&mut self, now: Instant, after: Duration) {
         let Some(tell) = &mut self.tell else { return };
         for kind in &mut self.kinds {
-            if kind.hidden == 0 || now.duration_since(kind.shown) < after {
+            if now.duration_since(kind.shown) < after {
                 continue;
             }
-            let last = std::mem::take(&mut kind.last);
-            tell(match kind.hidden {
-                1 => last,
-                more => format!("{last}; {} more like it", more - 1),
-            });
+            let Some(last) = kind.last.take() else { continue };
+            tell(FailedIo { more: kind.hidden - 1, ..last });
             (kind.shown, kind.hidden) = (now, 0);
         }
     }
@@ -124,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    fn log() -> (Errors, Receiver<String>) {
+    fn log() -> (Errors, Receiver<FailedIo>) {
         let (to, told) = channel();
         let tell = move |line| to.send(line).expect("somebody looks on");
         (Errors::new(Some(Box::new(tell))), told)
@@ -142,7 +170,7 @@ mod tests {
         let (mut errors, told) = log();
         let begun = Instant::now();
         let after = |millis| begun + Duration::from_millis(millis);
-        let lines = || told.try_iter().collect::<Vec<_>>();
+        let lines = || told.try_iter().map(|failed| failed.to_string()).collect::<Vec<_>>();
         for block in 0..100 {
             errors.add(&error(Device::Disk, block, EIO), "; tried again", after(block));
             errors.tick(after(block));
@@ -167,7 +195,8 @@ mod tests {
         assert!(lines().is_empty(), "nothing is said twice");
         // Long after the last line the next error is a first one.
         errors.add(&error(Device::Disk, 1, EIO), "", after(5000));
-        assert_eq!(lines().len(), 1);
+        let again = told.try_recv().expect("a line");
+        assert_eq!((again.first, again.errno, again.operation.block), (false, Some(EIO), 1));
         errors.add(&error(Device::Disk, 2, EIO), "", after(5001));
         assert!(lines().is_empty());
         errors.end(after(5002));

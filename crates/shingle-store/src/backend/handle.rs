@@ -6,6 +6,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::time::Duration;
 
 use shingle_core::cache::CacheCore;
 use shingle_core::service::{Limits, Mode};
@@ -16,6 +17,7 @@ use shingle_engine::{Command, Connection, Errno, NewSsd, Status};
 use super::errors::{LastError, LastErrors};
 use super::ready::StoreError;
 use super::tap::Seen;
+use crate::measures::DevicesNow;
 
 /// What becomes of a command: its data, or an error.
 pub type Answer = Box<dyn FnOnce(Result<Vec<u8>, Errno>) + Send>;
@@ -38,6 +40,7 @@ pub(super) enum Order {
     Drain(bool),
     SetSettings(String),
     Status(SyncSender<Status>),
+    Measure(SyncSender<(Status, DevicesNow)>),
     SetLimits(Limits),
     GrowDisk(u64, Box<dyn CacheCore>, SyncSender<Result<(), StoreError>>),
     TakeSsdOut { forgets_lost: bool },
@@ -181,6 +184,22 @@ impl Handle {
         let (sender, receiver) = sync_channel(1);
         self.order(Order::Status(sender));
         receiver.recv().ok()
+    }
+
+    /// The same, within `patience`: a thread that hangs says nothing.
+    #[must_use]
+    pub fn status_within(&self, patience: Duration) -> Option<Status> {
+        let (sender, receiver) = sync_channel(1);
+        self.order(Order::Status(sender));
+        receiver.recv_timeout(patience).ok()
+    }
+
+    /// How things are, and what both devices do, within `patience`.
+    #[must_use]
+    pub fn measure_within(&self, patience: Duration) -> Option<(Status, DevicesNow)> {
+        let (sender, receiver) = sync_channel(1);
+        self.order(Order::Measure(sender));
+        receiver.recv_timeout(patience).ok()
     }
 
     /// The last I/O of the SSD and of the disk that failed, if any did.

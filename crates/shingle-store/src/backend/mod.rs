@@ -12,7 +12,7 @@ mod zoned;
 
 pub use disk::{Disk, DiskName};
 pub(crate) use disk::{has_name, is_known};
-pub use errors::{LastError, Tell};
+pub use errors::{FailedIo, LastError, Tell};
 pub use handle::{Answer, Handle};
 pub use ready::{Beside, Ready, StoreError};
 pub use run::{ShutDown, Store};

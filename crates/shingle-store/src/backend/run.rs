@@ -19,6 +19,7 @@ use super::errors::Errors;
 use super::handle::{Answer, Handle, Inbox, Order, Question, Shared};
 use super::ready::StoreError;
 use super::tap::Tap;
+use crate::measures::Devices;
 
 /// The engine is told the time at least so often.
 const TICK: Duration = Duration::from_millis(50);
@@ -104,6 +105,7 @@ pub(super) struct Run {
     medium: Option<MediumThreads>,
     ring: Ring,
     errors: Errors,
+    measured: Devices,
     numbers: u64,
     /// Somebody looks on.
     tap: Option<Tap>,
@@ -149,6 +151,7 @@ impl Run {
             medium,
             ring,
             errors,
+            measured: Devices::default(),
             numbers: 0,
             tap: None,
             now: Nanos::ZERO,
@@ -214,6 +217,7 @@ impl Run {
         let now = Instant::now();
         for Done { id, result, buffers } in done.drain(..) {
             let bytes = buffers.len() * PAGE_BYTES;
+            self.measured.done(id, buffers.len(), result.is_ok(), now);
             let told = result.as_ref().map(|()| bytes).map_err(|_| Failed);
             self.engine.done(id, told, buffers);
             if let Err(error) = result {
@@ -278,6 +282,9 @@ impl Run {
             Order::Drain(false) => self.engine.keep_dirty(),
             Order::SetSettings(text) => self.engine.set_settings(text),
             Order::Status(sender) => drop(sender.send(self.engine.status())),
+            Order::Measure(sender) => {
+                drop(sender.send((self.engine.status(), self.measured.now(Instant::now()))));
+            }
             Order::SetLimits(limits) => self.engine.set_limits(limits),
             Order::TakeSsdOut { forgets_lost } => self.engine.take_ssd_out(forgets_lost),
             Order::KeepSsdIn(sender) => drop(sender.send(self.engine.keep_ssd_in())),
@@ -336,8 +343,10 @@ impl Run {
 
     fn carry_out(&mut self) {
         self.engine.take_into(&mut self.effects);
+        let now = Instant::now();
         self.inbox.disk_blocks.store(self.engine.disk_blocks(), Ordering::Relaxed);
         for io in self.effects.ios.drain(..) {
+            self.measured.begin(&io, now);
             match &self.medium {
                 Some(medium) if io.device == shingle_engine::Device::Disk => medium.begin(io),
                 _ => self.ring.begin(io),

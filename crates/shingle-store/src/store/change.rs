@@ -152,7 +152,7 @@ impl Shared {
 
     fn another(&self, replace: &Replace<'_>) -> Result<Device, ChangeError> {
         let with = replace.with;
-        let used = [&self.status().map(|status| status.ssd).unwrap_or_default(), &self.fixed.disk]
+        let used = [&self.status().map(|status| status.ssd).unwrap_or_default(), &self.disk()]
             .map(|path| std::fs::canonicalize(path).ok());
         if used.contains(&Some(std::fs::canonicalize(with).unwrap_or_default())) {
             return Err(ChangeError::Same(with.to_owned()));
@@ -200,7 +200,8 @@ impl Shared {
         let uuid = *self.uuid.as_bytes();
         let settings = settings.to_text()?;
         let cache = NewCache { uuid, edition, fingerprint: [0; 32], settings };
-        let disk = (Path::new(&self.fixed.disk), self.handle.disk_bytes());
+        let disk = self.disk();
+        let disk = (Path::new(&disk), self.handle.disk_bytes());
         format_for(&new, disk, &cache)?;
         let mut found = recover(&mut &new)
             .map_err(|error| ChangeError::Recover { path: path.clone(), error })?;

@@ -23,6 +23,8 @@ use uuid::Uuid;
 
 pub use owner::ForeignSocket;
 
+use crate::measures::Measures;
+
 /// A request is no longer.
 const REQUEST_BYTES_MAX: u64 = 64 << 10;
 
@@ -38,6 +40,8 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
 pub enum Request {
     /// How things are.
     Status,
+    /// What is measured.
+    Measures,
     /// Sets policy, mode or parameters: texts as `mode=write-around`.
     Set {
         /// What.
@@ -69,7 +73,7 @@ pub enum Request {
 impl Request {
     /// Whether the answer needs no I/O.
     fn is_quick(&self) -> bool {
-        matches!(self, Request::Status | Request::Set { .. })
+        matches!(self, Request::Status | Request::Measures | Request::Set { .. })
     }
 }
 
@@ -79,7 +83,9 @@ impl Request {
 pub enum Answer {
     /// How things are.
     Status(Box<super::status::Status>),
-    /// Likewise, of a zoned disk that is served without a cache.
+    /// What is measured.
+    Measures(Box<Measures>),
+    /// How things are, of a zoned disk that is served without a cache.
     Zoned(Box<shingle_translated::Status>),
     /// So many are left; more answers follow.
     DirtyBlocks(u64),
@@ -147,14 +153,35 @@ pub enum ControlError {
 /// `/run/shingle` for root, and in `/tmp/shingle-UID` for others.
 #[must_use]
 pub fn socket(uuid: Uuid) -> PathBuf {
+    folder().join(format!("{uuid}.sock"))
+}
+
+fn folder() -> PathBuf {
     let folder = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty());
     let user = rustix::process::geteuid();
-    let folder = match folder {
+    match folder {
         Some(folder) => Path::new(&folder).join("shingle"),
         None if user.is_root() => PathBuf::from("/run/shingle"),
         None => PathBuf::from(format!("/tmp/shingle-{}", user.as_raw())),
+    }
+}
+
+/// All sockets there, in order; nobody may listen at some.
+///
+/// # Errors
+/// If others may write to the folder, or it cannot be read.
+pub fn sockets() -> Result<Vec<PathBuf>, ControlError> {
+    let folder = folder();
+    owner::folder(&folder)?;
+    let entries = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(|error| ControlError::Io { path: folder, error })?,
     };
-    folder.join(format!("{uuid}.sock"))
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut sockets: Vec<_> =
+        paths.filter(|p| p.extension().is_some_and(|e| e == "sock")).collect();
+    sockets.sort();
+    Ok(sockets)
 }
 
 /// Makes the folder of a socket, for the user alone.

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::control::ControlError;
 use super::doubt::Distrusted;
 use super::occupant::Occupant;
+use super::reload::ReloadError;
 use crate::backend::StoreError;
 
 /// Why no cache was made. Nothing was changed then, unless the SSD failed.
@@ -159,6 +160,20 @@ pub enum ServeError {
         "the store has failed: {0}; what was flushed is safe, and is there when the cache is served again"
     )]
     Failed(String),
+    /// Caches do not go together.
+    #[error(transparent)]
+    Reload(#[from] ReloadError),
+    /// Of one of several.
+    #[error("export `{name}`: {error}")]
+    OfExport {
+        /// Name of the export.
+        name: String,
+        /// What.
+        error: Box<ServeError>,
+    },
+    /// One of several was given up before the end.
+    #[error("an export failed while others were served: see above")]
+    SomeFailed,
     /// What the process had to do after the store was shut down in order.
     #[error(transparent)]
     Last(io::Error),

@@ -1,21 +1,28 @@
 //! A store as an export of NBD.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_engine::{self as engine, CommandOp, Connection, Errno};
 use shingle_nbd::export::{Answer, Command, Completion, DIRTY, Export, Extent, Failure};
 use shingle_nbd::replies::ErrorCode;
 
 use crate::backend::Handle;
+use crate::measures::Requests;
 
 /// What a client is told to be read soon is read at most up to here.
 const PREFETCH_BYTES_MAX: u64 = 8 << 20;
 
 /// A store, seen by clients.
-pub(super) struct Served(pub(super) Handle);
+pub(super) struct Served {
+    pub(super) handle: Handle,
+    pub(super) measured: Arc<Requests>,
+}
 
 impl Export for Served {
     fn size_bytes(&self) -> u64 {
-        self.0.disk_bytes()
+        self.handle.disk_bytes()
     }
 
     fn submit(&self, command: Command, done: Completion) {
@@ -25,6 +32,8 @@ impl Export for Served {
             fua,
             ..engine::Command::new(0, op, offset, bytes)
         };
+        // (What is told to be read soon nobody waits for.)
+        let waited_for = !matches!(command, Command::Cache { .. });
         let (command, reads) = match command {
             Command::Read { offset, length } => {
                 (plain(CommandOp::Read, offset, length.into(), false), true)
@@ -52,9 +61,14 @@ impl Export for Served {
                 return self.block_status(offset, length, contexts.dirty, done);
             }
         };
-        self.0.send(
+        let (op, bytes, begun) = (command.op, command.bytes, Instant::now());
+        let measured = self.measured.clone();
+        self.handle.send(
             command,
             Box::new(move |result| {
+                if waited_for {
+                    measured.answered(op, bytes, begun.elapsed(), result.is_ok());
+                }
                 done.done(match result {
                     Ok(data) if reads => Ok(Answer::Data(data)),
                     Ok(_) => Ok(Answer::Done),
@@ -65,15 +79,15 @@ impl Export for Served {
     }
 
     fn kick(&self) {
-        self.0.ring();
+        self.handle.ring();
     }
 
     fn opened(&self, connection: u64) {
-        self.0.opened(Connection(connection));
+        self.handle.opened(Connection(connection));
     }
 
     fn closed(&self, connection: u64) {
-        self.0.closed(Connection(connection));
+        self.handle.closed(Connection(connection));
     }
 }
 
@@ -87,7 +101,7 @@ impl Served {
         let first = Block(offset / BLOCK_BYTES);
         let blocks = (offset + u64::from(length)).div_ceil(BLOCK_BYTES) - first.0;
         let skipped = offset - first.bytes();
-        self.0.dirty(first, blocks, move |runs| {
+        self.handle.dirty(first, blocks, move |runs| {
             let mut dirty: Vec<Extent> = runs
                 .into_iter()
                 .map(|(blocks, dirty)| Extent {

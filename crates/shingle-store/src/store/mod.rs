@@ -1,8 +1,10 @@
 //! Around the engine: caches made, checked and ended, served to clients, and asked how they are.
 
+mod cache;
 mod change;
 pub mod check;
 pub mod control;
+mod counters;
 pub mod create;
 mod doubt;
 pub mod drain;
@@ -12,6 +14,7 @@ pub mod format;
 pub mod leave;
 mod occupant;
 mod operators;
+mod reload;
 pub mod serve;
 pub mod status;
 pub mod trust;

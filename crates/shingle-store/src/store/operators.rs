@@ -4,7 +4,8 @@ use std::fmt::Display;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::mpsc::Sender;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
@@ -15,34 +16,46 @@ use uuid::Uuid;
 
 use super::change::{ChangeError, Replace};
 use super::control::{self, Answer, Request, watch};
+use super::counters::Counters;
 use super::drain::drain;
+use super::errors::ServeError;
+use super::reload::Changes;
+use super::serve::Options;
 use super::status::Status;
 use crate::backend::{Handle, Watch};
+use crate::measures::{Measures, Now};
 
-/// Why a process that serves leaves.
+/// What a process that serves is to do.
 #[derive(Debug)]
 pub(super) enum Leave {
-    /// Somebody wants it to; he gets the answer when it is done.
-    Stop(Option<UnixStream>),
-    /// Likewise, after the cache was ended.
-    Detach(UnixStream),
-    /// The store has failed.
-    Failed(String),
+    /// To end all.
+    All,
+    /// To end this cache; who wants it gets the answer when it is done.
+    Stop(Uuid, UnixStream),
+    /// Likewise, for good.
+    Detach(Uuid, UnixStream),
+    /// The store of this cache has failed.
+    Failed(Uuid, String),
+    /// To serve this instead; the answer goes back.
+    Reload(Options, Sender<Result<Changes, ServeError>>),
 }
+
+/// A store answers at once, unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What answers to operators are made of.
 pub(super) struct Shared {
     pub(super) handle: Handle,
-    /// Gone when the process leaves.
-    pub(super) server: Mutex<Option<Server>>,
+    pub(super) server: Arc<Server>,
     pub(super) settings: Mutex<Settings>,
     pub(super) registry: Registry,
     /// A recording has one policy.
     pub(super) recorded: bool,
     /// Tells of the disk, if that is a zoned one.
     pub(super) watch: Option<Watch>,
-    /// What changes only with the devices.
-    pub(super) fixed: Status,
+    /// What changes only with a reload.
+    pub(super) fixed: Mutex<Status>,
+    pub(super) counters: Counters,
     pub(super) uuid: Uuid,
     pub(super) devices: Mutex<Devices>,
     /// Stands in the superblock while the disk changes.
@@ -68,6 +81,7 @@ impl Shared {
                 Some(status) => Answer::Status(Box::new(status)),
                 None => Answer::Failed("the store has ended".to_owned()),
             }),
+            Request::Measures => answer(&Answer::Measures(Box::new(self.measures()))),
             Request::Set { what } => answer(&done(self.set(&what))),
             Request::Flush => {
                 let outcome = drain(&self.handle, &mut |left| answer(&Answer::DirtyBlocks(left)));
@@ -92,23 +106,37 @@ impl Shared {
                     self.handle.set_mode(self.settings().mode);
                     return answer(&done(outcome));
                 }
-                let _ = leave.send(Leave::Detach(stream.try_clone()?));
+                let _ = leave.send(Leave::Detach(self.uuid, stream.try_clone()?));
                 Ok(())
             }
             Request::Stop => {
-                let _ = leave.send(Leave::Stop(Some(stream.try_clone()?)));
+                let _ = leave.send(Leave::Stop(self.uuid, stream.try_clone()?));
                 Ok(())
             }
         });
     }
 
-    /// What the server says, if it is there still.
-    pub(super) fn server<T>(&self, ask: impl FnOnce(&Server) -> T) -> Option<T> {
-        self.server.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ask)
-    }
-
     fn settings(&self) -> Settings {
         self.hold_settings().clone()
+    }
+
+    fn unchanging(&self) -> MutexGuard<'_, Status> {
+        self.fixed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Name of the export.
+    pub(super) fn export(&self) -> String {
+        self.unchanging().export.clone()
+    }
+
+    /// Path of the disk.
+    pub(super) fn disk(&self) -> String {
+        self.unchanging().disk.clone()
+    }
+
+    /// The export has another name.
+    pub(super) fn rename(&self, export: &str) {
+        export.clone_into(&mut self.unchanging().export);
     }
 
     /// Nobody sets anything as long as this is held.
@@ -151,18 +179,32 @@ impl Shared {
         }
     }
 
+    /// What is measured. A store that does not answer is told of, as it was.
+    pub(super) fn measures(&self) -> Measures {
+        let said = self.handle.measure_within(PATIENCE);
+        let zoned = self.watch.as_ref().and_then(Watch::status);
+        let Status { export, uuid, disk, .. } = self.unchanging().clone();
+        let Devices { ssd, slots, .. } = self.devices().clone();
+        let Settings { policy, mode, .. } = self.settings();
+        let connections = self.server.connections_of(&export) as u64;
+        let up = said.is_some();
+        let (totals, now) = self.counters.told(said.as_ref(), zoned.as_ref(), slots);
+        let (now, mode) = (Now { connections, ..now }, mode.name().to_owned());
+        Measures { export, uuid, ssd, disk, policy, mode, up, totals, now, zoned }
+    }
+
+    /// Nobody has to ask for counters that are to go on.
+    pub(super) fn save_counters(&self) {
+        if self.counters.are_kept() {
+            let _ = self.measures();
+        }
+    }
+
     pub(super) fn status(&self) -> Option<Status> {
         let said = self.handle.status()?;
-        let mut status = Status {
-            addresses: self
-                .server(Server::addresses)
-                .iter()
-                .flatten()
-                .map(ToString::to_string)
-                .collect(),
-            connections: self.server(Server::connections).unwrap_or(0) as u64,
-            ..self.fixed.clone()
-        };
+        let mut status = self.unchanging().clone();
+        status.addresses = self.server.addresses().iter().map(ToString::to_string).collect();
+        status.connections = self.server.connections_of(&status.export) as u64;
         let Devices { ssd, edition, slots, .. } = self.devices().clone();
         (status.ssd, status.edition, status.slots) = (ssd, edition, slots);
         status.disk_bytes = self.handle.disk_bytes();

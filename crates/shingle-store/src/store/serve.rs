@@ -1,7 +1,10 @@
-//! A cache served: to clients over NBD, to operators over its control socket, until it is stopped.
+//! Caches served by one process: to clients over NBD, each as an export, and to operators over a control socket
+//! each, until they are stopped.
 
 use std::fmt;
 use std::io;
+use std::mem;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,45 +13,36 @@ use std::time::Duration;
 
 use shingle_core::observer::Shared as Observer;
 use shingle_core::registry::Registry;
-use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
-use shingle_engine::Config;
 use shingle_engine::settings::Settings;
-use shingle_nbd::listen::{Address, Listener};
+use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Event, Limits, Server};
-use shingle_nbd::stream::Stream;
 use shingle_nbd::tls::Tls;
 use shingle_nbd::users::Users;
 use uuid::Uuid;
 
+pub use super::cache::CacheOptions;
+use super::cache::{Cache, Common, Opened, TellNotice};
 use super::control;
 pub use super::errors::ServeError;
-use super::export::Served;
-use super::leave;
-use super::operators::{Devices, Leave, Shared, done};
-use super::status::{SCHEMA, Status};
-use super::trust;
-use crate::backend::{Beside, Ready, Store, Tell};
+use super::operators::{Leave, Shared, done};
+use super::reload::{self, Plan};
+pub use super::reload::{Changes, ReloadError};
+use crate::backend::FailedIo;
+use crate::measures::Measures;
 
 /// What is served, and how.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The SSD with the cache.
-    pub ssd: PathBuf,
-    /// Its disk.
-    pub disk: PathBuf,
+    /// The caches.
+    pub caches: Vec<CacheOptions>,
     /// Where clients connect.
     pub addresses: Vec<Address>,
     /// Who may connect to those of TCP without TLS.
     pub users: Users,
     /// What connections are encrypted with: those of TCP all, those of sockets in the file system if they want.
     pub tls: Option<Arc<Tls>>,
-    /// What offsets and lengths of clients have to be multiples of, in bytes.
-    pub minimum_block: u32,
-    /// The disk may have been written without its cache: what is cached counts nevertheless.
-    pub trust_disk: bool,
-    /// Where operators ask, if not at [`control::socket`].
-    pub control: Option<PathBuf>,
+    /// A folder in which counters go on over restarts; a reload does not change it.
+    pub counters: Option<PathBuf>,
 }
 
 /// What an operator may want to know of, one line each.
@@ -57,20 +51,37 @@ pub struct Options {
 pub enum Notice {
     /// Of clients.
     Client(Event),
-    /// I/O that failed: the first of its kind, or one that stands for those of the last second.
-    Device(String),
+    /// Of an export: I/O that failed, the first of its kind, or one that stands for those of the last second.
+    Device(String, FailedIo),
+    /// Of an export: where its counters are kept, and why they cannot be. They begin with this process.
+    Counters(String, PathBuf, String),
+    /// Of an export: what may be worth doing.
+    Remark(String, String),
+    /// An export is served: its name, and its cache.
+    Begun(String, Uuid),
+    /// An export is served no longer.
+    Ended(String, Uuid),
+    /// An export is served no longer, or was not ended as it should have been.
+    Failed(String, Uuid, ServeError),
 }
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Notice::Client(event) => event.fmt(f),
-            Notice::Device(line) => line.fmt(f),
+            Notice::Device(_, failed) => failed.fmt(f),
+            Notice::Remark(_, text) => f.write_str(text),
+            Notice::Counters(_, path, error) => {
+                write!(f, "{}: counters do not go on over restarts: {error}", path.display())
+            }
+            Notice::Begun(_, uuid) => write!(f, "{uuid} is served"),
+            Notice::Ended(_, uuid) => write!(f, "{uuid} is served no longer"),
+            Notice::Failed(_, uuid, why) => write!(f, "{uuid} is served no longer: {why}"),
         }
     }
 }
 
-/// Tells a process that serves to leave.
+/// Tells a process that serves what to do, from any thread.
 #[derive(Clone, Debug)]
 pub struct Stopper(Sender<Leave>);
 
@@ -78,7 +89,50 @@ impl Stopper {
     /// Shut down in order.
     pub fn stop(&self) {
         // If nobody listens it is leaving already.
-        let _ = self.0.send(Leave::Stop(None));
+        let _ = self.0.send(Leave::All);
+    }
+
+    /// Serve this from now on. Who uses an export that stays as it is notices nothing. If any of it cannot be,
+    /// nothing is changed.
+    ///
+    /// # Errors
+    /// If something does not fit together, or cannot be opened.
+    pub fn reload(&self, options: Options) -> Result<Changes, ServeError> {
+        let (to, answer) = channel();
+        let gone = || ServeError::System(io::Error::other("it is leaving"));
+        self.0.send(Leave::Reload(options, to)).map_err(|_| gone())?;
+        answer.recv().map_err(|_| gone())?
+    }
+}
+
+/// Says how the caches of a process are doing, from any thread.
+#[derive(Clone, Default)]
+pub struct Roster(Arc<Mutex<Vec<Arc<Shared>>>>);
+
+impl Roster {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Shared>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Saves counters where they are kept.
+    pub fn save_counters(&self) {
+        self.lock().clone().iter().for_each(|shared| shared.save_counters());
+    }
+
+    /// Whether each store answers within `patience`.
+    #[must_use]
+    pub fn all_answer(&self, patience: Duration) -> bool {
+        let caches = self.lock().clone();
+        caches.iter().all(|shared| shared.handle.status_within(patience).is_some())
+    }
+
+    /// What is measured of each cache that is served, in the order of the names of exports. What is told was saved
+    /// before.
+    #[must_use]
+    pub fn measures(&self) -> Vec<Measures> {
+        let mut caches = self.lock().clone();
+        caches.sort_by_key(|shared| shared.export());
+        caches.iter().map(|shared| shared.measures()).collect()
     }
 }
 
@@ -86,232 +140,347 @@ impl Stopper {
 /// disk of so many blocks.
 pub type Record<'a> = &'a dyn Fn(&Settings, u32, u64) -> io::Result<Observer>;
 
-/// A cache that is served.
+/// What is beside the caches of a process, if anything is.
+#[derive(Default)]
+pub struct Extra<'a> {
+    /// Somebody looks on at the one cache there is.
+    pub record: Option<Record<'a>>,
+    /// Clients connect here, too.
+    pub inherited: Vec<Listener>,
+}
+
+/// Caches that are served.
 pub struct Serving {
-    store: Store,
-    control: Arc<Listener>,
-    shared: Arc<Shared>,
-    leave: (Sender<Leave>, Receiver<Leave>),
+    common: Common,
+    caches: Vec<Cache>,
+    /// Addresses as they were asked for, and as they are.
+    addresses: Vec<(Address, Address)>,
+    users: Users,
+    tls: Option<Arc<Tls>>,
+    roster: Roster,
+    leave: Receiver<Leave>,
 }
 
 /// How long requests of clients may take when the process leaves.
 const GRACE: Duration = Duration::from_secs(30);
 
 impl Serving {
-    /// Opens the cache and begins to serve. `tell` gets a line for the operator now and then.
+    /// Opens the caches and begins to serve. `tell` gets a line for the operator now and then.
     ///
     /// # Errors
-    /// If places do not fit together, the disk was changed, or an address is taken.
+    /// If places do not fit together, a disk was changed, or an address is taken.
     pub fn start(
         options: Options,
         registry: &Registry,
         tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
-        Serving::start_recorded(options, registry, None, tell)
+        Serving::start_with(options, registry, Extra::default(), tell)
     }
 
-    /// As [`Serving::start`], and somebody looks on.
+    /// As [`Serving::start`], with something beside the caches.
     ///
     /// # Errors
     /// As there, or if `record` fails.
-    pub fn start_recorded(
+    pub fn start_with(
         options: Options,
         registry: &Registry,
-        record: Option<Record<'_>>,
+        extra: Extra<'_>,
         tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
-        let ready = trust::open(&options.ssd, &options.disk, options.trust_disk)?;
-        let superblock = ready.superblock().clone();
-        let uuid = Uuid::from_bytes(superblock.uuid);
-        let settings = Settings::from_text(&superblock.settings)?;
-        let (slots, disk_blocks) = (superblock.layout.slots, ready.disk().blocks());
-        let cache = settings.cache(registry, slots as u32, disk_blocks)?;
-        // An address that is taken is found before anything is changed.
-        let control = options.control.clone().unwrap_or_else(|| control::socket(uuid));
-        control::make_folder(&control)?;
-        let control = Arc::new(Listener::bind(&Address::Unix(control))?);
-        let listen = |address| match &options.tls {
-            Some(tls) => Listener::bind_encrypted(address, tls.clone()),
-            None => Listener::bind(address).map(|l| l.for_users(options.users.clone())),
+        reload::check(&options.caches)?;
+        // An address that is taken, or a cache that cannot be, is found before anything is changed.
+        let open =
+            |cache: &CacheOptions| Opened::open(cache, registry).map_err(of(cache, &options));
+        let opened = options.caches.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let listeners = options.addresses.iter().map(|address| bind(address, &options.tls));
+        let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
+        let tell: TellNotice = Arc::new(tell);
+        let of_clients = tell.clone();
+        let of_clients = move |event| of_clients(Notice::Client(event));
+        let server = Server::start_at(vec![], vec![], Limits::default(), of_clients)?;
+        let (to, leave) = channel();
+        let server = Arc::new(server);
+        let (registry, counters) = (registry.clone(), options.counters);
+        let common = Common { registry, server, leave: to, tell, counters };
+        let mut serving = Serving {
+            common,
+            caches: Vec::new(),
+            addresses: Vec::new(),
+            users: options.users,
+            tls: options.tls,
+            roster: Roster::default(),
+            leave,
         };
-        let listeners = options.addresses.iter().map(listen).collect::<Result<_, _>>()?;
-        let mut config = Config::in_mode(settings.mode, slots);
-        config.rules.limits = settings.limits(registry)?;
-        let watch = ready.disk().watch();
-        let fingerprint_in_use = ready.disk().fingerprint_in_use();
-        let larger = larger(&ready)?;
-        let tell = Arc::new(tell);
-        larger.into_iter().for_each(|line| tell(Notice::Device(line)));
-        let lines = device_lines(tell.clone())?;
-        let tell = move |event| tell(Notice::Client(event));
-        let observer = record.map(|record| record(&settings, slots as u32, disk_blocks));
-        let (observer, recorded) = (observer.transpose()?, record.is_some());
-        let mut store = ready.start_with(
-            cache,
-            config,
-            Beside { observer, medium: None, tell: Some(lines) },
-        )?;
-        let leave = channel();
-        watch_failure(&mut store, leave.0.clone())?;
-        let handle = store.handle().clone();
-        let served = shingle_nbd::server::Served {
-            name: String::new(),
-            description: format!("shingle {uuid}"),
-            minimum_block: options.minimum_block,
-            export: Arc::new(Served(handle.clone())),
-        };
-        let server = Server::start_at(listeners, vec![served], Limits::default(), tell)?;
-        let server = Mutex::new(Some(server));
-        let fixed = Status {
-            schema: SCHEMA.to_owned(),
-            served: true,
-            uuid: uuid.to_string(),
-            disk: options.disk.display().to_string(),
-            ..Status::default()
-        };
-        let shared = Arc::new(Shared {
-            handle,
-            server,
-            settings: Mutex::new(settings),
-            registry: registry.clone(),
-            recorded,
-            watch,
-            fixed,
-            uuid,
-            devices: Mutex::new(Devices {
-                ssd: options.ssd.display().to_string(),
-                // (The start has written a superblock.)
-                edition: superblock.edition + 1,
-                slots,
-                disk_blocks,
-            }),
-            fingerprint_in_use,
-            changing: Mutex::default(),
-        });
-        let serving = Serving { store, control, shared, leave };
-        serving.listen()?;
+        let begun = serving.begin(opened, extra.record)?;
+        begun.into_iter().for_each(|cache| serving.offer(cache));
+        for (asked, listener) in options.addresses.into_iter().zip(listeners) {
+            serving.listen(Some(asked), listener)?;
+        }
+        for listener in extra.inherited {
+            serving.listen(None, listener)?;
+        }
         Ok(serving)
     }
 
-    /// Name of the cache.
+    /// Puts caches into use, all or none.
+    fn begin(
+        &self,
+        opened: Vec<Opened>,
+        record: Option<Record<'_>>,
+    ) -> Result<Vec<Cache>, ServeError> {
+        let mut begun = Vec::new();
+        for opened in opened {
+            match Cache::begin(opened, record, &self.common) {
+                Ok(cache) => begun.push(cache),
+                Err(error) => {
+                    // (What they say in the end does not matter beside this.)
+                    begun.into_iter().for_each(|cache: Cache| drop(cache.end(false)));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(begun)
+    }
+
+    /// Clients may come.
+    fn offer(&mut self, cache: Cache) {
+        let offered = self.common.server.offer(cache.export());
+        debug_assert!(offered, "names were looked at");
+        self.roster.lock().push(cache.shared.clone());
+        (self.common.tell)(Notice::Begun(cache.options.name.clone(), cache.uuid()));
+        self.caches.push(cache);
+    }
+
+    fn listen(&mut self, asked: Option<Address>, listener: Listener) -> Result<(), ServeError> {
+        listener.allow(self.users.clone());
+        if let (Some(asked), Ok(address)) = (asked, listener.address()) {
+            self.addresses.push((asked, address));
+        }
+        Ok(self.common.server.listen(listener)?)
+    }
+
+    /// Names of the caches.
     #[must_use]
-    pub fn uuid(&self) -> Uuid {
-        self.shared.uuid
+    pub fn uuids(&self) -> Vec<Uuid> {
+        self.caches.iter().map(Cache::uuid).collect()
+    }
+
+    /// Names of exports and of their caches.
+    #[must_use]
+    pub fn exports(&self) -> Vec<(String, Uuid)> {
+        self.caches.iter().map(|cache| (cache.options.name.clone(), cache.uuid())).collect()
     }
 
     /// Where clients connect: a port 0 has become a real one.
     #[must_use]
     pub fn addresses(&self) -> Vec<Address> {
-        self.shared.server(Server::addresses).unwrap_or_default()
+        self.common.server.addresses()
     }
 
     /// To stop it, from a thread that waits for signals.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
-        Stopper(self.leave.0.clone())
+        Stopper(self.common.leave.clone())
     }
 
-    /// A thread that answers operators, one at a time, but for those who wait for a flush.
-    fn listen(&self) -> io::Result<()> {
-        let (control, shared) = (self.control.clone(), self.shared.clone());
-        let leave = self.leave.0.clone();
-        let thread = thread::Builder::new().name("shingle-control".to_owned());
-        thread.spawn(move || {
-            while let Ok(stream) = control.accept() {
-                let Stream::Unix(stream) = stream else { continue };
-                let (shared, leave) = (shared.clone(), leave.clone());
-                let thread = thread::Builder::new().name("shingle-operator".to_owned());
-                // Without a thread the connection is closed: the operator sees that.
-                let _ = thread.spawn(move || shared.answer(&stream, &leave));
-            }
-        })?;
-        Ok(())
+    /// To ask it.
+    #[must_use]
+    pub fn roster(&self) -> Roster {
+        self.roster.clone()
     }
 
-    /// Serves until it is stopped, and shuts down in order: clients first, then the store, then what
-    /// the superblock says of the disk. `last` is what the process has to do after that: who asked for the end is
-    /// answered when that is done, too, as he may use all files then. It is left out if the store fails by
+    /// Serves until it is stopped, or no cache is left, and shuts down in order: clients first, then the stores, then
+    /// what the superblocks say of the disks. `last` is what the process has to do after that: who asked for the end
+    /// is answered when that is done, too, as he may use all files then. It is left out if the last store fails by
     /// itself, as its last I/O may hang.
     ///
     /// # Errors
-    /// If the store fails, the last word cannot be written, or `last` fails.
-    pub fn wait(self, last: impl FnOnce() -> io::Result<()>) -> Result<(), ServeError> {
-        // (This end of the channel is there as long as the other.)
-        let (asker, detach) = match self.leave.1.recv().unwrap_or(Leave::Stop(None)) {
-            Leave::Stop(asker) => (asker, false),
-            Leave::Detach(asker) => (Some(asker), true),
-            Leave::Failed(why) => return Err(self.fail(why)),
+    /// If a store fails, the last word cannot be written, or `last` fails.
+    pub fn wait(mut self, last: impl FnOnce() -> io::Result<()>) -> Result<(), ServeError> {
+        // Of a cache that is not served any more, while others were.
+        let mut before = Ok(());
+        loop {
+            // (This end of the channel is there as long as the other.)
+            match self.leave.recv().unwrap_or(Leave::All) {
+                Leave::All => return before.and(self.end_all(last)),
+                Leave::Reload(options, to) => {
+                    // One who has gone needs no answer.
+                    let _ = to.send(self.reload(options));
+                }
+                Leave::Failed(uuid, why) => {
+                    let Some(cache) = self.take(uuid, Duration::ZERO) else { continue };
+                    let name = cache.options.name.clone();
+                    cache.abandon();
+                    let error = ServeError::Failed(why);
+                    if self.caches.is_empty() {
+                        self.common.server.stop(Duration::ZERO);
+                        return Err(error);
+                    }
+                    (self.common.tell)(Notice::Failed(name, uuid, error));
+                    before = Err(ServeError::SomeFailed);
+                }
+                Leave::Stop(uuid, asker) => match self.end_one(uuid, false, asker) {
+                    Some((asker, outcome)) => return before.and(finish(&asker, outcome, last)),
+                    None => continue,
+                },
+                Leave::Detach(uuid, asker) => match self.end_one(uuid, true, asker) {
+                    Some((asker, outcome)) => return before.and(finish(&asker, outcome, last)),
+                    None => continue,
+                },
+            }
+        }
+    }
+
+    /// Takes a cache out of use: clients are sent away within `grace`.
+    fn take(&mut self, uuid: Uuid, grace: Duration) -> Option<Cache> {
+        let at = self.caches.iter().position(|cache| cache.uuid() == uuid)?;
+        let cache = self.caches.remove(at);
+        self.roster.lock().retain(|shared| shared.uuid != uuid);
+        match self.caches.is_empty() {
+            // Nobody is to find a server that serves nothing.
+            true => self.common.server.stop(grace),
+            false => self.common.server.withdraw(&cache.options.name, grace),
         };
-        let left = self.leave(detach);
-        // (What happens to the disk is worse than what happens to a recording.)
-        let outcome = match (left, last()) {
-            (Ok(()), Err(error)) => Err(ServeError::Last(error)),
-            (left, _) => left,
+        Some(cache)
+    }
+
+    /// Ends one cache for an operator. He is answered, unless it was the last one: then that is for later.
+    fn end_one(
+        &mut self,
+        uuid: Uuid,
+        detach: bool,
+        asker: UnixStream,
+    ) -> Option<(UnixStream, Result<(), ServeError>)> {
+        // (It may have ended meanwhile: the connection is closed, and he sees that.)
+        let cache = self.take(uuid, GRACE)?;
+        let name = cache.options.name.clone();
+        let outcome = cache.end(detach);
+        if self.caches.is_empty() {
+            return Some((asker, outcome));
+        }
+        // One who has gone needs no answer.
+        let _ = control::say(&asker, &done(outcome.as_ref().copied()));
+        (self.common.tell)(match outcome {
+            Ok(()) => Notice::Ended(name, uuid),
+            Err(error) => Notice::Failed(name, uuid, error),
+        });
+        None
+    }
+
+    fn end_all(mut self, last: impl FnOnce() -> io::Result<()>) -> Result<(), ServeError> {
+        self.common.server.stop(GRACE);
+        let caches = mem::take(&mut self.caches);
+        // Side by side: each waits for its own devices.
+        let outcomes: Vec<_> = thread::scope(|scope| {
+            let ends: Vec<_> =
+                caches.into_iter().map(|cache| scope.spawn(move || cache.end(false))).collect();
+            let panicked = || Err(ServeError::System(io::Error::other("a thread has panicked")));
+            ends.into_iter().map(|end| end.join().unwrap_or_else(|_| panicked())).collect()
+        });
+        // (What happens to a disk is worse than what happens to a recording.)
+        let ended = outcomes.into_iter().collect::<Result<(), _>>();
+        ended.and(last().map_err(ServeError::Last))
+    }
+
+    /// What can fail comes first; then nothing can.
+    fn reload(&mut self, wanted: Options) -> Result<Changes, ServeError> {
+        let served: Vec<_> = self.caches.iter().map(|cache| &cache.options).collect();
+        let Plan { end, change, begin } = reload::plan(&served, &wanted.caches)?;
+        let open = |&at: &usize| {
+            let cache = &wanted.caches[at];
+            Opened::open(cache, &self.common.registry).map_err(of(cache, &wanted))
         };
-        if let Some(asker) = asker {
-            // One who has gone needs no answer.
-            let _ = control::say(&asker, &done(outcome.as_ref().copied()));
+        let opened = begin.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let new = wanted.addresses.iter();
+        let new = new.filter(|new| !self.addresses.iter().any(|(asked, _)| asked == *new));
+        let bound = new.map(|new| Ok((new.clone(), bind(new, &self.tls)?)));
+        let bound = bound.collect::<Result<Vec<_>, ServeError>>()?;
+        let begun = self.begin(opened, None)?;
+
+        let mut changes = Changes::default();
+        let names: Vec<_> = served_names(&self.caches);
+        let ended: Vec<_> = end.iter().map(|&at| self.caches[at].uuid()).collect();
+        // Names become free before others take them.
+        for &(at, _) in &change {
+            self.common.server.withdraw(&names[at], GRACE);
         }
-        outcome
-    }
-
-    fn leave(self, detach: bool) -> Result<(), ServeError> {
-        self.send_away(GRACE);
-        let uuid = self.shared.uuid;
-        if detach {
-            return leave::ended(self.store.shut_down_for_good()?, uuid);
+        for &(at, to) in &change {
+            let CacheOptions { name, minimum_block, .. } = &wanted.caches[to];
+            let options = &mut self.caches[at].options;
+            (options.name, options.minimum_block) = (name.clone(), *minimum_block);
+            self.caches[at].shared.rename(name);
+            changes.changed.push(name.clone());
         }
-        leave::stopped(self.store.shut_down()?, uuid)
-    }
-
-    /// Nothing is waited for: clients and operators are cut off, and I/O that is under way keeps the
-    /// devices locked until it is done.
-    fn fail(self, why: String) -> ServeError {
-        self.send_away(Duration::ZERO);
-        self.store.abandon();
-        ServeError::Failed(why)
-    }
-
-    fn send_away(&self, grace: Duration) {
-        let server = self.shared.server.lock().unwrap_or_else(PoisonError::into_inner).take();
-        server.map(|server| server.stop(grace));
-        self.control.close();
+        // (Not by `take`: others come, so the server goes on.)
+        for (uuid, &at) in ended.iter().zip(&end) {
+            self.common.server.withdraw(&names[at], GRACE);
+            self.roster.lock().retain(|shared| shared.uuid != *uuid);
+        }
+        for uuid in ended {
+            let at = self.caches.iter().position(|cache| cache.uuid() == uuid);
+            let cache = self.caches.remove(at.expect("it was there"));
+            let name = cache.options.name.clone();
+            (self.common.tell)(match cache.end(false) {
+                Ok(()) => Notice::Ended(name.clone(), uuid),
+                Err(error) => Notice::Failed(name.clone(), uuid, error),
+            });
+            changes.ended.push(name);
+        }
+        for &(_, to) in &change {
+            let name = &wanted.caches[to].name;
+            let cache = self.caches.iter().find(|cache| cache.options.name == *name);
+            let offered = cache.map(|cache| self.common.server.offer(cache.export()));
+            debug_assert_eq!(offered, Some(true));
+        }
+        for cache in begun {
+            changes.begun.push(cache.options.name.clone());
+            self.offer(cache);
+        }
+        changes.users = self.users != wanted.users;
+        self.users = wanted.users;
+        self.common.server.allow(&self.users);
+        let gone = |(asked, _): &mut (Address, Address)| !wanted.addresses.contains(asked);
+        for (asked, address) in self.addresses.extract_if(.., gone) {
+            self.common.server.close(&address);
+            changes.addresses.1.push(asked.to_string());
+        }
+        for (asked, listener) in bound {
+            changes.addresses.0.push(asked.to_string());
+            self.listen(Some(asked), listener)?;
+        }
+        Ok(changes)
     }
 }
 
-/// Says which device has more than is used.
-fn larger(ready: &Ready) -> Result<Vec<String>, ServeError> {
-    let (ssd, disk) = (ready.ssd(), ready.disk());
-    let sizes =
-        [(ssd.path(), ssd.measure()?, ssd.bytes()), (disk.path(), disk.measure()?, disk.bytes())];
-    let larger = sizes.into_iter().filter(|(_, has, used)| has / BLOCK_BYTES > used / BLOCK_BYTES);
-    Ok(larger
-        .map(|(path, has, used)| {
-            let (path, has, used) = (path.display(), show_bytes(has), show_bytes(used));
-            format!("{path}: of {has} only {used} are used; `shingle store grow` uses all")
-        })
-        .collect())
+/// Begins to listen, encrypted where there is something to encrypt with.
+fn bind(address: &Address, tls: &Option<Arc<Tls>>) -> Result<Listener, ListenError> {
+    match tls {
+        Some(tls) => Listener::bind_encrypted(address, tls.clone()),
+        None => Listener::bind(address),
+    }
 }
 
-/// The store's thread hands lines over, and does not wait until they are written: who reads them may be slow.
-fn device_lines(tell: Arc<impl Fn(Notice) + Send + Sync + 'static>) -> io::Result<Tell> {
-    let (to, lines) = channel();
-    let thread = thread::Builder::new().name("shingle-errors".to_owned());
-    thread.spawn(move || lines.into_iter().for_each(|line| tell(Notice::Device(line))))?;
-    Ok(Box::new(move |line| {
-        // The thread ends after the store only.
-        let _ = to.send(line);
-    }))
+fn served_names(caches: &[Cache]) -> Vec<String> {
+    caches.iter().map(|cache| cache.options.name.clone()).collect()
 }
 
-/// A store that fails ends the process that serves it.
-fn watch_failure(store: &mut Store, leave: Sender<Leave>) -> io::Result<()> {
-    let Some(failure) = store.failure() else { return Ok(()) };
-    thread::Builder::new().name("shingle-watch".to_owned()).spawn(move || {
-        if let Ok(why) = failure.recv() {
-            // If nobody listens it is leaving already.
-            let _ = leave.send(Leave::Failed(why));
-        }
-    })?;
-    Ok(())
+/// Where there are several caches, an error says of which it is.
+fn of<'a>(cache: &'a CacheOptions, all: &'a Options) -> impl Fn(ServeError) -> ServeError + 'a {
+    move |error| match all.caches.len() {
+        1 => error,
+        _ => ServeError::OfExport { name: cache.name.clone(), error: Box::new(error) },
+    }
+}
+
+/// The last cache has ended for an operator, who is answered when all else is done.
+fn finish(
+    asker: &UnixStream,
+    ended: Result<(), ServeError>,
+    last: impl FnOnce() -> io::Result<()>,
+) -> Result<(), ServeError> {
+    let last = last().map_err(ServeError::Last);
+    let outcome = ended.and(last);
+    // One who has gone needs no answer.
+    let _ = control::say(asker, &done(outcome.as_ref().copied()));
+    outcome
 }

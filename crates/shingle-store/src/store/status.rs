@@ -19,6 +19,8 @@ pub struct Status {
     pub schema: String,
     /// A process serves it. If none does, counters of its work are zero, and what only it knows is empty.
     pub served: bool,
+    /// Name of the export, if somebody serves it; empty if it has none.
+    pub export: String,
     /// Name of the cache.
     pub uuid: String,
     /// Paths.

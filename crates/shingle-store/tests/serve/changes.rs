@@ -129,7 +129,7 @@ fn a_disk_that_was_made_larger_is_served_as_it_was() {
     let line = told.recv().expect("a line");
     assert!(line.contains("of 80 MiB only 64 MiB are used"), "{line}");
     let serving = std::thread::spawn(|| serving.wait(|| Ok(())));
-    let mut client = bed.client();
+    let client = bed.client();
     assert_eq!(client.size_bytes(), 64 * MIB);
     client.disconnect().expect("connected");
     bed.stop(serving);

@@ -1,6 +1,7 @@
 //! Where a command that serves listens, and who may connect there.
 
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -22,15 +23,45 @@ pub(crate) struct Listening {
     /// them, or `any` for every user of this machine.
     #[arg(long, value_name = "USER,…|any", conflicts_with = "tls")]
     allow_users: Option<String>,
+    #[command(flatten)]
+    encryption: Encrypting,
+}
+
+/// What connections are encrypted with, and whom certificates let in.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Encrypting {
     /// Encrypt what goes over TCP, and let in only clients whose certificate is good. The folder has
     /// server-cert.pem, server-key.pem, and ca-cert.pem of those who sign certificates of clients. On sockets
     /// in the file system clients may encrypt.
     #[arg(long, value_name = "FOLDER")]
-    tls: Option<PathBuf>,
+    pub(crate) tls: Option<PathBuf>,
     /// Only these clients: DNS names or addresses in their certificates, or sha256:DIGITS of one. With EXPORT=
     /// for one export only. May come several times.
     #[arg(long, value_name = "[EXPORT=]NAME,…", requires = "tls")]
     tls_allow: Vec<String>,
+}
+
+impl Encrypting {
+    pub(crate) fn open(&self) -> anyhow::Result<Option<Arc<Tls>>> {
+        let Some(folder) = &self.tls else { return Ok(None) };
+        tls(folder, &self.tls_allow).map(Some)
+    }
+}
+
+/// What connections are encrypted with, of a folder and of names with exports before them.
+pub(crate) fn tls(folder: &Path, allow: &[String]) -> anyhow::Result<Arc<Tls>> {
+    let mut rights = Rights::default();
+    for text in allow {
+        let (names, text) = match text.split_once('=') {
+            Some((export, text)) => (rights.of.entry(export.to_owned()).or_default(), text),
+            None => (&mut rights.all, text.as_str()),
+        };
+        for name in text.split(',') {
+            let name = name.parse::<ClientName>();
+            names.push(name.map_err(|error| Usage(format!("--tls-allow: {error}")))?);
+        }
+    }
+    Ok(Arc::new(Tls::new(folder, rights)?))
 }
 
 /// What a block device asks of its clients' requests.
@@ -44,52 +75,56 @@ pub(crate) struct MinimumBlock {
 impl MinimumBlock {
     pub(crate) fn bytes(&self) -> Result<u32, Usage> {
         let bytes = self.minimum_block;
-        let fits = bytes.is_power_of_two() && bytes <= 4096;
-        let wrong = || Usage(format!("--minimum-block {bytes}: a power of two up to 4096"));
-        fits.then_some(bytes).ok_or_else(wrong)
+        minimum_block(bytes).map_err(|why| Usage(format!("--minimum-block {bytes}: {why}")))
+    }
+}
+
+/// What a minimum block may be.
+pub(crate) fn minimum_block(bytes: u32) -> Result<u32, &'static str> {
+    let fits = bytes.is_power_of_two() && bytes <= 4096;
+    fits.then_some(bytes).ok_or("a power of two up to 4096")
+}
+
+/// Where clients connect: without `tls` in the file system and on the loopback.
+pub(crate) fn addresses(texts: &[String], tls: bool) -> Result<Vec<Address>, Usage> {
+    let address = |text: &String| {
+        let address: Address = text.parse()?;
+        allowed(&address, tls).map(|()| address)
+    };
+    let addresses = texts.iter().map(address);
+    addresses.collect::<Result<_, _>>().map_err(|error| Usage(error.to_string()))
+}
+
+/// Whether a server may listen there.
+pub(crate) fn allowed(address: &Address, tls: bool) -> Result<(), ListenError> {
+    match address {
+        Address::Tcp(ip) if address.needs_tls() && !tls => Err(ListenError::NotLoopback(*ip)),
+        _ => Ok(()),
+    }
+}
+
+/// Who may connect over TCP, of a list of names and numbers.
+pub(crate) fn users(text: Option<&str>) -> Result<Users, String> {
+    match text {
+        None => Ok(Users::default()),
+        Some("any") => Ok(Users::Any),
+        Some(names) => names.split(',').map(number).collect::<Result<_, _>>().map(Users::Own),
     }
 }
 
 impl Listening {
     pub(crate) fn addresses(&self) -> Result<Vec<Address>, Usage> {
-        let address = |text: &String| {
-            let address: Address = text.parse()?;
-            match &address {
-                Address::Tcp(ip) if address.needs_tls() && self.tls.is_none() => {
-                    Err(ListenError::NotLoopback(*ip))
-                }
-                _ => Ok(address),
-            }
-        };
-        let addresses = self.nbd.iter().map(address);
-        addresses.collect::<Result<_, _>>().map_err(|error| Usage(error.to_string()))
+        addresses(&self.nbd, self.encryption.tls.is_some())
     }
 
     /// What connections are encrypted with.
     pub(crate) fn tls(&self) -> anyhow::Result<Option<Arc<Tls>>> {
-        let Some(folder) = &self.tls else { return Ok(None) };
-        let mut rights = Rights::default();
-        for text in &self.tls_allow {
-            let (names, text) = match text.split_once('=') {
-                Some((export, text)) => (rights.of.entry(export.to_owned()).or_default(), text),
-                None => (&mut rights.all, text.as_str()),
-            };
-            for name in text.split(',') {
-                names.push(
-                    name.parse::<ClientName>().map_err(|e| Usage(format!("--tls-allow: {e}")))?,
-                );
-            }
-        }
-        Ok(Some(Arc::new(Tls::new(folder, rights)?)))
+        self.encryption.open()
     }
 
     /// Who may connect over TCP.
     pub(crate) fn users(&self) -> Result<Users, Usage> {
-        match self.allow_users.as_deref() {
-            None => Ok(Users::default()),
-            Some("any") => Ok(Users::Any),
-            Some(names) => names.split(',').map(number).collect::<Result<_, _>>().map(Users::Own),
-        }
+        users(self.allow_users.as_deref()).map_err(|why| Usage(format!("--allow-users: {why}")))
     }
 
     /// Listens everywhere.
@@ -107,39 +142,57 @@ impl Listening {
 
     /// Says who may read and write at addresses that every user of the machine reaches.
     pub(crate) fn warn(addresses: &[Address], users: &Users, tls: bool, quiet: bool) {
-        for address in addresses {
-            match (address, users) {
-                (Address::Unix(_), _) => {}
-                (Address::Tcp(_), _) if tls => note(
-                    &format!(
-                        "clients whose certificate is good may connect to {address}, with TLS"
-                    ),
-                    quiet,
-                ),
-                (Address::Tcp(_), Users::Any) => note(
-                    &format!("warning: every user of this machine may read and write at {address}"),
-                    quiet,
-                ),
-                (Address::Tcp(_), Users::Own(more)) => {
-                    let more: String = more.iter().map(|user| format!(", user {user}")).collect();
-                    note(&format!("you and root{more} may connect to {address}"), quiet);
-                }
-            }
+        for remark in remarks(addresses, users, tls) {
+            note(&remark.to_string(), quiet);
         }
     }
 }
 
+/// Who may read and write at an address that every user of the machine reaches.
+pub(crate) enum Remark {
+    /// All of them.
+    Warning(String),
+    /// A few.
+    Note(String),
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remark::Warning(text) => write!(f, "warning: {text}"),
+            Remark::Note(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Says it of each.
+pub(crate) fn remarks(addresses: &[Address], users: &Users, tls: bool) -> Vec<Remark> {
+    let of = |address: &Address| match (address, users) {
+        (Address::Unix(_), _) => None,
+        (Address::Tcp(_), _) if tls => Some(Remark::Note(format!(
+            "clients whose certificate is good may connect to {address}, with TLS"
+        ))),
+        (Address::Tcp(_), Users::Any) => Some(Remark::Warning(format!(
+            "every user of this machine may read and write at {address}"
+        ))),
+        (Address::Tcp(_), Users::Own(more)) => {
+            let more: String = more.iter().map(|user| format!(", user {user}")).collect();
+            Some(Remark::Note(format!("you and root{more} may connect to {address}")))
+        }
+    };
+    addresses.iter().filter_map(of).collect()
+}
+
 /// The number of a user, of a name or a number.
-fn number(name: &str) -> Result<u32, Usage> {
+pub(crate) fn number(name: &str) -> Result<u32, String> {
     if let Ok(number) = name.parse() {
         return Ok(number);
     }
     // It asks the C library, which also knows users of a directory service; /etc/passwd does not.
     let output = Command::new("id").args(["-u", "--", name]).stderr(Stdio::null()).output();
-    let output =
-        output.map_err(|error| Usage(format!("--allow-users: cannot run `id`: {error}")))?;
+    let output = output.map_err(|error| format!("cannot run `id`: {error}"))?;
     let number = String::from_utf8_lossy(&output.stdout);
-    let unknown = || Usage(format!("--allow-users: there is no user {name:?} here"));
+    let unknown = || format!("there is no user {name:?} here");
     if name.is_empty() || !output.status.success() {
         return Err(unknown());
     }
@@ -154,7 +207,7 @@ mod tests {
     fn users_have_names_and_numbers() {
         let of = |text: &str| {
             let allow_users = Some(text.to_owned());
-            Listening { nbd: Vec::new(), allow_users, tls: None, tls_allow: Vec::new() }.users()
+            Listening { nbd: Vec::new(), allow_users, encryption: Encrypting::default() }.users()
         };
         assert_eq!(of("any").expect("known"), Users::Any);
         assert_eq!(of("root,1001").expect("known"), Users::Own(vec![0, 1001]));

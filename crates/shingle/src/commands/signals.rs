@@ -11,8 +11,9 @@ impl Ending {
         Signals::new([SIGINT, SIGTERM, SIGHUP]).map(Ending)
     }
 
-    /// Waits for the next signal.
-    pub(crate) fn wait(&mut self) {
-        self.0.forever().next();
+    /// Waits for the next signal; whether it is the one that ends a terminal, by which a service manager says
+    /// that options are to be read again.
+    pub(crate) fn wait(&mut self) -> bool {
+        self.0.forever().next() == Some(SIGHUP)
     }
 }

@@ -3,6 +3,7 @@
 //! The policy knows slots, the SSD has frames: a slot is mapped to a frame, anew with each write. What
 //! changes is given to [`Durability`] as a record, here and nowhere else, so that no mapping changes without.
 
+mod ages;
 mod hints;
 mod restore;
 #[cfg(feature = "bugs")]
@@ -17,6 +18,7 @@ use shingle_core::policy::{Access, Cost};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Request, Slot};
 
 use super::durability::Durability;
+use super::status::DirtyAges;
 use crate::format::journal::Record;
 use crate::format::{Frame, State};
 
@@ -42,15 +44,17 @@ pub(super) struct Contents {
     plan: Plan,
     mappings: Vec<Mapping>,
     hints: hints::Hints,
+    ages: ages::Ages,
     /// Dirty blocks whose data is gone. Their slots stay, in nobody's way: no policy may name them.
     lost: BTreeMap<Block, Slot>,
 }
 
 impl Clone for Contents {
     fn clone(&self) -> Contents {
-        let Contents { cache, plan, mappings, hints, lost } = self;
+        let Contents { cache, plan, mappings, hints, ages, lost } = self;
         let (plan, mappings, hints) = (plan.clone(), mappings.clone(), hints.clone());
-        Contents { cache: cache.copy(), plan, mappings, hints, lost: lost.clone() }
+        let (ages, lost) = (ages.clone(), lost.clone());
+        Contents { cache: cache.copy(), plan, mappings, hints, ages, lost }
     }
 }
 
@@ -94,6 +98,11 @@ impl Contents {
 
     pub(super) fn clean_blocks(&self) -> u32 {
         self.cache.slots().clean_blocks()
+    }
+
+    /// How long blocks have been dirty.
+    pub(super) fn dirty_ages(&self, now: Nanos) -> DirtyAges {
+        self.ages.at(now)
     }
 
     /// Slots that hold nothing.
@@ -227,7 +236,7 @@ impl Contents {
         durability: &mut Durability,
         now: Nanos,
     ) {
-        let Record { frame, crc, block, .. } = record;
+        let Record { frame, crc, block, state } = record;
         let old = self.mapping(slot);
         let superseded = old.frame.filter(|&old_frame| old_frame != frame);
         assert!(
@@ -238,11 +247,16 @@ impl Contents {
         let number = durability.record_move(record, superseded, now);
         let version = old.version.wrapping_add(1);
         self.mappings[slot.index()] = Mapping { block, frame: Some(frame), crc, version, number };
+        match state {
+            State::Dirty => self.ages.dirty(slot, now),
+            _ => self.ages.clean(slot),
+        }
         self.touch(slot, durability);
     }
 
     /// `slot` no longer holds what it held.
     pub(super) fn unmap(&mut self, slot: Slot, durability: &mut Durability, now: Nanos) {
+        self.ages.clean(slot);
         let mapping = &mut self.mappings[slot.index()];
         mapping.version = mapping.version.wrapping_add(1);
         let block = mapping.block;

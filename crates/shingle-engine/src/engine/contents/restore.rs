@@ -8,6 +8,7 @@ use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Op, Request};
 
 use super::super::durability::FOUND;
 use super::super::open_error::OpenError;
+use super::ages::Ages;
 use super::hints::Hints;
 use super::{Contents, Mapping, UNMAPPED};
 use crate::format::{Frame, State};
@@ -32,6 +33,7 @@ impl Contents {
             plan: Plan::naming_dropped(),
             mappings: vec![UNMAPPED; slots as usize],
             hints: Hints::new(slots.into(), latest),
+            ages: Ages::new(slots as usize),
             lost: BTreeMap::new(),
         };
         // Millions of blocks lie all over the memory: what the next ones will need is asked for together.
@@ -54,6 +56,10 @@ impl Contents {
                 }
                 let slot = contents.cache.restore(block, entry.state == State::Dirty);
                 let slot = slot.ok_or(OpenError::TooMany(order.len()))?;
+                if entry.state == State::Dirty {
+                    // (Since when is known of this process only.)
+                    contents.ages.dirty(slot, Nanos::ZERO);
+                }
                 let (frame, crc, number) = (Some(frame), entry.crc, FOUND);
                 contents.mappings[slot.index()] = Mapping { block, frame, crc, version: 0, number };
             }

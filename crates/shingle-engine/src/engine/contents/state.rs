@@ -13,7 +13,8 @@ impl Contents {
     }
 
     pub(in super::super) fn hash_state<H: Hasher + Default>(&self, view: &View, into: &mut H) {
-        let Contents { cache, plan, mappings, hints, lost } = self;
+        // (Ages are for who looks on: nothing is decided by them.)
+        let Contents { cache, plan, mappings, hints, ages: _, lost } = self;
         let slots = cache.slots();
         let live = (0..slots.capacity()).map(Slot);
         let live = live.filter(|&slot| cache.lookup(slots.block(slot)) == Some(slot));

@@ -47,6 +47,7 @@ impl Contents {
             mappings[new.index()] = self.mapping(slot);
         }
         self.mappings = mappings;
+        self.ages.move_slots(&new_of);
         Ok(new_of)
     }
 

@@ -213,6 +213,7 @@ impl Durability {
             commit.upto = self.added;
         }
         self.committed = commit.upto;
+        self.commits += 1;
         self.ended = now;
         let released = &mut self.released;
         self.waiting.retain(|&(number, op)| {

@@ -15,6 +15,7 @@ use shingle_core::units::{Block, Nanos};
 use super::bugs::{Bug, Seeded};
 use super::keys::OpKey;
 use super::port::Port;
+use super::status::JournalStatus;
 use crate::data::Data;
 use crate::format::journal::Record;
 use crate::format::table::Entry;
@@ -33,6 +34,8 @@ pub(super) struct Durability {
     /// Records given in, and of those committed, since the start.
     added: u64,
     committed: u64,
+    /// Commits that ended.
+    commits: u64,
     wanted: u64,
     /// When the oldest record was given in that is in no page.
     oldest: Option<Nanos>,
@@ -95,6 +98,7 @@ impl Durability {
             invalidations: invalidations::Pending::default(),
             added: FOUND,
             committed: 0,
+            commits: 0,
             wanted: 0,
             oldest: None,
             commit: None,
@@ -200,6 +204,16 @@ impl Durability {
     /// Of those committed.
     pub(super) fn committed(&self) -> u64 {
         self.committed
+    }
+
+    /// What the journal is doing.
+    pub(super) fn status(&self) -> JournalStatus {
+        JournalStatus {
+            records: self.added - FOUND,
+            commits: self.commits,
+            used_pages: self.journal.used_pages(),
+            pages: self.journal.layout().journal_pages,
+        }
     }
 
     /// A commit is due that covers this record.

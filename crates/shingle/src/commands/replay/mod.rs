@@ -329,7 +329,7 @@ fn replayed(
     };
     let record = args.record.as_deref().map(utf8).transpose()?;
     // (Whoever wants no remarks wants to know of these.)
-    let tell: Tell = Box::new(|line| note(&line, false));
+    let tell: Tell = Box::new(|failed| note(&failed.to_string(), false));
     let replay = shingle_live::Replay {
         ssd: &args.cache,
         disk: &args.disk,

@@ -1,16 +1,15 @@
 //! `shingle store`: a real cache, made, served, asked and ended.
 
 mod check;
+mod serve;
 mod status;
+mod top;
 mod whatif;
 
-use std::cell::RefCell;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use clap::{Args, Subcommand};
-use shingle_core::observer::Shared;
 use shingle_core::registry::Registry;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
@@ -19,13 +18,9 @@ use shingle_store::backend::{Tell, open_pair};
 use shingle_store::store::control::{self, Answer, Request};
 use shingle_store::store::create::{Consent, CreateError, create};
 use shingle_store::store::leave::{self, Offline};
-use shingle_store::store::serve::{Notice, Options, Record, Serving};
 use shingle_store::store::unserved;
-use shingle_trace::record::{About, Recording};
 use uuid::Uuid;
 
-use super::listening::{Listening, MinimumBlock};
-use super::signals::Ending;
 use crate::Usage;
 use crate::cli::Global;
 use crate::output::{note, print};
@@ -41,11 +36,14 @@ pub(crate) enum Store {
     /// Serve a cached disk as a block device, over NBD.
     #[command(after_help = "Example: shingle store serve --cache cache.img --disk disk.img --nbd \
                             unix:disk.sock")]
-    Serve(Serve),
+    Serve(Box<serve::Serve>),
     /// How a cache is doing. If nobody serves it: what it holds, which is read from the SSD and
     /// changes nothing there.
     #[command(after_help = "Example: shingle store status --cache cache.img")]
     Status(status::AskStatus),
+    /// What served caches are doing, every few seconds: rates, latencies, hits, what is dirty and for how long.
+    #[command(after_help = "Example: shingle store top -n 1")]
+    Top(top::Top),
     /// Write everything that is dirty to the disk, while clients are served.
     #[command(after_help = "Example: shingle store flush --cache cache.img")]
     Flush(Ask),
@@ -113,24 +111,6 @@ pub(crate) struct Create {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Serve {
-    #[command(flatten)]
-    places: Places,
-    #[command(flatten)]
-    listening: Listening,
-    #[command(flatten)]
-    minimum_block: MinimumBlock,
-    /// Serve although the disk is not known to be the right one, or was written without its cache.
-    #[arg(long)]
-    trust_disk: bool,
-    /// Record requests, their times, and all that the cache is told and decides, as a trace that
-    /// `shingle run` reads and `shingle follow` repeats. The file is whole when the server has ended
-    /// in order.
-    #[arg(long, value_name = "FILE")]
-    record: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct Ask {
     /// The SSD: a file or block device.
     #[arg(long, value_name = "FILE|DEV")]
@@ -189,9 +169,10 @@ pub(crate) struct Detach {
 pub(crate) fn execute(command: &Store, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     match command {
         Store::Create(args) => make(args, global, registry),
-        Store::Serve(args) => serve(args, global, registry),
+        Store::Serve(args) => serve::execute(args, global, registry),
         Store::Status(args) => status::execute(args, registry),
         Store::Get(args) => status::get(args, registry),
+        Store::Top(args) => top::execute(args),
         Store::Flush(args) => ask(&args.cache, &Request::Flush, global),
         Store::Set(args) => {
             let (_, mut what) = profiled(args.profile.as_deref())?;
@@ -253,57 +234,6 @@ fn profiled(file: Option<&Path>) -> anyhow::Result<(Option<u64>, Vec<String>)> {
     Ok((Some(profile.bytes), profile.plan().known().map(set).collect()))
 }
 
-fn serve(args: &Serve, global: &Global, registry: &Registry) -> anyhow::Result<()> {
-    let (addresses, users) = (args.listening.addresses()?, args.listening.users()?);
-    let tls = args.listening.tls()?;
-    let minimum_block = args.minimum_block.bytes()?;
-    let options = Options {
-        ssd: args.places.cache.clone(),
-        disk: args.places.disk.clone(),
-        addresses,
-        users: users.clone(),
-        tls: tls.clone(),
-        minimum_block,
-        trust_disk: args.trust_disk,
-        control: None,
-    };
-    let quiet = global.quiet;
-    let recording = RefCell::new(None);
-    let path = args.record.as_ref().map(|path| path.display().to_string());
-    let record = |settings: &Settings, slots, disk_blocks| {
-        let text = settings.to_text().map_err(io::Error::other)?;
-        let about = About { slots, disk_blocks, settings: text };
-        let begun = Recording::begin(path.as_deref().unwrap_or_default(), &about);
-        let (recorder, handle) = begun.map_err(io::Error::other)?;
-        recording.replace(Some(handle));
-        Ok(Shared::new(recorder))
-    };
-    let record = path.as_ref().map(|_| &record as Record<'_>);
-    // (Whoever wants no remarks wants to know of devices that fail.)
-    let tell = move |notice: Notice| {
-        note(&notice.to_string(), quiet && !matches!(notice, Notice::Device(_)));
-    };
-    let serving = Serving::start_recorded(options, registry, record, tell)?;
-    // From now on a signal ends it in order.
-    let mut ending = Ending::new()?;
-    let stopper = serving.stopper();
-    std::thread::Builder::new().name("shingle-signals".to_owned()).spawn(move || {
-        loop {
-            ending.wait();
-            stopper.stop();
-        }
-    })?;
-    for address in serving.addresses() {
-        note(&format!("{}: served at {address}", serving.uuid()), quiet);
-    }
-    Listening::warn(&serving.addresses(), &users, tls.is_some(), quiet);
-    Ok(serving.wait(|| {
-        let Some(recording) = recording.take() else { return Ok(()) };
-        recording.finish().map_err(io::Error::other)?.iter().for_each(|text| note(text, quiet));
-        Ok(())
-    })?)
-}
-
 /// The name of the cache on an SSD.
 fn name(ssd: &Path) -> anyhow::Result<Uuid> {
     let Some(superblock) = unserved::superblock(ssd)? else {
@@ -360,6 +290,6 @@ fn offline<'a>(
     trust_disk: bool,
     registry: &'a Registry,
 ) -> Offline<'a> {
-    let tell: Tell = Box::new(|line| note(&line, false));
+    let tell: Tell = Box::new(|failed| note(&failed.to_string(), false));
     Offline { ssd, disk, trust_disk, registry, tell: Some(tell) }
 }

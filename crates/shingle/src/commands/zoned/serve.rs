@@ -138,7 +138,8 @@ fn answer(stream: &UnixStream, watch: &Watch, leave: &Sender<Leave>) {
             let _ = leave.send(Some(stream.try_clone()?));
             Ok(())
         }
-        Request::Set { .. }
+        Request::Measures
+        | Request::Set { .. }
         | Request::Flush
         | Request::Replace { .. }
         | Request::Grow

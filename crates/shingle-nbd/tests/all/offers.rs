@@ -1,0 +1,118 @@
+//! Exports and addresses that come and go while a server runs.
+
+use std::net::TcpListener;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use crate::common::{Held, LONG, served};
+use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::export::{Answer, Export};
+use shingle_nbd::listen::{Address, Listener};
+use shingle_nbd::memory::Memory;
+use shingle_nbd::server::{Limits, Served, Server};
+use shingle_nbd::stream::Stream;
+
+fn named(name: &str, export: Arc<dyn Export>) -> Served {
+    Served { name: name.to_owned(), ..served(export, 1) }
+}
+
+fn memory(name: &str) -> Served {
+    named(name, Arc::new(Memory::new(1 << 20)))
+}
+
+fn server(exports: Vec<Served>) -> Server {
+    Server::start(&[], exports, Limits::default(), |_| {}).expect("no address to fail at")
+}
+
+fn connect(server: &Server, export: &str) -> Result<Client<UnixStream>, String> {
+    let (ours, theirs) = UnixStream::pair().expect("two sockets");
+    ours.set_read_timeout(Some(LONG)).expect("a time");
+    assert!(server.adopt(Stream::Unix(theirs)));
+    Client::connect(ours, &Wishes { export, structured: true, contexts: &[] })
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_client_gets_the_export_that_it_names() {
+    let server = server(vec![memory("one"), memory("two")]);
+    let [mut one, mut two] = ["one", "two"].map(|name| connect(&server, name).expect("there"));
+    one.write(0, b"1", 0).unwrap().unwrap();
+    two.write(0, b"2", 0).unwrap().unwrap();
+    assert_eq!(one.read(0, 1).unwrap().unwrap(), b"1");
+    // Of several none is meant by a client that names none.
+    let refused = connect(&server, "").err().expect("refused");
+    assert!(refused.contains("there is no export \"\""), "{refused}");
+    assert!(!server.offer(memory("two")), "a name twice");
+    assert!(server.offer(memory("three")));
+    connect(&server, "three").expect("there");
+}
+
+#[test]
+fn who_uses_an_export_that_is_withdrawn_is_answered_and_sent_away() {
+    let held = Held::new();
+    let server = server(vec![memory("stays"), named("goes", held.clone())]);
+    let mut stays = connect(&server, "stays").expect("there");
+    let mut goes = connect(&server, "goes").expect("there");
+    let asked = thread::spawn(move || (goes.write(0, b"x", 0).expect("answered"), goes));
+    let (_, under_way) = held.next();
+    thread::scope(|scope| {
+        let withdrawn = scope.spawn(|| server.withdraw("goes", LONG));
+        while connect(&server, "goes").is_ok() {}
+        under_way.done(Ok(Answer::Done));
+        assert_eq!(withdrawn.join().expect("no panic"), 0, "nobody was cut off");
+    });
+    let (answer, mut goes) = asked.join().expect("no panic");
+    answer.expect("written");
+    goes.flush().expect_err("sent away");
+    stays.write(0, b"x", 0).unwrap().unwrap();
+    // The name is free, and what is left is an only export.
+    assert!(server.offer(memory("goes")));
+    assert_eq!(server.withdraw("goes", LONG), 0);
+    connect(&server, "").expect("there is one only");
+    assert_eq!(server.withdraw("never there", LONG), 0);
+}
+
+#[test]
+fn who_does_not_leave_a_withdrawn_export_is_cut_off() {
+    let held = Held::new();
+    let server = server(vec![named("goes", held.clone())]);
+    let mut goes = connect(&server, "goes").expect("there");
+    let asked = thread::spawn(move || goes.flush());
+    let (_, never_answered) = held.next();
+    assert_eq!(server.withdraw("goes", Duration::from_millis(1)), 1);
+    asked.join().expect("no panic").expect_err("cut off");
+    drop(never_answered);
+}
+
+#[test]
+fn addresses_come_and_go() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
+    let server = server(vec![memory("disk")]);
+    let address = Address::Unix(one.clone());
+    server.listen(Listener::bind(&address).expect("free")).expect("a thread");
+    let client = UnixStream::connect(&one).expect("it listens");
+    let wishes = Wishes { export: "disk", structured: true, contexts: &[] };
+    let mut client = Client::connect(client, &wishes).expect("there");
+    // One that a service manager has made: its file is not ours to remove.
+    let made = UnixListener::bind(&two).expect("free");
+    server.listen(Listener::inherit_unix(made).expect("a path")).expect("a thread");
+    assert_eq!(server.addresses(), [address.clone(), Address::Unix(two.clone())]);
+    server.close(&address);
+    assert!(!one.exists(), "its file is gone");
+    client.flush().expect("who is connected stays").expect("flushed");
+    UnixStream::connect(&two).expect("the other one listens");
+    server.stop(Duration::ZERO);
+    assert!(two.exists());
+}
+
+#[test]
+fn what_is_inherited_is_of_the_loopback() {
+    let here = TcpListener::bind("127.0.0.1:0").expect("a port");
+    Listener::inherit_tcp(here).expect("taken");
+    let everywhere = TcpListener::bind("0.0.0.0:0").expect("a port");
+    let refused = Listener::inherit_tcp(everywhere).expect_err("refused").to_string();
+    assert!(refused.contains("does not encrypt"), "{refused}");
+}

@@ -1,0 +1,219 @@
+//! I/O of SSD and disk: what is under way, and what was done.
+
+use std::time::{Duration, Instant};
+
+use hashbrown::HashMap;
+use serde::{Deserialize, Serialize};
+use shingle_engine::format::PAGE_BYTES;
+use shingle_engine::{Device, Io, IoId, Kind};
+
+use super::Histogram;
+
+/// What one device has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DeviceTotals {
+    /// How long reads took, those that failed too.
+    pub reads: Histogram,
+    /// Likewise writes.
+    pub writes: Histogram,
+    /// Likewise flushes.
+    pub flushes: Histogram,
+    /// Bytes that were read.
+    pub read_bytes: u64,
+    /// Bytes that were written: of the SSD with journal and tables.
+    pub written_bytes: u64,
+}
+
+impl DeviceTotals {
+    pub(super) fn plus(self, other: &DeviceTotals) -> DeviceTotals {
+        DeviceTotals {
+            reads: self.reads.plus(&other.reads),
+            writes: self.writes.plus(&other.writes),
+            flushes: self.flushes.plus(&other.flushes),
+            read_bytes: self.read_bytes + other.read_bytes,
+            written_bytes: self.written_bytes + other.written_bytes,
+        }
+    }
+}
+
+/// What one device is doing: busy if the oldest is young, stuck if it is old.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IosNow {
+    /// I/Os under way.
+    pub under_way: u64,
+    /// For how long the oldest of them is; zero if there is none.
+    pub oldest_ns: u64,
+}
+
+/// What both are doing.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct DevicesNow {
+    /// Of the SSD and of the disk, what they have done since the start.
+    pub totals: [DeviceTotals; 2],
+    /// And what they are doing.
+    pub now: [IosNow; 2],
+    /// Blocks a second that the disk takes while it writes, as in the last minute of writing; nothing if it has not
+    /// written for long enough.
+    pub destage_rate: Option<f64>,
+}
+
+fn place(device: Device) -> usize {
+    usize::from(device == Device::Disk)
+}
+
+struct UnderWay {
+    device: Device,
+    kind: Kind,
+    since: Instant,
+}
+
+/// The measuring itself, on the store's thread.
+#[derive(Default)]
+pub(crate) struct Devices {
+    under_way: HashMap<IoId, UnderWay>,
+    totals: [DeviceTotals; 2],
+    writing: Writing,
+}
+
+impl Devices {
+    pub(crate) fn begin(&mut self, io: &Io, now: Instant) {
+        let Io { device, kind, .. } = *io;
+        self.under_way.insert(io.id, UnderWay { device, kind, since: now });
+        if (device, kind) == (Device::Disk, Kind::Write) {
+            self.writing.begin(now);
+        }
+    }
+
+    pub(crate) fn done(&mut self, id: IoId, pages: usize, went_well: bool, now: Instant) {
+        let Some(UnderWay { device, kind, since }) = self.under_way.remove(&id) else { return };
+        let totals = &mut self.totals[place(device)];
+        let took = now.duration_since(since);
+        let bytes = if went_well { (pages * PAGE_BYTES) as u64 } else { 0 };
+        match kind {
+            Kind::Read => {
+                totals.reads.add(took);
+                totals.read_bytes += bytes;
+            }
+            Kind::Write => {
+                totals.writes.add(took);
+                totals.written_bytes += bytes;
+            }
+            Kind::Flush => totals.flushes.add(took),
+        }
+        if (device, kind) == (Device::Disk, Kind::Write) {
+            let blocks = if went_well { pages } else { 0 };
+            self.writing.end(blocks as u64, now);
+        }
+    }
+
+    pub(crate) fn now(&self, now: Instant) -> DevicesNow {
+        let mut ios = [IosNow::default(); 2];
+        // (Sums and maxima: the order does not matter.)
+        #[allow(clippy::iter_over_hash_type)]
+        for UnderWay { device, since, .. } in self.under_way.values() {
+            let ios = &mut ios[place(*device)];
+            ios.under_way += 1;
+            let age = u64::try_from(now.duration_since(*since).as_nanos()).unwrap_or(u64::MAX);
+            ios.oldest_ns = ios.oldest_ns.max(age);
+        }
+        DevicesNow { totals: self.totals, now: ios, destage_rate: self.writing.rate() }
+    }
+}
+
+/// How fast the disk takes blocks, over the time in which it has any to write. What is older than a minute of
+/// such time hardly counts: a disk that first takes writes into a buffer is slower later.
+#[derive(Default)]
+struct Writing {
+    under_way: u64,
+    /// Time up to here is counted.
+    counted: Option<Instant>,
+    busy_s: f64,
+    blocks: f64,
+}
+
+impl Writing {
+    /// Older time fades within so much.
+    const MEMORY_S: f64 = 60.0;
+    /// With less nothing is said.
+    const ENOUGH_S: f64 = 0.1;
+
+    fn begin(&mut self, now: Instant) {
+        if self.under_way == 0 {
+            self.counted = Some(now);
+        }
+        self.under_way += 1;
+    }
+
+    fn end(&mut self, blocks: u64, now: Instant) {
+        self.under_way -= 1;
+        let passed = self.counted.map_or(Duration::ZERO, |since| now.duration_since(since));
+        self.counted = Some(now);
+        let passed = passed.as_secs_f64();
+        let fades = (-passed / Self::MEMORY_S).exp();
+        self.busy_s = self.busy_s * fades + passed;
+        self.blocks = self.blocks * fades + blocks as f64;
+    }
+
+    fn rate(&self) -> Option<f64> {
+        (self.busy_s >= Self::ENOUGH_S).then(|| self.blocks / self.busy_s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shingle_engine::buffer::zeroed;
+
+    use super::*;
+
+    fn io(id: u64, device: Device, kind: Kind, pages: usize) -> Io {
+        Io { id: IoId(id), device, kind, page: 0, buffers: (0..pages).map(|_| zeroed()).collect() }
+    }
+
+    #[test]
+    fn what_is_under_way_has_an_age_and_what_is_done_is_counted() {
+        let (mut devices, begun) = (Devices::default(), Instant::now());
+        let at = |millis| begun + Duration::from_millis(millis);
+        devices.begin(&io(1, Device::Disk, Kind::Write, 8), at(0));
+        devices.begin(&io(2, Device::Ssd, Kind::Read, 1), at(5));
+        devices.begin(&io(3, Device::Disk, Kind::Flush, 0), at(10));
+        let now = devices.now(at(30)).now;
+        let ios = |under_way, millis: u64| IosNow { under_way, oldest_ns: millis * 1_000_000 };
+        assert_eq!(now, [ios(1, 25), ios(2, 30)]);
+        devices.done(IoId(1), 8, true, at(40));
+        devices.done(IoId(2), 1, false, at(41));
+        devices.done(IoId(3), 0, true, at(42));
+        let DevicesNow { totals: [ssd, disk], now, .. } = devices.now(at(50));
+        assert_eq!(now, [IosNow::default(); 2]);
+        assert_eq!((ssd.reads.count(), ssd.read_bytes), (1, 0), "it failed");
+        assert_eq!((disk.writes.count(), disk.written_bytes), (1, 32_768));
+        assert_eq!((disk.flushes.count(), disk.writes.sum_ns), (1, 40_000_000));
+        // One that nobody has begun is no reason to fall over.
+        devices.done(IoId(9), 1, true, at(60));
+    }
+
+    #[test]
+    fn a_rate_is_of_the_time_in_which_the_disk_writes() {
+        let (mut devices, begun) = (Devices::default(), Instant::now());
+        let write = |devices: &mut Devices, id, from, to| {
+            let at = |millis| begun + Duration::from_millis(millis);
+            devices.begin(&io(id, Device::Disk, Kind::Write, 100), at(from));
+            devices.done(IoId(id), 100, true, at(to));
+        };
+        write(&mut devices, 1, 0, 50);
+        assert_eq!(devices.now(begun).destage_rate, None, "too little to tell");
+        // Idle for an hour, which does not count.
+        write(&mut devices, 2, 3_600_000, 3_600_050);
+        write(&mut devices, 3, 7_200_000, 7_200_050);
+        let rate = devices.now(begun).destage_rate.expect("enough");
+        assert!((rate - 2_000.0).abs() < 5.0, "{rate}");
+        // From then on it is ten times slower.
+        for id in 0..600 {
+            let from = 8_000_000 + id * 1_000;
+            write(&mut devices, 10 + id, from, from + 500);
+        }
+        let rate = devices.now(begun).destage_rate.expect("enough");
+        assert!((rate - 200.0).abs() < 20.0, "{rate}");
+    }
+}

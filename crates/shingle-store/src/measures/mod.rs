@@ -1,0 +1,16 @@
+//! What is measured while a cache is served: how long requests and I/O take, how much is read and written, and how
+//! fast the disk takes what is destaged. Its sums go on over restarts ([`saved`]).
+
+mod devices;
+mod histogram;
+mod requests;
+pub mod saved;
+mod totals;
+
+pub(crate) use devices::Devices;
+pub use devices::{DeviceTotals, DevicesNow, IosNow};
+pub(crate) use histogram::SharedHistogram;
+pub use histogram::{BOUNDS_US, Histogram};
+pub(crate) use requests::Requests;
+pub use requests::{KINDS, RequestTotals};
+pub use totals::{Measures, Now, Totals, ZonedTotals};

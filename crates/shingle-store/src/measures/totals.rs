@@ -1,0 +1,195 @@
+//! All that is measured of a cache: sums that go on over restarts, and how things are now.
+
+use serde::{Deserialize, Serialize};
+use shingle_engine::{Counts, ErrorCounts};
+
+use super::{DeviceTotals, IosNow, KINDS, RequestTotals};
+
+/// Sums since the cache was first served where counters are kept; without such a place since the start of the
+/// process.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Totals {
+    /// Starts of processes that served it, this one among them.
+    pub starts: u64,
+    /// Of clients, by [`KINDS`].
+    pub requests: [RequestTotals; KINDS.len()],
+    /// Of SSD and disk.
+    pub devices: [DeviceTotals; 2],
+    /// Blocks of requests, by what became of them.
+    pub counts: Counts,
+    /// What went wrong. (What is no count says how things are.)
+    pub errors: ErrorCounts,
+    /// Blocks destaged.
+    pub destaged_blocks: u64,
+    /// Records given to the journal.
+    pub journal_records: u64,
+    /// Commits of the journal.
+    pub journal_commits: u64,
+    /// Of a zoned disk, what its translation has done.
+    pub zoned: ZonedTotals,
+}
+
+/// What the translation of a zoned disk has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ZonedTotals {
+    /// Cleanings.
+    pub cleanings: u64,
+    /// Blocks that they moved.
+    pub cleaned_blocks: u64,
+    /// Blocks written by the host, into the buffer, into zones, and of the map.
+    pub written: [u64; 4],
+}
+
+impl Totals {
+    /// Both together: `earlier` is what former processes have counted.
+    #[must_use]
+    pub fn plus(&self, earlier: &Totals) -> Totals {
+        let (now, then) = (self, earlier);
+        Totals {
+            starts: now.starts + then.starts,
+            requests: std::array::from_fn(|at| now.requests[at].plus(&then.requests[at])),
+            devices: std::array::from_fn(|at| now.devices[at].plus(&then.devices[at])),
+            counts: Counts {
+                read_hits: now.counts.read_hits + then.counts.read_hits,
+                read_misses: now.counts.read_misses + then.counts.read_misses,
+                write_hits: now.counts.write_hits + then.counts.write_hits,
+                write_misses: now.counts.write_misses + then.counts.write_misses,
+                fills: now.counts.fills + then.counts.fills,
+                bypassed_blocks: now.counts.bypassed_blocks + then.counts.bypassed_blocks,
+            },
+            errors: ErrorCounts {
+                damaged_pages: now.errors.damaged_pages + then.errors.damaged_pages,
+                void_records: now.errors.void_records + then.errors.void_records,
+                ssd_reads: now.errors.ssd_reads + then.errors.ssd_reads,
+                checksums: now.errors.checksums + then.errors.checksums,
+                ssd_writes: now.errors.ssd_writes + then.errors.ssd_writes,
+                disk_reads: now.errors.disk_reads + then.errors.disk_reads,
+                disk_writes: now.errors.disk_writes + then.errors.disk_writes,
+                disk_flushes: now.errors.disk_flushes + then.errors.disk_flushes,
+                ssd_failed: now.errors.ssd_failed,
+                ssd_invalidated: now.errors.ssd_invalidated,
+            },
+            destaged_blocks: now.destaged_blocks + then.destaged_blocks,
+            journal_records: now.journal_records + then.journal_records,
+            journal_commits: now.journal_commits + then.journal_commits,
+            zoned: ZonedTotals {
+                cleanings: now.zoned.cleanings + then.zoned.cleanings,
+                cleaned_blocks: now.zoned.cleaned_blocks + then.zoned.cleaned_blocks,
+                written: std::array::from_fn(|at| now.zoned.written[at] + then.zoned.written[at]),
+            },
+        }
+    }
+}
+
+/// How things are.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Now {
+    /// Slots: blocks that fit.
+    pub slots: u64,
+    /// Blocks cached that the disk does not have.
+    pub dirty_blocks: u64,
+    /// Blocks cached that it has, too.
+    pub clean_blocks: u64,
+    /// Dirty blocks whose data is gone.
+    pub lost_blocks: u64,
+    /// For how long the oldest dirty block has been dirty, as far as this process knows.
+    pub oldest_dirty_ns: u64,
+    /// Dirty blocks that have been for a minute, an hour, a day.
+    pub dirty_older: [u64; 3],
+    /// Blocks on their way to the disk, or about to be.
+    pub destaging_blocks: u64,
+    /// The disk did not take what it got last: how long it is left alone.
+    pub destage_pause_ns: u64,
+    /// How long it takes to write all that is dirty, at the pace of the last minute of writing; nothing if that is
+    /// not known.
+    pub drain_seconds: Option<f64>,
+    /// What SSD and disk are doing.
+    pub ios: [IosNow; 2],
+    /// Pages of the journal that a restart would read.
+    pub journal_used_pages: u64,
+    /// Pages it has.
+    pub journal_pages: u64,
+    /// Clients connected.
+    pub connections: u64,
+}
+
+/// What is measured of a cache.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Measures {
+    /// Name of the export.
+    pub export: String,
+    /// Name of the cache.
+    pub uuid: String,
+    /// Paths.
+    pub ssd: String,
+    /// Likewise.
+    pub disk: String,
+    /// Name of the policy.
+    pub policy: String,
+    /// Name of the mode.
+    pub mode: String,
+    /// The store answers.
+    pub up: bool,
+    /// Sums.
+    pub totals: Totals,
+    /// How things are; as they were when it answered last, if it does not.
+    pub now: Now,
+    /// Of a zoned disk, how it was when it told last.
+    pub zoned: Option<shingle_translated::Status>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_add_up_and_states_do_not() {
+        let mut one = Totals { starts: 1, destaged_blocks: 3, ..Totals::default() };
+        one.counts.read_hits = 7;
+        one.errors.ssd_failed = true;
+        one.requests[1].bytes = 10;
+        let mut two = Totals { starts: 4, destaged_blocks: 5, ..Totals::default() };
+        two.counts.read_hits = 1;
+        two.requests[1].bytes = 20;
+        let both = two.plus(&one);
+        assert_eq!((both.starts, both.destaged_blocks, both.counts.read_hits), (5, 8, 8));
+        assert_eq!(both.requests[1].bytes, 30);
+        assert!(!both.errors.ssd_failed, "that was before");
+        // None is forgotten: as JSON, every number of a sum with itself is twice as large.
+        fn doubled(one: &serde_json::Value, two: &serde_json::Value) {
+            match (one, two) {
+                (serde_json::Value::Number(one), serde_json::Value::Number(two)) => {
+                    assert_eq!(one.as_u64().map(|one| 2 * one), two.as_u64());
+                }
+                (serde_json::Value::Array(one), serde_json::Value::Array(two)) => {
+                    one.iter().zip(two).for_each(|(one, two)| doubled(one, two));
+                }
+                (serde_json::Value::Object(one), serde_json::Value::Object(two)) => {
+                    one.iter().for_each(|(name, one)| doubled(one, &two[name]));
+                }
+                _ => {}
+            }
+        }
+        let mut count = 0;
+        let mut filled = serde_json::to_value(Totals::default()).expect("JSON");
+        fn fill(value: &mut serde_json::Value, count: &mut u64) {
+            match value {
+                serde_json::Value::Number(number) => {
+                    *count += 1;
+                    *number = (*count).into();
+                }
+                serde_json::Value::Array(values) => values.iter_mut().for_each(|v| fill(v, count)),
+                serde_json::Value::Object(map) => map.values_mut().for_each(|v| fill(v, count)),
+                _ => {}
+            }
+        }
+        fill(&mut filled, &mut count);
+        let filled: Totals = serde_json::from_value(filled).expect("totals");
+        let sum = serde_json::to_value(filled.plus(&filled)).expect("JSON");
+        doubled(&serde_json::to_value(&filled).expect("JSON"), &sum);
+    }
+}

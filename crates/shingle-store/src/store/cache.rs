@@ -1,0 +1,249 @@
+//! One cache of a process that serves: its store, and who answers its operators.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use shingle_core::cache::CacheCore;
+use shingle_core::observer::Shared as Observer;
+use shingle_core::registry::Registry;
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_engine::Config;
+use shingle_engine::settings::Settings;
+use shingle_nbd::listen::{Address, Listener};
+use shingle_nbd::server::{self, Server};
+use shingle_nbd::stream::Stream;
+use uuid::Uuid;
+
+use super::control;
+use super::counters::Counters;
+use super::errors::ServeError;
+use super::export::Served;
+use super::leave;
+use super::operators::{Devices, Leave, Shared};
+use super::serve::{Notice, Record};
+use super::status::{SCHEMA, Status};
+use super::trust;
+use crate::backend::{Beside, Ready, Store, Tell};
+use crate::measures::saved::Place;
+
+/// A cache that is to be served, and how.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CacheOptions {
+    /// Name of the export.
+    pub name: String,
+    /// The SSD with the cache.
+    pub ssd: PathBuf,
+    /// Its disk.
+    pub disk: PathBuf,
+    /// What offsets and lengths of clients have to be multiples of, in bytes.
+    pub minimum_block: u32,
+    /// The disk may have been written without its cache: what is cached counts nevertheless.
+    pub trust_disk: bool,
+    /// Where operators ask, if not at [`control::socket`].
+    pub control: Option<PathBuf>,
+}
+
+/// Who is told what an operator may want to know.
+pub(super) type TellNotice = Arc<dyn Fn(Notice) + Send + Sync>;
+
+/// A cache that was opened and looked at. Nothing was changed.
+pub(super) struct Opened {
+    options: CacheOptions,
+    ready: Ready,
+    settings: Settings,
+    cache: Box<dyn CacheCore>,
+    control: Arc<Listener>,
+}
+
+impl Opened {
+    pub(super) fn open(options: &CacheOptions, registry: &Registry) -> Result<Opened, ServeError> {
+        let ready = trust::open(&options.ssd, &options.disk, options.trust_disk)?;
+        let superblock = ready.superblock();
+        let settings = Settings::from_text(&superblock.settings)?;
+        let slots = superblock.layout.slots as u32;
+        let cache = settings.cache(registry, slots, ready.disk().blocks())?;
+        let uuid = Uuid::from_bytes(superblock.uuid);
+        let control = options.control.clone().unwrap_or_else(|| control::socket(uuid));
+        control::make_folder(&control)?;
+        let control = Arc::new(Listener::bind(&Address::Unix(control))?);
+        Ok(Opened { options: options.clone(), ready, settings, cache, control })
+    }
+}
+
+/// What caches of one process have in common.
+#[derive(Clone)]
+pub(super) struct Common {
+    pub(super) registry: Registry,
+    pub(super) server: Arc<Server>,
+    pub(super) leave: Sender<Leave>,
+    pub(super) tell: TellNotice,
+    /// Where counters are kept over restarts.
+    pub(super) counters: Option<PathBuf>,
+}
+
+/// A cache at work.
+pub(super) struct Cache {
+    pub(super) options: CacheOptions,
+    store: Store,
+    control: Arc<Listener>,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Cache {
+    /// Puts it into use; no client reaches it yet.
+    pub(super) fn begin(
+        opened: Opened,
+        record: Option<Record<'_>>,
+        common: &Common,
+    ) -> Result<Cache, ServeError> {
+        let Opened { options, ready, settings, cache, control } = opened;
+        let superblock = ready.superblock().clone();
+        let uuid = Uuid::from_bytes(superblock.uuid);
+        let (slots, disk_blocks) = (superblock.layout.slots, ready.disk().blocks());
+        let mut config = Config::in_mode(settings.mode, slots);
+        config.rules.limits = settings.limits(&common.registry)?;
+        let watch = ready.disk().watch();
+        let fingerprint_in_use = ready.disk().fingerprint_in_use();
+        for line in larger(&ready)? {
+            (common.tell)(Notice::Remark(options.name.clone(), line));
+        }
+        let tell = device_lines(&options.name, common.tell.clone())?;
+        let observer: Option<Observer> =
+            record.map(|record| record(&settings, slots as u32, disk_blocks)).transpose()?;
+        let recorded = observer.is_some();
+        let beside = Beside { observer, medium: None, tell: Some(tell) };
+        let mut store = ready.start_with(cache, config, beside)?;
+        watch_failure(&mut store, uuid, common.leave.clone())?;
+        let fixed = Status {
+            schema: SCHEMA.to_owned(),
+            served: true,
+            export: options.name.clone(),
+            uuid: uuid.to_string(),
+            disk: options.disk.display().to_string(),
+            ..Status::default()
+        };
+        let export = options.name.clone();
+        let all = common.tell.clone();
+        let told = move |path: &Path, error: &io::Error| {
+            all(Notice::Counters(export.clone(), path.to_owned(), error.to_string()));
+        };
+        let place = common.counters.as_deref().map(|folder| Place::new(folder, uuid));
+        let shared = Arc::new(Shared {
+            handle: store.handle().clone(),
+            server: common.server.clone(),
+            settings: Mutex::new(settings),
+            registry: common.registry.clone(),
+            recorded,
+            watch,
+            fixed: Mutex::new(fixed),
+            counters: Counters::begin(place, told)?,
+            uuid,
+            devices: Mutex::new(Devices {
+                ssd: options.ssd.display().to_string(),
+                // (The start has written a superblock.)
+                edition: superblock.edition + 1,
+                slots,
+                disk_blocks,
+            }),
+            fingerprint_in_use,
+            changing: Mutex::default(),
+        });
+        let cache = Cache { options, store, control, shared };
+        cache.listen(common.leave.clone())?;
+        Ok(cache)
+    }
+
+    pub(super) fn uuid(&self) -> Uuid {
+        self.shared.uuid
+    }
+
+    /// As clients see it.
+    pub(super) fn export(&self) -> server::Served {
+        server::Served {
+            name: self.options.name.clone(),
+            description: format!("shingle {}", self.uuid()),
+            minimum_block: self.options.minimum_block,
+            export: Arc::new(Served {
+                handle: self.shared.handle.clone(),
+                measured: self.shared.counters.requests(),
+            }),
+        }
+    }
+
+    /// A thread that answers operators, each in one of its own.
+    fn listen(&self, leave: Sender<Leave>) -> io::Result<()> {
+        let (control, shared) = (self.control.clone(), self.shared.clone());
+        let thread = thread::Builder::new().name("shingle-control".to_owned());
+        thread.spawn(move || {
+            while let Ok(stream) = control.accept() {
+                let Stream::Unix(stream) = stream else { continue };
+                let (shared, leave) = (shared.clone(), leave.clone());
+                let thread = thread::Builder::new().name("shingle-operator".to_owned());
+                // Without a thread the connection is closed: the operator sees that.
+                let _ = thread.spawn(move || shared.answer(&stream, &leave));
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Shuts it down in order, when no client uses it any more; or ends it for good.
+    pub(super) fn end(self, detach: bool) -> Result<(), ServeError> {
+        self.control.close();
+        self.shared.save_counters();
+        let uuid = self.shared.uuid;
+        if detach {
+            return leave::ended(self.store.shut_down_for_good()?, uuid);
+        }
+        leave::stopped(self.store.shut_down()?, uuid)
+    }
+
+    /// Nothing is waited for: I/O that is under way keeps the devices locked until it is done.
+    pub(super) fn abandon(self) {
+        self.control.close();
+        self.store.abandon();
+    }
+}
+
+/// Says which device has more than is used.
+fn larger(ready: &Ready) -> Result<Vec<String>, ServeError> {
+    let (ssd, disk) = (ready.ssd(), ready.disk());
+    let sizes =
+        [(ssd.path(), ssd.measure()?, ssd.bytes()), (disk.path(), disk.measure()?, disk.bytes())];
+    let larger = sizes.into_iter().filter(|(_, has, used)| has / BLOCK_BYTES > used / BLOCK_BYTES);
+    Ok(larger
+        .map(|(path, has, used)| {
+            let (path, has, used) = (path.display(), show_bytes(has), show_bytes(used));
+            format!("{path}: of {has} only {used} are used; `shingle store grow` uses all")
+        })
+        .collect())
+}
+
+/// The store's thread hands lines over, and does not wait until they are written: who reads them may be slow.
+fn device_lines(export: &str, tell: TellNotice) -> io::Result<Tell> {
+    let (to, lines) = channel();
+    let export = export.to_owned();
+    let thread = thread::Builder::new().name("shingle-errors".to_owned());
+    thread.spawn(move || {
+        lines.into_iter().for_each(|failed| tell(Notice::Device(export.clone(), failed)));
+    })?;
+    Ok(Box::new(move |failed| {
+        // The thread ends after the store only.
+        let _ = to.send(failed);
+    }))
+}
+
+/// A store that fails is not served any more.
+fn watch_failure(store: &mut Store, uuid: Uuid, leave: Sender<Leave>) -> io::Result<()> {
+    let Some(failure) = store.failure() else { return Ok(()) };
+    thread::Builder::new().name("shingle-watch".to_owned()).spawn(move || {
+        if let Ok(why) = failure.recv() {
+            // If nobody listens it is leaving already.
+            let _ = leave.send(Leave::Failed(uuid, why));
+        }
+    })?;
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! The sums of one cache: of this process, and of those before it.
+
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use shingle_engine::{DirtyAges, JournalStatus, Status};
+
+use crate::measures::saved::Place;
+use crate::measures::{DevicesNow, Now, Requests, Totals, ZonedTotals};
+
+type Tell = Box<dyn Fn(&Path, &io::Error) + Send + Sync>;
+
+/// What counts, and where it is kept.
+pub(super) struct Counters {
+    requests: Arc<Requests>,
+    kept: Mutex<Kept>,
+    tell: Tell,
+}
+
+struct Kept {
+    place: Option<Place>,
+    /// Of former processes.
+    earlier: Totals,
+    /// What was told last.
+    last: (Totals, Now),
+    /// Zoned disks count from when they are opened, and may not tell.
+    zoned: ZonedTotals,
+    /// What this process had counted when it told last.
+    own: Totals,
+}
+
+impl Counters {
+    /// `tell` is told of a place that is of no use, once.
+    pub(super) fn begin(
+        place: Option<io::Result<Place>>,
+        tell: impl Fn(&Path, &io::Error) + Send + Sync + 'static,
+    ) -> io::Result<Counters> {
+        let mut kept = Kept {
+            place: None,
+            earlier: Totals::default(),
+            last: Default::default(),
+            zoned: ZonedTotals::default(),
+            own: Totals::default(),
+        };
+        match place.map(|place| place.and_then(|place| Ok((place.read(), place)))) {
+            None => {}
+            Some(Err(error)) => tell(Path::new("the folder of counters"), &error),
+            Some(Ok((Ok(earlier), place))) => (kept.earlier, kept.place) = (earlier, Some(place)),
+            // (What is damaged is written anew, and says so this once.)
+            Some(Ok((Err(error), place))) => {
+                tell(place.path(), &error);
+                kept.place = Some(place);
+            }
+        }
+        kept.last.0 = kept.earlier.clone();
+        Ok(Counters { requests: Arc::default(), kept: Mutex::new(kept), tell: Box::new(tell) })
+    }
+
+    pub(super) fn requests(&self) -> Arc<Requests> {
+        self.requests.clone()
+    }
+
+    pub(super) fn are_kept(&self) -> bool {
+        self.lock().place.is_some()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is to be told now, which is saved first. Of a store that has `said` nothing it is what was told last.
+    pub(super) fn told(
+        &self,
+        said: Option<&(Status, DevicesNow)>,
+        zoned: Option<&shingle_translated::Status>,
+        slots: u64,
+    ) -> (Totals, Now) {
+        let mut kept = self.lock();
+        let Some((engine, devices)) = said else { return kept.last.clone() };
+        if let Some(zoned) = zoned {
+            kept.zoned = of_zoned(zoned);
+        }
+        let own = Totals {
+            starts: 1,
+            requests: self.requests.get(),
+            devices: devices.totals,
+            counts: engine.counts,
+            errors: engine.errors,
+            destaged_blocks: engine.destaged_blocks,
+            journal_records: engine.journal.records,
+            journal_commits: engine.journal.commits,
+            zoned: kept.zoned,
+        };
+        let before = std::mem::replace(&mut kept.own, own);
+        let Kept { own, earlier, .. } = &mut *kept;
+        go_on(earlier, &before, own);
+        let totals = own.plus(earlier);
+        let written = kept.place.as_ref().map_or(Ok(()), |place| place.write(&totals));
+        if let Err(error) = written {
+            // (A place that fails may be well again; that is not waited for with every question.)
+            let place = kept.place.take().expect("it has failed");
+            (self.tell)(place.path(), &error);
+        }
+        kept.last = (totals, now(engine, devices, slots));
+        kept.last.clone()
+    }
+}
+
+/// An engine that has got another SSD counts some things from there: what it had counted before is added to what was
+/// `earlier`.
+fn go_on(earlier: &mut Totals, before: &Totals, now: &Totals) {
+    let (errors, then, of) = (&mut earlier.errors, &before.errors, &now.errors);
+    let sums = [
+        (&mut errors.damaged_pages, then.damaged_pages, of.damaged_pages),
+        (&mut errors.void_records, then.void_records, of.void_records),
+        (&mut errors.ssd_reads, then.ssd_reads, of.ssd_reads),
+        (&mut errors.checksums, then.checksums, of.checksums),
+        (&mut errors.ssd_writes, then.ssd_writes, of.ssd_writes),
+        (&mut errors.disk_reads, then.disk_reads, of.disk_reads),
+        (&mut errors.disk_writes, then.disk_writes, of.disk_writes),
+        (&mut errors.disk_flushes, then.disk_flushes, of.disk_flushes),
+        (&mut earlier.destaged_blocks, before.destaged_blocks, now.destaged_blocks),
+        (&mut earlier.journal_records, before.journal_records, now.journal_records),
+        (&mut earlier.journal_commits, before.journal_commits, now.journal_commits),
+    ];
+    for (earlier, before, now) in sums {
+        *earlier += if now < before { before } else { 0 };
+    }
+}
+
+fn now(engine: &Status, devices: &DevicesNow, slots: u64) -> Now {
+    let DirtyAges { oldest, older } = engine.dirty_ages;
+    let JournalStatus { used_pages, pages, .. } = engine.journal;
+    let lost = engine.lost.len() as u64;
+    let to_write = engine.dirty_blocks.saturating_sub(lost);
+    let seconds = |rate: f64| to_write as f64 / rate;
+    let drain_seconds = match to_write {
+        0 => Some(0.0),
+        _ => devices.destage_rate.filter(|&rate| rate > 0.0).map(seconds),
+    };
+    Now {
+        slots,
+        dirty_blocks: engine.dirty_blocks,
+        clean_blocks: engine.clean_blocks,
+        lost_blocks: lost,
+        oldest_dirty_ns: oldest.0,
+        dirty_older: older,
+        destaging_blocks: engine.destaging_blocks,
+        destage_pause_ns: engine.destage_pause.map_or(0, |pause| pause.0),
+        drain_seconds,
+        ios: devices.now,
+        journal_used_pages: used_pages,
+        journal_pages: pages,
+        connections: 0,
+    }
+}
+
+fn of_zoned(zoned: &shingle_translated::Status) -> ZonedTotals {
+    let written = &zoned.written;
+    ZonedTotals {
+        cleanings: zoned.cleanings,
+        cleaned_blocks: zoned.cleaned_blocks,
+        written: [
+            written.host_blocks,
+            written.buffer_blocks,
+            written.zone_blocks,
+            written.map_blocks,
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_that_counts_anew_makes_no_sum_smaller() {
+        let counters = Counters::begin(None, |_, _| {}).expect("no place is needed");
+        let told = |records, commits| {
+            let mut status = Status::default();
+            (status.journal.records, status.journal.commits) = (records, commits);
+            let (totals, _) = counters.told(Some(&(status, DevicesNow::default())), None, 0);
+            (totals.journal_records, totals.journal_commits)
+        };
+        assert_eq!(told(10, 2), (10, 2));
+        assert_eq!(told(12, 2), (12, 2));
+        assert_eq!(told(3, 1), (15, 3), "another SSD");
+        assert_eq!(told(4, 1), (16, 3));
+    }
+}

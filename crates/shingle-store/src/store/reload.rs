@@ -1,0 +1,206 @@
+//! What changes when a process that serves is told anew what to serve.
+
+use std::fmt;
+use std::path::Path;
+
+use thiserror::Error;
+
+use super::cache::CacheOptions;
+
+/// Why nothing was changed.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ReloadError {
+    /// Two exports have one name.
+    #[error("export `{0}` is there twice")]
+    Name(String),
+    /// Two exports have one SSD, or one disk, or the SSD of one is the disk of another.
+    #[error("exports `{one}` and `{two}` both use {path}")]
+    Shared {
+        /// Names of exports.
+        one: String,
+        /// Likewise.
+        two: String,
+        /// What both use.
+        path: String,
+    },
+    /// One of the two is in use as it was.
+    #[error(
+        "export `{name}`: {path} is served as `{served}`, with another SSD or disk; take that export out, \
+         reload, put the new one in, and reload again"
+    )]
+    InUse {
+        /// The export that is wanted.
+        name: String,
+        /// The one that is served.
+        served: String,
+        /// What both use.
+        path: String,
+    },
+}
+
+/// What a reload has done.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Changes {
+    /// Exports that are served since.
+    pub begun: Vec<String>,
+    /// Exports that are not served any more.
+    pub ended: Vec<String>,
+    /// Exports with another name or minimum block size: who used them has to connect again.
+    pub changed: Vec<String>,
+    /// Addresses that are listened on since, and those that are not any more.
+    pub addresses: (Vec<String>, Vec<String>),
+    /// Others may connect over TCP.
+    pub users: bool,
+}
+
+impl fmt::Display for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Changes { begun, ended, changed, addresses: (more, fewer), users } = self;
+        let lists = [
+            ("begun", begun),
+            ("ended", ended),
+            ("changed", changed),
+            ("listens at", more),
+            ("no longer at", fewer),
+        ];
+        let mut parts: Vec<String> = lists
+            .iter()
+            .filter(|(_, list)| !list.is_empty())
+            .map(|(what, list)| format!("{what} {}", list.join(", ")))
+            .collect();
+        if *users {
+            parts.push("other users may connect".to_owned());
+        }
+        match parts.is_empty() {
+            true => write!(f, "nothing has changed"),
+            false => write!(f, "{}", parts.join("; ")),
+        }
+    }
+}
+
+/// What becomes of caches, by their places in the two lists.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Plan {
+    /// Of the served ones: no longer wanted.
+    pub(super) end: Vec<usize>,
+    /// Of the served ones, and of those wanted: as it is, under another name or block size.
+    pub(super) change: Vec<(usize, usize)>,
+    /// Of those wanted: to be opened.
+    pub(super) begin: Vec<usize>,
+}
+
+/// Whether these may be served beside each other.
+pub(super) fn check(wanted: &[CacheOptions]) -> Result<(), ReloadError> {
+    for (at, one) in wanted.iter().enumerate() {
+        for two in &wanted[..at] {
+            if one.name == two.name {
+                return Err(ReloadError::Name(one.name.clone()));
+            }
+            if let Some(path) = shared(one, two) {
+                let path = path.display().to_string();
+                let (one, two) = (two.name.clone(), one.name.clone());
+                return Err(ReloadError::Shared { one, two, path });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What both use. (Other names of the same file are found when it is opened.)
+fn shared<'a>(one: &'a CacheOptions, two: &CacheOptions) -> Option<&'a Path> {
+    [&one.ssd, &one.disk]
+        .into_iter()
+        .find(|&path| [&two.ssd, &two.disk].contains(&path))
+        .map(|p| &**p)
+}
+
+pub(super) fn plan(served: &[&CacheOptions], wanted: &[CacheOptions]) -> Result<Plan, ReloadError> {
+    check(wanted)?;
+    let same = |one: &CacheOptions, two: &CacheOptions| {
+        (&one.ssd, &one.disk, &one.control) == (&two.ssd, &two.disk, &two.control)
+    };
+    let mut plan = Plan::default();
+    plan.end = (0..served.len())
+        .filter(|&at| !wanted.iter().any(|wanted| same(served[at], wanted)))
+        .collect();
+    for (to, wanted) in wanted.iter().enumerate() {
+        match served.iter().position(|served| same(served, wanted)) {
+            Some(at) => {
+                let now = served[at];
+                if (&now.name, now.minimum_block) != (&wanted.name, wanted.minimum_block) {
+                    plan.change.push((at, to));
+                }
+            }
+            None => {
+                for served in served {
+                    if let Some(path) = shared(wanted, served) {
+                        let (name, served) = (wanted.name.clone(), served.name.clone());
+                        let path = path.display().to_string();
+                        return Err(ReloadError::InUse { name, served, path });
+                    }
+                }
+                plan.begin.push(to);
+            }
+        }
+    }
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache(name: &str, ssd: &str, disk: &str) -> CacheOptions {
+        CacheOptions {
+            name: name.to_owned(),
+            ssd: ssd.into(),
+            disk: disk.into(),
+            minimum_block: 1,
+            trust_disk: false,
+            control: None,
+        }
+    }
+
+    #[test]
+    fn only_what_differs_is_touched() {
+        let [one, two] = [cache("one", "s1", "d1"), cache("two", "s2", "d2")];
+        let three = cache("three", "s3", "d3");
+        let plan = |served: &[&CacheOptions], wanted: &[&CacheOptions]| {
+            plan(served, &wanted.iter().map(|&wanted| wanted.clone()).collect::<Vec<_>>())
+        };
+        assert_eq!(plan(&[&one, &two], &[&two, &one]), Ok(Plan::default()));
+        let trusted = CacheOptions { trust_disk: true, ..one.clone() };
+        assert_eq!(plan(&[&one], &[&trusted]), Ok(Plan::default()), "it counts at the next start");
+        let expected = Plan { end: vec![0], begin: vec![1], ..Plan::default() };
+        assert_eq!(plan(&[&one, &two], &[&two, &three]), Ok(expected));
+        let renamed = cache("other", "s1", "d1");
+        let blocks = CacheOptions { minimum_block: 4096, ..two.clone() };
+        let expected = Plan { change: vec![(1, 0), (0, 1)], ..Plan::default() };
+        assert_eq!(plan(&[&one, &two], &[&blocks, &renamed]), Ok(expected));
+        // Two that change their names for each other's.
+        let swapped = [cache("two", "s1", "d1"), cache("one", "s2", "d2")];
+        let expected = Plan { change: vec![(0, 0), (1, 1)], ..Plan::default() };
+        assert_eq!(plan(&[&one, &two], &[&swapped[0], &swapped[1]]), Ok(expected));
+        let end = Plan { end: vec![0, 1], ..Plan::default() };
+        assert_eq!(plan(&[&one, &two], &[]), Ok(end));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let one = cache("one", "s1", "d1");
+        let refused = |served: &[&CacheOptions], wanted: &[CacheOptions]| {
+            plan(served, wanted).expect_err("refused").to_string()
+        };
+        assert_eq!(
+            refused(&[], &[one.clone(), cache("one", "s2", "d2")]),
+            "export `one` is there twice"
+        );
+        for (ssd, disk, path) in [("s1", "d2", "s1"), ("s2", "d1", "d1"), ("d1", "d2", "d1")] {
+            let told = format!("exports `one` and `two` both use {path}");
+            assert_eq!(refused(&[], &[one.clone(), cache("two", ssd, disk)]), told);
+        }
+        let told = refused(&[&one], &[cache("one", "s2", "d1")]);
+        assert!(told.starts_with("export `one`: d1 is served as `one`, with another"), "{told}");
+    }
+}

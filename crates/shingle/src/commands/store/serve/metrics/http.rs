@@ -1,0 +1,131 @@
+//! As much of HTTP as whoever fetches metrics speaks: one request a connection.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::time::{Duration, Instant};
+
+use shingle_nbd::stream::Stream;
+
+/// A request is no longer.
+const REQUEST_BYTES_MAX: usize = 16 << 10;
+const HEADERS_MAX: usize = 64;
+
+/// What is said to a request.
+#[derive(PartialEq, Eq, Debug)]
+enum Said {
+    /// It is not whole yet.
+    More,
+    Metrics {
+        /// Without the metrics themselves.
+        head: bool,
+    },
+    Refused(&'static str),
+}
+
+fn say(request: &[u8]) -> Said {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut parsed = httparse::Request::new(&mut headers);
+    match parsed.parse(request) {
+        Ok(httparse::Status::Partial) if request.len() < REQUEST_BYTES_MAX => return Said::More,
+        Ok(httparse::Status::Partial) => {
+            return Said::Refused("431 Request Header Fields Too Large");
+        }
+        Err(_) => return Said::Refused("400 Bad Request"),
+        Ok(httparse::Status::Complete(_)) => {}
+    }
+    let path = parsed.path.unwrap_or_default();
+    let path = path.split('?').next().unwrap_or_default();
+    match (parsed.method.unwrap_or_default(), path) {
+        ("GET", "/metrics") => Said::Metrics { head: false },
+        ("HEAD", "/metrics") => Said::Metrics { head: true },
+        ("GET" | "HEAD", _) => Said::Refused("404 Not Found"),
+        _ => Said::Refused("405 Method Not Allowed"),
+    }
+}
+
+/// Answers one request, within `limit`.
+pub(super) fn answer(
+    mut stream: Stream,
+    limit: Duration,
+    metrics: impl FnOnce() -> String,
+) -> io::Result<()> {
+    let deadline = Instant::now() + limit;
+    let mut request = Vec::new();
+    let said = loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_timeouts(Some(left))?;
+        let mut bytes = [0; 1024];
+        let read = stream.read(&mut bytes)?;
+        request.extend_from_slice(&bytes[..read]);
+        match say(&request) {
+            Said::More if read == 0 => return Ok(()),
+            Said::More => {}
+            said => break said,
+        }
+    };
+    stream.set_timeouts(Some(limit))?;
+    let (status, kind, body, head) = match said {
+        Said::Metrics { head } => {
+            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+            ("200 OK", kind, metrics(), head)
+        }
+        Said::Refused(status) => (
+            status,
+            "text/plain; charset=utf-8",
+            format!("{status}; metrics are at /metrics\n"),
+            false,
+        ),
+        Said::More => return Ok(()),
+    };
+    let length = body.len();
+    let mut reply = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
+    if !head {
+        reply += &body;
+    }
+    stream.write_all(reply.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Shutdown;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    fn asked(request: &[u8]) -> String {
+        let (mut ours, theirs) = UnixStream::pair().expect("two sockets");
+        ours.write_all(request).expect("sent");
+        ours.shutdown(Shutdown::Write).expect("shut");
+        answer(Stream::Unix(theirs), Duration::from_secs(60), || "the metrics\n".to_owned())
+            .expect("answered");
+        let mut reply = String::new();
+        ours.read_to_string(&mut reply).expect("text");
+        reply
+    }
+
+    #[test]
+    fn a_get_of_metrics_gets_them_and_nothing_else_does() {
+        let reply = asked(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n");
+        assert!(reply.starts_with("HTTP/1.1 200 OK\r\n"), "{reply}");
+        assert!(
+            reply.ends_with("Content-Length: 12\r\nConnection: close\r\n\r\nthe metrics\n"),
+            "{reply}"
+        );
+        assert!(asked(b"HEAD /metrics HTTP/1.0\r\n\r\n").ends_with("close\r\n\r\n"));
+        for (request, status) in [
+            (&b"GET / HTTP/1.1\r\n\r\n"[..], "404"),
+            (b"POST /metrics HTTP/1.1\r\n\r\n", "405"),
+            (b"NBDMAGIC\0\0\0\r\n\r\n", "400"),
+            (&[b'a'; 20_000], "4"),
+            (&[b"GET /metrics HTTP/1.1\r\nX: ", &[b'a'; 20_000][..]].concat(), "431"),
+        ] {
+            let reply = asked(request);
+            assert!(reply.starts_with(&format!("HTTP/1.1 {status}")), "{reply}");
+        }
+        assert_eq!(asked(b"GET /metrics HTTP/1.1\r\n"), "", "it broke off");
+    }
+}

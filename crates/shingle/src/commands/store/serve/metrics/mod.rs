@@ -1,0 +1,57 @@
+//! `--metrics`: what is measured, for Prometheus to fetch.
+
+mod http;
+mod text;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use shingle_nbd::listen::{Address, Listener};
+use shingle_store::store::serve::Roster;
+use tracing::{info, warn};
+
+use super::tell::Events;
+
+/// Who fetches at a time, at most.
+const CONNECTIONS_MAX: usize = 8;
+/// Nobody asks, or listens, for longer.
+const TIME_MAX: Duration = Duration::from_secs(5);
+
+/// Answers whoever fetches, until the process ends. Every user of the machine may over TCP: what is told is neither
+/// secret nor changed by that.
+pub(super) fn serve(listener: Listener, roster: Roster, events: Arc<Events>) -> anyhow::Result<()> {
+    let address: Option<Address> = listener.address().ok();
+    thread::Builder::new().name("shingle-metrics".to_owned()).spawn(move || {
+        let working = Arc::new(AtomicUsize::new(0));
+        loop {
+            let Ok(stream) = listener.accept() else {
+                // Out of descriptors, most likely: trying again at once would help nobody.
+                thread::sleep(Duration::from_millis(100));
+                continue;
+            };
+            if working.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
+                continue;
+            }
+            working.fetch_add(1, Ordering::Relaxed);
+            let (roster, events, done) = (roster.clone(), events.clone(), working.clone());
+            let thread = thread::Builder::new().name("shingle-fetch".to_owned());
+            let spawned = thread.spawn(move || {
+                // (Whoever breaks off has seen enough.)
+                let _ = http::answer(stream, TIME_MAX, || text::of(&roster.measures(), &events));
+                done.fetch_sub(1, Ordering::Relaxed);
+            });
+            if let Err(error) = spawned {
+                working.fetch_sub(1, Ordering::Relaxed);
+                warn!("metrics could not be told: {error}");
+            }
+        }
+    })?;
+    match address {
+        Some(Address::Tcp(address)) => info!("metrics at http://{address}/metrics"),
+        Some(address) => info!("metrics at {address}"),
+        None => {}
+    }
+    Ok(())
+}

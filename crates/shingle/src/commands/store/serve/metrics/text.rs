@@ -1,0 +1,377 @@
+//! What is measured as OpenMetrics text. Names say the unit; sums end in `_total`.
+
+use std::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, MetricEncoder, NoLabelSet, text,
+};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_store::measures::{BOUNDS_US, Histogram, KINDS, Measures};
+
+use crate::commands::store::serve::tell::Events;
+
+/// The text.
+pub(super) fn of(measures: &[Measures], events: &Events) -> String {
+    let mut registry = Registry::with_prefix("shingle");
+    let (refused, failed) = (events.refused(), events.failed());
+    registry.register_collector(Box::new(All { measures: measures.to_vec(), refused, failed }));
+    let mut out = String::new();
+    // (A String takes everything.)
+    let _ = text::encode(&mut out, &registry);
+    out
+}
+
+#[derive(Debug)]
+struct All {
+    measures: Vec<Measures>,
+    refused: u64,
+    failed: u64,
+}
+
+type Labels = Vec<(&'static str, String)>;
+
+/// One family of metrics.
+struct Family<'a> {
+    encoder: MetricEncoder<'a>,
+}
+
+impl Family<'_> {
+    fn counter(&mut self, labels: &Labels, value: impl EncodeCounterValue) -> fmt::Result {
+        self.encoder.encode_family(labels)?.encode_counter::<NoLabelSet, _, u64>(&value, None)
+    }
+
+    fn gauge(&mut self, labels: &Labels, value: impl EncodeGaugeValue) -> fmt::Result {
+        self.encoder.encode_family(labels)?.encode_gauge(&value)
+    }
+
+    fn histogram(&mut self, labels: &Labels, value: &Histogram) -> fmt::Result {
+        let bounds = BOUNDS_US.iter().map(|&us| us as f64 / 1e6).chain([f64::INFINITY]);
+        let buckets: Vec<(f64, u64)> = bounds.zip(value.buckets).collect();
+        let sum = value.sum_ns as f64 / 1e9;
+        let mut encoder = self.encoder.encode_family(labels)?;
+        encoder.encode_histogram::<NoLabelSet>(sum, value.count(), &buckets, None)
+    }
+}
+
+const SECONDS: f64 = 1e-9;
+const DEVICES: [&str; 2] = ["ssd", "disk"];
+
+fn of_export(one: &Measures, more: &[(&'static str, &str)]) -> Labels {
+    let export = if one.export.is_empty() { "default" } else { &one.export };
+    let more = more.iter().map(|&(name, value)| (name, value.to_owned()));
+    [("export", export.to_owned())].into_iter().chain(more).collect()
+}
+
+impl All {
+    /// A family of which each export has some.
+    fn family(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        (kind, name, help): (MetricType, &str, &str),
+        each: impl Fn(&mut Family<'_>, &Measures) -> fmt::Result,
+    ) -> fmt::Result {
+        let encoder = encoder.encode_descriptor(name, help, None, kind)?;
+        let mut family = Family { encoder };
+        self.measures.iter().try_for_each(|one| each(&mut family, one))
+    }
+
+    /// One of which each export has one.
+    fn gauge<V: EncodeGaugeValue>(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        name: &str,
+        help: &str,
+        value: impl Fn(&Measures) -> Option<V>,
+    ) -> fmt::Result {
+        self.family(encoder, (MetricType::Gauge, name, help), |family, one| {
+            value(one).map_or(Ok(()), |value| family.gauge(&of_export(one, &[]), value))
+        })
+    }
+
+    /// Likewise a sum, or several by a label.
+    fn counters<const N: usize>(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        name: &str,
+        help: &str,
+        values: impl Fn(&Measures) -> [(&'static [(&'static str, &'static str)], u64); N],
+    ) -> fmt::Result {
+        self.family(encoder, (MetricType::Counter, name, help), |family, one| {
+            let mut values = values(one).into_iter();
+            values.try_for_each(|(labels, value)| family.counter(&of_export(one, labels), value))
+        })
+    }
+}
+
+impl Collector for All {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let to = &mut encoder;
+        self.identity(to)?;
+        self.requests(to)?;
+        self.devices(to)?;
+        self.cache(to)?;
+        self.errors(to)?;
+        self.zoned(to)
+    }
+}
+
+impl All {
+    fn identity(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let version = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
+        to.encode_descriptor("build", "The program that serves", None, MetricType::Info)?
+            .encode_info(&version)?;
+        let help = "Clients that were refused or cut off, since the start of the process";
+        to.encode_descriptor("clients_refused", help, None, MetricType::Counter)?
+            .encode_counter::<NoLabelSet, _, u64>(&self.refused, None)?;
+        let help = "Exports that failed while others went on, since the start of the process";
+        to.encode_descriptor("exports_failed", help, None, MetricType::Counter)?
+            .encode_counter::<NoLabelSet, _, u64>(&self.failed, None)?;
+        let help = "Caches that are served, by what they are made of";
+        self.family(to, (MetricType::Gauge, "cache", help), |family, one| {
+            let (cache, ssd, disk) = (&*one.uuid, &*one.ssd, &*one.disk);
+            let (policy, mode) = (&*one.policy, &*one.mode);
+            let labels = [
+                ("cache", cache),
+                ("ssd", ssd),
+                ("disk", disk),
+                ("policy", policy),
+                ("mode", mode),
+            ];
+            family.gauge(&of_export(one, &labels), 1_i64)
+        })?;
+        let help = "Whether the store answers: 0 if its thread hangs, and all else is as it was";
+        self.gauge(to, "up", help, |one| Some(i64::from(one.up)))?;
+        let help = "Starts of processes that have served the cache";
+        self.counters(to, "starts", help, |one| [(&[], one.totals.starts)])?;
+        self.gauge(to, "clients", "Clients connected", |one| Some(one.now.connections))
+    }
+
+    fn requests(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let help = "Time from a request of a client to its answer";
+        self.family(to, (MetricType::Histogram, "request_seconds", help), |family, one| {
+            KINDS.iter().zip(&one.totals.requests).try_for_each(|(kind, of)| {
+                family.histogram(&of_export(one, &[("kind", kind)]), &of.times)
+            })
+        })?;
+        let help = "Bytes that clients asked for";
+        self.family(to, (MetricType::Counter, "request_bytes", help), |family, one| {
+            KINDS.iter().zip(&one.totals.requests).try_for_each(|(kind, of)| {
+                family.counter(&of_export(one, &[("kind", kind)]), of.bytes)
+            })
+        })?;
+        let help = "Requests that were answered with an error";
+        self.family(to, (MetricType::Counter, "request_errors", help), |family, one| {
+            KINDS.iter().zip(&one.totals.requests).try_for_each(|(kind, of)| {
+                family.counter(&of_export(one, &[("kind", kind)]), of.errors)
+            })
+        })
+    }
+
+    fn devices(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let help = "Time that an I/O of the SSD or the disk took";
+        self.family(to, (MetricType::Histogram, "io_seconds", help), |family, one| {
+            DEVICES.iter().zip(&one.totals.devices).try_for_each(|(device, of)| {
+                let kinds = [("read", &of.reads), ("write", &of.writes), ("flush", &of.flushes)];
+                kinds.iter().try_for_each(|(kind, times)| {
+                    let labels = [("device", *device), ("kind", kind)];
+                    family.histogram(&of_export(one, &labels), times)
+                })
+            })
+        })?;
+        let help = "Bytes read from and written to the SSD, with journal and tables, and the disk";
+        self.family(to, (MetricType::Counter, "io_bytes", help), |family, one| {
+            DEVICES.iter().zip(&one.totals.devices).try_for_each(|(device, of)| {
+                let labels = |kind| of_export(one, &[("device", *device), ("kind", kind)]);
+                family.counter(&labels("read"), of.read_bytes)?;
+                family.counter(&labels("write"), of.written_bytes)
+            })
+        })?;
+        let help = "I/Os that the SSD or the disk has not answered yet";
+        self.family(to, (MetricType::Gauge, "ios_under_way", help), |family, one| {
+            DEVICES.iter().zip(&one.now.ios).try_for_each(|(device, of)| {
+                family.gauge(&of_export(one, &[("device", device)]), of.under_way)
+            })
+        })?;
+        let help =
+            "Age of the oldest of them: a device is busy while it is young, stuck when it is old";
+        self.family(to, (MetricType::Gauge, "oldest_io_seconds", help), |family, one| {
+            DEVICES.iter().zip(&one.now.ios).try_for_each(|(device, of)| {
+                let labels = of_export(one, &[("device", device)]);
+                family.gauge(&labels, of.oldest_ns as f64 * SECONDS)
+            })
+        })
+    }
+
+    fn cache(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let help = "Accesses of blocks, by whether they were cached";
+        self.counters(to, "block_accesses", help, |one| {
+            let counts = &one.totals.counts;
+            [
+                (&[("kind", "read"), ("cached", "hit")], counts.read_hits),
+                (&[("kind", "read"), ("cached", "miss")], counts.read_misses),
+                (&[("kind", "write"), ("cached", "hit")], counts.write_hits),
+                (&[("kind", "write"), ("cached", "miss")], counts.write_misses),
+            ]
+        })?;
+        let help = "Blocks that entered the cache from the disk";
+        self.counters(to, "filled_blocks", help, |one| [(&[], one.totals.counts.fills)])?;
+        let help = "Blocks that clients wrote past the cache";
+        self.counters(to, "bypassed_blocks", help, |one| {
+            [(&[], one.totals.counts.bypassed_blocks)]
+        })?;
+        let help = "Blocks that were written to the disk from the cache";
+        self.counters(to, "destaged_blocks", help, |one| [(&[], one.totals.destaged_blocks)])?;
+        let help = "Bytes of blocks that fit into the cache";
+        self.gauge(to, "cache_bytes", help, |one| Some(one.now.slots * BLOCK_BYTES))?;
+        let help = "Bytes of cached blocks, by whether the disk has them: dirty if it does not";
+        self.family(to, (MetricType::Gauge, "cached_bytes", help), |family, one| {
+            let states = [("dirty", one.now.dirty_blocks), ("clean", one.now.clean_blocks)];
+            states.iter().try_for_each(|(state, blocks)| {
+                family.gauge(&of_export(one, &[("state", state)]), blocks * BLOCK_BYTES)
+            })
+        })?;
+        let help =
+            "Time since the oldest dirty block became dirty, or since the start of the process";
+        self.gauge(to, "oldest_dirty_seconds", help, |one| {
+            Some(one.now.oldest_dirty_ns as f64 * SECONDS)
+        })?;
+        let help = "Bytes of blocks that have been dirty for at least so many seconds";
+        self.family(to, (MetricType::Gauge, "dirty_older_bytes", help), |family, one| {
+            ["60", "3600", "86400"].iter().zip(one.now.dirty_older).try_for_each(|(age, blocks)| {
+                family.gauge(&of_export(one, &[("seconds", age)]), blocks * BLOCK_BYTES)
+            })
+        })?;
+        let help = "Time to write all that is dirty, at the pace of the last minute of writing";
+        self.gauge(to, "drain_seconds", help, |one| one.now.drain_seconds)?;
+        let help = "Bytes of blocks on their way to the disk, or about to be";
+        self.gauge(to, "destaging_bytes", help, |one| {
+            Some(one.now.destaging_blocks * BLOCK_BYTES)
+        })?;
+        let help = "Time for which the disk is left alone, as it did not take what it got last";
+        self.gauge(to, "destage_pause_seconds", help, |one| {
+            Some(one.now.destage_pause_ns as f64 * SECONDS)
+        })?;
+        let help = "Records given to the journal";
+        self.counters(to, "journal_records", help, |one| [(&[], one.totals.journal_records)])?;
+        let help = "Commits of the journal: one flush of the SSD each";
+        self.counters(to, "journal_commits", help, |one| [(&[], one.totals.journal_commits)])?;
+        let help = "Share of the journal that a restart would read";
+        self.gauge(to, "journal_used_ratio", help, |one| {
+            let (used, pages) = (one.now.journal_used_pages, one.now.journal_pages);
+            (pages > 0).then(|| used as f64 / pages as f64)
+        })
+    }
+
+    fn errors(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let help = "I/Os that the SSD or the disk did not do";
+        self.counters(to, "io_errors", help, |one| {
+            let errors = &one.totals.errors;
+            [
+                (&[("device", "ssd"), ("kind", "read")], errors.ssd_reads),
+                (&[("device", "ssd"), ("kind", "write")], errors.ssd_writes),
+                (&[("device", "disk"), ("kind", "read")], errors.disk_reads),
+                (&[("device", "disk"), ("kind", "write")], errors.disk_writes),
+                (&[("device", "disk"), ("kind", "flush")], errors.disk_flushes),
+            ]
+        })?;
+        let help = "Cached blocks whose checksum did not fit";
+        self.counters(to, "checksum_errors", help, |one| [(&[], one.totals.errors.checksums)])?;
+        let help = "Pages of metadata that were damaged at a start, and stood elsewhere, too";
+        self.counters(to, "damaged_pages", help, |one| [(&[], one.totals.errors.damaged_pages)])?;
+        let help = "Unflushed writes whose data had not arrived whole when the process started after a crash";
+        self.counters(to, "void_records", help, |one| [(&[], one.totals.errors.void_records)])?;
+        let help = "Bytes of dirty blocks whose data is gone: reads are errors until they are written anew";
+        self.gauge(to, "lost_bytes", help, |one| Some(one.now.lost_blocks * BLOCK_BYTES))?;
+        let help = "Whether the SSD takes no more writes";
+        self.gauge(to, "ssd_failed", help, |one| Some(i64::from(one.totals.errors.ssd_failed)))
+    }
+
+    /// Only exports on a zoned disk have these.
+    fn zoned(&self, to: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        if self.measures.iter().all(|one| one.zoned.is_none()) {
+            return Ok(());
+        }
+        let help = "Zones of a host-managed disk, by state";
+        self.family(to, (MetricType::Gauge, "zones", help), |family, one| {
+            let Some(zoned) = &one.zoned else { return Ok(()) };
+            let zones = &zoned.zones;
+            let states = [
+                ("empty", zones.empty),
+                ("open", zones.open),
+                ("full", zones.full),
+                ("spare", zones.spare),
+                ("leaving", zones.leaving),
+                ("to_be_moved", zones.to_be_moved),
+                ("bad", zones.bad),
+            ];
+            states.iter().try_for_each(|(state, count)| {
+                family.gauge(&of_export(one, &[("state", state)]), i64::from(*count))
+            })
+        })?;
+        let help = "Bytes of the buffer of a host-managed disk";
+        self.family(to, (MetricType::Gauge, "zoned_buffer_bytes", help), |family, one| {
+            let Some(zoned) = &one.zoned else { return Ok(()) };
+            let buffer = &zoned.buffer;
+            let states = [("all", buffer.blocks), ("used", buffer.used), ("live", buffer.live)];
+            states.iter().try_for_each(|(state, blocks)| {
+                family.gauge(&of_export(one, &[("state", state)]), blocks * BLOCK_BYTES)
+            })
+        })?;
+        let help = "Whether nothing is written to the zoned disk any more";
+        self.gauge(to, "zoned_failed", help, |one| {
+            one.zoned.as_ref().map(|zoned| i64::from(zoned.failed.is_some()))
+        })?;
+        let help = "Cleanings of the zoned disk";
+        self.counters(to, "zoned_cleanings", help, |one| [(&[], one.totals.zoned.cleanings)])?;
+        let help = "Bytes that cleanings of the zoned disk moved: it grows while one gets on";
+        self.counters(to, "zoned_cleaned_bytes", help, |one| {
+            [(&[], one.totals.zoned.cleaned_blocks * BLOCK_BYTES)]
+        })?;
+        let help = "Bytes written on the zoned disk";
+        self.counters(to, "zoned_written_bytes", help, |one| {
+            let [host, buffer, zones, map] = one.totals.zoned.written.map(|b| b * BLOCK_BYTES);
+            [
+                (&[("what", "host")], host),
+                (&[("what", "buffer")], buffer),
+                (&[("what", "zones")], zones),
+                (&[("what", "map")], map),
+            ]
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_measured_is_told_in_the_format() {
+        let mut one = Measures { export: "a \"b\"".to_owned(), up: true, ..Measures::default() };
+        one.totals.requests[1].times.add(std::time::Duration::from_micros(150));
+        one.totals.requests[1].bytes = 4096;
+        one.now.dirty_blocks = 3;
+        one.zoned = Some(shingle_translated::Status::default());
+        let nameless = Measures::default();
+        let text = of(&[one, nameless], &Events::default());
+        for line in [
+            "# TYPE shingle_request_seconds histogram",
+            "shingle_request_seconds_bucket{le=\"0.0001\",export=\"a \\\"b\\\"\",kind=\"write\"} 0",
+            "shingle_request_seconds_bucket{le=\"0.0002\",export=\"a \\\"b\\\"\",kind=\"write\"} 1",
+            "shingle_request_seconds_bucket{le=\"+Inf\",export=\"a \\\"b\\\"\",kind=\"write\"} 1",
+            "shingle_request_bytes_total{export=\"a \\\"b\\\"\",kind=\"write\"} 4096",
+            "shingle_cached_bytes{export=\"a \\\"b\\\"\",state=\"dirty\"} 12288",
+            "shingle_up{export=\"default\"} 0",
+            "shingle_clients_refused_total 0",
+            "shingle_zones{export=\"a \\\"b\\\"\",state=\"full\"} 0",
+            "# EOF",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line:?} is not in:\n{text}");
+        }
+        assert!(!text.contains("shingle_zones{export=\"default\""), "it has no zoned disk");
+        // One that knows no rate says none.
+        assert!(!text.contains("shingle_drain_seconds{"), "{text}");
+    }
+}

@@ -1,0 +1,221 @@
+//! `shingle store serve`: caches as block devices, until they are stopped.
+
+mod file;
+mod metrics;
+mod service;
+mod tell;
+
+use std::cell::RefCell;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+
+use anyhow::bail;
+use clap::Args;
+use shingle_core::observer::Shared;
+use shingle_core::registry::Registry;
+use shingle_engine::settings::Settings;
+use shingle_nbd::listen::{Address, Listener};
+use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, Record, Serving, Stopper};
+use shingle_trace::record::{About, Recording};
+use tracing::{error, info, warn};
+
+use self::file::{File, Given, LogOptions};
+use self::tell::Events;
+use crate::Usage;
+use crate::cli::Global;
+use crate::commands::listening::{self, Encrypting, MinimumBlock, Remark};
+use crate::commands::signals::Ending;
+use crate::log::{Format, Level, Log};
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// The SSD: a file or block device.
+    #[arg(long, value_name = "FILE|DEV", required_unless_present = "config")]
+    cache: Option<PathBuf>,
+    /// The disk behind it.
+    #[arg(long, value_name = "FILE|DEV", required_unless_present = "config")]
+    disk: Option<PathBuf>,
+    /// Serve the exports of this TOML file instead: several caches, each with a name. SIGHUP reads it
+    /// again.
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "cache", "disk", "nbd", "allow_users", "tls", "tls_allow", "minimum_block", "trust_disk", "record",
+        "metrics", "counters", "log", "log_level"
+    ])]
+    config: Option<PathBuf>,
+    /// Where clients connect: unix:PATH, or tcp:ADDR:PORT, without --tls of a loopback address. May come several
+    /// times. Sockets that a service manager hands over are served without being named.
+    #[arg(long, value_name = "ADDRESS")]
+    nbd: Vec<String>,
+    /// Who may connect over TCP, besides you and root: names or numbers of users, with commas between
+    /// them, or `any` for every user of this machine.
+    #[arg(long, value_name = "USER,…|any", conflicts_with = "tls")]
+    allow_users: Option<String>,
+    #[command(flatten)]
+    encryption: Encrypting,
+    #[command(flatten)]
+    minimum_block: MinimumBlock,
+    /// Serve although the disk is not known to be the right one, or was written without its cache.
+    #[arg(long)]
+    trust_disk: bool,
+    /// Record requests, their times, and all that the cache is told and decides, as a trace that
+    /// `shingle run` reads and `shingle follow` repeats. The file is whole when the server has ended
+    /// in order.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Where Prometheus fetches what is measured, as http://ADDR:PORT/metrics: tcp:ADDR:PORT with a loopback address,
+    /// or unix:PATH.
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<String>,
+    /// A folder in which counters of --metrics go on over restarts. [default: $STATE_DIRECTORY, which systemd
+    /// sets, or $XDG_STATE_HOME/shingle, ~/.local/state/shingle]
+    #[arg(long, value_name = "DIR")]
+    counters: Option<PathBuf>,
+    /// How lines of the log look, on stderr or in the journal of systemd.
+    #[arg(long, value_enum, default_value_t = Format::Auto)]
+    log: Format,
+    /// Which lines there are.
+    #[arg(long, value_enum, default_value_t = Level::Info)]
+    log_level: Level,
+}
+
+impl Serve {
+    /// What is to be served, of a file or of the command line.
+    fn options(&self) -> anyhow::Result<Given> {
+        if let Some(path) = &self.config {
+            return File::read(path)?.given();
+        }
+        let (Some(ssd), Some(disk)) = (self.cache.clone(), self.disk.clone()) else {
+            bail!(Usage("--cache and --disk, or --config: what is to be served?".to_owned()))
+        };
+        let cache = CacheOptions {
+            name: String::new(),
+            ssd,
+            disk,
+            minimum_block: self.minimum_block.bytes()?,
+            trust_disk: self.trust_disk,
+            control: None,
+        };
+        let users = listening::users(self.allow_users.as_deref())
+            .map_err(|why| Usage(format!("--allow-users: {why}")))?;
+        let addresses = listening::addresses(&self.nbd, self.encryption.tls.is_some())?;
+        let tls = self.encryption.open()?;
+        let metrics = self.metrics.as_deref().map(str::parse::<Address>).transpose();
+        let metrics = metrics.map_err(|error| Usage(format!("--metrics: {error}")))?;
+        let counters = file::counters(self.counters.clone(), metrics.is_some());
+        let options = Options { caches: vec![cache], addresses, users, tls, counters };
+        Ok(Given { options, metrics, log: LogOptions { format: self.log, level: self.log_level } })
+    }
+}
+
+pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> anyhow::Result<()> {
+    let Given { options, metrics, log } = args.options()?;
+    let inherited = service::inherited()?;
+    if options.addresses.is_empty() && inherited.is_empty() {
+        let option = if args.config.is_some() { "`listen`" } else { "--nbd" };
+        bail!(Usage(format!("nobody could connect: say where with {option}, as unix:PATH")));
+    }
+    // (Whoever wants no remarks wants to know of devices that fail.)
+    let quieter = |level| if global.quiet && level == Level::Info { Level::Warn } else { level };
+    let log = Log::begin(log.format, quieter(log.level))?;
+    let recording = RefCell::new(None);
+    let path = args.record.as_ref().map(|path| path.display().to_string());
+    let record = |settings: &Settings, slots, disk_blocks| {
+        let text = settings.to_text().map_err(io::Error::other)?;
+        let about = About { slots, disk_blocks, settings: text };
+        let begun = Recording::begin(path.as_deref().unwrap_or_default(), &about);
+        let (recorder, handle) = begun.map_err(io::Error::other)?;
+        recording.replace(Some(handle));
+        Ok(Shared::new(recorder))
+    };
+    let record = path.as_ref().map(|_| &record as Record<'_>);
+    let (users, encrypted) = (options.users.clone(), options.tls.is_some());
+    // (An address that is taken is found before a cache is put into use.)
+    let metrics = metrics.map(|address| Listener::bind(&address)).transpose()?;
+    let events = Arc::new(Events::default());
+    let tell = {
+        let events = events.clone();
+        move |notice: Notice| events.tell(&notice)
+    };
+    let serving = Serving::start_with(options, registry, Extra { record, inherited }, tell)?;
+    // From now on a signal ends it in order.
+    let ending = Ending::new()?;
+    let reload = args.config.clone().map(|path| Reload { path, log, quieter: global.quiet });
+    let stopper = serving.stopper();
+    thread::Builder::new()
+        .name("shingle-signals".to_owned())
+        .spawn(move || answer_signals(ending, &stopper, reload))?;
+    for (export, uuid) in serving.exports() {
+        for address in serving.addresses() {
+            info!(export, "{uuid}: served at {address}");
+        }
+    }
+    for remark in listening::remarks(&serving.addresses(), &users, encrypted) {
+        match remark {
+            Remark::Warning(text) => warn!("{text}"),
+            Remark::Note(text) => info!("{text}"),
+        }
+    }
+    if let Some(listener) = metrics {
+        metrics::serve(listener, serving.roster(), events)?;
+    }
+    service::save_counters(serving.roster())?;
+    service::watch(serving.roster())?;
+    service::ready(serving.exports().len());
+    let ended = serving.wait(|| {
+        let Some(recording) = recording.take() else { return Ok(()) };
+        recording.finish().map_err(io::Error::other)?.iter().for_each(|text| info!("{text}"));
+        Ok(())
+    });
+    service::stopping();
+    Ok(ended?)
+}
+
+/// How options are read again.
+struct Reload {
+    path: PathBuf,
+    log: Log,
+    quieter: bool,
+}
+
+/// Ends in order, or reads options again.
+fn answer_signals(mut ending: Ending, stopper: &Stopper, reload: Option<Reload>) {
+    loop {
+        let hung_up = ending.wait();
+        match &reload {
+            Some(reload) if hung_up => reload.again(stopper),
+            _ => {
+                service::stopping();
+                stopper.stop();
+            }
+        }
+    }
+}
+
+impl Reload {
+    /// A file that is wrong changes nothing.
+    fn again(&self, stopper: &Stopper) {
+        service::reloading();
+        let path = self.path.display();
+        let done = File::read(&self.path).and_then(|file| {
+            let Given { options, log, .. } = file.given()?;
+            let exports = options.caches.len();
+            let changes = stopper.reload(options)?;
+            let quieter = self.quieter && log.level == Level::Info;
+            self.log.set_level(if quieter { Level::Warn } else { log.level });
+            Ok((changes, exports))
+        });
+        match done {
+            Ok((changes, exports)) => {
+                info!("{path} is read again: {changes}");
+                service::ready(exports);
+            }
+            // (`path` stands in front of what is wrong with the file itself.)
+            Err(error) => {
+                error!("nothing is changed: {error:#}");
+                service::still_ready();
+            }
+        }
+    }
+}

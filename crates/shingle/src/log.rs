@@ -1,0 +1,91 @@
+//! What a process that serves says while it does: lines with time, level and fields, on stderr or in the journal.
+
+use std::os::unix::fs::MetadataExt;
+
+use anyhow::Context;
+use clap::ValueEnum;
+use serde::Deserialize;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, Registry, fmt, reload};
+
+/// How lines look.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Format {
+    /// To the journal if stderr leads there, else as `text`.
+    #[default]
+    Auto,
+    /// Time, level, message, fields.
+    Text,
+    /// The same as a line of JSON.
+    Json,
+    /// To the journal of systemd, with fields of its own.
+    Journal,
+}
+
+/// Which lines there are: those of this level and above.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Level {
+    /// Something is lost or does not work.
+    Error,
+    /// Something is wrong, and is coped with.
+    Warn,
+    /// What happens: clients, addresses, changes.
+    #[default]
+    Info,
+}
+
+impl Level {
+    fn filter(self) -> LevelFilter {
+        match self {
+            Level::Error => LevelFilter::ERROR,
+            Level::Warn => LevelFilter::WARN,
+            Level::Info => LevelFilter::INFO,
+        }
+    }
+}
+
+/// A log at work: its level can be changed.
+pub(crate) struct Log(reload::Handle<LevelFilter, Registry>);
+
+impl Log {
+    /// From now on the process logs.
+    pub(crate) fn begin(format: Format, level: Level) -> anyhow::Result<Log> {
+        let format = match format {
+            Format::Auto if leads_to_journal() => Format::Journal,
+            Format::Auto => Format::Text,
+            other => other,
+        };
+        let (filter, handle) = reload::Layer::new(level.filter());
+        let lines =
+            || fmt::layer().with_writer(std::io::stderr).with_ansi(false).with_target(false);
+        let layer = match format {
+            Format::Json => lines().json().flatten_event(true).boxed(),
+            Format::Journal => {
+                let journal =
+                    tracing_journald::layer().context("--log journal: no journal here")?;
+                journal.with_field_prefix(Some("SHINGLE".to_owned())).boxed()
+            }
+            Format::Auto | Format::Text => lines().boxed(),
+        };
+        tracing_subscriber::registry().with(filter).with(layer).try_init()?;
+        Ok(Log(handle))
+    }
+
+    /// From now on these lines.
+    pub(crate) fn set_level(&self, level: Level) {
+        // (It fails only when the subscriber is gone.)
+        let _ = self.0.modify(|filter| *filter = level.filter());
+    }
+}
+
+/// A service manager says by which file it has connected stderr to the journal; a process that has redirected it
+/// since is not deceived.
+fn leads_to_journal() -> bool {
+    let Ok(stream) = std::env::var("JOURNAL_STREAM") else { return false };
+    let Ok(stderr) = std::fs::metadata("/proc/self/fd/2") else { return false };
+    stream == format!("{}:{}", stderr.dev(), stderr.ino())
+}

@@ -1,0 +1,264 @@
+//! `shingle store serve` as a service: several exports of a file, what a service manager is told, what Prometheus
+//! fetches, and the log.
+
+mod common;
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::path::Path;
+use std::process::{ChildStderr, Command, Stdio};
+
+use common::{Folder, MIB, PATIENCE, Served, text, write};
+use shingle_nbd::client::{Client, Wishes};
+
+const TWO: &str = r#"
+listen = ["unix:nbd.sock"]
+metrics = "tcp:127.0.0.1:0"
+counters = "counters"
+[export.one]
+cache = "one.ssd"
+disk = "one.disk"
+[export.two]
+cache = "two.ssd"
+disk = "two.disk"
+"#;
+
+/// Three caches, and a file that says what is served.
+struct Bed(Folder);
+
+/// A server, and what it says from now on.
+struct Server {
+    served: Served,
+    lines: Lines<BufReader<ChildStderr>>,
+}
+
+impl Bed {
+    fn new() -> Bed {
+        let bed = Bed(Folder::new());
+        for name in ["one", "two", "three"] {
+            for (kind, bytes) in [("ssd", 24 * MIB), ("disk", 64 * MIB)] {
+                let file = File::create(bed.0.path(&format!("{name}.{kind}"))).expect("made");
+                file.set_len(bytes).expect("as long");
+            }
+            bed.0.done(&format!("store create --cache {name}.ssd --disk {name}.disk"));
+        }
+        bed.write("store.toml", TWO);
+        bed
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.0.path(name), text).expect("written");
+    }
+
+    fn command(&self, more: &str) -> Command {
+        self.0.command(&format!("store serve --config store.toml {more}"))
+    }
+
+    fn start(&self, mut command: Command) -> Server {
+        let mut served = Served(command.stderr(Stdio::piped()).spawn().expect("started"));
+        let lines = BufReader::new(served.0.stderr.take().expect("piped")).lines();
+        Server { served, lines }
+    }
+
+    fn client(&self, export: &str) -> Result<Client<UnixStream>, String> {
+        let stream = UnixStream::connect(self.0.path("nbd.sock")).expect("connected");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+        let wishes = Wishes { export, structured: true, contexts: &[] };
+        Client::connect(stream, &wishes).map_err(|error| error.to_string())
+    }
+}
+
+impl Server {
+    /// The next line with this in it.
+    fn told(&mut self, wanted: &str) -> String {
+        let lines = self.lines.by_ref().map(|line| line.expect("text"));
+        let mut seen = Vec::new();
+        for line in lines {
+            if line.contains(wanted) {
+                return line;
+            }
+            seen.push(line);
+        }
+        panic!("{wanted:?} was not told: {seen:#?}");
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.served.0.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().expect("started").success());
+    }
+
+    fn reloaded(&mut self, wanted: &str) -> String {
+        self.signal("-HUP");
+        self.told(wanted)
+    }
+
+    fn end(mut self) {
+        self.signal("-TERM");
+        self.lines.by_ref().for_each(drop);
+        assert_eq!(self.served.0.wait().expect("ended").code(), Some(0));
+    }
+}
+
+fn fetch(address: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("connected");
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").expect("sent");
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).expect("text");
+    assert!(reply.starts_with("HTTP/1.1 200 OK\r\n"), "{reply}");
+    reply
+}
+
+fn value(metrics: &str, of: &str) -> f64 {
+    let line = metrics.lines().find_map(|line| line.strip_prefix(of)?.strip_prefix(' '));
+    let line = line.unwrap_or_else(|| panic!("{of} is not in {metrics}"));
+    line.parse().expect("a number")
+}
+
+#[test]
+fn several_exports_of_a_file_which_is_read_again() {
+    let bed = Bed::new();
+    let mut server = bed.start(bed.command(""));
+    let metrics = server.told("metrics at ");
+    let at = metrics.split("http://").nth(1).and_then(|at| at.split('/').next());
+    let at = at.expect("an address").to_owned();
+    let mut one = bed.client("one").expect("there");
+    write(&mut one, 0, &[1; 8192]);
+    one.flush().expect("connected").expect("flushed");
+    write(&mut bed.client("two").expect("there"), 0, &[2; 4096]);
+    assert!(bed.client("").is_err() && bed.client("three").is_err());
+    let status = bed.0.json("store status --cache two.ssd --json");
+    assert_eq!((&status["export"], &status["dirty_blocks"]), (&"two".into(), &1.into()));
+    let told = fetch(&at);
+    let of = |name: &str, labels: &str| value(&told, &format!("shingle_{name}{{{labels}}}"));
+    assert_eq!(of("request_bytes_total", "export=\"one\",kind=\"write\""), 8192.0);
+    assert_eq!(of("request_seconds_count", "export=\"one\",kind=\"flush\""), 1.0);
+    assert_eq!(of("cached_bytes", "export=\"two\",state=\"dirty\""), 4096.0);
+    assert_eq!((of("up", "export=\"one\""), of("clients", "export=\"one\"")), (1.0, 1.0));
+    assert!(of("io_bytes_total", "export=\"one\",device=\"ssd\",kind=\"write\"") >= 8192.0);
+    let top = bed.0.done("store top -n 1 --every 0.1");
+    let names: Vec<&str> = top.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(names, ["export", "one", "two"], "{top}");
+
+    // Wrong files change nothing, and say what is wrong in one line.
+    let third = "[export.three]\ncache = \"three.ssd\"\ndisk = \"three.disk\"\n";
+    for (wrong, told) in [
+        (format!("{TWO}{third}minimum-block = 5\n"), "store.toml: line 14: a power of two"),
+        (format!("{TWO}{third}").replace("three.disk", "no.disk"), "export `three`: "),
+        (TWO.replace("unix:nbd.sock", "unix:/no/such/folder/x"), "/no/such/folder/x"),
+        (String::new(), "missing field `export`"),
+    ] {
+        bed.write("store.toml", &wrong);
+        let line = server.reloaded("nothing is changed: ");
+        assert!(line.contains(told), "{line}");
+        one.flush().expect("connected").expect("still served");
+    }
+    // One comes, one goes; who uses the third notices nothing.
+    let other = TWO.split("[export.two]").next().expect("a beginning");
+    bed.write("store.toml", &format!("{other}{third}"));
+    let line = server.reloaded("read again");
+    assert!(line.contains("store.toml is read again: begun three; ended two"), "{line}");
+    write(&mut bed.client("three").expect("there"), 0, &[3; 4096]);
+    assert!(bed.client("two").is_err());
+    let told = bed.0.done("store status --cache two.ssd");
+    assert!(told.contains("nobody serves it; it was shut down in order"), "{told}");
+    one.flush().expect("connected").expect("still served");
+    // An operator ends one; the file brings it back.
+    bed.0.done("store stop --cache three.ssd");
+    assert!(bed.client("three").is_err());
+    let line = server.reloaded("read again");
+    assert!(line.contains("begun three"), "{line}");
+    assert_eq!(bed.client("three").expect("there").read(0, 1).unwrap().unwrap(), [3]);
+    server.end();
+    // Counters go on.
+    let mut server = bed.start(bed.command(""));
+    let metrics = server.told("metrics at ");
+    let at = metrics.split("http://").nth(1).and_then(|at| at.split('/').next());
+    let told = fetch(at.expect("an address"));
+    assert_eq!(value(&told, "shingle_request_bytes_total{export=\"one\",kind=\"write\"}"), 8192.0);
+    assert_eq!(value(&told, "shingle_starts_total{export=\"one\"}"), 2.0);
+    server.end();
+}
+
+#[test]
+fn a_service_manager_is_told_how_it_is() {
+    let bed = Bed::new();
+    let socket = UnixDatagram::bind(bed.0.path("notify")).expect("bound");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a time");
+    let next = |wanted: &str| loop {
+        let mut bytes = [0; 512];
+        let length = socket.recv(&mut bytes).unwrap_or_else(|e| panic!("{wanted}: {e}"));
+        let told = text(&bytes[..length]);
+        if told.contains(wanted) {
+            return told;
+        }
+    };
+    let mut command = bed.command("");
+    command.env("NOTIFY_SOCKET", bed.0.path("notify")).env("WATCHDOG_USEC", "100000");
+    let mut server = bed.start(command);
+    let ready = next("READY=1");
+    assert!(ready.contains("STATUS=serving 2 exports"), "{ready}");
+    // When it is told, clients may come.
+    bed.client("one").expect("there");
+    next("WATCHDOG=1");
+    server.reloaded("nothing has changed");
+    assert!(next("RELOADING=1").contains("MONOTONIC_USEC="));
+    next("READY=1");
+    server.signal("-TERM");
+    next("STOPPING=1");
+    server.lines.by_ref().for_each(drop);
+    assert_eq!(server.served.0.wait().expect("ended").code(), Some(0));
+}
+
+#[test]
+fn sockets_may_be_there_before() {
+    const ACTIVATE: &str = "systemd-socket-activate";
+    if Command::new(ACTIVATE).arg("--version").output().is_err() {
+        return println!("SKIPPED: {ACTIVATE} is not installed");
+    }
+    let bed = Bed::new();
+    bed.write("store.toml", &TWO.replace("listen = [\"unix:nbd.sock\"]\n", ""));
+    let serve = bed.command("");
+    let mut command = Command::new(ACTIVATE);
+    let path = bed.0.path("nbd.sock");
+    command.arg("--listen").arg(&path).args(["--setenv", "XDG_RUNTIME_DIR", "--"]);
+    command.arg(serve.get_program()).args(serve.get_args());
+    command.current_dir(bed.0.0.path()).env("XDG_RUNTIME_DIR", bed.0.0.path());
+    let mut server = bed.start(command);
+    let begun = std::time::Instant::now();
+    while UnixStream::connect(&path).is_err() {
+        assert!(begun.elapsed() < PATIENCE, "nobody listens");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    // The first client has it started, and waits for it.
+    write(&mut bed.client("one").expect("there"), 0, &[1; 4096]);
+    server.signal("-TERM");
+    server.lines.by_ref().for_each(drop);
+    assert!(path.exists(), "it is not the server's to remove");
+}
+
+#[test]
+fn a_log_is_text_or_json() {
+    let bed = Bed::new();
+    bed.write("store.toml", &format!("{TWO}[log]\nformat = \"json\"\n"));
+    let mut server = bed.start(bed.command(""));
+    let line = server.told("served at");
+    let line: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!((&line["level"], &line["export"]), (&"INFO".into(), &"one".into()), "{line}");
+    assert!(line["timestamp"].as_str().is_some_and(|time| time.ends_with('Z')), "{line}");
+    // From now on only what is wrong.
+    bed.write("store.toml", &format!("{TWO}[log]\nlevel = \"error\"\n"));
+    server.signal("-HUP");
+    bed.write("store.toml", "");
+    let line = server.reloaded("nothing is changed");
+    assert!(line.contains("\"level\":\"ERROR\""), "{line}");
+    server.end();
+    // With a file nothing else is said, and somebody has to be able to connect.
+    bed.0.refused(2, "store serve --config store.toml", "missing field `export`");
+    let nobody = "nobody could connect: say where with --nbd, as unix:PATH";
+    bed.0.refused(2, "store serve --cache one.ssd --disk one.disk", nobody);
+    let both = bed.0.output("store serve --config store.toml --cache one.ssd");
+    assert_eq!(both.status.code(), Some(2));
+    assert!(Path::new(&bed.0.path("counters")).is_dir());
+}
