@@ -665,7 +665,9 @@ fn counted(cases: &[(Case, (&str, Variation), Vec<Draw>)]) -> ([Nanos; 3], [u64;
     let mut happened = [Nanos::ZERO; 3];
     let mut counted = [0; 10];
     for (case, kind, draws) in cases {
-        let tried = std::panic::catch_unwind(|| try_case(case, *kind, draws));
+        // A policy may be made by a closure, of which nothing is used after a panic.
+        let trial = std::panic::AssertUnwindSafe(|| try_case(case, *kind, draws));
+        let tried = std::panic::catch_unwind(trial);
         let Ok(tried) = tried else { panic!("{case:?} over {} {:?}: {draws:?}", kind.0, kind.1) };
         let Snapshot { host, ssd, disk } = tried.unwrap_or_default();
         let times = [disk.clean_time, disk.idle_clean_time, disk.log_time];
