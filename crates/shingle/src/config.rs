@@ -246,7 +246,8 @@ mod tests {
             (serde_json::json!({ "pacing": "open" }), "expected `closed` or `trace`"),
             (serde_json::json!({ "polices": "lru" }), "the nearest are `policies`"),
         ] {
-            let error = of(json).err().expect(wanted).to_string();
+            let Err(error) = of(json) else { panic!("{wanted}") };
+            let error = error.to_string();
             assert!(error.contains(wanted), "{error}");
         }
         assert!(Config::names().contains(&"drive-timing".to_owned()), "{:?}", Config::names());

@@ -87,7 +87,10 @@ fn every_example_of_the_help_runs() {
     collect(&folder, &[], &mut examples);
     assert!(examples.len() > 8, "{examples:?}");
     for example in &examples {
-        folder.run(example, "--help");
+        // (The examples behind it go on with the SSD that it takes away: docs/store.md's is run.)
+        if !example.starts_with("shingle store replace ") {
+            folder.run(example, "--help");
+        }
     }
 }
 

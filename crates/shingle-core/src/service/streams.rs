@@ -123,7 +123,7 @@ mod tests {
         for turn in 0..20_000 {
             drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let draw = drawn >> 33;
-            let op = if draw % 3 == 0 { Op::Read } else { Op::Write };
+            let op = if draw.is_multiple_of(3) { Op::Read } else { Op::Write };
             // Most go on somewhere; halves of places are alike in many of the others.
             let offset = match runs.get(draw as usize % 40) {
                 Some(&(end, _)) if end != u64::MAX => end >> 2,

@@ -43,7 +43,7 @@ impl Counters {
             zoned: ZonedTotals::default(),
             own: Totals::default(),
         };
-        match place.map(|place| place.and_then(|place| Ok((place.read(), place)))) {
+        match place.map(|place| place.map(|place| (place.read(), place))) {
             None => {}
             Some(Err(error)) => tell(Path::new("the folder of counters"), &error),
             Some(Ok((Ok(earlier), place))) => (kept.earlier, kept.place) = (earlier, Some(place)),

@@ -120,10 +120,10 @@ pub(super) fn plan(served: &[&CacheOptions], wanted: &[CacheOptions]) -> Result<
     let same = |one: &CacheOptions, two: &CacheOptions| {
         (&one.ssd, &one.disk, &one.control) == (&two.ssd, &two.disk, &two.control)
     };
-    let mut plan = Plan::default();
-    plan.end = (0..served.len())
+    let end = (0..served.len())
         .filter(|&at| !wanted.iter().any(|wanted| same(served[at], wanted)))
         .collect();
+    let mut plan = Plan { end, ..Plan::default() };
     for (to, wanted) in wanted.iter().enumerate() {
         match served.iter().position(|served| same(served, wanted)) {
             Some(at) => {

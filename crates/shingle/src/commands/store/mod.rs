@@ -55,12 +55,17 @@ pub(crate) enum Store {
     Get(status::Get),
     /// Exchange the SSD while clients are served: one that fails, or one that is to be another. What is dirty goes to
     /// the disk first; the cache on the new SSD begins empty.
+    #[command(after_help = "Example: shingle store replace --cache cache.img --with new.img")]
     Replace(Replace),
     /// Use all of an SSD or a disk that was made larger, while clients are served. A cache on an SSD that has grown
     /// begins empty: what is dirty goes to the disk first.
+    #[command(after_help = "Example: shingle store grow --cache cache.img")]
     Grow(Ask),
     /// What other policies and sizes would have done with the requests of clients: hits, and bands rewritten, estimated
     /// from a sample, with how far that may be off.
+    #[command(
+        after_help = "Example: shingle store whatif --recording trace.csv.gz --policy most,lru"
+    )]
     Whatif(whatif::WhatIf),
     /// Stop serving. What is dirty stays in the cache.
     #[command(after_help = "Example: shingle store stop --cache cache.img")]

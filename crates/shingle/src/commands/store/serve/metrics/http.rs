@@ -1,6 +1,7 @@
 //! As much of HTTP as whoever fetches metrics speaks: one request a connection.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
 use shingle_nbd::stream::Stream;
@@ -86,12 +87,32 @@ pub(super) fn answer(
     if !head {
         reply += &body;
     }
-    stream.write_all(reply.as_bytes())
+    stream.write_all(reply.as_bytes())?;
+    if status != "200 OK" {
+        linger(stream);
+    }
+    Ok(())
+}
+
+/// Reads what a refused client still sends, for a moment: if it were left unread, the system would tell the client of
+/// a broken connection in place of the reply.
+fn linger(mut stream: Stream) {
+    stream.shutdown(Shutdown::Write);
+    if stream.set_timeouts(Some(Duration::from_secs(1))).is_err() {
+        return;
+    }
+    let mut left = 4 * REQUEST_BYTES_MAX;
+    let mut bytes = [0; 1024];
+    while let Ok(read @ 1..) = stream.read(&mut bytes) {
+        left = left.saturating_sub(read);
+        if left == 0 {
+            return;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::net::Shutdown;
     use std::os::unix::net::UnixStream;
 
     use super::*;
