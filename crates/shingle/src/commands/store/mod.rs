@@ -64,7 +64,7 @@ pub(crate) enum Store {
     /// What other policies and sizes would have done with the requests of clients: hits, and bands rewritten, estimated
     /// from a sample, with how far that may be off.
     #[command(
-        after_help = "Example: shingle store whatif --recording trace.csv.gz --policy most,lru"
+        after_help = "Example: shingle store whatif --cache cache.img --policy most,lru --seconds 1"
     )]
     Whatif(whatif::WhatIf),
     /// Stop serving. What is dirty stays in the cache.
