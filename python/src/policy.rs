@@ -199,6 +199,8 @@ fn values<'py>(
             Kind::Ratio => values.set_item(name, params.thousandths(name) as f64 / 1000.0)?,
             Kind::Switch => values.set_item(name, params.switch(name))?,
             Kind::Choice(_) => values.set_item(name, params.choice(name))?,
+            Kind::Limit => values.set_item(name, params.limit(name))?,
+            Kind::Hours => unreachable!("a class has no way to declare hours"),
         }
     }
     Ok(values)
