@@ -123,7 +123,7 @@ fn request_fields() -> Fields {
 
 /// The schema of [`requests`].
 pub(crate) fn requests_schema(py: Python<'_>) -> PyArrowResult<Bound<'_, PyCapsule>> {
-    to_schema_pycapsule(py, &Schema::new(request_fields()))
+    to_schema_pycapsule(py, Schema::new(request_fields()))
 }
 
 /// The requests of a trace, with the columns that its Parquet has, made as they are asked for.

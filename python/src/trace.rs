@@ -21,6 +21,9 @@ use crate::asked::parsed;
 use crate::requests::as_parquet;
 use crate::work::{Callbacks, Watch, work};
 
+/// What pickle wants: how to make it again, and of what.
+type Pickled<'py> = (Bound<'py, PyAny>, (String, Bound<'py, PyBytes>));
+
 /// The requests of a trace, in memory.
 #[pyclass(frozen, module = "shingle._native", weakref)]
 pub(crate) struct Trace(Arc<Inner>);
@@ -167,9 +170,7 @@ impl Trace {
         opened.map(Trace::new)
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (String, Bound<'py, PyBytes>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let make = slf.get_type().getattr("from_bytes")?;
         Ok((make, (slf.get().0.name.clone(), slf.get().to_bytes(slf.py()))))
     }
