@@ -25,6 +25,7 @@ pub enum Bug {
     RolledBackInMemory,
     CheckpointOverOld,
     ChangesForgotten,
+    FreshTakenForZeros,
 }
 
 impl Bug {
@@ -51,6 +52,7 @@ impl Bug {
         Bug::RolledBackInMemory,
         Bug::CheckpointOverOld,
         Bug::ChangesForgotten,
+        Bug::FreshTakenForZeros,
     ];
 }
 

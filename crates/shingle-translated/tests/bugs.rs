@@ -29,6 +29,9 @@ fn found(bug: Bug) -> Option<String> {
     if panics(|| drills::of_a_log(Some(bug))) || panics(|| drills::of_a_repair(Some(bug))) {
         return Some("a drill".to_owned());
     }
+    if panics(|| drills::of_spoilt_blocks(Some(bug), "log")) {
+        return Some("spoilt blocks".to_owned());
+    }
     let failing =
         |translation: &&&str| panics(|| drills::of_many_failures(Some(bug), translation, 0..40));
     if let Some(translation) = TRANSLATIONS.iter().find(failing) {

@@ -60,6 +60,13 @@ fn a_disk_that_fails_all_the_time_loses_nothing_that_was_flushed() {
 }
 
 #[test]
+fn what_goes_bad_as_soon_as_it_is_written_is_written_again_or_an_error() {
+    for entry in ALL {
+        drills::of_spoilt_blocks(None, entry.name);
+    }
+}
+
+#[test]
 fn readers_are_sent_to_what_is_durable() {
     drills::of_a_repair(None);
 }

@@ -24,6 +24,7 @@ impl Works {
     /// Tells readers where the blocks lie that were touched. `written`: what the host has written or trimmed, now that it is
     /// done; lost blocks among these are no longer lost.
     pub(super) fn publish(&mut self, shared: &Shared, written: Option<Range<u64>>) {
+        self.fresh.clear();
         if self.touched.is_empty() && self.table.unpublished.is_empty() && self.lost.is_empty() {
             return;
         }

@@ -389,8 +389,8 @@ impl LiveDisk {
             // (What a flush that failed has taken with it does not come back.)
             if !is_right || !again || stop.forgets() || works.owed {
                 let kind = match stop {
-                    Stop::Disk(_) | Stop::NoSpare(_) | Stop::Map(_) => LiveErrorKind::Disk,
                     Stop::MapFull { .. } => LiveErrorKind::Full,
+                    _ => LiveErrorKind::Disk,
                 };
                 return Err(LiveError::new(range, kind, stop));
             }

@@ -182,6 +182,7 @@ pub(crate) fn open(
         gone_back: Ranges::default(),
         owed: false,
         unlogged: Ranges::default(),
+        fresh: Ranges::default(),
         lost: Ranges::default(),
         lost_now: Ranges::default(),
         loss_unlogged: false,
@@ -309,6 +310,7 @@ impl Works {
         self.done_before = sum(&self.done_before, self.executor.translation().counters());
         self.executor = carried_out(translation);
         self.touched.clear();
+        self.fresh.clear();
         self.lost.clear();
         self.lost_now.clear();
         self.writing = 0..0;

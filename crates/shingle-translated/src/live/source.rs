@@ -13,6 +13,7 @@ use shingle_zoned::{Reason, ZonedDisk as _};
 
 use super::Shared;
 use super::works::{Stop, Works};
+use crate::bugs::Bug;
 use crate::saved::Areas;
 
 /// What the memory of the executor holds of a block: where its data are, as long as the work lasts.
@@ -107,7 +108,7 @@ impl Works {
                     };
                     let count = (0..).zip(sources).take_while(goes_on).count();
                     let there = &mut buffers[done..done + count];
-                    for part in shared.read_what_is_there(first, there)? {
+                    for part in self.read_what_is_there(shared, first, there)? {
                         let ahead = range.start + done + part.start as usize;
                         self.lose(shared, ahead, first.after(part.start), part.end - part.start);
                     }
@@ -116,6 +117,26 @@ impl Works {
             };
         }
         Ok(())
+    }
+
+    /// Reads blocks of the disk, and returns which of them, counted from the first, are gone for good; these are zeros. Of
+    /// what readers have not been told nobody knows whose it is, and it need not be lost: the work can be done once more,
+    /// from what it was made of.
+    pub(super) fn read_what_is_there(
+        &self,
+        shared: &Shared,
+        from: Block,
+        buffers: &mut [Buffer],
+    ) -> Result<Vec<Range<u64>>, Stop> {
+        let gone = shared.read_what_is_there(from, buffers)?;
+        let is_fresh =
+            |part: &Range<u64>| self.fresh.first_in(from.0 + part.start..from.0 + part.end);
+        match gone.iter().find_map(is_fresh) {
+            Some(fresh) if !self.bugs.has(Bug::FreshTakenForZeros) => {
+                Err(Stop::FreshUnread(Block(fresh.start)))
+            }
+            _ => Ok(gone),
+        }
     }
 
     /// What was found before a commit is where the map has it now. If it has the block elsewhere, what was there may be given

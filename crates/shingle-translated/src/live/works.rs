@@ -40,6 +40,8 @@ pub(super) struct Works {
     pub(super) owed: bool,
     /// Host blocks that lie elsewhere than the durable map has them.
     pub(super) unlogged: Ranges,
+    /// Blocks of the disk that were written since readers were told: the map does not say whose they are.
+    pub(super) fresh: Ranges,
     /// Blocks lost in the work under way: readers have not been told.
     pub(super) lost: Ranges,
     /// Blocks lost in the work under way that the host has not written since: that it has written them before is no help.
@@ -76,6 +78,8 @@ pub(super) enum Stop {
     MapFull { runs: u64, room: u64 },
     #[error("{0}")]
     Map(String),
+    #[error("block {} of the disk was written a moment ago and cannot be read", .0.0)]
+    FreshUnread(Block),
 }
 
 impl Stop {
@@ -178,7 +182,11 @@ impl Works {
             let at = shared.plan.buffer_first.after(at + ahead as u64);
             ahead = range.end;
             self.written.buffer_blocks += range.len() as u64;
-            self.give(shared, range, host, &mut |_, data| Ok(shared.disk.write(at, data)?))?;
+            self.give(shared, range, host, &mut |works, data| {
+                shared.disk.write(at, data)?;
+                works.fresh.insert(at.0..at.0 + data.len() as u64);
+                Ok(())
+            })?;
         }
         Ok(())
     }
@@ -207,6 +215,7 @@ impl Works {
             match shared.disk.write(at, data) {
                 Ok(()) => {
                     self.written.zone_blocks += data.len() as u64;
+                    self.fresh.insert(at.0..at.0 + data.len() as u64);
                     self.table.set_pointer(logical, pointer + data.len() as u32);
                     return Ok(());
                 }
@@ -318,14 +327,17 @@ impl Works {
             let buffers = &mut buffers[..count as usize];
             if at < readable {
                 let from = shared.plan.on_disk(old, at.into());
-                for gone in shared.read_what_is_there(from, buffers)? {
+                for gone in self.read_what_is_there(shared, from, buffers)? {
                     let first = u64::from(logical) * shared.plan.capacity + u64::from(at);
                     self.lose_places(shared, first + gone.start..first + gone.end);
                 }
             } else {
                 buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
             }
-            shared.disk.write(shared.plan.on_disk(spare, at.into()), buffers)?;
+            let to = shared.plan.on_disk(spare, at.into());
+            shared.disk.write(to, buffers)?;
+            // (Readers look for it where it was.)
+            self.fresh.insert(to.0..to.0 + u64::from(count));
             self.written.zone_blocks += u64::from(count);
             at += count;
         }

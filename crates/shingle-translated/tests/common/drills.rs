@@ -6,7 +6,7 @@ use shingle_core::units::{Block, Zone};
 use shingle_translated::{Bug, Format, LiveDisk, OpenError, format, inspect};
 use shingle_zoned::{Fault, Faults, Geometry, Operation, ZonedDisk as _};
 
-use super::{Held, data, geometry, read, wanted, write};
+use super::{Held, Spoils, data, geometry, read, wanted, write};
 
 /// Where the pages of a copy of the map are on the disk of [`super::geometry`]: superblock, and per slot two pages of
 /// checkpoint and eight of log.
@@ -145,6 +145,60 @@ pub fn of_many_failures(bug: Option<Bug>, translation: &str, seeds: std::ops::Ra
                     );
                     *known = vec![found];
                 }
+            }
+        }
+    }
+}
+
+/// Blocks go bad as soon as they are written, before readers are told of them: what the host was told is written is there, or
+/// an error. It is never zeros.
+pub fn of_spoilt_blocks(bug: Option<Bug>, translation: &str) {
+    // An append of 300 blocks is three I/Os. The second fails, and what the first one brought cannot be read.
+    let large = Geometry { conventional_zones: 6, ..Geometry::new(20, 512) };
+    let disk = disk_of(large, translation);
+    let live = LiveDisk::open_with(disk.boxed(), bug).expect("it was formatted");
+    write(&live, 0, 4, 1).expect("room");
+    disk.spoil(Spoils::BeforeFailed { blocks: 100 });
+    disk.fail(Operation::Write, 1, 1);
+    write(&live, 0, 300, 2).expect("it is put right");
+    disk.go_on();
+    live.flush().expect("no more faults");
+    for block in 0..300 {
+        assert_eq!(read(&live, block).ok(), Some(2), "{translation}: block {block}");
+    }
+    for seed in 0..12 {
+        let disk = disk_of(geometry(), translation);
+        let mut draw = SplitMix64::seed_from_u64(seed);
+        let mut below = |bound: u64| draw.next_u64() % bound;
+        let live = LiveDisk::open_with(disk.boxed(), bug).expect("it was formatted");
+        let mut may_be = vec![vec![0]; live.blocks() as usize];
+        for version in 1..100 + seed {
+            if version > 20 && below(8) == 0 {
+                let blocks = 1 + below(4);
+                disk.spoil(match below(2) {
+                    0 => Spoils::Written { after: below(6), blocks },
+                    _ => Spoils::BeforeFailed { blocks },
+                });
+                if below(2) == 0 {
+                    disk.fail(Operation::Write, below(6), 1);
+                }
+            }
+            let count = 1 + if below(4) == 0 { below(40) } else { below(4) };
+            let at = below(live.blocks() - count + 1);
+            let done = write(&live, at, count, version).is_ok();
+            for known in &mut may_be[at as usize..(at + count) as usize] {
+                if done {
+                    known.clear();
+                }
+                known.push(version);
+            }
+        }
+        for (block, known) in (0..).zip(&may_be) {
+            if let Ok(found) = read(&live, block) {
+                assert!(
+                    known.contains(&found),
+                    "{translation}, seed {seed}: {block} is {found}, not {known:?}"
+                );
             }
         }
     }

@@ -7,7 +7,8 @@ pub mod drills;
 pub mod world;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use shingle_core::units::{Block, Zone};
@@ -28,6 +29,19 @@ pub struct Switch {
     pub all: AtomicBool,
     /// The next call of a kind, after so many of that kind, and so many behind it.
     pub next: Mutex<Option<(Operation, u64, u64)>>,
+    /// Blocks that are written can no longer be read from some time on.
+    pub spoils: Mutex<Option<Spoils>>,
+    /// But for so many at both ends of the conventional zones: a map that is gone in both copies is another matter.
+    pub spared: AtomicU64,
+}
+
+/// Which blocks can no longer be read, until they are written anew.
+#[derive(Clone, Copy)]
+pub enum Spoils {
+    /// After so many more writes, the first ones that the next one brings, at most.
+    Written { after: u64, blocks: u64 },
+    /// The next write that fails takes with it so many blocks before its own.
+    BeforeFailed { blocks: u64 },
 }
 
 impl Held {
@@ -40,9 +54,38 @@ impl Held {
         *self.2.next.lock().expect("no panic") = Some((operation, after, count));
     }
 
-    /// Nothing fails any more.
+    /// Nothing fails any more. What cannot be read still cannot.
     pub fn go_on(&self) {
         *self.2.next.lock().expect("no panic") = None;
+        *self.2.spoils.lock().expect("no panic") = None;
+    }
+
+    pub fn spoil(&self, spoils: Spoils) {
+        *self.2.spoils.lock().expect("no panic") = Some(spoils);
+    }
+
+    /// A write was carried out, or has failed: which blocks that spoils.
+    fn spoilt(&self, block: Block, count: u64, done: bool) -> Range<u64> {
+        let spared = self.2.spared.load(Ordering::Relaxed);
+        let conventional =
+            u64::from(self.geometry().conventional_zones) * self.geometry().zone_blocks;
+        if block.0 < spared || (conventional - spared..conventional).contains(&block.0) {
+            return 0..0;
+        }
+        let mut spoils = self.2.spoils.lock().expect("no panic");
+        let range = match &mut *spoils {
+            Some(Spoils::Written { after, .. }) if done && *after > 0 => {
+                *after -= 1;
+                return 0..0;
+            }
+            Some(Spoils::Written { blocks, .. }) if done => block.0..block.0 + count.min(*blocks),
+            Some(Spoils::BeforeFailed { blocks }) if !done => {
+                block.0.saturating_sub(*blocks).max(spared)..block.0
+            }
+            _ => return 0..0,
+        };
+        *spoils = None;
+        range
     }
 
     fn may(&self, operation: Operation, block: Block) -> Result<(), ZonedError> {
@@ -106,12 +149,16 @@ impl ZonedDisk for Held {
             if !self.2.all.load(Ordering::Relaxed) {
                 let _ = self.0.write(block, buffers);
             }
+            self.1.lock().expect("no panic").extend(self.spoilt(block, 0, false));
             return Err(error);
         }
+        self.0.write(block, buffers)?;
         // What is written anew can be read.
         let range = block.0..block.0 + buffers.len() as u64;
-        self.1.lock().expect("no panic").retain(|bad| !range.contains(bad));
-        self.0.write(block, buffers)
+        let mut bad = self.1.lock().expect("no panic");
+        bad.retain(|bad| !range.contains(bad));
+        bad.extend(self.spoilt(block, buffers.len() as u64, true));
+        Ok(())
     }
     fn append(&self, zone: Zone, buffers: &[Buffer]) -> Result<Block, ZonedError> {
         self.0.append(zone, buffers)

@@ -1,14 +1,16 @@
 //! A host over a translated disk that loses its power, its host, its zones: one seed, one life. It knows what each block may
 //! be, and panics when one is anything else.
 
+use std::sync::atomic::Ordering;
+
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
 use shingle_translated::{Bug, LiveDisk, LiveErrorKind, OpenError, format};
-use shingle_zoned::{Fault, Faults, Geometry, ZonedDisk as _};
+use shingle_zoned::{Fault, Faults, Geometry, Operation, ZonedDisk as _};
 
-use super::{Held, data, versions, wanted};
+use super::{Held, Spoils, data, versions, wanted};
 
 /// What a block may be.
 #[derive(Clone, Debug)]
@@ -32,7 +34,7 @@ struct Known {
 pub enum Theme {
     /// Power cuts and kills, at any call, also in recovery; in some, a page of one copy of the map goes bad before.
     Crashes,
-    /// These, errors, flushes that forget, zones that fail.
+    /// These, errors, flushes that forget, zones that fail; in some lives blocks that go bad as soon as they are written.
     Faults,
 }
 
@@ -60,6 +62,8 @@ pub struct World<'a> {
     translation: &'a str,
     draw: SplitMix64,
     faults: Vec<Fault>,
+    /// Blocks go bad, when this says so.
+    spoils: Option<SplitMix64>,
     blocks: Vec<Known>,
     version: u64,
     /// Of one copy of the map.
@@ -128,6 +132,7 @@ impl<'a> World<'a> {
         let faults = faults(&mut draw, theme, &geometry);
         let list = faults.faults.clone();
         let disk = Held::new(geometry, faults);
+        let spoils = theme == Theme::Faults && seed % 3 == 1;
         World {
             seed,
             theme,
@@ -136,6 +141,7 @@ impl<'a> World<'a> {
             translation,
             draw,
             faults: list,
+            spoils: spoils.then(|| SplitMix64::seed_from_u64(seed)),
             blocks: Vec::new(),
             version: 0,
             copy_blocks: 0,
@@ -154,9 +160,10 @@ impl<'a> World<'a> {
 
     /// Whether something is lost for good, or may be.
     fn may_lose(&self) -> bool {
-        self.has(|fault| {
-            matches!(fault, Fault::Offline { .. } | Fault::Error { for_ever: true, .. })
-        })
+        self.spoils.is_some()
+            || self.has(|fault| {
+                matches!(fault, Fault::Offline { .. } | Fault::Error { for_ever: true, .. })
+            })
     }
 
     /// Whether the disk may end up as one that cannot be opened, or written.
@@ -179,6 +186,7 @@ impl<'a> World<'a> {
         wanted.spare_zones = Some(1 + self.below(3) as u32);
         let made = format(&self.disk, &wanted).unwrap_or_else(|error| panic!("{error}"));
         self.copy_blocks = made.map_blocks / 2;
+        self.disk.2.spared.store(self.copy_blocks, Ordering::Relaxed);
         let known = Known {
             now: vec![0],
             after_crash: vec![0],
@@ -285,10 +293,27 @@ impl<'a> World<'a> {
         self.seen.healed += u64::from(self.disk.write(Block(at), &[buffer]).is_ok());
     }
 
+    /// Now and then something goes bad, and something fails.
+    fn spoil(&mut self) {
+        let Some(draw) = &mut self.spoils else { return };
+        if below(draw, 12) > 0 {
+            return;
+        }
+        let blocks = 1 + below(draw, 12);
+        self.disk.spoil(match below(draw, 2) {
+            0 => Spoils::Written { after: below(draw, 6), blocks },
+            _ => Spoils::BeforeFailed { blocks },
+        });
+        if below(draw, 2) == 0 {
+            self.disk.fail(Operation::Write, below(draw, 12), 1);
+        }
+    }
+
     /// What a host does, for a while. Whether it is over: false after a crash, or many failures.
     fn serve(&mut self, disk: &LiveDisk) -> bool {
         let mut errors = 0;
         for _ in 0..60 + self.below(120) {
+            self.spoil();
             let blocks = self.blocks.len() as u64;
             // A part of the disk is hot.
             let region = if self.below(3) > 0 { blocks.min(40) } else { blocks };
@@ -383,6 +408,7 @@ impl<'a> World<'a> {
 
     /// Nothing has gone wrong for a while: all that was said is true, and the disk can be written from end to end.
     fn finish(&mut self, disk: LiveDisk) {
+        self.disk.go_on();
         self.look(&disk, false, false);
         self.count(&disk);
         for _ in 0..3 {
