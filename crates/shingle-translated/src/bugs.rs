@@ -26,6 +26,9 @@ pub enum Bug {
     CheckpointOverOld,
     ChangesForgotten,
     FreshTakenForZeros,
+    LogGoesOn,
+    GivenUpTaken,
+    DamageTakenForEnd,
 }
 
 impl Bug {
@@ -53,6 +56,9 @@ impl Bug {
         Bug::CheckpointOverOld,
         Bug::ChangesForgotten,
         Bug::FreshTakenForZeros,
+        Bug::LogGoesOn,
+        Bug::GivenUpTaken,
+        Bug::DamageTakenForEnd,
     ];
 }
 

@@ -20,7 +20,7 @@ pub struct Format {
     /// Blocks of the buffer; if none are named, all of the conventional zones that the map leaves.
     pub buffer_blocks: Option<u64>,
     /// Sequential zones kept from the translation, to rewrite zones into and in the place of those that fail; if none
-    /// are named, 2 and one of a thousand.
+    /// are named, 2 and one of a thousand, and 2 more on a disk with a limit on active zones.
     pub spare_zones: Option<u32>,
     /// Of the map; if none is named, a new one.
     pub uuid: Option<[u8; 16]>,
@@ -56,14 +56,9 @@ pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, Format
     let no_room = |what: String| FormatError::NoRoom { disk: disk.name().to_owned(), what };
     let geometry = *disk.geometry();
     refuse_another(disk, format.force)?;
-    if geometry.max_active != 0 {
-        let max = geometry.max_active;
-        let what = format!(
-            "it has at most {max} zones open or closed at a time, and a translation may have all of them so"
-        );
-        return Err(no_room(what));
-    }
-    let (zones, spares) = usable(disk, format.spare_zones)?;
+    // (Zones that were finished are copied before they are appended to: several in one work.)
+    let more = if geometry.max_active == 0 { 0 } else { 2 };
+    let (zones, spares) = usable(disk, format.spare_zones, more)?;
     let conventional_blocks = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
     let logical = zones.len() as u64 - spares;
     let capacity = geometry.zone_capacity_blocks;
@@ -89,7 +84,16 @@ pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, Format
         params.set(name, value).map_err(wrong)?;
     }
     let layout = Layout { zone_blocks: capacity, buffer_blocks, zones: logical as u32 };
-    let blocks = entry.make(&params, layout).map_err(FormatError::Translation)?.blocks();
+    let translation = entry.make(&params, layout).map_err(FormatError::Translation)?;
+    let (blocks, open, active) =
+        (translation.blocks(), translation.open_zones(), geometry.max_active);
+    if active != 0 && active < open {
+        return Err(no_room(format!(
+            "it has at most {active} zones open or closed at a time, and {} with these parameters appends to {open} by \
+             turns",
+            entry.name
+        )));
+    }
     let superblock = Superblock {
         uuid: format.uuid.unwrap_or_else(|| Uuid::new_v4().into_bytes()),
         epoch: 1,
@@ -111,6 +115,7 @@ pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, Format
     let mut saver = Saver::new(superblock, Seeded::default());
     // The old map goes first: half of it must never meet half of the new one.
     saver.erase(disk)?;
+    saver.blank_logs(disk)?;
     let named = zones.iter().take(logical as usize);
     let record = |(logical, &physical)| Record::Zone { logical, physical, pointer: 0 };
     saver.checkpoint(disk, (0..).zip(named).map(record))?;
@@ -138,7 +143,11 @@ fn refuse_another(disk: &dyn ZonedDisk, force: bool) -> Result<(), FormatError> 
 }
 
 /// The sequential zones that can be used, and how many of them are spares.
-fn usable(disk: &dyn ZonedDisk, spares: Option<u32>) -> Result<(Vec<u32>, u64), FormatError> {
+fn usable(
+    disk: &dyn ZonedDisk,
+    spares: Option<u32>,
+    more: u64,
+) -> Result<(Vec<u32>, u64), FormatError> {
     let no_room = |what: String| Err(FormatError::NoRoom { disk: disk.name().to_owned(), what });
     let geometry = *disk.geometry();
     let mut zones = Vec::new();
@@ -157,7 +166,7 @@ fn usable(disk: &dyn ZonedDisk, spares: Option<u32>) -> Result<(Vec<u32>, u64), 
         }
     }
     let count = zones.len() as u64;
-    let spares = spares.map_or(2 + count / 1000, u64::from);
+    let spares = spares.map_or(2 + count / 1000 + more, u64::from);
     if geometry.conventional_zones == 0 {
         return no_room("it has no conventional zones, and the map needs some".to_owned());
     }

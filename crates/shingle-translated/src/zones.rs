@@ -6,7 +6,8 @@
 //!
 //! A logical zone that cannot be appended to as it is, is *flawed*: the disk's write pointer is not where the map has it, or
 //! the zone failed. Some of its blocks, from the first on, can be read. Before it is appended to, these are copied to a
-//! spare.
+//! spare. So it is with one that was *finished* because the disk has a limit on active zones (`live/active.rs`), of which
+//! all can be read; but nobody hurries to copy it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,6 +27,10 @@ pub(crate) struct Table {
     pub(crate) pointers: Vec<u32>,
     /// Flawed logical zones, and how many of their first blocks can be read.
     pub(crate) flawed: BTreeMap<u32, u32>,
+    /// Logical zones that are not full and were finished, and are not flawed.
+    pub(crate) finished: BTreeSet<u32>,
+    /// Physical zones that are open or closed, those appended to longest ago first. It counts only where there is a limit.
+    pub(crate) active: Vec<u32>,
     /// Physical zones that are nobody's. They are reset before they are used.
     pub(crate) spares: BTreeSet<u32>,
     /// Physical zones that only the durable map names.
@@ -43,9 +48,20 @@ impl Table {
     pub(crate) fn move_to(&mut self, logical: u32, physical: u32, pointer: u32) {
         let old = std::mem::replace(&mut self.physical[logical as usize], physical);
         self.leaving.push(old);
-        self.flawed.remove(&logical);
+        self.is_whole(logical);
         self.unpublished.push(logical);
         self.set_pointer(logical, pointer);
+    }
+
+    /// The logical zone is neither flawed nor finished.
+    pub(crate) fn is_whole(&mut self, logical: u32) {
+        self.flawed.remove(&logical);
+        self.finished.remove(&logical);
+    }
+
+    /// The physical zone is empty, full or lost.
+    pub(crate) fn is_not_active(&mut self, physical: u32) {
+        self.active.retain(|zone| *zone != physical);
     }
 
     pub(crate) fn set_pointer(&mut self, logical: u32, pointer: u32) {
@@ -76,7 +92,7 @@ pub(crate) struct Survey {
 }
 
 /// Holds a map, which has `zones` as physical zones and write pointers, against the zones of the disk. Buffer blocks begin
-/// at block `buffer_first` of the disk.
+/// at block `buffer_first` of the disk. `finishes`: the disk has a limit on active zones.
 pub(crate) fn survey(
     whereabouts: &Whereabouts,
     zones: &[(u32, u32)],
@@ -84,6 +100,7 @@ pub(crate) fn survey(
     conventional_zones: u32,
     capacity: u64,
     buffer_first: Block,
+    finishes: bool,
 ) -> Survey {
     let ends = ends(whereabouts, zones.len(), capacity);
     let mut table = Table::default();
@@ -100,6 +117,10 @@ pub(crate) fn survey(
             table.set_pointer(logical, pointer);
         }
         let readable = match (report.condition, report.write_pointer) {
+            (Condition::Full, _) if finishes && (1..capacity as u32).contains(&pointer) => {
+                table.finished.insert(logical);
+                None
+            }
             (Condition::ReadOnly, _) => Some(pointer),
             (Condition::Offline | Condition::Conventional, _) | (_, None) => Some(0),
             (_, Some(at)) => {
@@ -115,6 +136,9 @@ pub(crate) fn survey(
     for report in reports {
         let sequential =
             report.zone.0 >= conventional_zones && report.condition != Condition::Conventional;
+        if sequential && finishes && report.condition.is_active() {
+            table.active.push(report.zone.0);
+        }
         match report.condition {
             _ if named[report.zone.index()] || !sequential => {}
             Condition::ReadOnly | Condition::Offline => table.bad += 1,
@@ -237,7 +261,8 @@ mod tests {
     type Looked = (Survey, Vec<(u32, u32)>, Vec<(u64, u64)>);
 
     fn look(recovered: &Recovered, disk: &[ZoneReport]) -> Looked {
-        let survey = survey(&recovered.whereabouts, &recovered.zones, disk, 2, CAPACITY, Block(5));
+        let survey =
+            survey(&recovered.whereabouts, &recovered.zones, disk, 2, CAPACITY, Block(5), false);
         let flawed =
             survey.table.flawed.iter().map(|(zone, readable)| (*zone, *readable)).collect();
         let lost = survey.lost.iter().map(|range| (range.start, range.end)).collect();

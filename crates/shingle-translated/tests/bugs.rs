@@ -26,7 +26,8 @@ const TRANSLATIONS: [&str; 3] = ["fluid", "dm-zoned", "log"];
 
 /// Which seed finds it, and how.
 fn found(bug: Bug) -> Option<String> {
-    if panics(|| drills::of_a_log(Some(bug))) || panics(|| drills::of_a_repair(Some(bug))) {
+    let drills = [drills::of_a_log, drills::of_a_repair, drills::of_a_commit_that_fails];
+    if drills.iter().any(|drill| panics(|| drill(Some(bug)))) {
         return Some("a drill".to_owned());
     }
     if panics(|| drills::of_spoilt_blocks(Some(bug), "log")) {

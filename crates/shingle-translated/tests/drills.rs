@@ -117,11 +117,6 @@ fn what_no_map_can_be_made_on_is_told() {
         wanted("fluid"),
         "no room for a buffer",
     );
-    refused(
-        Geometry { max_open: 4, max_active: 4, ..geometry() },
-        wanted("fluid"),
-        "at most 4 zones",
-    );
     refused(geometry(), wanted("fluidd"), "there is no translation `fluidd`");
     refused(geometry(), Format { params: set("x", "1"), ..wanted("fluid") }, "no parameter `x`");
     refused(geometry(), Format { buffer_blocks: Some(8), ..wanted("dm-zoned") }, "dm-zoned");
@@ -161,6 +156,52 @@ fn a_full_disk_can_be_written_again_and_idle_time_comes_to_an_end() {
         (0..live.blocks()).for_each(|block| write(&live, block, 1, 5).expect("room"));
         (0..live.blocks())
             .for_each(|block| assert_eq!(read(&live, block).ok(), Some(5), "{}", entry.name));
+    }
+}
+
+#[test]
+fn limits_on_open_and_active_zones_are_kept_to() {
+    for (max_open, max_active) in [(1, 0), (1, 1), (1, 2), (2, 3), (4, 5)] {
+        for entry in ALL {
+            let limited = Geometry { max_open, max_active, ..geometry() };
+            let disk = Held::new(limited, Faults::none());
+            let mut format_ = wanted(entry.name);
+            if (entry.name, max_active) == ("log", 1) {
+                let refused = format(&disk, &format_).expect_err("it has two groups");
+                assert!(refused.to_string().contains("appends to 2 by turns"), "{refused}");
+                format_.params = vec![("group".to_owned(), "none".to_owned())];
+            }
+            format(&disk, &format_).unwrap_or_else(|error| panic!("{error}"));
+            let what = format!("{}, {max_open} open, {max_active} active", entry.name);
+            let mut live = disk.open();
+            let mut versions = vec![0; live.blocks() as usize];
+            for version in 1..400_u64 {
+                let most = if version % 7 == 0 { 40 } else { 5 };
+                let (at, count) = (version * 7919 % (live.blocks() - most), 1 + version % most);
+                write(&live, at, count, version).unwrap_or_else(|why| panic!("{what}: {why}"));
+                versions[at as usize..(at + count) as usize].fill(version);
+                match version % 20 {
+                    3 | 11 => live.flush().unwrap_or_else(|why| panic!("{what}: {why}")),
+                    17 => drop(live.idle().unwrap_or_else(|why| panic!("{what}: {why}"))),
+                    _ => {}
+                }
+                if version % 100 == 0 {
+                    live.flush().expect("no faults");
+                    assert_eq!(live.status().failures, 0, "{what}: {:?}", live.status());
+                    drop(live);
+                    disk.0.cut_power();
+                    disk.0.restart();
+                    live = disk.open();
+                }
+            }
+            assert_eq!(live.status().failures, 0, "{what}: {:?}", live.status());
+            for (block, version) in (0..).zip(&versions) {
+                assert_eq!(read(&live, block).ok(), Some(*version), "{what}: block {block}");
+            }
+            // Idle time comes to its end.
+            (0..1000).take_while(|_| live.idle().expect("no faults")).for_each(drop);
+            assert!(!live.idle().expect("no faults"), "{what}");
+        }
     }
 }
 

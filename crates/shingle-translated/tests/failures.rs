@@ -67,6 +67,11 @@ fn what_goes_bad_as_soon_as_it_is_written_is_written_again_or_an_error() {
 }
 
 #[test]
+fn nothing_is_left_of_a_commit_that_fails() {
+    drills::of_a_commit_that_fails(None);
+}
+
+#[test]
 fn readers_are_sent_to_what_is_durable() {
     drills::of_a_repair(None);
 }

@@ -42,6 +42,12 @@ impl Condition {
         matches!(self, Condition::ImplicitOpen | Condition::ExplicitOpen)
     }
 
+    /// Whether it takes a place among the active ones: begun, and not full.
+    #[must_use]
+    pub fn is_active(self) -> bool {
+        self.is_open() || self == Condition::Closed
+    }
+
     /// In a word, as tables and JSON have it.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -6,6 +6,7 @@
 //! the second: so those who wait get in between the pieces of a long trim. `map` is shared by readers, each for one I/O of
 //! at most 512 KiB, and had alone for moments, when readers are told of a change (`reading.rs`).
 
+mod active;
 mod commit;
 mod failing;
 mod open;
@@ -77,6 +78,8 @@ struct Plan {
     zone_blocks: u64,
     /// Blocks of a zone that can be written: the translation's zones have so many.
     capacity: u64,
+    /// Zones that may be begun and not full; 0: any number.
+    max_active: u32,
     runs_max: u64,
 }
 

@@ -61,6 +61,7 @@ pub(crate) fn find(
         superblock.conventional_zones,
         superblock.zone_capacity_blocks,
         buffer_first,
+        disk.geometry().max_active != 0,
     );
     if bugs.has(Bug::PointerBehindIgnored) {
         survey.lost = Ranges::default();
@@ -167,6 +168,7 @@ pub(crate) fn open(
         buffer_blocks: superblock.buffer_blocks,
         zone_blocks: superblock.zone_blocks,
         capacity: superblock.zone_capacity_blocks,
+        max_active: disk.geometry().max_active,
         runs_max: superblock.areas.records_max().saturating_sub(others),
     };
     let mut works = Works {
@@ -237,6 +239,7 @@ impl Works {
             plan.conventional_zones,
             plan.capacity,
             plan.buffer_first,
+            plan.max_active != 0,
         );
         let superblock = self.saver.superblock();
         let held = Survey { table, lost, ahead: 0 };

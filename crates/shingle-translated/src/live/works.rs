@@ -5,7 +5,7 @@ use std::ops::Range;
 use shingle_core::units::{Block, Zone};
 use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_translation::{Action, Counters, Executor, Place, Queue, Work};
-use shingle_zoned::{Condition, Operation, ZonedDisk as _, ZonedError};
+use shingle_zoned::{Condition, Operation, Reason, ZonedDisk as _, ZonedError};
 
 use super::failing::Failure;
 use super::rewriting::Rewriting;
@@ -211,16 +211,16 @@ impl Works {
         let mut again = true;
         loop {
             let pointer = self.table.pointers[logical as usize];
-            let at = shared.plan.on_disk(self.table.physical[logical as usize], pointer.into());
-            match shared.disk.write(at, data) {
+            let physical = self.table.physical[logical as usize];
+            self.make_active(shared, physical)?;
+            match shared.disk.write(shared.plan.on_disk(physical, pointer.into()), data) {
                 Ok(()) => {
-                    self.written.zone_blocks += data.len() as u64;
-                    self.fresh.insert(at.0..at.0 + data.len() as u64);
+                    self.is_in_zone(shared, physical, pointer, data.len() as u32);
                     self.table.set_pointer(logical, pointer + data.len() as u32);
                     return Ok(());
                 }
                 // Something of the piece may have been written, or the zone has failed: it goes on elsewhere.
-                Err(error) if again && self.is_readable(shared, logical) => {
+                Err(error) if again && !is_limit(&error) && self.is_readable(shared, logical) => {
                     again = false;
                     self.table.flawed.insert(logical, pointer);
                     self.repair(shared, logical).map_err(|stop| match stop {
@@ -230,6 +230,16 @@ impl Works {
                 }
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+
+    /// `count` blocks of a physical zone, from `first` on, were written.
+    fn is_in_zone(&mut self, shared: &Shared, physical: u32, first: u32, count: u32) {
+        let at = shared.plan.on_disk(physical, first.into());
+        self.fresh.insert(at.0..at.0 + u64::from(count));
+        self.written.zone_blocks += u64::from(count);
+        if u64::from(first + count) == shared.plan.capacity {
+            self.table.is_not_active(physical);
         }
     }
 
@@ -243,24 +253,20 @@ impl Works {
     /// that the durable map needs nothing of it, the same.
     fn reset(&mut self, shared: &Shared, logical: u32) -> Result<(), Stop> {
         let physical = self.table.physical[logical as usize];
-        if self.bugs.has(Bug::ZoneRewrittenInPlace) {
-            shared.disk.reset(Zone(physical))?;
-            self.table.flawed.remove(&logical);
-            self.table.set_pointer(logical, 0);
-            return Ok(());
-        }
-        match self.take_spare(shared) {
+        let in_place = self.bugs.has(Bug::ZoneRewrittenInPlace);
+        let spare = if in_place { None } else { self.take_spare(shared) };
+        match spare {
             Some(spare) => self.table.move_to(logical, spare, 0),
-            None if self.survives_power_cuts => {
-                shared.disk.reset(Zone(physical))?;
-                self.table.flawed.remove(&logical);
+            None if self.survives_power_cuts || in_place => {
+                self.reset_zone(shared, physical)?;
+                self.table.is_whole(logical);
                 self.table.set_pointer(logical, 0);
             }
             None => return Err(Stop::NoSpare(logical)),
         }
         if self.bugs.has(Bug::ZoneFreedBeforeCommit) {
-            for &old in &self.table.leaving {
-                shared.disk.reset(Zone(old))?;
+            for old in self.table.leaving.clone() {
+                self.reset_zone(shared, old)?;
             }
         }
         Ok(())
@@ -269,7 +275,7 @@ impl Works {
     /// A spare zone, empty. Those that cannot be reset are none.
     fn take_spare(&mut self, shared: &Shared) -> Option<u32> {
         while let Some(spare) = self.table.spares.pop_first() {
-            if shared.disk.reset(Zone(spare)).is_ok() {
+            if self.reset_zone(shared, spare).is_ok() {
                 return Some(spare);
             }
             self.table.bad += 1;
@@ -277,15 +283,19 @@ impl Works {
         None
     }
 
-    /// Makes a flawed zone, if it is one, one that can be appended to: what can be read of it goes to a spare. What
-    /// cannot be read was lost, and is zeros there.
+    /// Makes a flawed or finished zone, if it is one, one that can be appended to: what can be read of it goes to a spare.
+    /// What cannot be read was lost, and is zeros there.
     pub(super) fn repair(&mut self, shared: &Shared, logical: u32) -> Result<(), Stop> {
-        let Some(&readable) = self.table.flawed.get(&logical) else { return Ok(()) };
         let old = self.table.physical[logical as usize];
         let pointer = self.table.pointers[logical as usize];
-        if pointer == 0 && shared.disk.reset(Zone(old)).is_ok() {
+        let readable = match self.table.flawed.get(&logical) {
+            Some(&readable) => readable,
+            None if self.table.finished.contains(&logical) => pointer,
+            None => return Ok(()),
+        };
+        if pointer == 0 && self.reset_zone(shared, old).is_ok() {
             // Nobody, and no durable map, has anything in it.
-            self.table.flawed.remove(&logical);
+            self.table.is_whole(logical);
             return Ok(());
         }
         let mut failed = None;
@@ -299,7 +309,9 @@ impl Works {
                     self.table.move_to(logical, spare, pointer);
                     return Ok(());
                 }
-                Err(Stop::Disk(error)) if error.operation == Operation::Write => {
+                Err(Stop::Disk(error))
+                    if error.operation == Operation::Write && !is_limit(&error) =>
+                {
                     self.table.bad += 1;
                     failed = Some(Stop::Disk(error));
                 }
@@ -334,11 +346,10 @@ impl Works {
             } else {
                 buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
             }
-            let to = shared.plan.on_disk(spare, at.into());
-            shared.disk.write(to, buffers)?;
+            self.make_active(shared, spare)?;
+            shared.disk.write(shared.plan.on_disk(spare, at.into()), buffers)?;
             // (Readers look for it where it was.)
-            self.fresh.insert(to.0..to.0 + u64::from(count));
-            self.written.zone_blocks += u64::from(count);
+            self.is_in_zone(shared, spare, at, count);
             at += count;
         }
         Ok(())
@@ -356,6 +367,11 @@ impl Works {
             }
         }
     }
+}
+
+/// Whether a zone was not written because too many others are active: it is as good as before.
+fn is_limit(error: &ZonedError) -> bool {
+    matches!(error.reason, Reason::TooManyActive { .. } | Reason::TooManyOpen { .. })
 }
 
 impl Plan {

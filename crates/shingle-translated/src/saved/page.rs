@@ -183,6 +183,8 @@ pub(crate) fn encode(page: &mut Page, owner: Owner, stand: Stand, records: &[Rec
 /// Why a page is not the one that is looked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum Bad {
+    #[error("there is none")]
+    Blank,
     #[error("there is no page of a map")]
     Foreign,
     #[error("its checksum is wrong")]
@@ -211,7 +213,8 @@ pub(crate) fn decode(
 ) -> Result<Stand, Bad> {
     let (head, rest) = Head::read_from_prefix(page).expect("a page is longer");
     if head.magic != MAGIC {
-        return Err(Bad::Foreign);
+        let is_blank = page.iter().all(|byte| *byte == 0);
+        return Err(if is_blank { Bad::Blank } else { Bad::Foreign });
     }
     if head.crc.get() != checksum(page, CRC_AT) {
         return Err(Bad::Checksum);
@@ -282,7 +285,7 @@ mod tests {
         assert_eq!(look(&page, Owner { epoch: 4, ..OWNER }, Kind::Log, 5), Err(Bad::Stale));
         assert_eq!(look(&page, Owner { generation: 7, ..OWNER }, Kind::Log, 5), Err(Bad::Stale));
         assert_eq!(look(&page, Owner { uuid: [0; 16], ..OWNER }, Kind::Log, 5), Err(Bad::Stale));
-        assert_eq!(look(&[0; 4096], OWNER, Kind::Log, 5), Err(Bad::Foreign));
+        assert_eq!(look(&[0; 4096], OWNER, Kind::Log, 5), Err(Bad::Blank));
         let mut nonsense = page;
         nonsense[56 + 7] = 0x50;
         assert_eq!(look(&nonsense, OWNER, Kind::Log, 5), Err(Bad::Checksum));

@@ -2,11 +2,13 @@
 //!
 //! Page by page whichever copy is good counts. The log ends with the last commit that is there whole. What follows may be a
 //! commit that a crash has torn, which nobody was told of; but if pages of a *later* commit follow, then the one before was
-//! durable, and the disk has lost it: that is damage, and no shorter log. So is a page that neither copy lets be read.
+//! durable, and the disk has lost it: that is damage, and no shorter log. So is a page that neither copy lets be read, or
+//! that is in neither copy what it was before the commit. (Where physical blocks are smaller than a page a crash can leave
+//! that, too: it is taken for one.)
 
 use std::collections::BTreeSet;
 
-use shingle_core::units::Block;
+use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_engine::format::Page;
 use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_zoned::{ZonedDisk, ZonedError};
@@ -206,8 +208,8 @@ impl Next {
 /// A page that neither copy has.
 struct Missing {
     why: String,
-    /// Neither could be read: nobody knows whether it was there.
-    unread: bool,
+    /// Nobody knows whether it was there: neither copy is what was there before.
+    maybe: bool,
 }
 
 /// Why a copy of a page is none.
@@ -286,7 +288,7 @@ impl Reader<'_> {
                     );
                     return Err(self.damaged(&what));
                 }
-                Err(missing) if missing.unread && !self.bugs.has(Bug::UnreadTakenForEnd) => {
+                Err(missing) if missing.maybe => {
                     return Err(self.damaged(&format!("the log: {}", missing.why)));
                 }
                 Err(missing) => {
@@ -325,7 +327,7 @@ impl Reader<'_> {
         let mut found: Option<Stand> = None;
         let mut why: [Option<String>; 2] = [None, None];
         let mut other = Vec::new();
-        let mut unread = true;
+        let mut maybe = true;
         for (copy, why) in why.iter_mut().enumerate() {
             if found.is_some() && self.reading == Reading::Whole {
                 break;
@@ -335,11 +337,11 @@ impl Reader<'_> {
             match self.read(copy, at, kind, sequence, into) {
                 Ok(stand) => found = found.or(Some(stand)),
                 Err(not) => {
-                    let (what, was_read) = match not {
-                        Not::Unread(error) => (error, false),
-                        Not::Bad(bad) => (bad.to_string(), true),
+                    let (what, is_damage) = match not {
+                        Not::Unread(error) => (error, !self.bugs.has(Bug::UnreadTakenForEnd)),
+                        Not::Bad(bad) => (bad.to_string(), self.is_damage(bad)),
                     };
-                    unread &= !was_read;
+                    maybe &= is_damage;
                     *why = Some(format!("page {sequence} at block {}: {what}", at.0));
                 }
             }
@@ -353,7 +355,18 @@ impl Reader<'_> {
             }
         }
         let all = || why.into_iter().flatten().collect::<Vec<_>>().join("; ");
-        found.ok_or_else(|| Missing { why: all(), unread })
+        found.ok_or_else(|| Missing { why: all(), maybe })
+    }
+
+    /// Whether no crash leaves such a page.
+    fn is_damage(&self, bad: Bad) -> bool {
+        match bad {
+            Bad::Blank | Bad::Stale => false,
+            Bad::Foreign | Bad::Checksum | Bad::Nonsense => {
+                u64::from(self.disk.geometry().physical_block_bytes) >= BLOCK_BYTES
+                    && !self.bugs.has(Bug::DamageTakenForEnd)
+            }
+        }
     }
 
     fn at(&self, kind: Kind, copy: usize, sequence: u32) -> Block {

@@ -132,6 +132,28 @@ impl Saver {
         Ok(())
     }
 
+    /// Makes all pages of logs zeros: what is a page later, and not whole, was damaged.
+    pub(crate) fn blank_logs(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
+        let areas = self.superblock.areas;
+        let mut read = vec![Buffer::default(); IO_PAGES_MAX];
+        let zeros = read.clone();
+        for (copy, generation) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let first = areas.log(copy, generation);
+            for ahead in (0..areas.log_pages).step_by(IO_PAGES_MAX) {
+                let at = first.after(ahead.into());
+                let count = IO_PAGES_MAX.min((areas.log_pages - ahead) as usize);
+                // (Files keep their holes.)
+                let blank = disk.read(at, &mut read[..count]).is_ok()
+                    && read[..count].iter().all(|page| page.0 == zeros[0].0);
+                if !blank {
+                    disk.write(at, &zeros[..count])?;
+                    self.written_blocks += count as u64;
+                }
+            }
+        }
+        disk.flush()
+    }
+
     fn write_superblocks(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
         let page = self.superblock.encode();
         (0..2).try_for_each(|copy| self.put_superblock(disk, copy, page))
@@ -188,7 +210,8 @@ impl Saver {
 
     /// Of the checkpoint that comes next: it goes into the other slot. Nothing of one that was given up is taken for it.
     fn next_generation(&self) -> u64 {
-        self.superblock.generation + 1 + 2 * self.given_up
+        let given_up = if self.bugs.has(Bug::GivenUpTaken) { 0 } else { self.given_up };
+        self.superblock.generation + 1 + 2 * given_up
     }
 
     /// Writes the pages of a checkpoint, and returns how many these are.
@@ -271,7 +294,9 @@ impl Saver {
     ) -> Result<(), ZonedError> {
         let log = self.log;
         // What was written of a commit that failed may be there: nothing goes behind it, or over it.
-        self.log = NO_LOG;
+        if !self.bugs.has(Bug::LogGoesOn) {
+            self.log = NO_LOG;
+        }
         let log = self.put_commit(disk, self.superblock.generation, log, records)?;
         if !self.bugs.has(Bug::AnsweredBeforeLog) {
             disk.flush()?;

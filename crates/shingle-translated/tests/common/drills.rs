@@ -3,6 +3,7 @@
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use shingle_core::units::{Block, Zone};
+use shingle_engine::Buffer;
 use shingle_translated::{Bug, Format, LiveDisk, OpenError, format, inspect};
 use shingle_zoned::{Fault, Faults, Geometry, Operation, ZonedDisk as _};
 
@@ -13,6 +14,11 @@ use super::{Held, Spoils, data, geometry, read, wanted, write};
 pub fn log_page(copy: u64, generation: u64, page: u64) -> u64 {
     let slot = generation % 2 * 10;
     if copy == 0 { 1 + slot + 2 + page } else { 96 - 1 - 10 - slot + 2 + page }
+}
+
+/// A page that a crash has kept from being written.
+pub fn tear(disk: &Held, block: u64) {
+    disk.write(Block(block), &[Buffer::default()]).expect("no faults");
 }
 
 /// A page that is none.
@@ -53,7 +59,9 @@ fn damaged(disk: &Held, bug: Option<Bug>, part: &str) {
 pub fn of_a_log(bug: Option<Bug>) {
     // The second page of the last commit is torn: nothing of the commit counts.
     let (disk, generation) = three_commits();
-    (0..2).for_each(|copy| damage(&disk, log_page(copy, generation, 3)));
+    tear(&disk, log_page(0, generation, 3));
+    // (Nobody was told of a commit that is not in both copies, so it does not matter what this one is.)
+    damage(&disk, log_page(1, generation, 3));
     let found = inspect(&disk).expect("there is a map");
     assert_eq!((found.commits, found.torn_commit, found.damage), (2, true, None));
     let live = LiveDisk::open_with(disk.boxed(), bug).expect("a torn commit is none");
@@ -69,13 +77,74 @@ pub fn of_a_log(bug: Option<Bug>) {
     damaged(&disk, bug, &format!("page 1 at block {one}"));
     damaged(&disk, bug, &format!("page 1 at block {other}"));
 
-    // The last page cannot be read in either copy: nobody knows what it said.
+    // The last page is bad in both copies, or cannot be read: nobody knows what it said. So it is behind the last one.
+    for page in [3, 4] {
+        let (disk, generation) = three_commits();
+        (0..2).for_each(|copy| damage(&disk, log_page(copy, generation, page)));
+        damaged(&disk, bug, &format!("page {page} at block {}", log_page(1, generation, page)));
+    }
     let (disk, generation) = three_commits();
     disk.1
         .lock()
         .expect("no panic")
         .extend([log_page(0, generation, 3), log_page(1, generation, 3)]);
     damaged(&disk, bug, "page 3 at block");
+}
+
+/// A commit fails twice half-way, and then the power goes: what is left of the two is no third one. And what is left of a
+/// checkpoint that was given up, with its log, is not taken for that of the next one.
+pub fn of_a_commit_that_fails(bug: Option<Bug>) {
+    for seed in 0..12 {
+        let disk = failing("log", Faults { seed, ..Faults::none() });
+        let live = LiveDisk::open_with(disk.boxed(), bug).expect("it was formatted");
+        // Of five zones four have nothing that counts any more: what is rolled back says so, and takes a page more.
+        write(&live, 0, 80, 1).expect("room");
+        live.close().expect("no faults");
+        let live = LiveDisk::open_with(disk.boxed(), bug).expect("it was closed");
+        live.trim(Block(0), 64).expect("no faults");
+        live.flush().expect("no faults");
+        for block in [90, 92, 94, 96] {
+            write(&live, block, 1, 1).expect("room");
+        }
+        disk.fail(Operation::Write, 0, 2);
+        live.flush().expect_err("both fail");
+        disk.go_on();
+        disk.0.cut_power();
+        drop(live);
+        disk.0.restart();
+        let live = LiveDisk::open_with(disk.boxed(), bug)
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        for block in 64..80 {
+            assert_eq!(read(&live, block).ok(), Some(1), "seed {seed}: block {block}");
+        }
+    }
+    for after in 0..150 {
+        let disk = failing("log", Faults::none());
+        let live = LiveDisk::open_with(disk.boxed(), bug).expect("it was formatted");
+        let mut versions = vec![0; live.blocks() as usize];
+        let mut wrote = |block: u64, version| {
+            write(&live, block, 1, version).expect("it is tried again");
+            versions[block as usize] = version;
+        };
+        disk.fail(Operation::Write, after, 1);
+        for version in 1..40 {
+            // (A record each.)
+            (0..5).for_each(|block| wrote((version * 5 + block) * 2 % 120, version));
+            let _ = live.flush();
+            if live.status().failures > 0 {
+                break;
+            }
+        }
+        disk.go_on();
+        wrote(1, 99);
+        live.flush().expect("no more faults");
+        drop(live);
+        let live = LiveDisk::open_with(disk.boxed(), bug)
+            .unwrap_or_else(|error| panic!("a write fails after {after}: {error}"));
+        for (block, version) in (0..).zip(&versions) {
+            assert_eq!(read(&live, block).ok(), Some(*version), "{after}: block {block}");
+        }
+    }
 }
 
 /// A zone is repaired, then a flush forgets, and the disk gives nothing for a moment: readers who were sent to the repaired

@@ -206,12 +206,17 @@ pub fn formatted(translation: &str) -> Held {
 pub fn data(block: u64, version: u64) -> Buffer {
     let mut buffer = Buffer::default();
     if version > 0 {
-        for part in buffer.0.chunks_mut(512) {
-            part[..8].copy_from_slice(&block.to_le_bytes());
-            part[8..16].copy_from_slice(&version.to_le_bytes());
-        }
+        mark(&mut buffer, block, version);
     }
     buffer
+}
+
+/// Makes it such a version; what else it holds does not matter.
+pub fn mark(buffer: &mut Buffer, block: u64, version: u64) {
+    for part in buffer.0.chunks_mut(512) {
+        part[..8].copy_from_slice(&block.to_le_bytes());
+        part[8..16].copy_from_slice(&version.to_le_bytes());
+    }
 }
 
 /// The version of each 512 bytes; `None` where they are another block's.

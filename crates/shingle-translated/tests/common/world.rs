@@ -7,10 +7,10 @@ use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
-use shingle_translated::{Bug, LiveDisk, LiveErrorKind, OpenError, format};
+use shingle_translated::{Bug, LiveDisk, LiveError, LiveErrorKind, OpenError, format};
 use shingle_zoned::{Fault, Faults, Geometry, Operation, ZonedDisk as _};
 
-use super::{Held, Spoils, data, versions, wanted};
+use super::{Held, Spoils, data, mark, versions, wanted};
 
 /// What a block may be.
 #[derive(Clone, Debug)]
@@ -65,6 +65,8 @@ pub struct World<'a> {
     /// Blocks go bad, when this says so.
     spoils: Option<SplitMix64>,
     blocks: Vec<Known>,
+    /// Memory for what is read and written: to make it anew each time was half of a life.
+    buffers: Vec<Buffer>,
     version: u64,
     /// Of one copy of the map.
     copy_blocks: u64,
@@ -128,7 +130,10 @@ impl<'a> World<'a> {
         seen: &'a mut Seen,
     ) -> World<'a> {
         let mut draw = SplitMix64::seed_from_u64(seed ^ 0x5eed);
-        let geometry = geometry(&mut draw);
+        let mut geometry = geometry(&mut draw);
+        if seed % 5 == 2 {
+            (geometry.max_open, geometry.max_active) = (2, 3);
+        }
         let faults = faults(&mut draw, theme, &geometry);
         let list = faults.faults.clone();
         let disk = Held::new(geometry, faults);
@@ -143,6 +148,7 @@ impl<'a> World<'a> {
             faults: list,
             spoils: spoils.then(|| SplitMix64::seed_from_u64(seed)),
             blocks: Vec::new(),
+            buffers: vec![Buffer::default(); 40],
             version: 0,
             copy_blocks: 0,
             troubled: false,
@@ -323,12 +329,8 @@ impl<'a> World<'a> {
             let range = start as usize..(start + count) as usize;
             let done = match self.below(20) {
                 0..11 => {
-                    self.version += 1;
-                    let version = self.version;
-                    let buffers: Vec<Buffer> =
-                        (start..start + count).map(|block| data(block, version)).collect();
-                    let done = disk.write(Block(start), &buffers);
-                    self.wrote(range, version, done.is_ok());
+                    let done = self.write(disk, start, count);
+                    self.wrote(range, self.version, done.is_ok());
                     done
                 }
                 11 | 12 => {
@@ -347,7 +349,7 @@ impl<'a> World<'a> {
                 }
                 16 | 17 => disk.idle().map(drop),
                 _ => {
-                    self.look_at(disk, start, count, false);
+                    let _ = self.look_at(disk, start, count, false);
                     Ok(())
                 }
             };
@@ -369,6 +371,16 @@ impl<'a> World<'a> {
             }
         }
         true
+    }
+
+    /// Writes the next version.
+    fn write(&mut self, disk: &LiveDisk, start: u64, count: u64) -> Result<(), LiveError> {
+        self.version += 1;
+        let buffers = &mut self.buffers[..count as usize];
+        for (block, buffer) in (start..).zip(&mut *buffers) {
+            mark(buffer, block, self.version);
+        }
+        disk.write(Block(start), buffers)
     }
 
     /// The host wrote, or tried to.
@@ -413,16 +425,12 @@ impl<'a> World<'a> {
         self.count(&disk);
         for _ in 0..3 {
             for start in (0..self.blocks.len() as u64).step_by(5) {
-                self.version += 1;
                 let count = (self.blocks.len() as u64 - start).min(5);
-                let version = self.version;
-                let buffers: Vec<Buffer> =
-                    (start..start + count).map(|block| data(block, version)).collect();
-                if disk.write(Block(start), &buffers).is_err() {
+                if self.write(&disk, start, count).is_err() {
                     assert!(self.disk.0.is_off() || self.may_end() || self.theme == Theme::Faults);
                     return;
                 }
-                self.wrote(start as usize..(start + count) as usize, version, true);
+                self.wrote(start as usize..(start + count) as usize, self.version, true);
             }
         }
         self.look(&disk, false, false);
@@ -444,48 +452,52 @@ impl<'a> World<'a> {
         }
         let blocks = self.blocks.len() as u64;
         for start in (0..blocks).step_by(16) {
-            self.look_at(disk, start, (blocks - start).min(16), failed);
-        }
-        if !opened || failed {
-            return;
-        }
-        for at in 0..blocks {
-            let mut buffers = [Buffer::default()];
-            let read = disk.read(Block(at), &mut buffers);
-            let found = versions(at, &buffers[0]);
-            let known = &mut self.blocks[at as usize];
-            known.lost_for_good = known.lost;
-            if read.is_err() || known.any {
+            let count = (blocks - start).min(16);
+            let all = self.look_at(disk, start, count, failed);
+            if !opened || failed {
                 continue;
             }
-            match found[0] {
-                Some(version) if found == [Some(version); 8] => {
-                    (known.now, known.after_crash) = (vec![version], vec![version]);
-                }
-                // Torn: of no version any more.
-                _ => known.any = true,
+            for block in start..start + count {
+                let at = if all { (block - start) as usize } else { 0 };
+                let read = all || disk.read(Block(block), &mut self.buffers[..1]).is_ok();
+                self.is_from_now_on(block, read.then_some(at));
             }
         }
     }
 
-    fn look_at(&mut self, disk: &LiveDisk, start: u64, count: u64, failed: bool) {
-        let mut buffers: Vec<Buffer> = (0..count).map(|_| Buffer::default()).collect();
-        if disk.read(Block(start), &mut buffers).is_ok() {
-            for (block, buffer) in (start..).zip(&buffers) {
+    /// What a block was after a crash it stays. It was read, into this buffer.
+    fn is_from_now_on(&mut self, block: u64, buffer: Option<usize>) {
+        let known = &mut self.blocks[block as usize];
+        known.lost_for_good = known.lost;
+        let Some(buffer) = buffer.filter(|_| !known.any) else { return };
+        let found = versions(block, &self.buffers[buffer]);
+        match found[0] {
+            Some(version) if found == [Some(version); 8] => {
+                (known.now, known.after_crash) = (vec![version], vec![version]);
+            }
+            // Torn: of no version any more.
+            _ => known.any = true,
+        }
+    }
+
+    /// Looks at some blocks. Whether all could be read together.
+    fn look_at(&mut self, disk: &LiveDisk, start: u64, count: u64, failed: bool) -> bool {
+        if disk.read(Block(start), &mut self.buffers[..count as usize]).is_ok() {
+            for (block, buffer) in (start..start + count).zip(&self.buffers) {
                 self.is_right(block, buffer);
             }
-            return;
+            return true;
         }
         for block in start..start + count {
-            let mut buffers = [Buffer::default()];
-            match (0..3).find_map(|_| match disk.read(Block(block), &mut buffers) {
+            let buffers = &mut self.buffers[..1];
+            match (0..3).find_map(|_| match disk.read(Block(block), buffers) {
                 Err(error) if error.kind == LiveErrorKind::Disk && self.theme == Theme::Faults => {
                     None
                 }
                 other => Some(other),
             }) {
-                Some(Ok(())) => self.is_right(block, &buffers[0]),
-                _ if self.disk.0.is_off() => return,
+                Some(Ok(())) => self.is_right(block, &self.buffers[0]),
+                _ if self.disk.0.is_off() => return false,
                 None => assert!(self.may_lose(), "{}: block {block} is not given", self.seed),
                 Some(Err(error)) => {
                     let lost = error.kind == LiveErrorKind::Lost && self.may_lose();
@@ -500,6 +512,7 @@ impl<'a> World<'a> {
                 }
             }
         }
+        false
     }
 
     fn is_right(&self, block: u64, buffer: &Buffer) {

@@ -150,6 +150,11 @@ pub trait Translation: Send {
         false
     }
 
+    /// Zones that it appends to by turns, at most: with a limit on active zones below that, each turn would copy one.
+    fn open_zones(&self) -> u32 {
+        1
+    }
+
     /// What it has done.
     fn counters(&self) -> &Counters;
 

@@ -303,6 +303,10 @@ impl Translation for Log {
                 || self.zones.garbage_above(self.limits.idle))
     }
 
+    fn open_zones(&self) -> u32 {
+        self.groups.into()
+    }
+
     fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -1,0 +1,71 @@
+//! Disks with a limit on active zones, which are those that have been begun and are not full.
+//!
+//! A translation knows no such limit: it may leave as many zones half-full as it likes. So before one zone too many becomes
+//! active, another one is *finished*: what is in it stays, its rest is given up, and before it is appended to again it is
+//! copied to a spare. That is the one that was appended to longest ago, but for zones that are nobody's, which cost nothing.
+//!
+//! (How many zones are open is left to the disk: it closes one itself when another one is written.)
+
+use shingle_core::units::Zone;
+use shingle_zoned::{ZonedDisk as _, ZonedError};
+
+use super::Shared;
+use super::works::{Stop, Works};
+
+impl Works {
+    /// A zone is to be written: sees to it that it may be active.
+    pub(super) fn make_active(&mut self, shared: &Shared, physical: u32) -> Result<(), Stop> {
+        let max = shared.plan.max_active as usize;
+        if max == 0 {
+            return Ok(());
+        }
+        if !self.table.active.contains(&physical) {
+            while self.table.active.len() >= max {
+                self.end_one(shared)?;
+            }
+        }
+        self.table.is_not_active(physical);
+        self.table.active.push(physical);
+        Ok(())
+    }
+
+    /// One zone less is active.
+    fn end_one(&mut self, shared: &Shared) -> Result<(), Stop> {
+        let owner = |zone: u32| self.table.physical.iter().position(|physical| *physical == zone);
+        let mut zones: Vec<(Option<usize>, u32)> =
+            self.table.active.iter().map(|&zone| (owner(zone), zone)).collect();
+        zones.sort_by_key(|(owner, _)| owner.is_some());
+        let mut failed = None;
+        for (owner, zone) in zones {
+            let is_empty = match owner {
+                Some(logical) => self.table.pointers[logical] == 0,
+                None => self.table.spares.contains(&zone),
+            };
+            let done = match is_empty {
+                true => self.reset_zone(shared, zone),
+                false => shared.disk.finish(Zone(zone)),
+            };
+            if let Err(error) = done {
+                failed = Some(error);
+                continue;
+            }
+            self.table.is_not_active(zone);
+            if let Some(logical) = owner.map(|logical| logical as u32) {
+                if is_empty {
+                    self.table.is_whole(logical);
+                } else {
+                    self.table.finished.insert(logical);
+                }
+            }
+            return Ok(());
+        }
+        Err(Stop::Disk(failed.expect("some are active")))
+    }
+
+    /// Resets a physical zone.
+    pub(super) fn reset_zone(&mut self, shared: &Shared, zone: u32) -> Result<(), ZonedError> {
+        shared.disk.reset(Zone(zone))?;
+        self.table.is_not_active(zone);
+        Ok(())
+    }
+}
