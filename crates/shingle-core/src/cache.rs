@@ -15,6 +15,7 @@ use crate::plan::{Destage, Plan};
 use crate::policy::{Access, Admission, Cost, Idle, Memory, Policy, Victims};
 use crate::slots::{EXPECTED_MAX, Slots};
 use crate::units::{Block, Op, Request, Slot, Zone};
+use crate::whole_bands::widen;
 
 /// What became of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +40,8 @@ pub struct Cache<P> {
     batch: u32,
     /// Reads that miss go round the cache, whatever the policy.
     writes_only: bool,
+    /// Bands are written whole, whatever the policy.
+    whole_bands: bool,
     /// Blocks that were given a slot so far.
     inserts: u64,
     /// The block refused last, and how many inserts there had been: as long as there was none
@@ -49,7 +52,13 @@ pub struct Cache<P> {
 impl<P: Policy> Cache<P> {
     /// An empty cache over `slots`, which asks for `batch` victims at a time.
     pub(crate) fn new(policy: P, slots: Slots, batch: u32, writes_only: bool) -> Cache<P> {
-        Cache { slots, policy, batch: batch.max(1), writes_only, inserts: 0, refused: None }
+        let (batch, whole_bands) = (batch.max(1), false);
+        Cache { slots, policy, batch, writes_only, whole_bands, inserts: 0, refused: None }
+    }
+
+    /// The same, with bands written whole.
+    pub(crate) fn with_whole_bands(self) -> Cache<P> {
+        Cache { whole_bands: true, ..self }
     }
 
     #[inline]
@@ -85,10 +94,14 @@ impl<P: Policy> Cache<P> {
 
     #[inline]
     fn make_room(&mut self, incoming: Option<&Access>, want: u32, plan: &mut Plan) {
+        let mark = plan.mark();
         let mut out = Victims::new(P::NAME, &mut self.slots, plan, false);
         self.policy.evict(incoming, want, &mut out);
         if out.is_empty() && incoming.is_some() {
             self.nobody_named();
+        }
+        if self.whole_bands {
+            widen(plan, mark, &mut self.slots);
         }
     }
 
@@ -273,10 +286,13 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn idle(&mut self, want: u32, plan: &mut Plan) {
-        let before = plan.destages().len();
+        let mark = plan.mark();
         let mut out = Victims::new(P::NAME, &mut self.slots, plan, true);
         self.policy.destage(want, &mut out);
-        self.check_idle(want, &plan.destages()[before..]);
+        self.check_idle(want, &plan.destages()[mark.destages..]);
+        if self.whole_bands {
+            widen(plan, mark, &mut self.slots);
+        }
     }
 
     fn evict(&mut self, want: u32, plan: &mut Plan) {

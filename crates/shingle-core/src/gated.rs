@@ -205,7 +205,13 @@ mod tests {
         let zones = Some(ZoneMap::fixed(4, 16));
         let mut slots = Slots::new(
             16,
-            DriveView { zones, write_pointers: Vec::new(), buffer_blocks: 4, costs },
+            DriveView {
+                zones,
+                write_pointers: Vec::new(),
+                buffer_blocks: 4,
+                costs,
+                in_order: crate::slots::InOrder::default(),
+            },
         );
         (0..16).for_each(|s| assert_eq!(slots.fill(Block(s), true), Some(Slot(s as u32))));
         slots

@@ -12,7 +12,7 @@
 //! ```
 //! use shingle_core::{cache::Outcome, params::Params, plan::Plan, policy::Access};
 //! use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
-//! use shingle_core::{slots::Costs, units::{Block, Op}};
+//! use shingle_core::{slots::{Costs, InOrder}, units::{Block, Op}};
 //!
 //! let registry = Registry::default();
 //! let lru = registry.get("lru").expect("a built-in policy");
@@ -25,6 +25,7 @@
 //!     sequential_required: false,
 //!     buffer_blocks: 0,
 //!     costs: Costs::PAPER,
+//!     in_order: InOrder::default(),
 //!     cache: &cache,
 //! };
 //! let mut cache = lru.make(&Params::new(lru.params), &setup).expect("it needs nothing else");
@@ -65,4 +66,5 @@ pub mod service;
 pub mod size;
 pub mod slots;
 pub mod units;
+mod whole_bands;
 pub mod zones;

@@ -207,13 +207,14 @@ impl Observed {
     }
 
     /// Tells what a call has added to the plan.
-    fn planned(&self, before: (usize, usize), stay: bool, plan: &Plan) {
+    fn planned(&self, before: (usize, usize), plan: &Plan) {
         for dropped in &plan.dropped()[before.0..] {
             self.observer.event(&Event::Dropped(dropped.block));
         }
         for destage in &plan.destages()[before.1..] {
             let block = destage.block;
-            self.observer.event(&if stay { Event::Stays(block) } else { Event::Leaves(block) });
+            let leaves = destage.leaves;
+            self.observer.event(&if leaves { Event::Leaves(block) } else { Event::Stays(block) });
         }
     }
 
@@ -228,7 +229,7 @@ impl Observed {
         let outcome = ask(self.cache.as_mut(), access, plan);
         let (number, block) = (access.number, access.block);
         self.observer.event(&Event::Access { asked, number, block, outcome });
-        self.planned(before, false, plan);
+        self.planned(before, plan);
         outcome
     }
 }
@@ -262,14 +263,14 @@ impl CacheCore for Observed {
         let before = length(plan);
         self.cache.idle(want, plan);
         self.observer.event(&Event::Idle(want));
-        self.planned(before, true, plan);
+        self.planned(before, plan);
     }
 
     fn evict(&mut self, want: u32, plan: &mut Plan) {
         let before = length(plan);
         self.cache.evict(want, plan);
         self.observer.event(&Event::Room(want));
-        self.planned(before, false, plan);
+        self.planned(before, plan);
     }
 
     fn begin_destage(&mut self, slot: Slot) -> bool {

@@ -2,6 +2,7 @@
 
 use crate::slots::Slots;
 use crate::units::{Block, Slot, Zone};
+use crate::whole_bands::Mark;
 
 /// In which order the disk gets the dirty victims of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +28,11 @@ pub enum Manner {
     /// Host-side read-modify-write (ROCO §2.2): the data of the zone that is not in the group is
     /// read, gaps included, the write pointer reset, and everything written back in sequence.
     HostRmw(Zone),
+    /// The zone is a band of a disk that takes bands written in order past its buffer
+    /// ([`InOrder::band_pass`](crate::slots::InOrder)): the data of the band that is not in the group is read, and the band
+    /// written from start to end. Until all of it is on the disk the group is not: what is read is in
+    /// memory alone, and in its place on the disk.
+    WholeBand(Zone),
 }
 
 /// A block to write to the disk.
@@ -36,6 +42,8 @@ pub struct Destage {
     pub slot: Slot,
     /// Where it goes.
     pub block: Block,
+    /// The block leaves once it is there; else it stays, clean.
+    pub leaves: bool,
 }
 
 /// What an executor has to do so that blocks can leave: destages in groups, each with its manner.
@@ -122,10 +130,10 @@ impl Plan {
         if let Some(dropped) = &mut self.dropped
             && !slots.dirty(slot)
         {
-            dropped.push(Destage { slot, block: slots.block(slot) });
+            dropped.push(Destage { slot, block: slots.block(slot), leaves: true });
         }
         match slots.leave(slot) {
-            Some(block) => self.destages.push(Destage { slot, block }),
+            Some(block) => self.destages.push(Destage { slot, block, leaves: true }),
             None => self.dropped_blocks += 1,
         }
     }
@@ -133,7 +141,32 @@ impl Plan {
     /// A dirty block is to be written and stays.
     pub(crate) fn write(&mut self, slot: Slot, slots: &mut Slots) {
         slots.begin_destage(slot);
-        self.destages.push(Destage { slot, block: slots.block(slot) });
+        self.destages.push(Destage { slot, block: slots.block(slot), leaves: false });
+    }
+
+    /// How long it is now.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { destages: self.destages.len(), groups: self.groups.len() }
+    }
+
+    /// Takes back what was planned since, if all of it is to be written to its place.
+    pub(crate) fn take_since(&mut self, mark: Mark) -> Vec<Destage> {
+        let groups = &self.groups[mark.groups..];
+        if groups.iter().any(|(_, manner)| !matches!(manner, Manner::Write(_))) {
+            return Vec::new();
+        }
+        self.groups.truncate(mark.groups);
+        self.destages.split_off(mark.destages)
+    }
+
+    /// Plans these once more.
+    pub(crate) fn extend(&mut self, destages: &[Destage]) {
+        self.destages.extend_from_slice(destages);
+    }
+
+    /// What was planned since the last group ended is written with all of its band.
+    pub(crate) fn end_band(&mut self, band: Zone) {
+        self.groups.push((self.destages.len(), Manner::WholeBand(band)));
     }
 
     /// Ends a group that began at destage `start`; what was planned before it without a word on

@@ -54,6 +54,7 @@ policies! {
     sac_plus => sac_plus::SacPlus,
     zfifo => zfifo::Zfifo | zfifo::ReorderZfifo,
     roco => roco::Roco,
+    disk_time => disk_time::DiskTime,
 }
 
 /// Every built-in policy, orders last.

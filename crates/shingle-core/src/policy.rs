@@ -114,6 +114,26 @@ impl<'a> Victims<'a> {
         }
     }
 
+    /// Names `slot`, which is dirty, to be written with its group and to stay: do not forget it. What the disk got
+    /// turns clean ([`Policy::on_clean`]). In idle time that is what [`Victims::push`] does.
+    ///
+    /// # Panics
+    /// If the slot is not [`Slots::evictable`], or is clean.
+    #[inline]
+    pub fn keep(&mut self, slot: Slot) {
+        if let Some(why) = self.slots.refusal(slot, true) {
+            broken(self.policy, "evict", format_args!("it kept slot {}, {why}", slot.0));
+        }
+        self.named += 1;
+        self.plan.write(slot, self.slots);
+    }
+
+    /// Whether all that is named is written and stays: this is idle time.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.stay
+    }
+
     /// Names those of `slots` that are dirty and [`Slots::evictable`]: in idle time all others stay as
     /// they are.
     #[inline]
@@ -300,7 +320,8 @@ pub trait Policy: Clone + Send + 'static {
     /// a policy that empties zones may name many more. A slot is forgotten before it is named: a clean
     /// one holds no block from [`Victims::push`] on. Called only with
     /// a full cache or by an executor that wants clean room early; `incoming` is the access that
-    /// needs the room, if there is one.
+    /// needs the room, if there is one. What is only written and stays ([`Victims::keep`]) makes no
+    /// room and does not count.
     fn evict(&mut self, incoming: Option<&Access>, want: u32, out: &mut Victims);
 
     /// Names dirty [`Slots::evictable`] slots to be written in idle time: at least one if there is one

@@ -3,7 +3,7 @@
 use crate::cache::{Cache, CacheCore};
 use crate::params::{Kind, Param, Params, nearest};
 use crate::policy::{Idle, Policy, ZONE, Zoning};
-use crate::slots::{Costs, DriveView, NO_POINTER, Slots};
+use crate::slots::{Costs, DriveView, InOrder, NO_POINTER, Slots};
 use crate::zones::ZoneMap;
 
 /// Parameters of the cache itself: `cache.NAME`.
@@ -21,6 +21,14 @@ pub const CACHE_PARAMS: &[Param] = &[
         default: "policy",
         about: "reads that miss: as the policy has it, or never into the cache, as in the write \
                 caches of ROCO",
+    },
+    Param {
+        name: "bands",
+        kind: Kind::Choice(&["policy", "whole"]),
+        default: "policy",
+        about: "what leaves dirty is written as the policy has it, or with all that is dirty of its band, \
+                in one pass over the whole band: of disks that take bands written in order past their \
+                buffer, and with POLICY.zone=bands",
     },
 ];
 
@@ -42,6 +50,8 @@ pub struct Setup<'a> {
     pub buffer_blocks: u64,
     /// Costs to plan with.
     pub costs: Costs,
+    /// How the disk takes writes in order.
+    pub in_order: InOrder,
     /// Values for [`CACHE_PARAMS`].
     pub cache: &'a Params,
 }
@@ -186,13 +196,20 @@ pub fn build_with<P: Policy>(
         let conventional = setup.conventional_zones.unwrap_or(0) as usize;
         write_pointers[..conventional.min(zones.count())].fill(NO_POINTER);
     }
-    let view =
-        DriveView { zones, write_pointers, buffer_blocks: setup.buffer_blocks, costs: setup.costs };
+    let (buffer_blocks, costs, in_order) = (setup.buffer_blocks, setup.costs, setup.in_order);
+    let view = DriveView { zones, write_pointers, buffer_blocks, costs, in_order };
     let slots = Slots::new(setup.cache_blocks, view);
     let batch = u32::try_from(setup.cache.count("batch")).unwrap_or(u32::MAX);
     let batch = batch.clamp(1, setup.cache_blocks.max(1));
     let writes_only = setup.cache.choice("reads") == "bypass";
-    Ok(Cache::new(new(params, &slots), slots, batch, writes_only))
+    let cache = Cache::new(new(params, &slots), slots, batch, writes_only);
+    match setup.cache.choice("bands") {
+        "whole" if zoning != Zoning::Bands || setup.in_order.band_pass.is_none() => {
+            Err(MakeError::NoWholeBands { policy: P::NAME })
+        }
+        "whole" => Ok(cache.with_whole_bands()),
+        _ => Ok(cache),
+    }
 }
 
 /// Why a cache could not be made. Displays as one line.
@@ -211,6 +228,11 @@ pub enum MakeError {
     },
     /// The disk takes writes at write pointers only, and the policy writes anywhere.
     SequentialRequired {
+        /// The policy.
+        policy: &'static str,
+    },
+    /// Bands are to be written whole, and the disk does not take them so, or the policy does not know them.
+    NoWholeBands {
         /// The policy.
         policy: &'static str,
     },
@@ -239,6 +261,12 @@ impl core::fmt::Display for MakeError {
                 "policy `{policy}` writes anywhere, and this disk takes writes at the write pointers \
                  of its zones only; choose another disk with -d, a policy such as sac-plus, or put a \
                  translation between them with -t"
+            ),
+            MakeError::NoWholeBands { policy } => write!(
+                f,
+                "cache.bands=whole: needs a simulated disk that takes bands written in order past its buffer, \
+                 such as st8000as0002, and a policy that works with its bands (--set {policy}.zone=bands); \
+                 no store knows bands"
             ),
             MakeError::TooManyZones { policy } => write!(
                 f,

@@ -32,6 +32,17 @@ impl Costs {
     }
 }
 
+/// What a host may know of how the disk takes writes in order. By default it knows nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct InOrder {
+    /// Blocks of log in the disk's buffer. Of a buffer whose map is what fills first, it holds more of
+    /// long runs than of single blocks ([`DriveView::buffer_blocks`]); 0 if that is not known.
+    pub log_blocks: u64,
+    /// The time of going over a band once, on average, of a disk that takes a band written from its first
+    /// block to its last straight to its place. `None` of all others.
+    pub band_pass: Option<Nanos>,
+}
+
 /// What a host may know of the disk behind the cache.
 #[derive(Clone, Debug)]
 pub struct DriveView {
@@ -45,6 +56,8 @@ pub struct DriveView {
     pub buffer_blocks: u64,
     /// Costs to plan with.
     pub costs: Costs,
+    /// How it takes writes in order.
+    pub in_order: InOrder,
 }
 
 /// Stands for the write pointer of a zone that has none.
@@ -569,7 +582,7 @@ mod tests {
             ops in prop::collection::vec((any::<bool>(), 0u64..40), 0..300),
         ) {
             let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
-            let mut slots = Slots::new(16, DriveView { zones: None, write_pointers: Vec::new(), buffer_blocks: 0, costs });
+            let mut slots = Slots::new(16, DriveView { zones: None, write_pointers: Vec::new(), buffer_blocks: 0, costs, in_order: InOrder::default() });
             let mut model = BTreeMap::new();
             for (insert, key) in ops {
                 let block = Block(key * 0x1_0001_0001); // far apart: some share a bucket

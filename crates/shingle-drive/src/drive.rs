@@ -6,7 +6,7 @@ use crate::io::{Io, Served, Stamp};
 use crate::steps::StepLog;
 use crate::wear::Wear;
 use crate::zone::{Exposed, Refused, ZoneInfo};
-use shingle_core::slots::Costs;
+use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::{Block, Nanos, Zone};
 use shingle_core::zones::ZoneMap;
 
@@ -54,6 +54,8 @@ pub struct Description {
     /// Costs to plan with: those measured on the drive as built ([`crate::measure`]), or under cost
     /// timing the papers'.
     pub costs: Costs,
+    /// How it takes writes in order.
+    pub in_order: InOrder,
     /// A block takes the same time wherever it lies and whatever came before, so that an executor
     /// may serve several that are not neighbours as one I/O.
     pub uniform: bool,

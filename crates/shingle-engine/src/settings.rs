@@ -20,7 +20,7 @@ use shingle_core::policies::none::NoCache;
 use shingle_core::policy::Policy;
 use shingle_core::registry::{CACHE_PARAMS, Entry, MakeError, Registry, Setup};
 use shingle_core::service::{Limits, Mode};
-use shingle_core::slots::Costs;
+use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::Nanos;
 use thiserror::Error;
 
@@ -289,6 +289,7 @@ impl Settings {
             conventional_zones: None,
             sequential_required: false,
             buffer_blocks: checked.drive.count("buffer_blocks"),
+            in_order: InOrder::default(),
             costs: checked.costs(),
             cache: &checked.cache,
         };
@@ -341,6 +342,9 @@ fn not_in_a_store(entry: &Entry, own: &Params, why: MakeError) -> SettingsError 
             "policy `{name}` works with the true bands of the disk, which no store knows; set another \
              policy"
         )),
+        MakeError::NoWholeBands { .. } => error(
+            "cache.bands=whole: a store does not know the bands of its disk, and writes none whole; set cache.bands=policy",
+        ),
         MakeError::NotExposed { .. } => error(format!(
             "policy `{name}` works with the write pointers of zones, and a store knows a disk by its \
              addresses only; set another policy"

@@ -111,7 +111,10 @@ impl Observer for HostMeter {
                 self.host.evicted_clean += 1;
             }
             Event::Leaves(_) => self.has_evicted = true,
-            Event::Destaged(_, freed) => self.host.evicted_dirty += u64::from(freed),
+            Event::Destaged(_, freed) => match freed {
+                true => self.host.evicted_dirty += 1,
+                false => self.host.cleaned += 1,
+            },
             _ => {}
         }
     }

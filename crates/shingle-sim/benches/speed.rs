@@ -17,7 +17,7 @@ use shingle_core::policies::lru::Lru;
 use shingle_core::policy::Access;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup, build};
 use shingle_core::size;
-use shingle_core::slots::Costs;
+use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_drive::Timing;
 use shingle_sim::experiment::{Assignment, Options, StoreOptions, Trace, plan};
@@ -147,6 +147,7 @@ fn lru(slots: u32) -> Cache<Plain<Lru>> {
         conventional_zones: None,
         sequential_required: false,
         buffer_blocks: 150_000,
+        in_order: InOrder::default(),
         costs,
         cache: &cache,
     };

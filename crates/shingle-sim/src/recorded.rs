@@ -136,15 +136,15 @@ impl<'a> Follower<'a> {
             Event::Access { asked, number, block, .. } => {
                 let here = self.access(asked, number, block)?;
                 self.same(event, Some(here))?;
-                self.plan(false);
+                self.plan();
             }
             Event::Room(want) => {
                 self.cache.evict(want, &mut self.plan);
-                self.plan(false);
+                self.plan();
             }
             Event::Idle(want) => {
                 self.cache.idle(want, &mut self.plan);
-                self.plan(true);
+                self.plan();
             }
             Event::Begun(slot, _) => {
                 let may = self.cache.begin_destage(slot);
@@ -194,10 +194,12 @@ impl<'a> Follower<'a> {
     }
 
     /// What was planned has to be recorded next.
-    fn plan(&mut self, stay: bool) {
+    fn plan(&mut self) {
         self.due.extend(self.plan.dropped().iter().map(|dropped| Event::Dropped(dropped.block)));
-        let named = self.plan.destages().iter().map(|destage| destage.block);
-        self.due.extend(named.map(if stay { Event::Stays } else { Event::Leaves }));
+        self.due.extend(self.plan.destages().iter().map(|destage| match destage.leaves {
+            true => Event::Leaves(destage.block),
+            false => Event::Stays(destage.block),
+        }));
         self.plan.clear();
     }
 

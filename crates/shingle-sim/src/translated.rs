@@ -116,6 +116,7 @@ impl Translated {
             buffer_blocks: layout.buffer_blocks,
             exposed: None,
             costs: beneath.costs,
+            in_order: shingle_core::slots::InOrder::default(),
             uniform: false,
             channels: None,
             queued_command: beneath.queued_command,

@@ -10,7 +10,7 @@ use shingle_core::cache::CacheCore;
 use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::service::Mode;
-use shingle_core::slots::Costs;
+use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::BLOCK_BYTES;
 use shingle_device::{Device, DeviceError, Medium};
 use shingle_engine::buffer::Buffer;
@@ -74,6 +74,7 @@ fn cache(name: &str, slots: u64) -> Box<dyn CacheCore> {
         conventional_zones: None,
         sequential_required: false,
         buffer_blocks: 0,
+        in_order: InOrder::default(),
         costs: Costs::PAPER,
         cache: &Params::new(CACHE_PARAMS),
     };

@@ -137,6 +137,7 @@ impl AtOnce {
                 *pointer = last + 1;
                 zone
             }
+            Manner::WholeBand(_) => unreachable!("only over disks without write pointers"),
             Manner::HostRmw(zone) => {
                 let pointer = self.pointers.entry(zone).or_default();
                 *pointer = (*pointer).max(last + 1);

@@ -4,7 +4,7 @@ use shingle_core::cache::CacheCore;
 use shingle_core::params::{Kind, Params};
 use shingle_core::policy::Zoning;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Setup};
-use shingle_core::slots::Costs;
+use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::Nanos;
 use shingle_core::zones::ZoneMap;
 
@@ -85,6 +85,7 @@ fn try_make(
         conventional_zones: (!fixed).then_some(2),
         sequential_required: false,
         buffer_blocks: 20,
+        in_order: InOrder { log_blocks: 40, band_pass: Some(Nanos::from_millis(150)) },
         costs,
         cache: &cache,
     };

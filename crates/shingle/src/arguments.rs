@@ -7,6 +7,7 @@ use shingle_core::registry::Registry;
 
 use crate::cli::Global;
 use crate::commands;
+use crate::commands::bound::Bound;
 use crate::commands::compare::Compare;
 use crate::commands::list::List;
 #[cfg(feature = "papers")]
@@ -36,6 +37,9 @@ pub(crate) enum Command {
     /// Policies side by side: which serves this trace on this disk best, and why.
     #[command(after_help = "Example: shingle compare trace.csv.gz -p lru,most,sac -c 1%,5%")]
     Compare(Box<Compare>),
+    /// How few rewrites of bands any policy can do with on a trace, and how far from that some are.
+    #[command(after_help = "Example: shingle bound trace.csv.gz -d sac-emulator -c 5% -p most,sac")]
+    Bound(Box<Bound>),
     /// One configuration: all counters, response times, the course over time.
     #[command(after_help = "Example: shingle run synth:zipf -p sac --set sac.rule4=exact")]
     Run(Box<Run>),
@@ -97,6 +101,7 @@ pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Res
     let global = &arguments.global;
     match &arguments.command {
         Command::Compare(args) => commands::compare::execute(args, global, registry),
+        Command::Bound(args) => commands::bound::execute(args, global, registry),
         Command::Run(args) => commands::run::execute(args, global, registry),
         Command::Sweep(args) => commands::sweep::execute(args, global, registry),
         #[cfg(feature = "papers")]

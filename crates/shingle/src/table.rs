@@ -7,6 +7,8 @@ mod course;
 mod fit;
 mod grid;
 mod layers;
+#[cfg(feature = "papers")]
+mod own;
 mod plain;
 #[cfg(feature = "papers")]
 mod reproduction;
@@ -16,6 +18,8 @@ mod words;
 
 pub(crate) use comparison::comparison;
 pub(crate) use grid::{sweep, targets};
+#[cfg(feature = "papers")]
+pub(crate) use own::own;
 pub(crate) use plain::{figure_rows, pairs, rows};
 #[cfg(feature = "papers")]
 pub(crate) use reproduction::{differences, on_traces, reproduction};

@@ -17,6 +17,7 @@ pub mod grid;
 pub mod kept;
 pub mod measured;
 pub mod on;
+pub mod own;
 pub mod page;
 pub mod papers;
 pub mod result;

@@ -24,6 +24,13 @@ impl Bits {
         Bits { members: vec![0; words], above }
     }
 
+    /// Whether `member` is in the set.
+    #[must_use]
+    #[inline]
+    pub fn contains(&self, member: u32) -> bool {
+        self.members[member as usize / 64] >> (member % 64) & 1 == 1
+    }
+
     /// Adds `member`, if it is not in the set.
     #[inline]
     pub fn insert(&mut self, member: u32) {

@@ -21,8 +21,10 @@ mod ghosts;
 mod heap;
 mod list;
 mod recency;
+mod sent;
 mod sketch;
 mod tournament;
+mod worth;
 
 pub use bits::Bits;
 pub use buckets::Buckets;
@@ -32,5 +34,7 @@ pub use ghosts::Ghosts;
 pub use heap::{Heap, Pool};
 pub use list::{Links, List};
 pub use recency::Recency;
+pub use sent::SentZones;
 pub use sketch::Sketch;
 pub use tournament::Tournament;
+pub use worth::Worth;

@@ -26,7 +26,13 @@ fn slots(capacity: u32) -> Slots {
     let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
     Slots::new(
         capacity,
-        DriveView { zones: None, write_pointers: Vec::new(), buffer_blocks: 0, costs },
+        DriveView {
+            zones: None,
+            write_pointers: Vec::new(),
+            buffer_blocks: 0,
+            costs,
+            in_order: crate::slots::InOrder::default(),
+        },
     )
 }
 
@@ -321,7 +327,7 @@ proptest! {
             params.set("base", name).unwrap();
             let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
             let zones = Some(ZoneMap::fixed(5, 20));
-            let mut slots = Slots::new(capacity, DriveView { zones, write_pointers: Vec::new(), buffer_blocks: 0, costs });
+            let mut slots = Slots::new(capacity, DriveView { zones, write_pointers: Vec::new(), buffer_blocks: 0, costs, in_order: crate::slots::InOrder::default() });
             let mut gated = Gated::<AnyOrder>::new(&params, &slots);
             let mut open = [true, false, true, false];
             for &(op, block, next_use) in &ops {

@@ -2,6 +2,7 @@
 
 mod conformance;
 mod contract;
+mod disk_time;
 mod idle;
 mod models;
 mod orders;

@@ -14,7 +14,7 @@ use shingle_core::policies::pore::Pore;
 use shingle_core::policies::pore::scheme::{Balanced, CoverageFirst, PopularityFirst};
 use shingle_core::policy::{Access, Memory, Policy, ZONE};
 use shingle_core::registry::{CACHE_PARAMS, Setup, build};
-use shingle_core::slots::{Costs, Slots};
+use shingle_core::slots::{Costs, InOrder, Slots};
 use shingle_core::units::{Block, Op, Slot};
 use shingle_core::zones::ZoneMap;
 use shingle_testkit::{DISK_BLOCKS, Rng};
@@ -138,6 +138,7 @@ fn work<P: Policy>(sets: &[(&str, &str)], slots: u32, seed: u64) {
         conventional_zones: None,
         sequential_required: false,
         buffer_blocks: 20,
+        in_order: InOrder::default(),
         costs: Costs::PAPER,
         cache: &cache_params,
     };

@@ -9,7 +9,7 @@ use shingle_core::params::Params;
 use shingle_core::plan::{Manner, Plan, WriteOrder};
 use shingle_core::policy::Access;
 use shingle_core::registry::{CACHE_PARAMS, MakeError, Registry, Setup};
-use shingle_core::slots::Costs;
+use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
 
@@ -38,6 +38,7 @@ fn make_with(
         conventional_zones,
         sequential_required: false,
         buffer_blocks: 20,
+        in_order: InOrder::default(),
         costs,
         cache: &Params::new(CACHE_PARAMS),
     };
@@ -246,6 +247,7 @@ fn a_cache_of_writes_fills_no_reads() {
             conventional_zones: None,
             sequential_required: false,
             buffer_blocks: 0,
+            in_order: InOrder::default(),
             costs,
             cache: &params,
         };

@@ -10,7 +10,7 @@ use shingle_core::params::Params;
 use shingle_core::plan::{Manner, Plan, WriteOrder};
 use shingle_core::policy::Access;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
-use shingle_core::slots::Costs;
+use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
 
@@ -52,6 +52,7 @@ impl Run {
             conventional_zones: exposed.then_some(1),
             sequential_required: exposed,
             buffer_blocks: if exposed { 0 } else { 30 },
+            in_order: InOrder::default(),
             costs: Costs { read: Nanos(read), rmw_base: Nanos(base), rmw_per_block: Nanos(1) },
             cache: &Params::new(CACHE_PARAMS),
         };

@@ -16,7 +16,7 @@ use crate::parts::cost::{CostValues, MeasuredValues};
 use crate::parts::mech::{Mech, MechValues};
 use crate::sheet::{Buffer, DriveError, Recipe, Timing};
 use serde::Deserialize;
-use shingle_core::slots::Costs;
+use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
 #[derive(Deserialize)]
@@ -58,6 +58,7 @@ fn description(disk_blocks: u64, costs: Costs) -> Description {
         buffer_blocks: 0,
         exposed: None,
         costs,
+        in_order: InOrder::default(),
         uniform: false,
         channels: None,
         queued_command: Nanos::ZERO,

@@ -22,6 +22,7 @@ use crate::parts::turnover::Turnover;
 use crate::sheet::{Buffer, DriveError, Recipe, Timing};
 use crate::steps::{self, StepLog};
 use serde::Deserialize;
+use shingle_core::slots::InOrder;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
 /// What becomes of a block that is written while the buffer holds it.
@@ -107,6 +108,7 @@ impl Emulator {
             buffer_blocks: u64::from(slots),
             exposed: None,
             costs: costs.plan(),
+            in_order: InOrder::default(),
             uniform: false,
             channels: None,
             queued_command: Nanos::ZERO,

@@ -13,7 +13,7 @@ use crate::parts::flash::{Ftl, Geometry, Times};
 use crate::parts::schedule::Schedule;
 use crate::sheet::{DriveError, Recipe};
 use serde::Deserialize;
-use shingle_core::slots::Costs;
+use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
 #[derive(Deserialize)]
@@ -77,6 +77,7 @@ impl FlashSsd {
             buffer_blocks: 0,
             exposed: None,
             costs,
+            in_order: InOrder::default(),
             uniform: false,
             channels: Some(units),
             queued_command: Nanos::ZERO,

@@ -11,7 +11,7 @@ use crate::parts::contents::Contents;
 use crate::parts::schedule::Schedule;
 use crate::sheet::{DriveError, Recipe};
 use serde::Deserialize;
-use shingle_core::slots::Costs;
+use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
 #[derive(Deserialize)]
@@ -55,6 +55,7 @@ impl Ssd {
             buffer_blocks: 0,
             exposed: None,
             costs,
+            in_order: InOrder::default(),
             uniform: true,
             channels: Some(channels),
             queued_command: Nanos::ZERO,

@@ -23,7 +23,7 @@ impl<D: Data> Engine<D> {
             return;
         };
         for (group, manner) in plan.groups() {
-            self.destages.plan(group, is_sorted(manner), true, &self.contents);
+            self.destages.plan(group, is_sorted(manner), &self.contents);
         }
         self.contents.put_back(plan);
     }
@@ -51,7 +51,7 @@ impl<D: Data> Engine<D> {
             self.trace(|| Event::Time(self.now));
             let mut plan = self.contents.plan_idle(blocks);
             for (group, manner) in plan.groups() {
-                self.destages.plan(group, is_sorted(manner), false, &self.contents);
+                self.destages.plan(group, is_sorted(manner), &self.contents);
             }
             self.contents.put_back(plan);
         }
@@ -76,7 +76,7 @@ impl<D: Data> Engine<D> {
         self.drain.find(&self.contents, none_under_way, self.now, may);
         while let Some(mut group) = self.drain.next_group(&mut self.contents, self.destages.count())
         {
-            self.destages.plan(&mut group, true, false, &self.contents);
+            self.destages.plan(&mut group, true, &self.contents);
         }
     }
 

@@ -128,7 +128,7 @@ impl Job {
     }
 
     fn setup(&self) -> Setup<'_> {
-        let Description { disk_blocks, bands, exposed, buffer_blocks, costs, .. } =
+        let Description { disk_blocks, bands, exposed, buffer_blocks, costs, in_order, .. } =
             &self.drive.description;
         let setup = Setup {
             cache_blocks: self.cache_blocks,
@@ -137,6 +137,7 @@ impl Job {
             conventional_zones: exposed.map(|zones| zones.conventional_zones),
             sequential_required: exposed.is_some_and(|zones| zones.sequential_required),
             buffer_blocks: *buffer_blocks,
+            in_order: *in_order,
             costs: *costs,
             cache: &self.cache_params,
         };

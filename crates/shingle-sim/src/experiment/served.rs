@@ -2,6 +2,7 @@
 
 use shingle_core::registry::Setup;
 use shingle_core::size::show_bytes;
+use shingle_core::slots::InOrder;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 use shingle_engine::Config;
 use shingle_engine::format::PAGE_BYTES;
@@ -76,7 +77,8 @@ pub(super) fn serving(store: &StoreOptions, cache_blocks: u32, check: bool) -> S
     }
 }
 
-/// What a store knows of its disk: what a probe finds out, and no bands.
+/// What a store knows of its disk: what a probe finds out, and no bands. So it writes none whole.
 pub(super) fn as_a_store_knows(setup: Setup<'_>) -> Setup<'_> {
-    Setup { bands: None, conventional_zones: None, sequential_required: false, ..setup }
+    let in_order = InOrder::default();
+    Setup { bands: None, conventional_zones: None, sequential_required: false, in_order, ..setup }
 }

@@ -50,6 +50,7 @@ impl System {
                 Manner::Append(zone) => self.append_to(zone, group),
                 Manner::Rewrite(zone) => self.rewrite(zone, group),
                 Manner::HostRmw(zone) => self.host_rmw(zone, group),
+                Manner::WholeBand(zone) => self.write_band(zone, group),
             }
         }
         plan.clear();
@@ -102,9 +103,11 @@ impl System {
 
     /// The blocks of `run` are on the disk: their slots are free.
     pub(super) fn destaged(&mut self, run: &[Destage], took: Nanos) {
-        self.host.evicted_dirty += run.len() as u64;
         for destage in run {
-            self.cache.destaged(destage.slot);
+            match self.cache.destaged(destage.slot) {
+                true => self.host.evicted_dirty += 1,
+                false => self.host.cleaned += 1,
+            }
         }
         self.cache.observe(&Cost { op: Op::Write, blocks: run.len() as u64, took });
     }

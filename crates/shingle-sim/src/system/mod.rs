@@ -3,13 +3,14 @@
 //! ```text
 //!  request ──► request.rs ──► Cache::access ──► hit ─────────────────► ssd.rs
 //!                                │        └──► miss, bypass ─► misses.rs ─► Device ─► disk
-//!                                └ no room ──► plan ─► destage.rs, zones.rs ─┘
+//!                                └ no room ──► plan ─► destage.rs, zones.rs, bands.rs ─┘
 //! ```
 //!
 //! `clock.rs` says when each of them begins, in closed or in open loop. `hints.rs` tells the policy what it
 //! wants to know beside the requests, `warm.rs` notes when the cache is full, and `report.rs` has what is
 //! known afterwards. Counters are here, and times of devices with the devices.
 
+mod bands;
 mod clock;
 mod destage;
 mod drive;

@@ -100,7 +100,7 @@ impl System {
         self.merged.extend(&self.stamps);
     }
 
-    fn write_merged(&mut self, first: Block, end: Block) {
+    pub(super) fn write_merged(&mut self, first: Block, end: Block) {
         let most = self.joined_max() as u64;
         let mut next = first;
         while next < end {

@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod anchors;
+pub(crate) mod bound;
 pub(crate) mod compare;
 #[cfg(feature = "manual")]
 pub(crate) mod completions;

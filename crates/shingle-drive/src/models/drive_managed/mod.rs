@@ -37,6 +37,7 @@ use crate::parts::turnover::Turnover;
 use crate::sheet::{DriveError, Recipe, Timing};
 use crate::steps::{Place, StepLog};
 use clean::{Job, Share};
+use shingle_core::slots::InOrder;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use std::collections::VecDeque;
 use stream::Stream;
@@ -150,6 +151,12 @@ impl DriveManaged {
             buffer_blocks,
             exposed: None,
             costs: planned,
+            in_order: InOrder {
+                log_blocks: u64::from(limits.slots),
+                band_pass: values
+                    .write_cache
+                    .then(|| values.band_pass(&mech, &planned, &costs, timing)),
+            },
             uniform: false,
             channels: None,
             queued_command: Nanos::from_micros(values.queued_command_us),

@@ -1,10 +1,12 @@
 //! The sheet of a drive-managed disk, and the limits of its buffer that follow from it.
 
-use crate::parts::mech::MechValues;
+use crate::parts::cost::CostValues;
+use crate::parts::mech::{Mech, MechValues};
 use crate::parts::ring::SLOTS_MAX;
-use crate::sheet::{Buffer, DriveError, Recipe};
+use crate::sheet::{Buffer, DriveError, Recipe, Timing};
 use serde::Deserialize;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::slots::Costs;
+use shingle_core::units::{BLOCK_BYTES, Nanos};
 
 /// The part of the sheet beside mechanics and costs.
 #[derive(Clone, Debug, Deserialize)]
@@ -76,6 +78,22 @@ impl Values {
             trigger: narrow(trigger),
             packets: usize::try_from(packets).expect("checked above"),
         })
+    }
+
+    /// Going over a band at the outer edge once, and getting there: what a host that has probed the disk's reads
+    /// knows of it.
+    pub(super) fn band_pass(
+        &self,
+        mech: &Mech,
+        planned: &Costs,
+        costs: &CostValues,
+        timing: Timing,
+    ) -> Nanos {
+        let blocks = self.tracks_per_band * mech.track_blocks(0);
+        match timing {
+            Timing::Mechanics => planned.read + Nanos(self.tracks_per_band * mech.rotation().0),
+            Timing::Cost => planned.read + costs.stream(blocks),
+        }
     }
 
     /// Tracks before the host's first: the log, and a band's worth of scratch.

@@ -42,6 +42,7 @@ use crate::zone::Exposed;
 use cache::DiskCache;
 use clean::Job;
 use marks::Marks;
+use shingle_core::slots::InOrder;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use shingle_core::zones::ZoneMap;
 use values::{Layout, Values};
@@ -96,6 +97,7 @@ impl HostAware {
                 non_sequential_zones_advised: layout.non_sequential_advised,
             }),
             costs: measured.plan(costs.plan(), timing),
+            in_order: InOrder::default(),
             uniform: false,
             channels: None,
             queued_command: Nanos::ZERO,

@@ -33,6 +33,7 @@ use crate::parts::mech::{Mech, MechValues};
 use crate::parts::zone_states::Zones;
 use crate::sheet::{Buffer, DriveError, Recipe, Timing};
 use crate::zone::Exposed;
+use shingle_core::slots::InOrder;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use shingle_core::zones::ZoneMap;
 use values::{CostValues, Values};
@@ -74,6 +75,7 @@ impl HostManaged {
                 non_sequential_zones_advised: 0,
             }),
             costs: measured.plan(costs.plan(), timing),
+            in_order: InOrder::default(),
             uniform: false,
             channels: None,
             queued_command: Nanos::ZERO,

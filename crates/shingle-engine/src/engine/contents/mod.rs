@@ -208,7 +208,7 @@ impl Contents {
         let mut dirty: Vec<Destage> = (0..slots.capacity())
             .map(Slot)
             .filter(|&slot| slots.dirty(slot) && slots.evictable(slot) && may(slots.block(slot)))
-            .map(|slot| Destage { slot, block: slots.block(slot) })
+            .map(|slot| Destage { slot, block: slots.block(slot), leaves: false })
             .collect();
         dirty.sort_unstable_by_key(|destage| destage.block);
         dirty

@@ -194,18 +194,12 @@ impl<D: Data> Destages<D> {
     }
 
     /// Destages are planned: a group, in the order of addresses or as it is given; those that leave make room.
-    pub(super) fn plan(
-        &mut self,
-        group: &mut [Destage],
-        sorted: bool,
-        leaves: bool,
-        contents: &Contents,
-    ) {
+    pub(super) fn plan(&mut self, group: &mut [Destage], sorted: bool, contents: &Contents) {
         if sorted {
             group.sort_unstable_by_key(|destage| destage.block);
         }
         let mut before: Option<Block> = None;
-        for &Destage { slot, block } in &*group {
+        for &Destage { slot, block, leaves } in &*group {
             let joins = before.is_some_and(|before| before.after(1) == block)
                 && self.runs.back().is_some_and(|run| run.jobs.len() < IO_PAGES_MAX);
             before = Some(block);

@@ -120,6 +120,7 @@ impl Scope {
             conventional_zones: None,
             sequential_required: false,
             buffer_blocks: 0,
+            in_order: shingle_core::slots::InOrder::default(),
             costs: Costs::PAPER,
             cache: &cache,
         };

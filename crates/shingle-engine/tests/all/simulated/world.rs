@@ -5,7 +5,7 @@ use shingle_core::params::Params;
 use shingle_core::policies;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Setup};
 use shingle_core::service::Mode;
-use shingle_core::slots::Costs;
+use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos};
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
@@ -99,6 +99,7 @@ pub(super) fn cache(entry: &Entry, slots: u64, disk_blocks: u64) -> Option<Box<d
         conventional_zones: None,
         sequential_required: false,
         buffer_blocks: 20,
+        in_order: InOrder::default(),
         costs: Costs::PAPER,
         cache: &cache,
     };

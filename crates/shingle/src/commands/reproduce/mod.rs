@@ -1,6 +1,7 @@
 //! `shingle reproduce`: a paper's tables and figures, ours beside theirs.
 
 mod on;
+mod own;
 
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -27,7 +28,8 @@ use crate::{Usage, table};
 
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The paper: sac, pore, roco, amphisbaena or mcm.
+    /// The paper: sac, pore, roco, amphisbaena or mcm; or own, for the policy of this project against all
+    /// published ones.
     paper: String,
     /// Only these figures and tables: 14, table-5. [default: all]
     #[arg(long = "figure", value_delimiter = ',', value_name = "ID,…")]
@@ -39,7 +41,7 @@ pub(crate) struct Reproduce {
     /// The paper's main comparison over these traces in place of its figures: files of any format, or workloads as
     /// synth:zipf. Caches and buffers are those of the paper, or so small that they are used up.
     #[arg(long, value_delimiter = ',', value_name = "TRACE,…", conflicts_with_all = [
-        "figures", "traces", "free", "scale", "full", "every_zone", "seeds", "drive", "write", "sensitivity", "fresh", "before",
+        "traces", "free", "full", "every_zone", "drive", "write", "sensitivity", "fresh", "before",
     ])]
     on: Vec<String>,
     /// With --on: which volume of each trace, or several, or '*' for all.
@@ -112,9 +114,10 @@ pub(crate) fn execute(
         Some(folder) => folder.clone(),
         None => format!("reproduce-{}", args.paper).into(),
     };
-    let done = match args.on.is_empty() {
-        true => run(args, &folder, global, registry),
-        false => on::run(args, &folder, global, registry),
+    let done = match (args.paper == own::NAME, args.on.is_empty()) {
+        (true, _) => own::run(args, &folder, global, registry),
+        (false, true) => run(args, &folder, global, registry),
+        (false, false) => on::run(args, &folder, global, registry),
     };
     if done.is_err() {
         // What is empty is of no use.

@@ -23,6 +23,9 @@ pub(super) fn run(
     registry: &Registry,
 ) -> anyhow::Result<()> {
     let paper = papers::named(&args.paper).map_err(Usage)?;
+    if !args.figures.is_empty() || args.scale.is_some() || args.seeds.is_some() {
+        bail!(Usage("--on: --figure, --scale and --seeds go with `reproduce own` alone".into()));
+    }
     super::prepare(args, folder)?;
     let (pool, seed) = (super::pool(args)?, args.seed.unwrap_or(1));
     let (mut done, mut failed) = (Vec::new(), Vec::new());

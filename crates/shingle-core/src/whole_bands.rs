@@ -1,0 +1,36 @@
+//! Bands written whole, whoever names the victims (`cache.bands=whole`): what a policy has written of a band is written with
+//! all that is dirty of it, in one pass over the band. The others stay, clean. So a policy that knows
+//! nothing of whole bands can be held against one that does.
+
+use crate::plan::Plan;
+use crate::slots::Slots;
+use crate::units::{Block, Slot};
+
+/// How long a plan was at some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    pub(crate) destages: usize,
+    pub(crate) groups: usize,
+}
+
+/// Makes whole bands of what `plan` has named since `mark`.
+pub(crate) fn widen(plan: &mut Plan, mark: Mark, slots: &mut Slots) {
+    let mut named = plan.take_since(mark);
+    named.sort_by_key(|one| slots.zone_index(one.slot));
+    let mut rest = named.as_slice();
+    while let Some(first) = rest.first() {
+        let index = slots.zone_index(first.slot);
+        let named_of_it = rest.iter().take_while(|one| slots.zone_index(one.slot) == index).count();
+        plan.extend(&rest[..named_of_it]);
+        rest = &rest[named_of_it..];
+        let band = slots.zone_of(index);
+        let (begin, blocks) = (slots.zones().first_block(band).0, slots.zones().blocks(band));
+        for block in (begin..begin + blocks).map(Block) {
+            let may = |slot: &Slot| slots.evictable(*slot) && slots.dirty(*slot);
+            if let Some(slot) = slots.find(block).filter(may) {
+                plan.write(slot, slots);
+            }
+        }
+        plan.end_band(band);
+    }
+}

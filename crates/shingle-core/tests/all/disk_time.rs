@@ -1,0 +1,138 @@
+//! disk-time by hand: who leaves, what is written with it, what it remembers.
+
+use shingle_core::cache::{CacheCore, Outcome};
+use shingle_core::params::Params;
+use shingle_core::plan::{Manner, Plan, WriteOrder};
+use shingle_core::policy::Access;
+use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
+use shingle_core::slots::{Costs, InOrder};
+use shingle_core::units::{Block, Nanos, Op, Zone};
+use shingle_core::zones::ZoneMap;
+
+const BY_ADDRESS: Manner = Manner::Write(WriteOrder::ByAddress);
+
+/// A cache whose I/O is done at once, over zones of 10 blocks.
+struct Run {
+    cache: Box<dyn CacheCore>,
+    number: u64,
+}
+
+impl Run {
+    fn new(
+        slots: u32,
+        buffer_blocks: u64,
+        sets: &[(&str, &str)],
+        cache_sets: &[(&str, &str)],
+    ) -> Run {
+        let registry = Registry::default();
+        let policy =
+            sets.iter().find(|(name, _)| *name == "policy").map_or("disk-time", |set| set.1);
+        let entry = registry.get(policy).expect("a policy");
+        let (mut params, mut cache) = (Params::new(entry.params), Params::new(CACHE_PARAMS));
+        params.set("zone", "10b").expect("a size");
+        let own = sets.iter().filter(|(name, _)| *name != "policy");
+        own.for_each(|(name, value)| params.set(name, value).expect("a value"));
+        cache_sets.iter().for_each(|(name, value)| cache.set(name, value).expect("a value"));
+        let bands = ZoneMap::fixed(10, 1_000);
+        let setup = Setup {
+            cache_blocks: slots,
+            disk_blocks: 1_000,
+            bands: Some(&bands),
+            conventional_zones: None,
+            sequential_required: false,
+            buffer_blocks,
+            costs: Costs::PAPER,
+            in_order: InOrder { log_blocks: 0, band_pass: Some(Nanos::from_millis(150)) },
+            cache: &cache,
+        };
+        Run { cache: entry.make(&params, &setup).expect("a cache"), number: 0 }
+    }
+
+    /// Returns what was written to the disk for it: manner, blocks that left, blocks that stayed.
+    fn access(&mut self, block: u64, op: Op) -> Vec<(Manner, Vec<u64>, Vec<u64>)> {
+        self.number += 1;
+        let mut access = Access::whole(self.number, Block(block), op);
+        let (mut plan, mut written) = (Plan::default(), Vec::new());
+        let mut outcome = self.cache.access(&mut access, &mut plan);
+        loop {
+            for (group, manner) in plan.groups() {
+                group.sort_by_key(|one| one.block);
+                let of = |leaves| group.iter().filter(move |one| one.leaves == leaves);
+                let [left, stayed] =
+                    [true, false].map(|leaves| of(leaves).map(|one| one.block.0).collect());
+                written.push((manner, left, stayed));
+                group.iter().for_each(|one| _ = self.cache.destaged(one.slot));
+            }
+            plan.clear();
+            self.cache.check();
+            if outcome != Outcome::NoRoom {
+                return written;
+            }
+            outcome = self.cache.retry(&mut access, &mut plan);
+        }
+    }
+
+    fn writes(&mut self, blocks: impl IntoIterator<Item = u64>) {
+        blocks
+            .into_iter()
+            .for_each(|block| assert_eq!(self.access(block, Op::Write), [], "there is room"));
+    }
+}
+
+/// Two zones of four dirty blocks each; one is written all the time. The other leaves, whole.
+#[test]
+fn the_zone_that_is_written_less_leaves_first() {
+    let mut run = Run::new(9, 100, &[], &[]);
+    run.writes([10, 11, 12, 13, 20, 21, 22, 23, 30]);
+    run.writes([10, 11, 12, 13, 10, 11, 12, 13]);
+    assert_eq!(run.access(31, Op::Write), [(BY_ADDRESS, vec![20, 21, 22, 23], vec![])]);
+}
+
+/// Zones written alike: the one with more dirty blocks frees more slots for one cleaning.
+#[test]
+fn the_fuller_of_two_zones_leaves_first() {
+    let mut run = Run::new(8, 100, &[], &[]);
+    run.writes([10, 11, 10, 20, 21, 22, 30, 40, 50]);
+    assert_eq!(run.access(60, Op::Write), [(BY_ADDRESS, vec![20, 21, 22], vec![])]);
+}
+
+#[test]
+fn a_band_is_written_whole_where_the_disk_takes_it() {
+    let mut run = Run::new(4, 100, &[("zone", "bands"), ("whole_bands", "always")], &[]);
+    run.writes([10, 11, 12, 20]);
+    let whole = Manner::WholeBand(Zone(1));
+    assert_eq!(run.access(30, Op::Write), [(whole, vec![10, 11, 12], vec![])]);
+}
+
+/// LRU-band names all of a band; SAC one block at a time, and what else is dirty of the band stays.
+#[test]
+fn any_policy_with_bands_can_write_them_whole() {
+    let mut run = Run::new(4, 100, &[("policy", "sac"), ("zone", "bands")], &[("bands", "whole")]);
+    run.writes([10, 11, 20, 12]);
+    let written = run.access(30, Op::Write);
+    assert_eq!(written, [(Manner::WholeBand(Zone(1)), vec![10], vec![11, 12])]);
+    assert_eq!(run.cache.slots().dirty_blocks(), 2, "20 and 30: what stays is clean");
+}
+
+/// 96 bytes a cached block, all included.
+#[test]
+fn it_takes_less_than_96_bytes_a_block() {
+    let registry = Registry::default();
+    let entry = registry.get("disk-time").expect("a policy");
+    for cache_blocks in [100_000, 131_072, 131_073] {
+        let setup = Setup {
+            cache_blocks,
+            disk_blocks: 1 << 30,
+            bands: None,
+            conventional_zones: None,
+            sequential_required: false,
+            buffer_blocks: 184_000,
+            costs: Costs::PAPER,
+            in_order: InOrder::default(),
+            cache: &Params::new(CACHE_PARAMS),
+        };
+        let cache = entry.make(&Params::new(entry.params), &setup).expect("a cache");
+        let each = cache.memory().by_slots as f64 / f64::from(cache_blocks);
+        assert!(each <= 96.0, "{each} bytes a block with {cache_blocks} blocks");
+    }
+}

@@ -1,0 +1,82 @@
+//! A band is written whole, in order, by a host: over a disk that takes such a band past its buffer.
+
+use shingle_core::plan::Destage;
+use shingle_core::units::{Block, Op, Zone};
+use shingle_drive::Io;
+
+use super::System;
+use crate::watch::Cause;
+
+/// Fewer cached blocks than this between two that are not are read with them: to go on reading takes less than
+/// to begin anew.
+const READ_OVER: u64 = 128;
+
+impl System {
+    /// Reads what `group`, sorted, leaves out of the band that is `zone`, and writes all of it in order. Only then
+    /// does the group count as destaged.
+    pub(super) fn write_band(&mut self, zone: Zone, group: &[Destage]) {
+        let zones = self.cache.slots().zones();
+        let first = zones.first_block(zone);
+        let end = first.after(zones.blocks(zone));
+        let begun = self.clock.ready();
+        self.merged.clear();
+        self.merged.resize((end.0 - first.0) as usize * self.stamped(), 0);
+        let read = self.read_missing(first, end, group);
+        self.merge_slots(first, group);
+        self.write_merged(first, end);
+        self.host.host_rmw += 1;
+        self.host.host_rmw_read_blocks += read;
+        self.host.host_rmw_written_blocks += end.0 - first.0;
+        self.destaged(group, self.clock.ready().since(begun));
+    }
+
+    /// Reads what is not in `group`, in as few runs as pays. Returns how many blocks that are.
+    fn read_missing(&mut self, first: Block, end: Block, group: &[Destage]) -> u64 {
+        let mut read = 0;
+        // A run to read, and where what is cached behind it begins.
+        let (mut from, mut to) = (first, first);
+        let mut next = first;
+        let mut rest = group;
+        while next < end {
+            let cached =
+                rest.iter().zip(next.0..).take_while(|(one, at)| one.block.0 == *at).count();
+            rest = &rest[cached..];
+            let missing = next.after(cached as u64);
+            let until = rest.first().map_or(end, |one| one.block);
+            if missing < until {
+                if cached as u64 >= READ_OVER || from == to {
+                    read += self.read_run(first, from, to);
+                    from = missing;
+                }
+                to = until;
+            }
+            next = until.max(missing);
+        }
+        read + self.read_run(first, from, to)
+    }
+
+    fn read_run(&mut self, first: Block, from: Block, to: Block) -> u64 {
+        let (most, stamped) = (self.joined_max() as u64, self.stamped());
+        let mut next = from;
+        while next < to {
+            let count = most.min(to.0 - next.0);
+            let at = (next.0 - first.0) as usize * stamped;
+            let io = Io { op: Op::Read, block: next, count };
+            let (ready, data) =
+                (self.clock.ready(), &mut self.merged[at..at + count as usize * stamped]);
+            let (_, served) = self.disk.serve_for(Cause::Rmw, ready, &io, data);
+            self.clock.chain(served.done);
+            next = next.after(count);
+        }
+        to.0 - from.0
+    }
+
+    /// What is cached is newer than what was read.
+    fn merge_slots(&mut self, first: Block, group: &[Destage]) {
+        let done = self.read_slots(group);
+        self.clock.chain(done);
+        for (one, &stamp) in group.iter().zip(&self.stamps) {
+            self.merged[(one.block.0 - first.0) as usize] = stamp;
+        }
+    }
+}

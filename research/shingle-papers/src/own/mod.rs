@@ -1,0 +1,276 @@
+//! The policy of this project against the published ones: every policy over every workload, disk, cache and mode,
+//! by done + left. Against the best published of each cell, each with the better of two batches and with joined
+//! writes; beside them the published ones with whole bands (`cache.bands=whole`), which nobody has published, and the
+//! policy without one of its parts.
+//!
+//! Some workloads were in view while constants of the policy were chosen. The others were named before they were run,
+//! in `docs/disk-time.md`. Verdicts are of the latter.
+
+pub mod page;
+mod run;
+mod verdict;
+
+use serde::Serialize;
+
+pub use run::{Order, run, work};
+pub use verdict::{Goal, goals};
+
+/// Whether constants of the policy were chosen with a workload in view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// They were.
+    Tuned,
+    /// It was named before it was run.
+    Named,
+    /// The user has named it.
+    Given,
+}
+
+impl Role {
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Role::Tuned => "tuned on",
+            Role::Named => "named before",
+            Role::Given => "given",
+        }
+    }
+}
+
+/// A workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// As `synth:NAME`, with what sets its shape.
+    pub spec: &'static str,
+    /// Whether it may speak for the policy.
+    pub role: Role,
+}
+
+const fn tuned(spec: &'static str) -> Workload {
+    Workload { spec, role: Role::Tuned }
+}
+
+const fn named(spec: &'static str) -> Workload {
+    Workload { spec, role: Role::Named }
+}
+
+/// Those of `docs/disk-time.md` that are made; recorded ones are named on the command line.
+pub const WORKLOADS: &[Workload] = &[
+    tuned("synth:mixed"),
+    tuned("synth:uniform"),
+    tuned("synth:msr-hm_0"),
+    named("synth:zipf"),
+    named("synth:read-mostly"),
+    named("synth:msr-src2_2"),
+    named("synth:msr-prn_0"),
+    named("synth:msr-usr_0"),
+    named("synth:msr-web_0"),
+    named("synth:msr-proj_0"),
+];
+
+/// A disk, and what policies are told of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Disk {
+    /// Its name here.
+    pub name: &'static str,
+    /// What is in it that matters.
+    pub about: &'static str,
+    /// The model.
+    pub drive: &'static str,
+    /// The buffer's map is what fills first: it has room for 40 blocks for each of its entries.
+    pub extents: bool,
+    /// Zones of all policies are the disk's bands, and bands may be written whole.
+    pub bands: bool,
+}
+
+/// Blocks of log for each entry of the map, as in the ST8000AS0002 (30.3 GB, 184,000 entries).
+pub const LOG_BLOCKS_PER_EXTENT: u64 = 40;
+
+/// The disks.
+pub const DISKS: &[Disk] = &[
+    Disk {
+        name: "streams",
+        about: "drive-managed; its buffer is limited by map entries; bands written in order go past it, and hosts \
+                know where bands begin",
+        drive: "st8000as0002",
+        extents: true,
+        bands: true,
+    },
+    Disk {
+        name: "plain",
+        about: "the same disk, of which hosts know no bands: zones of 5,000 blocks, nothing goes past the buffer",
+        drive: "st8000as0002",
+        extents: true,
+        bands: false,
+    },
+    Disk {
+        name: "emulator",
+        about: "SAC's emulator: a ring of blocks, no way past it; zones of 5,000 blocks",
+        drive: "sac-emulator",
+        extents: false,
+        bands: false,
+    },
+];
+
+/// What a system is in the comparison.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The policy of this project.
+    Own,
+    /// A published one.
+    Published,
+    /// A published one that writes bands whole, which is not published.
+    Widened,
+    /// The policy without a part.
+    Part,
+}
+
+/// A policy and its settings.
+#[derive(Clone, Copy, Debug)]
+pub struct System {
+    /// Name in tables.
+    pub label: &'static str,
+    /// The policy.
+    pub policy: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// Settings, as `OWNER.NAME` and value.
+    pub sets: &'static [(&'static str, &'static str)],
+    /// Batches to try; the better one counts.
+    pub batches: &'static [&'static str],
+}
+
+const fn published(label: &'static str) -> System {
+    System { label, policy: label, kind: Kind::Published, sets: &[], batches: &["1", "64"] }
+}
+
+const fn widened(label: &'static str, policy: &'static str) -> System {
+    System {
+        label,
+        policy,
+        kind: Kind::Widened,
+        sets: &[("cache.bands", "whole")],
+        batches: &["1"],
+    }
+}
+
+const fn without(label: &'static str, sets: &'static [(&'static str, &'static str)]) -> System {
+    System { label, policy: "disk-time", kind: Kind::Part, sets, batches: &["1"] }
+}
+
+/// All systems. Those with whole bands run where the disk takes them.
+pub const SYSTEMS: &[System] = &[
+    System { label: "disk-time", policy: "disk-time", kind: Kind::Own, sets: &[], batches: &["1"] },
+    published("most"),
+    published("most+cdc"),
+    published("sac"),
+    published("sac-ad"),
+    published("sac-pd"),
+    published("sac-plus"),
+    published("lru+cdc"),
+    published("lru-band"),
+    published("pore"),
+    published("lru"),
+    widened("most+hbw", "most"),
+    widened("most+cdc+hbw", "most+cdc"),
+    widened("sac+hbw", "sac"),
+    widened("lru-band+hbw", "lru-band"),
+    without("no whole bands", &[("disk-time.whole_bands", "never")]),
+    without("always whole bands", &[("disk-time.whole_bands", "always")]),
+    without("nothing stays", &[("disk-time.stay", "off")]),
+    without("all reads enter", &[("disk-time.admit", "all")]),
+    without("half-life x 1/2", &[("disk-time.half_life", "1")]),
+    without("half-life x 2", &[("disk-time.half_life", "4")]),
+];
+
+/// A system in a cell: a value for each seed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measured {
+    /// [`System::label`].
+    pub system: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// The batch that was the better one, for the first seed.
+    pub batch: &'static str,
+    /// Done + left.
+    pub seconds: Vec<f64>,
+    /// Bands rewritten by the disk, and by the host, those left to do included.
+    pub disk_rewrites: Vec<u64>,
+    /// See there.
+    pub host_rewrites: Vec<u64>,
+    /// Response times of all requests in closed loop.
+    pub p99_us: Vec<f64>,
+    /// The same.
+    pub p999_us: Vec<f64>,
+}
+
+/// A workload on a disk, with a cache, in a mode.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// The workload.
+    pub workload: String,
+    /// Its role.
+    pub role: Role,
+    /// [`Disk::name`].
+    pub disk: &'static str,
+    /// `rw` or `w`.
+    pub mode: &'static str,
+    /// As on the command line.
+    pub cache: &'static str,
+    /// Of the first seed.
+    pub cache_blocks: u64,
+    /// Of the first seed.
+    pub buffer_blocks: u64,
+    /// What never filled or hardly cleaned, in words; such a cell says little, and does not count.
+    pub too_little: bool,
+    /// Every system.
+    pub systems: Vec<Measured>,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Own {
+    /// Name and version of this format.
+    pub schema: &'static str,
+    /// Seeds.
+    pub seeds: Vec<u64>,
+    /// Requests of each made workload, at most.
+    pub requests: u64,
+    /// Every cell.
+    pub cells: Vec<Cell>,
+    /// What was aimed at, and what came out.
+    pub goals: Vec<Goal>,
+}
+
+/// Name and version of the format of [`Own`].
+pub const SCHEMA: &str = "shingle.own/1";
+
+impl Cell {
+    /// The system called so.
+    fn system(&self, label: &str) -> Option<&Measured> {
+        self.systems.iter().find(|system| system.system == label)
+    }
+
+    /// The best of a kind with some seed: the place among its seeds.
+    fn best(&self, kind: Kind, seed: usize) -> Option<&Measured> {
+        let of_kind = self.systems.iter().filter(|system| system.kind == kind);
+        of_kind.min_by(|a, b| a.seconds[seed].total_cmp(&b.seconds[seed]))
+    }
+
+    /// How many times less time the policy takes than the best of a kind, for each seed.
+    #[must_use]
+    pub fn ahead_of(&self, kind: Kind) -> Vec<f64> {
+        let Some(own) = self.system("disk-time") else { return Vec::new() };
+        let seeds = own.seconds.iter().enumerate();
+        seeds.filter_map(|(seed, own)| Some(self.best(kind, seed)?.seconds[seed] / own)).collect()
+    }
+
+    /// The best of a kind with the first seed.
+    #[must_use]
+    pub fn best_name(&self, kind: Kind) -> &'static str {
+        self.best(kind, 0).map_or("", |best| best.system)
+    }
+}

@@ -1,0 +1,163 @@
+//! What was aimed at, and whether it was reached, over the workloads that were named before they were run.
+
+use serde::Serialize;
+
+use super::{Cell, Kind, Role};
+
+/// An aim and what came out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Goal {
+    /// In words.
+    pub aim: &'static str,
+    /// Cells that count.
+    pub cells: usize,
+    /// Of these, those that reach it with every seed.
+    pub reached: usize,
+    /// Part of them that has to.
+    pub wanted: f64,
+    /// Whether so many do; no if no cell counts.
+    pub met: bool,
+}
+
+/// An aim: of which disk and mode, against whom, by how much on what part of the cells.
+struct Aim {
+    says: &'static str,
+    disk: &'static str,
+    mode: Option<&'static str>,
+    against: Kind,
+    times: f64,
+    on: f64,
+}
+
+const fn aim(
+    says: &'static str,
+    disk: &'static str,
+    mode: Option<&'static str>,
+    against: Kind,
+    times: f64,
+    on: f64,
+) -> Aim {
+    Aim { says, disk, mode, against, times, on }
+}
+
+const TWO_THIRDS: f64 = 2.0 / 3.0;
+const RW: Option<&str> = Some("rw");
+const W: Option<&str> = Some("w");
+
+const AIMS: &[Aim] = &[
+    aim(
+        "streams, reads and writes: 1.15 times less time than the best published of each on two thirds",
+        "streams",
+        RW,
+        Kind::Published,
+        1.15,
+        TWO_THIRDS,
+    ),
+    aim(
+        "streams, reads and writes: 1.4 times less on a third",
+        "streams",
+        RW,
+        Kind::Published,
+        1.4,
+        1.0 / 3.0,
+    ),
+    aim(
+        "streams, reads and writes: never more than 1.05 times above",
+        "streams",
+        RW,
+        Kind::Published,
+        1.0 / 1.05,
+        1.0,
+    ),
+    aim(
+        "streams, writes only: 1.5 times less on two thirds",
+        "streams",
+        W,
+        Kind::Published,
+        1.5,
+        TWO_THIRDS,
+    ),
+    aim("plain: 1.1 times less on half", "plain", None, Kind::Published, 1.1, 0.5),
+    aim("emulator: never worse", "emulator", None, Kind::Published, 1.0, 1.0),
+    aim("emulator: 1.05 times less on half", "emulator", None, Kind::Published, 1.05, 0.5),
+    aim(
+        "streams: ahead of the published ones with whole bands on two thirds",
+        "streams",
+        None,
+        Kind::Widened,
+        1.0,
+        TWO_THIRDS,
+    ),
+];
+
+/// All aims, over the cells that count: not those that were tuned on, and not those where next to nothing happens.
+#[must_use]
+pub fn goals(cells: &[Cell]) -> Vec<Goal> {
+    AIMS.iter().map(|aim| goal(aim, cells)).collect()
+}
+
+fn goal(aim: &Aim, cells: &[Cell]) -> Goal {
+    let counts = |cell: &&Cell| {
+        cell.disk == aim.disk
+            && aim.mode.is_none_or(|mode| mode == cell.mode)
+            && cell.role != Role::Tuned
+            && !cell.too_little
+    };
+    let counted: Vec<&Cell> = cells.iter().filter(counts).collect();
+    let reached =
+        |cell: &&&Cell| cell.ahead_of(aim.against).iter().all(|&times| times >= aim.times);
+    let (cells, reached) = (counted.len(), counted.iter().filter(reached).count());
+    let met = cells > 0 && reached as f64 >= aim.on * cells as f64 - 1e-9;
+    Goal { aim: aim.says, cells, reached, wanted: aim.on, met }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::own::Measured;
+
+    fn cell(role: Role, own: &[f64], published: &[f64]) -> Cell {
+        let measured = |system, kind, seconds: &[f64]| Measured {
+            system,
+            kind,
+            batch: "1",
+            seconds: seconds.to_vec(),
+            disk_rewrites: vec![0; seconds.len()],
+            host_rewrites: vec![0; seconds.len()],
+            p99_us: vec![0.0; seconds.len()],
+            p999_us: vec![0.0; seconds.len()],
+        };
+        Cell {
+            workload: "synth:zipf".into(),
+            role,
+            disk: "emulator",
+            mode: "rw",
+            cache: "1%",
+            cache_blocks: 1,
+            buffer_blocks: 1,
+            too_little: false,
+            systems: vec![
+                measured("disk-time", Kind::Own, own),
+                measured("most", Kind::Published, published),
+                measured("sac", Kind::Published, &vec![1e9; own.len()]),
+            ],
+        }
+    }
+
+    /// The worst seed decides, and what was tuned on does not count.
+    #[test]
+    fn an_aim_is_reached_with_every_seed_or_not_at_all() {
+        let cells = [
+            cell(Role::Named, &[100.0, 100.0], &[120.0, 106.0]),
+            cell(Role::Given, &[100.0, 100.0], &[120.0, 99.0]),
+            cell(Role::Tuned, &[100.0, 100.0], &[1.0, 1.0]),
+        ];
+        let goals = goals(&cells);
+        let of = |words: &str| goals.iter().find(|goal| goal.aim.contains(words)).expect("an aim");
+        let never = of("emulator: never worse");
+        assert_eq!((never.cells, never.reached, never.met), (2, 1, false));
+        let half = of("emulator: 1.05");
+        assert_eq!((half.cells, half.reached, half.met), (2, 1, true));
+        assert!(!of("plain").met, "no cell counts");
+    }
+}
