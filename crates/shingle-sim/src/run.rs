@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use shingle_core::units::{Nanos, Request};
+use shingle_drive::BufferState;
 use shingle_result::{
     Counts, DriveLatency, Flash, Labels, Left, Pacing, Parts, Point, Queue, ResponseTimes,
     RunResult, Snapshot, Wall,
@@ -150,9 +151,7 @@ fn serve_all(
     // JSON has no infinite speed, should the clock stand still.
     let wall = begun.elapsed().as_secs_f64().max(1e-9);
 
-    let undone = left(&system);
-    let (left, drained) =
-        if course.drain { (Left::default(), Some(undone)) } else { (undone, None) };
+    let undone = Undone::of(&system);
     let drive_latency = DriveLatency::of(system.drive_responses());
     let queue = (course.pacing == Pacing::Open).then(|| times.queue(&system));
     if course.drain {
@@ -166,12 +165,10 @@ fn serve_all(
     let warm = system.warm();
     let memory = system.cache().memory();
     #[allow(clippy::cast_precision_loss)]
-    let result = RunResult {
+    let mut result = RunResult {
         all,
         warm: Counts::between(warm.map_or(&end, |(_, before)| before), &end),
         warm_from: warm.map(|(request, _)| request),
-        left,
-        drained,
         latency: times.responses.latency(),
         drive_latency,
         flash: system.disk().wear().map(|wear| Flash::new(&wear, &end.disk)),
@@ -187,6 +184,13 @@ fn serve_all(
         },
         ..RunResult::uncounted(labels, memory)
     };
+    if course.drain {
+        result.drained = Some(undone.done_by(&end));
+    } else {
+        // Last of all, in the system itself: a copy would be of every map of a disk.
+        system.drain_all();
+        result.left = undone.done_by(&system.snapshot());
+    }
     Ok(result)
 }
 
@@ -232,17 +236,31 @@ impl Ahead {
     }
 }
 
-/// What is undone, and what a copy needs to do it.
-fn left(system: &System) -> Left {
-    let buffer = system.disk().buffer();
-    let mut copy = system.duplicate();
-    copy.drain_all();
-    let done = Counts::between(&system.snapshot(), &copy.snapshot());
-    Left {
-        dirty_blocks: u64::from(system.cache().slots().dirty_blocks()),
-        buffer_blocks: buffer.pending_blocks(),
-        buffer_bands: buffer.bands,
-        ..Left::doing(&done)
+/// What is undone at the end of the requests.
+struct Undone {
+    dirty_blocks: u64,
+    buffer: BufferState,
+    before: Snapshot,
+}
+
+impl Undone {
+    fn of(system: &System) -> Undone {
+        Undone {
+            dirty_blocks: u64::from(system.cache().slots().dirty_blocks()),
+            buffer: system.disk().buffer(),
+            before: system.snapshot(),
+        }
+    }
+
+    /// What doing it has cost by `after`.
+    fn done_by(&self, after: &Snapshot) -> Left {
+        let done = Counts::between(&self.before, after);
+        Left {
+            dirty_blocks: self.dirty_blocks,
+            buffer_blocks: self.buffer.pending_blocks(),
+            buffer_bands: self.buffer.bands,
+            ..Left::doing(&done)
+        }
     }
 }
 
