@@ -211,6 +211,115 @@ fn behind_a_store_what_was_flushed_survives_a_kill_and_detach_leaves_a_whole_dis
     }
 }
 
+/// The SSD is gone, with what was dirty. The map was not on it.
+#[test]
+fn a_lost_ssd_loses_what_was_dirty_and_no_more() {
+    for translation in ["log", "dm-zoned"] {
+        let bed = Bed::new(translation);
+        let lost = bed.cache();
+        let served = bed.serve_store();
+        let mut client = bed.client();
+        scatter(&mut client, 1);
+        flush(&mut client);
+        bed.done("store flush --cache ssd");
+        // Half of it is dirty.
+        for n in 0..300 {
+            write(&mut client, place(n), &content(n, 2));
+        }
+        flush(&mut client);
+        served.kill();
+        fs::remove_file(bed.path("ssd")).expect("there");
+
+        let checked = bed.json("zoned check disk.zoned --json");
+        assert_eq!(
+            (&checked["sound"], &checked["lost_ranges"]),
+            (&true.into(), &serde_json::json!([]))
+        );
+        let served = bed.serve_disk();
+        let mut client = bed.client();
+        for n in 0..600 {
+            let found = read(&mut client, place(n), 4096);
+            let is = |turn| found == content(n, turn);
+            assert!(is(1) || n < 300 && is(2), "{translation}: write {n}");
+        }
+        scatter(&mut client, 3);
+        flush(&mut client);
+        served.terminate();
+        // Another SSD takes its place, and nothing is formatted. A disk that says whose it was wants to be asked.
+        File::create(bed.path("ssd")).and_then(|file| file.set_len(24 * MIB)).expect("made");
+        let create = "store create --cache ssd --disk disk.zoned --policy lru";
+        let made = bed.output(create);
+        if !made.status.success() {
+            assert!(text(&made.stderr).contains(&lost), "{}", text(&made.stderr));
+            bed.done(&format!("{create} --destroy {lost}"));
+        }
+        let served = bed.serve_store();
+        is_scattered(&mut bed.client(), 3);
+        served.terminate();
+    }
+}
+
+#[test]
+fn the_ssd_of_last_week_is_refused() {
+    let bed = Bed::new("log");
+    bed.cache();
+    let served = bed.serve_store();
+    scatter(&mut bed.client(), 1);
+    bed.done("store stop --cache ssd");
+    drop(served);
+    fs::copy(bed.path("ssd"), bed.path("last.week")).expect("copied");
+    let served = bed.serve_store();
+    scatter(&mut bed.client(), 2);
+    bed.done("store flush --cache ssd");
+    bed.done("store stop --cache ssd");
+    drop(served);
+    let served = |ssd: &str| {
+        let line = format!("store serve --cache {ssd} --disk disk.zoned --nbd unix:nbd.sock");
+        bed.refused(1, &line, "what is cached may be stale");
+    };
+    served("last.week");
+    let served = bed.serve_store();
+    is_scattered(&mut bed.client(), 2);
+    served.terminate();
+}
+
+#[test]
+fn an_ssd_comes_and_goes_and_nothing_is_formatted() {
+    for translation in ["log", "fluid"] {
+        let bed = Bed(Folder::new());
+        let map = bed.zoned("disk.zoned", translation);
+        let served = bed.serve_disk();
+        scatter(&mut bed.client(), 1);
+        served.terminate();
+        // One is attached,
+        bed.cache();
+        let served = bed.serve_store();
+        let mut client = bed.client();
+        is_scattered(&mut client, 1);
+        scatter(&mut client, 2);
+        // exchanged while a client writes and reads,
+        File::create(bed.path("next")).and_then(|file| file.set_len(32 * MIB)).expect("made");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut client = bed.client();
+                scatter(&mut client, 3);
+                is_scattered(&mut client, 3);
+            });
+            bed.done("store replace --cache ssd --with next");
+        });
+        is_scattered(&mut client, 3);
+        scatter(&mut client, 4);
+        // and detached.
+        bed.done("store detach --cache next");
+        drop(served);
+        let served = bed.serve_disk();
+        is_scattered(&mut bed.client(), 4);
+        let status = bed.json("zoned status disk.zoned --json");
+        assert!(map.contains(status["uuid"].as_str().expect("it has one")), "{map}");
+        served.terminate();
+    }
+}
+
 #[test]
 fn a_map_with_holes_is_repaired_if_that_is_asked_for() {
     let bed = Bed::new("log");
