@@ -230,6 +230,7 @@ fn folder() -> tempfile::TempDir {
 /// Weighs whole zones by how many of their blocks are not under way just then: at depth 1, too, it is held to what
 /// others are at depth 32.
 const BY_WHAT_IS_UNDER_WAY: &str = "disk-time";
+
 /// How long a request takes its client, in the model. At depth 32 that decides what is under way together.
 const CLIENT_MICROS: u64 = 20;
 
