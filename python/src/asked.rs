@@ -1,4 +1,4 @@
-//! `compare`, `run` and `list`, and what all calls are given: options by name, policies, who asks.
+//! `run`, `compare` and `list`, and what all calls are given: options by name, policies, who asks.
 
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
@@ -64,43 +64,33 @@ impl Call {
     }
 }
 
-/// `shingle compare`, as JSON options.
+/// `shingle run` or `shingle compare`, as JSON options.
 #[pyfunction]
-#[pyo3(signature = (options, trace, policies, command, told=None))]
-pub(crate) fn compare(
+#[pyo3(signature = (command, options, trace, policies, written, told=None))]
+pub(crate) fn compute(
     py: Python<'_>,
+    command: &str,
     options: &str,
     trace: Option<&Bound<'_, Trace>>,
     policies: Vec<Py<Definition>>,
-    command: &str,
+    written: &str,
     told: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Report> {
+    let computed = match command {
+        "run" => api::run,
+        "compare" => api::compare,
+        other => {
+            return Err(of_class(
+                py,
+                "UsageError",
+                &format!("`{other}`: there are run and compare"),
+            ));
+        }
+    };
     let options = parsed(py, options)?;
     let trace = trace.map(|trace| trace.get().inner());
-    let call = Call::new(policies, command, told)?;
-    call.work(py, |asked| api::compare(&options, trace.as_deref(), again(asked))).map(Report::new)
-}
-
-/// `shingle run`, as JSON options.
-#[pyfunction]
-#[pyo3(signature = (options, trace, policies, command, told=None))]
-pub(crate) fn run(
-    py: Python<'_>,
-    options: &str,
-    trace: Option<&Bound<'_, Trace>>,
-    policies: Vec<Py<Definition>>,
-    command: &str,
-    told: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Report> {
-    let options = parsed(py, options)?;
-    let trace = trace.map(|trace| trace.get().inner());
-    let call = Call::new(policies, command, told)?;
-    call.work(py, |asked| api::run(&options, trace.as_deref(), again(asked))).map(Report::new)
-}
-
-fn again<'a>(asked: &Asked<'a>) -> Asked<'a> {
-    let Asked { registry, listener, program } = asked;
-    Asked { registry, listener: *listener, program: program.clone() }
+    let call = Call::new(policies, written, told)?;
+    call.work(py, |asked| computed(&options, trace.as_deref(), asked)).map(Report::new)
 }
 
 /// The names of all options.
@@ -111,7 +101,7 @@ pub(crate) fn options() -> Vec<String> {
 
 /// `shingle list WHAT --json`.
 #[pyfunction]
-pub(crate) fn list(py: Python<'_>, what: &str) -> PyResult<String> {
+pub(crate) fn listed(py: Python<'_>, what: &str) -> PyResult<String> {
     let listed = api::list(what, &crate::policies());
     let listed = listed.map_err(|error| crate::errors::raised(py, &error))?;
     Ok(Value::from(listed).to_string())

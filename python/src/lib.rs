@@ -44,10 +44,9 @@ pub fn module(module: &Bound<'_, PyModule>, registry: Registry) -> PyResult<()> 
     module.add_class::<policy::Definition>()?;
     module.add_class::<policy::Slots>()?;
     module.add_class::<policy::Access>()?;
-    module.add_function(wrap_pyfunction!(asked::compare, module)?)?;
-    module.add_function(wrap_pyfunction!(asked::run, module)?)?;
+    module.add_function(wrap_pyfunction!(asked::compute, module)?)?;
     module.add_function(wrap_pyfunction!(asked::options, module)?)?;
-    module.add_function(wrap_pyfunction!(asked::list, module)?)?;
+    module.add_function(wrap_pyfunction!(asked::listed, module)?)?;
     module.add_function(wrap_pyfunction!(trace::read, module)?)?;
     module.add_function(wrap_pyfunction!(trace::read_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(trace::read_table, module)?)?;

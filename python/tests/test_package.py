@@ -6,6 +6,8 @@ import ast
 import inspect
 from pathlib import Path
 
+import pytest
+
 import shingle
 from shingle import _native
 
@@ -35,9 +37,24 @@ def test_everything_is_documented():
         assert name == "__version__" or inspect.getdoc(thing), name
     for name in shingle.trace.__all__:
         assert inspect.getdoc(getattr(shingle.trace, name)), name
-    said = inspect.getdoc(shingle.compare) + inspect.getdoc(shingle.run)
-    for name in inspect.signature(shingle.compare).parameters:
-        assert name in said, name
+    functions = [shingle.run, shingle.compare, shingle.sweep, *(getattr(shingle.trace, name) for name in shingle.trace.__all__)]
+    for function in functions:
+        said = inspect.getdoc(function)
+        assert "{options}" not in said
+        for name in inspect.signature(function).parameters:
+            assert name in said or function is shingle.trace.synth, (function, name)
+
+
+def test_an_option_that_is_not_there_is_told():
+    for function, given, wanted in [
+        (shingle.run, {"polcy": "sac"}, "run: there is no option `polcy`; there are policy"),
+        (shingle.run, {"policies": "sac"}, "run: there is no option `policies`; there are policy"),
+        (shingle.compare, {"flush": 3}, "compare: there is no option `flush`; there are flush_every"),
+        (shingle.sweep, {"course": True}, "sweep: there is no option `course`"),
+        (shingle.trace.info, {"trace": "synth:zipf", "cache": "5%"}, "info: there is no option `cache`"),
+    ]:
+        with pytest.raises(TypeError, match=wanted):
+            function(**given)
 
 
 def test_the_stubs_name_what_there_is():

@@ -51,7 +51,7 @@ def test_results_are_plain_objects(small):
 
 
 def test_results_are_arrow_tables(small):
-    pyarrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
     result = shingle.compare(small, policies=["lru", "none"])
     table = pyarrow.table(result)
     assert table["policy"].to_pylist() == ["lru", "none"]
@@ -59,9 +59,33 @@ def test_results_are_arrow_tables(small):
     assert table.schema.field("all.drive_io.rmw").type == pyarrow.uint64()
     assert table.schema.field("all.wa_host").type == pyarrow.float64()
     assert table["latency.p99_us"].to_pylist() == [run["latency"]["p99_us"] for run in result.runs]
-    frame = polars.DataFrame(result)
-    assert frame.shape == (2, len(table.column_names)) == result.to_polars().shape
     assert len(result.table()) == 2 and "policy" in result.table().columns
+
+
+@pytest.mark.parametrize("reader", ["polars", "pandas", "pyarrow", "duckdb"])
+def test_a_table_is_taken_by(reader, small):
+    """Rows, names and values of a result, and of what went over time, in each of them."""
+    module = pytest.importorskip(reader)
+    result = shingle.run(small, policy="lru")
+
+    def rows(taken):
+        if reader == "polars":
+            return module.DataFrame(taken).rows(named=True)
+        if reader == "pandas":
+            return module.DataFrame.from_arrow(taken).to_dict("records")
+        if reader == "pyarrow":
+            return module.table(taken).to_pylist()
+        found = module.sql("select * from taken")
+        return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+
+    (line,), run = rows(result), result.runs[0]
+    assert list(line) == result.table().columns
+    assert line["policy"] == "lru"
+    assert line["all.drive_io.rmw"] == run["all"]["drive_io"]["rmw"] > 0
+    assert line["all.hits.ratio"] == run["all"]["hits"]["ratio"] > 0
+    assert [row["at_seconds"] for row in rows(result.course())] == [at["at_seconds"] for at in run["series"]]
+    if reader in ("polars", "pandas"):
+        assert getattr(result, f"to_{reader}")().shape == (1, len(line))
 
 
 def test_the_course_of_a_run_is_a_table(small):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from conftest import SMALL, ran
+from conftest import SMALL, ran, refused
 
 import shingle
 from shingle import trace
@@ -57,6 +57,43 @@ def test_tables_of_others_become_traces_and_back(small):
     assert trace.from_arrow(other).hash == shingle.trace.open(SMALL, requests=1000).hash
     result = shingle.compare(frame.head(5000), policies="lru")
     assert result.trace["requests"] == 5000 and result.trace["format"] is None
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas", "pyarrow", "duckdb"])
+def test_requests_go_out_and_come_in_by(library, small, tmp_path):
+    """What another library filters or computes is a trace again, and the same as by the options."""
+    module = pytest.importorskip(library)
+    if library == "polars":
+        table = module.DataFrame(small).filter(module.col("op") == "W")
+    elif library == "pandas":
+        frame = module.DataFrame.from_arrow(small)
+        table = frame[frame["op"] == "W"]
+    elif library == "pyarrow":
+        whole = module.table(small)
+        table = whole.filter(module.compute.field("op") == "W")
+    else:
+        table = module.sql("select * from small where op = 'W' order by time_ns")
+    writes = trace.open(SMALL, mode="w")
+    assert trace.from_arrow(table).hash == writes.hash
+    assert trace.from_arrow(table, requests=100).hash == trace.open(SMALL, mode="w", requests=100).hash
+    assert shingle.compare(table, policies="lru").trace["requests"] == len(writes)
+
+
+def test_a_unit_is_not_guessed(command, tmp_path):
+    """An address without a unit is refused, in a table and in a file of its rows alike, and with one it is read."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {"time_us": [0, 5], "op": ["R", "W"], "lba": [8, 16], "size_bytes": [4096, 512]}
+    table = pyarrow.table(columns)
+    with pytest.raises(shingle.DataError) as raised:
+        trace.from_arrow(table, name="t.parquet")
+    wanted = "the column lba does not say its unit: call it lba_bytes, lba_sectors (of 512 bytes), lba_blocks"
+    assert wanted in str(raised.value)
+    parquet.write_table(table, tmp_path / "t.parquet")
+    code, line = refused(command, "compare", str(tmp_path / "t.parquet"))
+    assert code == 1 and line.endswith(str(raised.value).removeprefix("t.parquet: "))
+    for unit, bytes in [("bytes", 1), ("sectors", 512), ("blocks", 4096), ("kib", 1024)]:
+        named = table.rename_columns(["time_us", "op", f"lba_{unit}", "size_bytes"])
+        assert [request[2] for request in trace.from_arrow(named)] == [8 * bytes, 16 * bytes]
 
 
 def test_a_wrong_table_says_what_is_wanted(small):

@@ -11,4 +11,5 @@
 pub mod chart;
 pub mod numbers;
 pub mod page;
+#[cfg(feature = "png")]
 pub mod png;

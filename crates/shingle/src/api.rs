@@ -90,9 +90,9 @@ pub struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    fn inner(self) -> setup::Asked<'a> {
+    fn inner(&self) -> setup::Asked<'a> {
         let Asked { registry, listener, program } = self;
-        setup::Asked { registry, listener, program }
+        setup::Asked { registry, listener: *listener, program: program.clone() }
     }
 }
 
@@ -104,7 +104,7 @@ fn traces(held: Option<&Trace>) -> Traces<'_> {
 ///
 /// # Errors
 /// Those of the command.
-pub fn compare(options: &Options, held: Option<&Trace>, asked: Asked) -> anyhow::Result<Report> {
+pub fn compare(options: &Options, held: Option<&Trace>, asked: &Asked) -> anyhow::Result<Report> {
     let targets = options.1.targets.clone();
     let args = Compare { setup: options.setup(), targets, ..Compare::default() };
     let comparison = Comparison::new(&args, Some(&options.0))?;
@@ -115,7 +115,7 @@ pub fn compare(options: &Options, held: Option<&Trace>, asked: Asked) -> anyhow:
 ///
 /// # Errors
 /// Those of the command.
-pub fn run(options: &Options, held: Option<&Trace>, asked: Asked) -> anyhow::Result<Report> {
+pub fn run(options: &Options, held: Option<&Trace>, asked: &Asked) -> anyhow::Result<Report> {
     let args = Run { setup: options.setup(), ..Run::default() };
     let one = One::new(&args, Some(&options.0))?;
     one.run(traces(held), asked.inner(), |_, _| Ok(None))

@@ -9,7 +9,8 @@ const FEATURES: &[Feature] = &[
     ("store", cfg!(feature = "store"), &["replay", "follow", "store", "model", "probe", "zoned"]),
     ("papers", cfg!(feature = "papers"), &["reproduce"]),
     ("manual", cfg!(feature = "manual"), &["completions", "man"]),
-    ("pictures", cfg!(feature = "pictures"), &["--html", "--svg", "--png"]),
+    ("pictures", cfg!(feature = "pictures"), &["--html", "--svg"]),
+    ("png", cfg!(feature = "png"), &["--png"]),
     ("parquet", cfg!(feature = "parquet"), &["--parquet"]),
 ];
 

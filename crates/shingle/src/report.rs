@@ -28,6 +28,7 @@ pub(crate) struct PictureArgs {
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
     /// Write each chart of the page as PNG into a folder.
+    #[cfg(feature = "png")]
     #[arg(long, value_name = "DIR")]
     png: Option<PathBuf>,
 }
@@ -35,7 +36,17 @@ pub(crate) struct PictureArgs {
 impl PictureArgs {
     /// Whether any are drawn, which want the course of each run.
     pub(crate) fn wanted(&self) -> bool {
-        [&self.html, &self.svg, &self.png].into_iter().any(Option::is_some)
+        self.html.is_some() || self.folders().next().is_some()
+    }
+
+    /// Folders of pictures, and whether these are painted.
+    fn folders(&self) -> impl Iterator<Item = (&Path, bool)> {
+        let folders = [
+            (self.svg.as_deref(), false),
+            #[cfg(feature = "png")]
+            (self.png.as_deref(), true),
+        ];
+        folders.into_iter().filter_map(|(path, painted)| Some((path?, painted)))
     }
 
     /// Fails now, not after the work is done, if they cannot be written.
@@ -44,7 +55,7 @@ impl PictureArgs {
             return Err(Usage("--html takes a file, not `-`".into()).into());
         }
         self.html.as_deref().map_or(Ok(()), output::check_writable)?;
-        [&self.svg, &self.png].into_iter().flatten().try_for_each(|path| folder(path))
+        self.folders().try_for_each(|(path, _)| folder(path))
     }
 
     /// Draws and writes what was asked for.
@@ -57,8 +68,7 @@ impl PictureArgs {
             let page = page::page(report, &pictures);
             tried.add(page.and_then(|page| output::text(&page, path)));
         }
-        for (folder, png) in [(&self.svg, false), (&self.png, true)] {
-            let Some(folder) = folder else { continue };
+        for (folder, png) in self.folders() {
             for picture in &pictures {
                 tried.add(save(&picture.svg, folder, picture.file, png));
             }
@@ -93,11 +103,14 @@ pub(crate) fn folder(folder: &Path) -> anyhow::Result<()> {
 
 /// Writes a picture as `FOLDER/NAME.svg`, or as PNG.
 pub(crate) fn save(svg: &str, folder: &Path, name: &str, png: bool) -> anyhow::Result<()> {
-    if png {
-        let png = shingle_report::png::png(svg)?;
-        return output::bytes(&png, &folder.join(format!("{name}.png")));
+    match png {
+        #[cfg(feature = "png")]
+        true => {
+            let png = shingle_report::png::png(svg)?;
+            output::bytes(&png, &folder.join(format!("{name}.png")))
+        }
+        _ => output::text(&shingle_report::chart::alone(svg), &folder.join(format!("{name}.svg"))),
     }
-    output::text(&shingle_report::chart::alone(svg), &folder.join(format!("{name}.svg")))
 }
 
 /// Blocks in MiB, as charts have them.

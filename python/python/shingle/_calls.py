@@ -38,7 +38,7 @@ def load(module: str | ModuleType) -> None:
     global native
     found = importlib.import_module(module) if isinstance(module, str) else module
     version = getattr(found, "__version__", None)
-    if not hasattr(found, "compare") or not hasattr(found, "Plan"):
+    if not hasattr(found, "compute") or not hasattr(found, "Plan"):
         raise UsageError(f"{found.__name__}: it is no module made with shingle_python::module")
     if version != _native.__version__:
         raise UsageError(
@@ -149,7 +149,7 @@ class Told:
     """Hears of a call: remarks go to the logger ``shingle``, progress to a function or a bar of tqdm."""
 
     def __init__(self, progress: ProgressFn | bool | None = None) -> None:
-        self.note = _log.info if _log.isEnabledFor(logging.INFO) else None
+        self.note: Callable[[str], object] | None = _log.info if _log.isEnabledFor(logging.INFO) else None
         self.progress: ProgressFn | None = None
         self._bar: Any = None
         if callable(progress):

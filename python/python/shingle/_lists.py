@@ -9,7 +9,7 @@ from . import _calls
 
 
 def _listed(what: str) -> list[dict[str, Any]]:
-    return json.loads(_calls.native.list(what))
+    return json.loads(_calls.native.listed(what))
 
 
 def policies() -> list[dict[str, Any]]:

@@ -16,13 +16,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Unpack
 
 from . import _calls
 from ._calls import ProgressFn
 from ._errors import DataError, OptionTypeError, ShingleError, UsageError
+from ._options import PolicyLike, SetupOptions, Size, TraceLike, TraceOptions, takes
 from ._results import Result
-from ._runs import PolicyLike, Size, TraceLike
 
 _log = logging.getLogger("shingle")
 
@@ -30,9 +30,10 @@ _log = logging.getLogger("shingle")
 _TRIES = 5
 
 #: What is done to a trace once, where it is read; workers get it as it is then.
-_DONE_TO_TRACES = ("requests", "offset", "copies", "remap", "format", "volume", "reorder", "assume_op")
+_DONE_TO_TRACES = TraceOptions.__annotations__.keys() - {"mode", "seed"}
 
 
+@takes(SetupOptions)
 def sweep(
     trace: TraceLike = "synth:mixed",
     *,
@@ -44,59 +45,42 @@ def sweep(
     out: str | os.PathLike[str] | None = None,
     fresh: bool = False,
     shard: str | None = None,
-    ssd: str | None = None,
-    set: Mapping[str, Any] | None = None,
-    pacing: Literal["closed", "trace"] | None = None,
-    speed: float | None = None,
-    executor: Literal["papers", "store"] | None = None,
-    depth: int | None = None,
-    flush_every: int | None = None,
-    split: Literal["off", "4k"] | None = None,
-    partial: Literal["fill", "ignore"] | None = None,
-    drive_timing: Literal["mechanics", "cost"] | None = None,
-    drain: bool | None = None,
-    check: bool | None = None,
-    format: str | None = None,
-    volume: str | None = None,
-    reorder: str | None = None,
-    assume_op: Literal["read", "write"] | None = None,
-    mode: Literal["rw", "w", "r"] | None = None,
-    requests: int | None = None,
-    offset: Size | None = None,
-    copies: int | None = None,
-    remap: bool | None = None,
-    seed: int | None = None,
     progress: ProgressFn | bool | None = None,
+    **options: Unpack[SetupOptions],
 ) -> Sweep:
     """Plans a grid of configurations: what ``shingle sweep`` does before it runs. ``Sweep.run`` runs it.
 
+    Names and values are checked, and traces read, before it returns.
+
     Args:
+        trace: a path, ``synth:NAME``, a ``Trace``, or a table of requests.
         vary: what is varied beside policies, drives, translations and cache sizes, as for ``--vary``: a dict such
             as ``{"cache": "1%..8%", "policy.zone": ["10M", "40M"], "seed": "1..3"}``. Ranges double, or go in
             equal factors (``"10M..100M/5"``) or steps (``"0.2..1+0.2"``).
+        policies, drives, translations, cache: one or several, as for ``compare``.
         out: the folder in which finished cells are kept; the same sweep goes on with them. [sweep-TRACE]
         fresh: start over, whatever the folder holds.
         shard: compute one share of so many, as in ``"2/8"``; ``shingle sweep merge`` puts them together.
-
-    All others are those of ``compare``. Names and values are checked, and traces read, before it returns.
+        progress: as for ``run``, while traces are read.
+        {options}
 
     Raises:
         UsageError: a name is wrong, or a value goes with nothing.
         DataError: a trace cannot be read.
     """
-    given = {name: value for name, value in locals().items() if name not in ("trace", "progress")}
-    named = {name: value for name, value in given.items() if name not in ("out", "fresh", "shard")}
-    for name in ("drives", "translations", "cache"):
-        named[name] = _calls.names(named[name], name)
+    listed = {"drives": drives, "translations": translations, "cache": cache}
+    given = {"vary": vary, "policies": policies, **listed, "out": out, "fresh": fresh, "shard": shard, **options}
+    named: dict[str, Any] = {**options, **{name: _calls.names(value, name) for name, value in listed.items()}}
     named["policies"], classes = _calls.policies(policies, "policies")
     named["vary"], more = _axes(vary)
     classes += [one for one in more if one not in classes]
     named["trace"], held = _calls.trace_of(trace)
-    if held is not None and any(axis.startswith("seed=") for axis in named["vary"] or ()):
+    varied = {axis.partition("=")[0] for axis in named["vary"] or ()}
+    if held is not None and "seed" in varied:
         raise UsageError("vary seed: requests in memory have no seed; name the workload")
-    if held is not None and any(axis.startswith("trace=") for axis in named["vary"] or ()):
+    if held is not None and "trace" in varied:
         raise UsageError("vary trace: a trace is given as well; give one of them")
-    if named["vary"] and any(axis.startswith("trace=") for axis in named["vary"]) and trace == "synth:mixed":
+    if "trace" in varied and trace == "synth:mixed":
         named["trace"] = None
     command = _calls.written("sweep", trace, given)
     with _calls.Told(progress) as told:

@@ -9,53 +9,33 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Unpack
 
 from . import _calls
 from ._calls import ProgressFn
 from ._errors import OptionTypeError
 from ._native import Trace
+from ._options import ShapeOptions, TraceLike, TraceOptions, takes
 
 __all__ = ["convert", "from_arrow", "from_requests", "info", "mix", "open", "synth"]
 
 
+@takes(TraceOptions)
 def open(
-    trace: str | os.PathLike[str],
-    *,
-    format: str | None = None,
-    volume: str | None = None,
-    reorder: str | None = None,
-    assume_op: Literal["read", "write"] | None = None,
-    mode: Literal["rw", "w", "r"] | None = None,
-    requests: int | None = None,
-    offset: str | int | None = None,
-    copies: int | None = None,
-    remap: bool | None = None,
-    seed: int | None = None,
-    progress: ProgressFn | bool | None = None,
+    trace: str | os.PathLike[str], *, progress: ProgressFn | bool | None = None, **options: Unpack[TraceOptions]
 ) -> Trace:
     """Reads a trace, compressed or not, in any format of ``formats()``, or makes ``synth:NAME``.
 
     Args:
         trace: a path, or a workload.
-        format: the format, if it is not to be found from the content; for CSV with its columns, as in
-            ``"csv:time=1/us,op=2,offset=3/bytes,size=4/bytes"``.
-        volume: which volumes of several: ``"NAME"``, ``"NAME,NAME"``, ``"*"``.
-        reorder: time within which requests out of order are sorted, or ``"keep"``. [10s]
-        assume_op: what all requests are, in formats that do not say.
-        mode: requests that count: all, writes, reads. [rw]
-        requests: only the first so many.
-        offset: bytes that it is shifted up by.
-        copies: so many copies side by side.
-        remap: pack the zones that it touches together.
-        seed: of workloads. [1]
+        {options}
+        progress: as for ``run``.
 
     Raises:
         DataError: it cannot be read: the file, the line or byte, and what to do.
     """
-    given = {name: value for name, value in locals().items() if name != "progress"}
     with _calls.Told(progress) as told:
-        return _calls.native.read(_calls.options(given), told)
+        return _calls.native.read(_calls.options({"trace": trace, **options}), told)
 
 
 def synth(workload: str, *, seed: int = 1, progress: ProgressFn | bool | None = None, **parameters: Any) -> Trace:
@@ -65,29 +45,48 @@ def synth(workload: str, *, seed: int = 1, progress: ProgressFn | bool | None = 
     return open(f"synth:{name}?{pairs}" if pairs else f"synth:{name}", seed=seed, progress=progress)
 
 
-def from_arrow(table: Any, *, name: str = "table", progress: ProgressFn | bool | None = None, **options: Any) -> Trace:
+@takes(ShapeOptions)
+def from_arrow(
+    table: Any, *, name: str = "table", progress: ProgressFn | bool | None = None, **options: Unpack[ShapeOptions]
+) -> Trace:
     """Makes a trace of a table with ``__arrow_c_stream__``: of polars, pandas, pyarrow, DuckDB and others.
 
     Columns go by their names, as in Parquet files (docs/formats.md): a time (``time_us``, ``time_ns``,
-    ``time_s``, or a timestamp), ``op`` (text), ``offset_bytes`` and ``size_bytes``, and ``volume`` if there are
-    several. Further options are those of ``open`` but for the format.
+    ``time_s``, or a timestamp), ``op`` (text), ``offset_bytes`` and ``size_bytes`` (or ``_sectors`` of 512 bytes,
+    ``_blocks`` of 4 KiB, ``_kib``), and ``volume`` if there are several. Others are left out.
+
+    Args:
+        table: the table.
+        name: what the trace is called in results.
+        {options}
+        progress: as for ``run``.
+
+    Raises:
+        DataError: a column is missing or does not say its unit, or a request cannot be: which, and what to do.
     """
     with _calls.Told(progress) as told:
         return _calls.native.read_table(name, table, _calls.options(options), told)
 
 
+@takes(ShapeOptions)
 def from_requests(
-    requests: Iterable[tuple[int, str, int, int]], *, name: str = "requests", **options: Any
+    rows: Iterable[tuple[int, str, int, int]], *, name: str = "requests", **options: Unpack[ShapeOptions]
 ) -> Trace:
-    """Makes a trace of tuples: time in nanoseconds, operation (R, W, T, F), offset in bytes, size in bytes."""
+    """Makes a trace of tuples: time in nanoseconds, operation (R, W, T, F), offset in bytes, size in bytes.
+
+    Args:
+        rows: the tuples, in the order of their times.
+        name: what the trace is called in results.
+        {options}
+    """
     lines = ["time_ns,op,offset_bytes,size_bytes"]
-    for number, request in enumerate(requests, 1):
+    for number, row in enumerate(rows, 1):
         try:
-            time_ns, op, offset_bytes, size_bytes = request
+            time_ns, op, offset_bytes, size_bytes = row
             lines.append(f"{time_ns:d},{op},{offset_bytes:d},{size_bytes:d}")
         except (TypeError, ValueError):
             raise OptionTypeError(
-                f"request {number}: (time_ns, op, offset_bytes, size_bytes) is wanted, and not {request!r}"
+                f"request {number}: (time_ns, op, offset_bytes, size_bytes) is wanted, and not {row!r}"
             ) from None
     text = "\n".join(lines) + "\n"
     return _calls.native.read_bytes(name, text.encode(), _calls.options({"format": "csv", **options}))
@@ -100,23 +99,39 @@ def _held(trace: Any, options: Mapping[str, Any], told: Any) -> Trace:
     return held.shaped(_calls.options(options), told) if options else held
 
 
-def info(trace: Any, *, progress: ProgressFn | bool | None = None, **options: Any) -> dict[str, Any]:
+@takes(TraceOptions)
+def info(
+    trace: TraceLike, *, progress: ProgressFn | bool | None = None, **options: Unpack[TraceOptions]
+) -> dict[str, Any]:
     """What a trace holds: requests, sizes, footprints, reuse and update distances, the miss ratio of LRU by cache
-    size, sequential runs, pauses, load (docs/traces.md). Further options are those of ``open``."""
+    size, sequential runs, pauses, load (docs/traces.md).
+
+    Args:
+        trace: a path, ``synth:NAME``, a ``Trace``, or a table of requests.
+        {options}
+        progress: as for ``run``.
+    """
     with _calls.Told(progress) as told:
         return json.loads(_held(trace, options, told).describe(told))
 
 
+@takes(TraceOptions)
 def convert(
-    trace: Any,
+    trace: TraceLike,
     out: str | os.PathLike[str],
     *,
     to: str | None = None,
     progress: ProgressFn | bool | None = None,
-    **options: Any,
+    **options: Unpack[TraceOptions],
 ) -> list[str]:
-    """Writes a trace into a file. Its name says the format (.shingle, .csv, .parquet, …), and .gz or .zst packs
-    it; or ``to`` names the format. Further options are those of ``open``.
+    """Writes a trace into a file.
+
+    Args:
+        trace: a path, ``synth:NAME``, a ``Trace``, or a table of requests.
+        out: the file. Its name says the format (.shingle, .csv, .parquet, …), and .gz or .zst behind it packs.
+        to: the format, where the name does not say it.
+        {options}
+        progress: as for ``run``.
 
     Returns:
         Sentences about what the format cannot carry.
@@ -125,8 +140,9 @@ def convert(
         return _held(trace, options, told).save(out, to, told)
 
 
+@takes(TraceOptions)
 def mix(
-    traces: Sequence[Any],
+    traces: Sequence[TraceLike],
     *,
     copies: int = 1,
     shift_bytes: int | None = None,
@@ -140,13 +156,16 @@ def mix(
     """Makes one trace of several: side by side on the disk, by the order of their times.
 
     Args:
+        traces: each a path, ``synth:NAME``, a ``Trace``, or a table of requests.
         copies: so many copies of all of them.
         shift_bytes: each begins so much behind the one before, in place of side by side; 0 lays them on each
             other.
         shuffle: in a random order, in which each keeps its own.
         time_scale: all times are multiplied by it.
         seed: of ``shuffle`` and of workloads.
-        **options: how each is read and shaped, as for ``open``.
+        name: what the trace is called in results.
+        {options}
+        progress: as for ``run``.
     """
     with _calls.Told(progress) as told:
         held = [_held(trace, {"seed": seed, **options} if _is_named(trace) else options, told) for trace in traces]

@@ -143,6 +143,19 @@ fn what_is_wrong_is_told() {
     let columns = || vec![Values::Int64(vec![Some(1)]), Values::Text(vec![Some("W")])];
     make(&path, schema, &[columns()]);
     assert!(read(&path, None).expect_err("no unit").contains("time does not say its unit"));
+    for (name, wanted) in [
+        ("lba", "lba_bytes, lba_sectors (of 512 bytes), lba_blocks (of 4 KiB) or lba_kib"),
+        ("address_mb", "address_bytes, address_sectors"),
+        ("size_words", "size_bytes, size_sectors"),
+    ] {
+        let schema = format!("message m {{ optional int64 {name}; optional binary op (UTF8); }}");
+        make(&path, &schema, &[columns()]);
+        let error = read(&path, None).expect_err("no unit");
+        assert!(
+            error.contains(&format!("the column {name} does not say its unit: call it {wanted}")),
+            "{error}"
+        );
+    }
     make(&path, &schema.replace("time", "time_us"), &[columns()]);
     let error = read(&path, None).expect_err("no offset");
     assert!(error.contains("no column for the offset, such as offset_bytes, among time_us, op"));

@@ -84,26 +84,35 @@ fn unit_of(role: Role, unit: Option<u64>, descriptor: &ColumnDescriptor) -> Resu
             format!("the column {name} is of type {kind}, and {wanted} can be read; convert it"),
         ));
     }
-    if let Some(unit) = unit {
-        return Ok(unit);
-    }
-    if role != Role::Time {
-        return Ok(1);
-    }
-    let by_type = match descriptor.logical_type_ref() {
-        Some(LogicalType::Timestamp(time)) => match time.unit {
-            TimeUnit::MILLIS => Some(1_000_000),
-            TimeUnit::MICROS => Some(1_000),
-            TimeUnit::NANOS => Some(1),
-        },
-        _ => None,
+    let unclear = |names: &str| {
+        let message = format!("the column {name} does not say its unit: call it {names}");
+        Problem::new(Kind::Format, message)
     };
-    by_type.ok_or_else(|| {
-        Problem::new(
-            Kind::Format,
-            format!("the column {name} does not say its unit: call it time_us, time_ns or time_s"),
-        )
-    })
+    match (role, unit) {
+        (_, Some(unit)) => Ok(unit),
+        (Role::Op | Role::Device, None) => Ok(1),
+        (Role::Offset | Role::Size, None) => {
+            let base =
+                name.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| !word.is_empty());
+            let base = base.unwrap_or(name);
+            let named = ["bytes", "sectors", "blocks", "kib"].map(|unit| format!("{base}_{unit}"));
+            Err(unclear(&format!(
+                "{}, {} (of 512 bytes), {} (of 4 KiB) or {}",
+                named[0], named[1], named[2], named[3]
+            )))
+        }
+        (Role::Time, None) => {
+            let by_type = match descriptor.logical_type_ref() {
+                Some(LogicalType::Timestamp(time)) => match time.unit {
+                    TimeUnit::MILLIS => Some(1_000_000),
+                    TimeUnit::MICROS => Some(1_000),
+                    TimeUnit::NANOS => Some(1),
+                },
+                _ => None,
+            };
+            by_type.ok_or_else(|| unclear("time_us, time_ns or time_s"))
+        }
+    }
 }
 
 /// A value of a row.
