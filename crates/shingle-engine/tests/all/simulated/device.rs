@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
+use std::rc::Rc;
 
 use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::Pages;
@@ -15,11 +16,11 @@ use super::Rng;
 #[derive(Clone)]
 pub(crate) struct Simulated {
     /// What a power cut leaves.
-    safe: Vec<Page>,
+    safe: Vec<Rc<Page>>,
     /// What is read.
-    now: Vec<Page>,
+    now: Vec<Rc<Page>>,
     /// Written and not flushed, in order.
-    volatile: Vec<(usize, Page)>,
+    volatile: Vec<(usize, Rc<Page>)>,
     /// Lost by a flush that failed, and read as if it were not.
     lingering: BTreeSet<usize>,
     /// Pages of which a failed flush has lost the newest, until they are asked for.
@@ -78,7 +79,8 @@ pub(crate) struct Pending {
 
 impl Simulated {
     pub(crate) fn new(pages: Vec<Page>, atom_bytes: usize) -> Simulated {
-        let (safe, now) = (pages.clone(), pages);
+        let safe: Vec<_> = pages.into_iter().map(Rc::new).collect();
+        let now = safe.clone();
         Simulated {
             safe,
             now,
@@ -94,7 +96,8 @@ impl Simulated {
     /// It has more pages.
     pub(crate) fn grow(&mut self, pages: impl Iterator<Item = Page>) {
         for page in pages {
-            self.safe.push(page);
+            let page = Rc::new(page);
+            self.safe.push(Rc::clone(&page));
             self.now.push(page);
         }
     }
@@ -110,14 +113,15 @@ impl Simulated {
     /// Writes a page, and flushes it. (A device would flush all it has: this is worse.)
     pub(crate) fn keep(&mut self, page: u64, bytes: &Page) {
         self.volatile.retain(|&(at, _)| at as u64 != page);
+        let bytes = Rc::new(*bytes);
         for copy in [&mut self.now, &mut self.safe] {
-            copy[page as usize] = *bytes;
+            copy[page as usize] = Rc::clone(&bytes);
         }
     }
 
     pub(crate) fn flip_bit(&mut self, page: u64, bit: usize) {
         for copy in [&mut self.now, &mut self.safe] {
-            copy[page as usize][bit / 8] ^= 1 << (bit % 8);
+            Rc::make_mut(&mut copy[page as usize])[bit / 8] ^= 1 << (bit % 8);
         }
     }
 
@@ -127,7 +131,8 @@ impl Simulated {
     }
 
     fn write(&mut self, at: usize, page: Page) {
-        self.now[at] = page;
+        let page = Rc::new(page);
+        self.now[at] = Rc::clone(&page);
         self.volatile.push((at, page));
         self.lingering.remove(&at);
     }
@@ -135,7 +140,7 @@ impl Simulated {
     /// What is left of pages of which a failed flush has lost the newest.
     pub(crate) fn take_lost(&mut self) -> Vec<(u64, Page)> {
         let lost = std::mem::take(&mut self.lost);
-        lost.into_iter().map(|at| (at as u64, self.safe[at])).collect()
+        lost.into_iter().map(|at| (at as u64, *self.safe[at])).collect()
     }
 
     /// A flush fails. Of each page that was not flushed the newest is kept, or may be kept yet, or is
@@ -150,7 +155,7 @@ impl Simulated {
                 }
             }
         }
-        let newest: BTreeMap<usize, Page> =
+        let newest: BTreeMap<usize, Rc<Page>> =
             std::mem::take(&mut self.volatile).into_iter().collect();
         for (at, page) in newest {
             match rng.below(4) {
@@ -160,7 +165,7 @@ impl Simulated {
                     self.lost.push(at);
                     match lost {
                         2 => drop(self.lingering.insert(at)),
-                        _ => self.now[at] = self.safe[at],
+                        _ => self.now[at] = Rc::clone(&self.safe[at]),
                     }
                 }
             }
@@ -173,7 +178,7 @@ impl Simulated {
             && rng.one_in(8)
         {
             self.lingering.remove(&at);
-            self.now[at] = self.safe[at];
+            self.now[at] = Rc::clone(&self.safe[at]);
         }
     }
 
@@ -202,7 +207,7 @@ impl Simulated {
                     return Err(Failed);
                 }
                 for (buffer, page) in io.buffers.iter_mut().zip(&self.now[at..]).take(done) {
-                    buffer.0 = *page;
+                    buffer.0 = **page;
                 }
             }
             Kind::Write if pending.swallowed => {}
@@ -240,7 +245,7 @@ impl Simulated {
     pub(crate) fn cut(&mut self, under_way: &[&Io], rng: &mut Rng) {
         let mut lost = std::mem::take(&mut self.volatile);
         for io in under_way.iter().filter(|io| io.kind == Kind::Write) {
-            lost.extend((io.page as usize..).zip(&io.buffers).map(|(at, b)| (at, b.0)));
+            lost.extend((io.page as usize..).zip(&io.buffers).map(|(at, b)| (at, Rc::new(b.0))));
         }
         let whole = rng.below(4);
         for (page, bytes) in lost {
@@ -250,9 +255,14 @@ impl Simulated {
                 1 => u64::MAX,
                 _ => rng.next(),
             };
+            if arrived == u64::MAX {
+                self.safe[page] = bytes;
+                continue;
+            }
             for (n, part) in bytes.chunks(self.atom_bytes).enumerate() {
                 if arrived >> n & 1 != 0 {
-                    self.safe[page][n * self.atom_bytes..][..part.len()].copy_from_slice(part);
+                    let safe = Rc::make_mut(&mut self.safe[page]);
+                    safe[n * self.atom_bytes..][..part.len()].copy_from_slice(part);
                 }
             }
         }
@@ -265,7 +275,7 @@ impl Simulated {
     /// has lost is not read any more: no later process could know of it.
     pub(crate) fn kill(&mut self, under_way: &[&Io], rng: &mut Rng) {
         for at in std::mem::take(&mut self.lingering) {
-            self.now[at] = self.safe[at];
+            self.now[at] = Rc::clone(&self.safe[at]);
         }
         let mut under_way = under_way.to_vec();
         while !under_way.is_empty() {
@@ -289,7 +299,9 @@ impl Pages for Simulated {
     type Error = Infallible;
 
     fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), Infallible> {
-        out.copy_from_slice(&self.now[first as usize..][..out.len()]);
+        for (out, page) in out.iter_mut().zip(&self.now[first as usize..]) {
+            *out = **page;
+        }
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Knows what each block may be: the last content that was durable, or anything written since, and
 //! nothing else.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -259,7 +260,7 @@ impl Oracle {
 
     /// After the power went: `pages` is what the blocks are now; from now on they are that. `None` is
     /// a block of which the loss is known.
-    pub(crate) fn cut(&mut self, page_of: impl Fn(u64) -> Option<Page>, power: bool) {
+    pub(crate) fn cut<P: Borrow<Page>>(&mut self, page_of: impl Fn(u64) -> Option<P>, power: bool) {
         self.asked.clear();
         self.unkept.clear();
         self.told.fill(0);
@@ -271,22 +272,24 @@ impl Oracle {
                 history.wild_below = history.contents.len();
                 continue;
             };
+            let page: &Page = page.borrow();
             let allowed = &history.contents[history.floor..];
-            let found = allowed.iter().rposition(|content| **content == page);
-            let torn = || may_tear && is_torn(&page, allowed);
+            let found = allowed.iter().rposition(|content| **content == *page);
+            let torn = || may_tear && is_torn(page, allowed);
             assert!(
                 found.is_some() || history.floor < history.wild_below || torn(),
                 "block {block} is {} after a crash, {}",
-                name(&page),
+                name(page),
                 history.says()
             );
+            let page = found.map_or_else(|| Rc::new(*page), |at| Rc::clone(&allowed[at]));
             if power {
                 // What it is now it stays, until it is written again.
-                history.contents = vec![Rc::new(page)];
+                history.contents = vec![page];
                 (history.floor, history.acked, history.wild_below) = (0, 0, 0);
             } else {
                 // It stays so until the power goes.
-                history.contents.push(Rc::new(page));
+                history.contents.push(page);
                 history.acked = history.contents.len() - 1;
             }
         }
@@ -294,16 +297,17 @@ impl Oracle {
 
     /// Nothing may be under way: each block is what was written last. If there was a power `cut`, a write that ended
     /// with an error may be there in part.
-    pub(crate) fn check_all(&self, cut: bool, page_of: impl Fn(u64) -> Option<Page>) {
+    pub(crate) fn check_all<P: Borrow<Page>>(&self, cut: bool, page_of: impl Fn(u64) -> Option<P>) {
         for (history, block) in self.blocks.iter().zip(0..) {
             if let Some(page) = page_of(block) {
+                let page: &Page = page.borrow();
                 let allowed = &history.contents[history.acked..];
-                let last = allowed.iter().any(|content| **content == page);
-                let torn = || cut && is_torn(&page, allowed);
+                let last = allowed.iter().any(|content| **content == *page);
+                let torn = || cut && is_torn(page, allowed);
                 assert!(
                     last || history.acked < history.wild_below || torn(),
                     "block {block} is {} at the end, {}",
-                    name(&page),
+                    name(page),
                     history.says()
                 );
             }

@@ -62,8 +62,8 @@ impl World {
                     || place == ONLY_COPY
                     || found_now.void_records > found_then.void_records,
                 "block {block} is {:?} for a flip in {place}, not {:?}",
-                now.map(|page| name(&page)),
-                then.map(|page| name(&page)),
+                now.map(|page| name(page)),
+                then.map(|page| name(page)),
             );
         }
         if place == NOTHING {

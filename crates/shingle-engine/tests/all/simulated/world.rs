@@ -671,20 +671,20 @@ pub(super) fn open(
 }
 
 /// What a block is; `None` if it is known to be damaged.
-pub(super) fn page_of(
+pub(super) fn page_of<'a>(
     found: &Recovered,
-    ssd: &Simulated,
-    disk: &Simulated,
+    ssd: &'a Simulated,
+    disk: &'a Simulated,
     block: u64,
-) -> Option<Page> {
+) -> Option<&'a Page> {
     let live = found.live.iter().filter(|(cached, _)| cached.0 == block).collect::<Vec<_>>();
     assert!(live.len() <= 1, "block {block} is in two frames");
-    let Some((_, frame)) = live.first() else { return Some(*disk.page(block)) };
+    let Some((_, frame)) = live.first() else { return Some(disk.page(block)) };
     let entry = found.journal.table.entry(*frame);
     let page = ssd.page(found.journal.layout().frame_page(*frame));
     match crc32c::crc32c(page) == entry.crc {
-        true => Some(*page),
-        false if entry.state == State::Clean => Some(*disk.page(block)),
+        true => Some(page),
+        false if entry.state == State::Clean => Some(disk.page(block)),
         false => None,
     }
 }
