@@ -3,7 +3,8 @@ over two of which one is slow and the other is killed halfway. Each result is he
 
     target/python-venv/bin/python python/tests/spread.py [CELLS]
 
-Times are only worth something with nothing else running; what does not depend on that is how much of them is in the runs.
+How long it took is only worth something with nothing else running; how much processor time it took, in all processes
+together, says what Dask costs on a busy machine, too.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from conftest import figures
 from test_sweep import Cluster, connected
 
@@ -55,8 +58,21 @@ def slow(worker: subprocess.Popen):
         thread.join()
 
 
-def over(folder: Path, cells: int, workers: int, trouble: bool = False) -> tuple[shingle.Result, float]:
-    """The result, and how long it took once the workers were there."""
+@dataclass
+class Took:
+    result: shingle.Result
+    seconds: float
+    #: Of processors, in all processes together.
+    busy: float
+
+
+def processor_seconds(processes: list[subprocess.Popen]) -> float:
+    running = [psutil.Process(process.pid).cpu_times() for process in processes if process.poll() is None]
+    return time.process_time() + sum(times.user + times.system for times in running)
+
+
+def over(folder: Path, cells: int, workers: int, trouble: bool = False) -> Took:
+    """From when the workers are there. (Of one that is killed the processor time is not told.)"""
     folder.mkdir()
     cluster = Cluster(folder)
     try:
@@ -70,12 +86,12 @@ def over(folder: Path, cells: int, workers: int, trouble: bool = False) -> tuple
                     started[0].kill()
                     started[0].wait()
 
-            begun = time.perf_counter()
+            begun, busy = time.perf_counter(), processor_seconds(cluster.processes)
             result = planned(folder / "out", cells).run(client, progress=killed)
-            took = time.perf_counter() - begun
+            took = time.perf_counter() - begun, processor_seconds(cluster.processes) - busy
         if trouble:
             assert started[0].returncode is not None, "the worker was killed"
-        return result, took
+        return Took(result, *took)
     finally:
         cluster.stop()
 
@@ -84,20 +100,18 @@ def main() -> None:
     cells = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        begun = time.perf_counter()
+        begun, busy = time.perf_counter(), time.process_time()
         single = planned(folder / "single", cells).run(threads=1, progress=False)
-        alone = time.perf_counter() - begun
-        print(f"{len(single)} cells in this process, on one thread: {alone:.1f} s", flush=True)
-        one, one_took = over(folder / "one", cells, 1)
-        two, two_took = over(folder / "two", cells, 2)
-        both, both_took = over(folder / "trouble", cells, 2, trouble=True)
-        in_runs = sum(run["wall"]["seconds"] for run in one.runs)
-        print(f"over one worker: {one_took:.1f} s, of which {in_runs:.1f} s in the runs")
-        print(f"beside the runs, a cell: {(one_took - in_runs) / cells * 1e3:.1f} ms")
-        print(f"over two workers: {two_took:.1f} s, {one_took / two_took:.2f} times as fast as over one")
-        print(f"over two workers, one slow, the other killed after {cells // 2} cells: {both_took:.1f} s")
+        alone = Took(single, time.perf_counter() - begun, time.process_time() - busy)
+        print(f"{cells} cells in this process, on one thread: {alone.seconds:.1f} s", flush=True)
+        one, two = (over(folder / name, cells, workers) for name, workers in (("one", 1), ("two", 2)))
+        print(f"over one worker: {one.seconds:.1f} s; over two: {two.seconds:.1f} s, {one.seconds / two.seconds:.2f} times as fast")
+        each = [took.busy / cells * 1e3 for took in (alone, one, two)]
+        print(f"processor time a cell: {each[0]:.1f} ms alone, {each[1]:.1f} ms over one worker, {each[2]:.1f} ms over two")
+        both = over(folder / "trouble", cells, 2, trouble=True)
+        print(f"one of two stopped nine tenths of the time, the other killed after {cells // 2} cells: {both.seconds:.1f} s")
         expected = figures(single.to_json())
-        equal = [figures(result.to_json()) == expected for result in (one, two, both)]
+        equal = [figures(took.result.to_json()) == expected for took in (one, two, both)]
         print(f"results: {'equal' if all(equal) else f'NOT EQUAL {equal}'}")
         sys.exit(not all(equal))
 

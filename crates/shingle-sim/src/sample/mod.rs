@@ -2,9 +2,10 @@
 //! before a cache and a buffer that are as much smaller.
 //!
 //! The idea is that of miss-ratio curves by spatial sampling (Waldspurger et al., *Efficient MRC construction with
-//! SHARDS*, FAST '15), with bands in the place of blocks: a policy over zones, and the cleaning of a band, see all of a
-//! band or nothing of it. What is estimated are parts of all accesses, so it does not matter that a sample has more or
-//! less than its share of them. Which bands are sampled depends on their number and a seed only.
+//! SHARDS*, FAST '15), with eight bands in a row in the place of blocks: the cleaning of a band sees all of it or nothing,
+//! and so does a policy of its zones, but for those at the ends of a row. What is estimated are parts of all accesses, so it
+//! does not matter that a sample has more or less than its share of them. Which bands are sampled depends on their number
+//! and a seed only.
 //!
 //! How far an estimate may be off is found by leaving out a sixteenth of the sampled bands at a time (the jackknife over
 //! groups; Tukey 1958): what is told is 2.13 times the standard error, which is 95 % where estimates are normally
@@ -35,6 +36,10 @@ pub use shadow::{Shadow, Sizes, scaled_drive};
 
 /// Bands are left out in so many groups.
 pub const GROUPS: usize = 16;
+
+/// So many bands in a row are sampled together. A policy's zones lie across bands: of one at the end of a row the policy
+/// sees a part, takes it for a small one, and keeps it too long. With single bands that would be every other zone.
+const ROW_BANDS: u32 = 8;
 
 /// Parts are in millionths.
 pub const WHOLE: u64 = 1_000_000;
@@ -74,7 +79,7 @@ impl Sampling {
     /// The group of a band; `None` if it is not sampled.
     #[must_use]
     pub fn group(&self, band: Zone) -> Option<usize> {
-        let mixed = mix(self.seed ^ (u64::from(band.0) + 1));
+        let mixed = mix(self.seed ^ (u64::from(band.0 / ROW_BANDS) + 1));
         let sampled = (u128::from(mixed) * u128::from(WHOLE)) >> 64 < u128::from(self.millionths);
         sampled.then_some((mix(mixed) % GROUPS as u64) as usize)
     }
