@@ -147,7 +147,12 @@ impl Config {
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("{}: cannot read the configuration", path.display()))?;
-    toml::from_str(&text).map_err(|error: toml::de::Error| {
+    parse(&text, path)
+}
+
+/// What the text of a file says; errors name `path`.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str, path: &Path) -> anyhow::Result<T> {
+    toml::from_str(text).map_err(|error: toml::de::Error| {
         let line = error
             .span()
             .map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);

@@ -37,6 +37,12 @@ mod report;
 mod table;
 mod trace_out;
 
+/// What reads bytes from outside, for fuzzers.
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing {
+    pub use crate::commands::store::serve::fuzzed::{file, request};
+}
+
 use std::process::ExitCode;
 
 use clap::Parser;

@@ -1,7 +1,7 @@
 //! `shingle store`: a real cache, made, served, asked and ended.
 
 mod check;
-mod serve;
+pub(crate) mod serve;
 mod status;
 mod top;
 mod whatif;

@@ -79,7 +79,11 @@ pub(super) fn counters(given: Option<PathBuf>, fetched: bool) -> Option<PathBuf>
 impl File {
     /// Reads and checks it. What is wrong is one line.
     pub(super) fn read(path: &Path) -> anyhow::Result<File> {
-        let file: File = crate::config::read(path)?;
+        crate::config::read::<File>(path)?.checked(path)
+    }
+
+    fn checked(self, path: &Path) -> anyhow::Result<File> {
+        let file = self;
         let wrong = |why: &str| Usage(format!("{}: {why}", path.display()));
         if file.export.is_empty() {
             bail!(wrong("nothing is served; write [export.NAME] with `cache` and `disk`"));
@@ -123,6 +127,23 @@ impl File {
             users: self.allow_users.clone(),
             tls: None,
             counters: counters(self.counters.clone(), self.metrics.is_some()),
+        }
+    }
+}
+
+/// Reads any text as such a file. Errors are one line.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn fuzzed(text: &str) {
+    let path = Path::new("store.toml");
+    let read = crate::config::parse::<File>(text, path).and_then(|file| file.checked(path));
+    match read {
+        Ok(file) => {
+            let Options { caches, .. } = file.options();
+            assert!(!caches.is_empty() && caches.iter().all(|cache| is_name(&cache.name)));
+        }
+        Err(error) => {
+            let line = format!("{error:#}");
+            assert!(line.starts_with("store.toml: ") && !line.contains('\n'), "{line}");
         }
     }
 }

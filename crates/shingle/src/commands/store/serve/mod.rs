@@ -1,6 +1,20 @@
 //! `shingle store serve`: caches as block devices, until they are stopped.
 
 mod file;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzed {
+    //! Readers of what others write, for fuzzers.
+
+    /// A file of `--config`.
+    pub fn file(text: &str) {
+        super::file::fuzzed(text);
+    }
+
+    /// A request for metrics.
+    pub fn request(bytes: &[u8]) {
+        super::metrics::fuzzed(bytes);
+    }
+}
 mod metrics;
 mod service;
 mod tell;

@@ -43,6 +43,22 @@ fn say(request: &[u8]) -> Said {
     }
 }
 
+/// Whatever comes is answered in the words of HTTP, or is a part of a request that may still be whole.
+#[cfg(feature = "fuzzing")]
+pub(in crate::commands::store::serve) fn fuzzed(request: &[u8]) {
+    let said = say(request);
+    // In pieces it is told the same.
+    let pieces = (0..request.len()).step_by(request.len() / 16 + 1);
+    let refused = pieces.map(|end| say(&request[..end])).find(|said| *said != Said::More);
+    match (&said, refused) {
+        (Said::More, early) => assert!(early.is_none() && request.len() < REQUEST_BYTES_MAX),
+        (said, early) => assert!(early.is_none_or(|early| early == *said), "{said:?}"),
+    }
+    if let Said::Refused(status) = said {
+        assert!(status.starts_with('4'));
+    }
+}
+
 /// Answers one request, within `limit`.
 pub(super) fn answer(
     mut stream: Stream,

@@ -3,6 +3,9 @@
 mod http;
 mod text;
 
+#[cfg(feature = "fuzzing")]
+pub(super) use http::fuzzed;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
