@@ -1,6 +1,7 @@
 //! Puts the mistakes in: an operator is its neighbour, a condition its contrary, a statement is left out, a function
 //! returns at once. What is for test builds only, or makes a seeded bug, is left as it is.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use proc_macro2::Span;
@@ -9,22 +10,36 @@ use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, BinOp, Block, Expr, ImplItemFn, Item, ItemFn, ReturnType, Stmt, parse_quote};
 
-/// What asks whether a mistake is to be made.
+/// What asks whether a mistake is to be made. With `SHINGLE_REACHED` it writes the numbers of those that were asked about
+/// into this file.
 const ASKS: &str = r#"//! Which mistake is made.
 
-use std::sync::OnceLock;
+use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
-static MADE: OnceLock<u32> = OnceLock::new();
+static MADE: OnceLock<(u32, Option<Mutex<std::fs::File>>)> = OnceLock::new();
+static REACHED: [AtomicBool; 1 << 14] = [const { AtomicBool::new(false) }; 1 << 14];
 
 pub(crate) fn on(number: u32) -> bool {
-    let read = || std::env::var("SHINGLE_MUTANT").ok().and_then(|text| text.parse().ok());
-    *MADE.get_or_init(|| read().unwrap_or(0)) == number
+    let (made, reached) = MADE.get_or_init(|| {
+        let read = std::env::var("SHINGLE_MUTANT").ok().and_then(|text| text.parse().ok());
+        let file = std::env::var("SHINGLE_REACHED").ok();
+        let file = file.map(|path| Mutex::new(std::fs::File::create(path).expect("a file")));
+        (read.unwrap_or(0), file)
+    });
+    if let Some(file) = reached {
+        if !REACHED[number as usize].swap(true, Ordering::Relaxed) {
+            writeln!(file.lock().expect("no panic"), "{number}").expect("written");
+        }
+    }
+    *made == number
 }
 "#;
 
 /// Changes `files` of a crate, and puts a list of what was done into `mutants.txt` there.
 pub fn make(krate: &str, files: &[&str]) -> Result<(), String> {
-    let mut made = Made { file: String::new(), list: Vec::new() };
+    let mut made = Made { file: String::new(), list: Vec::new(), names: HashMap::new() };
     for name in files {
         let path = format!("{krate}/src/{name}");
         let text = std::fs::read_to_string(&path).map_err(|why| format!("{path}: {why}"))?;
@@ -51,12 +66,19 @@ fn write(path: &str, text: &str) -> Result<(), String> {
 struct Made {
     file: String,
     list: Vec<String>,
+    /// How many of each name there are.
+    names: HashMap<String, u32>,
 }
 
 impl Made {
     /// The next number, for a mistake at this place.
     fn next(&mut self, span: Span, what: &str) -> proc_macro2::Literal {
-        self.list.push(format!("{}:{} {what}", self.file, span.start().line));
+        let same = format!("{} {what}", self.file);
+        let before = self.names.entry(same).or_insert(0);
+        *before += 1;
+        // (By this name it has a reason: lines move.)
+        let which = if *before > 1 { format!(" ({before})") } else { String::new() };
+        self.list.push(format!("{}:{} {what}{which}", self.file, span.start().line));
         proc_macro2::Literal::u32_unsuffixed(self.list.len() as u32)
     }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::replies::ErrorCode;
 
 /// What a command that went well is answered with.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Answer {
     /// All but READ and BLOCK_STATUS.
     Done,
@@ -24,7 +24,7 @@ pub enum Answer {
 }
 
 /// A part of what is read.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Piece {
     /// Bytes.
     Data(Vec<u8>),
@@ -33,7 +33,7 @@ pub enum Piece {
 }
 
 /// A part of a range, and what one context says of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Extent {
     /// Bytes, at least 1; a multiple of the minimum block size.
     pub length_bytes: u64,
@@ -42,7 +42,7 @@ pub struct Extent {
 }
 
 /// Why a command failed.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Failure {
     /// In the numbers of the protocol.
     pub code: ErrorCode,

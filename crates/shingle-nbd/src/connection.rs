@@ -14,12 +14,13 @@ use crate::connections::Security;
 use crate::export::{Answer, Completion, Export};
 use crate::handshake::{Agreement, ExportInfo, Handshake, Step};
 use crate::inbox::Inbox;
-use crate::outbox::{InFlight, Outbox};
+use crate::outbox::Outbox;
+use crate::reading::Arrival;
 use crate::requests::Request;
 use crate::session::Session;
 use crate::stream::Stream;
 use crate::tls;
-use crate::wire::{Malformed, command};
+use crate::wire::Malformed;
 
 /// Why a client was cut off.
 #[derive(Debug, Error)]
@@ -148,37 +149,37 @@ pub(crate) fn read(
     is_ending: &dyn Fn() -> bool,
 ) -> Result<End, CutOff> {
     loop {
-        while inbox.bytes().len() < Request::BYTES {
-            export.kick();
-            if is_ending() {
-                return Ok(End::Stopped);
+        let arrived = match Arrival::of(session, inbox.bytes())? {
+            Arrival::Nothing => {
+                export.kick();
+                if is_ending() {
+                    return Ok(End::Stopped);
+                }
+                if !inbox.fill()? {
+                    return match inbox.bytes() {
+                        _ if is_ending() => Ok(End::Stopped),
+                        [] => Ok(End::HungUp),
+                        _ => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                    };
+                }
+                continue;
             }
-            if !inbox.fill()? {
-                return match inbox.bytes() {
-                    _ if is_ending() => Ok(End::Stopped),
-                    [] => Ok(End::HungUp),
-                    _ => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-                };
+            Arrival::Bye => {
+                export.kick();
+                return Ok(End::Closed);
             }
-        }
-        let header = inbox.bytes().first_chunk().expect("it is there");
-        let request = Request::decode(header)?;
+            Arrival::Request(arrived) => arrived,
+        };
         inbox.consume(Request::BYTES);
-        if request.kind == command::DISC {
-            export.kick();
-            return Ok(End::Closed);
-        }
-        let checked = session.check(&request);
-        let memory_bytes = if checked.is_ok() { session.memory_bytes(&request) } else { 0 };
-        if !outbox.enter(memory_bytes, || export.kick()) {
+        let which = arrived.which;
+        if !outbox.enter(which.memory_bytes, || export.kick()) {
             return Ok(End::Stopped);
         }
-        let which = InFlight { request, memory_bytes };
-        let payload_bytes = request.payload_bytes() as usize;
+        let payload_bytes = arrived.payload_bytes();
         if inbox.bytes().len() < payload_bytes {
             export.kick();
         }
-        if let Err(failure) = checked {
+        if let Some(failure) = arrived.refused {
             // The reply is last: a client may be unable to listen while it sends.
             let skipped = inbox.skip(payload_bytes);
             outbox.push(which, Err(failure));
@@ -188,7 +189,7 @@ pub(crate) fn read(
         // From here on the request is answered, even if its payload never comes.
         let done = Completion::to_connection(Arc::clone(outbox), which);
         let payload = inbox.take(payload_bytes)?;
-        match session.command(&request, payload) {
+        match arrived.command(session, payload) {
             Some(command) => export.submit(command, done),
             None => done.done(Ok(Answer::Done)),
         }

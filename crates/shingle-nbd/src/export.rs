@@ -41,7 +41,7 @@ pub trait Export: Send + Sync {
 }
 
 /// What an export has to do.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Command {
     /// Read. Answered by [`Answer::Data`] or [`Answer::Pieces`].
     Read {
@@ -141,7 +141,7 @@ impl Context {
 }
 
 /// A set of contexts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Contexts {
     /// `base:allocation`
     pub allocation: bool,

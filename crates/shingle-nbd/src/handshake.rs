@@ -8,7 +8,7 @@ use crate::wire::{
 };
 
 /// What the handshake tells of an export.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ExportInfo {
     /// Its name. An only export of a server is also found under the empty name.
     pub name: String,
@@ -39,7 +39,7 @@ impl ExportInfo {
 }
 
 /// What client and server have agreed on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Agreement {
     /// Which of the server's exports.
     pub export: usize,
@@ -65,6 +65,7 @@ pub enum Step {
     Close,
 }
 
+#[derive(Clone, Hash)]
 enum State {
     Flags,
     Options,
@@ -76,6 +77,7 @@ enum State {
 }
 
 /// One client's handshake.
+#[derive(Clone, Hash)]
 pub struct Handshake<'a> {
     exports: &'a [ExportInfo],
     state: State,
@@ -90,7 +92,7 @@ pub struct Handshake<'a> {
 }
 
 /// Whether options may be asked for in plain text.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Encryption {
     /// There is no TLS.
     #[default]

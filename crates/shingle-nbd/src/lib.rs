@@ -91,6 +91,8 @@ pub mod batch;
 pub mod client;
 pub mod connection;
 mod connections;
+#[cfg(test)]
+mod explored;
 pub mod export;
 pub mod handshake;
 mod inbox;
@@ -100,6 +102,8 @@ pub mod memory;
 mod offers;
 pub mod options;
 mod outbox;
+mod queue;
+mod reading;
 pub mod replies;
 pub mod requests;
 pub mod server;

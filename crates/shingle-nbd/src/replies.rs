@@ -5,7 +5,7 @@ use crate::wire::{
 };
 
 /// Why a request failed, in the numbers of the protocol.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u32)]
 pub enum ErrorCode {
     /// A write to a read-only export.

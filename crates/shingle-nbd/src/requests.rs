@@ -3,7 +3,7 @@
 use crate::wire::{Fields, Malformed, REQUEST_MAGIC, command, command_flag};
 
 /// A request without its payload, as it is on the wire: nothing in it has been checked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Request {
     /// Of [`command_flag`].
     pub flags: u16,

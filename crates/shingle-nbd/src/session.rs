@@ -9,7 +9,7 @@ use crate::requests::Request;
 use crate::wire::{DESCRIPTORS_MAX, PAYLOAD_BYTES_MAX, command, command_flag};
 
 /// What one connection has agreed on, and about which export.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Session {
     size_bytes: u64,
     read_only: bool,

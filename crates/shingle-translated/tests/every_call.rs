@@ -17,8 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use common::{data, geometry, number, versions, wanted};
 use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
-use shingle_testbed::explore::{Digest, Model, Quiet, explore};
-use shingle_translated::{LiveDisk, LiveError, format};
+use shingle_testbed::bugs::each_is_found;
+use shingle_testbed::explore::{Digest, Model, Quiet, explore, shortest};
+use shingle_translated::{Bug, LiveDisk, LiveError, format};
 use shingle_translation::translations::ALL;
 use shingle_zoned::{Faults, Geometry, MemoryDisk, ZoneReport, ZonedDisk, ZonedError};
 
@@ -56,8 +57,9 @@ impl Counted {
         &self.disk
     }
 
-    fn open(&self) -> LiveDisk {
-        LiveDisk::open(Box::new(self.clone())).unwrap_or_else(|error| panic!("{error}"))
+    fn open(&self, bug: Option<Bug>) -> LiveDisk {
+        let opened = LiveDisk::open_with(Box::new(self.clone()), bug);
+        opened.unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
@@ -154,6 +156,7 @@ struct Known {
 #[derive(Clone)]
 struct History {
     translation: &'static str,
+    bug: Option<Bug>,
     limits: Limits,
     steps: Vec<Step>,
     /// Calls of what was done last, or of the recovery.
@@ -161,6 +164,10 @@ struct History {
 }
 
 impl History {
+    fn new(translation: &'static str, limits: Limits, bug: Option<Bug>) -> History {
+        History { translation, bug, limits, steps: Vec::new(), calls: 0 }
+    }
+
     /// Plays it, and looks at what is there if the power has gone.
     fn played(mut self) -> History {
         let seed = self.steps.iter().find_map(|step| match step {
@@ -169,7 +176,7 @@ impl History {
         });
         let disk = Counted::new(seed.unwrap_or(0));
         let made = format(&disk, &wanted(self.translation)).unwrap_or_else(|why| panic!("{why}"));
-        let mut live = disk.open();
+        let mut live = disk.open(self.bug);
         let mut blocks = vec![Known { may_be: vec![0], any: false }; made.blocks as usize];
         let mut version = 0;
         // A disk that was in use.
@@ -201,7 +208,7 @@ impl History {
         disk.disk.restart();
         if let Some(&Step::CutAgain { before }) = self.steps.get(until + 1) {
             disk.cut_before(before);
-            drop(LiveDisk::open(Box::new(disk.clone())));
+            drop(LiveDisk::open_with(Box::new(disk.clone()), self.bug));
             if !disk.disk.is_off() {
                 disk.disk.cut_power();
             }
@@ -209,7 +216,7 @@ impl History {
         }
         disk.cut_before(0);
         let before = disk.calls();
-        live = disk.open();
+        live = disk.open(self.bug);
         self.calls = disk.calls() - before;
         look(&live, &mut blocks);
         // It can be written, too.
@@ -322,8 +329,7 @@ fn tried(limits: Limits) {
     for entry in ALL.iter().filter(|entry| only.as_ref().is_none_or(|only| only == entry.name)) {
         let translation = entry.name;
         let quiet = Quiet::begin();
-        let begin = History { translation, limits, steps: Vec::new(), calls: 0 };
-        let explored = explore(begin, u64::MAX);
+        let explored = explore(History::new(translation, limits, None), u64::MAX);
         drop(quiet);
         match explored {
             Ok(explored) => println!("{translation}: {} histories", explored.states),
@@ -342,4 +348,33 @@ fn no_power_cut_loses_what_was_flushed() {
 fn nor_does_another_one_in_recovery() {
     let commands = number("SHINGLE_COMMANDS").map_or(1, |number| number as usize);
     tried(Limits { commands, seeds: number("SHINGLE_OUTCOMES").unwrap_or(1), again: true });
+}
+
+/// Seeded bugs, and under which translation each is looked for.
+const WHERE: &[(Bug, &str)] = &[];
+
+/// Those of which no history shows anything in which nothing but the power fails, and no more than this is wanted.
+const OTHERS: &[(Bug, &str)] = &[];
+
+fn found(bug: Bug) -> Option<String> {
+    let commands = number("SHINGLE_COMMANDS").map_or(2, |number| number as usize);
+    let seeds = number("SHINGLE_OUTCOMES").unwrap_or(2);
+    let limits = Limits { commands, seeds, again: true };
+    let known = WHERE.iter().find(|(one, _)| *one == bug).map(|(_, name)| *name);
+    let known = known.filter(|_| number("SHINGLE_COMMANDS").is_none());
+    for translation in known.map_or(vec!["fluid", "dm-zoned", "log"], |known| vec![known]) {
+        let (plays, broken) = shortest(&History::new(translation, limits, Some(bug)), 5, u64::MAX);
+        if let Some(broken) = broken {
+            let what = broken.what.lines().next().unwrap_or_default().to_owned();
+            return Some(format!("{translation}, {plays} plays: {:?}: {what}", broken.steps));
+        }
+    }
+    None
+}
+
+#[test]
+fn seeded_bugs_are_found_by_short_histories() {
+    let tried: Vec<Bug> =
+        Bug::ALL.iter().filter(|bug| !OTHERS.iter().any(|(one, _)| one == *bug)).copied().collect();
+    each_is_found(&tried, found);
 }

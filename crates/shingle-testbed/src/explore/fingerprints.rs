@@ -88,6 +88,12 @@ impl Fingerprints {
         self.count == 0
     }
 
+    /// What it takes of memory, in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        (self.places.capacity() * size_of::<u64>() + self.bytes.capacity()) as u64
+    }
+
     fn place(&self, fingerprint: u64) -> usize {
         let mask = self.places.len() - 1;
         let mut at = fingerprint as usize & mask;

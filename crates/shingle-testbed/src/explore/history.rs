@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::{Broken, Model, told};
+use super::{Broken, Model, STUCK, told};
 
 /// Steps, one after the other.
 pub type History<S> = Vec<S>;
@@ -10,7 +10,7 @@ pub type History<S> = Vec<S>;
 /// Plays a way. Steps that cannot be done where they come are left out. Returns the world at the end.
 ///
 /// # Errors
-/// If a promise is broken: which, and the way to it.
+/// If a promise is broken: which, and the way to it. One is, too, if somebody waits at the end and no calm step leads on.
 pub fn replay<M: Model>(begin: M, steps: &[M::Step]) -> Result<M, Broken<M::Step>> {
     let mut world = begin;
     let mut gone = Vec::new();
@@ -28,7 +28,24 @@ pub fn replay<M: Model>(begin: M, steps: &[M::Step]) -> Result<M, Broken<M::Step
             Err(panic) => return Err(Broken { what: told(&*panic), steps: gone }),
         };
     }
-    Ok(world)
+    match is_stuck(&world) {
+        true => Err(Broken { what: STUCK.to_owned(), steps: gone }),
+        false => Ok(world),
+    }
+}
+
+fn is_stuck<M: Model>(world: &M) -> bool {
+    if world.is_at_rest() {
+        return false;
+    }
+    let (mut open, before) = (Vec::new(), world.fingerprint());
+    world.steps(&mut open);
+    let leads_on = |step: &M::Step| {
+        // (One that breaks a promise leads on, too.)
+        let next = catch_unwind(AssertUnwindSafe(|| world.after(step).fingerprint()));
+        next.map_or(true, |after| after != before)
+    };
+    !open.iter().any(|step| M::is_calm(step) && leads_on(step))
 }
 
 /// Leaves out of a way all that it does not take to break a promise: runs of steps, ever shorter ones, until not a

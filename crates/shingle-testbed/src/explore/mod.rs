@@ -85,6 +85,8 @@ pub struct Explored {
     pub calm_depth: u32,
     /// Steps that were not tried, as there were too many states: 0 if all was explored.
     pub untried: u64,
+    /// What all fingerprints take of memory.
+    pub memory_bytes: u64,
 }
 
 /// A promise that was broken.
@@ -136,7 +138,7 @@ pub fn explore<M: Model>(begin: M, states_max: u64) -> Result<Explored, Broken<M
     while let Some(visit) = way.last_mut() {
         let Some(step) = visit.steps.get(visit.next).cloned() else {
             if !visit.at_rest && !visit.leads_on {
-                return Err(broken("stuck: somebody waits, and nothing can happen", &way, None));
+                return Err(broken(STUCK, &way, None));
             }
             let visit = way.pop().expect("the last");
             let calm = visit.calm;
@@ -190,9 +192,12 @@ pub fn explore<M: Model>(begin: M, states_max: u64) -> Result<Explored, Broken<M
     }
     explored.states = known.len();
     explored.branch_keys = branches.len();
+    explored.memory_bytes = known.memory_bytes() + branches.memory_bytes();
     explored.untried = way.iter().map(|visit| (visit.steps.len() - visit.next) as u64).sum();
     Ok(explored)
 }
+
+const STUCK: &str = "stuck: somebody waits, and nothing can happen";
 
 /// Of a state whose steps are being tried.
 const UNFINISHED: u8 = u8::MAX;

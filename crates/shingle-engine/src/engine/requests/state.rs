@@ -26,10 +26,10 @@ where
     }
 
     pub(in super::super) fn hash_state<H: Hasher + Default>(&self, view: &View, into: &mut H) {
-        let Requests { depth: _, disk_blocks: _, waiting, running, unfinished, durable, .. } = self;
+        let Requests { depth: _, disk_blocks, waiting, running, unfinished, durable, .. } = self;
         let Requests { numbers: _, ops, locks, ready, no_room, no_frame, losses, .. } = self;
         let Requests { replies, counts: _, observer: _, bugs: _, .. } = self;
-        waiting.len().hash(into);
+        (disk_blocks, waiting.len()).hash(into);
         for (command, knew) in waiting {
             hash_command(command, into);
             losses.missed(*knew).hash(into);

@@ -2,9 +2,10 @@
 
 use shingle_engine::Bug;
 use shingle_testbed::bugs::each_is_found;
-use shingle_testbed::explore::shortest;
+use shingle_testbed::explore::{explore, shortest, shrink};
 
 use super::number;
+use super::scope::Scope;
 use super::scopes::named;
 use super::world::World;
 
@@ -69,33 +70,44 @@ const WHERE: &[(Bug, &str)] = &[
     (Bug::SupersededBeforeNew, "flush"),
     (Bug::TablePageLeavingUnheld, "journal"),
     (Bug::FramesUsedBeforeCorrections, "frames"),
-];
-
-const EXCHANGES: &str = "SSDs are exchanged, and disks grow, in the worlds of chance only";
-
-/// Those that no world has which can be explored.
-const LARGER: &[(Bug, &str)] = &[
-    (Bug::FullPageDropsLast, "a page of the journal has to be full, which takes 253 records"),
-    (Bug::FirstTablePageUnheld, "the table has to have two pages, which takes 204 frames in use"),
-    (Bug::TakenOutDirty, EXCHANGES),
-    (Bug::TakenOutUntold, EXCHANGES),
-    (Bug::PutInUnderWay, EXCHANGES),
-    (Bug::GrownBeforeSuperblock, EXCHANGES),
+    (Bug::FullPageDropsLast, "full-page"),
+    (Bug::FirstTablePageUnheld, "two-tables"),
+    (Bug::TakenOutDirty, "taken-out"),
+    (Bug::TakenOutUntold, "taken-out"),
+    (Bug::PutInUnderWay, "taken-out"),
+    (Bug::GrownBeforeSuperblock, "grown"),
 ];
 
 /// Those that take long: only where `SHINGLE_STATES` says how many states there may be.
-const LONG: &[Bug] =
-    &[Bug::BypassBeforeInvalidation, Bug::DoubtForgotten, Bug::FlushedNotRewritten];
+const LONG: &[Bug] = &[
+    Bug::BypassBeforeInvalidation,
+    Bug::DoubtForgotten,
+    Bug::FlushedNotRewritten,
+    Bug::TakenOutUntold,
+];
+
+/// Of which nothing shows but that somebody waits for ever. A way to that is made shorter, and need not be the shortest.
+const WAITS: &[Bug] = &[Bug::PutInUnderWay];
 
 fn found(bug: Bug) -> Option<String> {
     let states_max = number("SHINGLE_STATES").unwrap_or(1_000_000);
     let (_, scope) = WHERE.iter().find(|(one, _)| *one == bug)?;
-    let (states, broken) = shortest(&World::with(named(scope), Some(bug)), 60, states_max);
+    let begin = World::with(named(scope), Some(bug));
+    let (states, broken) = match WAITS.contains(&bug) {
+        false => shortest(&begin, 60, states_max),
+        true => {
+            let broken = explore(begin.clone(), states_max).err();
+            (0, broken.map(|broken| shrink(|| begin.clone(), broken)))
+        }
+    };
     match broken {
         Some(broken) => {
             let steps = broken.steps.len();
             let what = broken.what.lines().next().unwrap_or_default();
-            Some(format!("{scope}, {steps} steps, {states} states: {what}"))
+            let Scope { slots, blocks, .. } = named(scope);
+            Some(format!(
+                "{scope} ({slots} slots, {blocks} blocks), {steps} steps, {states} states: {what}"
+            ))
         }
         None => {
             println!("{bug:?}: not in {scope}, {states} states");
@@ -107,12 +119,8 @@ fn found(bug: Bug) -> Option<String> {
 #[test]
 fn seeded_bugs_are_found_by_exploring() {
     let explored: Vec<Bug> = WHERE.iter().map(|(bug, _)| *bug).collect();
-    for bug in Bug::ALL.iter().filter(|bug| !explored.contains(bug)) {
-        let why = LARGER.iter().find(|(one, _)| one == bug).map(|(_, why)| why);
-        println!(
-            "{bug:?}: {}",
-            why.expect("a seeded bug has a world, or a reason why it has none")
-        );
+    for bug in Bug::ALL {
+        assert!(explored.contains(bug), "{bug:?} has no world in which it is looked for");
     }
     let all = number("SHINGLE_STATES").is_some();
     let tried: Vec<Bug> = explored.into_iter().filter(|bug| all || !LONG.contains(bug)).collect();

@@ -54,6 +54,8 @@ pub(crate) struct Medium {
     lost: Vec<usize>,
     /// Of a write that a power cut tears so many bytes arrive; `None` if it tears none.
     torn_bytes: Option<usize>,
+    /// From this page on a power cut takes all that was not flushed, or nothing of it.
+    together_from: usize,
     pub(crate) gone: Option<Gone>,
 }
 
@@ -61,7 +63,23 @@ impl Medium {
     pub(crate) fn new(device: Device, pages: Vec<Cell>, torn_bytes: Option<usize>) -> Medium {
         let (safe, now) = (pages.clone(), pages);
         let (volatile, lingering, lost) = (Vec::new(), Vec::new(), Vec::new());
-        Medium { device, safe, now, volatile, lingering, lost, torn_bytes, gone: None }
+        let (together_from, gone) = (usize::MAX, None);
+        Medium { device, safe, now, volatile, lingering, lost, torn_bytes, together_from, gone }
+    }
+
+    /// Where there are too many pages for each to be lost or kept by itself.
+    pub(crate) fn together_from(self, together_from: usize) -> Medium {
+        Medium { together_from, ..self }
+    }
+
+    /// It has more pages.
+    pub(crate) fn grow(&mut self, more: impl Iterator<Item = Cell>) {
+        self.now.extend(more);
+        self.safe.extend_from_slice(&self.now[self.safe.len()..]);
+    }
+
+    pub(crate) fn pages(&self) -> u64 {
+        self.now.len() as u64
     }
 
     pub(crate) fn cell(&self, at: u64) -> Cell {
@@ -204,10 +222,28 @@ impl Medium {
         left
     }
 
-    /// The power goes, and leaves this of pages.
-    pub(crate) fn cut(&mut self, left: impl IntoIterator<Item = (usize, Cell)>) {
-        for (at, cell) in left {
-            self.safe[at] = cell;
+    /// How many different things a power cut may leave.
+    pub(crate) fn cut_outcomes(&self, pending: &[Pending]) -> usize {
+        let left = self.left_by_cut(pending);
+        let (alone, together): (Vec<_>, Vec<_>) =
+            left.iter().partition(|(page, _)| *page < self.together_from);
+        let each: usize = alone.iter().map(|(_, cells)| cells.len()).product();
+        each << usize::from(!together.is_empty())
+    }
+
+    /// The power goes, and leaves this one of them; what is left of the number is for the next device.
+    pub(crate) fn cut(&mut self, pending: &[Pending], outcome: &mut usize) {
+        let mut together = None;
+        for (at, cells) in self.left_by_cut(pending) {
+            let mut choose = |ways: usize| {
+                let chosen = *outcome % ways;
+                *outcome /= ways;
+                chosen
+            };
+            self.safe[at] = match at < self.together_from {
+                true => cells[choose(cells.len())],
+                false => cells[*together.get_or_insert_with(|| choose(2)) * (cells.len() - 1)],
+            };
         }
         self.now.clone_from(&self.safe);
         self.volatile.clear();
@@ -238,7 +274,8 @@ impl Medium {
 
     /// All that decides what it does from now on.
     pub(crate) fn hash_state<H: Hasher>(&self, pending: &[Pending], into: &mut H) {
-        let Medium { device, safe, now, volatile, lingering, lost: _, torn_bytes: _, gone } = self;
+        let Medium { device, safe, now, volatile, lingering, gone, .. } = self;
+        let Medium { lost: _, torn_bytes: _, together_from: _, .. } = self;
         safe.hash(into);
         // (Of all others what is read follows from what is safe and what was written since.)
         lingering.iter().for_each(|&at| (at, now[at]).hash(into));

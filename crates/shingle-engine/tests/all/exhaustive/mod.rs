@@ -9,9 +9,9 @@
 //! SHINGLE_STATES=100000000 cargo test -p shingle-engine --release --test all exhaustive -- --nocapture
 //! ```
 //!
-//! explores each with all its commands, until there are so many states (nine bytes each), and says how many steps it
-//! did not try; `SHINGLE_SCOPE=NAME` does it with one. `SHINGLE_PLAYS=N` plays the large world N times by chance, two
-//! times: without faults and with them.
+//! explores each with all its commands, until there are so many states in all of them (nine bytes each; a world that has
+//! fewer than its share leaves the rest to the others), and says how many steps it did not try; `SHINGLE_SCOPE=NAME` does
+//! it with one. `SHINGLE_PLAYS=N` plays the large world N times by chance, two times: without faults and with them.
 //!
 //! What differs from a real device: I/O is done whole or not at all, a torn page on the SSD has only its head, metadata
 //! of one commit is written at once (`together.rs` holds that nothing is missed), a flush of the disk that fails
@@ -21,7 +21,10 @@
 
 mod bugs;
 mod cell;
+mod changes;
+mod crash;
 mod medium;
+mod model;
 mod scope;
 mod scopes;
 mod together;
@@ -49,12 +52,16 @@ fn explored(scope: Scope, states_max: u64) -> Explored {
     let explored = explore(World::new(scope), states_max);
     drop(quiet);
     let explored = explored.unwrap_or_else(|broken| tell(scope, broken));
-    let Explored { states, steps, depth, calm_depth, untried, .. } = explored;
+    let Explored { states, steps, depth, calm_depth, untried, memory_bytes, .. } = explored;
     let per_second = states * 1_000 / (begun.elapsed().as_millis() as u64).max(1);
     println!(
         "{:12} {states:10} states, {steps:10} steps, {} commands, {} crashes, {} faults, {depth:3} \
-         steps deep, at rest after {calm_depth:3} at most, {untried} not tried, {per_second} a second",
-        scope.name, scope.commands, scope.crashes, scope.faults.0
+         steps deep, at rest after {calm_depth:3} at most, {untried} not tried, {per_second} a second, {} bytes each",
+        scope.name,
+        scope.commands,
+        scope.crashes,
+        scope.faults.0,
+        memory_bytes / states
     );
     explored
 }
@@ -71,11 +78,13 @@ fn tell(scope: Scope, broken: Broken<Step>) -> ! {
 #[test]
 fn all_that_can_happen_in_small_worlds() {
     let only = std::env::var("SHINGLE_SCOPE").ok();
-    let states_max = number("SHINGLE_STATES");
-    for &scope in SCOPES.iter().filter(|scope| only.as_ref().is_none_or(|only| only == scope.name))
-    {
-        match states_max {
-            Some(states_max) => drop(explored(scope, states_max)),
+    let asked = |scope: &&Scope| only.as_ref().is_none_or(|only| only == scope.name);
+    let scopes: Vec<Scope> = SCOPES.iter().filter(asked).copied().collect();
+    let mut left = number("SHINGLE_STATES");
+    let (begun, mut states, mut whole) = (Instant::now(), 0, 0);
+    for (at, &scope) in scopes.iter().enumerate() {
+        let all = match left {
+            Some(left) => explored(scope, left / (scopes.len() - at) as u64),
             None => {
                 let commands = number("SHINGLE_COMMANDS").map_or(COMMANDS, |number| number as u8);
                 let crashes = number("SHINGLE_CRASHES").map_or(1, |number| number as u8);
@@ -83,9 +92,14 @@ fn all_that_can_happen_in_small_worlds() {
                     (scope.commands.min(commands), scope.crashes.min(crashes));
                 let all = explored(Scope { commands, crashes, ..scope }, 200_000);
                 assert_eq!(all.untried, 0, "{} was explored to the end", scope.name);
+                all
             }
-        }
+        };
+        left = left.map(|left| left.saturating_sub(all.states));
+        (states, whole) = (states + all.states, whole + u64::from(all.untried == 0));
     }
+    let seconds = begun.elapsed().as_secs();
+    println!("{states} states in {seconds} s, {whole} of {} worlds to the end", scopes.len());
 }
 
 #[test]

@@ -31,6 +31,10 @@ pub(crate) enum Want {
     Drain,
     /// Another policy.
     Swap,
+    /// Another SSD.
+    Replace,
+    /// The disk grows by a block.
+    Grow,
     /// The end.
     Stop,
     /// One more client comes.
@@ -80,6 +84,10 @@ pub(crate) struct Scope {
     pub(crate) ticks: bool,
     /// Pages of metadata end one by one, not all of a commit together.
     pub(crate) one_by_one: bool,
+    /// Of unflushed data a power cut takes all or nothing: where there are hundreds of pages.
+    pub(crate) together: bool,
+    /// What is done before all begins, and goes well.
+    pub(crate) prelude: &'static [Want],
 }
 
 impl Scope {
@@ -103,6 +111,8 @@ impl Scope {
         faults: (0, &[]),
         ticks: false,
         one_by_one: false,
+        together: false,
+        prelude: &[],
     };
 
     pub(crate) fn layout(&self) -> Layout {
@@ -110,12 +120,12 @@ impl Scope {
         Layout { journal_pages, table_pages: frames.div_ceil(ENTRIES as u64), frames, slots }
     }
 
-    /// An empty cache.
-    pub(crate) fn cache(&self) -> Box<dyn CacheCore> {
+    /// An empty cache of a disk of so many blocks.
+    pub(crate) fn cache(&self, disk_blocks: u64) -> Box<dyn CacheCore> {
         let cache = Params::new(CACHE_PARAMS);
         let setup = Setup {
             cache_blocks: self.slots as u32,
-            disk_blocks: self.blocks,
+            disk_blocks,
             bands: None,
             conventional_zones: None,
             sequential_required: false,

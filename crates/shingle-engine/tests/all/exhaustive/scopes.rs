@@ -238,7 +238,85 @@ pub(crate) const SCOPES: &[Scope] = &[
         faults: (1, &[Fault::Flip]),
         ..ONE
     },
+    Scope {
+        name: "replaced",
+        wants: &[Want::Write(0), Want::Flush, Want::Replace],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        ..ONE
+    },
+    Scope {
+        name: "taken-out",
+        wants: &[Want::WriteFua(0), Want::Replace],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        tears: (false, false),
+        ..ONE
+    },
+    Scope {
+        name: "replaced-gone",
+        wants: &[Want::WriteFua(0), Want::Replace],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        tears: (false, false),
+        faults: (1, &[Fault::SsdGone]),
+        ..ONE
+    },
+    Scope {
+        name: "grown",
+        wants: &[Want::Grow, Want::WriteFua(1), Want::Flush],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        ..ONE
+    },
+    TWO_TABLES,
+    Scope {
+        name: "full-page",
+        slots: 253,
+        frames: 256,
+        blocks: 253,
+        wants: &[Want::WriteMany(0, 253), Want::Flush],
+        commands: 2,
+        prelude: &[],
+        ..TWO_TABLES
+    },
+    // (Last: with its five commands it takes what states others leave.)
+    Scope {
+        name: "three",
+        slots: 3,
+        frames: 5,
+        blocks: 4,
+        journal_pages: 2,
+        connections: 2,
+        wants: &[Want::Write(0), Want::WriteMany(1, 3), Want::Read(0), Want::Trim(1), Want::Flush],
+        commands: 5,
+        crashes: 2,
+        kills: false,
+        tears: (false, false),
+        ..Scope::PLAIN
+    },
 ];
+
+/// The table has two pages, of which the first is full; what is new goes to the second.
+const TWO_TABLES: Scope = Scope {
+    name: "two-tables",
+    slots: 206,
+    frames: 210,
+    blocks: 206,
+    journal_pages: 2,
+    wants: &[Want::WriteFua(0), Want::WriteFua(205)],
+    commands: 4,
+    crashes: 1,
+    kills: false,
+    tears: (false, false),
+    together: true,
+    prelude: &[Want::WriteMany(0, 206), Want::Drain, Want::Stop],
+    ..Scope::PLAIN
+};
 
 /// By name.
 pub(crate) fn named(name: &str) -> Scope {

@@ -1,6 +1,6 @@
 //! A store that stands still: the shipped engine, its devices, its clients, and who knows what each block may be.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos};
 use shingle_engine::format::layout::Copy;
@@ -10,7 +10,6 @@ use shingle_engine::recover::{Recovered, recover};
 use shingle_engine::{
     Bug, Command, CommandOp, Config, Connection, Device, Engine, Io, Kind, Reply,
 };
-use shingle_testbed::explore::{Digest, Model};
 
 use super::cell::{Cell, Pieces};
 use super::medium::{How, Medium, Pending};
@@ -41,46 +40,53 @@ pub(crate) enum Step {
     StartCut(u8),
     /// I/O of a process that was killed arrives late: with a seeded bug only.
     Lands(usize),
+    /// The SSD is out, and its owner puts another one in.
+    PutIn,
+    /// The SSD does not take that nothing on it counts, and its owner will not serve it again.
+    Abandon,
+    /// Nothing is known of an SSD that failed, and its owner gives up replacing it.
+    KeepIn,
 }
 
 /// How an SSD fails for good.
-const WAYS_TO_GO: [Gone; 3] = [Gone::Silent, Gone::ReadOnly, Gone::Unflushed];
-
-/// More outcomes of one power cut are too many to be tried: no scope has as many.
-const OUTCOMES_MAX: usize = 1 << 20;
+pub(super) const WAYS_TO_GO: [Gone; 3] = [Gone::Silent, Gone::ReadOnly, Gone::Unflushed];
 
 /// A process that serves.
 #[derive(Clone)]
-struct Up {
-    engine: Engine<Cell>,
-    now: Nanos,
-    pending: Vec<Pending>,
+pub(super) struct Up {
+    pub(super) engine: Engine<Cell>,
+    pub(super) now: Nanos,
+    pub(super) pending: Vec<Pending>,
     /// Connections that are open: from number 1 on.
-    connections: u64,
-    stops: bool,
+    pub(super) connections: u64,
+    pub(super) stops: bool,
+    /// The disk grows, or has grown, to so many blocks.
+    pub(super) grows_to: u64,
 }
 
 /// Everything.
 #[derive(Clone)]
 pub(crate) struct World {
-    scope: Scope,
-    bug: Option<Bug>,
-    ssd: Medium,
-    disk: Medium,
-    oracle: Oracle,
+    pub(super) scope: Scope,
+    pub(super) bug: Option<Bug>,
+    pub(super) ssd: Medium,
+    pub(super) disk: Medium,
+    pub(super) oracle: Oracle,
     /// Nobody serves, after the power went or the process was killed: which of the two.
-    up: Result<Up, Down>,
+    pub(super) up: Result<Up, Down>,
     /// How many were used of what the scope has.
-    asked: u8,
-    crashes: u8,
-    faults: u8,
+    pub(super) asked: u8,
+    pub(super) crashes: u8,
+    pub(super) faults: u8,
     /// Commands of each connection.
-    commands: [u8; 4],
-    late: Vec<Pending>,
+    pub(super) commands: [u8; 4],
+    pub(super) late: Vec<Pending>,
+    /// The SSD is not to be served again, whatever it says.
+    pub(super) abandoned: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Down {
+pub(super) enum Down {
     Cut,
     Killed,
     /// It has stopped in order.
@@ -97,24 +103,17 @@ impl World {
     }
 
     pub(crate) fn with(scope: Scope, bug: Option<Bug>) -> World {
-        let layout = scope.layout();
-        let mut pages = vec![Cell::ZEROS; layout.pages() as usize];
-        let bytes = (layout.pages() * PAGE_BYTES as u64, scope.blocks * BLOCK_BYTES);
-        let superblock = Superblock::new(*b"a cache for test", layout, bytes.0, bytes.1);
-        for copy in Copy::BOTH {
-            pages[copy.superblock_page() as usize] = Cell::of(&superblock.encode());
-        }
         let blocks = (0..scope.blocks).map(|block| Cell::of(&stamp(block, 0))).collect();
-        let ssd_torn = scope.tears.0.then_some(TORN_BYTES.0);
-        let disk_torn = scope.tears.1.then_some(TORN_BYTES.1);
+        let torn = scope.tears.1.then_some(TORN_BYTES.1);
+        let disk = Medium::new(Device::Disk, blocks, torn);
         let mut oracle = Oracle::new(scope.blocks);
         oracle.may_fail = scope.faults.0 > 0;
         oracle.may_tear = scope.tears.1;
-        World {
+        let world = World {
             scope,
             bug,
-            ssd: Medium::new(Device::Ssd, pages, ssd_torn),
-            disk: Medium::new(Device::Disk, blocks, disk_torn),
+            ssd: empty_ssd(&scope, scope.blocks, 1),
+            disk: if scope.together { disk.together_from(0) } else { disk },
             oracle,
             up: Err(Down::Stopped),
             asked: 0,
@@ -122,11 +121,40 @@ impl World {
             faults: 0,
             commands: [0; 4],
             late: Vec::new(),
-        }
-        .started()
+            abandoned: false,
+        };
+        let world = world.started();
+        scope.prelude.iter().fold(world, |world, &want| world.lived_through(want))
     }
 
-    fn config(&self) -> Config {
+    /// What is done before anything is explored: all goes well, one after the other.
+    fn lived_through(mut self, want: Want) -> World {
+        self.want(1, want);
+        self.effects();
+        for _ in 0..10_000 {
+            match &mut self.up {
+                Err(_) => self = self.started(),
+                Ok(up) if up.pending.is_empty() => {
+                    let done = self.oracle.under_way() == 0 && !up.stops;
+                    let waits = want == Want::Drain && up.engine.status().dirty_blocks > 0;
+                    if done && !waits {
+                        self.commands = [0; 4];
+                        return self;
+                    }
+                    up.now = Nanos(up.now.0 + TICK.0);
+                    up.engine.tick(up.now);
+                    self.effects();
+                }
+                Ok(_) => {
+                    self.done(0, How::Well);
+                    self.effects();
+                }
+            }
+        }
+        panic!("{want:?} comes to no end before anything is explored")
+    }
+
+    pub(super) fn config(&self) -> Config {
         let Scope { slots, mode, depth, room_slots, .. } = self.scope;
         let mut config = Config::in_mode(mode, slots);
         config.depth = depth;
@@ -137,11 +165,11 @@ impl World {
         config
     }
 
-    fn has_fault(&self, fault: Fault) -> bool {
+    pub(super) fn has_fault(&self, fault: Fault) -> bool {
         self.faults < self.scope.faults.0 && self.scope.faults.1.contains(&fault)
     }
 
-    fn medium(&self, device: Device) -> &Medium {
+    pub(super) fn medium(&self, device: Device) -> &Medium {
         if device == Device::Ssd { &self.ssd } else { &self.disk }
     }
 
@@ -167,17 +195,24 @@ impl World {
         found
     }
 
-    fn started(mut self) -> World {
+    pub(super) fn started(mut self) -> World {
         let down = self.up.as_ref().err().copied().expect("it is down");
         let mut found = self.found(down != Down::Killed);
         for write in found.journal.put_into_use() {
             self.ssd.keep(write.page, Cell::of(&write.bytes));
         }
-        let config = self.config();
-        let engine = Engine::open(found, self.scope.cache(), self.scope.blocks, config)
+        // (The disk may have been about to grow.)
+        let blocks = found.journal.superblock().disk_bytes / BLOCK_BYTES;
+        let engine = Engine::open(found, self.scope.cache(blocks), blocks, self.config())
             .expect("what was found makes sense");
-        self.up =
-            Ok(Up { engine, now: Nanos::ZERO, pending: Vec::new(), connections: 0, stops: false });
+        self.up = Ok(Up {
+            engine,
+            now: Nanos::ZERO,
+            pending: Vec::new(),
+            connections: 0,
+            stops: false,
+            grows_to: 0,
+        });
         for _ in 0..self.scope.connections {
             self.connect();
         }
@@ -185,7 +220,7 @@ impl World {
         self
     }
 
-    fn connect(&mut self) {
+    pub(super) fn connect(&mut self) {
         let up = self.up.as_mut().expect("it is up");
         up.connections += 1;
         let connection = Connection(up.connections);
@@ -194,7 +229,7 @@ impl World {
     }
 
     /// The power goes while the superblock is written: half by half.
-    fn start_cut(mut self, halves: u8) -> World {
+    pub(super) fn start_cut(mut self, halves: u8) -> World {
         let down = self.up.as_ref().err().copied().expect("it is down");
         let mut found = self.found(down != Down::Killed);
         let [one, other] = found.journal.put_into_use();
@@ -213,7 +248,7 @@ impl World {
     }
 
     /// What the engine wants from outside.
-    fn effects(&mut self) {
+    pub(super) fn effects(&mut self) {
         let up = self.up.as_mut().expect("it is up");
         let effects = up.engine.take();
         for io in effects.ios {
@@ -254,10 +289,14 @@ impl World {
         self.up = Err(Down::Stopped);
     }
 
-    fn ask(&mut self, connection: u64, want: usize) {
+    pub(super) fn ask(&mut self, connection: u64, want: usize) {
         self.asked += 1;
+        self.want(connection, self.scope.wants[want]);
+    }
+
+    fn want(&mut self, connection: u64, want: Want) {
         let up = self.up.as_mut().expect("it is up");
-        let (op, first, blocks, fua) = match self.scope.wants[want] {
+        let (op, first, blocks, fua) = match want {
             Want::Write(block) | Want::WriteHalf(block) => (CommandOp::Write, block, 1, false),
             Want::WriteMany(block, blocks) => (CommandOp::Write, block, blocks, false),
             Want::WriteFua(block) => (CommandOp::Write, block, 1, true),
@@ -269,8 +308,11 @@ impl World {
             Want::Mode(mode) => return up.engine.set_mode(mode),
             Want::Drain => return up.engine.drain(),
             Want::Swap => {
-                return up.engine.set_cache(self.scope.cache()).expect("it is as large");
+                let cache = self.scope.cache(up.engine.status().disk_blocks);
+                return up.engine.set_cache(cache).expect("it is as large");
             }
+            Want::Replace => return up.engine.take_ssd_out(false),
+            Want::Grow => return self.grow(),
             Want::Stop => {
                 up.stops = true;
                 return up.engine.shut_down();
@@ -282,7 +324,7 @@ impl World {
                 return;
             }
         };
-        let half = matches!(self.scope.wants[want], Want::WriteHalf(_));
+        let half = matches!(want, Want::WriteHalf(_));
         let bytes = if half { BLOCK_BYTES / 2 } else { blocks * BLOCK_BYTES };
         let number = &mut self.commands[connection as usize];
         *number += 1;
@@ -298,13 +340,13 @@ impl World {
     /// A page of metadata on its way. Pages of one commit end together: the engine only counts them until all are
     /// there, and a crash before takes any of them away. So nothing is missed that ends them one by one, which
     /// `together.rs` holds.
-    fn is_metadata(&self, pending: &Pending) -> bool {
+    pub(super) fn is_metadata(&self, pending: &Pending) -> bool {
         let Io { device, kind, page, .. } = pending.io;
         let frames = self.scope.layout().frame_page(Frame(0));
         device == Device::Ssd && kind == Kind::Write && page < frames
     }
 
-    fn done(&mut self, io: usize, how: How) {
+    pub(super) fn done(&mut self, io: usize, how: How) {
         let together = how == How::Well && !self.scope.one_by_one;
         if together && self.pending().get(io).is_some_and(|one| self.is_metadata(one)) {
             let count = self.pending().len();
@@ -338,114 +380,25 @@ impl World {
         up.engine.done(pending.io.id, result, pending.io.buffers);
     }
 
-    /// Without the process: what a crash leaves as it was.
-    fn without_process(&self) -> World {
-        World {
-            ssd: self.ssd.clone(),
-            disk: self.disk.clone(),
-            oracle: self.oracle.clone(),
-            up: Err(Down::Cut),
-            crashes: self.crashes + 1,
-            late: Vec::new(),
-            ..*self
-        }
-    }
-
-    fn pending(&self) -> &[Pending] {
+    pub(super) fn pending(&self) -> &[Pending] {
         self.up.as_ref().map_or(&[], |up| &up.pending)
     }
+}
 
-    fn cut(&self, outcome: u32) -> World {
-        let mut world = self.without_process();
-        let mut outcome = outcome as usize;
-        for medium in [&mut world.ssd, &mut world.disk] {
-            let left = medium.left_by_cut(self.pending());
-            let chosen = left.into_iter().map(|(page, cells)| {
-                let cell = cells[outcome % cells.len()];
-                outcome /= cells.len();
-                (page, cell)
-            });
-            medium.cut(chosen.collect::<Vec<_>>());
-            medium.gone = None;
-        }
-        world
+/// An SSD on which there is a new cache.
+pub(super) fn empty_ssd(scope: &Scope, disk_blocks: u64, edition: u64) -> Medium {
+    let layout = scope.layout();
+    let mut pages = vec![Cell::ZEROS; layout.pages() as usize];
+    let bytes = (layout.pages() * PAGE_BYTES as u64, disk_blocks * BLOCK_BYTES);
+    let new = Superblock::new(*b"a cache for test", layout, bytes.0, bytes.1);
+    let superblock = Cell::of(&Superblock { edition, ..new }.encode());
+    for copy in Copy::BOTH {
+        pages[copy.superblock_page() as usize] = superblock;
     }
-
-    fn cut_outcomes(&self) -> usize {
-        let media = [&self.ssd, &self.disk].map(|medium| medium.left_by_cut(self.pending()));
-        let outcomes = media.iter().flatten().map(|(_, cells)| cells.len()).product();
-        assert!(outcomes <= OUTCOMES_MAX, "too much to be lost by one power cut: {outcomes}");
-        outcomes
-    }
-
-    fn kill(&self, arrived: u32) -> World {
-        let mut world = self.without_process();
-        world.up = Err(Down::Killed);
-        if self.bug == Some(Bug::LockEndsWithProcess) {
-            world.late = self.pending().to_vec();
-            return world;
-        }
-        let mut place = 0;
-        for medium in [&mut world.ssd, &mut world.disk] {
-            let pages = medium.written(self.pending());
-            let arrives = |_: &(usize, Cell)| {
-                place += 1;
-                arrived >> (place - 1) & 1 != 0
-            };
-            let pages: Vec<_> = pages.into_iter().filter(arrives).collect();
-            medium.kill(pages);
-        }
-        world
-    }
-
-    fn kill_outcomes(&self) -> u32 {
-        let media = [&self.ssd, &self.disk].map(|medium| medium.written(self.pending()).len());
-        match self.bug {
-            Some(Bug::LockEndsWithProcess) => 1,
-            _ => 1 << (media[0] + media[1]),
-        }
-    }
-
-    /// What is worth seeing once: the engine and what is under way, whatever stands on the media.
-    pub(crate) fn aspect(&self) -> u64 {
-        let mut digest = Digest::default();
-        match &self.up {
-            Err(down) => down.hash(&mut digest),
-            Ok(up) => {
-                let status = up.engine.status();
-                (status.dirty_blocks, status.clean_blocks, status.free_frames).hash(&mut digest);
-                let errors = status.errors;
-                (errors.ssd_failed, errors.ssd_invalidated, status.lost.len()).hash(&mut digest);
-                (up.engine.mode() as u8, self.oracle.under_way(), up.stops).hash(&mut digest);
-                let mut pending: Vec<_> = up.pending.iter().map(|one| self.class(one)).collect();
-                pending.sort_unstable();
-                pending.hash(&mut digest);
-            }
-        }
-        digest.finish()
-    }
-
-    /// Where an I/O goes: metadata, a frame, or the disk.
-    fn class(&self, pending: &Pending) -> (u8, u8) {
-        let Io { device, kind, page, .. } = pending.io;
-        let frames = self.scope.layout().frame_page(Frame(0));
-        let place = match device {
-            Device::Disk => 2,
-            Device::Ssd => u8::from(page >= frames),
-        };
-        (place, kind as u8)
-    }
-
-    fn hash_rest<H: Hasher>(&self, into: &mut H) {
-        let World { asked, crashes, faults, commands, .. } = self;
-        (asked, crashes, faults, commands).hash(into);
-        self.late.len().hash(into);
-        self.late.iter().for_each(|late| late.hash_state(into));
-    }
-
-    fn hash_media<H: Hasher>(&self, pending: &[Pending], into: &mut H) {
-        self.ssd.hash_state(pending, into);
-        self.disk.hash_state(pending, into);
+    let ssd = Medium::new(Device::Ssd, pages, scope.tears.0.then_some(TORN_BYTES.0));
+    match scope.together {
+        true => ssd.together_from(layout.frame_page(Frame(0)) as usize),
+        false => ssd,
     }
 }
 
@@ -482,202 +435,4 @@ fn pieces_of(data: &[u8]) -> Pieces {
         Cell::of(&page)
     };
     Pieces { bytes: data.len() as u64, cells: data.chunks(PAGE_BYTES).map(page).collect() }
-}
-
-impl Model for World {
-    type Step = Step;
-
-    fn steps(&self, into: &mut Vec<Step>) {
-        let Ok(up) = &self.up else {
-            into.push(Step::Start);
-            if self.crashes > 0 && self.crashes < self.scope.crashes {
-                into.extend((0..3).map(Step::StartCut));
-            }
-            return;
-        };
-        // I/O that goes well first: what is lived through without faults and wishes is known when they are tried.
-        let first = up.pending.iter().position(|pending| self.is_metadata(pending));
-        let counts = |io: &usize| {
-            let alone = self.scope.one_by_one || !self.is_metadata(&up.pending[*io]);
-            alone || first == Some(*io)
-        };
-        let ends = (0..up.pending.len()).filter(counts);
-        into.extend(ends.map(|io| Step::Done { io, how: How::Well }));
-        if self.scope.ticks || up.pending.is_empty() {
-            into.push(Step::Tick);
-        }
-        if self.asked < self.scope.commands && !up.stops {
-            for connection in 1..=up.connections {
-                // (Who has asked nothing yet is like all who have not.)
-                if connection > 1 && self.commands[connection as usize - 1] == 0 {
-                    break;
-                }
-                for (want, what) in self.scope.wants.iter().enumerate() {
-                    let of_operator = matches!(
-                        what,
-                        Want::Mode(_) | Want::Drain | Want::Swap | Want::Stop | Want::Connect
-                    );
-                    let leaves = *what == Want::Leave
-                        && (up.connections < 2 || self.oracle.is_busy(Connection(up.connections)));
-                    let comes = *what == Want::Connect && up.connections >= 3;
-                    if !(of_operator && connection > 1 || leaves || comes) {
-                        into.push(Step::Ask { connection, want });
-                    }
-                }
-            }
-        }
-        into.extend((0..self.late.len()).map(Step::Lands));
-        if self.has_fault(Fault::Io) || self.has_fault(Fault::Flush) {
-            for (io, pending) in up.pending.iter().enumerate() {
-                let flush = pending.io.kind == Kind::Flush;
-                if self.has_fault(if flush { Fault::Flush } else { Fault::Io }) {
-                    let medium = self.medium(pending.io.device);
-                    let ways = medium.faults(pending, pending.io.device == Device::Disk);
-                    into.extend(ways.iter().map(|&how| Step::Done { io, how }));
-                }
-            }
-        }
-        if self.has_fault(Fault::SsdGone) && self.ssd.gone.is_none() {
-            into.extend((0..WAYS_TO_GO.len()).map(Step::SsdGone));
-        }
-        if self.has_fault(Fault::Flip) {
-            let layout = self.scope.layout();
-            let used = |&frame: &u32| self.ssd.cell(layout.frame_page(Frame(frame))) != Cell::ZEROS;
-            into.extend((0..layout.frames as u32).filter(used).map(Step::Flip));
-        }
-    }
-
-    /// What stands on the media and is on its way there, and what is allowed to be lost.
-    fn branch_key(&self) -> Option<u64> {
-        if self.up.is_err() || self.crashes >= self.scope.crashes {
-            return None;
-        }
-        let mut digest = Digest::default();
-        self.hash_media(&[], &mut digest);
-        self.pending().iter().filter(|pending| pending.io.kind == Kind::Write).for_each(
-            |pending| {
-                pending.hash_state(&mut digest);
-            },
-        );
-        self.oracle.hash_for_crash(&mut digest);
-        self.hash_rest(&mut digest);
-        Some(digest.finish())
-    }
-
-    fn branches(&self, into: &mut Vec<Step>) {
-        if self.up.is_err() || self.crashes >= self.scope.crashes {
-            return;
-        }
-        into.extend((0..self.cut_outcomes() as u32).map(Step::Cut));
-        if self.scope.kills {
-            into.extend((0..self.kill_outcomes()).map(Step::Kill));
-        }
-    }
-
-    fn after(&self, step: &Step) -> World {
-        match *step {
-            Step::Cut(outcome) => return self.cut(outcome),
-            Step::Kill(arrived) => return self.kill(arrived),
-            Step::Start => return self.clone().started(),
-            Step::StartCut(halves) => return self.clone().start_cut(halves),
-            _ => {}
-        }
-        let mut world = self.clone();
-        match *step {
-            Step::Ask { connection, want } => world.ask(connection, want),
-            Step::Done { io, how } => world.done(io, how),
-            Step::Tick => {
-                let up = world.up.as_mut().expect("it is up");
-                up.now = Nanos(up.now.0 + TICK.0);
-                up.engine.tick(up.now);
-            }
-            Step::SsdGone(way) => {
-                world.faults += 1;
-                world.ssd.gone = Some(WAYS_TO_GO[way]);
-            }
-            Step::Flip(frame) => {
-                world.faults += 1;
-                world.ssd.flip(world.scope.layout().frame_page(Frame(frame)));
-            }
-            Step::Lands(late) => {
-                let late = world.late.remove(late);
-                let medium =
-                    if late.io.device == Device::Ssd { &mut world.ssd } else { &mut world.disk };
-                let pages = medium.written(&[late]);
-                medium.kill(pages);
-            }
-            Step::Cut(_) | Step::Kill(_) | Step::Start | Step::StartCut(_) => unreachable!("above"),
-        }
-        world.effects();
-        world
-    }
-
-    fn fingerprint(&self) -> u64 {
-        let mut digest = Digest::default();
-        self.hash_rest(&mut digest);
-        self.hash_media(self.pending(), &mut digest);
-        match &self.up {
-            Err(down) => {
-                down.hash(&mut digest);
-                self.oracle.hash_for_crash(&mut digest);
-            }
-            Ok(up) => {
-                (up.connections, up.stops).hash(&mut digest);
-                self.oracle.hash_state(&mut digest);
-                up.engine.hash_state(&mut digest);
-                let sum = up.pending.iter().fold(0_u64, |sum, pending| {
-                    let mut one = Digest::default();
-                    pending.hash_state(&mut one);
-                    sum.wrapping_add(one.finish())
-                });
-                sum.hash(&mut digest);
-            }
-        }
-        digest.finish()
-    }
-
-    fn is_at_rest(&self) -> bool {
-        match &self.up {
-            Ok(up) => self.oracle.under_way() == 0 && !up.stops,
-            Err(_) => false,
-        }
-    }
-
-    fn is_calm(step: &Step) -> bool {
-        matches!(step, Step::Done { how: How::Well, .. } | Step::Tick | Step::Start)
-    }
-
-    fn is_time(step: &Step) -> bool {
-        *step == Step::Tick
-    }
-
-    fn says(&self, step: &Step) -> String {
-        match *step {
-            Step::Ask { connection, want } => {
-                format!("connection {connection} wants {:?}", self.scope.wants[want])
-            }
-            Step::Done { io, .. } => match self.pending().get(io) {
-                Some(Pending { io: Io { device, kind, page, buffers, .. }, .. }) => {
-                    format!("{device:?} {kind:?} {page} +{}", buffers.len())
-                }
-                None => "no such I/O".to_owned(),
-            },
-            Step::Cut(outcome) => {
-                let left = [&self.ssd, &self.disk].map(|medium| medium.left_by_cut(self.pending()));
-                let mut outcome = outcome as usize;
-                let mut says = vec!["the power goes".to_owned()];
-                for (device, left) in ["SSD", "disk"].iter().zip(left) {
-                    for (page, cells) in left {
-                        let which = ["old".to_owned(), "new".to_owned(), "torn".to_owned()];
-                        let at = outcome % cells.len();
-                        outcome /= cells.len();
-                        let what = which.get(at).cloned().unwrap_or(format!("newer {at}"));
-                        says.push(format!("{device} page {page} {what}"));
-                    }
-                }
-                says.join(", ")
-            }
-            _ => String::new(),
-        }
-    }
 }

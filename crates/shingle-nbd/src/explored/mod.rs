@@ -1,0 +1,197 @@
+//! Two clients and a server: every order in which they say short sessions to each other, message by message and cut at every
+//! kind of border, hang up in the middle, are refused, and are stopped. What decides is the shipped code: handshake, session,
+//! queue of replies, arrival of requests; threads and sockets are steps here ([`world`]).
+//!
+//! What is held: each option and each request is answered once, with what the export said, as a client accepts it that
+//! believes nothing; what one does is nothing to the other; nobody waits for ever, so no thread is woken too late; no more is
+//! under way than there is room for; who says good-bye has all answers before; one that the export works for does not give
+//! way; what was agreed on is what was asked for.
+//!
+//! Each run of the tests explores sessions of few messages to the end. With one more from each client:
+//!
+//! ```text
+//! SHINGLE_MESSAGES=1 SHINGLE_STATES=20000000 cargo test -p shingle-nbd --release --lib explored -- --nocapture
+//! ```
+
+mod client;
+mod world;
+
+use shingle_testbed::explore::{Explored, Quiet, explore, shrink};
+
+use crate::handshake::Encryption;
+use crate::queue::Room;
+use client::{NAME, Say};
+use world::{Scope, World};
+
+const FLAGS: Say = Say::Flags(true);
+
+const PLAIN: Scope = Scope {
+    name: "plain",
+    clients: 2,
+    prelude: &[],
+    says: &[],
+    messages: 3,
+    cuts: false,
+    hangs_up: false,
+    encryption: Encryption::None,
+    room: Room { requests: 8, memory_bytes: 1 << 20 },
+    fails: false,
+    stops: false,
+    gives_way: false,
+};
+
+/// A handshake that is over.
+const AGREED: &[Say] = &[FLAGS, Say::Go(NAME)];
+const ALL_AGREED: &[Say] = &[FLAGS, Say::Structured, Say::Contexts, Say::Go(NAME)];
+
+const SCOPES: &[Scope] = &[
+    Scope {
+        name: "handshakes",
+        says: &[
+            FLAGS,
+            Say::Flags(false),
+            Say::ExportName(NAME),
+            Say::ExportName("none"),
+            Say::Go(NAME),
+            Say::Go("none"),
+            Say::Info,
+            Say::List,
+            Say::Structured,
+            Say::Contexts,
+            Say::StartTls,
+            Say::Abort,
+            Say::UnknownOption,
+            Say::NoOption,
+        ],
+        messages: 2,
+        ..PLAIN
+    },
+    Scope {
+        name: "handshakes-cut",
+        clients: 1,
+        says: &[
+            FLAGS,
+            Say::ExportName(NAME),
+            Say::Go(NAME),
+            Say::Structured,
+            Say::Contexts,
+            Say::StartTls,
+            Say::Abort,
+            Say::Status,
+        ],
+        messages: 4,
+        cuts: true,
+        hangs_up: true,
+        stops: true,
+        gives_way: true,
+        ..PLAIN
+    },
+    Scope {
+        name: "tls-required",
+        says: &[
+            FLAGS,
+            Say::ExportName(NAME),
+            Say::Go(NAME),
+            Say::List,
+            Say::Structured,
+            Say::Contexts,
+            Say::Abort,
+        ],
+        encryption: Encryption::Required,
+        cuts: true,
+        hangs_up: true,
+        messages: 2,
+        ..PLAIN
+    },
+    Scope {
+        name: "requests",
+        prelude: AGREED,
+        says: &[
+            Say::Read,
+            Say::ReadPast,
+            Say::Write,
+            Say::WritePast,
+            Say::Nothing,
+            Say::Zeroes,
+            Say::Flush,
+            Say::Status,
+            Say::UnknownCommand,
+            Say::Disc,
+            Say::NoRequest,
+        ],
+        messages: 1,
+        ..PLAIN
+    },
+    Scope {
+        name: "structured",
+        prelude: ALL_AGREED,
+        says: &[Say::Read, Say::WritePast, Say::Status, Say::Disc],
+        messages: 2,
+        ..PLAIN
+    },
+    Scope {
+        name: "cut",
+        prelude: AGREED,
+        says: &[Say::Read, Say::Write, Say::WritePast, Say::Disc],
+        messages: 1,
+        cuts: true,
+        hangs_up: true,
+        ..PLAIN
+    },
+    Scope {
+        name: "room",
+        prelude: AGREED,
+        says: &[Say::Read, Say::Write, Say::Disc],
+        messages: 4,
+        clients: 1,
+        room: Room { requests: 2, memory_bytes: 8 },
+        hangs_up: true,
+        stops: true,
+        gives_way: true,
+        fails: true,
+        ..PLAIN
+    },
+    Scope {
+        name: "stopped",
+        prelude: AGREED,
+        says: &[Say::Write, Say::Disc],
+        messages: 1,
+        cuts: true,
+        stops: true,
+        ..PLAIN
+    },
+    Scope {
+        name: "whole",
+        says: &[FLAGS, Say::Go(NAME), Say::Write, Say::Disc],
+        messages: 4,
+        ..PLAIN
+    },
+];
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+#[test]
+fn short_sessions_in_every_order() {
+    let states_max = number("SHINGLE_STATES");
+    let only = std::env::var("SHINGLE_SCOPE").ok();
+    for scope in SCOPES.iter().filter(|scope| only.as_ref().is_none_or(|only| only == scope.name)) {
+        let more = number("SHINGLE_MESSAGES").map_or(0, |number| number as u8);
+        let scope = Scope { messages: scope.messages + more, ..*scope };
+        let quiet = Quiet::begin();
+        let explored = explore(World::new(scope), states_max.unwrap_or(400_000));
+        let least = explored.map_err(|broken| shrink(|| World::new(scope), broken));
+        drop(quiet);
+        let Explored { states, steps, depth, calm_depth, untried, .. } = match least {
+            Ok(explored) => explored,
+            Err(broken) => panic!("{}: {}\n{:#?}", scope.name, broken.what, broken.steps),
+        };
+        println!(
+            "{:15} {states:9} states, {steps:9} steps, {} clients, {} messages each, {depth:3} steps deep, at \
+             rest after {calm_depth:3} at most, {untried} not tried",
+            scope.name, scope.clients, scope.messages
+        );
+        assert!(untried == 0 || states_max.is_some(), "{} was explored to the end", scope.name);
+    }
+}

@@ -1,0 +1,589 @@
+//! A server with two connections that stands still. What its threads do one after the other is one step here: a reader
+//! and a writer take what [`Handshake`], [`Arrival`], [`Queue`] and [`Session`] decide, as `connection.rs` does, up to
+//! the next lock, wait or system call.
+
+use std::hash::{Hash, Hasher};
+use std::sync::LazyLock;
+
+use shingle_testbed::explore::{Digest, Model};
+
+use super::client::{BYTES, NAME, Say, Stage, Talker};
+use crate::answer::{Answer, Extent, Failure};
+use crate::batch::Batch;
+use crate::export::{Command, HOLE, ZERO};
+use crate::handshake::{Encryption, ExportInfo, Handshake, Step as Shaken};
+use crate::queue::{Entry, InFlight, Queue, Ready, Replies, Room};
+use crate::reading::{Arrival, Arrived};
+use crate::replies::ErrorCode;
+use crate::requests::Request;
+use crate::session::Session;
+
+/// What may happen, and how often.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scope {
+    pub(super) name: &'static str,
+    pub(super) clients: usize,
+    /// What each has said, and heard, before all begins.
+    pub(super) prelude: &'static [Say],
+    /// What clients may say, and how often each.
+    pub(super) says: &'static [Say],
+    pub(super) messages: u8,
+    /// Messages come in parts.
+    pub(super) cuts: bool,
+    /// Clients hang up.
+    pub(super) hangs_up: bool,
+    pub(super) encryption: Encryption,
+    /// Requests under way on a connection, and bytes of payload.
+    pub(super) room: Room,
+    /// The export fails.
+    pub(super) fails: bool,
+    /// The server stops; and cuts off who is left.
+    pub(super) stops: bool,
+    /// A connection gives way to a new one.
+    pub(super) gives_way: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// A client says something: all of it, or up to a border.
+    Say {
+        client: usize,
+        say: usize,
+        cut: usize,
+    },
+    /// The rest of what it has begun.
+    Rest(usize),
+    HangUp(usize),
+    /// The reader of a connection goes on.
+    Read(usize),
+    /// The export answers a command.
+    Answer(usize),
+    /// With an error.
+    Fail(usize),
+    /// The writer of a connection goes on.
+    Write(usize),
+    /// The server stops.
+    Stop,
+    /// Who is left then is cut off.
+    CutOff,
+    /// A connection gives way, if it does nothing.
+    GiveWay(usize),
+}
+
+static EXPORTS: LazyLock<[ExportInfo; 1]> = LazyLock::new(|| {
+    [ExportInfo {
+        name: NAME.to_owned(),
+        description: String::new(),
+        size_bytes: BYTES.into(),
+        read_only: false,
+        minimum_block: 1,
+    }]
+});
+
+pub(super) fn info() -> &'static ExportInfo {
+    &EXPORTS[0]
+}
+
+/// Where the thread that reads stands.
+#[derive(Clone, Hash)]
+enum Reader {
+    Shakes(Handshake<'static>),
+    /// It looks for the next request.
+    Looks,
+    /// A request wants to enter.
+    Enters(Arrived),
+    /// It sleeps until there is room.
+    WaitsForRoom(Arrived),
+    /// A request has entered, and its payload comes.
+    Pays(Arrived),
+    /// It has ended; `true` if the client has said good-bye.
+    Over(bool),
+}
+
+/// Where the thread that writes stands.
+#[derive(Clone, Hash)]
+enum Writer {
+    /// There is none before the transmission.
+    None,
+    Looks,
+    /// It sleeps until there are replies.
+    Waits,
+    Sends(Vec<Ready>),
+    Over,
+}
+
+#[derive(Clone, Hash)]
+struct Connection {
+    talker: Talker,
+    /// On its way to the server, and not read.
+    sent: Vec<u8>,
+    inbox: Vec<u8>,
+    reader: Reader,
+    writer: Writer,
+    session: Option<Session>,
+    queue: Queue,
+    /// The server has shut down the reading, or all of the connection.
+    shut: (bool, bool),
+    /// The writer has met an error.
+    broken: bool,
+    gave_way: bool,
+    cut_off: bool,
+    /// The export was told that it is used, and that it is not.
+    told: (bool, bool),
+}
+
+/// Everything.
+#[derive(Clone)]
+pub(super) struct World {
+    scope: Scope,
+    connections: Vec<Connection>,
+    disk: [u8; BYTES as usize],
+    /// What the export has to do: of which connection.
+    commands: Vec<(usize, InFlight, Command)>,
+    stopping: bool,
+}
+
+impl World {
+    pub(super) fn new(scope: Scope) -> World {
+        let connection = |number| {
+            let mut greeting = Vec::new();
+            let handshake = Handshake::new(&*EXPORTS, &mut greeting).with(scope.encryption);
+            assert_eq!(greeting.len(), 18);
+            Connection {
+                talker: Talker::new(number),
+                sent: Vec::new(),
+                inbox: Vec::new(),
+                reader: Reader::Shakes(handshake),
+                writer: Writer::None,
+                session: None,
+                queue: Queue::default(),
+                shut: (false, false),
+                broken: false,
+                gave_way: false,
+                cut_off: false,
+                told: (false, false),
+            }
+        };
+        let connections = (1..=scope.clients as u64).map(connection).collect();
+        let (disk, commands) = ([0; BYTES as usize], Vec::new());
+        let mut world = World { scope, connections, disk, commands, stopping: false };
+        for at in 0..scope.clients {
+            for say in scope.prelude {
+                let bytes = world.connections[at].talker.say(*say, 0, false);
+                world.connections[at].sent.extend(bytes);
+                while world.connections[at].reader_may_go_on(false) {
+                    world.read(at);
+                }
+            }
+            world.connections[at].talker.said = 0;
+        }
+        world
+    }
+
+    fn execute(&mut self, command: &Command) -> Result<Answer, Failure> {
+        let range = |offset: u64, length: u32| offset as usize..offset as usize + length as usize;
+        match command {
+            Command::Read { offset, length } => {
+                return Ok(Answer::Data(self.disk[range(*offset, *length)].to_vec()));
+            }
+            Command::Write { offset, data, .. } => {
+                self.disk[range(*offset, data.len() as u32)].copy_from_slice(data);
+            }
+            Command::WriteZeroes { offset, length, .. } => {
+                self.disk[range(*offset, *length)].fill(0);
+            }
+            Command::BlockStatus { length, .. } => {
+                let extent = Extent { length_bytes: (*length).into(), flags: HOLE | ZERO };
+                return Ok(Answer::Status { allocation: vec![extent], dirty: vec![] });
+            }
+            Command::Flush | Command::Trim { .. } | Command::Cache { .. } => {}
+        }
+        Ok(Answer::Done)
+    }
+
+    fn answer(&mut self, at: usize, fails: bool) {
+        let (connection, which, command) = self.commands.remove(at);
+        let result = match fails {
+            true => Err(Failure::new(ErrorCode::Io, "it fails")),
+            false => self.execute(&command),
+        };
+        self.connections[connection].is_answered(which, result);
+    }
+
+    /// As `connection::read` and `connection::shake_hands`.
+    fn read(&mut self, at: usize) {
+        let World { scope, connections, commands, stopping, .. } = self;
+        let one = &mut connections[at];
+        let reader = std::mem::replace(&mut one.reader, Reader::Over(false));
+        one.reader = match reader {
+            Reader::Shakes(handshake) => one.shake_hands(handshake),
+            Reader::Looks => {
+                let session = one.session.as_ref().expect("a transmission");
+                match Arrival::of(session, &one.inbox) {
+                    Err(_) => Reader::Over(false),
+                    Ok(Arrival::Bye) => Reader::Over(true),
+                    Ok(Arrival::Nothing) if *stopping || !one.fill() => Reader::Over(false),
+                    Ok(Arrival::Nothing) => Reader::Looks,
+                    Ok(Arrival::Request(arrived)) => {
+                        one.inbox.drain(..Request::BYTES);
+                        Reader::Enters(arrived)
+                    }
+                }
+            }
+            Reader::Enters(arrived) => {
+                match one.queue.enter(scope.room, arrived.which.memory_bytes) {
+                    Entry::Entered => Reader::Pays(arrived),
+                    Entry::Abandoned => Reader::Over(false),
+                    Entry::Full => {
+                        one.queue.reader_waits();
+                        Reader::WaitsForRoom(arrived)
+                    }
+                }
+            }
+            Reader::WaitsForRoom(_) | Reader::Over(_) => unreachable!("it does not run"),
+            Reader::Pays(arrived) => {
+                let bytes = arrived.payload_bytes();
+                if one.inbox.len() < bytes {
+                    match one.fill() {
+                        true => Reader::Pays(arrived),
+                        false => {
+                            // (The completion is dropped, or the reply is an error as it was to be.)
+                            let failure = Failure::new(ErrorCode::Io, "not answered");
+                            let failure = arrived.refused.unwrap_or(failure);
+                            one.is_answered(arrived.which, Err(failure));
+                            Reader::Over(false)
+                        }
+                    }
+                } else {
+                    let payload: Vec<u8> = one.inbox.drain(..bytes).collect();
+                    let session = one.session.as_ref().expect("a transmission");
+                    match &arrived.refused {
+                        Some(failure) => one.is_answered(arrived.which, Err(failure.clone())),
+                        None => match arrived.command(session, payload) {
+                            Some(command) => commands.push((at, arrived.which, command)),
+                            None => one.is_answered(arrived.which, Ok(Answer::Done)),
+                        },
+                    }
+                    Reader::Looks
+                }
+            }
+        };
+        if matches!(one.reader, Reader::Over(_)) {
+            one.has_read();
+        }
+    }
+
+    fn stop(&mut self) {
+        self.stopping = true;
+        self.connections.iter_mut().for_each(|one| one.shut.0 = true);
+    }
+
+    fn cut_off(&mut self) {
+        for one in self.connections.iter_mut().filter(|one| !one.is_over()) {
+            (one.shut, one.cut_off) = ((true, true), true);
+            one.abandon();
+        }
+    }
+
+    /// As `Connections::make_room`: one that the export works for is never cut off.
+    fn give_way(&mut self, at: usize) {
+        let one = &mut self.connections[at];
+        let lacks = match &one.reader {
+            Reader::Pays(arrived) => one.inbox.len() < arrived.payload_bytes(),
+            _ => false,
+        };
+        if one.queue.abandon_idle(lacks.into()) {
+            one.abandon();
+            (one.shut, one.gave_way) = ((true, true), true);
+            let works = self.commands.iter().any(|(connection, ..)| *connection == at);
+            assert!(!works, "the export works for a connection that gives way");
+        }
+    }
+}
+
+impl Connection {
+    /// Waits for more bytes. False at the end of the stream.
+    fn fill(&mut self) -> bool {
+        let some = !self.sent.is_empty();
+        self.inbox.append(&mut self.sent);
+        some
+    }
+
+    /// Nothing comes any more.
+    fn is_at_end(&self) -> bool {
+        self.talker.hung_up || self.shut.0
+    }
+
+    fn is_over(&self) -> bool {
+        let written = matches!(self.writer, Writer::None | Writer::Over);
+        matches!(self.reader, Reader::Over(_)) && written
+    }
+
+    fn shake_hands(&mut self, mut handshake: Handshake<'static>) -> Reader {
+        let mut out = Vec::new();
+        let Ok((taken, step)) = handshake.step(&self.inbox, &mut out) else {
+            return Reader::Over(false);
+        };
+        let first = self.inbox.first_chunk::<12>().copied();
+        self.inbox.drain(..taken);
+        let heard = !self.talker.hung_up && !self.shut.1;
+        let by_name = first.is_some_and(|first| first[8..] == 1_u32.to_be_bytes());
+        match step {
+            Shaken::Serve(_) if heard && by_name => self.talker.hears_export(&out),
+            _ if heard => self.talker.hears_options(&out),
+            _ if !out.is_empty() => return Reader::Over(false),
+            _ => {}
+        }
+        match step {
+            Shaken::Again => Reader::Shakes(handshake),
+            Shaken::More if self.fill() => Reader::Shakes(handshake),
+            Shaken::StartTls => unreachable!("no scope has a certificate"),
+            Shaken::More | Shaken::Close => Reader::Over(false),
+            Shaken::Serve(agreement) => {
+                assert_eq!(agreement, self.talker.agreement());
+                self.session = Some(Session::new(info(), agreement));
+                (self.writer, self.told.0) = (Writer::Looks, true);
+                Reader::Looks
+            }
+        }
+    }
+
+    fn is_answered(&mut self, which: InFlight, result: Result<Answer, Failure>) {
+        if self.queue.push(which, result) {
+            self.wake_writer();
+        }
+    }
+
+    fn wake_writer(&mut self) {
+        if matches!(self.writer, Writer::Waits) {
+            self.writer = Writer::Looks;
+        }
+    }
+
+    fn wake_reader(&mut self) {
+        if let Reader::WaitsForRoom(arrived) = &self.reader {
+            self.reader = Reader::Enters(arrived.clone());
+        }
+    }
+
+    fn abandon(&mut self) {
+        self.queue.abandon();
+        self.wake_reader();
+        self.wake_writer();
+    }
+
+    fn has_read(&mut self) {
+        self.queue.end();
+        self.wake_writer();
+        if self.session.is_none() {
+            self.has_ended();
+        }
+    }
+
+    /// As `connection::write`.
+    fn write(&mut self) {
+        match std::mem::replace(&mut self.writer, Writer::Over) {
+            Writer::Looks => {
+                let mut ready = Vec::new();
+                self.writer = match self.queue.take(&mut ready) {
+                    Replies::Taken => Writer::Sends(ready),
+                    Replies::NotYet => Writer::Waits,
+                    Replies::NoMore => {
+                        self.abandon();
+                        self.shut = (true, true);
+                        Writer::Over
+                    }
+                };
+            }
+            Writer::Sends(ready) => {
+                let session = self.session.expect("a transmission");
+                let (mut batch, mut heard) = (Batch::default(), Vec::new());
+                let requests = ready.len();
+                let memory_bytes = ready.iter().map(|(which, _)| which.memory_bytes).sum();
+                let results: Vec<_> = ready
+                    .into_iter()
+                    .map(|(which, result)| {
+                        session.reply(&which.request, result.clone(), &mut batch);
+                        (which.request.cookie, result)
+                    })
+                    .collect();
+                if self.talker.hung_up || self.shut.1 || self.broken {
+                    self.broken = true;
+                    self.shut = (true, true);
+                } else {
+                    batch.send(&mut heard).expect("into memory");
+                    self.talker.hears_replies(heard, &results);
+                }
+                if self.queue.leave(requests, memory_bytes) {
+                    self.wake_reader();
+                }
+                self.writer = Writer::Looks;
+            }
+            Writer::None | Writer::Waits | Writer::Over => unreachable!("it does not run"),
+        }
+        if matches!(self.writer, Writer::Over) && matches!(self.reader, Reader::Over(_)) {
+            self.has_ended();
+        }
+    }
+
+    /// Both threads are done: what was promised is kept.
+    fn has_ended(&mut self) {
+        assert!(!self.told.1, "it ends once");
+        self.told.1 = self.told.0;
+        let heard = !self.talker.hung_up && !self.broken && !self.gave_way;
+        if heard && !self.cut_off && matches!(self.reader, Reader::Over(true)) {
+            assert!(self.talker.waiting.is_empty(), "good-bye, and not all is answered");
+        }
+    }
+}
+
+impl Model for World {
+    type Step = Step;
+
+    fn steps(&self, into: &mut Vec<Step>) {
+        for (at, one) in self.connections.iter().enumerate() {
+            if one.reader_may_go_on(self.stopping) {
+                into.push(Step::Read(at));
+            }
+            if matches!(one.writer, Writer::Looks | Writer::Sends(_)) {
+                into.push(Step::Write(at));
+            }
+        }
+        into.extend((0..self.commands.len()).map(Step::Answer));
+        if self.scope.fails {
+            into.extend((0..self.commands.len()).map(Step::Fail));
+        }
+        for (at, one) in self.connections.iter().enumerate() {
+            let talker = &one.talker;
+            // (Who has said nothing yet is like all who have not; and nobody talks to who has closed.)
+            let first = at == 0 || self.connections[at - 1].talker.said > 0;
+            if talker.hung_up || !first || one.shut.1 {
+                continue;
+            }
+            if !talker.rest.is_empty() {
+                into.push(Step::Rest(at));
+            } else if talker.said < self.scope.messages {
+                for (say, what) in self.scope.says.iter().enumerate() {
+                    if what.stage() == talker.stage {
+                        let ways = if self.scope.cuts { talker.ways(*what) } else { 1 };
+                        into.extend((0..ways).map(|cut| Step::Say { client: at, say, cut }));
+                    }
+                }
+            }
+            if self.scope.hangs_up && talker.said > 0 {
+                into.push(Step::HangUp(at));
+            }
+            if self.scope.gives_way && !one.is_over() && !one.gave_way {
+                into.push(Step::GiveWay(at));
+            }
+        }
+        if self.scope.stops {
+            into.push(if self.stopping { Step::CutOff } else { Step::Stop });
+        }
+    }
+
+    fn branch_key(&self) -> Option<u64> {
+        None
+    }
+
+    fn branches(&self, _: &mut Vec<Step>) {}
+
+    fn after(&self, step: &Step) -> World {
+        let mut world = self.clone();
+        match *step {
+            Step::Say { client, say, cut } => {
+                let encrypts = self.scope.encryption == Encryption::Required;
+                let one = &mut world.connections[client];
+                let bytes = one.talker.say(self.scope.says[say], cut, encrypts);
+                one.sent.extend(bytes);
+            }
+            Step::Rest(client) => {
+                let one = &mut world.connections[client];
+                one.sent.append(&mut one.talker.rest);
+                one.talker.has_said();
+            }
+            Step::HangUp(client) => world.connections[client].talker.hung_up = true,
+            Step::Read(at) => world.read(at),
+            Step::Answer(at) => world.answer(at, false),
+            Step::Fail(at) => world.answer(at, true),
+            Step::Write(at) => world.connections[at].write(),
+            Step::Stop => world.stop(),
+            Step::CutOff => world.cut_off(),
+            Step::GiveWay(at) => world.give_way(at),
+        }
+        for one in &world.connections {
+            one.keeps_to(self.scope.room);
+        }
+        world
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let World { scope: _, connections, disk, commands, stopping } = self;
+        let mut digest = Digest::default();
+        (connections, disk, stopping).hash(&mut digest);
+        // (In which order they came decides nothing.)
+        let sum = commands.iter().fold(0_u64, |sum, command| {
+            let mut one = Digest::default();
+            command.hash(&mut one);
+            sum.wrapping_add(one.finish())
+        });
+        sum.hash(&mut digest);
+        digest.finish()
+    }
+
+    /// Nobody waits for the server.
+    fn is_at_rest(&self) -> bool {
+        self.connections.iter().all(Connection::waits_for_nothing)
+    }
+
+    fn is_calm(step: &Step) -> bool {
+        matches!(step, Step::Read(_) | Step::Answer(_) | Step::Write(_))
+    }
+
+    fn is_time(_: &Step) -> bool {
+        false
+    }
+
+    fn says(&self, step: &Step) -> String {
+        match *step {
+            Step::Say { say, .. } => format!("{:?}", self.scope.says[say]),
+            Step::Answer(at) | Step::Fail(at) => format!("{:?}", self.commands[at].2),
+            _ => String::new(),
+        }
+    }
+}
+
+impl Connection {
+    fn reader_may_go_on(&self, stopping: bool) -> bool {
+        let bytes = !self.sent.is_empty() || self.is_at_end();
+        match &self.reader {
+            Reader::Shakes(handshake) => {
+                let mut handshake = handshake.clone();
+                let more = handshake.step(&self.inbox, &mut Vec::new());
+                bytes || !matches!(more, Ok((0, Shaken::More)))
+            }
+            Reader::Looks => bytes || stopping || self.inbox.len() >= Request::BYTES,
+            Reader::Enters(_) => true,
+            Reader::Pays(arrived) => bytes || self.inbox.len() >= arrived.payload_bytes(),
+            Reader::WaitsForRoom(_) | Reader::Over(_) => false,
+        }
+    }
+
+    /// Nothing that the client may expect is missing.
+    fn waits_for_nothing(&self) -> bool {
+        if self.is_over() {
+            return true;
+        }
+        let ends =
+            self.is_at_end() || self.talker.stage == Stage::Over && self.talker.rest.is_empty();
+        let answered = self.talker.waiting.is_empty() && self.talker.knows_of_all_options();
+        let half = !self.talker.rest.is_empty();
+        !ends && (answered || half && self.talker.waiting.is_empty())
+    }
+
+    fn keeps_to(&self, room: Room) {
+        let (requests, memory_bytes) = self.queue.in_use();
+        assert!(requests <= room.requests, "{requests} requests are under way");
+        assert!(requests <= 1 || memory_bytes <= room.memory_bytes, "{memory_bytes} bytes");
+    }
+}

@@ -1,0 +1,137 @@
+//! What is under way on one connection, and who has to be woken: requests that were submitted, and replies that wait to
+//! be sent, in order of completion. It decides; the [outbox](crate::outbox) makes threads wait.
+
+use crate::answer::{Answer, Failure};
+use crate::requests::Request;
+
+/// A request between its arrival and the sending of its reply.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct InFlight {
+    pub(crate) request: Request,
+    /// What it is charged for.
+    pub(crate) memory_bytes: u64,
+}
+
+/// A reply that waits to be sent.
+pub(crate) type Ready = (InFlight, Result<Answer, Failure>);
+
+/// How much may be under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    pub(crate) requests: usize,
+    pub(crate) memory_bytes: u64,
+}
+
+/// What becomes of a request that wants to enter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Entry {
+    /// It has entered.
+    Entered,
+    /// There is no room.
+    Full,
+    /// Nobody waits for what is under way, and nothing more enters.
+    Abandoned,
+}
+
+/// What there is to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Replies {
+    /// These.
+    Taken,
+    /// None yet.
+    NotYet,
+    /// None will come any more.
+    NoMore,
+}
+
+#[derive(Clone, Hash, Debug, Default)]
+pub(crate) struct Queue {
+    ready: Vec<Ready>,
+    requests: usize,
+    /// Of these, how many have their answer: the export has done with them.
+    answered: usize,
+    memory_bytes: u64,
+    writer_waits: bool,
+    reader_waits: bool,
+    /// No more requests will come.
+    ended: bool,
+    /// Nobody waits for what is under way.
+    abandoned: bool,
+}
+
+impl Queue {
+    /// A request wants to enter.
+    pub(crate) fn enter(&mut self, room: Room, memory_bytes: u64) -> Entry {
+        self.reader_waits = false;
+        // A request larger than all room comes through alone.
+        let full = self.requests >= room.requests
+            || (self.requests > 0 && self.memory_bytes + memory_bytes > room.memory_bytes);
+        match (self.abandoned, full) {
+            (true, _) => Entry::Abandoned,
+            (false, true) => Entry::Full,
+            (false, false) => {
+                self.requests += 1;
+                self.memory_bytes += memory_bytes;
+                Entry::Entered
+            }
+        }
+    }
+
+    /// The reader waits for room from now on.
+    pub(crate) fn reader_waits(&mut self) {
+        self.reader_waits = true;
+    }
+
+    /// A request that has entered is answered. Returns whether the writer has to be woken.
+    pub(crate) fn push(&mut self, which: InFlight, result: Result<Answer, Failure>) -> bool {
+        self.ready.push((which, result));
+        self.answered += 1;
+        std::mem::take(&mut self.writer_waits)
+    }
+
+    /// Moves all replies into `into`, which is empty. If there are none yet the writer waits from now on.
+    pub(crate) fn take(&mut self, into: &mut Vec<Ready>) -> Replies {
+        if !self.ready.is_empty() {
+            std::mem::swap(&mut self.ready, into);
+            return Replies::Taken;
+        }
+        if self.abandoned || (self.ended && self.requests == 0) {
+            return Replies::NoMore;
+        }
+        self.writer_waits = true;
+        Replies::NotYet
+    }
+
+    /// Replies to so many requests have been sent. Returns whether the reader has to be woken.
+    pub(crate) fn leave(&mut self, requests: usize, memory_bytes: u64) -> bool {
+        self.requests -= requests;
+        self.answered -= requests;
+        self.memory_bytes -= memory_bytes;
+        std::mem::take(&mut self.reader_waits)
+    }
+
+    /// No more requests will come; what is under way is still answered. The writer has to be woken.
+    pub(crate) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Nobody waits any more for what is under way. Both have to be woken.
+    pub(crate) fn abandon(&mut self) {
+        self.abandoned = true;
+    }
+
+    /// Likewise, if the export has done with all requests, but for `lacking` ones that it does not have yet.
+    pub(crate) fn abandon_idle(&mut self, lacking: usize) -> bool {
+        let idle = self.requests - self.answered <= lacking;
+        self.abandoned |= idle;
+        idle
+    }
+}
+
+#[cfg(test)]
+impl Queue {
+    /// Requests under way, and the memory that they are charged for.
+    pub(crate) fn in_use(&self) -> (usize, u64) {
+        (self.requests, self.memory_bytes)
+    }
+}
