@@ -256,6 +256,13 @@ pub(crate) const SCOPES: &[Scope] = &[
         ..ONE
     },
     Scope {
+        name: "put-in",
+        wants: &[Want::WriteFua(0), Want::Read(0), Want::Replace],
+        commands: 3,
+        crashes: 0,
+        ..ONE
+    },
+    Scope {
         name: "replaced-gone",
         wants: &[Want::WriteFua(0), Want::Replace],
         commands: 3,
@@ -267,10 +274,11 @@ pub(crate) const SCOPES: &[Scope] = &[
     },
     Scope {
         name: "grown",
-        wants: &[Want::Grow, Want::WriteFua(1), Want::Flush],
+        wants: &[Want::Grow, Want::WriteFua(1)],
         commands: 3,
         crashes: 1,
         kills: false,
+        tears: (false, false),
         ..ONE
     },
     TWO_TABLES,
