@@ -2,7 +2,8 @@
 
 use shingle_engine::Bug;
 use shingle_testbed::bugs::each_is_found;
-use shingle_testbed::explore::{explore, shortest, shrink};
+use shingle_testbed::explore::guided::{Plays, guided};
+use shingle_testbed::explore::{Quiet, explore, pasted, shortest, shrink};
 
 use super::number;
 use super::scope::Scope;
@@ -132,4 +133,20 @@ fn seeded_bugs_are_found_by_exploring() {
     let all = number("SHINGLE_STATES").is_some();
     let tried: Vec<Bug> = explored.into_iter().filter(|bug| all || !LONG.contains(bug)).collect();
     each_is_found(&tried, found);
+}
+
+#[test]
+fn what_chance_finds_is_printed_as_a_short_test() {
+    let begin = || World::with(named("flush"), Some(Bug::FlushBeforeCommit));
+    let quiet = Quiet::begin();
+    let how = Plays { seeds: (0, 10_000), steps_max: 60, branch_one_in: 10 };
+    let broken = guided(&begin(), how, World::aspect).expect_err("plays find it");
+    let played = broken.steps.len();
+    let least = shrink(begin, broken);
+    let code = "World::with(named(\"flush\"), Some(Bug::FlushBeforeCommit))";
+    let text = pasted(begin(), code, &least);
+    drop(quiet);
+    println!("{played} steps, of which it takes {}:\n{text}", least.steps.len());
+    // (The shortest way has seven.)
+    assert!(least.steps.len() <= 9 && text.contains("fn found_by_search()"), "{text}");
 }
