@@ -53,7 +53,7 @@ pub use fingerprint::{
 };
 pub use lanes::{IDLE_AFTER, Lanes, MainLane, READERS, ReadLane};
 pub use lock::is_held;
-pub use mark::{Mark, MarkPlace};
+pub use mark::Mark;
 pub use medium::{Medium, MediumThreads, Reader};
 pub use ring::{Done, Ring};
 pub use signature::{SIGNATURE_PAGES, signature, signature_in};

@@ -2,11 +2,11 @@
 //! is a file, as an extended attribute. The edition goes up at each start of the cache, on the SSD
 //! first; so a cache with a lower one is an older copy.
 //!
-//! A block device has no place for it: the disk belongs to its user to the last byte.
+//! A block device has no place for it: the disk belongs to its user to the last byte. (A zoned disk has it in its map:
+//! `shingle-translated`.)
 
 use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{XattrFlags, fgetxattr, fremovexattr, fsetxattr, fsync};
 use rustix::io::Errno;
@@ -26,49 +26,6 @@ pub struct Mark {
     pub uuid: [u8; 16],
     /// Of its superblock, when it was started.
     pub edition: u64,
-}
-
-/// Where the mark of a disk stands, whoever reads and writes the disk. It keeps the lock of the disk.
-#[derive(Debug)]
-pub struct MarkPlace {
-    /// None if it is a block device.
-    file: Option<File>,
-    path: PathBuf,
-}
-
-impl MarkPlace {
-    /// That of a device.
-    ///
-    /// # Errors
-    /// If the system gives no more files.
-    pub fn of(disk: &Device) -> io::Result<MarkPlace> {
-        let file = disk.is_regular().then(|| disk.direct().try_clone()).transpose()?;
-        Ok(MarkPlace { file, path: disk.path().to_owned() })
-    }
-
-    /// As [`Mark::of`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn get(&self) -> Result<Option<Mark>, DeviceError> {
-        self.file.as_ref().map_or(Ok(None), |file| get(file, &self.path))
-    }
-
-    /// As [`Mark::leave`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn put(&self, mark: &Mark) -> Result<bool, DeviceError> {
-        self.file.as_ref().map_or(Ok(false), |file| put(file, &self.path, mark))
-    }
-
-    /// As [`Mark::remove`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn clear(&self) -> Result<(), DeviceError> {
-        self.file.as_ref().map_or(Ok(()), |file| clear(file, &self.path))
-    }
 }
 
 impl Mark {

@@ -110,6 +110,7 @@ pub fn format(disk: &dyn ZonedDisk, format: &Format) -> Result<Formatted, Format
         blocks,
         translation: entry.name.to_owned(),
         params: params.iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        mark: None,
     };
     let uuid = superblock.uuid;
     let mut saver = Saver::new(superblock, Seeded::default());

@@ -1,6 +1,7 @@
 //! What stands on a disk, for those who only look.
 
 use serde::{Deserialize, Serialize};
+use shingle_device::Mark;
 use shingle_zoned::ZonedDisk;
 use uuid::Uuid;
 
@@ -46,6 +47,9 @@ pub struct Inspected {
     /// What [`repair()`](crate::repair()) would give up to make it one that can be opened: the first block of each run, and how
     /// many. None if there is no damage, or it cannot be repaired.
     pub given_up_ranges: Option<Vec<(u64, u64)>>,
+    /// The cache that used it last, if one has said so.
+    #[serde(skip)]
+    pub mark: Option<Mark>,
 }
 
 /// One copy of the map.
@@ -95,6 +99,7 @@ fn about(superblock: &Superblock) -> Inspected {
         zones: superblock.logical_zones,
         spare_zones: sequential - superblock.logical_zones,
         generation: superblock.generation,
+        mark: superblock.mark,
         ..Inspected::default()
     }
 }

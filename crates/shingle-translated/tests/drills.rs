@@ -5,11 +5,12 @@ mod common;
 use common::drills::{damage, failing, log_page, three_commits};
 use common::{Held, drills, formatted, geometry, read, wanted, write};
 use shingle_core::units::{Block, Zone};
+use shingle_device::Mark;
 use shingle_translated::{
     Format, FormatError, LiveDisk, LiveErrorKind, OpenError, format, inspect,
 };
 use shingle_translation::translations::ALL;
-use shingle_zoned::{Fault, Faults, Geometry, ZonedDisk as _};
+use shingle_zoned::{Fault, Faults, Geometry, Operation, ZonedDisk as _};
 
 fn are(live: &LiveDisk, wanted: &[(u64, u64)]) {
     for &(block, version) in wanted {
@@ -203,6 +204,34 @@ fn limits_on_open_and_active_zones_are_kept_to() {
             assert!(!live.idle().expect("no faults"), "{what}");
         }
     }
+}
+
+#[test]
+fn which_cache_used_it_last_stands_in_the_map() {
+    let (disk, _) = three_commits();
+    let mark = Mark { uuid: [7; 16], edition: 3 };
+    let live = disk.open();
+    assert_eq!(live.mark(), None);
+    live.set_mark(Some(mark)).expect("no faults");
+    write(&live, 10, 1, 4).expect("room");
+    live.flush().expect("no faults");
+    disk.0.cut_power();
+    drop(live);
+    disk.0.restart();
+    assert_eq!(inspect(&disk).expect("there is a map").mark, Some(mark));
+    // One copy of it is enough.
+    damage(&disk, 0);
+    let live = disk.open();
+    assert_eq!((live.mark(), read(&live, 10).ok()), (Some(mark), Some(4)));
+    let later = Mark { edition: 4, ..mark };
+    disk.fail(Operation::Write, 1, 1);
+    live.set_mark(Some(later)).expect("it is tried again");
+    live.close().expect("no faults");
+    assert_eq!(inspect(&disk).expect("there is a map").mark, Some(later));
+    let live = disk.open();
+    live.set_mark(None).expect("no faults");
+    drop(live);
+    assert_eq!(disk.open().mark(), None);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //!
 //! Its map has a name, another one after each format. That is the first half of its fingerprint, and stands on the
 //! SSD also while the cache is in use, so another disk is noticed at any time. The second half is of samples, as of
-//! other disks.
+//! other disks. Which cache used it last stands in the map, too: so an older copy of a cache is noticed wherever the disk is.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_device::{
-    Device, DeviceError, Fingerprint, Mark, MarkPlace, Medium, Volume, VolumeMedium, fingerprint_of,
+    Device, DeviceError, Fingerprint, Mark, Medium, Volume, VolumeMedium, fingerprint_of,
 };
 use shingle_engine::IO_PAGES_MAX;
 use shingle_engine::buffer::{Buffer, zeroed};
@@ -46,9 +46,8 @@ fn opened(device: Device) -> Result<Box<dyn Disk>, StoreError> {
         return Ok(Box::new(device));
     }
     let path = device.path().to_owned();
-    let marks = MarkPlace::of(&device).map_err(StoreError::Start)?;
     let live = LiveDisk::open(shingle_zoned::open_device(device)?)?;
-    Ok(Box::new(TranslatedDisk { live: Arc::new(live), path, marks }))
+    Ok(Box::new(TranslatedDisk { live: Arc::new(live), path }))
 }
 
 /// Opens SSD and disk of a cache to look at them: nothing is changed, though the disk be a zoned one.
@@ -60,7 +59,6 @@ pub fn look_at_pair(ssd: &Path, disk: &Path) -> Result<(Device, Box<dyn Disk>), 
     if !shingle_zoned::is_zoned(&disk)? {
         return Ok((ssd, Box::new(disk)));
     }
-    let marks = MarkPlace::of(&disk).map_err(StoreError::Start)?;
     let found = inspect(&*shingle_zoned::open_read_only(disk.path())?)?;
     let name = disk.path().display().to_string();
     if let Some(what) = found.damage {
@@ -68,8 +66,8 @@ pub fn look_at_pair(ssd: &Path, disk: &Path) -> Result<(Device, Box<dyn Disk>), 
     }
     let uuid = Uuid::parse_str(&found.uuid);
     let uuid = uuid.map_err(|why| OpenError::Unusable { disk: name, what: why.to_string() })?;
-    let bytes = found.blocks * BLOCK_BYTES;
-    Ok((ssd, Box::new(LookedAt { device: disk, bytes, name: uuid.into_bytes(), marks })))
+    let (bytes, mark) = (found.blocks * BLOCK_BYTES, found.mark);
+    Ok((ssd, Box::new(LookedAt { device: disk, bytes, name: uuid.into_bytes(), mark })))
 }
 
 /// A zoned disk of which only the map is read.
@@ -79,7 +77,7 @@ struct LookedAt {
     device: Device,
     bytes: u64,
     name: DiskName,
-    marks: MarkPlace,
+    mark: Option<Mark>,
 }
 
 impl LookedAt {
@@ -115,7 +113,7 @@ impl Disk for LookedAt {
     }
 
     fn mark(&self) -> Result<Option<Mark>, DeviceError> {
-        self.marks.get()
+        Ok(self.mark)
     }
 
     fn leave_mark(&self, _: &Mark) -> Result<bool, DeviceError> {
@@ -138,12 +136,22 @@ impl Disk for LookedAt {
 struct TranslatedDisk {
     live: Arc<LiveDisk>,
     path: PathBuf,
-    marks: MarkPlace,
 }
 
 impl fmt::Debug for TranslatedDisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("TranslatedDisk").field(&self.path).finish()
+    }
+}
+
+impl TranslatedDisk {
+    fn set_mark(&self, what: &'static str, mark: Option<Mark>) -> Result<(), DeviceError> {
+        let path = || self.path.clone();
+        self.live.set_mark(mark).map_err(|error| DeviceError::System {
+            what,
+            path: path(),
+            error: error.into(),
+        })
     }
 }
 
@@ -178,15 +186,18 @@ impl Disk for TranslatedDisk {
     }
 
     fn mark(&self) -> Result<Option<Mark>, DeviceError> {
-        self.marks.get()
+        Ok(self.live.mark())
     }
 
     fn leave_mark(&self, mark: &Mark) -> Result<bool, DeviceError> {
-        self.marks.put(mark)
+        self.set_mark("mark", Some(*mark)).map(|()| true)
     }
 
     fn remove_mark(&self) -> Result<(), DeviceError> {
-        self.marks.clear()
+        if self.live.mark().is_none() {
+            return Ok(());
+        }
+        self.set_mark("clear the mark of", None)
     }
 
     fn device(&self) -> Option<&Device> {

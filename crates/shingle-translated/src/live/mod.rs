@@ -22,6 +22,7 @@ use std::sync::{
 };
 
 use shingle_core::units::Block;
+use shingle_device::Mark;
 use shingle_engine::Buffer;
 use shingle_translation::{Counters, Queue, Work};
 use shingle_zoned::ZonedDisk;
@@ -143,6 +144,24 @@ impl LiveDisk {
     #[must_use]
     pub fn uuid(&self) -> [u8; 16] {
         self.shared.plan.uuid
+    }
+
+    /// Which cache used it last, if one has said so.
+    #[must_use]
+    pub fn mark(&self) -> Option<Mark> {
+        let works = self.in_turn().unwrap_or_else(PoisonError::into_inner);
+        works.saver.superblock().mark
+    }
+
+    /// Says which cache uses it; none, if it is to be anybody's. That is in the map, and durable when this is done.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub fn set_mark(&self, mark: Option<Mark>) -> Result<(), LiveError> {
+        let mut works = self.begin(&(0..0))?;
+        self.run(&mut works, 0..0, |works, shared, _| {
+            Ok(works.saver.set_mark(&shared.disk, mark)?)
+        })
     }
 
     /// The disk, as it was named.

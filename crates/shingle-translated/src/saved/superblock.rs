@@ -17,9 +17,11 @@
 //! 104  blocks            u64, that the host may address
 //! 112  text bytes        u16
 //! 114  text              UTF-8: name of the translation, then a line for each parameter, NAME=VALUE
+//! 4072 mark              16 bytes and u64: UUID and edition of the cache that used it last; zeros if none did
 //! ```
 //! Of two superblocks that with the higher epoch counts, in one epoch that with the higher generation.
 
+use shingle_device::Mark;
 use shingle_engine::format::{Page, checksum, seal};
 use shingle_zoned::Geometry;
 use zerocopy::little_endian::{U16, U32, U64};
@@ -58,7 +60,8 @@ struct Raw {
 }
 
 const RAW_BYTES: usize = size_of::<Raw>();
-const TEXT_BYTES_MAX: usize = 4096 - RAW_BYTES;
+const MARK_AT: usize = 4096 - 24;
+const TEXT_BYTES_MAX: usize = MARK_AT - RAW_BYTES;
 
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,6 +81,7 @@ pub(crate) struct Superblock {
     pub(crate) blocks: u64,
     pub(crate) translation: String,
     pub(crate) params: Vec<(String, String)>,
+    pub(crate) mark: Option<Mark>,
 }
 
 /// Why a page is no superblock that can be used.
@@ -148,6 +152,10 @@ impl Superblock {
         let mut page = [0; 4096];
         page[..RAW_BYTES].copy_from_slice(raw.as_bytes());
         page[RAW_BYTES..RAW_BYTES + text.len()].copy_from_slice(text.as_bytes());
+        if let Some(Mark { uuid, edition }) = self.mark {
+            page[MARK_AT..MARK_AT + 16].copy_from_slice(&uuid);
+            page[MARK_AT + 16..].copy_from_slice(&edition.to_le_bytes());
+        }
         seal(&mut page, CRC_AT);
         page
     }
@@ -165,7 +173,8 @@ impl Superblock {
             return Err(NoSuperblock::Version(raw.version.get()));
         }
         let nonsense = |what| Err(NoSuperblock::Nonsense(what));
-        let text = rest.get(..usize::from(raw.text_bytes.get()));
+        let (mark, bytes) = (&page[MARK_AT..], usize::from(raw.text_bytes.get()));
+        let text = rest.get(..bytes).filter(|_| bytes <= TEXT_BYTES_MAX);
         let Some(text) = text.and_then(|text| std::str::from_utf8(text).ok()) else {
             return nonsense("the text");
         };
@@ -227,8 +236,18 @@ impl Superblock {
             blocks: raw.blocks.get(),
             translation,
             params,
+            mark: mark_of(mark),
         })
     }
+}
+
+fn mark_of(bytes: &[u8]) -> Option<Mark> {
+    let (uuid, edition) = bytes.split_at(16);
+    let mark = Mark {
+        uuid: uuid.try_into().expect("16 bytes"),
+        edition: u64::from_le_bytes(edition.try_into().expect("8 bytes")),
+    };
+    (mark.uuid != [0; 16]).then_some(mark)
 }
 
 #[cfg(test)]
@@ -256,6 +275,7 @@ pub(crate) mod tests {
                 ("sigma".to_owned(), "1".to_owned()),
                 ("batch".to_owned(), "64b".to_owned()),
             ],
+            mark: Some(Mark { uuid: *b"a cache's UUID..", edition: 0x102 }),
         }
     }
 
@@ -273,6 +293,9 @@ pub(crate) mod tests {
         bytes.extend([100, 0, 0, 0, 0, 0, 0, 0, 0x20, 3, 0, 0, 0, 0, 0, 0, 28, 0]);
         bytes.extend(b"fluid-loop\nsigma=1\nbatch=64b");
         assert_eq!(page[..bytes.len()], bytes);
+        assert_eq!(&page[4072..], b"a cache's UUID..\x02\x01\0\0\0\0\0\0");
+        let none = Superblock { mark: None, ..example() };
+        assert_eq!(Superblock::decode(&none.encode()), Ok(none));
         assert_eq!(Superblock::decode(&page), Ok(example()));
     }
 

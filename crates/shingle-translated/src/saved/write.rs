@@ -5,6 +5,7 @@
 //! map on the disk has to be read first.
 
 use shingle_core::units::Block;
+use shingle_device::Mark;
 use shingle_engine::format::Page;
 use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_zoned::{ZonedDisk, ZonedError};
@@ -121,6 +122,16 @@ impl Saver {
             return Ok(());
         }
         self.superblock.epoch += 1;
+        self.write_superblocks(disk)
+    }
+
+    /// Says which cache uses the disk.
+    pub(crate) fn set_mark(
+        &mut self,
+        disk: &dyn ZonedDisk,
+        mark: Option<Mark>,
+    ) -> Result<(), ZonedError> {
+        self.superblock.mark = mark;
         self.write_superblocks(disk)
     }
 
