@@ -104,17 +104,17 @@ impl Kind {
         }
         // Slot-accesses that all of the kind together spend in each half octave.
         let (mut left, mut spent) = (self.begun, [0.0; AGES]);
-        for age in 0..AGES - 1 {
+        for (age, spent) in spent.iter_mut().enumerate().take(AGES - 1) {
             let staying = (left - self.used[age] / 2.0).max(0.0);
-            spent[age] = staying * (first(age + 1) - first(age));
+            *spent = staying * (first(age + 1) - first(age));
             left = (left - self.used[age]).max(0.0);
         }
         let last = (0..AGES).rev().find(|&age| self.used[age] > 0.0).map_or(0, |last| last + 1);
         for age in 0..AGES {
             let (mut saved, mut taken, mut best) = (0.0f32, 0.0f32, 0.0f32);
-            for later in age..last {
-                saved += self.saved[later];
-                taken += spent[later];
+            for (later_saved, later_spent) in self.saved.iter().zip(&spent).take(last).skip(age) {
+                saved += later_saved;
+                taken += later_spent;
                 if taken > 0.0 {
                     best = best.max(saved / taken);
                 }

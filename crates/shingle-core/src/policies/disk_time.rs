@@ -434,7 +434,7 @@ impl Policy for DiskTime {
         let before = (self.kinds[slot.index()], self.stamps[slot.index()]);
         let kind = self.used(Some(before), access);
         if slots.dirty(slot) {
-            self.zones.to_head(slot, &mut self.links, slots);
+            self.zones.touched(slot, &mut self.links, slots);
         } else {
             self.clean[usize::from(before.0)].unlink(&mut self.links, slot.0);
             self.clean[usize::from(kind)].push_head(&mut self.links, slot.0);

@@ -112,7 +112,7 @@ impl DirtyZones {
     }
 
     #[inline]
-    pub(super) fn to_head(&mut self, slot: Slot, links: &mut Links, slots: &Slots) {
+    pub(super) fn touched(&mut self, slot: Slot, links: &mut Links, slots: &Slots) {
         self.zones[slots.zone_index(slot)].dirty.to_head(links, slot.0);
     }
 
