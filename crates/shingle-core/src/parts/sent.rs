@@ -15,6 +15,8 @@ struct Sent {
     blocks: u32,
     /// When the first of it was sent.
     since: u32,
+    /// Where in the log that went: blocks sent until then.
+    from: u32,
 }
 
 /// The zones in the buffer, oldest at the tail.
@@ -27,6 +29,8 @@ pub struct SentZones {
     met: u32,
     runs: u64,
     blocks: u64,
+    /// Blocks sent so far, modulo 2^32.
+    end: u32,
     runs_max: u64,
     blocks_max: u64,
     /// How long a zone stayed, on average of the last ones; 0 before one was cleaned.
@@ -44,6 +48,7 @@ impl SentZones {
             met: 0,
             runs: 0,
             blocks: 0,
+            end: 0,
             runs_max,
             blocks_max,
             stay: 0.0,
@@ -54,8 +59,27 @@ impl SentZones {
     #[must_use]
     pub fn cleaned_for(&self, runs: u32, blocks: u32) -> Option<ZoneIndex> {
         let fits = self.runs + u64::from(runs) <= self.runs_max
-            && self.blocks + u64::from(blocks) <= self.blocks_max;
+            && self.log_used() + u64::from(blocks) <= self.blocks_max;
         self.queue.tail().filter(|_| !fits).map(ZoneIndex)
+    }
+
+    /// Blocks of log from the oldest data that is still there to the newest. Room between them is not used again.
+    fn log_used(&self) -> u64 {
+        self.queue
+            .tail()
+            .map_or(0, |oldest| u64::from(self.end.wrapping_sub(self.sent[ZoneIndex(oldest)].from)))
+    }
+
+    /// The zone that is cleaned next.
+    #[must_use]
+    pub fn oldest(&self) -> Option<ZoneIndex> {
+        self.queue.tail().map(ZoneIndex)
+    }
+
+    /// Entries of the map and blocks of log that may be sent before something is cleaned.
+    #[must_use]
+    pub fn free(&self) -> (u64, u64) {
+        (self.runs_max.saturating_sub(self.runs), self.blocks_max.saturating_sub(self.log_used()))
     }
 
     /// Takes memory for `zone`, so that [`SentZones::send`] need not.
@@ -80,12 +104,13 @@ impl SentZones {
         let sent = &mut self.sent[zone];
         if sent.blocks == 0 {
             self.queue.push_head(&mut self.links, zone.0);
-            sent.since = now;
+            (sent.since, sent.from) = (now, self.end);
         }
         sent.runs += runs;
         sent.blocks += blocks;
         self.runs += u64::from(runs);
         self.blocks += u64::from(blocks);
+        self.end = self.end.wrapping_add(blocks);
     }
 
     /// The disk has all of `zone` in its place.

@@ -153,18 +153,18 @@ impl DirtyZones {
     }
 
     /// What each slot of a zone saves an access: `2Kλ/n²`, see the head of the policy.
-    fn saves(&self, zone: ZoneIndex, now: u32, cost: impl Fn(u32) -> f32) -> f32 {
-        let zone = &self.zones[zone];
-        // (The disk may not have taken it: then it is to be written again.)
-        let dirty = zone.count().max(1) as f32;
-        2.0 * cost(zone.count()) * self.rate(zone, now) / (dirty * dirty)
+    fn saves(&self, zone: ZoneIndex, now: u32, cost: impl Fn(ZoneIndex, u32) -> f32) -> f32 {
+        let of = &self.zones[zone];
+        // (The disk may not have taken what is under way: then it is to be written again.)
+        let dirty = of.count().max(1);
+        2.0 * cost(zone, dirty) * self.rate(of, now) / (dirty as f32 * dirty as f32)
     }
 
     /// The zone with something to name whose slots save least, and what each of them saves.
     pub(super) fn cheapest(
         &mut self,
         now: u32,
-        cost: impl Fn(u32) -> f32 + Copy,
+        cost: impl Fn(ZoneIndex, u32) -> f32 + Copy,
         links: &Links,
         slots: &Slots,
     ) -> Option<(f32, ZoneIndex)> {
@@ -183,7 +183,7 @@ impl DirtyZones {
     fn best_noted(
         &mut self,
         now: u32,
-        cost: impl Fn(u32) -> f32 + Copy,
+        cost: impl Fn(ZoneIndex, u32) -> f32 + Copy,
         may: impl Fn(&Zone) -> bool,
     ) -> Option<(f32, ZoneIndex)> {
         while let Some(&(noted, index)) = self.noted.last() {
@@ -199,7 +199,12 @@ impl DirtyZones {
     }
 
     /// Looks at all zones, and notes the best.
-    fn look(&mut self, now: u32, cost: impl Fn(u32) -> f32 + Copy, may: impl Fn(&Zone) -> bool) {
+    fn look(
+        &mut self,
+        now: u32,
+        cost: impl Fn(ZoneIndex, u32) -> f32 + Copy,
+        may: impl Fn(&Zone) -> bool,
+    ) {
         let mut noted = core::mem::take(&mut self.noted);
         noted.clear();
         let able = self.dirty.iter().filter(|&&index| may(&self.zones[index]));
