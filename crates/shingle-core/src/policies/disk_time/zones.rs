@@ -75,11 +75,11 @@ impl DirtyZones {
         let zone = &mut self.zones[index];
         // Memory for a zone is taken when it is met, not when so many are dirty at a time.
         let met = index.index() + 1;
-        for capacity in [self.dirty.capacity(), self.noted.capacity()] {
-            if capacity < met {
-                self.dirty.reserve(2 * met - self.dirty.len());
-                self.noted.reserve(2 * met - self.noted.len());
-            }
+        if self.dirty.capacity() < met {
+            self.dirty.reserve((2 * met).saturating_sub(self.dirty.len()));
+        }
+        if self.noted.capacity() < met {
+            self.noted.reserve((2 * met).saturating_sub(self.noted.len()));
         }
         if zone.dirty.is_empty() {
             zone.place = self.dirty.len() as u32;
