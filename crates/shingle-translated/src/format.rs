@@ -171,6 +171,12 @@ fn usable(
     if geometry.conventional_zones == 0 {
         return no_room("it has no conventional zones, and the map needs some".to_owned());
     }
+    if more > 0 && spares < 2 + more {
+        return no_room(format!(
+            "{spares} zones are to be spare: with a limit on active zones at least {} are",
+            2 + more
+        ));
+    }
     if spares == 0 || spares >= count {
         return no_room(format!(
             "of its {count} sequential zones {spares} are to be spare: at least one is, and one is not"

@@ -215,9 +215,23 @@ impl LiveDisk {
             return Err(LiveError::new(range, LiveErrorKind::Full, what));
         }
         works.written.host_blocks += count;
-        self.run(&mut works, range, |works, shared, queue| {
-            works.work(shared, Work::Write { block, count }, buffers, queue)
-        })
+        // (Each zone that was finished takes a spare, and no work gives one back before it ends.)
+        let most = match self.shared.plan.max_active {
+            0 => count,
+            _ => self.shared.plan.capacity,
+        };
+        let mut next = range.start;
+        while next < range.end {
+            let until = if most == count { range.end } else { (next / most + 1) * most };
+            let piece = next..until.min(range.end);
+            let data = &buffers[(piece.start - block.0) as usize..(piece.end - block.0) as usize];
+            next = piece.end;
+            self.run(&mut works, range.clone(), |works, shared, queue| {
+                let (block, count) = (Block(piece.start), piece.end - piece.start);
+                works.work(shared, Work::Write { block, count }, data, queue)
+            })?;
+        }
+        Ok(())
     }
 
     /// Gives blocks up: they may read as anything. Long trims let other works in between.

@@ -190,6 +190,9 @@ impl<'a> World<'a> {
         self.seen.lives += 1;
         let mut wanted = wanted(self.translation);
         wanted.spare_zones = Some(1 + self.below(3) as u32);
+        if self.disk.geometry().max_active > 0 {
+            wanted.spare_zones = wanted.spare_zones.map(|spares| spares + 3);
+        }
         let made = format(&self.disk, &wanted).unwrap_or_else(|error| panic!("{error}"));
         self.copy_blocks = made.map_blocks / 2;
         self.disk.2.spared.store(self.copy_blocks, Ordering::Relaxed);
