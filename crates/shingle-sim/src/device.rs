@@ -90,6 +90,11 @@ impl Device {
         self.watch.get_or_insert_default()
     }
 
+    /// Nobody watches it any more.
+    pub(crate) fn unwatch(&mut self) {
+        self.watch = None;
+    }
+
     /// Resets a zone, as [`Device::serve`] serves I/O.
     ///
     /// # Panics

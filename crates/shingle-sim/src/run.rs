@@ -187,7 +187,9 @@ fn serve_all(
     if course.drain {
         result.drained = Some(undone.done_by(&end));
     } else {
-        // Last of all, in the system itself: a copy would be of every map of a disk.
+        // Last of all, in the system itself: a copy would be of every map of a disk. What is recorded of the disk is what
+        // the run did.
+        system.unwatch();
         system.drain_all();
         result.left = undone.done_by(&system.snapshot());
     }

@@ -83,4 +83,9 @@ impl System {
     pub(crate) fn watch(&mut self) -> &mut Watch {
         self.disk.watch()
     }
+
+    /// Nobody watches the disk any more.
+    pub(crate) fn unwatch(&mut self) {
+        self.disk.unwatch();
+    }
 }

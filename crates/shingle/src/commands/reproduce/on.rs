@@ -24,7 +24,10 @@ pub(super) fn run(
 ) -> anyhow::Result<()> {
     let paper = papers::named(&args.paper).map_err(Usage)?;
     if !args.figures.is_empty() || args.scale.is_some() || args.seeds.is_some() {
-        bail!(Usage("--on: --figure, --scale and --seeds go with `reproduce own` alone".into()));
+        bail!(Usage(
+            "--figure, --scale and --seeds cannot be used with --on, but for `reproduce own`"
+                .into()
+        ));
     }
     super::prepare(args, folder)?;
     let (pool, seed) = (super::pool(args)?, args.seed.unwrap_or(1));
