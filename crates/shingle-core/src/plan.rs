@@ -2,7 +2,6 @@
 
 use crate::slots::Slots;
 use crate::units::{Block, Slot, Zone};
-use crate::whole_bands::Mark;
 
 /// In which order the disk gets the dirty victims of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +55,13 @@ pub struct Plan {
     dropped_blocks: u64,
     /// The clean victims themselves, if the executor asked for them.
     dropped: Option<Vec<Destage>>,
+}
+
+/// How long a plan was at some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    pub(crate) destages: usize,
+    pub(crate) groups: usize,
 }
 
 impl Plan {

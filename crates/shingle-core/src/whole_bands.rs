@@ -2,16 +2,9 @@
 //! all that is dirty of it, in one pass over the band. The others stay, clean. So a policy that knows
 //! nothing of whole bands can be held against one that does.
 
-use crate::plan::Plan;
+use crate::plan::{Mark, Plan};
 use crate::slots::Slots;
 use crate::units::{Block, Slot};
-
-/// How long a plan was at some time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
-    pub(crate) destages: usize,
-    pub(crate) groups: usize,
-}
 
 /// Makes whole bands of what `plan` has named since `mark`.
 pub(crate) fn widen(plan: &mut Plan, mark: Mark, slots: &mut Slots) {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::io::{self, Cursor, Read, Write};
+use std::sync::LazyLock;
 
 use crate::client::Client;
 use crate::export::{Answer, Context, Contexts, Failure, Piece};
-use crate::handshake::Agreement;
+use crate::handshake::{Agreement, ExportInfo};
 use crate::options::{Choice, OPTION_REPLY_HEADER_BYTES, OptionReply, OptionRequest, Query};
 use crate::requests::Request;
 use crate::wire::{command, handshake_flag};
@@ -16,6 +17,20 @@ pub(super) const NAME: &str = "disk";
 pub(super) const BYTES: u32 = 8;
 /// What one write writes.
 pub(super) const PART_BYTES: u32 = 4;
+
+pub(super) static EXPORTS: LazyLock<[ExportInfo; 1]> = LazyLock::new(|| {
+    [ExportInfo {
+        name: NAME.to_owned(),
+        description: String::new(),
+        size_bytes: BYTES.into(),
+        read_only: false,
+        minimum_block: 1,
+    }]
+});
+
+pub(super) fn info() -> &'static ExportInfo {
+    &EXPORTS[0]
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Say {
@@ -264,7 +279,7 @@ impl Talker {
     pub(super) fn hears_export(&self, heard: &[u8]) {
         let structured = self.structured;
         assert_eq!(heard[..8], u64::from(BYTES).to_be_bytes());
-        assert_eq!(heard[8..10], super::world::info().flags(structured).to_be_bytes());
+        assert_eq!(heard[8..10], info().flags(structured).to_be_bytes());
         assert!(heard.len() == 134 && heard[10..].iter().all(|&byte| byte == 0));
     }
 

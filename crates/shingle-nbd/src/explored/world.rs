@@ -3,15 +3,14 @@
 //! the next lock, wait or system call.
 
 use std::hash::{Hash, Hasher};
-use std::sync::LazyLock;
 
 use shingle_testbed::explore::{Digest, Model};
 
-use super::client::{BYTES, NAME, Say, Stage, Talker};
+use super::client::{BYTES, EXPORTS, Say, Stage, Talker, info};
 use crate::answer::{Answer, Extent, Failure};
 use crate::batch::Batch;
 use crate::export::{Command, HOLE, ZERO};
-use crate::handshake::{Encryption, ExportInfo, Handshake, Step as Shaken};
+use crate::handshake::{Encryption, Handshake, Step as Shaken};
 use crate::queue::{Entry, InFlight, Queue, Ready, Replies, Room};
 use crate::reading::{Arrival, Arrived};
 use crate::replies::ErrorCode;
@@ -68,20 +67,6 @@ pub(super) enum Step {
     CutOff,
     /// A connection gives way, if it does nothing.
     GiveWay(usize),
-}
-
-static EXPORTS: LazyLock<[ExportInfo; 1]> = LazyLock::new(|| {
-    [ExportInfo {
-        name: NAME.to_owned(),
-        description: String::new(),
-        size_bytes: BYTES.into(),
-        read_only: false,
-        minimum_block: 1,
-    }]
-});
-
-pub(super) fn info() -> &'static ExportInfo {
-    &EXPORTS[0]
 }
 
 /// Where the thread that reads stands.
@@ -522,12 +507,7 @@ impl Model for World {
         let mut digest = Digest::default();
         (connections, disk, stopping).hash(&mut digest);
         // (In which order they came decides nothing.)
-        let sum = commands.iter().fold(0_u64, |sum, command| {
-            let mut one = Digest::default();
-            command.hash(&mut one);
-            sum.wrapping_add(one.finish())
-        });
-        sum.hash(&mut digest);
+        digest.unordered(commands, |command, one| command.hash(one));
         digest.finish()
     }
 

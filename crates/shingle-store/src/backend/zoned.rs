@@ -146,10 +146,9 @@ impl fmt::Debug for TranslatedDisk {
 
 impl TranslatedDisk {
     fn set_mark(&self, what: &'static str, mark: Option<Mark>) -> Result<(), DeviceError> {
-        let path = || self.path.clone();
         self.live.set_mark(mark).map_err(|error| DeviceError::System {
             what,
-            path: path(),
+            path: self.path.clone(),
             error: error.into(),
         })
     }

@@ -16,6 +16,22 @@ impl Default for Digest {
     }
 }
 
+impl Digest {
+    /// Hashes things that are in no order, each as `each` does.
+    pub fn unordered<T>(
+        &mut self,
+        things: impl IntoIterator<Item = T>,
+        each: impl Fn(T, &mut Digest),
+    ) {
+        let sum = things.into_iter().fold(0_u64, |sum, thing| {
+            let mut one = Digest::default();
+            each(thing, &mut one);
+            sum.wrapping_add(one.finish())
+        });
+        self.write_u64(sum);
+    }
+}
+
 #[inline]
 fn folded(one: u64, other: u64) -> u64 {
     let product = u128::from(one) * u128::from(other);

@@ -215,12 +215,7 @@ impl Model for World {
                 (up.connections, up.stops).hash(&mut digest);
                 self.oracle.hash_state(&mut digest);
                 up.engine.hash_state(&mut digest);
-                let sum = up.pending.iter().fold(0_u64, |sum, pending| {
-                    let mut one = Digest::default();
-                    pending.hash_state(&mut one);
-                    sum.wrapping_add(one.finish())
-                });
-                sum.hash(&mut digest);
+                digest.unordered(&up.pending, |pending, one| pending.hash_state(one));
             }
         }
         digest.finish()
