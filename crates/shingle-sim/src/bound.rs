@@ -13,7 +13,7 @@
 //! looked at that begin no earlier than the best before.
 
 use rayon::prelude::*;
-use shingle_core::units::{Op, Request};
+use shingle_core::units::{Block, Op, Request};
 use shingle_core::zones::ZoneMap;
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ impl Writes {
         for request in requests.iter().filter(|request| request.op == Op::Write) {
             let first = request.first().0;
             for block in first..first + request.blocks() {
-                let band = bands.zone(shingle_core::units::Block(block)).0;
+                let band = bands.zone(Block(block)).0;
                 let (writes, last) = by_band.entry(band).or_default();
                 let number = u32::try_from(writes.len()).expect("less than 2^32 writes of a band");
                 if let Some(before) = last.insert(block, number) {

@@ -50,6 +50,13 @@ pub fn none_filled(runs: &[&RunResult]) -> bool {
     cached.peek().is_some() && cached.all(|run| never_filled(run))
 }
 
+/// Bands that a run has rewritten and left to rewrite: by the disk, and by the host.
+#[must_use]
+pub fn rewrites(run: &RunResult) -> [u64; 2] {
+    let (io, left) = (&run.all.drive_io, &run.left);
+    [io.rmw + io.rmw_free + left.rmw + left.rmw_free, run.all.host_rmw.zones + left.host_rmw_zones]
+}
+
 /// Cleanings while requests came, those of `--drain` apart.
 #[must_use]
 pub fn cleanings(run: &RunResult) -> u64 {

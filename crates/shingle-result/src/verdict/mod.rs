@@ -11,7 +11,7 @@ mod swept;
 use crate::run::RunResult;
 use crate::said::Said;
 pub use groups::{Group, groups};
-pub use measure::{cleanings, done_and_left, measure, none_filled, ranking};
+pub use measure::{cleanings, done_and_left, measure, none_filled, ranking, rewrites};
 pub use names::{count, name};
 pub use swept::{POLICY, PlaceRuns, places, said as said_of_sweep};
 

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use shingle_core::registry::Registry;
 use shingle_core::size::show_bytes;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::units::{BLOCK_BYTES, Request};
 use shingle_drive::Description;
 use shingle_result::{RunResult, verdict};
 use shingle_sim::bound::{Bound as Least, Writes};
@@ -108,7 +108,7 @@ pub(crate) fn execute(args: &Bound, global: &Global, registry: &Registry) -> any
                 bounds.len() - 1
             }
         };
-        let rewrites = rewrites(run);
+        let rewrites = verdict::rewrites(run).iter().sum::<u64>();
         #[allow(clippy::cast_precision_loss)]
         let times_the_bound = rewrites as f64 / bounds[at].rewrites;
         bounds[at].policies.push(Held {
@@ -127,17 +127,7 @@ pub(crate) fn execute(args: &Bound, global: &Global, registry: &Registry) -> any
     print(&shown(&all, global))
 }
 
-/// Rewrites of bands that the run has done and left to do.
-fn rewrites(run: &RunResult) -> u64 {
-    let disk = run.all.drive_io.rmw + run.all.drive_io.rmw_free + run.left.rmw + run.left.rmw_free;
-    disk + run.all.host_rmw.zones + run.left.host_rmw_zones
-}
-
-fn found(
-    job: &Job,
-    run: &RunResult,
-    requests: &[shingle_core::units::Request],
-) -> anyhow::Result<Found> {
+fn found(job: &Job, run: &RunResult, requests: &[Request]) -> anyhow::Result<Found> {
     let disk = job.disk()?;
     let Description { bands, buffer_blocks, in_order, exposed, .. } = disk.drive().description();
     let (Some(bands), None) = (bands, exposed) else {

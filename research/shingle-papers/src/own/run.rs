@@ -3,7 +3,7 @@
 use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_result::{RunResult, verdict};
-use shingle_sim::experiment::{self, Assignment, ExperimentError, Job, Options, Trace};
+use shingle_sim::experiment::{self, Assignment, Job, Options, Trace};
 use shingle_trace::{Mode, OpenOptions, Shape, Summary};
 
 use super::{
@@ -110,20 +110,20 @@ type Place<'a> = (&'a Trace, Role, Mode, &'static Disk, &'static str);
 fn cell(place: Place, seed: u64, registry: &Registry) -> Result<Cell, PaperError> {
     let (trace, role, mode, disk, cache) = place;
     let systems = || SYSTEMS.iter().filter(|system| disk.bands || !needs_bands(system));
-    let mut jobs: Vec<(&System, &'static str, Job)> = Vec::new();
+    let (mut asked, mut jobs) = (Vec::new(), Vec::new());
     for system in systems() {
         for &batch in system.batches {
             let options = options(place, system, batch, seed);
             let (mut planned, _) = experiment::plan(&options, registry, trace)?;
-            jobs.push((system, batch, planned.remove(0)));
+            asked.push((system, batch));
+            jobs.push(planned.remove(0));
         }
     }
     let blocks = |job: &Job| (u64::from(job.cache_blocks()), job.labels().pb_blocks.unwrap_or(0));
-    let (cache_blocks, buffer_blocks) = blocks(&jobs[0].2);
-    let all: Vec<&Job> = jobs.iter().map(|(.., job)| job).collect();
-    let runs = run_all(&all, trace)?;
+    let (cache_blocks, buffer_blocks) = blocks(&jobs[0]);
+    let runs = experiment::run_all(&jobs, trace, &|_| ())?;
     let mut measured: Vec<Measured> = Vec::new();
-    for ((system, batch, _), run) in jobs.iter().zip(&runs) {
+    for ((system, batch), run) in asked.into_iter().zip(&runs) {
         let one = Measured::of(system, batch, run);
         match measured.last_mut().filter(|last| last.system == system.label) {
             Some(last) if one.seconds[0] < last.seconds[0] => *last = one,
@@ -135,7 +135,7 @@ fn cell(place: Place, seed: u64, registry: &Registry) -> Result<Cell, PaperError
         workload: trace.name.clone(),
         role,
         disk: disk.name,
-        mode: if mode == Mode::Write { "w" } else { "rw" },
+        mode: mode.name(),
         cache,
         cache_blocks,
         buffer_blocks,
@@ -177,30 +177,17 @@ fn options(place: Place, system: &System, batch: &str, seed: u64) -> Options {
     }
 }
 
-fn run_all(jobs: &[&Job], trace: &Trace) -> Result<Vec<RunResult>, ExperimentError> {
-    use rayon::prelude::*;
-    let runs = jobs.par_iter().map(|job| job.run(&trace.requests[..], &|_| ()));
-    let runs: Vec<Result<RunResult, ExperimentError>> = runs.collect();
-    runs.into_iter().collect()
-}
-
 /// Cells with fewer rewrites than this under each policy say little.
 const REWRITES_MIN: u64 = 30;
 
 fn too_little(runs: &[RunResult]) -> bool {
-    runs.iter().all(|run| rewrites(run).iter().sum::<u64>() < REWRITES_MIN)
+    runs.iter().all(|run| verdict::rewrites(run).iter().sum::<u64>() < REWRITES_MIN)
         || verdict::none_filled(&runs.iter().collect::<Vec<_>>())
-}
-
-/// By the disk, and by the host.
-fn rewrites(run: &RunResult) -> [u64; 2] {
-    let (io, left) = (&run.all.drive_io, &run.left);
-    [io.rmw + io.rmw_free + left.rmw + left.rmw_free, run.all.host_rmw.zones + left.host_rmw_zones]
 }
 
 impl Measured {
     fn of(system: &System, batch: &'static str, run: &RunResult) -> Measured {
-        let [disk, host] = rewrites(run);
+        let [disk, host] = verdict::rewrites(run);
         Measured {
             system: system.label,
             kind: system.kind,

@@ -29,65 +29,75 @@ struct Aim {
     on: f64,
 }
 
-const fn aim(
-    says: &'static str,
-    disk: &'static str,
-    mode: Option<&'static str>,
-    against: Kind,
-    times: f64,
-    on: f64,
-) -> Aim {
-    Aim { says, disk, mode, against, times, on }
-}
-
 const TWO_THIRDS: f64 = 2.0 / 3.0;
 const RW: Option<&str> = Some("rw");
 const W: Option<&str> = Some("w");
 
 const AIMS: &[Aim] = &[
-    aim(
-        "streams, reads and writes: 1.15 times less time than the best published of each on two thirds",
-        "streams",
-        RW,
-        Kind::Published,
-        1.15,
-        TWO_THIRDS,
-    ),
-    aim(
-        "streams, reads and writes: 1.4 times less on a third",
-        "streams",
-        RW,
-        Kind::Published,
-        1.4,
-        1.0 / 3.0,
-    ),
-    aim(
-        "streams, reads and writes: never more than 1.05 times above",
-        "streams",
-        RW,
-        Kind::Published,
-        1.0 / 1.05,
-        1.0,
-    ),
-    aim(
-        "streams, writes only: 1.5 times less on two thirds",
-        "streams",
-        W,
-        Kind::Published,
-        1.5,
-        TWO_THIRDS,
-    ),
-    aim("plain: 1.1 times less on half", "plain", None, Kind::Published, 1.1, 0.5),
-    aim("emulator: never worse", "emulator", None, Kind::Published, 1.0, 1.0),
-    aim("emulator: 1.05 times less on half", "emulator", None, Kind::Published, 1.05, 0.5),
-    aim(
-        "streams: ahead of the published ones with whole bands on two thirds",
-        "streams",
-        None,
-        Kind::Widened,
-        1.0,
-        TWO_THIRDS,
-    ),
+    Aim {
+        says: "streams, reads and writes: 1.15 times less time than the best published of each on two thirds",
+        disk: "streams",
+        mode: RW,
+        against: Kind::Published,
+        times: 1.15,
+        on: TWO_THIRDS,
+    },
+    Aim {
+        says: "streams, reads and writes: 1.4 times less on a third",
+        disk: "streams",
+        mode: RW,
+        against: Kind::Published,
+        times: 1.4,
+        on: 1.0 / 3.0,
+    },
+    Aim {
+        says: "streams, reads and writes: never more than 1.05 times above",
+        disk: "streams",
+        mode: RW,
+        against: Kind::Published,
+        times: 1.0 / 1.05,
+        on: 1.0,
+    },
+    Aim {
+        says: "streams, writes only: 1.5 times less on two thirds",
+        disk: "streams",
+        mode: W,
+        against: Kind::Published,
+        times: 1.5,
+        on: TWO_THIRDS,
+    },
+    Aim {
+        says: "plain: 1.1 times less on half",
+        disk: "plain",
+        mode: None,
+        against: Kind::Published,
+        times: 1.1,
+        on: 0.5,
+    },
+    Aim {
+        says: "emulator: never worse",
+        disk: "emulator",
+        mode: None,
+        against: Kind::Published,
+        times: 1.0,
+        on: 1.0,
+    },
+    Aim {
+        says: "emulator: 1.05 times less on half",
+        disk: "emulator",
+        mode: None,
+        against: Kind::Published,
+        times: 1.05,
+        on: 0.5,
+    },
+    Aim {
+        says: "streams: ahead of the published ones with whole bands on two thirds",
+        disk: "streams",
+        mode: None,
+        against: Kind::Widened,
+        times: 1.0,
+        on: TWO_THIRDS,
+    },
 ];
 
 /// All aims, over the cells that count: not those that were tuned on, and not those where next to nothing happens.
