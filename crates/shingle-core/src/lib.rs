@@ -61,6 +61,7 @@ pub mod parts;
 pub mod plan;
 pub mod policies;
 pub mod policy;
+pub mod ranges;
 pub mod registry;
 pub mod service;
 pub mod size;

@@ -26,7 +26,8 @@ impl Operation {
     #[must_use]
     pub fn of(io: &Io) -> Operation {
         let Io { device, kind, page, ref buffers, .. } = *io;
-        Operation { device, kind, block: page, blocks: buffers.len() as u64 }
+        let blocks = if let Kind::Trim(blocks) = kind { blocks } else { buffers.len() as u64 };
+        Operation { device, kind, block: page, blocks }
     }
 
     /// `disk` or `SSD`.
@@ -38,13 +39,14 @@ impl Operation {
         }
     }
 
-    /// `read`, `write` or `flush`.
+    /// `read`, `write`, `flush` or `trim`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self.kind {
             Kind::Read => "read",
             Kind::Write => "write",
             Kind::Flush => "flush",
+            Kind::Trim(_) => "trim",
         }
     }
 }

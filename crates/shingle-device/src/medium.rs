@@ -19,7 +19,7 @@ pub type Reader = Box<dyn FnMut(u64, &mut [Buffer]) -> io::Result<()> + Send>;
 
 /// Serves I/O on the disk, one at a time.
 pub trait Medium: Send {
-    /// Reads into `buffers` from `page` on, writes them there, or flushes.
+    /// Reads into `buffers` from `page` on, writes them there, flushes, or takes note of what nobody needs.
     ///
     /// # Errors
     /// If the disk does not do it.
@@ -75,7 +75,7 @@ impl MediumThreads {
     pub fn begin(&self, io: Io) {
         match io.kind {
             Kind::Read => self.lanes.begin_read(io),
-            Kind::Write | Kind::Flush => self.lanes.begin(io),
+            Kind::Write | Kind::Flush | Kind::Trim(_) => self.lanes.begin(io),
         }
     }
 
@@ -161,7 +161,7 @@ mod tests {
             let _ = self.let_go.recv();
             match kind {
                 Kind::Read => Err(io::ErrorKind::Other.into()),
-                Kind::Write | Kind::Flush => Ok(()),
+                Kind::Write | Kind::Flush | Kind::Trim(_) => Ok(()),
             }
         }
 

@@ -11,6 +11,7 @@ use std::os::unix::fs::FileExt;
 
 use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
+use rustix::fs::FallocateFlags;
 use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::{Io, IoId, Kind};
@@ -21,6 +22,10 @@ use crate::error::{IoError, Operation, ended_early};
 
 /// Entries of the submission queue: what does not fit waits here.
 const ENTRIES: u32 = 256;
+
+/// What becomes of trimmed blocks: a hole in a file. A block device gives up what it can read as zeros from then on, or
+/// refuses.
+const HOLE: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
 
 /// Marks what is no I/O of the engine: the doorbell was rung.
 const WOKEN: u64 = u64::MAX;
@@ -70,8 +75,13 @@ impl RingFile {
 
     /// Does an I/O here and now.
     fn carry_out(&self, kind: Kind, page: u64, buffers: &mut [Buffer]) -> io::Result<()> {
-        if kind == Kind::Flush {
-            return self.file.sync_data();
+        match kind {
+            Kind::Flush => return self.file.sync_data(),
+            Kind::Trim(pages) => {
+                let (offset, bytes) = (page * PAGE_BYTES as u64, pages * PAGE_BYTES as u64);
+                return Ok(rustix::fs::fallocate(&self.file, HOLE, offset, bytes)?);
+            }
+            Kind::Read | Kind::Write => {}
         }
         for (page, buffer) in (page..).zip(buffers) {
             let offset = page * PAGE_BYTES as u64;
@@ -163,6 +173,10 @@ impl Ring {
             Kind::Read => opcode::Readv::new(fd, parts, count).offset(offset).build(),
             Kind::Write => opcode::Writev::new(fd, parts, count).offset(offset).build(),
             Kind::Flush => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
+            Kind::Trim(pages) => opcode::Fallocate::new(fd, pages * PAGE_BYTES as u64)
+                .offset(offset)
+                .mode(HOLE.bits() as i32)
+                .build(),
         };
         self.waiting.push_back(entry.user_data(key));
     }
@@ -317,6 +331,28 @@ mod tests {
             ring.done(&mut done);
         }
         done.remove(0).result
+    }
+
+    /// In memory and on a disk, where it is another call.
+    #[test]
+    fn a_trim_makes_a_hole_of_these_pages_and_no_others() {
+        let in_memory = rustix::fs::memfd_create("trimmed", rustix::fs::MemfdFlags::CLOEXEC);
+        let in_memory = File::from(in_memory.expect("a file in memory"));
+        let on_disk = std::env::current_exe().expect("a program");
+        let on_disk = tempfile::tempfile_in(on_disk.parent().expect("its folder")).expect("a file");
+        for file in [in_memory, on_disk] {
+            file.write_all_at(&[7; 4 * PAGE_BYTES], 0).expect("written");
+            let again = file.try_clone().expect("a file");
+            let mut ring = Ring::new(Direct(doorbell()), Some(Direct(again)), doorbell());
+            let ring = ring.as_mut().expect("a ring");
+            let (id, device, kind) = (IoId(1), Device::Disk, Kind::Trim(2));
+            let io = Io { id, device, kind, page: 1, buffers: Vec::new() };
+            carried_out(ring, io).expect("it takes holes");
+            let mut is = vec![1; 4 * PAGE_BYTES];
+            file.read_exact_at(&mut is, 0).expect("as long as before");
+            let firsts: Vec<u8> = is.chunks(PAGE_BYTES).map(|page| page[0]).collect();
+            assert_eq!(firsts, [7, 0, 0, 7]);
+        }
     }
 
     #[test]

@@ -29,7 +29,8 @@ pub trait Volume: Send + Sync {
     /// If some cannot be written.
     fn write(&self, block: Block, buffers: &[Buffer]) -> io::Result<()>;
 
-    /// Nobody needs these blocks any more. They may read as anything that was ever written there, or as zeros.
+    /// Nobody needs these blocks any more. They may read as anything that was ever written there, or as
+    /// zeros; after the next flush as the same until they are written.
     ///
     /// # Errors
     /// If that cannot be noted.
@@ -57,6 +58,7 @@ impl Medium for VolumeMedium {
             Kind::Read => self.0.read(Block(page), buffers),
             Kind::Write => self.0.write(Block(page), buffers),
             Kind::Flush => self.0.flush(),
+            Kind::Trim(pages) => self.0.trim(Block(page), pages),
         }
     }
 

@@ -59,7 +59,16 @@ pub(crate) const DRIVE_PARAMS: &[Param] = &[
         default: "728",
         about: "The part of R(x) for each block written of the zone (SAC section 4.4)",
     },
+    Param {
+        name: TRIM,
+        kind: Kind::Choice(&["auto", "on", "off"]),
+        default: "auto",
+        about: "Whether the disk is told what clients trim; auto: if a translation makes it of a zoned one",
+    },
 ];
+
+/// The parameter that says whether the disk is told of trims.
+const TRIM: &str = "trim";
 
 /// What an operator allows, `limit.NAME`.
 pub(crate) const LIMIT_PARAMS: &[Param] = &[
@@ -172,11 +181,15 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether a cache with these settings decides otherwise than with `others`. (Limits are none of its business.)
+    /// Whether a cache with these settings decides otherwise than with `others`. (Limits, and what the disk is told, are none
+    /// of its business.)
     #[must_use]
     pub fn decides_otherwise_than(&self, others: &Settings) -> bool {
         let of_cache = |settings: &Settings| {
-            let sets = settings.sets.iter().filter(|(name, _)| !name.starts_with("limit."));
+            let sets = settings
+                .sets
+                .iter()
+                .filter(|(name, _)| !name.starts_with("limit.") && name != "drive.trim");
             (settings.policy.clone(), sets.cloned().collect::<Vec<_>>())
         };
         of_cache(self) != of_cache(others)
@@ -262,6 +275,19 @@ impl Settings {
             destage_blocks_per_s: limit.limit("destage"),
             hours: limit.hours("hours"),
             ssd_blocks_per_day: limit.limit("ssd"),
+        })
+    }
+
+    /// Whether the disk is told what clients trim; `by_itself` if it is where nothing else was set.
+    ///
+    /// # Errors
+    /// If policy or parameters are unknown.
+    pub fn tells_trims(&self, registry: &Registry, by_itself: bool) -> Result<bool, SettingsError> {
+        let entry = registry.get(&self.policy).map_err(error)?;
+        Ok(match self.checked(entry, registry)?.drive.choice(TRIM) {
+            "on" => true,
+            "off" => false,
+            _ => by_itself,
         })
     }
 
@@ -460,6 +486,27 @@ mod tests {
             let error = limits(&[text]).expect_err(told).to_string();
             assert!(error.contains(told), "{error}");
         }
+    }
+
+    #[test]
+    fn who_is_told_of_trims_is_a_setting() {
+        let registry = Registry::default();
+        let tells = |text: &str, by_itself| {
+            let mut settings = Settings::new("sac");
+            settings.set(text).expect("words");
+            settings.tells_trims(&registry, by_itself)
+        };
+        let of = |text| [true, false].map(|by_itself| tells(text, by_itself).expect("valid"));
+        assert_eq!(of("drive.trim=auto"), [true, false]);
+        assert_eq!(of("drive.trim=on"), [true, true]);
+        assert_eq!(of("drive.trim=off"), [false, false]);
+        let error = tells("drive.trim=yes", true).expect_err("no such word").to_string();
+        assert!(error.contains("auto, on"), "{error}");
+        let (mut one, mut other) = (Settings::new("sac"), Settings::new("sac"));
+        one.set("drive.trim=on").expect("words");
+        assert!(!one.decides_otherwise_than(&other), "the same cache goes on");
+        other.set("drive.read_us=7").expect("words");
+        assert!(one.decides_otherwise_than(&other));
     }
 
     #[test]

@@ -294,6 +294,8 @@ impl Medium for Emulated {
         let outcome = match kind {
             Kind::Read => self.io(Op::Read, page, buffers),
             Kind::Write => self.io(Op::Write, page, buffers),
+            // (Nobody tells it: a model keeps what it has.)
+            Kind::Trim(_) => return Err(io::ErrorKind::Unsupported.into()),
             Kind::Flush => self.io(Op::Flush, 0, &mut []).and_then(|()| {
                 let begun = Instant::now();
                 self.disk.flush()?;

@@ -54,7 +54,6 @@ mod error;
 mod format;
 mod inspect;
 mod live;
-mod ranges;
 mod repair;
 mod saved;
 mod status;

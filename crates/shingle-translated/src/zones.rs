@@ -15,8 +15,8 @@ use shingle_core::units::Block;
 use shingle_translation::{Piece, Place};
 use shingle_zoned::{Condition, ZoneReport};
 
-use crate::ranges::Ranges;
 use crate::whereabouts::Whereabouts;
+use shingle_core::ranges::Ranges;
 
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

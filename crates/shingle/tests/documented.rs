@@ -289,15 +289,21 @@ impl Folder {
 
 impl Folder {
     fn run_other(&self, program: &str, args: &[String], place: &str) {
-        if let Some(arg) = args.iter().find(|arg| self.missing.borrow().contains(arg)) {
+        // What it would have made is missing. (A server is no file.)
+        let left_out = || {
+            let is_file = |arg: &&String| !arg.starts_with('-') && !arg.contains("://");
+            let absent = args.iter().filter(is_file).filter(|arg| !self.path(arg).exists());
+            self.missing.borrow_mut().extend(absent.cloned());
+        };
+        let lacks = args.iter().find(|arg| self.missing.borrow().contains(arg));
+        if let Some(arg) = lacks {
+            left_out();
             return println!("{place}: nothing made {arg}: {program} is not run");
         }
         let mut command = Command::new(program);
         let output = match command.current_dir(self.folder.path()).args(args).output() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let absent =
-                    args.iter().filter(|arg| !arg.starts_with('-') && !self.path(arg).exists());
-                self.missing.borrow_mut().extend(absent.cloned());
+                left_out();
                 return println!("{place}: {program} is not installed: not run");
             }
             other => other.expect("started"),

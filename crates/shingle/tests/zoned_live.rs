@@ -6,10 +6,14 @@ mod common;
 use std::fs::{self, File};
 use std::ops::Deref;
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 use common::{Folder, MIB, Served, text, write};
 use shingle_nbd::client::Client;
 use shingle_nbd::wire::{command, command_flag};
+
+/// Longer than anything here takes, on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder with a formatted disk, and where operators ask.
 struct Bed(Folder);
@@ -30,6 +34,11 @@ impl Bed {
     /// Without an SSD.
     fn serve_disk(&self) -> Served {
         self.serve("zoned serve disk.zoned", "zoned status disk.zoned")
+    }
+
+    /// Without the SSD that belongs to it.
+    fn serve_disk_alone(&self) -> Served {
+        self.serve("zoned serve disk.zoned --without-ssd", "zoned status disk.zoned")
     }
 
     fn serve_store(&self) -> Served {
@@ -211,6 +220,64 @@ fn behind_a_store_what_was_flushed_survives_a_kill_and_detach_leaves_a_whole_dis
     }
 }
 
+/// What clients of a store trim leaves the cache and then the disk's map: its zones are free, and what is written anew in sequence is
+/// written once, without any cleaning.
+#[test]
+fn a_trim_through_a_store_frees_zones() {
+    for translation in ["log", "dm-zoned"] {
+        let bed = Bed::new(translation);
+        bed.cache();
+        let served = bed.serve_store();
+        let mut client = bed.client();
+        let fill = |client: &mut Client<UnixStream>, byte| {
+            (0..36).for_each(|at| write(client, at * MIB, &vec![byte; MIB as usize]));
+            flush(client);
+            bed.done("store flush --cache ssd");
+        };
+        let zoned = || bed.json("store status --cache ssd --json")["zoned"].clone();
+        fill(&mut client, 1);
+        assert!(zoned()["map"]["runs"].as_u64() > Some(0), "{}", zoned());
+        let bytes = client.size_bytes() as u32;
+        client.call(command::TRIM, 0, 0, bytes, &[]).expect("connected").expect("trimmed");
+        // It was answered at once, and is carried out beside everything else.
+        let begun = Instant::now();
+        while zoned()["map"]["runs"] != 0 {
+            assert!(begun.elapsed() < PATIENCE, "not told: {}", zoned());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let status = bed.json("store status --cache ssd --json");
+        assert_eq!((&status["clean_blocks"], &status["dirty_blocks"]), (&0.into(), &0.into()));
+        assert_eq!(status["trimming_blocks"], 0);
+        let before = zoned();
+        fill(&mut client, 2);
+        let after = zoned();
+        if translation == "log" {
+            assert_eq!(
+                before["cleaned_blocks"], after["cleaned_blocks"],
+                "nothing had to be moved"
+            );
+        }
+        for at in 0..36 {
+            assert!(read(&mut client, at * MIB, MIB as usize).iter().all(|&byte| byte == 2));
+        }
+        // Nobody tells it otherwise than by a setting.
+        bed.done("store set --cache ssd drive.trim=off");
+        client.call(command::TRIM, 0, 0, bytes, &[]).expect("connected").expect("trimmed");
+        bed.done("store stop --cache ssd");
+        drop(served);
+        assert!(bed.json("zoned check disk.zoned --json")["runs"].as_u64() > Some(0));
+        // What waits at the end is told before.
+        let served = bed.serve_store();
+        let mut client = bed.client();
+        bed.done("store set --cache ssd drive.trim=auto");
+        client.call(command::TRIM, 0, 0, bytes, &[]).expect("connected").expect("trimmed");
+        client.disconnect().expect("connected");
+        bed.done("store stop --cache ssd");
+        drop(served);
+        assert_eq!(bed.json("zoned check disk.zoned --json")["runs"], 0, "{translation}");
+    }
+}
+
 /// The SSD is gone, with what was dirty. The map was not on it.
 #[test]
 fn a_lost_ssd_loses_what_was_dirty_and_no_more() {
@@ -228,14 +295,18 @@ fn a_lost_ssd_loses_what_was_dirty_and_no_more() {
         }
         flush(&mut client);
         served.kill();
-        fs::remove_file(bed.path("ssd")).expect("there");
+        fs::rename(bed.path("ssd"), bed.path("lost")).expect("there");
 
         let checked = bed.json("zoned check disk.zoned --json");
         assert_eq!(
             (&checked["sound"], &checked["lost_ranges"]),
             (&true.into(), &serde_json::json!([]))
         );
-        let served = bed.serve_disk();
+        // The disk knows that it may lack something, and whose it is.
+        let alone = "zoned serve disk.zoned --nbd unix:nbd.sock";
+        bed.refused(1, alone, &format!("disk.zoned belongs to cache {lost}"));
+        bed.refused(1, alone, "if the SSD is lost, --without-ssd serves what the disk has");
+        let served = bed.serve_disk_alone();
         let mut client = bed.client();
         for n in 0..600 {
             let found = read(&mut client, place(n), 4096);
@@ -245,11 +316,12 @@ fn a_lost_ssd_loses_what_was_dirty_and_no_more() {
         scatter(&mut client, 3);
         flush(&mut client);
         served.terminate();
-        // Another SSD takes its place, and nothing is formatted. The disk says whose it was, so that must be asked for.
-        File::create(bed.path("ssd")).and_then(|file| file.set_len(24 * MIB)).expect("made");
-        let create = "store create --cache ssd --disk disk.zoned --policy lru";
-        bed.refused(1, create, &lost);
-        bed.done(&format!("{create} --destroy {lost}"));
+        // It was said once. The SSD that was lost is found, and too late.
+        bed.serve_disk().terminate();
+        let late = "store serve --cache lost --disk disk.zoned --nbd unix:nbd.sock";
+        bed.refused(1, late, "was served without its SSD since");
+        // Another one takes its place, and nothing is formatted.
+        bed.cache();
         let served = bed.serve_store();
         is_scattered(&mut bed.client(), 3);
         served.terminate();
@@ -375,15 +447,15 @@ fn the_wrong_disk_is_refused() {
     // The same disk after a format is another one.
     bed.done("zoned format disk.zoned -t log --force -q");
     bed.refused(1, &format!("{serve} disk.zoned"), "was formatted since");
-    // Written without its cache.
+    // Written without its cache, as somebody wanted it.
     let bed = Bed::new("log");
     bed.cache();
-    let served = bed.serve_disk();
+    let served = bed.serve_disk_alone();
     let mut client = bed.client();
     write(&mut client, 0, b"mounted elsewhere");
     flush(&mut client);
     served.terminate();
-    bed.refused(1, &format!("{serve} disk.zoned"), "was written without its cache");
+    bed.refused(1, &format!("{serve} disk.zoned"), "was served without its SSD since");
 }
 
 #[test]

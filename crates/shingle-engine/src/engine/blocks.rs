@@ -2,7 +2,7 @@
 
 use shingle_core::cache::Outcome;
 use shingle_core::service::Way;
-use shingle_core::units::{Request, Slot};
+use shingle_core::units::{Op, Slot};
 
 use super::Engine;
 use super::bugs::Bug;
@@ -10,6 +10,7 @@ use super::failure::{Damage, Permission};
 use super::keys::{CommandKey, OpKey};
 use super::port::{Completion, Device, Failed};
 use super::requests::{Errno, Promise, Stage};
+use super::trims::touched_by;
 use crate::data::Data;
 use crate::format::{Frame, PAGE_BYTES};
 
@@ -19,8 +20,10 @@ impl<D: Data> Engine<D> {
         while !self.holds_commands()
             && let Some(begun) = self.requests.begin_next(self.now, &mut self.service)
         {
-            if let Some(request) = begun.trims {
-                self.trim(&request);
+            match begun.request.op {
+                Op::Trim => self.trim(&begun.request),
+                Op::Write => self.trims.written(touched_by(&begun.request)),
+                Op::Read | Op::Flush => {}
             }
             if begun.is_done {
                 self.all_blocks_done(begun.command);
@@ -86,7 +89,9 @@ impl<D: Data> Engine<D> {
     fn way(&self, key: OpKey, cached: bool) -> Way {
         let op = self.requests.op(key);
         // What is read would be written down as clean, and the disk may yet lose it.
-        let unflushed = !op.is_write() && self.disk.is_unflushed(op.block());
+        let block = op.block();
+        let unflushed =
+            !op.is_write() && (self.disk.is_unflushed(block) || self.trims.is_unsettled(block));
         if unflushed && !cached && !self.bugs.has(Bug::FillFromUnflushed) {
             return Way::Bypass;
         }
@@ -490,22 +495,6 @@ impl<D: Data> Engine<D> {
         self.requests.count_bypassed();
         self.requests.is_on_disk(key, number);
         self.finish(key);
-    }
-
-    /// Drops the cached ones of the blocks that `request` covers wholly. Those that are in use stay: a
-    /// trim is advice.
-    fn trim(&mut self, request: &Request) {
-        for (block, slot) in self.contents.covered_by(request) {
-            if self.requests.is_locked(block) {
-                continue;
-            }
-            self.contents.clear_lost(block);
-            self.contents.drop_block(block, slot, &mut self.durability, self.now);
-            self.destages.forget_failures(block);
-            if self.bugs.has(Bug::TrimmedBypassedAtOnce) {
-                self.durability.forget_invalidation(block);
-            }
-        }
     }
 
     /// Takes the slot from an operation whose data did not come: the block is not cached.

@@ -69,6 +69,11 @@ pub enum Bug {
     TakenOutUntold,
     PutInUnderWay,
     GrownBeforeSuperblock,
+    TrimBeforeGivenUp,
+    TrimOfRewritten,
+    TrimOfCached,
+    TrimUnheld,
+    FillFromTrimmed,
     /// In [`Bug::HARMLESS`].
     StepsReversed,
 }
@@ -141,6 +146,11 @@ impl Bug {
         Bug::TakenOutUntold,
         Bug::PutInUnderWay,
         Bug::GrownBeforeSuperblock,
+        Bug::TrimBeforeGivenUp,
+        Bug::TrimOfRewritten,
+        Bug::TrimOfCached,
+        Bug::TrimUnheld,
+        Bug::FillFromTrimmed,
     ];
 
     /// What looks like a mistake and is none: the crash tests must find nothing.

@@ -41,7 +41,10 @@ impl<D: Data> Engine<D> {
     fn follow(&mut self, progress: Progress) {
         match progress {
             Progress::Nothing => {}
-            Progress::Committed => self.requests.all_go_on(self.durability.take_released()),
+            Progress::Committed => {
+                self.requests.all_go_on(self.durability.take_released());
+                self.trims.look_again();
+            }
             Progress::SsdFailed => self.ssd_failed(),
         }
     }
@@ -92,9 +95,10 @@ impl<D: Data> Engine<D> {
             return;
         }
         let no_requests = self.requests.is_empty() && self.requests.has_no_ops();
+        let told = self.trims.is_done(self.life.forgets(), self.now);
         let flushed = self.disk.is_clean() || self.bugs.has(Bug::StopBeforeDiskFlush);
         let step = self.life.step(Facts {
-            finished: no_requests && self.destages.is_empty() && flushed,
+            finished: no_requests && self.destages.is_empty() && told && flushed,
             // (A failed SSD is not told that all is well, nor is anybody else.)
             quiet: no_requests && self.durability.is_idle() && !self.durability.has_failed(),
             idle: self.durability.is_idle() && self.port.is_idle(),

@@ -19,6 +19,7 @@ impl<D: Data> Engine<D> {
         match done.completions[..] {
             [Completion::SsdFlushed] => self.ssd_flushed(result),
             [Completion::DiskFlushed] => self.disk_flushed(result),
+            [Completion::Trimmed] => self.trimmed(result),
             _ => {}
         }
         for (completion, buffer) in done.completions.iter().copied().zip(done.buffers.drain(..)) {
@@ -31,7 +32,7 @@ impl<D: Data> Engine<D> {
                 Completion::Destaged(job) => self.destage_written(job, result, buffer),
                 Completion::Meta(what) => self.meta_written(what, result, buffer),
                 Completion::InvalidationWritten => self.invalidation_written(result, buffer),
-                Completion::SsdFlushed | Completion::DiskFlushed => {
+                Completion::SsdFlushed | Completion::DiskFlushed | Completion::Trimmed => {
                     unreachable!("they have no pages")
                 }
             }

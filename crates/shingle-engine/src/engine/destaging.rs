@@ -165,12 +165,16 @@ impl<D: Data> Engine<D> {
             room: self.requests.waiting_for_room() > 0,
             all: self.life.is_ending(),
         };
-        self.disk.flush_if_due(demand, self.now, &mut self.port);
+        if self.disk.flush_if_due(demand, self.now, &mut self.port) {
+            self.trims.flush_begins();
+        }
     }
 
     /// The disk was flushed, or not. Only now does a record say clean, or that a block left.
     pub(super) fn disk_flushed(&mut self, result: Result<(), Failed>) {
-        match self.disk.flush_done(result, self.now) {
+        let done = self.disk.flush_done(result, self.now);
+        self.trims.flushed(done.is_ok());
+        match done {
             Ok(()) => {
                 while let Some(job) = self.disk.next_kept() {
                     self.destage_kept(job);

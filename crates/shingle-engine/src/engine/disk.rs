@@ -178,6 +178,12 @@ impl Disk {
         self.written
     }
 
+    /// It was told of something that nobody needs. Returns the number of that.
+    pub(super) fn trimmed(&mut self) -> u64 {
+        self.written += 1;
+        self.written
+    }
+
     /// What clients wrote since the last flush may be lost.
     fn doubts_unflushed(&mut self) {
         self.doubts_all |= self.fresh;
@@ -203,8 +209,13 @@ impl Disk {
         self.wanted = self.wanted.max(number);
     }
 
-    /// Flushes the disk if somebody waits for it, or a batch of destages is complete.
-    pub(super) fn flush_if_due<D: Data>(&mut self, demand: Demand, now: Nanos, port: &mut Port<D>) {
+    /// Flushes the disk if somebody waits for it, or a batch of destages is complete. Returns whether it begins.
+    pub(super) fn flush_if_due<D: Data>(
+        &mut self,
+        demand: Demand,
+        now: Nanos,
+        port: &mut Port<D>,
+    ) -> bool {
         if self.fresh && self.bugs.has(Bug::NoFlushAtStart) {
             (self.fresh, self.flushed) = (false, 1);
         } else if self.flushing.is_none() && self.is_due(demand, now) {
@@ -212,7 +223,9 @@ impl Disk {
             let astray = self.bugs.has(Bug::DiskFlushToSsd);
             let device = if astray { Device::Ssd } else { Device::Disk };
             port.flush(device, Completion::DiskFlushed, now);
+            return true;
         }
+        false
     }
 
     fn is_due(&self, demand: Demand, now: Nanos) -> bool {

@@ -19,6 +19,7 @@ use super::looks::Looks;
 use super::port::Port;
 use super::requests::{Command, Connection, Requests};
 use super::status::Status;
+use super::trims::Trims;
 use super::{Config, Engine, OpenError};
 use crate::data::Data;
 use crate::recover::Recovered;
@@ -63,6 +64,7 @@ impl<D: Data> Engine<D> {
             drain: Drain::default(),
             exchange: Exchange::new(bugs),
             growth: Growth::default(),
+            trims: Trims::new(config.tells_trims, bugs),
             observer: None,
             ssd_written_pages: 0,
             looks: Looks::default(),
@@ -120,6 +122,18 @@ impl<D: Data> Engine<D> {
         self.service.set_mode(mode);
         self.drain.look_again();
         self.pump();
+    }
+
+    /// Whether the disk is told from now on what clients do not need any more.
+    pub fn set_tells_trims(&mut self, tells: bool) {
+        self.trims.set_tells(tells);
+    }
+
+    /// Something is left to do that needs neither I/O to be done nor a time to come: whoever has nothing else to do calls
+    /// [`Engine::take`] again.
+    #[must_use]
+    pub fn has_more_to_do(&self) -> bool {
+        self.trims.may_go_on()
     }
 
     /// Sets what is allowed from now on.
@@ -252,6 +266,7 @@ impl<D: Data> Engine<D> {
             ssd: self.exchange.state(),
             forgotten: self.exchange.forgotten().to_vec(),
             lost: self.contents.lost(),
+            trimming_blocks: self.trims.waiting_blocks(),
         }
     }
 }

@@ -52,6 +52,7 @@ impl<D: Data> Engine<D> {
             // Then much depends on the time, or on what one of the last steps has done.
             || self.exchange.state() != SsdState::In
             || self.growth.blocks().is_some()
+            || self.trims.may_go_on()
             || self.durability.is_idle() && !self.durability.is_settled()
             || self.service.limits_destages() && !self.destages.is_empty()
             || self.destages.is_disk_failing()

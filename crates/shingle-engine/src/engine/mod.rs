@@ -23,6 +23,7 @@
 //! | `failure` | errors, an SSD that has failed | whether its blocks may be written |
 //! | `life` | the end, and draining | the next step |
 //! | `exchange`, `growth` | an SSD that leaves or enters, a disk that grows | whether commands may begin |
+//! | `trims` | what nobody needs and the disk does not know | what to tell next |
 //! | `port` | I/O and memory for it | completions |
 //!
 //! (In test builds each room also hashes what of it decides what comes next: its `state`.)
@@ -30,7 +31,7 @@
 //! A room calls only those below it: `destage` calls `contents`, `durability`, `failure` and `port`; `contents` gives
 //! records to `durability`; `durability` and `failure` write through `port`. What concerns another
 //! room is returned, and `impl Engine` carries it there: `front` (what the owner asks), `completions`, and the
-//! ways through the rooms, `blocks`, `destaging`, `committing`, `exchanging` and `growing`; `looks` says when going through
+//! ways through the rooms, `blocks`, `destaging`, `committing`, `exchanging`, `growing` and `trimming`; `looks` says when going through
 //! them is of no use.
 //!
 //! What holds at all times (docs/durability.md tells users the same):
@@ -54,6 +55,7 @@
 //! | commit of a write | its destage written | `DestageBeforeCommit` |
 //! | destage written and the disk flushed | the record that says clean | `CleanBeforeDiskFlush` |
 //! | commit of a block's leaving | a write past the cache | `BypassBeforeGivenUp` |
+//! | commit of a block's leaving | a trim of the disk | `TrimBeforeGivenUp` |
 //! | two commits after a frame was given up | its reuse | `FrameReusedAtOnce`, `FrameReusedAtCommit` |
 //! | corrections of a crash committed | any frame written | `FramesUsedBeforeCorrections` |
 //! | a fill in its frame | the next request on its block | `UnlockedBeforeFill` |
@@ -87,6 +89,8 @@ mod ssd_state;
 #[cfg(feature = "bugs")]
 mod state;
 mod status;
+mod trimming;
+mod trims;
 
 use shingle_core::observer::{Event, Shared};
 use shingle_core::service::{Mode, Rules, Service};
@@ -110,6 +114,8 @@ pub struct Config {
     pub rules: Rules,
     /// Commands carried out at a time; as many more wait.
     pub depth: usize,
+    /// The disk is told what clients do not need any more ([`Kind::Trim`]).
+    pub tells_trims: bool,
     /// Records are committed at the latest after this, though nobody waits for them.
     pub commit_after: Nanos,
     /// A mistake to make; ignored but in test builds.
@@ -130,6 +136,7 @@ impl Config {
         Config {
             rules: Rules::for_slots(slots),
             depth: 256,
+            tells_trims: false,
             commit_after: Nanos::from_millis(1_000),
             bug: None,
         }
@@ -153,6 +160,7 @@ pub struct Engine<D: Data = Buffer> {
     drain: life::Drain,
     exchange: exchange::Exchange,
     growth: growth::Growth,
+    trims: trims::Trims,
     observer: Option<Shared>,
     /// Pages written to SSDs since the start.
     ssd_written_pages: u64,
@@ -205,6 +213,10 @@ impl<D: Data> Engine<D> {
         if self.is_time() {
             self.looks.again();
         }
+        self.trims.look_again();
+        if self.trims.may_go_on() {
+            self.looks.again();
+        }
         self.look();
     }
 
@@ -237,10 +249,12 @@ impl<D: Data> Engine<D> {
                 break;
             }
         }
-        let steps: [fn(&mut Engine<D>); 11] = [
+        let steps: [fn(&mut Engine<D>); 12] = [
             // Plans first, so that what they name is read in this call.
             Engine::keep_room,
             Engine::drain_some,
+            // What leaves by it is said by the commit of this call.
+            Engine::tell_trims,
             // Before the flush and the commit: it says which records it waits for, and whether more is to come
             // for the flush to cover.
             Engine::feed_destages,

@@ -38,6 +38,17 @@ pub enum Kind {
     Write,
     /// Everything that was written before survives a power cut when this is done.
     Flush,
+    /// Nobody needs so many pages any more. They may read as anything that was ever there, or as zeros; as what, does not
+    /// change after the next flush.
+    Trim(u64),
+}
+
+impl Kind {
+    /// It has no buffers.
+    #[must_use]
+    pub fn is_without_data(self) -> bool {
+        matches!(self, Kind::Flush | Kind::Trim(_))
+    }
 }
 
 /// Names an I/O until it is done. Numbers are small, and used again: who owns the engine may keep what it knows of an
@@ -59,7 +70,7 @@ pub struct Io<D = Buffer> {
     pub kind: Kind,
     /// The first page of 4 KiB.
     pub page: u64,
-    /// A buffer a page; none for a flush.
+    /// A buffer a page; none for a flush or a trim.
     pub buffers: Vec<D>,
 }
 
@@ -90,6 +101,8 @@ pub(super) enum Completion {
     InvalidationWritten,
     /// The disk was flushed.
     DiskFlushed,
+    /// It was told what nobody needs.
+    Trimmed,
 }
 
 /// An I/O that was issued and is not done.
@@ -106,7 +119,7 @@ struct UnderWay {
 
 /// What is done.
 pub(super) struct Done<D> {
-    /// What is to follow: one a buffer, or one for a flush. Nothing if it is done once more.
+    /// What is to follow: one a buffer, or one for a flush or a trim. Nothing if it is done once more.
     pub(super) completions: Vec<Completion>,
     pub(super) buffers: Vec<D>,
     pub(super) result: Result<(), Failed>,
@@ -195,6 +208,13 @@ impl<D: Data> Port<D> {
         self.begin(device, Kind::Flush, 0, completions, buffers, now);
     }
 
+    /// Begins at once.
+    pub(super) fn trim(&mut self, page: u64, pages: u64, now: Nanos) {
+        let (mut completions, buffers) = self.lists.pop().unwrap_or_default();
+        completions.push(Completion::Trimmed);
+        self.begin(Device::Disk, Kind::Trim(pages), page, completions, buffers, now);
+    }
+
     /// Issues what was queued.
     pub(super) fn issue(&mut self, now: Nanos) {
         if self.queued.is_empty() {
@@ -245,7 +265,7 @@ impl<D: Data> Port<D> {
         if let Some(observer) = observer {
             observer.event(&io.event(result, now));
         }
-        if io.kind == Kind::Flush {
+        if io.kind.is_without_data() {
             return Done { completions: io.completions, buffers, result, cost: None };
         }
         let nothing = || {
@@ -280,7 +300,7 @@ impl<D: Data> Port<D> {
         let believed = match kind {
             Kind::Read => self.bugs.has(Bug::ShortReadAsWhole),
             Kind::Write => self.bugs.has(Bug::ShortWriteAsWhole),
-            Kind::Flush => true,
+            Kind::Flush | Kind::Trim(_) => true,
         };
         match result {
             Ok(bytes) if believed || bytes == pages * PAGE_BYTES => Ok(()),
@@ -331,9 +351,14 @@ impl UnderWay {
                 Kind::Read => Op::Read,
                 Kind::Write => Op::Write,
                 Kind::Flush => Op::Flush,
+                Kind::Trim(_) => Op::Trim,
             },
             first: Block(self.page),
-            blocks: if self.kind == Kind::Flush { 0 } else { self.completions.len() as u64 },
+            blocks: match self.kind {
+                Kind::Flush => 0,
+                Kind::Trim(pages) => pages,
+                Kind::Read | Kind::Write => self.completions.len() as u64,
+            },
             at: self.since,
             took: now.since(self.since),
             done: result.is_ok(),

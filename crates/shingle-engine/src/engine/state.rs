@@ -86,7 +86,7 @@ where
     pub fn hash_state<H: Hasher + Default>(&self, into: &mut H) {
         let Engine { now, service, port, requests, contents, durability, .. } = self;
         let Engine { destages, disk, failure, life, drain, exchange, growth, looks, .. } = self;
-        let Engine { observer: _, ssd_written_pages: _, bugs: _, .. } = self;
+        let Engine { trims, observer: _, ssd_written_pages: _, bugs: _, .. } = self;
         let rules = service.rules();
         assert!(rules.sequential_bytes.is_none(), "long runs are not hashed");
         let view = View {
@@ -111,6 +111,7 @@ where
         drain.hash_state(&view, into);
         exchange.hash_state(&view, into);
         growth.blocks().hash(into);
+        trims.hash_state(&view, into);
         looks.hash(into);
     }
 }

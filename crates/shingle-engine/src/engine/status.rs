@@ -42,7 +42,7 @@ pub struct ErrorCounts {
     pub ssd_writes: u64,
     /// Reads that the disk did not serve.
     pub disk_reads: u64,
-    /// Writes that the disk did not take; destaged blocks among them stay dirty and are tried again.
+    /// Writes and trims that the disk did not take; destaged blocks among them stay dirty and are tried again.
     pub disk_writes: u64,
     /// Flushes of the disk that failed.
     pub disk_flushes: u64,
@@ -117,6 +117,8 @@ pub struct Status {
     pub refused: Arc<Vec<Block>>,
     /// Of an SSD that was taken out: blocks whose data was lost, and which are from then on what the disk has of them.
     pub forgotten: Vec<Block>,
+    /// Blocks that clients do not need any more and of which the disk has not been told.
+    pub trimming_blocks: u64,
     /// Dirty blocks whose data is lost: they read as errors until they are written anew or trimmed.
     pub lost: Vec<Block>,
 }

@@ -11,9 +11,18 @@ const LAYERS: &[&[&str]] = &[
     &["port"],
     &["disk", "durability", "failure"],
     &["contents"],
-    &["requests", "destage", "life", "exchange", "growth"],
+    &["requests", "destage", "life", "exchange", "growth", "trims"],
     &["looks"],
-    &["blocks", "committing", "completions", "destaging", "exchanging", "front", "growing"],
+    &[
+        "blocks",
+        "committing",
+        "completions",
+        "destaging",
+        "exchanging",
+        "front",
+        "growing",
+        "trimming",
+    ],
 ];
 
 fn layer(room: &str) -> Option<usize> {

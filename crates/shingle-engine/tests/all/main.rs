@@ -14,3 +14,4 @@ mod limits;
 mod memory;
 mod retries;
 mod simulated;
+mod trims;

@@ -126,8 +126,10 @@ impl World {
             Kind::Read => Op::Read,
             Kind::Write => Op::Write,
             Kind::Flush => Op::Flush,
+            Kind::Trim(_) => Op::Trim,
         };
-        let asked = Io { op, block: Block(io.page), count: io.buffers.len() as u64 };
+        let count = if let Kind::Trim(pages) = io.kind { pages } else { io.buffers.len() as u64 };
+        let asked = Io { op, block: Block(io.page), count };
         self.scratch.clear();
         if self.checked {
             self.scratch.extend(io.buffers.iter().map(|block| block.0));
@@ -139,6 +141,7 @@ impl World {
                     Kind::Read => Cause::Miss,
                     Kind::Write => Cause::Destage,
                     Kind::Flush => Cause::Flush,
+                    Kind::Trim(_) => Cause::Trim,
                 };
                 self.disk.serve_for(cause, self.now, &asked, &mut self.scratch)
             }

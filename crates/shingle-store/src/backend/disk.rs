@@ -108,6 +108,11 @@ pub trait Disk: Debug + Send {
     /// What does its I/O, if no device does. To be asked for once.
     fn medium(&self) -> Option<Box<dyn Medium>>;
 
+    /// Whether a trim gives it room that it uses for something else, so that it is to be told of each.
+    fn frees_trimmed(&self) -> bool {
+        false
+    }
+
     /// Tells how it is doing, while it is used; nothing of a file or device as it is.
     fn watch(&self) -> Option<Watch> {
         None

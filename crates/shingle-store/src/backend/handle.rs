@@ -42,6 +42,7 @@ pub(super) enum Order {
     Status(SyncSender<Status>),
     Measure(SyncSender<(Status, DevicesNow)>),
     SetLimits(Limits),
+    SetTellsTrims(bool),
     GrowDisk(u64, Box<dyn CacheCore>, SyncSender<Result<(), StoreError>>),
     TakeSsdOut { forgets_lost: bool },
     KeepSsdIn(SyncSender<bool>),
@@ -211,6 +212,11 @@ impl Handle {
     /// Sets what is allowed from now on.
     pub fn set_limits(&self, limits: Limits) {
         self.order(Order::SetLimits(limits));
+    }
+
+    /// Whether the disk is told from now on what clients trim.
+    pub fn set_tells_trims(&self, tells: bool) {
+        self.order(Order::SetTellsTrims(tells));
     }
 
     /// Begins to take the SSD out, or to hold on to it: see [`Engine::take_ssd_out`](shingle_engine::Engine::take_ssd_out).

@@ -193,7 +193,9 @@ impl Run {
             if self.ended && (self.engine.is_stopped() || self.engine.can_do_no_more()) {
                 return Ok(());
             }
-            self.ring.wait(TICK)?;
+            // (A piece of what is left, and then whatever has come meanwhile.)
+            let patience = if self.engine.has_more_to_do() { Duration::ZERO } else { TICK };
+            self.ring.wait(patience)?;
             // Before completions are reported: what they took is counted to now.
             let now = start.elapsed();
             self.now = now.into();
@@ -232,6 +234,9 @@ impl Run {
     fn follows(&self, failed: &Operation) -> String {
         let of_disk = failed.device == shingle_engine::Device::Disk && failed.kind != Kind::Read;
         match self.engine.destage_pause() {
+            _ if matches!(failed.kind, Kind::Trim(_)) => {
+                "; it is not told of what else waits to be trimmed".to_owned()
+            }
             _ if failed.blocks > 1 => "; its blocks are tried one by one".to_owned(),
             Some(pause) if of_disk => {
                 format!("; destaging is tried again in {} ms", pause.0 / 1_000_000)
@@ -286,6 +291,7 @@ impl Run {
                 drop(sender.send((self.engine.status(), self.measured.now(Instant::now()))));
             }
             Order::SetLimits(limits) => self.engine.set_limits(limits),
+            Order::SetTellsTrims(tells) => self.engine.set_tells_trims(tells),
             Order::TakeSsdOut { forgets_lost } => self.engine.take_ssd_out(forgets_lost),
             Order::KeepSsdIn(sender) => drop(sender.send(self.engine.keep_ssd_in())),
             Order::AbandonSsd => self.engine.abandon_ssd(),

@@ -207,6 +207,10 @@ impl Disk for TranslatedDisk {
         Some(Box::new(VolumeMedium(self.live.clone())))
     }
 
+    fn frees_trimmed(&self) -> bool {
+        true
+    }
+
     fn watch(&self) -> Option<Watch> {
         Some(Watch::over(&self.live))
     }

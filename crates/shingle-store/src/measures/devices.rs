@@ -101,6 +101,8 @@ impl Devices {
                 totals.written_bytes += bytes;
             }
             Kind::Flush => totals.flushes.add(took),
+            // (Advice, which nobody waits for.)
+            Kind::Trim(_) => {}
         }
         if (device, kind) == (Device::Disk, Kind::Write) {
             let blocks = if went_well { pages } else { 0 };

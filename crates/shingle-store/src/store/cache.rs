@@ -106,6 +106,8 @@ impl Cache {
         let (slots, disk_blocks) = (superblock.layout.slots, ready.disk().blocks());
         let mut config = Config::in_mode(settings.mode, slots);
         config.rules.limits = settings.limits(&common.registry)?;
+        let frees_trimmed = ready.disk().frees_trimmed();
+        config.tells_trims = settings.tells_trims(&common.registry, frees_trimmed)?;
         let watch = ready.disk().watch();
         let fingerprint_in_use = ready.disk().fingerprint_in_use();
         for line in larger(&ready)? {
@@ -139,6 +141,7 @@ impl Cache {
             registry: common.registry.clone(),
             recorded,
             watch,
+            frees_trimmed,
             fixed: Mutex::new(fixed),
             counters: Counters::begin(place, told)?,
             uuid,

@@ -30,6 +30,8 @@ pub enum Doubt {
     },
     /// It was used with another cache last.
     Another(Uuid),
+    /// It was served alone, as somebody wanted it who had no use for its SSD any more.
+    Alone,
 }
 
 impl fmt::Display for Doubt {
@@ -61,6 +63,9 @@ impl fmt::Display for Doubt {
                 f,
                 "was used with a newer copy of this cache (edition {disk}; this one has {cache})"
             ),
+            Doubt::Alone => {
+                write!(f, "was served without its SSD since (`zoned serve --without-ssd`)")
+            }
             Doubt::Another(uuid) => write!(f, "was last used with another cache, {uuid}"),
         }
     }

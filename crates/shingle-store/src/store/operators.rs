@@ -53,6 +53,8 @@ pub(super) struct Shared {
     pub(super) recorded: bool,
     /// Tells of the disk, if that is a zoned one.
     pub(super) watch: Option<Watch>,
+    /// The disk is to be told of trims, if nothing else was set.
+    pub(super) frees_trimmed: bool,
     /// What changes only with a reload.
     pub(super) fixed: Mutex<Status>,
     pub(super) counters: Counters,
@@ -222,6 +224,7 @@ impl Shared {
         let (slots, disk_blocks) = (self.slots(), self.disk_blocks());
         let cache = settings.cache(&self.registry, slots as u32, disk_blocks)?;
         let limits = settings.limits(&self.registry)?;
+        let tells_trims = settings.tells_trims(&self.registry, self.frees_trimmed)?;
         let text = settings.to_text()?;
         if settings.decides_otherwise_than(&held) {
             if self.recorded {
@@ -230,6 +233,7 @@ impl Shared {
             self.handle.set_cache(cache);
         }
         self.handle.set_limits(limits);
+        self.handle.set_tells_trims(tells_trims);
         self.handle.set_settings(text);
         self.handle.set_mode(settings.mode);
         *held = settings;

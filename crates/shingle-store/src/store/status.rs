@@ -57,6 +57,8 @@ pub struct Status {
     pub counts: Counts,
     /// Blocks destaged.
     pub destaged_blocks: u64,
+    /// Blocks that clients have trimmed and of which the disk has not been told yet.
+    pub trimming_blocks: u64,
     /// Bytes written to SSDs, metadata included.
     pub ssd_written_bytes: u64,
     /// `in`, or how far the SSD is that is exchanged: `leaving`, `untold`, `out`, `entering`.
@@ -91,7 +93,7 @@ pub struct Errors {
 pub struct LastError {
     /// `SSD` or `disk`.
     pub device: String,
-    /// `read`, `write` or `flush`.
+    /// `read`, `write`, `flush` or `trim`.
     pub operation: String,
     /// The first block of 4 KiB, and how many; 0 for a flush.
     pub block: u64,
@@ -141,6 +143,7 @@ impl Status {
         self.clean_blocks = said.clean_blocks;
         self.counts = said.counts;
         self.destaged_blocks = said.destaged_blocks;
+        self.trimming_blocks = said.trimming_blocks;
         self.ssd_written_bytes = said.ssd_written_pages * shingle_core::units::BLOCK_BYTES;
         said.ssd.name().clone_into(&mut self.ssd_state);
         self.errors = Errors {

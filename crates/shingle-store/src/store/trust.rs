@@ -55,6 +55,9 @@ pub(super) fn open(ssd: &Path, disk: &Path, trust_disk: bool) -> Result<Ready, S
 pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, DeviceError> {
     let superblock = found.journal.superblock();
     match disk.mark()? {
+        Some(mark) if disk.name() == Some(mark.uuid) => {
+            return Ok(Known::Doubtful(Doubt::Alone));
+        }
         Some(mark) if mark.uuid != superblock.uuid => {
             return Ok(Known::Doubtful(Doubt::Another(Uuid::from_bytes(mark.uuid))));
         }

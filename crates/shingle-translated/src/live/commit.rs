@@ -15,10 +15,10 @@ use shingle_zoned::ZonedDisk as _;
 use super::Shared;
 use super::works::{Stop, Works};
 use crate::bugs::Bug;
-use crate::ranges::Ranges;
 use crate::saved::{Record, lost_records, records_of_length, run_records};
 use crate::whereabouts::Whereabouts;
 use crate::zones::Table;
+use shingle_core::ranges::Ranges;
 
 impl Works {
     /// Tells readers where the blocks lie that were touched. `written`: what the host has written or trimmed, now that it is

@@ -13,6 +13,8 @@ mod open;
 mod reading;
 mod rewriting;
 mod source;
+mod telling;
+mod waiting;
 mod watched;
 mod works;
 
@@ -24,12 +26,12 @@ use std::sync::{
 use shingle_core::units::Block;
 use shingle_device::Mark;
 use shingle_engine::Buffer;
-use shingle_translation::{Counters, Queue, Work};
+use shingle_translation::{Queue, Work};
 use shingle_zoned::ZonedDisk;
-use uuid::Uuid;
 
 pub(crate) use self::open::{Found, find, open};
 use self::reading::Map;
+use self::waiting::Waiting;
 use self::watched::Watched;
 use self::works::{Stop, Works};
 #[cfg(feature = "bugs")]
@@ -37,7 +39,6 @@ use crate::bugs::Bug;
 use crate::bugs::Seeded;
 use crate::error::{LiveError, LiveErrorKind, OpenError};
 use crate::saved::Reading;
-use crate::status::{BufferStatus, MapStatus, Progress, Status, WrittenStatus, ZonesStatus};
 
 /// A zoned disk that takes writes anywhere. Calls block, and may come from many threads.
 ///
@@ -46,9 +47,9 @@ use crate::status::{BufferStatus, MapStatus, Progress, Status, WrittenStatus, Zo
 ///
 /// What was written is durable after the next [`LiveDisk::flush`]. What was trimmed may read as anything.
 ///
-/// An error of the disk ends one work at most: the next one puts right what it left, or tries to ([`Status::failed`]). Reads
+/// An error of the disk ends one work at most: the next one puts right what it left, or tries to ([`Status::failed`](crate::Status::failed)). Reads
 /// go on meanwhile. After a flush that failed, blocks that were written since the last one are errors until they are written
-/// anew ([`Status::doubtful_ranges`]).
+/// anew ([`Status::doubtful_ranges`](crate::Status::doubtful_ranges)).
 pub struct LiveDisk {
     shared: Shared,
     turn: Mutex<()>,
@@ -95,29 +96,9 @@ impl Shared {
     }
 }
 
-/// Writes that wait: the first block of each, and how many.
-#[derive(Default)]
-struct Waiting(Mutex<Vec<(Block, u64)>>);
-
-impl Waiting {
-    fn list(&self) -> MutexGuard<'_, Vec<(Block, u64)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Queue for Waiting {
-    fn writes(&self, hits: &dyn Fn(Block, u64) -> bool) -> bool {
-        self.list().iter().any(|&(block, count)| hits(block, count))
-    }
-
-    fn waits(&self) -> bool {
-        !self.list().is_empty()
-    }
-}
-
 impl LiveDisk {
     /// Opens a formatted disk, and recovers it if need be. If the disk can be read and not written, it is open and
-    /// [`Status::failed`] says so.
+    /// [`Status::failed`](crate::Status::failed) says so.
     ///
     /// # Errors
     /// If it has no map, if the map is damaged, or if it cannot be read.
@@ -197,13 +178,9 @@ impl LiveDisk {
         if count == 0 {
             return Ok(());
         }
-        self.waiting.list().push((block, count));
+        self.waiting.begin(block, count);
         let works = self.begin(&range);
-        let mut list = self.waiting.list();
-        if let Some(mine) = list.iter().position(|waits| *waits == (block, count)) {
-            list.swap_remove(mine);
-        }
-        drop(list);
+        self.waiting.end(block, count);
         let mut works = works?;
         let runs = self.shared.map().whereabouts.runs();
         let room = self.shared.plan.runs_max;
@@ -300,66 +277,6 @@ impl LiveDisk {
         Ok(works.executor.translation().wants_idle() || mends)
     }
 
-    /// How it is now. It waits for the work under way.
-    #[must_use]
-    pub fn status(&self) -> Status {
-        let works = self.in_turn().unwrap_or_else(PoisonError::into_inner);
-        let (plan, map) = (&self.shared.plan, self.shared.map());
-        let (translation, table) = (works.executor.translation(), &works.table);
-        let (held, before) = (translation.held(), &works.done_before);
-        let counters = &sum(before, translation.counters());
-        let zones = |wanted: &dyn Fn(u64) -> bool| {
-            table.pointers.iter().filter(|pointer| wanted(u64::from(**pointer))).count() as u32
-        };
-        let log_pages = works.saver.superblock().areas.log_pages;
-        Status {
-            translation: plan.translation.clone(),
-            params: plan.params.clone(),
-            uuid: Uuid::from_bytes(plan.uuid).to_string(),
-            blocks: plan.blocks,
-            failed: works.failed.as_ref().map(|failed| failed.what.clone()),
-            failures: works.failures,
-            last_failure: works.last_failure.clone(),
-            buffer: BufferStatus { blocks: plan.buffer_blocks, used: held.used, live: held.blocks },
-            zones: ZonesStatus {
-                empty: zones(&|pointer| pointer == 0),
-                open: zones(&|pointer| pointer > 0 && pointer < plan.capacity),
-                full: zones(&|pointer| pointer == plan.capacity),
-                spare: table.spares.len() as u32,
-                leaving: table.leaving.len() as u32,
-                to_be_moved: table.flawed.len() as u32,
-                bad: table.bad,
-            },
-            cleanings: counters.cleanings.max(counters.victims),
-            cleaned_blocks: counters.evicted_blocks + counters.moved_blocks,
-            wants_idle: translation.wants_idle(),
-            written: WrittenStatus { map_blocks: works.saver.written_blocks, ..works.written },
-            map: MapStatus {
-                runs: map.whereabouts.runs(),
-                runs_max: plan.runs_max,
-                memory_bytes: map.whereabouts.memory_bytes()
-                    + table.memory_bytes()
-                    + 4 * map.physical.capacity() as u64,
-                generation: works.saver.superblock().generation,
-                log_pages: works.saver.log_used().into(),
-                log_pages_max: log_pages.into(),
-                commits: works.commits,
-                checkpoints: works.checkpoints,
-                checkpoints_beside_works: works.beside_works,
-            },
-            lost_ranges: map.lost.starts_and_counts(),
-            doubtful_ranges: map.doubtful.starts_and_counts(),
-            pace: None,
-        }
-    }
-
-    /// Whether works get on. It waits for nothing.
-    #[must_use]
-    pub fn progress(&self) -> Progress {
-        let (begun, done) = self.shared.disk.ios();
-        Progress { ios: done, under_way: begun > done }
-    }
-
     /// Flushes, and leaves a checkpoint, so that the next opening reads no log.
     ///
     /// # Errors
@@ -432,17 +349,6 @@ impl LiveDisk {
             }
             again = false;
         }
-    }
-}
-
-/// What two translations have done, of that which is told.
-fn sum(one: &Counters, other: &Counters) -> Counters {
-    Counters {
-        cleanings: one.cleanings + other.cleanings,
-        victims: one.victims + other.victims,
-        evicted_blocks: one.evicted_blocks + other.evicted_blocks,
-        moved_blocks: one.moved_blocks + other.moved_blocks,
-        ..*other
     }
 }
 

@@ -16,16 +16,17 @@ use super::commit::records_of;
 use super::failing::Since;
 use super::reading::Map;
 use super::source::Source;
+use super::telling::sum;
 use super::watched::Watched;
 use super::works::{Stop, Works};
-use super::{LiveDisk, Plan, Shared, Waiting, sum};
+use super::{LiveDisk, Plan, Shared, Waiting};
 use crate::bugs::{Bug, Seeded};
 use crate::error::OpenError;
-use crate::ranges::Ranges;
 use crate::saved::{Reading, Recovered, Saver, Superblock, recover, superblocks};
 use crate::status::WrittenStatus;
 use crate::whereabouts::Whereabouts;
 use crate::zones::{Survey, ends, survey};
+use shingle_core::ranges::Ranges;
 
 /// What is on a disk. Nothing was written.
 pub(crate) struct Found {

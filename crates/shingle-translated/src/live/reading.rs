@@ -11,9 +11,9 @@ use shingle_zoned::ZonedDisk;
 
 use super::Plan;
 use crate::error::{LiveError, LiveErrorKind};
-use crate::ranges::Ranges;
 use crate::whereabouts::Whereabouts;
 use crate::zones::Table;
+use shingle_core::ranges::Ranges;
 
 /// See the module.
 #[derive(Debug)]

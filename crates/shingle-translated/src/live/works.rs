@@ -12,10 +12,10 @@ use super::rewriting::Rewriting;
 use super::source::Source;
 use super::{Plan, Shared};
 use crate::bugs::{Bug, Seeded};
-use crate::ranges::Ranges;
 use crate::saved::Saver;
 use crate::status::WrittenStatus;
 use crate::zones::Table;
+use shingle_core::ranges::Ranges;
 
 /// What makes works: one at a time has it.
 pub(super) struct Works {

@@ -22,7 +22,7 @@ use shingle_translation::{Piece, Place};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::ranges::Ranges;
+use shingle_core::ranges::Ranges;
 
 const MAGIC: U32 = U32::from_bytes(*b"SHTP");
 const CRC_AT: usize = 4;

@@ -19,8 +19,8 @@ use super::superblock::{Chosen, NoSuperblock, Superblock};
 use super::write::COMMIT_PAGES;
 use crate::bugs::{Bug, Seeded};
 use crate::error::OpenError;
-use crate::ranges::Ranges;
 use crate::whereabouts::Whereabouts;
+use shingle_core::ranges::Ranges;
 
 /// What the map says.
 #[derive(Clone, PartialEq, Debug)]

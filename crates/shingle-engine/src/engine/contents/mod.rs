@@ -11,11 +11,12 @@ mod state;
 mod swap;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::plan::{Destage, Plan};
 use shingle_core::policy::{Access, Cost};
-use shingle_core::units::{BLOCK_BYTES, Block, Nanos, Request, Slot};
+use shingle_core::units::{Block, Nanos, Request, Slot};
 
 use super::durability::Durability;
 use super::status::DirtyAges;
@@ -183,20 +184,18 @@ impl Contents {
         self.cache.destaged(slot)
     }
 
-    /// Blocks that `request` covers wholly, and their slots.
-    pub(super) fn covered_by(&self, request: &Request) -> Vec<(Block, Slot)> {
-        let first = request.offset.div_ceil(BLOCK_BYTES);
-        let end = (request.offset + request.bytes) / BLOCK_BYTES;
-        // A trim may cover the whole disk: look at its blocks or at the slots, whichever are fewer.
-        if end.saturating_sub(first) <= u64::from(self.capacity()) {
-            let blocks = (first..end).map(Block);
+    /// Those of `blocks` that are cached, and their slots.
+    pub(super) fn cached_in(&self, blocks: &Range<u64>) -> Vec<(Block, Slot)> {
+        // (Whichever are fewer.)
+        if blocks.end.saturating_sub(blocks.start) <= u64::from(self.capacity()) {
+            let blocks = blocks.clone().map(Block);
             blocks.filter_map(|block| Some((block, self.lookup(block)?))).collect()
         } else {
             let slots = (0..self.capacity()).map(Slot);
             slots
                 .map(|slot| (self.mapping(slot).block, slot))
                 .filter(|&(block, slot)| {
-                    (first..end).contains(&block.0) && self.lookup(block) == Some(slot)
+                    blocks.contains(&block.0) && self.lookup(block) == Some(slot)
                 })
                 .collect()
         }

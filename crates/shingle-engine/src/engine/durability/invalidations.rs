@@ -3,6 +3,7 @@
 //! cached.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use hashbrown::HashMap;
 use shingle_core::units::Block;
@@ -26,6 +27,14 @@ impl Pending {
     /// The record to wait for.
     pub(super) fn of(&self, block: Block) -> u64 {
         self.records.get(&block).copied().unwrap_or(FOUND)
+    }
+
+    /// Whether one of these blocks has to wait.
+    pub(super) fn any_in(&self, blocks: Range<u64>) -> bool {
+        if (self.records.len() as u64) < blocks.end - blocks.start {
+            return self.records.keys().any(|block| blocks.contains(&block.0));
+        }
+        blocks.map(Block).any(|block| self.records.contains_key(&block))
     }
 
     pub(super) fn forget(&mut self, block: Block) {

@@ -10,6 +10,8 @@ mod invalidations;
 #[cfg(feature = "bugs")]
 mod state;
 
+use std::ops::Range;
+
 use shingle_core::units::{Block, Nanos};
 
 use super::bugs::{Bug, Seeded};
@@ -180,6 +182,11 @@ impl Durability {
     /// is not cached.
     pub(super) fn invalidation_of(&self, block: Block) -> u64 {
         self.invalidations.of(block)
+    }
+
+    /// Whether the disk may get something newer of all these blocks, none of which is cached.
+    pub(super) fn gave_up(&self, blocks: Range<u64>) -> bool {
+        self.committed >= FOUND && !self.invalidations.any_in(blocks)
     }
 
     /// Takes an invalidation for committed: a seeded bug only.

@@ -83,6 +83,11 @@ impl Life {
         self.forgets = true;
     }
 
+    /// Whether nothing more is.
+    pub(super) fn forgets(&self) -> bool {
+        self.forgets
+    }
+
     /// Goes on towards the end, as far as that can be.
     pub(super) fn step(&mut self, facts: Facts) -> Step {
         match self.stage {

@@ -34,7 +34,10 @@ impl Completion {
             | Completion::DiskWritten(op) => (view.op)(op).hash(into),
             Completion::DestageRead(job) | Completion::Destaged(job) => (view.job)(job).hash(into),
             Completion::Meta(what) => what.hash(into),
-            Completion::SsdFlushed | Completion::InvalidationWritten | Completion::DiskFlushed => {}
+            Completion::SsdFlushed
+            | Completion::InvalidationWritten
+            | Completion::DiskFlushed
+            | Completion::Trimmed => {}
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Of requests on the same block one is carried out at a time, in the order in which they came.
 
+use std::ops::Range;
+
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use shingle_core::units::Block;
@@ -57,6 +59,15 @@ impl Locks {
         }
         taken.get_mut().first = self.next[first];
         Some(first)
+    }
+
+    /// Those of `blocks` that are, in no order.
+    pub(super) fn taken_in(&self, blocks: Range<u64>) -> Vec<u64> {
+        if (self.taken.len() as u64) < blocks.end - blocks.start {
+            let taken = self.taken.keys().map(|block| block.0);
+            return taken.filter(|block| blocks.contains(block)).collect();
+        }
+        blocks.filter(|&block| self.is_taken(Block(block))).collect()
     }
 
     pub(super) fn is_taken(&self, block: Block) -> bool {

@@ -13,6 +13,7 @@ mod losses;
 mod state;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use shingle_core::cache::Outcome;
 use shingle_core::observer::{Event, Shared};
@@ -55,6 +56,10 @@ pub(super) struct Requests<D: Data> {
     locks: locks::Locks,
     /// They have their lock and may begin, or go on.
     ready: VecDeque<OpKey>,
+    /// The disk is told that nobody needs these blocks: who wants one of them waits.
+    trimming: Option<Range<u64>>,
+    /// They have the lock of their block, and do.
+    behind_trim: Vec<OpKey>,
     /// They wait for a slot, in order.
     no_room: VecDeque<OpKey>,
     /// Likewise for a free frame.
@@ -72,8 +77,8 @@ pub(super) struct Begun {
     pub(super) command: CommandKey,
     /// It has no blocks to be worked on.
     pub(super) is_done: bool,
-    /// What it says is no longer needed.
-    pub(super) trims: Option<Request>,
+    /// What it wants.
+    pub(super) request: Request,
 }
 
 /// What an operation had that is done.
@@ -95,6 +100,8 @@ impl<D: Data> Requests<D> {
             ops: Slab::new(),
             locks: locks::Locks::default(),
             ready: VecDeque::new(),
+            trimming: None,
+            behind_trim: Vec::new(),
             no_room: VecDeque::new(),
             no_frame: VecDeque::new(),
             losses: losses::Losses::default(),
@@ -241,7 +248,7 @@ impl<D: Data> Requests<D> {
         if !is_done && self.begin_blocks(command, now) {
             self.unfinished.push_back(command);
         }
-        Some(Begun { command, is_done, trims: (op == Op::Trim).then_some(request) })
+        Some(Begun { command, is_done, request })
     }
 
     /// Begins blocks of commands that have not begun all of theirs.
@@ -276,9 +283,28 @@ impl<D: Data> Requests<D> {
             let op = self.ops.insert(op);
             // A lock is taken in the order of the commands: what overlaps is done as it was asked.
             if self.bugs.has(Bug::OverlapsUnordered) || self.locks.take(block, op) {
-                self.ready.push_back(op);
+                match &self.trimming {
+                    Some(held) if held.contains(&block.0) => self.behind_trim.push(op),
+                    _ => self.ready.push_back(op),
+                }
             }
         }
+    }
+
+    /// Whoever wants one of these blocks waits. None of them may be in use.
+    pub(super) fn hold(&mut self, blocks: Range<u64>) {
+        self.trimming = Some(blocks);
+    }
+
+    /// They are free again.
+    pub(super) fn end_hold(&mut self) {
+        self.trimming = None;
+        self.ready.extend(self.behind_trim.drain(..));
+    }
+
+    /// Those of `blocks` that operations are at work on, in no order.
+    pub(super) fn locked_in(&self, blocks: Range<u64>) -> Vec<u64> {
+        self.locks.taken_in(blocks)
     }
 
     pub(super) fn op(&self, key: OpKey) -> &BlockOp<D> {

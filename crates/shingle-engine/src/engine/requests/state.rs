@@ -28,7 +28,7 @@ where
     pub(in super::super) fn hash_state<H: Hasher + Default>(&self, view: &View, into: &mut H) {
         let Requests { depth: _, disk_blocks, waiting, running, unfinished, durable, .. } = self;
         let Requests { numbers: _, ops, locks, ready, no_room, no_frame, losses, .. } = self;
-        let Requests { replies, counts: _, observer: _, bugs: _, .. } = self;
+        let Requests { trimming, behind_trim, replies, counts: _, observer: _, bugs: _, .. } = self;
         (disk_blocks, waiting.len()).hash(into);
         for (command, knew) in waiting {
             hash_command(command, into);
@@ -60,6 +60,8 @@ where
             view.ops(waiting.iter(), into);
         });
         view.ops(ready.iter(), into);
+        trimming.hash(into);
+        view.ops(behind_trim.iter(), into);
         view.ops(no_room.iter(), into);
         view.ops(no_frame.iter(), into);
         losses.hash_state(into);

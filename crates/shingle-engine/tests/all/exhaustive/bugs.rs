@@ -74,6 +74,11 @@ const WHERE: &[(Bug, &str)] = &[
     (Bug::FullPageDropsLast, "full-page"),
     (Bug::TakenOutDirty, "taken-out"),
     (Bug::TakenOutUntold, "taken-out"),
+    (Bug::TrimBeforeGivenUp, "told"),
+    (Bug::TrimOfRewritten, "around-told"),
+    (Bug::TrimOfCached, "told"),
+    (Bug::TrimUnheld, "around-told"),
+    (Bug::FillFromTrimmed, "told"),
 ];
 
 /// Those that are not found in the worlds of their kind, which `crash.rs` finds by chance in larger ones.

@@ -6,7 +6,7 @@ use super::cell::Cell;
 use super::world::{Down, World};
 
 /// More outcomes of one crash are too many to be tried: no scope has as many.
-const OUTCOMES_MAX: usize = 1 << 20;
+const OUTCOMES_MAX: usize = 4 << 20;
 
 impl World {
     /// Without the process: what a crash leaves as it was.

@@ -104,7 +104,8 @@ impl Medium {
     }
 
     pub(crate) fn begin(&self, io: Io<Cell>) -> Pending {
-        assert!(io.page as usize + io.buffers.len() <= self.now.len(), "I/O beyond the end");
+        let pages = if let Kind::Trim(pages) = io.kind { pages as usize } else { io.buffers.len() };
+        assert!(io.page as usize + pages <= self.now.len(), "I/O beyond the end");
         Pending { io, covers: self.volatile.len(), swallowed: false }
     }
 
@@ -119,6 +120,7 @@ impl Medium {
         match pending.io.kind {
             Kind::Read => &[How::Fails, How::Short],
             Kind::Write => &[How::Fails, How::FailsDone, How::Short],
+            Kind::Trim(_) => &[How::Fails, How::FailsDone],
             Kind::Flush if forgets => {
                 &[How::Fails, How::Forgets, How::ForgetsLater, How::ForgetsUnderWay]
             }
@@ -136,10 +138,10 @@ impl Medium {
         let device = self.device;
         for other in others.iter_mut().filter(|other| other.io.device == device) {
             other.covers = 0;
-            let under_way = other.io.kind == Kind::Write && !other.swallowed;
+            let under_way = changes(&other.io) && !other.swallowed;
             if under_way && how == How::ForgetsUnderWay {
                 other.swallowed = true;
-                for (at, &cell) in (other.io.page as usize..).zip(&other.io.buffers) {
+                for (at, cell) in made_by(&other.io) {
                     self.write(at, cell);
                 }
             }
@@ -175,10 +177,10 @@ impl Medium {
                     *buffer = cell;
                 }
             }
-            (Kind::Write, _) if pending.swallowed => {}
-            (Kind::Write, _) => {
-                for (n, &cell) in pending.io.buffers.iter().enumerate() {
-                    self.write(at + n, cell);
+            (Kind::Write | Kind::Trim(_), _) if pending.swallowed => {}
+            (Kind::Write | Kind::Trim(_), _) => {
+                for (at, cell) in made_by(&pending.io) {
+                    self.write(at, cell);
                 }
                 if how == How::FailsDone {
                     return Err(Failed);
@@ -253,13 +255,9 @@ impl Medium {
     /// Pages that are being written.
     pub(crate) fn written(&self, pending: &[Pending]) -> Vec<(usize, Cell)> {
         let of = |pending: &&Pending| {
-            pending.io.device == self.device && pending.io.kind == Kind::Write && !pending.swallowed
+            pending.io.device == self.device && changes(&pending.io) && !pending.swallowed
         };
-        let pages = |pending: &Pending| {
-            let page = pending.io.page as usize;
-            (page..).zip(pending.io.buffers.iter().copied()).collect::<Vec<_>>()
-        };
-        pending.iter().filter(of).flat_map(pages).collect()
+        pending.iter().filter(of).flat_map(|pending| made_by(&pending.io)).collect()
     }
 
     /// The process is killed: of the pages that were being written these arrive.
@@ -290,6 +288,20 @@ impl Medium {
         by_page.sort_unstable_by_key(|&(page, at, _)| (page, at));
         by_page.len().hash(into);
         by_page.iter().for_each(|&(page, at, cell)| (page, covered(at), cell).hash(into));
+    }
+}
+
+pub(crate) fn changes(io: &Io<Cell>) -> bool {
+    matches!(io.kind, Kind::Write | Kind::Trim(_))
+}
+
+/// What an I/O makes of pages: those that are trimmed are zeros.
+fn made_by(io: &Io<Cell>) -> Vec<(usize, Cell)> {
+    let first = io.page as usize;
+    match io.kind {
+        Kind::Write => (first..).zip(io.buffers.iter().copied()).collect(),
+        Kind::Trim(pages) => (first..first + pages as usize).map(|at| (at, Cell::ZEROS)).collect(),
+        Kind::Read | Kind::Flush => Vec::new(),
     }
 }
 

@@ -8,7 +8,7 @@ use shingle_engine::{Connection, Device, Io, Kind, SsdState};
 use shingle_testbed::explore::{Digest, Model};
 
 use super::cell::Cell;
-use super::medium::{How, Pending};
+use super::medium::{How, Pending, changes};
 use super::scope::{Fault, TICK, Want};
 use super::world::{Step, WAYS_TO_GO, World};
 
@@ -60,7 +60,13 @@ impl World {
             Device::Disk => 2,
             Device::Ssd => u8::from(page >= frames),
         };
-        (place, kind as u8)
+        let what = match kind {
+            Kind::Read => 0,
+            Kind::Write => 1,
+            Kind::Flush => 2,
+            Kind::Trim(_) => 3,
+        };
+        (place, what)
     }
 
     fn hash_rest<H: Hasher>(&self, into: &mut H) {
@@ -138,11 +144,9 @@ impl Model for World {
         }
         let mut digest = Digest::default();
         self.hash_media(&[], &mut digest);
-        self.pending().iter().filter(|pending| pending.io.kind == Kind::Write).for_each(
-            |pending| {
-                pending.hash_state(&mut digest);
-            },
-        );
+        self.pending().iter().filter(|pending| changes(&pending.io)).for_each(|pending| {
+            pending.hash_state(&mut digest);
+        });
         self.oracle.hash_for_crash(&mut digest);
         self.hash_rest(&mut digest);
         Some(digest.finish())

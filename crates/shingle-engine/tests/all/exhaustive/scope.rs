@@ -68,6 +68,8 @@ pub(crate) struct Scope {
     /// Commands carried out at a time.
     pub(crate) depth: usize,
     pub(crate) room_slots: u32,
+    /// The disk is told of trims.
+    pub(crate) tells_trims: bool,
     /// Whose highest block leaves first; otherwise the lowest.
     pub(crate) highest: bool,
     pub(crate) connections: u64,
@@ -101,6 +103,7 @@ impl Scope {
         mode: Mode::WriteBack,
         depth: 8,
         room_slots: 0,
+        tells_trims: false,
         highest: false,
         connections: 1,
         wants: &[],

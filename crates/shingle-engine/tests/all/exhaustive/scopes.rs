@@ -108,6 +108,39 @@ pub(crate) const SCOPES: &[Scope] = &[
         ..ONE
     },
     Scope {
+        name: "told",
+        wants: &[Want::Write(1), Want::Read(1), Want::Trim(1)],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        blocks: 2,
+        tells_trims: true,
+        ..ONE
+    },
+    Scope {
+        name: "around-told",
+        mode: Mode::WriteAround,
+        wants: &[Want::Write(1), Want::Read(1), Want::Trim(1), Want::Flush],
+        commands: 3,
+        crashes: 1,
+        kills: false,
+        blocks: 2,
+        tells_trims: true,
+        ..ONE
+    },
+    Scope {
+        name: "told-lost",
+        wants: &[Want::Read(1), Want::Trim(1)],
+        commands: 2,
+        tears: (false, false),
+        crashes: 1,
+        kills: false,
+        blocks: 2,
+        tells_trims: true,
+        faults: (1, &[Fault::Flush]),
+        ..ONE
+    },
+    Scope {
         name: "through",
         mode: Mode::WriteThrough,
         wants: &[Want::Write(0), Want::Flush],
@@ -373,5 +406,6 @@ pub(crate) const LARGE: Scope = Scope {
     commands: 40,
     crashes: 3,
     ticks: true,
+    tells_trims: true,
     ..Scope::PLAIN
 };

@@ -155,9 +155,10 @@ impl World {
     }
 
     pub(super) fn config(&self) -> Config {
-        let Scope { slots, mode, depth, room_slots, .. } = self.scope;
+        let Scope { slots, mode, depth, room_slots, tells_trims, .. } = self.scope;
         let mut config = Config::in_mode(mode, slots);
         config.depth = depth;
+        config.tells_trims = tells_trims;
         config.rules.sequential_bytes = None;
         config.rules.room_slots = room_slots;
         config.rules.room_timeout = Nanos::NEVER;

@@ -49,10 +49,10 @@ pub(crate) enum Gone {
 impl Gone {
     pub(crate) fn refuses<D>(self, io: &Io<D>) -> bool {
         match (self, io.kind) {
-            (Gone::Silent, _) | (Gone::ReadOnly, Kind::Write) | (Gone::Unflushed, Kind::Flush) => {
-                true
-            }
-            (Gone::Part(from, to), Kind::Write) => (from..to).contains(&io.page),
+            (Gone::Silent, _)
+            | (Gone::ReadOnly, Kind::Write | Kind::Trim(_))
+            | (Gone::Unflushed, Kind::Flush) => true,
+            (Gone::Part(from, to), Kind::Write | Kind::Trim(_)) => (from..to).contains(&io.page),
             _ => false,
         }
     }
@@ -126,7 +126,8 @@ impl Simulated {
     }
 
     pub(crate) fn begin(&self, io: Io) -> Pending {
-        assert!(io.page as usize + io.buffers.len() <= self.now.len(), "I/O beyond the end");
+        let pages = if let Kind::Trim(pages) = io.kind { pages as usize } else { io.buffers.len() };
+        assert!(io.page as usize + pages <= self.now.len(), "I/O beyond the end");
         Pending { io, covers: self.volatile.len(), swallowed: false }
     }
 
@@ -148,10 +149,10 @@ impl Simulated {
     fn forget(&mut self, others: &mut [Pending], device: Device, rng: &mut Rng) {
         for other in others.iter_mut().filter(|other| other.io.device == device) {
             other.covers = 0;
-            if other.io.kind == Kind::Write && !other.swallowed && rng.one_in(3) {
+            if changes(&other.io) && !other.swallowed && rng.one_in(3) {
                 other.swallowed = true;
-                for (at, buffer) in (other.io.page as usize..).zip(&other.io.buffers) {
-                    self.write(at, buffer.0);
+                for (at, page) in written(&other.io) {
+                    self.write(at, page);
                 }
             }
         }
@@ -198,7 +199,7 @@ impl Simulated {
             return Err(Failed);
         }
         let pages = io.buffers.len();
-        let short = io.kind != Kind::Flush && rng.one_in(self.faults.short);
+        let short = !io.kind.is_without_data() && rng.one_in(self.faults.short);
         let done = if short { rng.below(pages as u64) as usize } else { pages };
         match io.kind {
             Kind::Read => {
@@ -210,7 +211,19 @@ impl Simulated {
                     buffer.0 = **page;
                 }
             }
-            Kind::Write if pending.swallowed => {}
+            Kind::Write | Kind::Trim(_) if pending.swallowed => {}
+            Kind::Trim(_) => {
+                let fails = rng.one_in(self.faults.writes);
+                for (at, page) in written(io) {
+                    // It may as well keep what is there, of those that it does and of those that it does not.
+                    if rng.one_in(2) {
+                        self.write(at, page);
+                    }
+                }
+                if fails {
+                    return Err(Failed);
+                }
+            }
             Kind::Write => {
                 let fails = rng.one_in(self.faults.writes);
                 for (n, buffer) in io.buffers.iter().enumerate().take(done) {
@@ -244,8 +257,8 @@ impl Simulated {
     /// The power goes.
     pub(crate) fn cut(&mut self, under_way: &[&Io], rng: &mut Rng) {
         let mut lost = std::mem::take(&mut self.volatile);
-        for io in under_way.iter().filter(|io| io.kind == Kind::Write) {
-            lost.extend((io.page as usize..).zip(&io.buffers).map(|(at, b)| (at, Rc::new(b.0))));
+        for io in under_way.iter().filter(|io| changes(io)) {
+            lost.extend(written(io).into_iter().map(|(at, page)| (at, Rc::new(page))));
         }
         let whole = rng.below(4);
         for (page, bytes) in lost {
@@ -285,13 +298,27 @@ impl Simulated {
 
     /// I/O of a process that is no more: any of its pages arrive.
     pub(crate) fn land(&mut self, io: &Io, rng: &mut Rng) {
-        if io.kind == Kind::Write {
-            for (at, buffer) in (io.page as usize..).zip(&io.buffers) {
-                if rng.one_in(2) {
-                    self.write(at, buffer.0);
-                }
+        for (at, page) in written(io) {
+            if rng.one_in(2) {
+                self.write(at, page);
             }
         }
+    }
+}
+
+fn changes(io: &Io) -> bool {
+    matches!(io.kind, Kind::Write | Kind::Trim(_))
+}
+
+/// What an I/O makes of pages: those that are trimmed are zeros.
+fn written(io: &Io) -> Vec<(usize, Page)> {
+    let first = io.page as usize;
+    match io.kind {
+        Kind::Write => (first..).zip(io.buffers.iter().map(|buffer| buffer.0)).collect(),
+        Kind::Trim(pages) => {
+            (first..first + pages as usize).map(|at| (at, [0; PAGE_BYTES])).collect()
+        }
+        Kind::Read | Kind::Flush => Vec::new(),
     }
 }
 

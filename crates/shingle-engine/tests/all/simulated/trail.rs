@@ -25,10 +25,16 @@ impl Trail {
 
     pub(crate) fn asked(&mut self, io: &Io) {
         self.ios += 1;
-        self.add(u64::from(io.device == Device::Disk) << 8 | io.kind as u64);
+        let (kind, pages) = match io.kind {
+            Kind::Read => (0, io.buffers.len() as u64),
+            Kind::Write => (1, io.buffers.len() as u64),
+            Kind::Flush => (2, 0),
+            Kind::Trim(pages) => (3, pages),
+        };
+        self.add(u64::from(io.device == Device::Disk) << 8 | kind);
         self.add(io.id.0);
         self.add(io.page);
-        self.add(io.buffers.len() as u64);
+        self.add(pages);
         // What is in a buffer that is to be read into is of no meaning.
         if io.kind == Kind::Write {
             io.buffers.iter().for_each(|buffer| self.add(crc32c::crc32c(&buffer.0).into()));

@@ -155,6 +155,12 @@ fn served(status: &Status) -> Vec<Line> {
         ("destaged", blocks(status.destaged_blocks)),
         ("bypassed", blocks(status.counts.bypassed_blocks)),
     ]);
+    if status.trimming_blocks > 0 {
+        lines.push((
+            "trimmed",
+            format!("{} wait until the disk is told", blocks(status.trimming_blocks)),
+        ));
+    }
     lines
 }
 

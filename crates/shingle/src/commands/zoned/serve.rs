@@ -1,14 +1,17 @@
 //! `shingle zoned serve`: a formatted disk as a block device.
 
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use anyhow::bail;
 use clap::Args;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_device::Mark;
 use shingle_live::ServedVolume;
 use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::server::{Event, Limits, Served, Server};
@@ -35,6 +38,9 @@ pub(crate) struct Serve {
     listening: Listening,
     #[command(flatten)]
     minimum_block: MinimumBlock,
+    /// Serve it without the SSD that belongs before it, whose data are given up: that SSD is refused from then on.
+    #[arg(long)]
+    without_ssd: bool,
 }
 
 /// Why it ends: who wants to be told when it is over, if somebody does.
@@ -48,6 +54,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let live = Arc::new(LiveDisk::open(disk)?);
     warn(&live.status());
     let uuid = Uuid::from_bytes(live.uuid());
+    belongs_to_nobody(&live, &args.which.disk, args.without_ssd)?;
     let socket = control::socket(uuid);
     control::make_folder(&socket)?;
     let control = Arc::new(Listener::bind(&Address::Unix(socket))?);
@@ -96,6 +103,25 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
         let _ = control::say(&asker, &answer);
     }
     ended
+}
+
+/// An SSD that is before it may have what it lacks. So nobody serves it alone who does not say that he means it; and the disk says
+/// so itself from then on.
+fn belongs_to_nobody(live: &LiveDisk, disk: &Path, without_ssd: bool) -> anyhow::Result<()> {
+    let alone = Mark { uuid: live.uuid(), edition: 0 };
+    let Some(mark) = live.mark().filter(|mark| *mark != alone) else { return Ok(()) };
+    let uuid = Uuid::from_bytes(mark.uuid);
+    if !without_ssd {
+        bail!(
+            "{0} belongs to cache {uuid}, and what was written last may be on its SSD only: serve both with `shingle store \
+             serve --cache SSD --disk {0}`, or first let the disk have all with `shingle store detach`; if the SSD is lost, \
+             --without-ssd serves what the disk has, and the SSD is refused from then on",
+            disk.display()
+        );
+    }
+    live.set_mark(Some(alone))?;
+    note(&format!("what only the SSD of cache {uuid} had is given up"), false);
+    Ok(())
 }
 
 /// Says what is wrong from the beginning.

@@ -5,14 +5,14 @@ use std::ops::Range;
 
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Ranges {
+pub struct Ranges {
     /// Ends, by starts.
     ends: BTreeMap<u64, u64>,
 }
 
 impl Ranges {
     /// Adds blocks.
-    pub(crate) fn insert(&mut self, range: Range<u64>) {
+    pub fn insert(&mut self, range: Range<u64>) {
         let Range { mut start, mut end } = range;
         if start >= end {
             return;
@@ -28,7 +28,7 @@ impl Ranges {
     }
 
     /// Takes blocks out. Whether any was in.
-    pub(crate) fn remove(&mut self, range: Range<u64>) -> bool {
+    pub fn remove(&mut self, range: Range<u64>) -> bool {
         let mut any = false;
         while let Some(overlap) = self.first_in(range.clone()) {
             any = true;
@@ -45,7 +45,8 @@ impl Ranges {
     }
 
     /// The first blocks that are in both.
-    pub(crate) fn first_in(&self, range: Range<u64>) -> Option<Range<u64>> {
+    #[must_use]
+    pub fn first_in(&self, range: Range<u64>) -> Option<Range<u64>> {
         let before =
             self.ends.range(..=range.start).next_back().filter(|(_, end)| **end > range.start);
         let (&start, &end) = before.or_else(|| self.ends.range(range.start..).next())?;
@@ -54,35 +55,47 @@ impl Ranges {
     }
 
     /// Takes the first range out.
-    pub(crate) fn pop_first(&mut self) -> Option<Range<u64>> {
+    pub fn pop_first(&mut self) -> Option<Range<u64>> {
         self.ends.pop_first().map(|(start, end)| start..end)
     }
 
     /// Whether all of these blocks are in.
-    pub(crate) fn has(&self, range: Range<u64>) -> bool {
+    #[must_use]
+    pub fn has(&self, range: Range<u64>) -> bool {
         range.is_empty() || self.first_in(range.clone()) == Some(range)
     }
 
     /// All of them, in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.ends.iter().map(|(&start, &end)| start..end)
     }
 
     /// The first block of each, and how many it has, for those who read it as text.
-    pub(crate) fn starts_and_counts(&self) -> Vec<(u64, u64)> {
+    #[must_use]
+    pub fn starts_and_counts(&self) -> Vec<(u64, u64)> {
         self.iter().map(|range| (range.start, range.end - range.start)).collect()
     }
 
+    /// How many blocks.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.iter().map(|range| range.end - range.start).sum()
+    }
+
     /// How many ranges.
-    pub(crate) fn len(&self) -> usize {
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether no block is in.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Takes all out.
+    pub fn clear(&mut self) {
         self.ends.clear();
     }
 }
@@ -115,6 +128,7 @@ mod tests {
             let all: Vec<_> = ranges.iter().collect();
             prop_assert!(all.windows(2).all(|two| two[0].end < two[1].start), "{:?}", all);
             prop_assert_eq!(all.len(), ranges.len());
+            prop_assert_eq!(ranges.blocks(), blocks.len() as u64);
             let within = look.0..look.0 + look.1;
             let first = within.clone().find(|block| blocks.contains(block));
             let end = first.map(|first| (first..within.end).find(|at| !blocks.contains(at)).unwrap_or(within.end));

@@ -1,0 +1,174 @@
+//! A trim of everything: answered at once, told in pieces of 64 MiB with one under way at a time, and no request waits for more than
+//! that piece.
+
+use std::collections::HashMap;
+
+use shingle_core::registry::Registry;
+use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_engine::format::layout::{Copy, Layout};
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::{PAGE_BYTES, Page};
+use shingle_engine::recover::recover;
+use shingle_engine::settings::Settings;
+use shingle_engine::{Command, CommandOp, Config, Device, Engine, Failed, Io, Kind};
+
+use crate::memory::Memory;
+
+const SSD_BYTES: u64 = 32 << 20;
+const PIECE: u64 = 16_384;
+const PIECES: u64 = 10;
+const DISK_BLOCKS: u64 = PIECES * PIECE;
+
+/// Devices answer at once, but for trims.
+struct Bed {
+    engine: Engine,
+    ssd: HashMap<u64, Page>,
+    /// Under way, and all that were.
+    trim: Option<Io>,
+    told: Vec<(u64, u64)>,
+    answered: Vec<u64>,
+    ids: u64,
+    now: Nanos,
+}
+
+impl Bed {
+    fn new() -> Bed {
+        let layout = Layout::for_ssd(SSD_BYTES).expect("large enough");
+        let disk_bytes = DISK_BLOCKS * BLOCK_BYTES;
+        let superblock = Superblock::new(*b"a cache for test", layout, SSD_BYTES, disk_bytes);
+        let ssd: HashMap<u64, Page> =
+            Copy::BOTH.map(|copy| (copy.superblock_page(), superblock.encode())).into();
+        let found = recover(&mut Memory(&ssd)).expect("a new cache");
+        let cache =
+            Settings::new("lru").cache(&Registry::default(), layout.slots as u32, DISK_BLOCKS);
+        let config = Config { tells_trims: true, ..Config::for_slots(layout.slots) };
+        let engine = Engine::open(found, cache.expect("lru"), DISK_BLOCKS, config);
+        let (engine, now) = (engine.expect("a new cache"), Nanos::ZERO);
+        let (told, answered) = (Vec::new(), Vec::new());
+        let mut bed = Bed { engine, ssd, trim: None, told, answered, ids: 0, now };
+        bed.pass();
+        bed
+    }
+
+    fn ask(&mut self, op: CommandOp, block: u64, blocks: u64) -> u64 {
+        self.ids += 1;
+        let mut command = Command::new(self.ids, op, block * BLOCK_BYTES, blocks * BLOCK_BYTES);
+        if op == CommandOp::Write {
+            command.data = vec![1; (blocks * BLOCK_BYTES) as usize];
+        }
+        self.engine.submit(command);
+        self.work();
+        self.ids
+    }
+
+    /// All that needs no trim to be done.
+    fn work(&mut self) {
+        loop {
+            let effects = self.engine.take();
+            self.answered.extend(effects.replies.iter().map(|reply| {
+                assert!(reply.result.is_ok(), "{:?}", reply.result);
+                reply.id
+            }));
+            if effects.ios.is_empty() && !self.engine.has_more_to_do() {
+                return;
+            }
+            for mut io in effects.ios {
+                if let Kind::Trim(pages) = io.kind {
+                    assert!(self.trim.is_none() && pages <= PIECE, "one piece at a time");
+                    self.told.push((io.page, pages));
+                    self.trim = Some(io);
+                    continue;
+                }
+                for (buffer, at) in io.buffers.iter_mut().zip(io.page..) {
+                    match io.kind {
+                        Kind::Write if io.device == Device::Ssd => {
+                            self.ssd.insert(at, buffer.0);
+                        }
+                        Kind::Read => {
+                            let page = self.ssd.get(&at).filter(|_| io.device == Device::Ssd);
+                            buffer.0 = page.copied().unwrap_or([0; PAGE_BYTES]);
+                        }
+                        _ => {}
+                    }
+                }
+                self.engine.done(io.id, Ok(io.buffers.len() * PAGE_BYTES), io.buffers);
+            }
+        }
+    }
+
+    /// The trim under way is done, or refused.
+    fn end_trim(&mut self, result: Result<usize, Failed>) {
+        let io = self.trim.take().expect("one is under way");
+        self.engine.done(io.id, result, io.buffers);
+        self.work();
+    }
+
+    fn pass(&mut self) {
+        self.now += Nanos::from_millis(1_100);
+        self.engine.tick(self.now);
+        self.work();
+    }
+}
+
+#[test]
+fn a_trim_of_everything_holds_up_nothing_but_its_piece() {
+    let mut bed = Bed::new();
+    // Something of the third piece is dirty.
+    bed.ask(CommandOp::Write, 2 * PIECE + 5, 3);
+    bed.pass();
+    let trim = bed.ask(CommandOp::Trim, 0, DISK_BLOCKS);
+    assert!(bed.answered.contains(&trim), "at once");
+    assert_eq!(bed.told, [(0, PIECE)]);
+    // The disk is slow: whoever wants another piece does not notice.
+    let (within, elsewhere) =
+        (bed.ask(CommandOp::Write, 7, 1), bed.ask(CommandOp::Write, PIECE, 1));
+    let reads = bed.ask(CommandOp::Read, 5 * PIECE, 8);
+    assert!(bed.answered.contains(&elsewhere) && bed.answered.contains(&reads));
+    assert!(!bed.answered.contains(&within));
+    bed.end_trim(Ok(0));
+    assert!(bed.answered.contains(&within), "it waited for one piece");
+    // What was written is not told: of the second piece all but its first block.
+    assert_eq!(bed.told[1], (PIECE + 1, PIECE - 1));
+    while bed.trim.is_some() {
+        bed.end_trim(Ok(0));
+    }
+    bed.pass();
+    while bed.trim.is_some() {
+        bed.end_trim(Ok(0));
+    }
+    assert_eq!(bed.told.iter().map(|(_, pages)| pages).sum::<u64>(), DISK_BLOCKS - 1);
+    assert_eq!(bed.told.len() as u64, PIECES, "what had been cached is told with its piece");
+    let status = bed.engine.status();
+    let cached = status.dirty_blocks + status.clean_blocks;
+    assert_eq!((status.trimming_blocks, cached), (0, 2), "{status:?}");
+}
+
+#[test]
+fn a_disk_that_takes_no_trim_is_not_asked_for_ever() {
+    let mut bed = Bed::new();
+    bed.ask(CommandOp::Trim, 0, DISK_BLOCKS);
+    bed.end_trim(Err(Failed));
+    (0..5).for_each(|_| bed.pass());
+    assert_eq!((bed.told.len(), bed.engine.status().errors.disk_writes), (1, 1));
+    // The next one is tried again; what fails is no reason not to end.
+    bed.ask(CommandOp::Trim, 0, PIECE);
+    assert_eq!(bed.told.len(), 2);
+    bed.engine.shut_down();
+    bed.end_trim(Err(Failed));
+    bed.pass();
+    assert!(bed.engine.is_stopped());
+}
+
+/// The end waits for what is left to be told, for a while.
+#[test]
+fn what_waits_at_the_end_is_told_within_ten_seconds() {
+    let mut bed = Bed::new();
+    bed.ask(CommandOp::Trim, 0, DISK_BLOCKS);
+    bed.engine.shut_down();
+    bed.end_trim(Ok(0));
+    assert!(!bed.engine.is_stopped() && bed.trim.is_some());
+    (0..10).for_each(|_| bed.pass());
+    bed.end_trim(Ok(0));
+    assert!(bed.trim.is_none() && bed.engine.is_stopped(), "what is left is not told");
+    assert_eq!(bed.told.len(), 2);
+}

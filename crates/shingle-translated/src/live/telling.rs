@@ -1,0 +1,82 @@
+//! How a translated disk is doing, as it says itself.
+
+use std::sync::PoisonError;
+
+use shingle_translation::Counters;
+use uuid::Uuid;
+
+use super::LiveDisk;
+use crate::status::{BufferStatus, MapStatus, Progress, Status, WrittenStatus, ZonesStatus};
+
+impl LiveDisk {
+    /// How it is now. It waits for the work under way.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let works = self.in_turn().unwrap_or_else(PoisonError::into_inner);
+        let (plan, map) = (&self.shared.plan, self.shared.map());
+        let (translation, table) = (works.executor.translation(), &works.table);
+        let (held, before) = (translation.held(), &works.done_before);
+        let counters = &sum(before, translation.counters());
+        let zones = |wanted: &dyn Fn(u64) -> bool| {
+            table.pointers.iter().filter(|pointer| wanted(u64::from(**pointer))).count() as u32
+        };
+        let log_pages = works.saver.superblock().areas.log_pages;
+        Status {
+            translation: plan.translation.clone(),
+            params: plan.params.clone(),
+            uuid: Uuid::from_bytes(plan.uuid).to_string(),
+            blocks: plan.blocks,
+            failed: works.failed.as_ref().map(|failed| failed.what.clone()),
+            failures: works.failures,
+            last_failure: works.last_failure.clone(),
+            buffer: BufferStatus { blocks: plan.buffer_blocks, used: held.used, live: held.blocks },
+            zones: ZonesStatus {
+                empty: zones(&|pointer| pointer == 0),
+                open: zones(&|pointer| pointer > 0 && pointer < plan.capacity),
+                full: zones(&|pointer| pointer == plan.capacity),
+                spare: table.spares.len() as u32,
+                leaving: table.leaving.len() as u32,
+                to_be_moved: table.flawed.len() as u32,
+                bad: table.bad,
+            },
+            cleanings: counters.cleanings.max(counters.victims),
+            cleaned_blocks: counters.evicted_blocks + counters.moved_blocks,
+            wants_idle: translation.wants_idle(),
+            written: WrittenStatus { map_blocks: works.saver.written_blocks, ..works.written },
+            map: MapStatus {
+                runs: map.whereabouts.runs(),
+                runs_max: plan.runs_max,
+                memory_bytes: map.whereabouts.memory_bytes()
+                    + table.memory_bytes()
+                    + 4 * map.physical.capacity() as u64,
+                generation: works.saver.superblock().generation,
+                log_pages: works.saver.log_used().into(),
+                log_pages_max: log_pages.into(),
+                commits: works.commits,
+                checkpoints: works.checkpoints,
+                checkpoints_beside_works: works.beside_works,
+            },
+            lost_ranges: map.lost.starts_and_counts(),
+            doubtful_ranges: map.doubtful.starts_and_counts(),
+            pace: None,
+        }
+    }
+
+    /// Whether works get on. It waits for nothing.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        let (begun, done) = self.shared.disk.ios();
+        Progress { ios: done, under_way: begun > done }
+    }
+}
+
+/// What two translations have done, of that which is told.
+pub(super) fn sum(one: &Counters, other: &Counters) -> Counters {
+    Counters {
+        cleanings: one.cleanings + other.cleanings,
+        victims: one.victims + other.victims,
+        evicted_blocks: one.evicted_blocks + other.evicted_blocks,
+        moved_blocks: one.moved_blocks + other.moved_blocks,
+        ..*other
+    }
+}
