@@ -97,6 +97,7 @@ const LONG: &[Bug] = &[
     Bug::DoubtForgotten,
     Bug::FlushedNotRewritten,
     Bug::TakenOutUntold,
+    Bug::FillFromTrimmed,
 ];
 
 fn found(bug: Bug) -> Option<String> {
