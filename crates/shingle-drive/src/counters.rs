@@ -109,6 +109,24 @@ impl core::ops::Sub for Counters {
     }
 }
 
+/// Both together.
+impl core::ops::AddAssign for Counters {
+    fn add_assign(&mut self, more: Counters) {
+        macro_rules! each {
+            ($($count:ident)*) => { $(self.$count += more.$count;)* };
+        }
+        each!(
+            read_blocks written_blocks buffer_read_blocks native_read_blocks buffer_written_blocks
+            buffer_write_hits buffer_evicted_blocks buffer_released_blocks rmw rmw_free truncated
+            rmw_read_bytes band_bytes_written native_bytes_written log_bytes_written
+            buffer_moved_blocks synthesized_blocks beyond_pointer_blocks zone_resets zone_closes
+            pages_programmed pages_copied flash_blocks_erased flash_written_blocks
+            flash_read_blocks flash_evicted_blocks flash_blocks_migrated pages_migrated
+            read_time log_time write_time clean_time idle_clean_time
+        );
+    }
+}
+
 impl Counters {
     /// Counts an I/O of a drive without a buffer, and the time it took; trims and flushes as writes.
     pub(crate) fn native(&mut self, io: &Io, took: Nanos) {

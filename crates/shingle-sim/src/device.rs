@@ -5,6 +5,7 @@ use shingle_drive::{Counters, Drive, Io, Served, Stamp, Wear, Zoned};
 use shingle_result::{HostCounters, Responses, Snapshot};
 
 use crate::disk::Disk;
+use crate::passed::Passed;
 use crate::watch::{Cause, Command, Watch};
 
 /// A drive and when it is free.
@@ -27,6 +28,10 @@ pub(crate) struct Device {
     overrun: Nanos,
     /// Who looks on at [`Device::serve_for`] and [`Device::reset`].
     watch: Option<Box<Watch>>,
+    /// What the requests leave out, if they are a sample.
+    passed: Option<Box<Passed>>,
+    /// For [`Device::pass_over`].
+    beside: Vec<Io>,
 }
 
 impl Device {
@@ -44,7 +49,38 @@ impl Device {
             write_time: Nanos::ZERO,
             overrun: Nanos::ZERO,
             watch: None,
+            passed: None,
+            beside: Vec::new(),
         }
+    }
+
+    /// The requests are a sample.
+    pub(crate) fn pass(&mut self, passed: Passed) {
+        self.passed = Some(Box::new(passed));
+    }
+
+    /// The next request of a sample begins.
+    #[inline]
+    pub(crate) fn begin_request(&mut self, op: Op) {
+        if let Some(passed) = &mut self.passed {
+            passed.begin(op);
+        }
+    }
+
+    /// Before an I/O of a sample, does what was left out of it.
+    fn pass_over(&mut self, ready: Nanos, op: Op) {
+        let Some(mut passed) = self.passed.take() else { return };
+        passed.before(op, &mut self.beside);
+        if !self.beside.is_empty() {
+            let before = *self.drive().counters();
+            let mut now = ready.max(self.free);
+            for io in self.beside.drain(..) {
+                now = self.disk.drive_mut().serve(now, &io, &mut []).done;
+            }
+            (self.free, self.last_io) = (now, now);
+            passed.count(*self.drive().counters() - before);
+        }
+        self.passed = Some(passed);
     }
 
     /// Serves `io`, which may begin at `ready`, as soon as the drive is free. Returns when its turn
@@ -52,6 +88,9 @@ impl Device {
     #[inline]
     pub(crate) fn serve(&mut self, ready: Nanos, io: &Io, data: &mut [Stamp]) -> (Nanos, Served) {
         debug_assert!(self.may_serve(io, data), "{io:?} with {} stamps", data.len());
+        if self.passed.is_some() {
+            self.pass_over(ready, io.op);
+        }
         let (turn, served) = if self.queues {
             self.hand_over(ready, io, data)
         } else {
@@ -196,6 +235,9 @@ impl Device {
     /// that made it wait, which the drive cannot know.
     pub(crate) fn counters(&self) -> Counters {
         let mut counters = *self.drive().counters();
+        if let Some(passed) = &self.passed {
+            counters = counters - passed.beside();
+        }
         counters.clean_time += self.overrun;
         counters.idle_clean_time = counters.idle_clean_time.since(self.overrun);
         counters
@@ -243,6 +285,8 @@ impl Device {
             read_time: self.read_time,
             write_time: self.write_time,
             overrun: self.overrun,
+            passed: self.passed.clone(),
+            beside: Vec::new(),
             watch: None, // of the device itself, not of what it would do
         }
     }

@@ -10,6 +10,7 @@ mod disk;
 pub mod experiment;
 pub mod future;
 mod guard;
+mod passed;
 pub mod recorded;
 pub mod requests;
 pub mod run;

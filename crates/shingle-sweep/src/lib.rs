@@ -21,6 +21,7 @@ pub use manifest::Shard;
 pub use merge::merge;
 pub use plan::{Order, Plan};
 pub use run::Sweep;
+pub use values::range;
 
 /// Why a sweep cannot be done. Displays as one line.
 #[derive(Debug, Error)]

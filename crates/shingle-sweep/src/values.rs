@@ -21,6 +21,14 @@ pub(crate) enum Plain {
     Counts,
 }
 
+/// The values that `item` stands for: itself, or those of a range, of which one without further word doubles.
+///
+/// # Errors
+/// In a line, if it is a range of nothing.
+pub fn range(item: &str) -> Result<Vec<String>, String> {
+    expand(item, Plain::Doubles)
+}
+
 /// The values that `item` stands for: itself, or those of a range.
 pub(crate) fn expand(item: &str, plain: Plain) -> Result<Vec<String>, String> {
     let Some((from, to)) = item.split_once("..") else { return Ok(vec![item.to_owned()]) };

@@ -9,6 +9,7 @@ use crate::cli::Global;
 use crate::commands;
 use crate::commands::bound::Bound;
 use crate::commands::compare::Compare;
+use crate::commands::curve::Curve;
 use crate::commands::list::List;
 #[cfg(feature = "papers")]
 use crate::commands::reproduce::Reproduce;
@@ -40,6 +41,9 @@ pub(crate) enum Command {
     /// How few rewrites of bands any policy can do with on a trace, and how far from that some are.
     #[command(after_help = "Example: shingle bound trace.csv.gz -d sac-emulator -c 5% -p most,sac")]
     Bound(Box<Bound>),
+    /// What larger caches bring: hits, rewrites and I/O time over sizes, from a sample of the bands.
+    #[command(after_help = "Example: shingle curve trace.csv.gz -p lru,sac -c 1%..64%")]
+    Curve(Box<Curve>),
     /// One configuration: all counters, response times, the course over time.
     #[command(after_help = "Example: shingle run synth:zipf -p sac --set sac.rule4=exact")]
     Run(Box<Run>),
@@ -102,6 +106,7 @@ pub(crate) fn execute(arguments: &Arguments, registry: &Registry) -> anyhow::Res
     match &arguments.command {
         Command::Compare(args) => commands::compare::execute(args, global, registry),
         Command::Bound(args) => commands::bound::execute(args, global, registry),
+        Command::Curve(args) => commands::curve::execute(args, global, registry),
         Command::Run(args) => commands::run::execute(args, global, registry),
         Command::Sweep(args) => commands::sweep::execute(args, global, registry),
         #[cfg(feature = "papers")]

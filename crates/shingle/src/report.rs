@@ -1,5 +1,6 @@
 //! The page about results, and its pictures: one file that works offline, for one run or hundreds.
 
+mod curve;
 mod names;
 mod page;
 mod pictures;
@@ -16,6 +17,7 @@ use shingle_result::Report;
 
 use crate::Usage;
 use crate::output::{self, Tried};
+pub(crate) use curve::CurveArgs;
 pub(crate) use pictures::pictures;
 
 /// Where pictures are written.

@@ -4,6 +4,7 @@
 mod comparison;
 mod counters;
 mod course;
+mod curves;
 mod fit;
 mod grid;
 mod layers;
@@ -17,6 +18,7 @@ mod seeds;
 mod words;
 
 pub(crate) use comparison::comparison;
+pub(crate) use curves::curves;
 pub(crate) use grid::{sweep, targets};
 #[cfg(feature = "papers")]
 pub(crate) use own::own;

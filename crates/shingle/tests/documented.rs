@@ -33,7 +33,8 @@ const NOT_RUN: &[(&str, &str)] = &[
 const OTHERS: &[&str] = &["truncate", "nbdinfo", "nbdcopy", "qemu-io", "cmp", "curl", "cp", "mv"];
 
 /// Commands that replay a trace are run over the beginning of it.
-const SHORTENED: &[&[&str]] = &[&["bound"], &["compare"], &["run"], &["sweep"], &["trace", "info"]];
+const SHORTENED: &[&[&str]] =
+    &[&["bound"], &["compare"], &["curve"], &["run"], &["sweep"], &["trace", "info"]];
 const BEGINNING: [&str; 2] = ["--requests", "2k"];
 
 #[test]

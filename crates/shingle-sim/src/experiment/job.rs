@@ -15,11 +15,13 @@ use super::ssd::SsdChoice;
 use crate::disk::Disk;
 use crate::requests::RequestList;
 use crate::run::{Course, run};
+use crate::sample::{Thinned, part_of, scaled_settings};
 use crate::store::{self, Devices};
 use crate::system::{Rules, System};
 use crate::watch::Log;
 
 /// One run, ready to start.
+#[derive(Clone)]
 pub struct Job {
     pub(super) policy: Chosen,
     pub(super) cache_params: Params,
@@ -55,10 +57,56 @@ impl Job {
         &self.labels
     }
 
+    /// The same run over a part of the bands: so many millionths of the cache, and of the disk's buffer.
+    ///
+    /// # Errors
+    /// If there is no such drive.
+    pub fn scaled(&self, millionths: u64) -> Result<Job, ExperimentError> {
+        let mut job = self.clone();
+        job.cache_blocks = part_of(u64::from(self.cache_blocks), millionths) as u32;
+        if self.cache_blocks > 0 {
+            job.cache_blocks = job.cache_blocks.max(1);
+        }
+        job.labels.cache_blocks = job.cache_blocks.into();
+        if self.drive.description.buffer_blocks > 0 {
+            let (name, settings) = (&self.drive.name, &self.drive.settings);
+            let settings = scaled_settings(name, settings, millionths).map_err(usage)?;
+            let made = shingle_drive::make(name, &settings).map_err(usage)?;
+            job.drive.description = made.description().clone();
+            job.drive.settings = settings;
+            job.labels.pb_blocks = Some(job.drive.description.buffer_blocks);
+        }
+        Ok(job)
+    }
+
     /// Slots of the cache.
     #[must_use]
     pub fn cache_blocks(&self) -> u32 {
         self.cache_blocks
+    }
+
+    /// Blocks of the disk's buffer; 0 if it has none.
+    #[must_use]
+    pub fn buffer_blocks(&self) -> u64 {
+        self.drive.description.buffer_blocks
+    }
+
+    /// Why no part of the bands stands for all of them, if none does.
+    #[must_use]
+    pub fn no_part(&self) -> Option<String> {
+        let title = self.drive.title();
+        if self.drive.translator.is_some() {
+            return Some(format!(
+                "{title}: what a translation does to a zone depends on all zones"
+            ));
+        }
+        let disk = self.disk().ok()?;
+        if disk.drive().wear().is_some() {
+            return Some(format!("{title}: the flash in it is shared by all bands"));
+        }
+        self.drive.description.exposed.is_some().then(|| {
+            format!("{title}: how many zones it has open, and clean, depends on all zones")
+        })
     }
 
     /// A fresh disk.
@@ -125,6 +173,20 @@ impl Job {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<RunResult, ExperimentError> {
         self.run_with(requests, Some(log), progress)
+    }
+
+    /// [`Job::run`] over a sample.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_sampled(
+        &self,
+        sample: &Thinned,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<RunResult, ExperimentError> {
+        let mut system = self.system()?;
+        system.pass_over(sample.left_out.clone());
+        Ok(run(system, &sample.requests[..], &self.labels, &self.course, progress)?)
     }
 
     fn setup(&self) -> Setup<'_> {

@@ -42,6 +42,16 @@ pub(super) fn ratio(
     Some(Estimate { value, error })
 }
 
+/// Student's t for 3 degrees of freedom, at 95 %.
+const T_OF_QUARTERS: f64 = 3.182;
+
+/// What a sample tells, of which the quarters alone tell these: their standard error around it.
+pub(super) fn around(value: f64, quarters: [f64; 4], millionths: u64) -> Estimate {
+    let squares: f64 = quarters.iter().map(|one| (one - value).powi(2)).sum();
+    let unseen = 1.0 - millionths as f64 / WHOLE as f64;
+    Estimate { value, error: T_OF_QUARTERS * (squares / 12.0 * unseen).sqrt() }
+}
+
 /// How much more, in percent, the first is than the second of two counts by group, of the same bands.
 #[must_use]
 pub fn change(
@@ -63,6 +73,19 @@ mod tests {
         assert_eq!((found.value, found.error), (50.0, 0.0));
         assert_eq!(change(&[30; GROUPS], &[60; GROUPS], 10_000).map(|c| c.value), Some(-50.0));
         assert_eq!(ratio(&[1; GROUPS], &[0; GROUPS], 1.0, 1), None);
+    }
+
+    #[test]
+    fn quarters_tell_how_far_the_whole_may_be_off() {
+        assert_eq!(around(5.0, [5.0; 4], 10_000), Estimate { value: 5.0, error: 0.0 });
+        // Around their own mean of 5 it is the standard error of that: √(4 ÷ 3) ÷ 2.
+        let error = around(5.0, [4.0, 6.0, 4.0, 6.0], 1).error;
+        assert!((error - 3.182 * (4.0_f64 / 3.0).sqrt() / 2.0).abs() < 1e-3, "{error}");
+        // All of them too large by 3: that is seen, too.
+        assert!((around(5.0, [8.0; 4], 1).error - 3.182 * 3.0_f64.sqrt()).abs() < 1e-3);
+        // Of half of the bands is known what they do.
+        let half = around(5.0, [4.0, 6.0, 4.0, 6.0], WHOLE / 2).error;
+        assert!((half * 2.0_f64.sqrt() - error).abs() < 1e-3, "{half} {error}");
     }
 
     #[test]

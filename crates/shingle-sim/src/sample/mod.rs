@@ -25,14 +25,20 @@
 //! assert!((300_000..700_000).contains(&sampled) && sampled % 5_000 == 0);
 //! ```
 
+pub mod curve;
 mod estimate;
+mod held;
+mod scaled;
 mod shadow;
+mod thinned;
 
 use shingle_core::units::{BLOCK_BYTES, Op, Request, Zone};
 use shingle_core::zones::ZoneMap;
 
 pub use estimate::{Estimate, change};
+pub(crate) use scaled::scaled_settings;
 pub use shadow::{Shadow, Sizes, scaled_drive};
+pub use thinned::Thinned;
 
 /// Bands are left out in so many groups.
 pub const GROUPS: usize = 16;
@@ -44,12 +50,19 @@ const ROW_BANDS: u32 = 8;
 /// Parts are in millionths.
 pub const WHOLE: u64 = 1_000_000;
 
+/// So many millionths of a count.
+#[must_use]
+pub fn part_of(count: u64, millionths: u64) -> u64 {
+    (u128::from(count) * u128::from(millionths) / u128::from(WHOLE)) as u64
+}
+
 /// Which bands are sampled.
 #[derive(Clone, Debug)]
 pub struct Sampling {
     bands: ZoneMap,
     millionths: u64,
     seed: u64,
+    row_bands: u32,
 }
 
 impl Sampling {
@@ -60,7 +73,13 @@ impl Sampling {
     #[must_use]
     pub fn new(bands: ZoneMap, millionths: u64, seed: u64) -> Sampling {
         assert!((1..=WHOLE).contains(&millionths), "a part of the bands");
-        Sampling { bands, millionths, seed }
+        Sampling { bands, millionths, seed, row_bands: ROW_BANDS }
+    }
+
+    /// The same with so many bands in a row sampled together.
+    #[must_use]
+    pub fn in_rows_of(self, row_bands: u32) -> Sampling {
+        Sampling { row_bands: row_bands.max(1), ..self }
     }
 
     /// The part that is sampled.
@@ -72,14 +91,13 @@ impl Sampling {
     /// That part of a count, at least 1.
     #[must_use]
     pub fn part_of(&self, count: u64) -> u64 {
-        let part = u128::from(count) * u128::from(self.millionths) / u128::from(WHOLE);
-        (part as u64).max(1)
+        part_of(count, self.millionths).max(1)
     }
 
     /// The group of a band; `None` if it is not sampled.
     #[must_use]
     pub fn group(&self, band: Zone) -> Option<usize> {
-        let mixed = mix(self.seed ^ (u64::from(band.0 / ROW_BANDS) + 1));
+        let mixed = mix(self.seed ^ (u64::from(band.0 / self.row_bands) + 1));
         let sampled = (u128::from(mixed) * u128::from(WHOLE)) >> 64 < u128::from(self.millionths);
         sampled.then_some((mix(mixed) % GROUPS as u64) as usize)
     }

@@ -1,13 +1,14 @@
 //! A cache that never was: fed with a sample of requests, it counts what it would have done.
 
 use shingle_core::cache::CacheCore;
-use shingle_core::units::{BLOCK_BYTES, Block, Op, Request};
+use shingle_core::units::{Block, Op, Request};
 use shingle_core::zones::ZoneMap;
 use shingle_drive::steps::Step;
-use shingle_drive::{self as drives, Buffer, Drive, Settings};
+use shingle_drive::{self as drives, Drive, Settings};
 use shingle_result::Pacing;
 
 use super::estimate::{Estimate, ratio};
+use super::scaled::scaled_settings;
 use super::{GROUPS, Sampling};
 use crate::system::{Rules, System};
 
@@ -52,19 +53,10 @@ pub fn scaled_drive(
     let bands = whole.description().bands.clone();
     let bands = bands
         .ok_or_else(|| format!("{name} has no bands to be rewritten; name a shingled disk"))?;
-    let blocks = whole.description().buffer_blocks;
-    let wanted = (u128::from(blocks) * u128::from(millionths) / u128::from(super::WHOLE)) as u64;
-    let with = |bytes: u64| {
-        let settings = Settings { buffer: Buffer::Bytes(bytes), ..settings.clone() };
-        drives::make(name, &settings).map_err(|error| error.to_string())
-    };
-    let mut drive = if millionths == super::WHOLE {
-        whole
-    } else {
-        // A buffer holds less than its bytes: as much less as one of this size.
-        let bytes = wanted.max(64) * BLOCK_BYTES;
-        let fit = with(bytes)?.description().buffer_blocks.max(1);
-        with((u128::from(bytes) * u128::from(wanted.max(64)) / u128::from(fit)) as u64)?
+    let mut drive = match millionths {
+        super::WHOLE => whole,
+        _ => drives::make(name, &scaled_settings(name, settings, millionths)?)
+            .map_err(|error| error.to_string())?,
     };
     match drive.steps() {
         Some(steps) => steps.begin(),

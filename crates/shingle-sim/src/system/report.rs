@@ -1,5 +1,7 @@
 //! What there is to know of a system.
 
+use std::sync::Arc;
+
 use shingle_core::cache::CacheCore;
 use shingle_core::units::Nanos;
 use shingle_drive::Drive;
@@ -9,6 +11,7 @@ use shingle_result::{Responses, Snapshot, Translating};
 use super::System;
 use crate::check::Stale;
 use crate::device;
+use crate::passed::{LeftOut, Passed};
 use crate::translated::Translated;
 use crate::watch::Watch;
 
@@ -82,6 +85,11 @@ impl System {
     /// Lets somebody look on at what the disk is asked, but not at what copies of the system ask.
     pub(crate) fn watch(&mut self) -> &mut Watch {
         self.disk.watch()
+    }
+
+    /// The requests are a sample, and these were left out before each.
+    pub(crate) fn pass_over(&mut self, left_out: Arc<LeftOut>) {
+        self.disk.pass(Passed::new(left_out));
     }
 
     /// Nobody watches the disk any more.

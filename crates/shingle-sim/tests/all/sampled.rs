@@ -1,13 +1,18 @@
 //! Estimates from a sample of bands, against full runs of the same requests: hits within a point, bands rewritten
 //! within a tenth, in a hundredth of the memory; and error bars that hold.
 
+use std::time::Instant;
+
 use crate::common::{read, real};
 use shingle_core::registry::Registry;
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_core::zones::ZoneMap;
-use shingle_drive::{Buffer, Settings};
+use shingle_drive::{Buffer, Rng, Settings};
 use shingle_engine::settings::Settings as Told;
-use shingle_sim::sample::{Sampling, Shadow, WHOLE, change, scaled_drive};
+use shingle_sim::experiment::{Assignment, Job, Options, Trace, plan, run_all};
+use shingle_sim::sample::curve::{Choice, sample};
+use shingle_sim::sample::{Estimate, Sampling, Shadow, Thinned, WHOLE, change, scaled_drive};
+use shingle_trace::{Shape, Summary};
 
 /// A cache of so many slots under a policy, sampled by so many millionths.
 fn shadow(policy: &str, slots: u64, buffer_blocks: u64, millionths: u64, seed: u64) -> Shadow {
@@ -129,6 +134,226 @@ fn real_traces_are_within_their_errors() {
             let [full, hits] = [&all, &part].map(|shadow| shadow.hits_percent().expect("accesses"));
             told(&format!("{file}: hits in percent"), policy, full.value, (hits.value, hits.error));
         }
+    }
+}
+
+/// The runs of `compare` for these policies and sizes.
+fn jobs(trace: &Trace, policies: &[&str], caches: &[&str], sets: &[(&str, &str)]) -> Vec<Job> {
+    let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
+    let sets = sets.iter().map(|(name, value)| Assignment::new(name, value).expect("a name"));
+    let options = Options {
+        policies: owned(policies),
+        caches: owned(caches),
+        sets: sets.collect(),
+        ..Options::default()
+    };
+    plan(&options, &Registry::default(), trace).expect("a plan").0
+}
+
+/// Of all bands, what comes out is what the runs themselves say.
+#[test]
+fn a_curve_of_all_bands_is_the_runs_themselves() {
+    let trace = read("synth:mixed?requests=20000");
+    let jobs = jobs(&trace, &["none", "lru", "sac"], &["5%", "20%"], &[]);
+    let choice = Choice { millionths: Some(WHOLE), seed: 1 };
+    let sampled = sample(&trace, &jobs, choice).expect("a sample");
+    let points = sampled.points(&jobs, &trace, &|_| {}).expect("runs");
+    let runs = run_all(&jobs, &trace, &|_| {}).expect("runs");
+    assert_eq!(points.len(), 5, "without a cache there is one size");
+    for (point, run) in points.iter().zip(&runs) {
+        let exact = |value: f64| Estimate { value, error: 0.0 };
+        assert_eq!(point.labels.policy, run.labels.policy);
+        assert_eq!(point.hits_percent, exact(100.0 * run.all.hits.ratio.expect("accesses")));
+        assert_eq!(point.rmws, exact(run.all.drive_io.rmw as f64));
+        assert_eq!(point.done_seconds, exact(run.all.seconds.total));
+        assert_eq!(point.left_seconds, exact(run.left.seconds));
+    }
+}
+
+/// Zones of a disk, each with blocks that are asked for again and again, some zones more often than others.
+fn made(zones: u64, requests: u64) -> Trace {
+    let mut random = Rng::new(3);
+    let mut unit = move || random.below(1 << 40) as f64 / (1_u64 << 40) as f64;
+    let request = |_| {
+        let zone = (unit().powf(1.3) * zones as f64) as u64 * 7_919 % zones;
+        let block = (unit().powi(4) * 600.0) as u64 * 1_231 % 5_000;
+        let op = if unit() < 0.7 { Op::Write } else { Op::Read };
+        Request { at: Nanos::ZERO, offset: (zone * 5_000 + block) << 12, bytes: 4096, op }
+    };
+    let requests: Vec<Request> = (0..requests).map(request).collect();
+    let summary = Summary::of(&requests);
+    Trace { name: "made".into(), format: None, requests, summary }
+}
+
+/// A fifth of the bands tells what all do, within what it says of itself.
+#[test]
+fn a_curve_of_a_sample_is_within_its_errors() {
+    let trace = made(2_000, 150_000);
+    let jobs = jobs(&trace, &["lru", "most"], &["5%", "25%"], &[("drive.pb", "100M")]);
+    let of = |millionths| {
+        let choice = Choice { millionths: Some(millionths), seed: 1 };
+        let sampled = sample(&trace, &jobs, choice).expect("a sample");
+        (sampled.about.clone(), sampled.points(&jobs, &trace, &|_| {}).expect("runs"))
+    };
+    let ((_, all), (about, part)) = (of(WHOLE), of(WHOLE / 5));
+    assert!((about.sampled_requests as f64 / 30_000.0 - 1.0).abs() < 0.1, "{about:?}");
+    for (all, part) in all.iter().zip(&part) {
+        assert!(all.rmws.value > 500.0, "{all:?}");
+        assert_eq!(all.labels, part.labels);
+        for (what, all, part, within) in [
+            ("misses", all.misses, part.misses, 0.05),
+            ("RMWs", all.rmws, part.rmws, 0.10),
+            ("I/O time", all.done_and_left_seconds, part.done_and_left_seconds, 0.15),
+        ] {
+            let off = (part.value - all.value).abs();
+            assert!(off <= part.error, "{what}: {part:?}, in full {}", all.value);
+            assert!(off <= within * all.value, "{what}: {part:?}, in full {}", all.value);
+            assert!(part.error < 3.0 * within * all.value, "{what}: {part:?} says nothing");
+        }
+    }
+}
+
+/// What a sample leaves out takes time of the disk from reads that follow, and counts as nothing itself.
+#[test]
+fn what_is_left_out_moves_the_head_and_is_not_counted() {
+    let trace = made(500, 20_000);
+    let jobs = jobs(&trace, &["lru"], &["5%"], &[]);
+    let bands = jobs[0].disk().expect("a disk").drive().description().bands.clone();
+    let sampling = Sampling::new(bands.expect("bands"), WHOLE / 5, 2).in_rows_of(1);
+    let thinned = Thinned::of(&trace.requests, &sampling, |_| true);
+    let job = jobs[0].scaled(WHOLE / 5).expect("a smaller one");
+    let alone = job.run(&thinned.requests[..], &|_| {}).expect("a run");
+    let among = job.run_sampled(&thinned, &|_| {}).expect("a run");
+    let (alone, among) = (alone.all, among.all);
+    let [seconds_alone, seconds_among] = [alone, among].map(|all| all.seconds.by_cause.read);
+    assert!(seconds_among > 1.01 * seconds_alone, "{seconds_among} {seconds_alone}");
+    let counts = |all: shingle_result::Counts| (all.drive_io, all.pb, all.hits, all.accesses);
+    assert_eq!(counts(alone), counts(among));
+}
+
+/// A trace that has too few bands to choose from is run in full, and says what it is short of.
+#[test]
+fn a_small_trace_is_run_in_full() {
+    let trace = read("synth:mixed?requests=5000");
+    let jobs_of = |sets: &[(&str, &str)]| jobs(&trace, &["lru"], &["5%"], sets);
+    let any = Choice { millionths: None, seed: 1 };
+    let sampled = sample(&trace, &jobs_of(&[]), any).expect("a sample");
+    assert!(sampled.about.is_all() && !sampled.about.is_small(), "{:?}", sampled.about);
+    assert_eq!(sampled.about.sampled_requests, 5_000);
+    // Asked for, it is sampled all the same; a sample without anything in it is refused.
+    let asked = |millionths| {
+        sample(&trace, &jobs_of(&[]), Choice { millionths: Some(millionths), seed: 1 })
+    };
+    assert!(asked(WHOLE / 5).expect("a sample").about.is_small());
+    let error = asked(1).err().expect("nothing is in it").to_string();
+    assert!(error.starts_with("--sample: ") && error.contains("no request"), "{error}");
+}
+
+/// Traces of `SHINGLE_TRACES`, each as it is and so many copies side by side, which are a volume of the size that
+/// samples are for: full runs, estimates, how far these are off, and how much faster.
+#[test]
+#[ignore = "takes minutes to hours"]
+fn curves_beside_full_runs() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+    pool.install(|| {
+        for (file, copies) in [
+            ("alibaba_replaylog_52k.csv.zst", 64),
+            ("cloudphysics_sample.vscsi.zst", 16),
+            ("umass_financial1_50k.flashsim.txt.zst", 64),
+            ("msrssd_iozone100k.disksim.txt.zst", 16),
+            ("hadoop_eternity10_sdb.csv.gz", 1),
+        ] {
+            let Some(trace) = real(file) else { continue };
+            beside(&trace, None);
+            let shape = Shape { copies, ..Shape::default() };
+            let requests = shape.apply(trace.requests).expect("they fit the disk");
+            let summary = Summary::of(&requests);
+            let trace =
+                Trace { name: format!("{copies} of {file}"), format: None, requests, summary };
+            beside(&trace, Some(WHOLE / 50));
+            beside(&trace, Some(WHOLE / 10));
+        }
+    });
+}
+
+/// Prints what a curve says beside full runs.
+fn beside(trace: &Trace, millionths: Option<u64>) {
+    let jobs = jobs(trace, &["lru", "most", "sac"], &["2%", "5%", "20%"], &[]);
+    let begun = Instant::now();
+    let sampled = sample(trace, &jobs, Choice { millionths, seed: 1 });
+    let sampled = match sampled {
+        Ok(sampled) => sampled,
+        Err(error) => return println!("{}: {error}", trace.name),
+    };
+    println!("\n{}: {:?}", trace.name, sampled.about);
+    if sampled.about.is_all() {
+        return;
+    }
+    let part = sampled.points(&jobs, trace, &|_| {}).expect("runs");
+    let of_part = begun.elapsed().as_secs_f64();
+    let begun = Instant::now();
+    let full = sample(trace, &jobs, Choice { millionths: Some(WHOLE), seed: 1 }).expect("all");
+    let full = full.points(&jobs, trace, &|_| {}).expect("runs");
+    let of_full = begun.elapsed().as_secs_f64();
+    println!(
+        "{of_part:.2} s in the place of {of_full:.2} s: {:.1} times faster",
+        of_full / of_part
+    );
+    println!("| policy | blocks | misses, off % ± | RMWs, off % ± | done + left, off % ± |");
+    for (full, part) in full.iter().zip(&part) {
+        let off = |full: Estimate, part: Estimate| {
+            let percent = |value: f64| 100.0 * value / full.value;
+            let off = percent(part.value - full.value);
+            format!("{:.0}, {off:+.1} ± {:.1}", full.value, percent(part.error))
+        };
+        println!(
+            "| {} | {} | {} | {} | {} |",
+            full.labels.policy,
+            full.labels.cache_blocks,
+            off(full.misses, part.misses),
+            off(full.rmws, part.rmws),
+            off(full.done_and_left_seconds, part.done_and_left_seconds),
+        );
+    }
+}
+
+/// How often the full run is within what a sample says, over seeds.
+#[test]
+#[ignore = "takes minutes"]
+fn errors_of_curves_are_as_large_as_they_say() {
+    let mut traces = vec![made(20_000, 1_000_000)];
+    if let Some(trace) = real("alibaba_replaylog_52k.csv.zst") {
+        let shape = Shape { copies: 32, ..Shape::default() };
+        let requests = shape.apply(trace.requests).expect("they fit the disk");
+        let summary = Summary::of(&requests);
+        traces.push(Trace { name: trace.name, format: None, requests, summary });
+    }
+    for trace in &traces {
+        let jobs = jobs(trace, &["lru", "most", "sac"], &["5%", "20%"], &[]);
+        let of = |millionths, seed| {
+            let sampled = sample(trace, &jobs, Choice { millionths: Some(millionths), seed });
+            sampled.expect("a sample").points(&jobs, trace, &|_| {}).expect("runs")
+        };
+        let full = of(WHOLE, 1);
+        let (seeds, mut within) = (20, [0_usize; 3]);
+        for seed in 0..seeds {
+            for (full, part) in full.iter().zip(&of(WHOLE / 10, seed)) {
+                let figures = [
+                    (full.misses, part.misses),
+                    (full.rmws, part.rmws),
+                    (full.done_and_left_seconds, part.done_and_left_seconds),
+                ];
+                for (within, (full, part)) in within.iter_mut().zip(figures) {
+                    *within += usize::from((part.value - full.value).abs() <= part.error);
+                }
+            }
+        }
+        let all = seeds as usize * jobs.len();
+        println!(
+            "{}: of {all} each, misses {}, RMWs {}, I/O time {} within",
+            trace.name, within[0], within[1], within[2]
+        );
+        assert!(within[0] * 100 >= 90 * all && within[1] * 100 >= 90 * all, "{within:?}");
     }
 }
 

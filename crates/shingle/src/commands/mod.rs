@@ -5,6 +5,7 @@ pub(crate) mod bound;
 pub(crate) mod compare;
 #[cfg(feature = "manual")]
 pub(crate) mod completions;
+pub(crate) mod curve;
 mod disks;
 #[cfg(feature = "store")]
 pub(crate) mod follow;

@@ -3,6 +3,7 @@
 use clap::Args;
 use shingle_result::Report;
 
+use crate::commands::curve::All;
 use crate::output::Tried;
 
 /// No options.
@@ -19,6 +20,20 @@ impl PictureArgs {
     }
 
     pub(crate) fn deliver(&self, _: &Report, _: &mut Tried) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+/// No options.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct CurveArgs {}
+
+impl CurveArgs {
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn deliver(&self, _: &All, _: &mut Tried) -> anyhow::Result<()> {
         Ok(())
     }
 }

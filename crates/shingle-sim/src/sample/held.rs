@@ -1,0 +1,222 @@
+//! What bands hold of a trace, and a sample of them that holds as much of everything.
+
+use std::collections::BTreeMap;
+
+use shingle_core::units::{Op, Request, Zone};
+use shingle_core::zones::ZoneMap;
+
+use super::{Sampling, WHOLE, mix};
+
+/// Counts of a band, of some bands, or of all.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(super) struct Held {
+    /// Accesses of blocks.
+    pub(super) accesses: f64,
+    /// Of these, writes.
+    pub(super) writes: f64,
+    /// Different blocks.
+    pub(super) blocks: f64,
+    /// Of these, those that are written.
+    pub(super) written: f64,
+}
+
+impl Held {
+    /// Accesses to blocks that were accessed before.
+    pub(super) fn again(&self) -> f64 {
+        self.accesses - self.blocks
+    }
+
+    fn each(&self) -> [f64; 4] {
+        [self.accesses, self.writes, self.blocks, self.written]
+    }
+
+    fn add(&mut self, more: &Held) {
+        self.accesses += more.accesses;
+        self.writes += more.writes;
+        self.blocks += more.blocks;
+        self.written += more.written;
+    }
+
+    /// How far these are from a part of `all`, over all counts: 0 for just as much of each.
+    fn off(&self, all: &Held, part: f64) -> f64 {
+        let counts = self.each().into_iter().zip(all.each()).filter(|(_, all)| *all > 0.0);
+        counts.map(|(own, all)| (own.max(0.5) / all / part).ln().powi(2)).sum()
+    }
+}
+
+/// The bands that a trace touches, and what each holds of it.
+pub(super) struct Bands {
+    map: ZoneMap,
+    held: BTreeMap<u32, Held>,
+    pub(super) all: Held,
+}
+
+/// Samples that are looked at before one is taken.
+const CANDIDATES: u64 = 256;
+
+/// So many parts of a sample are run by themselves, to see how far they differ.
+pub(super) const QUARTERS: usize = 4;
+
+impl Bands {
+    pub(super) fn new(map: ZoneMap, requests: &[Request]) -> Bands {
+        let whole = Sampling::new(map.clone(), WHOLE, 0);
+        let mut seen: BTreeMap<u32, Seen> = BTreeMap::new();
+        for request in requests {
+            whole.pieces(request, |piece, _| {
+                if !matches!(piece.op, Op::Read | Op::Write) {
+                    return;
+                }
+                let band = map.zone(piece.first());
+                let blocks = map.blocks(band) as usize;
+                let seen = seen.entry(band.0).or_insert_with(|| Seen::new(blocks));
+                let from = (piece.first().0 - map.first_block(band).0) as usize;
+                seen.access(from, piece.blocks() as usize, piece.op == Op::Write);
+            });
+        }
+        let held: BTreeMap<u32, Held> =
+            seen.into_iter().map(|(band, seen)| (band, seen.held)).collect();
+        let mut all = Held::default();
+        held.values().for_each(|band| all.add(band));
+        Bands { map, held, all }
+    }
+
+    /// How many are touched.
+    pub(super) fn count(&self) -> u64 {
+        self.held.len() as u64
+    }
+
+    /// How many bands that are all asked for alike would differ as much from sample to sample: by accesses, and by
+    /// writes where these matter.
+    pub(super) fn alike(&self) -> f64 {
+        let alike = |of: fn(&Held) -> f64| {
+            let squares: f64 = self.held.values().map(|band| of(band).powi(2)).sum();
+            of(&self.all).powi(2) / squares.max(1.0)
+        };
+        let accesses = alike(|held| held.accesses);
+        // Of few writes next to nothing can be told, and next to nothing comes.
+        match self.all.writes * 10.0 < self.all.accesses {
+            true => accesses,
+            false => accesses.min(alike(|held| held.writes)),
+        }
+    }
+
+    /// So many millionths of the bands, and of everything that all of them hold as nearly the same part as one of some
+    /// samples does that are drawn by `seed`.
+    pub(super) fn balanced(&self, millionths: u64, seed: u64) -> Sampling {
+        let part = millionths as f64 / WHOLE as f64;
+        let off = |sampling: &Sampling| {
+            let quarters = self.quarters(sampling);
+            let mut sample = Held::default();
+            quarters.iter().for_each(|quarter| sample.add(quarter));
+            let of_quarters = quarters.iter().map(|quarter| quarter.off(&self.all, part / 4.0));
+            // (A quarter counts for less, as all of them together are what is told.)
+            sample.off(&self.all, part) + of_quarters.sum::<f64>() / 16.0
+        };
+        let drawn = (0..CANDIDATES).map(|nth| {
+            let seed = mix(mix(seed).wrapping_add(nth));
+            let sampling = Sampling::new(self.map.clone(), millionths, seed).in_rows_of(1);
+            (off(&sampling), sampling)
+        });
+        let best = drawn.min_by(|a, b| a.0.total_cmp(&b.0));
+        best.expect("there are candidates").1
+    }
+
+    /// What the quarters of a sample hold.
+    pub(super) fn quarters(&self, sampling: &Sampling) -> [Held; QUARTERS] {
+        let mut quarters = [Held::default(); QUARTERS];
+        for (&band, held) in &self.held {
+            if let Some(group) = sampling.group(Zone(band)) {
+                quarters[group % QUARTERS].add(held);
+            }
+        }
+        quarters
+    }
+
+    /// How many bands a sample has of those that are touched.
+    pub(super) fn sampled(&self, sampling: &Sampling) -> u64 {
+        let sampled = |band: &&u32| sampling.group(Zone(**band)).is_some();
+        self.held.keys().filter(sampled).count() as u64
+    }
+}
+
+/// Which blocks of a band have been seen.
+struct Seen {
+    held: Held,
+    accessed: Vec<bool>,
+    written: Vec<bool>,
+}
+
+impl Seen {
+    fn new(blocks: usize) -> Seen {
+        let none = vec![false; blocks];
+        Seen { held: Held::default(), accessed: none.clone(), written: none }
+    }
+
+    fn access(&mut self, from: usize, count: usize, write: bool) {
+        let mark = |seen: &mut [bool]| {
+            let new = seen.iter().filter(|seen| !**seen).count();
+            seen.fill(true);
+            new as f64
+        };
+        self.held.accesses += count as f64;
+        self.held.blocks += mark(&mut self.accessed[from..from + count]);
+        if write {
+            self.held.writes += count as f64;
+            self.held.written += mark(&mut self.written[from..from + count]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shingle_core::units::{BLOCK_BYTES, Nanos};
+
+    fn request(op: Op, block: u64, blocks: u64) -> Request {
+        Request { at: Nanos::ZERO, offset: block * BLOCK_BYTES, bytes: blocks * BLOCK_BYTES, op }
+    }
+
+    #[test]
+    fn what_bands_hold_is_counted() {
+        let requests = [
+            request(Op::Write, 8, 4), // two of band 0, two of band 1
+            request(Op::Read, 9, 1),
+            request(Op::Read, 9, 2), // one of each
+            request(Op::Trim, 0, 20),
+            request(Op::Read, 10, 2),
+        ];
+        let bands = Bands::new(ZoneMap::fixed(10, 100), &requests);
+        let held = |accesses, writes, blocks, written| Held { accesses, writes, blocks, written };
+        assert_eq!(bands.held[&0], held(4.0, 2.0, 2.0, 2.0));
+        assert_eq!(bands.held[&1], held(5.0, 2.0, 2.0, 2.0));
+        assert_eq!(
+            (bands.count(), bands.all, bands.all.again()),
+            (2, held(9.0, 4.0, 4.0, 4.0), 5.0)
+        );
+        // 81 ÷ (16 + 25) accesses; writes are alike.
+        assert!((bands.alike() - 81.0 / 41.0).abs() < 1e-9, "{}", bands.alike());
+    }
+
+    #[test]
+    fn a_balanced_sample_has_its_part_of_everything() {
+        // Bands of very different heat, a third of them written.
+        let requests: Vec<Request> = (0..1_000_u64)
+            .flat_map(|band| {
+                let op = if band % 3 == 0 { Op::Write } else { Op::Read };
+                (0..1 + 2_000 / (band + 20)).map(move |nth| request(op, band * 50 + nth % 40, 1))
+            })
+            .collect();
+        let bands = Bands::new(ZoneMap::fixed(50, 50_000), &requests);
+        let off = |sampling: &Sampling| {
+            let mut sample = Held::default();
+            bands.quarters(sampling).iter().for_each(|quarter| sample.add(quarter));
+            sample.off(&bands.all, 0.2)
+        };
+        let drawn = |seed| Sampling::new(ZoneMap::fixed(50, 50_000), WHOLE / 5, seed).in_rows_of(1);
+        let chance: f64 = (0..50).map(|seed| off(&drawn(seed))).sum::<f64>() / 50.0;
+        let chosen = off(&bands.balanced(WHOLE / 5, 1));
+        assert!(chosen < chance / 4.0, "{chosen}, by chance {chance}");
+        let sampled = bands.sampled(&bands.balanced(WHOLE / 5, 1));
+        assert!((150..250).contains(&sampled), "{sampled}");
+    }
+}

@@ -1,0 +1,308 @@
+//! `shingle curve`: what larger caches bring, from a sample of the bands.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+use shingle_core::registry::Registry;
+use shingle_result::{Program, TraceInfo};
+use shingle_sim::experiment::{self, Job, Options, Trace};
+use shingle_sim::sample::Estimate;
+use shingle_sim::sample::curve::{About, Choice, Point, sample};
+
+use super::setup::{assigned, mode, pool, read_trace, seed};
+use crate::Usage;
+use crate::cli::{self, Global, SetupArgs, TraceArgs};
+use crate::output::{self, Tried, note};
+use crate::progress::Progress;
+use crate::report::CurveArgs;
+use crate::table;
+
+/// Policies drawn when none are named.
+const DEFAULT_POLICIES: [&str; 3] = ["lru", "most", "sac"];
+
+/// Sizes when none are named: parts of the footprint, each twice the one before.
+const DEFAULT_SIZES: &str = "1%..64%";
+
+#[derive(Debug, Args)]
+pub(crate) struct Curve {
+    #[command(flatten)]
+    trace: TraceArgs,
+    /// Policies. [default: lru,most,sac]
+    #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
+    policies: Vec<String>,
+    /// Drives, as in `compare`. [default: st8000as0002]
+    #[arg(short, long, value_delimiter = ',', value_name = "NAME,…")]
+    drives: Vec<String>,
+    /// Cache sizes, as in `compare`, and ranges of them: 1%..64% doubles, 1G..16G/9 is nine in equal factors.
+    /// [default: 1%..64%]
+    #[arg(short, long, value_delimiter = ',', value_name = "SIZE,…", allow_hyphen_values = true)]
+    cache: Vec<String>,
+    /// The part of the bands that is sampled, in percent; 100 runs all. --seed says which. [default: as many as
+    /// tell enough; all of a trace that has too few]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    sample: Option<u64>,
+    /// SSD the cache is on. [default: pcie-ssd]
+    #[arg(short, long, value_name = "NAME")]
+    ssd: Option<String>,
+    /// Set a parameter, as in `compare`: drive.pb=1G, most.zone=bands.
+    #[arg(long, value_name = "OWNER.NAME=VALUE", value_parser = cli::assignment)]
+    set: Vec<(String, String)>,
+    /// Send each block by itself, as in `compare`. [default: off]
+    #[arg(long, value_enum)]
+    split: Option<cli::Split>,
+    /// Blocks that are written only in part, as in `compare`. [default: fill]
+    #[arg(long, value_enum)]
+    partial: Option<cli::Partial>,
+    /// How drives are timed. [default: as each drive prefers]
+    #[arg(long, value_enum)]
+    drive_timing: Option<cli::DriveTiming>,
+    /// Runs side by side. [default: one a core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Write the curves as JSON; `-` for stdout, in place of the table.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write them as CSV, a line for each policy and size; `-` for stdout, in place of the table.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    #[command(flatten)]
+    pictures: CurveArgs,
+}
+
+/// All of it.
+#[derive(Serialize)]
+pub(crate) struct All {
+    schema: &'static str,
+    shingle: Program,
+    seed: u64,
+    pub(crate) trace: TraceInfo,
+    pub(crate) curves: Vec<OfDrive>,
+}
+
+/// The curves over a drive.
+#[derive(Serialize)]
+pub(crate) struct OfDrive {
+    pub(crate) drive: String,
+    pub(crate) sample: Sampled,
+    pub(crate) points: Vec<Told>,
+}
+
+/// What was run in the place of the trace.
+#[derive(Serialize)]
+pub(crate) struct Sampled {
+    pub(crate) in_full: bool,
+    pub(crate) percent: f64,
+    pub(crate) wanted_percent: f64,
+    pub(crate) wanted_for: &'static str,
+    pub(crate) bands: u64,
+    pub(crate) alike_bands: u64,
+    pub(crate) sampled_bands: u64,
+    pub(crate) requests: u64,
+    pub(crate) sampled_requests: u64,
+}
+
+/// A policy at a size.
+#[derive(Serialize)]
+pub(crate) struct Told {
+    pub(crate) policy: String,
+    pub(crate) cache_blocks: u64,
+    pub(crate) simulated_blocks: u64,
+    pub(crate) was_full: bool,
+    pub(crate) hits_percent: Figure,
+    pub(crate) misses: Figure,
+    pub(crate) rmws: Figure,
+    pub(crate) done_seconds: Figure,
+    pub(crate) left_seconds: Figure,
+    pub(crate) done_and_left_seconds: Figure,
+}
+
+/// Within `error` of `value`, at 95 %.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Figure {
+    pub(crate) value: f64,
+    pub(crate) error: f64,
+}
+
+pub(crate) fn execute(args: &Curve, global: &Global, registry: &Registry) -> anyhow::Result<()> {
+    let files = [args.json.as_deref(), args.csv.as_deref()];
+    if files == [Some(Path::new("-")); 2] {
+        return Err(Usage("--json - and --csv -: stdout takes one of them".into()).into());
+    }
+    files.into_iter().flatten().try_for_each(output::check_writable)?;
+    args.pictures.check()?;
+    let options = options(args)?;
+    experiment::check_names(&options, registry)?;
+    let threads = pool(&SetupArgs { threads: args.threads, ..SetupArgs::default() })?;
+    let trace = read_trace(&args.trace, global)?;
+    let mut curves = Vec::new();
+    for drive in &options.drives {
+        let options = Options { drives: vec![drive.clone()], ..options.clone() };
+        let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
+        notes.0.iter().for_each(|told| note(&told.text, global.quiet));
+        let choice = Choice { millionths: args.sample, seed: options.seed };
+        curves.push(threads.install(|| of_drive(drive, &jobs, &trace, choice, global))?);
+    }
+    let all = All {
+        schema: "shingle.curve/1",
+        shingle: output::program(),
+        seed: options.seed,
+        trace: TraceInfo::new(&trace.name, trace.format.as_ref(), &trace.requests, &trace.summary),
+        curves,
+    };
+    deliver(args, &all, global)
+}
+
+/// A part of the bands, in millionths.
+fn percent(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no part of the bands; give percent, above 0 and up to 100");
+    let percent: f64 = text.trim_end_matches('%').parse().map_err(|_| wrong())?;
+    let millionths = (percent * 10_000.0).round() as u64;
+    (percent <= 100.0 && millionths > 0).then_some(millionths).ok_or_else(wrong)
+}
+
+fn options(args: &Curve) -> anyhow::Result<Options> {
+    let default = Options::default();
+    let policies = match &args.policies[..] {
+        [] => DEFAULT_POLICIES.map(str::to_owned).to_vec(),
+        given => given.to_vec(),
+    };
+    let sizes = if args.cache.is_empty() { &[DEFAULT_SIZES.to_owned()][..] } else { &args.cache };
+    let mut caches = Vec::new();
+    for size in sizes {
+        caches.extend(shingle_sweep::range(size).map_err(|error| Usage(format!("-c {error}")))?);
+    }
+    Ok(Options {
+        seed: seed(&args.trace),
+        policies,
+        drives: if args.drives.is_empty() { default.drives.clone() } else { args.drives.clone() },
+        caches,
+        ssd: args.ssd.clone().unwrap_or_else(|| default.ssd.clone()),
+        sets: assigned(&args.set)?,
+        mode: mode(&args.trace),
+        split: args.split == Some(cli::Split::Block),
+        fill_partial: args.partial != Some(cli::Partial::Ignore),
+        timing: args.drive_timing.map(Into::into),
+        ..default
+    })
+}
+
+fn of_drive(
+    drive: &str,
+    jobs: &[Job],
+    trace: &Trace,
+    choice: Choice,
+    global: &Global,
+) -> anyhow::Result<OfDrive> {
+    let sampled = sample(trace, jobs, choice)?;
+    let total = sampled.requests(trace) * jobs.len() as u64;
+    let progress = Progress::new("running", total, global.quiet);
+    let mut points = sampled.points(jobs, trace, &|done| progress.add(done))?;
+    drop(progress);
+    // Curve by curve; jobs go size by size.
+    let first =
+        |point: &Point| jobs.iter().position(|job| job.labels().policy == point.labels.policy);
+    points.sort_by_key(first);
+    Ok(OfDrive {
+        drive: drive.to_owned(),
+        sample: Sampled::of(&sampled.about, trace),
+        points: points.iter().map(Told::of).collect(),
+    })
+}
+
+impl Sampled {
+    fn of(about: &About, trace: &Trace) -> Sampled {
+        let percent = |millionths: u64| millionths as f64 / 10_000.0;
+        Sampled {
+            in_full: about.is_all(),
+            percent: percent(about.millionths),
+            wanted_percent: percent(about.wanted_millionths),
+            wanted_for: about.wanted_for,
+            bands: about.bands,
+            alike_bands: about.alike_bands,
+            sampled_bands: about.sampled_bands,
+            requests: trace.requests.len() as u64,
+            sampled_requests: about.sampled_requests,
+        }
+    }
+}
+
+impl Told {
+    fn of(point: &Point) -> Told {
+        let figure = |Estimate { value, error }: Estimate| Figure { value, error };
+        Told {
+            policy: point.labels.policy.clone(),
+            cache_blocks: point.labels.cache_blocks,
+            simulated_blocks: point.simulated_blocks,
+            was_full: point.was_full,
+            hits_percent: figure(point.hits_percent),
+            misses: figure(point.misses),
+            rmws: figure(point.rmws),
+            done_seconds: figure(point.done_seconds),
+            left_seconds: figure(point.left_seconds),
+            done_and_left_seconds: figure(point.done_and_left_seconds),
+        }
+    }
+
+    fn figures(&self) -> [(&'static str, Figure); 6] {
+        [
+            ("hits_percent", self.hits_percent),
+            ("misses", self.misses),
+            ("rmws", self.rmws),
+            ("done_seconds", self.done_seconds),
+            ("left_seconds", self.left_seconds),
+            ("done_and_left_seconds", self.done_and_left_seconds),
+        ]
+    }
+}
+
+/// Prints the table and writes the files: what cannot be written takes nothing else with it.
+fn deliver(args: &Curve, all: &All, global: &Global) -> anyhow::Result<()> {
+    let mut tried = Tried::default();
+    if ![&args.json, &args.csv].into_iter().flatten().any(|path| path == Path::new("-")) {
+        tried.add(output::print(&table::curves(all, global.color)));
+    }
+    if let Some(path) = &args.json {
+        tried.add(output::json(all, path));
+    }
+    if let Some(path) = &args.csv {
+        tried.add(csv(all).and_then(|csv| output::text(&csv, path)));
+    }
+    args.pictures.deliver(all, &mut tried)?;
+    tried.end()
+}
+
+/// A line for each point.
+fn csv(all: &All) -> anyhow::Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut header: Vec<String> = ["trace", "seed", "drive", "policy", "cache_blocks"]
+        .into_iter()
+        .chain(["simulated_blocks", "was_full", "sample_percent"])
+        .map(str::to_owned)
+        .collect();
+    if let Some(point) = all.curves.iter().flat_map(|curve| &curve.points).next() {
+        for (name, _) in point.figures() {
+            header.extend([name.to_owned(), format!("{name}_error")]);
+        }
+    }
+    writer.write_record(&header)?;
+    for curve in &all.curves {
+        for point in &curve.points {
+            let mut line = vec![
+                all.trace.name.clone(),
+                all.seed.to_string(),
+                curve.drive.clone(),
+                point.policy.clone(),
+                point.cache_blocks.to_string(),
+                point.simulated_blocks.to_string(),
+                point.was_full.to_string(),
+                curve.sample.percent.to_string(),
+            ];
+            for (_, figure) in point.figures() {
+                line.extend([figure.value.to_string(), figure.error.to_string()]);
+            }
+            writer.write_record(&line)?;
+        }
+    }
+    Ok(String::from_utf8(writer.into_inner()?)?)
+}

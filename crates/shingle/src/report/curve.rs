@@ -1,0 +1,111 @@
+//! Pictures of curves: a figure over sizes of the cache, with how far it may be off.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_report::chart::{Kind, Picture, Value};
+
+use super::{folder, save};
+use crate::commands::curve::{All, Figure, OfDrive, Told};
+use crate::output::Tried;
+
+/// Where pictures of curves are written.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct CurveArgs {
+    /// Write a chart of hits, one of RMWs and one of I/O time for each drive as SVG into a folder.
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+    /// Write them as PNG into a folder.
+    #[cfg(feature = "png")]
+    #[arg(long, value_name = "DIR")]
+    png: Option<PathBuf>,
+}
+
+impl CurveArgs {
+    fn folders(&self) -> impl Iterator<Item = (&Path, bool)> {
+        let folders = [
+            (self.svg.as_deref(), false),
+            #[cfg(feature = "png")]
+            (self.png.as_deref(), true),
+        ];
+        folders.into_iter().filter_map(|(path, painted)| Some((path?, painted)))
+    }
+
+    /// Fails now, not after the work is done, if they cannot be written.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        self.folders().try_for_each(|(path, _)| folder(path))
+    }
+
+    /// Draws and writes what was asked for.
+    pub(crate) fn deliver(&self, all: &All, tried: &mut Tried) -> anyhow::Result<()> {
+        if self.folders().next().is_none() {
+            return Ok(());
+        }
+        let several = all.curves.len() > 1;
+        for curve in &all.curves {
+            for (name, picture) in pictures(curve) {
+                let svg = picture.svg()?;
+                let name = match several {
+                    true => format!("{name}-{}", file_name(&curve.drive)),
+                    false => name.to_owned(),
+                };
+                for (folder, png) in self.folders() {
+                    tried.add(save(&svg, folder, &name, png));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name of a drive, which may be that of a file, within one of a file.
+fn file_name(drive: &str) -> String {
+    drive.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "-")
+}
+
+fn pictures(curve: &OfDrive) -> [(&'static str, Picture); 3] {
+    let mut sizes: Vec<u64> = curve.points.iter().map(|point| point.cache_blocks).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    // (Without a cache there is one point, whatever the size.)
+    if sizes.len() > 1 {
+        sizes.retain(|&size| size > 0);
+    }
+    let mut policies: Vec<&str> = Vec::new();
+    for point in &curve.points {
+        if !policies.contains(&point.policy.as_str()) {
+            policies.push(&point.policy);
+        }
+    }
+    let of = |title: &str, figure: fn(&Told) -> Figure| {
+        let line = |policy: &str| {
+            let at = |size: u64| {
+                let mut points = curve.points.iter().filter(|point| point.policy == policy);
+                points.find(|point| [0, size].contains(&point.cache_blocks)).map(figure)
+            };
+            let value = |size: &u64| match at(*size) {
+                None => Value::one(f64::NAN),
+                Some(Figure { value, error }) => {
+                    let least = (value - error).max(0.0);
+                    Value { mean: value, least, most: value + error }
+                }
+            };
+            (policy.to_owned(), sizes.iter().map(value).collect())
+        };
+        let places = sizes.iter().map(|size| show_bytes(size * BLOCK_BYTES)).collect();
+        let series = policies.iter().map(|policy| line(policy)).collect();
+        Picture { title: title.to_owned(), kind: Kind::Steps { places, series } }
+    };
+    [
+        ("hits", of("Hits in percent of accesses, by size of the cache", |told| told.hits_percent)),
+        ("rmws", of("Bands rewritten, by size of the cache", |told| told.rmws)),
+        (
+            "io-time",
+            of("Seconds of I/O, done and left, by size of the cache", |told| {
+                told.done_and_left_seconds
+            }),
+        ),
+    ]
+}

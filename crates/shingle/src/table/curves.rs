@@ -1,0 +1,108 @@
+//! What `curve` prints.
+
+use comfy_table::{Cell, CellAlignment};
+use shingle_core::duration::show_duration as seconds;
+use shingle_core::size::show_bytes;
+use shingle_core::units::BLOCK_BYTES;
+use shingle_result::verdict::count;
+use shingle_sim::sample::curve::{BUFFER_BLOCKS_MIN, CACHE_BLOCKS_MIN};
+
+use super::fit::{Figures, wrapped};
+use crate::cli::Color;
+use crate::commands::curve::{All, Figure, OfDrive, Sampled};
+
+/// A table for each drive, and what was run for it.
+pub(crate) fn curves(all: &All, color: Color) -> String {
+    let mut text = String::new();
+    for curve in &all.curves {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text +=
+            &wrapped(&format!("{} on {}: {}\n", all.trace.name, curve.drive, said(&curve.sample)));
+        text += &table(curve, color);
+        text.push('\n');
+    }
+    let points = || all.curves.iter().flat_map(|curve| &curve.points);
+    if points().any(|point| !point.was_full && point.cache_blocks > 0) {
+        text += "* the cache was never full: a larger one brings nothing\n";
+    }
+    if all.curves.iter().any(|curve| !curve.sample.in_full) {
+        text += &wrapped(
+            "± is how far a figure may be off by the choice of bands, at 95 %. The time of I/O is the least certain: \
+             docs/curve.md says why.\n",
+        );
+    }
+    text
+}
+
+/// What was run.
+fn said(sample: &Sampled) -> String {
+    let why = match sample.wanted_for {
+        "bands" => format!(
+            "because the bands are asked for as unevenly as if there were {}",
+            count(sample.alike_bands)
+        ),
+        "cache" => format!("for {} blocks of the smallest cache", count(CACHE_BLOCKS_MIN)),
+        _ => format!("for {} blocks of the disk's buffer", count(BUFFER_BLOCKS_MIN)),
+    };
+    let wanted = format!(
+        "a sample tells enough with {:.0} % of the {} bands, {why}",
+        sample.wanted_percent.ceil(),
+        count(sample.bands),
+    );
+    if sample.in_full {
+        let all = format!("run in full, {} requests", count(sample.requests));
+        return match sample.wanted_for {
+            "disk" => format!("{all}, as no part of such a disk is like all of it"),
+            _ => format!("{all}; {wanted}"),
+        };
+    }
+    let mut text = format!(
+        "{} of {} bands sampled, {} of {} requests",
+        count(sample.sampled_bands),
+        count(sample.bands),
+        count(sample.sampled_requests),
+        count(sample.requests),
+    );
+    if sample.percent < sample.wanted_percent {
+        text += &format!("; {wanted}");
+    }
+    text
+}
+
+fn table(curve: &OfDrive, color: Color) -> String {
+    let mut table = Figures::new(color, &["left"]);
+    table.set_header(["policy", "cache", "hits", "RMWs", "done", "left", "done + left"]);
+    for point in &curve.points {
+        let mark = if point.was_full || point.cache_blocks == 0 { "" } else { " *" };
+        let mut cells = vec![Cell::new(format!("{}{mark}", point.policy))];
+        let figures = [
+            show_bytes(point.cache_blocks * BLOCK_BYTES),
+            with_error(point.hits_percent, |value| format!("{value:.1}")) + " %",
+            with_error(point.rmws, |value| count(value.round() as u64)),
+            time(point.done_seconds),
+            time(point.left_seconds),
+            time(point.done_and_left_seconds),
+        ];
+        cells.extend(figures.map(|text| Cell::new(text).set_alignment(CellAlignment::Right)));
+        table.add_row(cells);
+    }
+    table.to_string()
+}
+
+fn with_error(figure: Figure, shown: impl Fn(f64) -> String) -> String {
+    match figure.error {
+        0.0 => shown(figure.value),
+        error => format!("{} ± {}", shown(figure.value), shown(error)),
+    }
+}
+
+/// A time, and how far it may be off in percent of it.
+fn time(figure: Figure) -> String {
+    let part = 100.0 * figure.error / figure.value;
+    match figure.error {
+        0.0 => seconds(figure.value),
+        _ => format!("{} ± {part:.0} %", seconds(figure.value)),
+    }
+}
