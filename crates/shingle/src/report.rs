@@ -26,23 +26,25 @@ pub(crate) struct PictureArgs {
     /// Write a page with tables and charts: one file that works offline.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write each chart of the page as SVG into a folder.
+    #[command(flatten)]
+    folders: Folders,
+}
+
+/// Folders that pictures are written into.
+#[derive(Clone, Debug, Default, Args)]
+struct Folders {
+    /// Write each chart as SVG into a folder.
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
-    /// Write each chart of the page as PNG into a folder.
+    /// Write each chart as PNG into a folder.
     #[cfg(feature = "png")]
     #[arg(long, value_name = "DIR")]
     png: Option<PathBuf>,
 }
 
-impl PictureArgs {
-    /// Whether any are drawn, which want the course of each run.
-    pub(crate) fn wanted(&self) -> bool {
-        self.html.is_some() || self.folders().next().is_some()
-    }
-
-    /// Folders of pictures, and whether these are painted.
-    fn folders(&self) -> impl Iterator<Item = (&Path, bool)> {
+impl Folders {
+    /// Each, and whether its pictures are painted.
+    fn each(&self) -> impl Iterator<Item = (&Path, bool)> {
         let folders = [
             (self.svg.as_deref(), false),
             #[cfg(feature = "png")]
@@ -52,12 +54,24 @@ impl PictureArgs {
     }
 
     /// Fails now, not after the work is done, if they cannot be written.
+    fn check(&self) -> anyhow::Result<()> {
+        self.each().try_for_each(|(path, _)| folder(path))
+    }
+}
+
+impl PictureArgs {
+    /// Whether any are drawn, which want the course of each run.
+    pub(crate) fn wanted(&self) -> bool {
+        self.html.is_some() || self.folders.each().next().is_some()
+    }
+
+    /// Fails now, not after the work is done, if they cannot be written.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         if self.html.as_deref() == Some(Path::new("-")) {
             return Err(Usage("--html takes a file, not `-`".into()).into());
         }
         self.html.as_deref().map_or(Ok(()), output::check_writable)?;
-        self.folders().try_for_each(|(path, _)| folder(path))
+        self.folders.check()
     }
 
     /// Draws and writes what was asked for.
@@ -70,7 +84,7 @@ impl PictureArgs {
             let page = page::page(report, &pictures);
             tried.add(page.and_then(|page| output::text(&page, path)));
         }
-        for (folder, png) in self.folders() {
+        for (folder, png) in self.folders.each() {
             for picture in &pictures {
                 tried.add(save(&picture.svg, folder, picture.file, png));
             }

@@ -1,46 +1,30 @@
 //! Pictures of curves: a figure over sizes of the cache, with how far it may be off.
 
-use std::path::{Path, PathBuf};
-
 use clap::Args;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_report::chart::{Kind, Picture, Value};
 
-use super::{folder, save};
+use super::{Folders, save};
 use crate::commands::curve::{All, Figure, OfDrive, Told};
 use crate::output::Tried;
 
 /// Where pictures of curves are written.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct CurveArgs {
-    /// Write a chart of hits, one of RMWs and one of I/O time for each drive as SVG into a folder.
-    #[arg(long, value_name = "DIR")]
-    svg: Option<PathBuf>,
-    /// Write them as PNG into a folder.
-    #[cfg(feature = "png")]
-    #[arg(long, value_name = "DIR")]
-    png: Option<PathBuf>,
+    #[command(flatten)]
+    folders: Folders,
 }
 
 impl CurveArgs {
-    fn folders(&self) -> impl Iterator<Item = (&Path, bool)> {
-        let folders = [
-            (self.svg.as_deref(), false),
-            #[cfg(feature = "png")]
-            (self.png.as_deref(), true),
-        ];
-        folders.into_iter().filter_map(|(path, painted)| Some((path?, painted)))
-    }
-
     /// Fails now, not after the work is done, if they cannot be written.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        self.folders().try_for_each(|(path, _)| folder(path))
+        self.folders.check()
     }
 
     /// Draws and writes what was asked for.
     pub(crate) fn deliver(&self, all: &All, tried: &mut Tried) -> anyhow::Result<()> {
-        if self.folders().next().is_none() {
+        if self.folders.each().next().is_none() {
             return Ok(());
         }
         let several = all.curves.len() > 1;
@@ -51,7 +35,7 @@ impl CurveArgs {
                     true => format!("{name}-{}", file_name(&curve.drive)),
                     false => name.to_owned(),
                 };
-                for (folder, png) in self.folders() {
+                for (folder, png) in self.folders.each() {
                     tried.add(save(&svg, folder, &name, png));
                 }
             }
