@@ -27,6 +27,8 @@ struct Bed {
     trim: Option<Io>,
     told: Vec<(u64, u64)>,
     answered: Vec<u64>,
+    /// Flushes of the disk are errors.
+    no_flush: bool,
     ids: u64,
     now: Nanos,
 }
@@ -45,7 +47,7 @@ impl Bed {
         let engine = Engine::open(found, cache.expect("lru"), DISK_BLOCKS, config);
         let (engine, now) = (engine.expect("a new cache"), Nanos::ZERO);
         let (told, answered) = (Vec::new(), Vec::new());
-        let mut bed = Bed { engine, ssd, trim: None, told, answered, ids: 0, now };
+        let mut bed = Bed { engine, ssd, trim: None, told, answered, no_flush: false, ids: 0, now };
         bed.pass();
         bed
     }
@@ -77,6 +79,10 @@ impl Bed {
                     assert!(self.trim.is_none() && pages <= PIECE, "one piece at a time");
                     self.told.push((io.page, pages));
                     self.trim = Some(io);
+                    continue;
+                }
+                if (io.device, io.kind, self.no_flush) == (Device::Disk, Kind::Flush, true) {
+                    self.engine.done(io.id, Err(Failed), io.buffers);
                     continue;
                 }
                 for (buffer, at) in io.buffers.iter_mut().zip(io.page..) {
@@ -171,4 +177,29 @@ fn what_waits_at_the_end_is_told_within_ten_seconds() {
     bed.end_trim(Ok(0));
     assert!(bed.trim.is_none() && bed.engine.is_stopped(), "what is left is not told");
     assert_eq!(bed.told.len(), 2);
+}
+
+/// Until then the disk may go back to what it had.
+#[test]
+fn what_is_read_of_trimmed_blocks_is_cached_after_a_flush_and_not_before() {
+    for flushes in [true, false] {
+        let mut bed = Bed::new();
+        let fills = |bed: &mut Bed, block| {
+            let before = bed.engine.status().counts.fills;
+            bed.ask(CommandOp::Read, block, 1);
+            bed.engine.status().counts.fills - before
+        };
+        assert_eq!(fills(&mut bed, 1), 1);
+        bed.no_flush = !flushes;
+        bed.ask(CommandOp::Trim, 7, 1);
+        bed.end_trim(Ok(0));
+        assert_eq!(fills(&mut bed, 7), u64::from(flushes), "flushed as soon as all is told");
+        // A flush that goes well later does not bring back what one that failed has forgotten.
+        bed.no_flush = false;
+        (0..3).for_each(|_| bed.pass());
+        assert_eq!(fills(&mut bed, 7), 0, "it is cached, or in doubt");
+        bed.ask(CommandOp::Write, 7, 1);
+        let written = bed.engine.status().counts.write_hits;
+        assert_eq!(written, u64::from(flushes));
+    }
 }
