@@ -178,17 +178,22 @@ pub fn sample(trace: &Trace, jobs: &[Job], choice: Choice) -> Result<Sample, Exp
             about.bands
         )));
     }
-    let part = |held: &[Held], wanted: &dyn Fn(usize) -> bool| {
+    let part = |held: &[Held], thinned: Thinned| {
         let sum = |of: fn(&Held) -> f64| held.iter().map(of).sum::<f64>() / of(&bands.all);
         Part {
-            thinned: Thinned::of(&trace.requests, &sampling, wanted),
+            thinned,
             blocks: sum(|held| held.blocks),
             accesses: sum(|held| held.accesses),
             again: sum(Held::again),
         }
     };
-    let whole = part(&held, &|_| true);
-    let quarters = std::array::from_fn(|nth| part(&held[nth..=nth], &|g| g % QUARTERS == nth));
+    let [whole, quarters @ ..] = Thinned::parts(&trace.requests, &sampling);
+    let whole = part(&held, whole);
+    let mut nth = 0..;
+    let quarters = quarters.map(|quarter| {
+        let nth = nth.next().expect("four of them");
+        part(&held[nth..=nth], quarter)
+    });
     about.sampled_bands = bands.sampled(&sampling);
     about.sampled_requests = whole.thinned.requests.len() as u64;
     Ok(Sample { parts: Some(Box::new(Parts { whole, quarters })), about })

@@ -108,6 +108,14 @@ impl Sampling {
         self.group(self.bands.zone(block))
     }
 
+    /// The band of a request that lies within one, as most do.
+    fn only_band(&self, request: &Request) -> Option<Zone> {
+        let (first, blocks) = (request.first(), request.blocks());
+        let within = first.0 + blocks <= self.bands.disk_blocks();
+        let band = within.then(|| self.bands.zone(first))?;
+        (self.bands.zone(first.after(blocks - 1)) == band).then_some(band)
+    }
+
     /// Those parts of a request that are in sampled bands, each with its group.
     pub fn pieces(&self, request: &Request, mut each: impl FnMut(Request, usize)) {
         if !matches!(request.op, Op::Read | Op::Write | Op::Trim) || request.bytes == 0 {
@@ -115,6 +123,12 @@ impl Sampling {
         }
         let end = request.offset + request.bytes;
         let (mut from, last) = (request.offset, self.bands.disk_blocks() * BLOCK_BYTES);
+        if let Some(band) = self.only_band(request) {
+            if let Some(group) = self.group(band) {
+                each(*request, group);
+            }
+            return;
+        }
         while from < end.min(last) {
             let band = self.bands.zone(shingle_core::units::Block(from / BLOCK_BYTES));
             let after =

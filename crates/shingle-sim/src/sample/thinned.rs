@@ -5,6 +5,7 @@ use std::sync::Arc;
 use shingle_core::units::Request;
 
 use super::Sampling;
+use super::held::QUARTERS;
 use crate::passed::LeftOut;
 
 /// The sampled part of a trace.
@@ -15,27 +16,36 @@ pub struct Thinned {
     pub(crate) left_out: Arc<LeftOut>,
 }
 
+/// One of them while it is made.
+#[derive(Default)]
+struct Making {
+    requests: Vec<Request>,
+    left_out: LeftOut,
+}
+
 impl Thinned {
-    /// Those parts of requests that are in groups that `wanted` has.
+    /// The sampled part, and then each quarter of it: the groups with the same rest by four.
     #[must_use]
-    pub fn of(
-        requests: &[Request],
-        sampling: &Sampling,
-        wanted: impl Fn(usize) -> bool,
-    ) -> Thinned {
-        let (mut kept, mut left_out) = (Vec::new(), LeftOut::default());
+    pub fn parts(requests: &[Request], sampling: &Sampling) -> [Thinned; 1 + QUARTERS] {
+        let mut parts: [Making; 1 + QUARTERS] = Default::default();
+        let mut pieces = Vec::new();
         for request in requests {
-            let before = kept.len();
-            sampling.pieces(request, |piece, group| {
-                if wanted(group) {
-                    kept.push(piece);
-                    left_out.end_gap();
+            pieces.clear();
+            sampling.pieces(request, |piece, group| pieces.push((piece, group % QUARTERS)));
+            for (nth, part) in parts.iter_mut().enumerate() {
+                let mut left_out = true;
+                for (piece, quarter) in &pieces {
+                    if nth == 0 || nth == 1 + quarter {
+                        part.requests.push(*piece);
+                        part.left_out.end_gap();
+                        left_out = false;
+                    }
                 }
-            });
-            if kept.len() == before {
-                left_out.add(request);
+                if left_out {
+                    part.left_out.add(request);
+                }
             }
         }
-        Thinned { requests: kept, left_out: left_out.into() }
+        parts.map(|Making { requests, left_out }| Thinned { requests, left_out: left_out.into() })
     }
 }

@@ -220,10 +220,11 @@ fn what_is_left_out_moves_the_head_and_is_not_counted() {
     let jobs = jobs(&trace, &["lru"], &["5%"], &[]);
     let bands = jobs[0].disk().expect("a disk").drive().description().bands.clone();
     let sampling = Sampling::new(bands.expect("bands"), WHOLE / 5, 2).in_rows_of(1);
-    let thinned = Thinned::of(&trace.requests, &sampling, |_| true);
+    let thinned = Thinned::parts(&trace.requests, &sampling);
+    let thinned = &thinned[0];
     let job = jobs[0].scaled(WHOLE / 5).expect("a smaller one");
     let alone = job.run(&thinned.requests[..], &|_| {}).expect("a run");
-    let among = job.run_sampled(&thinned, &|_| {}).expect("a run");
+    let among = job.run_sampled(thinned, &|_| {}).expect("a run");
     let (alone, among) = (alone.all, among.all);
     let [seconds_alone, seconds_among] = [alone, among].map(|all| all.seconds.by_cause.read);
     assert!(seconds_among > 1.01 * seconds_alone, "{seconds_among} {seconds_alone}");
