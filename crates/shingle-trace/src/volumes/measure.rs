@@ -333,9 +333,12 @@ mod tests {
     }
 
     /// At full length, each volume and each of the large traces.
-    #[test]
-    fn workloads_meet_the_published_figures() {
-        let missed = |volume: &'static Volume| -> Vec<String> {
+    /// Takes as long as all others together, and no trace of several volumes has it.
+    const LONGEST: &str = "prxy_0";
+
+    /// Figures of volumes that are not met.
+    fn missed(volumes: &[&'static Volume]) -> Vec<String> {
+        let missed = |volume: &&'static Volume| -> Vec<String> {
             let Measured { rows, traits, .. } = volume.compare(1);
             let unlike = traits.into_iter().filter(|(of, made)| !of.holds(*made));
             let unlike = unlike.map(|(of, made)| format!("{}: {of:?} is {made}", volume.name));
@@ -346,20 +349,38 @@ mod tests {
             });
             told.chain(unlike).collect()
         };
-        // The longest one takes as long as all others.
-        let (long, others): (Vec<_>, Vec<_>) = VOLUMES.iter().partition(|v| v.name == "prxy_0");
-        let all = |volumes: Vec<_>| volumes.into_iter().flat_map(missed).collect::<Vec<_>>();
-        let (long, others) = std::thread::scope(|scope| {
-            let long = scope.spawn(|| all(long));
-            (all(others), long.join().expect("it ends"))
-        });
-        let missed = [long, others, all(LARGE.iter().collect())].concat();
-        // Those that are not met: docs/workloads.md says why.
-        let known =
-            ["proj_0: ShortToLong is 4.0", "prxy_0: ShortToLong is 1.1", "web_0: Reuse80 is 16719"];
+        volumes.iter().flat_map(missed).collect()
+    }
+
+    /// Those of `docs/workloads.md`, which says why, and no others.
+    fn are(missed: &[String], known: &[&str]) {
         assert!(missed.len() == known.len(), "{missed:#?}");
         let told = |known: &&str| missed.iter().any(|missed| missed.starts_with(known));
         assert!(known.iter().all(told), "{missed:#?}");
+    }
+
+    #[test]
+    fn workloads_meet_the_published_figures() {
+        let all: Vec<_> = VOLUMES.iter().filter(|volume| volume.name != LONGEST).collect();
+        let (even, odd): (Vec<_>, Vec<_>) = (0..all.len()).partition(|at| at % 2 == 0);
+        let of = |places: Vec<usize>| {
+            missed(&places.into_iter().map(|at| all[at]).collect::<Vec<&'static Volume>>())
+        };
+        let (even, odd) = std::thread::scope(|scope| {
+            let odd = scope.spawn(|| of(odd));
+            (of(even), odd.join().expect("it ends"))
+        });
+        let large = missed(&LARGE.iter().collect::<Vec<_>>());
+        are(
+            &[even, odd, large].concat(),
+            &["proj_0: ShortToLong is 4.0", "web_0: Reuse80 is 16719"],
+        );
+    }
+
+    #[test]
+    #[ignore = "takes as long as all other volumes"]
+    fn the_longest_workload_meets_the_published_figures() {
+        are(&missed(&[named(LONGEST).expect("described")]), &["prxy_0: ShortToLong is 1.1"]);
     }
 
     /// All volumes made smaller by the same factor: so small that a test can make all of them.

@@ -10,7 +10,7 @@ use super::scope::Scope;
 use super::scopes::named;
 use super::world::World;
 
-/// Where each is found. Those that take a minute are looked for only with `SHINGLE_STATES`.
+/// Where each is found.
 const WHERE: &[(Bug, &str)] = &[
     (Bug::FlushBeforeCommit, "flush"),
     (Bug::FuaIgnored, "fua"),
@@ -91,13 +91,22 @@ const LARGER: &[(Bug, &str)] = &[
     (Bug::GrownBeforeSuperblock, "a superblock has to be on its way already when the disk grows"),
 ];
 
-/// Those that take long: only where `SHINGLE_STATES` says how many states there may be.
+/// Those that take seconds or minutes: only where `SHINGLE_STATES` says how many states there may be. (Chance finds them,
+/// too: `crate::bugs`.)
 const LONG: &[Bug] = &[
     Bug::BypassBeforeInvalidation,
+    Bug::BypassOfDirty,
+    Bug::CleanThoughRewritten,
+    Bug::DestageErrorIgnored,
     Bug::DoubtForgotten,
     Bug::FlushedNotRewritten,
+    Bug::FramesUsedBeforeCorrections,
+    Bug::GoneUntold,
+    Bug::LockEndsWithProcess,
+    Bug::TakenOutDirty,
     Bug::TakenOutUntold,
     Bug::FillFromTrimmed,
+    Bug::UnflushedForgotten,
 ];
 
 fn found(bug: Bug) -> Option<String> {
