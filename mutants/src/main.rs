@@ -3,8 +3,9 @@
 //! notices, a survivor, is a line that nothing holds.
 //!
 //! ```text
-//! shingle-mutants make CRATE FILE…                changes these files of the crate (below src) where they are
-//! shingle-mutants run LIST REASONS PROGRAM TEST…  runs a program of tests for each, test by test, until one fails
+//! shingle-mutants make CRATE FILE…       changes these files of the crate (below src) where they are
+//! shingle-mutants run LIST REASONS PROGRAM TEST… [-- PROGRAM TEST…]…
+//!                                        runs programs of tests for each, test by test, until one fails
 //! ```
 //!
 //! `.ci/mutants` does both, with a copy of the project.
@@ -19,11 +20,16 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
         ["make", krate, ref files @ ..] if !files.is_empty() => make::make(krate, files),
-        ["run", list, reasons, program, ref tests @ ..] if !tests.is_empty() => {
-            run::run(list, reasons, program, tests)
+        ["run", list, reasons, ref rest @ ..]
+            if rest.split(|word| *word == "--").all(|one| one.len() > 1) =>
+        {
+            let programs = rest.split(|word| *word == "--").map(|one| (one[0], &one[1..]));
+            run::run(list, reasons, &programs.collect::<Vec<_>>())
         }
         _ => {
-            eprintln!("usage: shingle-mutants make CRATE FILE… | run LIST REASONS PROGRAM TEST…");
+            eprintln!(
+                "usage: shingle-mutants make CRATE FILE… | run LIST REASONS PROGRAM TEST… [-- PROGRAM TEST…]…"
+            );
             return ExitCode::from(2);
         }
     };

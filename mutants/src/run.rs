@@ -13,6 +13,7 @@ const AT_LEAST: Duration = Duration::from_secs(60);
 
 /// A test, how long it takes, and the numbers of mistakes it comes to.
 struct Test {
+    program: String,
     name: String,
     takes: Duration,
     reached: HashSet<String>,
@@ -35,18 +36,23 @@ impl<'a> Mutant<'a> {
     }
 }
 
-pub fn run(list: &str, reasons: &str, program: &str, filters: &[&str]) -> Result<(), String> {
+/// `programs`: each with how the names of its tests begin.
+pub fn run(list: &str, reasons: &str, programs: &[(&str, &[&str])]) -> Result<(), String> {
     let (list, reasons) = (read(list)?, read(reasons)?);
     let mutants: Vec<Mutant<'_>> = list.lines().filter_map(Mutant::new).collect();
     let reasons = reasons_of(&reasons);
-    let tests = tests_of(program, filters)?;
+    let mut tests = Vec::new();
+    for (program, filters) in programs {
+        tests.extend(tests_of(program, filters)?);
+    }
+    tests.sort_by_key(|test| test.takes);
     let (mut noticed, mut explained, mut without, mut idle) = (0, 0, 0, Vec::new());
     for mutant in &mutants {
         let reason = reasons.get(mutant.name.as_str());
         let coming = tests.iter().filter(|test| test.reached.contains(mutant.number));
         let mut by = None;
         for test in coming {
-            if !passes(program, test, mutant.number)? {
+            if !passes(test, mutant.number)? {
                 by = Some(test);
                 break;
             }
@@ -110,7 +116,7 @@ fn reasons_of(text: &str) -> BTreeMap<&str, String> {
     reasons
 }
 
-/// The tests whose names begin so, from the quickest on; each has passed without a mistake.
+/// The tests whose names begin so; each has passed without a mistake.
 fn tests_of(program: &str, filters: &[&str]) -> Result<Vec<Test>, String> {
     let listed = Command::new(program).args(["--list", "--format=terse"]).output();
     let listed = listed.map_err(|why| format!("{program}: {why}"))?;
@@ -120,9 +126,14 @@ fn tests_of(program: &str, filters: &[&str]) -> Result<Vec<Test>, String> {
     let mut tests = Vec::new();
     let reached = std::env::temp_dir().join(format!("shingle-reached-{}", std::process::id()));
     for name in meant {
-        let mut test = Test { name: name.to_owned(), takes: AT_LEAST, reached: HashSet::new() };
+        let mut test = Test {
+            program: program.to_owned(),
+            name: name.to_owned(),
+            takes: AT_LEAST,
+            reached: HashSet::new(),
+        };
         let begun = Instant::now();
-        let mut command = command(program, &test, "0");
+        let mut command = command(&test, "0");
         let status = command.env("SHINGLE_REACHED", &reached).status();
         if !status.map_err(|why| why.to_string())?.success() {
             return Err(format!("`{name}` fails without any mistake"));
@@ -134,20 +145,19 @@ fn tests_of(program: &str, filters: &[&str]) -> Result<Vec<Test>, String> {
         let _ = std::fs::remove_file(&reached);
         tests.push(test);
     }
-    tests.sort_by_key(|test| test.takes);
     Ok(tests)
 }
 
-fn command(program: &str, test: &Test, number: &str) -> Command {
-    let mut command = Command::new(program);
+fn command(test: &Test, number: &str) -> Command {
+    let mut command = Command::new(&test.program);
     command.args([&test.name, "--exact", "--test-threads=1"]).env("SHINGLE_MUTANT", number);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 
-fn passes(program: &str, test: &Test, number: &str) -> Result<bool, String> {
-    let child = command(program, test, number).spawn();
-    let mut child = child.map_err(|why| format!("{program}: {why}"))?;
+fn passes(test: &Test, number: &str) -> Result<bool, String> {
+    let child = command(test, number).spawn();
+    let mut child = child.map_err(|why| format!("{}: {why}", test.program))?;
     let (begun, most) = (Instant::now(), AT_LEAST.max(test.takes * TIMES_MAX));
     loop {
         match child.try_wait().map_err(|why| why.to_string())? {

@@ -14,6 +14,8 @@ mod flushed;
 mod invalidate;
 #[cfg(feature = "bugs")]
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use invalidate::MayHold;
 

@@ -160,3 +160,64 @@ pub(crate) fn set(entry: &mut Entry, record: &Record, sequence: u64) {
     };
     *entry = Entry { block: record.block, state, sequence, crc: record.crc, hint: entry.hint };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        Table::new(&Layout::for_slots(1_000), None)
+    }
+
+    #[test]
+    fn a_page_that_leaves_does_not_leave_again_before_it_has_left() {
+        let mut table = table();
+        table.touch(Frame(0), 1);
+        assert_eq!(table.leave(), Some((0, Copy::One)));
+        table.touch(Frame(1), 2);
+        assert_eq!((table.leave(), table.needs_from()), (None, Some(1)));
+        table.left(0);
+        assert_eq!(table.needs_from(), Some(2));
+        assert_eq!(table.leave(), Some((0, Copy::One)));
+        table.left(0);
+        assert_eq!((table.leave(), table.needs_from()), (None, None));
+    }
+
+    #[test]
+    fn pages_leave_in_the_order_in_which_they_were_changed() {
+        let mut table = table();
+        let second = Frame(ENTRIES as u32);
+        table.touch(second, 3);
+        table.touch(Frame(0), 4);
+        // It is about to leave anyway.
+        table.touch(second, 5);
+        assert_eq!(table.leave(), Some((1, Copy::One)));
+        assert_eq!(table.needs_from(), Some(3));
+        assert_eq!(table.leave(), Some((0, Copy::One)));
+        table.left(1);
+        assert_eq!(table.needs_from(), Some(4));
+    }
+
+    #[test]
+    fn the_worse_copy_is_written_first() {
+        let mut table = table();
+        for (worse, first) in [(Copy::Two, Copy::Two), (Copy::One, Copy::One)] {
+            table.write_first(1, worse);
+            table.touch_page(1, 1);
+            assert_eq!(table.leave(), Some((1, first)));
+            table.left(1);
+        }
+    }
+
+    #[test]
+    fn each_time_a_page_leaves_is_an_edition() {
+        let mut table = table();
+        for edition in 1..4 {
+            table.touch_page(0, edition);
+            table.leave().expect("it was touched");
+            let page = TablePage::decode(&table.encode(0, Owner(5)), Owner(5), 0).expect("a page");
+            assert_eq!(page.edition, edition);
+            table.left(0);
+        }
+    }
+}
