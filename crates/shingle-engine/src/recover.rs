@@ -5,6 +5,8 @@
 //! frame is read and its checksum compared; where it does not fit, the block is what it was before.
 
 mod read;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 
@@ -175,8 +177,8 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     let replayed_pages = pages.len() as u64;
     // What was written off ends before the page that comes next.
     let next = (newest.max(last) + 1).max(superblock.clean_from).max(superblock.dirty_from);
-    let journal = Journal::new(superblock, uneven, table, last, next)
-        .confirming(last > durable && !pages.is_empty());
+    // (No page says of itself that it was flushed.)
+    let journal = Journal::new(superblock, uneven, table, last, next).confirming(!pages.is_empty());
     Ok(Recovered { journal, clean, live, corrections, replayed_pages, findings })
 }
 

@@ -1,0 +1,436 @@
+//! What is found on SSDs that are put together by hand. That no crash loses anything is tested with crashes
+//! (`tests/all/journal.rs`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crate::format::journal::JournalPage;
+use crate::format::table::{ENTRIES, TablePage};
+use crate::journal::{PageKind, Write};
+
+#[derive(Debug, Error, PartialEq)]
+#[error("it does not answer")]
+struct Broken;
+
+/// An SSD: what was not written is zeros.
+struct Ssd {
+    superblock: Superblock,
+    pages: BTreeMap<u64, Page>,
+    unreadable: BTreeSet<u64>,
+}
+
+impl Pages for Ssd {
+    type Error = Broken;
+
+    fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), Broken> {
+        let end = first + out.len() as u64;
+        assert!(end <= self.superblock.layout.pages(), "page {end} is behind the last");
+        if self.unreadable.range(first..end).next().is_some() {
+            return Err(Broken);
+        }
+        for (page, out) in (first..).zip(out) {
+            *out = self.pages.get(&page).copied().unwrap_or([0; PAGE_BYTES]);
+        }
+        Ok(())
+    }
+}
+
+/// Of an edition; all else is that of a new one of 64 slots, in use.
+fn superblock(edition: u64) -> Superblock {
+    let new = Superblock::new(*b"a cache for test", Layout::for_slots(64), 1 << 30, 1 << 40);
+    Superblock { edition, clean: false, ..new }
+}
+
+fn data(block: u64) -> Page {
+    [block as u8 + 1; PAGE_BYTES]
+}
+
+/// A record of data that is there.
+fn record(frame: u32, block: u64, state: State) -> Record {
+    Record { frame: Frame(frame), crc: crc32c::crc32c(&data(block)), block: Block(block), state }
+}
+
+impl Ssd {
+    /// With this superblock in both places.
+    fn new(superblock: Superblock) -> Ssd {
+        let page = superblock.encode();
+        let pages = [(0, page), (1, page)].into();
+        Ssd { superblock, pages, unreadable: BTreeSet::new() }
+    }
+
+    /// A page of the journal in both its places, the one before it is that with the number before.
+    fn journal(&mut self, number: u64, durable: u64, records: &[Record]) {
+        let (previous, session) = (number - 1, self.superblock.session);
+        let page = JournalPage { number, previous, durable, session, records: records.to_vec() };
+        let bytes = page.encode(self.superblock.owner());
+        for copy in Copy::BOTH {
+            self.pages.insert(self.superblock.layout.journal_page(number, copy), bytes);
+        }
+    }
+
+    /// A copy of a page of the table in which these entries are not unused.
+    fn table(&mut self, place: u32, copy: Copy, edition: u64, entries: &[(usize, Entry)]) {
+        let mut page = TablePage { edition, ..TablePage::unused(place) };
+        entries.iter().for_each(|(at, entry)| page.entries[*at] = *entry);
+        let at = self.superblock.layout.table_page(place, copy);
+        self.pages.insert(at, page.encode(self.superblock.owner()));
+    }
+
+    fn frame(&mut self, frame: u32, block: u64) {
+        self.pages.insert(self.superblock.layout.frame_page(Frame(frame)), data(block));
+    }
+
+    fn recovered(&mut self) -> Recovered {
+        recover(self).expect("it can be opened")
+    }
+}
+
+/// An entry by the page of the journal that made it.
+fn entry(number: u64, block: u64, state: State) -> Entry {
+    let sequence = sequence(number, 0);
+    Entry { block: Block(block), state, hint: 0, sequence, crc: crc32c::crc32c(&data(block)) }
+}
+
+fn blocks(found: &Recovered) -> Vec<(u64, u32)> {
+    found.live.iter().map(|(block, frame)| (block.0, frame.0)).collect()
+}
+
+fn first_copy(writes: [Write; 2]) -> PageKind {
+    writes[0].what
+}
+
+#[test]
+fn an_unused_cache_is_empty() {
+    let mut found = Ssd::new(superblock(1)).recovered();
+    assert!(found.live.is_empty() && found.corrections.is_empty());
+    assert_eq!((found.replayed_pages, found.findings), (0, Findings::default()));
+    assert!(found.journal.write_superblock().is_none() && found.journal.write_table().is_none());
+    assert!(found.journal.seal().expect("there is room").is_none(), "nothing is to be confirmed");
+}
+
+#[test]
+fn a_cache_is_clean_if_it_says_so_and_nothing_came_after() {
+    let clean = Superblock { clean: true, ..superblock(1) };
+    assert!(Ssd::new(clean.clone()).recovered().clean);
+    assert!(!Ssd::new(superblock(1)).recovered().clean);
+    let mut ssd = Ssd::new(clean);
+    ssd.frame(0, 5);
+    ssd.journal(1, 0, &[record(0, 5, State::Dirty)]);
+    assert!(!ssd.recovered().clean);
+}
+
+#[test]
+fn dirty_blocks_are_counted_and_no_others() {
+    let mut ssd = Ssd::new(superblock(1));
+    (0..4).for_each(|frame| ssd.frame(frame, frame.into()));
+    let states = [State::Dirty, State::Clean, State::Dirty, State::Clean];
+    let records: Vec<_> =
+        (0..4).zip(states).map(|(at, state)| record(at, at.into(), state)).collect();
+    ssd.journal(1, 0, &records[..3]);
+    let found = ssd.recovered();
+    assert_eq!((found.dirty_blocks(), found.live.len()), (2, 3));
+    ssd.journal(1, 0, &records[1..2]);
+    assert_eq!(ssd.recovered().dirty_blocks(), 0);
+}
+
+#[test]
+fn the_better_superblock_stays_until_the_other_is_written() {
+    for (editions, first, settings) in
+        [([3, 3], Copy::One, "3"), ([4, 3], Copy::Two, "4"), ([3, 4], Copy::One, "4")]
+    {
+        let mut ssd = Ssd::new(superblock(3));
+        for (at, edition) in (0..).zip(editions) {
+            let settings = edition.to_string();
+            ssd.pages.insert(at, Superblock { settings, ..superblock(edition) }.encode());
+        }
+        let mut found = ssd.recovered();
+        assert_eq!(found.journal.superblock().settings, settings);
+        // Copies that are not alike are made so.
+        let due = found.journal.clone().write_superblock();
+        assert_eq!(
+            due.map(|write| write.what),
+            (editions[0] != editions[1]).then_some(PageKind::Superblock(first))
+        );
+        assert_eq!(first_copy(found.journal.put_into_use()), PageKind::Superblock(first));
+    }
+}
+
+#[test]
+fn a_superblock_that_cannot_be_read_is_no_foreign_one() {
+    let mut ssd = Ssd::new(superblock(1));
+    ssd.unreadable.insert(0);
+    let found = ssd.recovered();
+    assert_eq!(found.findings.damaged_pages, 1);
+    ssd.unreadable.insert(1);
+    assert!(matches!(recover(&mut ssd), Err(RecoverError::Read { page: 0, error: Broken })));
+    ssd.unreadable.remove(&1);
+    ssd.pages.insert(1, [0; PAGE_BYTES]);
+    assert!(matches!(recover(&mut ssd), Err(RecoverError::Superblock(_))));
+}
+
+#[test]
+fn a_record_of_a_frame_that_is_not_there_makes_no_sense() {
+    let mut ssd = Ssd::new(superblock(1));
+    let frames = ssd.superblock.layout.frames as u32;
+    ssd.frame(frames - 1, 5);
+    ssd.journal(1, 0, &[record(frames - 1, 5, State::Dirty)]);
+    assert_eq!(blocks(&ssd.recovered()), [(5, frames - 1)]);
+    ssd.journal(1, 0, &[record(frames, 5, State::Dirty)]);
+    let told = recover(&mut ssd).map(|_| ());
+    assert!(matches!(told, Err(RecoverError::Superblock(Unusable::Nonsense))), "{told:?}");
+}
+
+#[test]
+fn what_the_table_knows_already_is_not_replayed_over_it() {
+    let mut ssd = Ssd::new(superblock(1));
+    // Page 2 is in the table; page 1 spoke of the same frame.
+    for copy in Copy::BOTH {
+        ssd.table(0, copy, 1, &[(0, entry(2, 6, State::Dirty))]);
+    }
+    ssd.journal(1, 0, &[record(0, 5, State::Dirty)]);
+    ssd.journal(2, 1, &[record(0, 6, State::Dirty)]);
+    ssd.frame(0, 6);
+    assert_eq!(blocks(&ssd.recovered()), [(6, 0)]);
+}
+
+#[test]
+fn pages_that_were_believed_are_confirmed_first() {
+    let mut ssd = Ssd::new(superblock(1));
+    ssd.frame(0, 5);
+    ssd.journal(1, 0, &[record(0, 5, State::Dirty)]);
+    let mut found = ssd.recovered();
+    assert_eq!((found.replayed_pages, found.journal.used_pages()), (1, 1));
+    let [page, _] = found.journal.seal().expect("there is room").expect("it is due");
+    assert_eq!(page.what, PageKind::Journal(2, Copy::One));
+    // An SSD whose table says all has none, wherever its journal goes on.
+    let mut found = Ssd::new(Superblock { journal_from: 5, ..superblock(1) }).recovered();
+    assert!(found.journal.seal().expect("there is room").is_none());
+}
+
+#[test]
+fn copies_of_a_page_of_the_table_that_differ_are_made_alike() {
+    for (editions, worse) in [([2, 1], Copy::Two), ([1, 2], Copy::One)] {
+        let mut ssd = Ssd::new(superblock(1));
+        for (copy, edition) in Copy::BOTH.into_iter().zip(editions) {
+            ssd.table(0, copy, edition, &[(3, entry(edition, edition, State::Clean))]);
+        }
+        let mut found = ssd.recovered();
+        assert_eq!(blocks(&found), [(2, 3)], "the newer one counts");
+        assert_eq!(found.findings, Findings::default(), "a crash may part them");
+        let write = found.journal.write_table().expect("it is due");
+        assert_eq!(write.what, PageKind::Table(0, worse));
+        let owner = ssd.superblock.owner();
+        assert_eq!(TablePage::decode(&write.bytes, owner, 0).expect("a page").edition, 3);
+    }
+}
+
+#[test]
+fn a_damaged_copy_of_a_page_of_the_table_is_told_and_the_other_counts() {
+    for bad in Copy::BOTH {
+        let mut ssd = Ssd::new(superblock(1));
+        for copy in Copy::BOTH {
+            ssd.table(0, copy, 7, &[(3, entry(1, 9, State::Clean))]);
+        }
+        let at = ssd.superblock.layout.table_page(0, bad);
+        ssd.pages.get_mut(&at).expect("there")[100] ^= 1;
+        let mut found = ssd.recovered();
+        assert_eq!((blocks(&found), found.findings.damaged_pages), (vec![(9, 3)], 1));
+        assert_eq!(found.journal.write_table().expect("it is due").what, PageKind::Table(0, bad));
+        // One that the SSD does not give is one that is damaged.
+        ssd.unreadable.insert(at);
+        assert_eq!(blocks(&ssd.recovered()), [(9, 3)]);
+        ssd.unreadable.insert(ssd.superblock.layout.table_page(0, bad.other()));
+        let told = recover(&mut ssd).map(|_| ());
+        let RecoverError::Table { place, frames, .. } = told.expect_err("both are damaged") else {
+            panic!("another page");
+        };
+        assert_eq!((place, frames), (0, ENTRIES));
+    }
+}
+
+#[test]
+fn a_table_of_many_pages_is_read_to_its_end() {
+    // More than are read at a time.
+    let layout = Layout::for_slots(60_000);
+    assert!(layout.table_pages > 256);
+    let mut ssd = Ssd::new(Superblock { layout, ..superblock(1) });
+    let place = layout.table_pages as u32 - 1;
+    let last = layout.frames as u32 - 1;
+    let at = last as usize - place as usize * ENTRIES;
+    for copy in Copy::BOTH {
+        ssd.table(place, copy, 1, &[(at, entry(1, 5, State::Clean))]);
+        ssd.table(255, copy, 1, &[(ENTRIES - 1, entry(1, 6, State::Dirty))]);
+    }
+    let other = 256 * ENTRIES as u32 - 1;
+    assert_eq!(blocks(&ssd.recovered()), [(6, other), (5, last)]);
+    // The last page is not full of frames.
+    for copy in Copy::BOTH {
+        ssd.pages.get_mut(&layout.table_page(place, copy)).expect("there")[100] ^= 1;
+    }
+    let told = recover(&mut ssd).map(|_| ());
+    let RecoverError::Table { place: where_, frames, .. } = told.expect_err("both are damaged")
+    else {
+        panic!("another page");
+    };
+    assert_eq!((where_, frames), (place, at + 1));
+}
+
+#[test]
+fn data_that_never_arrived_leaves_a_block_as_it_was() {
+    let mut ssd = Ssd::new(superblock(1));
+    for copy in Copy::BOTH {
+        ssd.table(0, copy, 1, &[(0, entry(1, 5, State::Dirty))]);
+    }
+    ssd.frame(0, 5);
+    ssd.superblock.journal_from = 2;
+    let page = ssd.superblock.encode();
+    ssd.pages.extend([(0, page), (1, page)]);
+    // It moves to frame 1, whose data is not there.
+    ssd.journal(2, 1, &[record(1, 5, State::Dirty), record(0, 5, State::Superseded)]);
+    let found = ssd.recovered();
+    assert_eq!(blocks(&found), [(5, 0)]);
+    assert_eq!(found.findings, Findings { void_records: 1, ..Findings::default() });
+    // Both frames are corrected, in their order.
+    let frames: Vec<_> = found.corrections.iter().map(|one| (one.frame.0, one.state)).collect();
+    assert_eq!(frames, [(0, State::Dirty), (1, State::Free)]);
+    // And once more to frame 2, where it is: neither of the other two holds it any more.
+    ssd.journal(3, 1, &[record(2, 5, State::Dirty), record(1, 5, State::Superseded)]);
+    ssd.frame(2, 5);
+    let found = ssd.recovered();
+    assert_eq!((blocks(&found), found.findings.void_records), (vec![(5, 2)], 1));
+    let frames: Vec<_> = found.corrections.iter().map(|one| (one.frame.0, one.state)).collect();
+    assert_eq!(frames, [(0, State::Free), (1, State::Free)]);
+}
+
+#[test]
+fn of_a_move_over_two_pages_the_second_record_counts_as_the_first_did() {
+    let mut ssd = Ssd::new(superblock(1));
+    ssd.journal(1, 0, &[record(0, 5, State::Dirty)]);
+    ssd.journal(2, 1, &[record(1, 5, State::Dirty)]);
+    ssd.journal(3, 2, &[record(0, 5, State::Superseded)]);
+    ssd.frame(1, 5);
+    let found = ssd.recovered();
+    assert_eq!((blocks(&found), found.corrections.len()), (vec![(5, 1)], 0));
+}
+
+#[test]
+fn what_was_written_past_the_ssd_does_not_count() {
+    let all = [(0, State::Clean), (1, State::Dirty)];
+    // Frames 0 and 1 are of page 3, 2 and 3 of page 4.
+    let entries: Vec<_> = [3, 4]
+        .into_iter()
+        .flat_map(|page| all.map(|(at, state)| entry(page, 10 * page + at, state)))
+        .enumerate()
+        .collect();
+    for (clean_from, dirty_from, left) in [
+        (0, 0, &[0, 1, 2, 3][..]),
+        (3, 3, &[0, 1, 2, 3]),
+        (4, 0, &[1, 2, 3]),
+        (4, 4, &[2, 3]),
+        (5, 4, &[3]),
+        (5, 5, &[]),
+    ] {
+        let mut ssd =
+            Ssd::new(Superblock { journal_from: 5, clean_from, dirty_from, ..superblock(1) });
+        for copy in Copy::BOTH {
+            ssd.table(0, copy, 1, &entries);
+        }
+        let found = ssd.recovered();
+        let frames: Vec<_> = found.live.iter().map(|(_, frame)| frame.0).collect();
+        assert_eq!(frames, left, "clean from {clean_from}, dirty from {dirty_from}");
+    }
+}
+
+#[test]
+fn the_journal_goes_on_behind_all_that_was_written() {
+    let next = |mut ssd: Ssd| {
+        let mut journal = ssd.recovered().journal;
+        journal.add(record(0, 5, State::Dirty));
+        let [page, _] = journal.seal().expect("there is room").expect("it has a record");
+        page.what
+    };
+    // A page that does not follow, as the one before it never arrived.
+    let mut ssd = Ssd::new(superblock(1));
+    ssd.journal(3, 0, &[record(0, 5, State::Dirty)]);
+    assert_eq!(next(ssd), PageKind::Journal(4, Copy::One));
+    for (clean_from, dirty_from) in [(7, 0), (7, 6), (6, 7)] {
+        let ssd = Ssd::new(Superblock { clean_from, dirty_from, ..superblock(1) });
+        assert_eq!(next(ssd), PageKind::Journal(7, Copy::One));
+    }
+    let ssd = Ssd::new(Superblock { journal_from: 9, ..superblock(1) });
+    assert_eq!(next(ssd), PageKind::Journal(9, Copy::One));
+}
+
+#[test]
+fn a_page_that_was_flushed_and_is_damaged_is_missed() {
+    let mut ssd = Ssd::new(superblock(1));
+    (0..3).for_each(|frame| ssd.frame(frame, frame.into()));
+    for number in 1..=3 {
+        let frame = number as u32 - 1;
+        ssd.journal(number, number - 1, &[record(frame, frame.into(), State::Dirty)]);
+    }
+    let layout = ssd.superblock.layout;
+    let damage = |ssd: &mut Ssd, number, copy| {
+        ssd.pages.get_mut(&layout.journal_page(number, copy)).expect("there")[100] ^= 1;
+    };
+    // One copy of page 2, which page 3 says was flushed; and of page 3, of which nothing is said.
+    damage(&mut ssd, 2, Copy::One);
+    damage(&mut ssd, 3, Copy::Two);
+    let found = ssd.recovered();
+    assert_eq!((found.live.len(), found.replayed_pages), (3, 3));
+    assert_eq!(found.findings, Findings { damaged_pages: 1, torn_pages: 1, void_records: 0 });
+    // Both copies of the last: it may never have arrived.
+    damage(&mut ssd, 3, Copy::One);
+    let mut cut = ssd.recovered();
+    assert_eq!((blocks(&cut), cut.replayed_pages), (vec![(0, 0), (1, 1)], 2));
+    assert_eq!(cut.findings.torn_pages, 1, "page 2, of which page 3 was the only one to speak");
+    assert!(cut.journal.seal().expect("there is room").is_some());
+    // Both of one that was flushed.
+    damage(&mut ssd, 3, Copy::One);
+    damage(&mut ssd, 2, Copy::Two);
+    let told = recover(&mut ssd).map(|_| ());
+    assert!(matches!(told, Err(RecoverError::Journal { number: 2 })), "{told:?}");
+}
+
+#[test]
+fn of_two_copies_with_different_pages_the_newer_counts() {
+    let layout = superblock(1).layout;
+    let around = layout.journal_pages;
+    for newer in Copy::BOTH {
+        let mut ssd = Ssd::new(Superblock { journal_from: around + 1, ..superblock(1) });
+        ssd.frame(0, 5);
+        ssd.journal(1, 0, &[record(3, 8, State::Clean)]);
+        let old = ssd.pages[&layout.journal_page(1, newer.other())];
+        ssd.journal(around + 1, around, &[record(0, 5, State::Dirty)]);
+        ssd.pages.insert(layout.journal_page(1, newer.other()), old);
+        let found = ssd.recovered();
+        assert_eq!((blocks(&found), found.replayed_pages), (vec![(5, 0)], 1));
+        assert_eq!(found.findings, Findings { torn_pages: 1, ..Findings::default() });
+    }
+}
+
+#[test]
+fn of_two_sessions_the_page_of_the_later_one_counts() {
+    // Both have the number 4; from there on only pages of session 2 count, before it those of any.
+    for later in Copy::BOTH {
+        let mut ssd =
+            Ssd::new(Superblock { session: 2, session_from: 5, journal_from: 4, ..superblock(3) });
+        (0..2).for_each(|frame| ssd.frame(frame, frame.into()));
+        for (copy, session) in [(later, 2), (later.other(), 1)] {
+            let records = vec![record(session as u32 - 1, session - 1, State::Dirty)];
+            let page = JournalPage { number: 4, previous: 3, durable: 3, session, records };
+            let at = ssd.superblock.layout.journal_page(4, copy);
+            ssd.pages.insert(at, page.encode(ssd.superblock.owner()));
+        }
+        assert_eq!(blocks(&ssd.recovered()), [(1, 1)]);
+    }
+    // Of a number from there on the other one does not count at all.
+    let mut ssd =
+        Ssd::new(Superblock { session: 1, session_from: 4, journal_from: 4, ..superblock(3) });
+    ssd.frame(0, 5);
+    ssd.journal(4, 3, &[record(0, 5, State::Dirty)]);
+    ssd.superblock.session = 2;
+    let page = ssd.superblock.encode();
+    ssd.pages.extend([(0, page), (1, page)]);
+    assert_eq!(ssd.recovered().live, []);
+}
