@@ -83,8 +83,9 @@ impl<D: Data> Engine<D> {
             Step::Nothing => {}
             Step::Tell => self.tell_ssd(),
             Step::LookForMore => {
+                // (One that a command uses goes there when that is done, or is lost.)
                 let failure = &self.failure;
-                if self.contents.dirty(|block| failure.may_destage(block)).is_empty() {
+                if !self.contents.has_dirty(|block| failure.may_destage(block)) {
                     self.exchange.nothing_left();
                 }
             }

@@ -213,6 +213,14 @@ impl Contents {
         dirty
     }
 
+    /// Whether there is a dirty block of which this is so and whose data is not lost, in use or not.
+    pub(super) fn has_dirty(&self, may: impl Fn(Block) -> bool) -> bool {
+        let slots = self.cache.slots();
+        (0..slots.capacity()).map(Slot).any(|slot| {
+            slots.dirty(slot) && !self.is_lost(slots.block(slot)) && may(slots.block(slot))
+        })
+    }
+
     /// Runs of `blocks` blocks from `first` on that are dirty, and that are not.
     pub(super) fn dirty_runs(&self, first: Block, blocks: u64) -> Vec<(u64, bool)> {
         let mut runs: Vec<(u64, bool)> = Vec::new();
