@@ -117,8 +117,7 @@ fn speaks_of_bugs(tokens: &impl ToTokens) -> bool {
 
 /// What is done only where a seeded bug is made. (Where it is *not* made is no such place.)
 fn asks_for_a_bug(condition: &Expr) -> bool {
-    let text = condition.to_token_stream().to_string();
-    text.contains("== Some (Bug") || text.contains("== Some (crate :: engine :: Bug")
+    condition.to_token_stream().to_string().contains("== Some (Bug")
 }
 
 /// A condition that binds names cannot be a value.

@@ -29,6 +29,19 @@ pub struct Mark {
 }
 
 impl Mark {
+    /// Of a disk of this name that was served without the SSD that belonged before it: no SSD has what it lacks from
+    /// then on.
+    #[must_use]
+    pub fn alone(disk: [u8; 16]) -> Mark {
+        Mark { uuid: disk, edition: 0 }
+    }
+
+    /// Whether it is that of a disk of this name, if it has one.
+    #[must_use]
+    pub fn is_alone(&self, disk: Option<[u8; 16]>) -> bool {
+        disk.is_some_and(|disk| *self == Mark::alone(disk))
+    }
+
     /// The mark of a disk; `None` if it carries none, or one that makes no sense.
     ///
     /// # Errors

@@ -80,24 +80,11 @@ pub struct Counters {
     pub idle_clean_time: Nanos,
 }
 
-/// What was counted since.
-impl core::ops::Sub for Counters {
-    type Output = Counters;
-
-    fn sub(self, before: Counters) -> Counters {
-        macro_rules! each {
-            ($($count:ident)*; $($time:ident)*) => {
-                Counters {
-                    // Over a translation this is a balance of others, and may fall.
-                    buffer_released_blocks: self
-                        .buffer_released_blocks
-                        .saturating_sub(before.buffer_released_blocks),
-                    $($count: self.$count - before.$count,)*
-                    $($time: self.$time.since(before.$time),)*
-                }
-            };
-        }
-        each!(
+/// Gives a macro the names of all counts, and of all times. (Over a translation `buffer_released_blocks` is a balance of
+/// others, and may fall: it stands apart.)
+macro_rules! all_names {
+    ($each:ident) => {
+        $each!(
             read_blocks written_blocks buffer_read_blocks native_read_blocks buffer_written_blocks
             buffer_write_hits buffer_evicted_blocks rmw rmw_free truncated
             rmw_read_bytes band_bytes_written native_bytes_written log_bytes_written
@@ -106,6 +93,26 @@ impl core::ops::Sub for Counters {
             flash_read_blocks flash_evicted_blocks flash_blocks_migrated pages_migrated;
             read_time log_time write_time clean_time idle_clean_time
         )
+    };
+}
+
+/// What was counted since.
+impl core::ops::Sub for Counters {
+    type Output = Counters;
+
+    fn sub(self, before: Counters) -> Counters {
+        macro_rules! each {
+            ($($count:ident)*; $($time:ident)*) => {
+                Counters {
+                    buffer_released_blocks: self
+                        .buffer_released_blocks
+                        .saturating_sub(before.buffer_released_blocks),
+                    $($count: self.$count - before.$count,)*
+                    $($time: self.$time.since(before.$time),)*
+                }
+            };
+        }
+        all_names!(each)
     }
 }
 
@@ -113,17 +120,13 @@ impl core::ops::Sub for Counters {
 impl core::ops::AddAssign for Counters {
     fn add_assign(&mut self, more: Counters) {
         macro_rules! each {
-            ($($count:ident)*) => { $(self.$count += more.$count;)* };
+            ($($count:ident)*; $($time:ident)*) => {
+                self.buffer_released_blocks += more.buffer_released_blocks;
+                $(self.$count += more.$count;)*
+                $(self.$time += more.$time;)*
+            };
         }
-        each!(
-            read_blocks written_blocks buffer_read_blocks native_read_blocks buffer_written_blocks
-            buffer_write_hits buffer_evicted_blocks buffer_released_blocks rmw rmw_free truncated
-            rmw_read_bytes band_bytes_written native_bytes_written log_bytes_written
-            buffer_moved_blocks synthesized_blocks beyond_pointer_blocks zone_resets zone_closes
-            pages_programmed pages_copied flash_blocks_erased flash_written_blocks
-            flash_read_blocks flash_evicted_blocks flash_blocks_migrated pages_migrated
-            read_time log_time write_time clean_time idle_clean_time
-        );
+        all_names!(each);
     }
 }
 

@@ -186,10 +186,10 @@ impl Settings {
     #[must_use]
     pub fn decides_otherwise_than(&self, others: &Settings) -> bool {
         let of_cache = |settings: &Settings| {
-            let sets = settings
-                .sets
-                .iter()
-                .filter(|(name, _)| !name.starts_with("limit.") && name != "drive.trim");
+            let of_others = |name: &str| {
+                name.starts_with("limit.") || name.strip_prefix("drive.") == Some(TRIM)
+            };
+            let sets = settings.sets.iter().filter(|(name, _)| !of_others(name));
             (settings.policy.clone(), sets.cloned().collect::<Vec<_>>())
         };
         of_cache(self) != of_cache(others)

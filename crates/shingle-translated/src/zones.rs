@@ -11,12 +11,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use shingle_core::ranges::Ranges;
 use shingle_core::units::Block;
 use shingle_translation::{Piece, Place};
 use shingle_zoned::{Condition, ZoneReport};
 
 use crate::whereabouts::Whereabouts;
-use shingle_core::ranges::Ranges;
 
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -53,6 +53,15 @@ fn twice(journal: &mut Journal, first: &Write) {
     assert!(flush(journal).1.is_empty());
 }
 
+/// Block 5 is in frame 0, which is committed.
+fn with_a_block() -> Journal {
+    let mut journal = journal();
+    journal.add(record(0, 5, State::Dirty));
+    seal(&mut journal);
+    flush(&mut journal);
+    journal
+}
+
 fn superblock(write: &Write) -> Superblock {
     Superblock::decode(&write.bytes).expect("a superblock")
 }
@@ -147,10 +156,7 @@ fn the_ssd_is_told_at_rest_that_the_last_records_were_flushed() {
 
 #[test]
 fn a_frame_is_free_when_the_page_that_gives_it_up_is_known_to_be_flushed() {
-    let mut journal = journal();
-    journal.add(record(0, 5, State::Dirty));
-    seal(&mut journal);
-    flush(&mut journal);
+    let mut journal = with_a_block();
     journal.add(record(1, 5, State::Dirty));
     journal.add(record(0, 5, State::Superseded));
     seal(&mut journal);
@@ -165,10 +171,7 @@ fn a_frame_is_free_when_the_page_that_gives_it_up_is_known_to_be_flushed() {
 
 #[test]
 fn a_flush_covers_what_was_written_when_it_began() {
-    let mut journal = journal();
-    journal.add(record(0, 5, State::Dirty));
-    seal(&mut journal);
-    flush(&mut journal);
+    let mut journal = with_a_block();
     let page = journal.write_table().expect("its page has changed");
     let covered = journal.covered();
     journal.written(page.what);

@@ -53,9 +53,16 @@ fn record(frame: u32, block: u64, state: State) -> Record {
 impl Ssd {
     /// With this superblock in both places.
     fn new(superblock: Superblock) -> Ssd {
+        let (pages, unreadable) = (BTreeMap::new(), BTreeSet::new());
+        let mut ssd = Ssd { superblock: superblock.clone(), pages, unreadable };
+        ssd.put_superblock(superblock);
+        ssd
+    }
+
+    fn put_superblock(&mut self, superblock: Superblock) {
         let page = superblock.encode();
-        let pages = [(0, page), (1, page)].into();
-        Ssd { superblock, pages, unreadable: BTreeSet::new() }
+        self.pages.extend([(0, page), (1, page)]);
+        self.superblock = superblock;
     }
 
     /// A page of the journal in both its places, the one before it is that with the number before.
@@ -74,6 +81,11 @@ impl Ssd {
         entries.iter().for_each(|(at, entry)| page.entries[*at] = *entry);
         let at = self.superblock.layout.table_page(place, copy);
         self.pages.insert(at, page.encode(self.superblock.owner()));
+    }
+
+    /// Both of them.
+    fn tables(&mut self, place: u32, edition: u64, entries: &[(usize, Entry)]) {
+        Copy::BOTH.into_iter().for_each(|copy| self.table(place, copy, edition, entries));
     }
 
     fn frame(&mut self, frame: u32, block: u64) {
@@ -184,9 +196,7 @@ fn a_record_of_a_frame_that_is_not_there_makes_no_sense() {
 fn what_the_table_knows_already_is_not_replayed_over_it() {
     let mut ssd = Ssd::new(superblock(1));
     // Page 2 is in the table; page 1 spoke of the same frame.
-    for copy in Copy::BOTH {
-        ssd.table(0, copy, 1, &[(0, entry(2, 6, State::Dirty))]);
-    }
+    ssd.tables(0, 1, &[(0, entry(2, 6, State::Dirty))]);
     ssd.journal(1, 0, &[record(0, 5, State::Dirty)]);
     ssd.journal(2, 1, &[record(0, 6, State::Dirty)]);
     ssd.frame(0, 6);
@@ -228,9 +238,7 @@ fn copies_of_a_page_of_the_table_that_differ_are_made_alike() {
 fn a_damaged_copy_of_a_page_of_the_table_is_told_and_the_other_counts() {
     for bad in Copy::BOTH {
         let mut ssd = Ssd::new(superblock(1));
-        for copy in Copy::BOTH {
-            ssd.table(0, copy, 7, &[(3, entry(1, 9, State::Clean))]);
-        }
+        ssd.tables(0, 7, &[(3, entry(1, 9, State::Clean))]);
         let at = ssd.superblock.layout.table_page(0, bad);
         ssd.pages.get_mut(&at).expect("there")[100] ^= 1;
         let mut found = ssd.recovered();
@@ -257,10 +265,8 @@ fn a_table_of_many_pages_is_read_to_its_end() {
     let place = layout.table_pages as u32 - 1;
     let last = layout.frames as u32 - 1;
     let at = last as usize - place as usize * ENTRIES;
-    for copy in Copy::BOTH {
-        ssd.table(place, copy, 1, &[(at, entry(1, 5, State::Clean))]);
-        ssd.table(255, copy, 1, &[(ENTRIES - 1, entry(1, 6, State::Dirty))]);
-    }
+    ssd.tables(place, 1, &[(at, entry(1, 5, State::Clean))]);
+    ssd.tables(255, 1, &[(ENTRIES - 1, entry(1, 6, State::Dirty))]);
     let other = 256 * ENTRIES as u32 - 1;
     assert_eq!(blocks(&ssd.recovered()), [(6, other), (5, last)]);
     // The last page is not full of frames.
@@ -278,13 +284,9 @@ fn a_table_of_many_pages_is_read_to_its_end() {
 #[test]
 fn data_that_never_arrived_leaves_a_block_as_it_was() {
     let mut ssd = Ssd::new(superblock(1));
-    for copy in Copy::BOTH {
-        ssd.table(0, copy, 1, &[(0, entry(1, 5, State::Dirty))]);
-    }
+    ssd.tables(0, 1, &[(0, entry(1, 5, State::Dirty))]);
     ssd.frame(0, 5);
-    ssd.superblock.journal_from = 2;
-    let page = ssd.superblock.encode();
-    ssd.pages.extend([(0, page), (1, page)]);
+    ssd.put_superblock(Superblock { journal_from: 2, ..superblock(1) });
     // It moves to frame 1, whose data is not there.
     ssd.journal(2, 1, &[record(1, 5, State::Dirty), record(0, 5, State::Superseded)]);
     let found = ssd.recovered();
@@ -332,9 +334,7 @@ fn what_was_written_past_the_ssd_does_not_count() {
     ] {
         let mut ssd =
             Ssd::new(Superblock { journal_from: 5, clean_from, dirty_from, ..superblock(1) });
-        for copy in Copy::BOTH {
-            ssd.table(0, copy, 1, &entries);
-        }
+        ssd.tables(0, 1, &entries);
         let found = ssd.recovered();
         let frames: Vec<_> = found.live.iter().map(|(_, frame)| frame.0).collect();
         assert_eq!(frames, left, "clean from {clean_from}, dirty from {dirty_from}");
@@ -429,8 +429,6 @@ fn of_two_sessions_the_page_of_the_later_one_counts() {
         Ssd::new(Superblock { session: 1, session_from: 4, journal_from: 4, ..superblock(3) });
     ssd.frame(0, 5);
     ssd.journal(4, 3, &[record(0, 5, State::Dirty)]);
-    ssd.superblock.session = 2;
-    let page = ssd.superblock.encode();
-    ssd.pages.extend([(0, page), (1, page)]);
+    ssd.put_superblock(Superblock { session: 2, ..ssd.superblock.clone() });
     assert_eq!(ssd.recovered().live, []);
 }

@@ -55,9 +55,8 @@ pub fn create(
     let given_up = |uuid: Uuid| consent.destroy.contains(&uuid);
     let here = there.as_ref().map(|found| found.uuid);
     // (Of a cache that is not here it cannot be told what it holds.)
-    // (One that was served alone has no SSD any more.)
-    let elsewhere = disk.mark()?.filter(|mark| disk.name() != Some(mark.uuid));
-    let elsewhere = elsewhere.map(|mark| Uuid::from_bytes(mark.uuid));
+    let of_a_cache = disk.mark()?.filter(|mark| !mark.is_alone(disk.name()));
+    let elsewhere = of_a_cache.map(|mark| Uuid::from_bytes(mark.uuid));
     let elsewhere = elsewhere.filter(|&uuid| here != Some(uuid));
     if let Some(found) = there {
         let mut typed = consent.destroy.iter().copied().map(Some);

@@ -55,7 +55,7 @@ pub(super) fn open(ssd: &Path, disk: &Path, trust_disk: bool) -> Result<Ready, S
 pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, DeviceError> {
     let superblock = found.journal.superblock();
     match disk.mark()? {
-        Some(mark) if disk.name() == Some(mark.uuid) => {
+        Some(mark) if mark.is_alone(disk.name()) => {
             return Ok(Known::Doubtful(Doubt::Alone));
         }
         Some(mark) if mark.uuid != superblock.uuid => {

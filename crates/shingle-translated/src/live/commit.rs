@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use shingle_core::ranges::Ranges;
 use shingle_core::units::Block;
 use shingle_translation::{Piece, Place};
 use shingle_zoned::ZonedDisk as _;
@@ -18,7 +19,6 @@ use crate::bugs::Bug;
 use crate::saved::{Record, lost_records, records_of_length, run_records};
 use crate::whereabouts::Whereabouts;
 use crate::zones::Table;
-use shingle_core::ranges::Ranges;
 
 impl Works {
     /// Tells readers where the blocks lie that were touched. `written`: what the host has written or trimmed, now that it is

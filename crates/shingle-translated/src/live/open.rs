@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, RwLock};
 
 use shingle_core::params::Params;
+use shingle_core::ranges::Ranges;
 use shingle_core::units::{Block, Zone};
 use shingle_translation::{
     Counters, Entry, Executor, Layout, Piece, Place, Saved, Translation, translations,
@@ -26,7 +27,6 @@ use crate::saved::{Reading, Recovered, Saver, Superblock, recover, superblocks};
 use crate::status::WrittenStatus;
 use crate::whereabouts::Whereabouts;
 use crate::zones::{Survey, ends, survey};
-use shingle_core::ranges::Ranges;
 
 /// What is on a disk. Nothing was written.
 pub(crate) struct Found {

@@ -4,6 +4,7 @@
 //! which are still there: a translation gives them up only after a commit. A reader holds the lock while it reads. So once
 //! the map has changed nobody reads from a place that it no longer names, and the work may go on to destroy that.
 
+use shingle_core::ranges::Ranges;
 use shingle_core::units::Block;
 use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_translation::Place;
@@ -13,7 +14,6 @@ use super::Plan;
 use crate::error::{LiveError, LiveErrorKind};
 use crate::whereabouts::Whereabouts;
 use crate::zones::Table;
-use shingle_core::ranges::Ranges;
 
 /// See the module.
 #[derive(Debug)]

@@ -6,12 +6,13 @@
 
 use std::collections::BTreeSet;
 
+use shingle_core::ranges::Ranges;
+
 use super::Shared;
 use super::commit::zone_record;
 use super::works::{Stop, Works};
 use crate::bugs::Bug;
 use crate::saved::{RECORDS, Record, Saver, lost_records, run_records};
-use shingle_core::ranges::Ranges;
 
 /// Records that are put together at a time.
 const AT_A_TIME: usize = 128 * RECORDS as usize;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use shingle_core::ranges::Ranges;
 use shingle_core::units::{Block, Zone};
 use shingle_engine::{Buffer, IO_PAGES_MAX};
 use shingle_translation::{Action, Counters, Executor, Place, Queue, Work};
@@ -15,7 +16,6 @@ use crate::bugs::{Bug, Seeded};
 use crate::saved::Saver;
 use crate::status::WrittenStatus;
 use crate::zones::Table;
-use shingle_core::ranges::Ranges;
 
 /// What makes works: one at a time has it.
 pub(super) struct Works {

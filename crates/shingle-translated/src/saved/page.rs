@@ -16,13 +16,12 @@
 //! none   tag 4: nothing that was lost before this record is
 //! ```
 
+use shingle_core::ranges::Ranges;
 use shingle_core::units::Block;
 use shingle_engine::format::{Page, checksum, seal};
 use shingle_translation::{Piece, Place};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
-
-use shingle_core::ranges::Ranges;
 
 const MAGIC: U32 = U32::from_bytes(*b"SHTP");
 const CRC_AT: usize = 4;

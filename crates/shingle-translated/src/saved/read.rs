@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use shingle_core::ranges::Ranges;
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_engine::format::Page;
 use shingle_engine::{Buffer, IO_PAGES_MAX};
@@ -20,7 +21,6 @@ use super::write::COMMIT_PAGES;
 use crate::bugs::{Bug, Seeded};
 use crate::error::OpenError;
 use crate::whereabouts::Whereabouts;
-use shingle_core::ranges::Ranges;
 
 /// What the map says.
 #[derive(Clone, PartialEq, Debug)]

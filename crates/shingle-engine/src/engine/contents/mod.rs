@@ -203,11 +203,9 @@ impl Contents {
 
     /// Dirty blocks that could go to the disk now and may, in the order of their addresses.
     pub(super) fn dirty(&self, may: impl Fn(Block) -> bool) -> Vec<Destage> {
-        let slots = self.cache.slots();
-        let mut dirty: Vec<Destage> = (0..slots.capacity())
-            .map(Slot)
-            .filter(|&slot| slots.dirty(slot) && slots.evictable(slot) && may(slots.block(slot)))
-            .map(|slot| Destage { slot, block: slots.block(slot), leaves: false })
+        let mut dirty: Vec<Destage> = self
+            .all_dirty()
+            .filter(|one| self.cache.slots().evictable(one.slot) && may(one.block))
             .collect();
         dirty.sort_unstable_by_key(|destage| destage.block);
         dirty
@@ -215,10 +213,13 @@ impl Contents {
 
     /// Whether there is a dirty block of which this is so and whose data is not lost, in use or not.
     pub(super) fn has_dirty(&self, may: impl Fn(Block) -> bool) -> bool {
+        self.all_dirty().any(|one| !self.is_lost(one.block) && may(one.block))
+    }
+
+    fn all_dirty(&self) -> impl Iterator<Item = Destage> {
         let slots = self.cache.slots();
-        (0..slots.capacity()).map(Slot).any(|slot| {
-            slots.dirty(slot) && !self.is_lost(slots.block(slot)) && may(slots.block(slot))
-        })
+        let dirty = (0..slots.capacity()).map(Slot).filter(|&slot| slots.dirty(slot));
+        dirty.map(|slot| Destage { slot, block: slots.block(slot), leaves: false })
     }
 
     /// Runs of `blocks` blocks from `first` on that are dirty, and that are not.

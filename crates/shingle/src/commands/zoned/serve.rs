@@ -108,19 +108,19 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
 /// An SSD that is before it may have what it lacks. So nobody serves it alone who does not say that he means it; and the disk says
 /// so itself from then on.
 fn belongs_to_nobody(live: &LiveDisk, disk: &Path, without_ssd: bool) -> anyhow::Result<()> {
-    let alone = Mark { uuid: live.uuid(), edition: 0 };
-    let Some(mark) = live.mark().filter(|mark| *mark != alone) else { return Ok(()) };
-    let uuid = Uuid::from_bytes(mark.uuid);
+    let uuid = live.uuid();
+    let Some(mark) = live.mark().filter(|mark| !mark.is_alone(Some(uuid))) else { return Ok(()) };
+    let cache = Uuid::from_bytes(mark.uuid);
     if !without_ssd {
         bail!(
-            "{0} belongs to cache {uuid}, and what was written last may be on its SSD only: serve both with `shingle store \
+            "{0} belongs to cache {cache}, and what was written last may be on its SSD only: serve both with `shingle store \
              serve --cache SSD --disk {0}`, or first let the disk have all with `shingle store detach`; if the SSD is lost, \
              --without-ssd serves what the disk has, and the SSD is refused from then on",
             disk.display()
         );
     }
-    live.set_mark(Some(alone))?;
-    note(&format!("what only the SSD of cache {uuid} had is given up"), false);
+    live.set_mark(Some(Mark::alone(uuid)))?;
+    note(&format!("what only the SSD of cache {cache} had is given up"), false);
     Ok(())
 }
 
