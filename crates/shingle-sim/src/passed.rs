@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use shingle_core::units::{Op, Request};
-use shingle_drive::{Counters, Io};
+use shingle_drive::{Counters, Io, Rng};
 
 /// Reads that a disk may have in memory: of those left out, no earlier ones matter.
 const READS_MAX: usize = 16;
@@ -84,7 +84,7 @@ pub(crate) struct Passed {
     waiting: VecDeque<Io>,
     others: u64,
     last: Option<Io>,
-    random: u64,
+    rng: Rng,
     beside: Counters,
 }
 
@@ -102,7 +102,7 @@ impl Passed {
             waiting: VecDeque::with_capacity(READS_MAX),
             others: 0,
             last: None,
-            random: 1,
+            rng: Rng::new(1),
             beside: Counters::default(),
         }
     }
@@ -131,14 +131,11 @@ impl Passed {
         if op != Op::Read || self.others == 0 {
             return;
         }
-        let mut waiting = std::mem::take(&mut self.waiting);
-        ios.extend(
-            waiting.drain(..).filter(|_| self.draw() % self.reads.max(1) < self.reads_reached),
-        );
-        self.waiting = waiting;
+        let (rng, of, reached) = (&mut self.rng, self.reads.max(1), self.reads_reached);
+        ios.extend(self.waiting.drain(..).filter(|_| rng.below(of) < reached));
         // One of the others has moved the head at least.
         let reached = self.others.saturating_mul(self.reached);
-        if ios.is_empty() && self.draw() % (self.begun as u64) < reached {
+        if ios.is_empty() && self.rng.below(self.begun as u64) < reached {
             ios.extend(self.last);
         }
         (self.others, self.last) = (0, None);
@@ -152,11 +149,6 @@ impl Passed {
     /// All that it has done beside it.
     pub(crate) fn beside(&self) -> Counters {
         self.beside
-    }
-
-    fn draw(&mut self) -> u64 {
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        self.random >> 33
     }
 }
 

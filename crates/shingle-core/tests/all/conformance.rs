@@ -2,6 +2,7 @@
 //! A new policy is found by itself.
 
 use proptest::prelude::*;
+use rayon::prelude::{ParallelBridge, ParallelIterator};
 use shingle_core::policies;
 use shingle_core::policy::Idle;
 use shingle_core::registry::Entry;
@@ -48,7 +49,7 @@ fn idle_time_leaves_nothing_dirty() {
 
 #[test]
 fn every_read_is_current_with_32_requests_in_flight() {
-    policies::all().for_each(checks::every_read_is_current_with_32_requests_in_flight);
+    policies::all().par_bridge().for_each(checks::every_read_is_current_with_32_requests_in_flight);
 }
 
 /// And where recency decides, those restored last stay longest.
