@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use common::{Folder, MIB, PATIENCE, Served, text, write};
 use serde_json::Value;
 use shingle_nbd::client::{Client, Wishes};
+use shingle_testbed::root_or_skip;
 
 /// A folder with an SSD of 24 MiB and a disk of 64, and where operators ask: lines are those after `shingle store`.
 struct Bed(Folder);
@@ -475,6 +476,25 @@ fn settings_can_be_read() {
     assert_eq!(bed.json("get --cache cache.img --json"), json, "the SSD says the same");
     let told = bed.done("status --cache cache.img");
     assert!(told.contains("nobody serves it; it was shut down in order"), "{told}");
+}
+
+/// In a container the server's process has no number, but its user is known.
+#[test]
+fn an_operator_in_another_pid_namespace_is_answered() {
+    if !root_or_skip("a PID namespace") {
+        return;
+    }
+    let bed = Bed::new();
+    bed.create("");
+    let served = bed.serve("");
+    let inside = bed.command("stop --cache cache.img");
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--pid", "--fork"]).arg(inside.get_program()).args(inside.get_args());
+    let environment = inside.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    unshare.envs(environment).current_dir(inside.get_current_dir().expect("the folder"));
+    let output = unshare.output().expect("started");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    drop(served);
 }
 
 /// Without serving, too, nothing is written to a disk that is not the right one.

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use rustix::net::sockopt::socket_peercred;
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use thiserror::Error;
 
 /// Why a folder or a socket is not trusted.
@@ -84,9 +84,9 @@ pub(super) fn folder(path: &Path) -> Result<(), ForeignSocket> {
 /// listen, so this holds even if the folder was changed since it was looked at.
 pub(super) fn listener(stream: &UnixStream, path: &Path) -> Result<(), ForeignSocket> {
     let path = path.to_owned();
-    match socket_peercred(stream) {
+    match getsockopt(stream, PeerCredentials) {
         Err(error) => Err(ForeignSocket::Unknown { path, error: error.into() }),
-        Ok(peer) if is_trusted(peer.uid.as_raw()) => Ok(()),
-        Ok(peer) => Err(ForeignSocket::Listener { path, user: peer.uid.as_raw() }),
+        Ok(peer) if is_trusted(peer.uid()) => Ok(()),
+        Ok(peer) => Err(ForeignSocket::Listener { path, user: peer.uid() }),
     }
 }
