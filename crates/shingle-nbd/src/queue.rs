@@ -62,7 +62,6 @@ pub(crate) struct Queue {
 impl Queue {
     /// A request wants to enter.
     pub(crate) fn enter(&mut self, room: Room, memory_bytes: u64) -> Entry {
-        self.reader_waits = false;
         // A request larger than all room comes through alone.
         let full = self.requests >= room.requests
             || (self.requests > 0 && self.memory_bytes + memory_bytes > room.memory_bytes);
@@ -133,5 +132,72 @@ impl Queue {
     /// Requests under way, and the memory that they are charged for.
     pub(crate) fn in_use(&self) -> (usize, u64) {
         (self.requests, self.memory_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOM: Room = Room { requests: 3, memory_bytes: 10 };
+
+    fn answer(queue: &mut Queue) {
+        let request = Request { flags: 0, kind: 0, cookie: 0, offset: 0, length: 0 };
+        queue.push(InFlight { request, memory_bytes: 0 }, Ok(Answer::Done));
+    }
+
+    #[test]
+    fn requests_enter_as_long_as_there_is_room() {
+        let mut queue = Queue::default();
+        assert_eq!(queue.enter(ROOM, 4), Entry::Entered);
+        assert_eq!(queue.enter(ROOM, 7), Entry::Full);
+        assert_eq!(queue.enter(ROOM, 6), Entry::Entered);
+        assert_eq!(queue.enter(ROOM, 0), Entry::Entered);
+        assert_eq!(queue.enter(ROOM, 0), Entry::Full);
+        answer(&mut queue);
+        assert_eq!(queue.enter(ROOM, 0), Entry::Full, "there is room once the reply is sent");
+        queue.leave(1, 6);
+        assert_eq!(queue.enter(ROOM, 6), Entry::Entered);
+    }
+
+    #[test]
+    fn what_is_larger_than_all_room_enters_alone() {
+        let mut queue = Queue::default();
+        assert_eq!(queue.enter(ROOM, 11), Entry::Entered);
+        assert_eq!(queue.enter(ROOM, 0), Entry::Full);
+        answer(&mut queue);
+        queue.leave(1, 11);
+        assert_eq!(queue.enter(ROOM, 1), Entry::Entered);
+        assert_eq!(queue.enter(ROOM, 11), Entry::Full);
+    }
+
+    #[test]
+    fn nothing_enters_and_nobody_waits_once_it_is_abandoned() {
+        let mut queue = Queue::default();
+        assert_eq!(queue.enter(ROOM, 1), Entry::Entered);
+        assert_eq!(queue.take(&mut Vec::new()), Replies::NotYet);
+        queue.abandon();
+        assert_eq!(queue.enter(ROOM, 1), Entry::Abandoned);
+        assert_eq!(queue.take(&mut Vec::new()), Replies::NoMore);
+    }
+
+    #[test]
+    fn a_queue_is_idle_without_requests_that_the_export_has() {
+        let entered = |requests: usize| {
+            let mut queue = Queue::default();
+            (0..requests).for_each(|_| assert_eq!(queue.enter(ROOM, 1), Entry::Entered));
+            queue
+        };
+        let mut works = entered(2);
+        assert!(!works.abandon_idle(0) && !works.abandon_idle(1));
+        assert_eq!(works.enter(ROOM, 1), Entry::Entered);
+        let mut lacks = entered(2);
+        answer(&mut lacks);
+        assert!(lacks.abandon_idle(1), "the payload of one has not come, the other is answered");
+        let mut idle = entered(0);
+        assert!(idle.abandon_idle(0));
+        for mut queue in [lacks, idle] {
+            assert_eq!(queue.enter(ROOM, 1), Entry::Abandoned);
+        }
     }
 }

@@ -41,7 +41,8 @@ impl Session {
         if request.flags & !request.flags_allowed() != 0 {
             return wrong("a flag that the command does not have");
         }
-        if request.has(command_flag::DF) && request.kind == command::READ && !self.structured {
+        // (It is a flag of READ alone.)
+        if request.has(command_flag::DF) && !self.structured {
             return wrong("DF needs structured replies");
         }
         if writes && self.read_only {
@@ -66,7 +67,7 @@ impl Session {
 
     fn check_range(&self, request: &Request) -> Result<(), Failure> {
         let long = request.length > PAYLOAD_BYTES_MAX;
-        if long && request.kind == command::READ && request.has(command_flag::DF) {
+        if long && request.has(command_flag::DF) {
             return Err(Failure::new(ErrorCode::Overflow, "too long for one piece"));
         }
         if long && matches!(request.kind, command::READ | command::WRITE) {
@@ -181,8 +182,16 @@ impl Session {
     /// An answer that is not one to the request is the export's mistake. The client must not
     /// suffer from it more than from a bad sector.
     fn matching(&self, request: &Request, answer: Answer) -> Result<Answer, Failure> {
+        let right = self.fits(request, &answer);
+        debug_assert!(right, "{request:?} was answered with something else");
+        let mismatch = "the export's answer does not fit the request";
+        if right { Ok(answer) } else { Err(Failure::new(ErrorCode::Io, mismatch)) }
+    }
+
+    /// Whether an answer is one to the request.
+    fn fits(&self, request: &Request, answer: &Answer) -> bool {
         let length = u64::from(request.length);
-        let right = match &answer {
+        match answer {
             Answer::Done => request.kind != command::BLOCK_STATUS && !is_read(request),
             Answer::Data(data) => is_read(request) && data.len() as u64 == length,
             Answer::Pieces(pieces) => {
@@ -197,10 +206,7 @@ impl Session {
                     && told(Context::Allocation, allocation)
                     && told(Context::Dirty, dirty)
             }
-        };
-        debug_assert!(right, "{request:?} was answered with something else");
-        let mismatch = "the export's answer does not fit the request";
-        if right { Ok(answer) } else { Err(Failure::new(ErrorCode::Io, mismatch)) }
+        }
     }
 
     fn data(&self, request: &Request, done: bool, offset: u64, data: Vec<u8>, batch: &mut Batch) {
@@ -271,4 +277,78 @@ fn descriptors(request: &Request, extents: &[Extent]) -> Vec<Descriptor> {
         left -= length;
     }
     descriptors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(kind: u16, length: u32) -> Request {
+        Request { flags: 0, kind, cookie: 1, offset: 0, length }
+    }
+
+    fn session(contexts: Contexts) -> Session {
+        Session { size_bytes: 100, read_only: false, minimum_block: 1, structured: true, contexts }
+    }
+
+    /// Which of the requests, of six bytes and of none, an answer fits.
+    fn fitted(contexts: Contexts, answer: &Answer) -> Vec<(u16, u32)> {
+        let kinds = [
+            command::READ,
+            command::WRITE,
+            command::FLUSH,
+            command::TRIM,
+            command::CACHE,
+            command::WRITE_ZEROES,
+            command::BLOCK_STATUS,
+        ];
+        let all = kinds.into_iter().flat_map(|kind| [(kind, 6), (kind, 0)]);
+        let fits =
+            |&(kind, length): &(u16, u32)| session(contexts).fits(&request(kind, length), answer);
+        all.filter(fits).collect()
+    }
+
+    #[test]
+    fn data_and_pieces_are_for_reads_of_as_many_bytes() {
+        let read = vec![(command::READ, 6)];
+        let none = Contexts::NONE;
+        assert_eq!(fitted(none, &Answer::Data(vec![1; 6])), read);
+        let pieces = |last| Answer::Pieces(vec![Piece::Zeroes(2), Piece::Data(vec![1; last])]);
+        assert_eq!(fitted(none, &pieces(4)), read);
+        for wrong in [Answer::Data(vec![1; 5]), Answer::Data(vec![1; 7]), pieces(3), pieces(5)] {
+            assert_eq!(fitted(none, &wrong), [], "{wrong:?}");
+        }
+        // A read of nothing does not come to the export.
+        assert_eq!(fitted(none, &Answer::Data(Vec::new())), []);
+    }
+
+    #[test]
+    fn done_is_for_all_that_bring_nothing_back() {
+        let brings = |&(kind, length): &(u16, u32)| {
+            (kind, length) == (command::READ, 6) || kind == command::BLOCK_STATUS
+        };
+        let fits = fitted(Contexts::NONE, &Answer::Done);
+        assert_eq!((fits.len(), fits.iter().any(brings)), (11, false), "{fits:?}");
+    }
+
+    #[test]
+    fn a_status_has_extents_of_each_context_that_is_asked_for() {
+        let extents = |lengths: &[u64]| {
+            lengths.iter().map(|&length_bytes| Extent { length_bytes, flags: 0 }).collect()
+        };
+        let told = |contexts: (bool, bool), allocation: &[u64], dirty: &[u64]| {
+            let contexts = Contexts { allocation: contexts.0, dirty: contexts.1 };
+            let (allocation, dirty) = (extents(allocation), extents(dirty));
+            let fits = fitted(contexts, &Answer::Status { allocation, dirty });
+            let status = vec![(command::BLOCK_STATUS, 6), (command::BLOCK_STATUS, 0)];
+            assert!(fits.is_empty() || fits == status, "{fits:?}");
+            !fits.is_empty()
+        };
+        assert!(told((true, true), &[6], &[2, 4]));
+        assert!(told((true, false), &[6], &[]) && told((false, true), &[], &[6]));
+        assert!(!told((true, true), &[], &[6]) && !told((true, true), &[6], &[]));
+        // None is empty.
+        assert!(!told((true, true), &[0], &[6]) && !told((true, true), &[6], &[6, 0]));
+        assert!(told((true, false), &[6], &[0]));
+    }
 }

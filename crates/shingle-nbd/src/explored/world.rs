@@ -278,7 +278,7 @@ impl World {
             _ => false,
         };
         if one.queue.abandon_idle(lacks.into()) {
-            one.abandon();
+            one.wake_both();
             (one.shut, one.gave_way) = ((true, true), true);
             let works = self.commands.iter().any(|(connection, ..)| *connection == at);
             assert!(!works, "the export works for a connection that gives way");
@@ -353,6 +353,10 @@ impl Connection {
 
     fn abandon(&mut self) {
         self.queue.abandon();
+        self.wake_both();
+    }
+
+    fn wake_both(&mut self) {
         self.wake_reader();
         self.wake_writer();
     }

@@ -219,10 +219,22 @@ fn request() {
     assert!(Request::decode(old[..].try_into().expect("28 bytes")).is_err());
 }
 
+#[test]
+fn only_writes_carry_a_payload() {
+    // "Request message": the data of a write follow it; of other commands there are none.
+    for kind in 0..=8 {
+        let request = Request { flags: 1, kind, cookie: 0, offset: 0, length: 6 };
+        assert_eq!(request.payload_bytes(), if kind == 1 { 6 } else { 0 }, "{kind}");
+    }
+}
+
 fn reply(structured: bool, kind: u16, flags: u16, result: Result<Answer, Failure>) -> Vec<u8> {
+    reply_to(structured, Request { flags, kind, cookie: 0xc0, offset: 4096, length: 6 }, result)
+}
+
+fn reply_to(structured: bool, request: Request, result: Result<Answer, Failure>) -> Vec<u8> {
     let contexts = Contexts { allocation: structured, dirty: structured };
     let session = Session::new(&exports()[0], Agreement { export: 0, structured, contexts });
-    let request = Request { flags, kind, cookie: 0xc0, offset: 4096, length: 6 };
     let mut batch = Batch::default();
     session.reply(&request, result, &mut batch);
     let mut out = Vec::new();
@@ -259,6 +271,15 @@ fn structured_replies() {
         reply(true, 0, 4, Ok(pieces())),
         hex("668e33ef 0001 0001 00000000000000c0 0000000e 0000000000001000 00000000 \"YZ\"")
     );
+    // Unless they are all there is, and so one piece anyway. A piece of no bytes is none.
+    let zeroes = || Answer::Pieces(vec![Piece::Data(Vec::new()), Piece::Zeroes(6)]);
+    let hole = "668e33ef 0001 0002 00000000000000c0 0000000c 0000000000001000 00000006";
+    assert_eq!(reply(true, 0, 4, Ok(zeroes())), hex(hole));
+    assert_eq!(reply(true, 0, 0, Ok(zeroes())), hex(hole));
+    // Whoever reads nothing is told so in a chunk, too: reads have no simple replies any more.
+    let nothing = Request { flags: 0, kind: 0, cookie: 0xc0, offset: 4096, length: 0 };
+    let done = "668e33ef 0001 0000 00000000000000c0 00000000";
+    assert_eq!(reply_to(true, nothing, Ok(Answer::Done)), hex(done));
     let failure = || Failure::new(ErrorCode::Io, "bad");
     assert_eq!(
         reply(true, 0, 0, Err(failure())),

@@ -9,4 +9,5 @@ mod golden;
 mod offers;
 mod peers;
 mod properties;
+mod refused;
 mod tls;
