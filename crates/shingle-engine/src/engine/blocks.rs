@@ -286,9 +286,13 @@ impl<D: Data> Engine<D> {
         self.requests.deliver(key, &buffer);
         // The client need not wait for the fill; the lock of the block is kept until that is done.
         self.answer_block(key);
+        let fills = !self.failure.has_ssd_failed() || self.bugs.has(Bug::FillOfFailed);
         match slot {
             // (A seeded bug comes here with a slot that holds something.)
-            Some(slot) if self.contents.mapping(slot).frame.is_none() => self.fill(key, buffer),
+            Some(slot) if self.contents.mapping(slot).frame.is_none() => match fills {
+                true => self.fill(key, buffer),
+                false => self.without_fill(key, buffer),
+            },
             _ => {
                 self.port.give(buffer);
                 self.finish(key);
@@ -299,15 +303,20 @@ impl<D: Data> Engine<D> {
     /// Writes what was read into a frame, if there is one: nobody waits for it.
     fn fill(&mut self, key: OpKey, buffer: D) {
         let Some(frame) = self.durability.take_frame() else {
-            self.port.give(buffer);
-            self.leave_cache(key);
-            return self.finish(key);
+            return self.without_fill(key, buffer);
         };
         if self.bugs.has(Bug::UnlockedBeforeFill) {
             self.requests.unlock_early(key);
         }
         self.requests.count_fill();
         self.write_frame(key, frame, buffer);
+    }
+
+    /// There is no frame; or the SSD has failed, and another one may be in its place by the time of the write.
+    fn without_fill(&mut self, key: OpKey, buffer: D) {
+        self.port.give(buffer);
+        self.leave_cache(key);
+        self.finish(key);
     }
 
     /// A whole block is written; it needs nothing of what was.
@@ -487,11 +496,13 @@ impl<D: Data> Engine<D> {
     /// The disk has taken a block for a client, or not.
     pub(super) fn disk_written(&mut self, key: OpKey, result: Result<(), Failed>, buffer: D) {
         self.port.give(buffer);
-        let number = self.disk.wrote(self.requests.op(key).block(), result);
+        let block = self.requests.op(key).block();
+        let number = self.disk.wrote(block, result);
         if result.is_err() {
             self.failure.count_disk_write();
             return self.fail(key, Errno::IO);
         }
+        self.trims.trusts(block);
         self.requests.count_bypassed();
         self.requests.is_on_disk(key, number);
         self.finish(key);

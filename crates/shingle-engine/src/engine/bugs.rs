@@ -68,12 +68,15 @@ pub enum Bug {
     TakenOutDirty,
     TakenOutUntold,
     PutInUnderWay,
+    GivenUpInUse,
+    FillOfFailed,
     GrownBeforeSuperblock,
     TrimBeforeGivenUp,
     TrimOfRewritten,
     TrimOfCached,
     TrimUnheld,
     FillFromTrimmed,
+    TrustedBeforeWritten,
     /// In [`Bug::HARMLESS`].
     StepsReversed,
 }
@@ -145,12 +148,15 @@ impl Bug {
         Bug::TakenOutDirty,
         Bug::TakenOutUntold,
         Bug::PutInUnderWay,
+        Bug::GivenUpInUse,
+        Bug::FillOfFailed,
         Bug::GrownBeforeSuperblock,
         Bug::TrimBeforeGivenUp,
         Bug::TrimOfRewritten,
         Bug::TrimOfCached,
         Bug::TrimUnheld,
         Bug::FillFromTrimmed,
+        Bug::TrustedBeforeWritten,
     ];
 
     /// What looks like a mistake and is none: the crash tests must find nothing.

@@ -150,6 +150,7 @@ impl<D: Data> Engine<D> {
         let (contents, durability) = (&mut self.contents, &mut self.durability);
         let block = self.destages.kept(key, contents, durability, self.now);
         self.disk.trusts(block);
+        self.trims.trusts(block);
         self.wake();
     }
 

@@ -83,9 +83,7 @@ impl<D: Data> Engine<D> {
             Step::Nothing => {}
             Step::Tell => self.tell_ssd(),
             Step::LookForMore => {
-                // (One that a command uses goes there when that is done, or is lost.)
-                let failure = &self.failure;
-                if !self.contents.has_dirty(|block| failure.may_destage(block)) {
+                if !self.has_more_to_destage() {
                     self.exchange.nothing_left();
                 }
             }
@@ -96,6 +94,15 @@ impl<D: Data> Engine<D> {
             }
             Step::Enter(new) => self.enter(*new),
         }
+    }
+
+    /// Whether something dirty may go to the disk yet. What a command uses goes there when that is done, or is lost.
+    fn has_more_to_destage(&self) -> bool {
+        let may = |block| self.failure.may_destage(block);
+        if self.bugs.has(Bug::GivenUpInUse) {
+            return !self.contents.dirty(may).is_empty();
+        }
+        self.contents.has_dirty(may)
     }
 
     /// Nothing on it counts from now on.

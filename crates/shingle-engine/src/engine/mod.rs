@@ -56,12 +56,14 @@
 //! | destage written and the disk flushed | the record that says clean | `CleanBeforeDiskFlush` |
 //! | commit of a block's leaving | a write past the cache | `BypassBeforeGivenUp` |
 //! | commit of a block's leaving | a trim of the disk | `TrimBeforeGivenUp` |
+//! | a block of a lost trim written anew | it may be cached | `TrustedBeforeWritten` |
 //! | two commits after a frame was given up | its reuse | `FrameReusedAtOnce`, `FrameReusedAtCommit` |
 //! | corrections of a crash committed | any frame written | `FramesUsedBeforeCorrections` |
 //! | a fill in its frame | the next request on its block | `UnlockedBeforeFill` |
 //! | a failed SSD invalidated | a write past it | `BypassBeforeInvalidation` |
 //! | all that is dirty on the disk, the SSD invalidated | it is out | `TakenOutDirty`, `TakenOutUntold` |
-//! | commands of before finished | another SSD is in | `PutInUnderWay` |
+//! | a command that uses a dirty block finished | a failed SSD is given up | `GivenUpInUse` |
+//! | commands of before finished, none of them with a fill | another SSD is in | `PutInUnderWay`, `FillOfFailed` |
 //! | the superblock with the new size of the disk | a command beyond the old one | `GrownBeforeSuperblock` |
 
 mod blocks;

@@ -77,13 +77,20 @@ impl Trims {
         self.rests = false;
     }
 
-    /// These are about to be written.
+    /// These are about to be written. (Of what is doubted that says nothing yet: reads may come before.)
     pub(super) fn written(&mut self, blocks: Range<u64>) {
         if !self.waiting.is_empty() && !self.bugs.has(Bug::TrimOfRewritten) {
             self.waiting.remove(blocks.clone());
         }
-        if !self.doubted.is_empty() {
+        if self.bugs.has(Bug::TrustedBeforeWritten) {
             self.doubted.remove(blocks);
+        }
+    }
+
+    /// The disk has got something new of `block`: whether it keeps that, it says itself.
+    pub(super) fn trusts(&mut self, block: Block) {
+        if !self.doubted.is_empty() {
+            self.doubted.remove(block.0..block.0 + 1);
         }
     }
 
@@ -285,6 +292,8 @@ mod tests {
         trims.flushed(true);
         assert!(trims.is_unsettled(Block(2)));
         trims.written(2..3);
+        assert!(trims.is_unsettled(Block(2)), "it is not written yet");
+        trims.trusts(Block(2));
         assert!(!trims.is_unsettled(Block(2)));
     }
 }

@@ -12,7 +12,7 @@ const SEEDS_MAX: u64 = 20_000;
 /// Seeds that have found bugs which take hundreds of runs when one begins at the first. They are only tried first: when
 /// the engine does other I/O they may find nothing, and the search begins at the first as for all others. The output of
 /// this test says which seed found what.
-const FOUND_BY: [(Bug, u64); 12] = [
+const FOUND_BY: [(Bug, u64); 13] = [
     (Bug::TrimBeforeGivenUp, 233),
     (Bug::FillFromTrimmed, 3454),
     (Bug::TrimmedBypassedAtOnce, 233),
@@ -24,12 +24,23 @@ const FOUND_BY: [(Bug, u64); 12] = [
     (Bug::JournalWrapsOver, 132),
     (Bug::FillFromUnflushed, 139),
     (Bug::OvertakenKept, 129),
-    (Bug::PutInUnderWay, 1261),
+    (Bug::TrustedBeforeWritten, 1261),
+    (Bug::GivenUpInUse, 17956),
 ];
 
 /// Those of which only a change can show anything.
-const CHANGES: [Bug; 4] =
-    [Bug::TakenOutDirty, Bug::TakenOutUntold, Bug::PutInUnderWay, Bug::GrownBeforeSuperblock];
+const CHANGES: [Bug; 7] = [
+    Bug::TakenOutDirty,
+    Bug::TakenOutUntold,
+    Bug::PutInUnderWay,
+    Bug::GivenUpInUse,
+    Bug::FillOfFailed,
+    Bug::GrownBeforeSuperblock,
+    Bug::TrustedBeforeWritten,
+];
+
+/// Those that so many runs of chance have not found: exploring does, in each run of the tests (`exhaustive/bugs.rs`).
+const BY_EXPLORING: [Bug; 2] = [Bug::PutInUnderWay, Bug::FillOfFailed];
 
 /// Which run finds it, and how.
 fn found(bug: Bug) -> Option<String> {
@@ -49,5 +60,7 @@ fn found(bug: Bug) -> Option<String> {
 
 #[test]
 fn every_seeded_bug_is_found() {
-    each_is_found(Bug::ALL, found);
+    let by_chance: Vec<Bug> =
+        Bug::ALL.iter().copied().filter(|bug| !BY_EXPLORING.contains(bug)).collect();
+    each_is_found(&by_chance, found);
 }

@@ -4,11 +4,8 @@ use shingle_engine::recover::recover;
 use shingle_engine::{Device, NewSsd, SsdState};
 
 use super::cell::Cell;
-use super::medium::How;
-use super::scopes::named;
 use super::world::{Step, World, empty_ssd};
 use crate::simulated::oracle::stamp;
-use shingle_testbed::explore::replay;
 
 impl World {
     /// What the owner of the engine does now, as soon as it can: as the store does.
@@ -83,45 +80,4 @@ impl World {
         let exchanged = up.engine.ssd_state() == SsdState::In || !status.lost.is_empty();
         exchanged && (status.errors.ssd_failed || status.disk_blocks >= up.grows_to)
     }
-}
-
-/// Found by exploring `replaced-gone` with three commands, which takes minutes. The SSD is gone, a write of a block that is
-/// dirty on it is under way, and the SSD is to be taken out: it is not given up before it is known whether the block can
-/// be read.
-#[test]
-fn an_ssd_is_not_given_up_while_a_command_uses_a_dirty_block() {
-    use How::*;
-    use Step::*;
-    let steps = [
-        Done { io: 0, how: Well },      // Disk Flush 0 +0
-        Done { io: 0, how: Well },      // Ssd Flush 0 +0
-        Ask { connection: 1, want: 0 }, // connection 1 wants WriteFua(0)
-        Done { io: 0, how: Well },      // Ssd Write 12 +1
-        Done { io: 0, how: Well },      // Ssd Write 2 +1
-        Done { io: 0, how: Well },      // Ssd Flush 0 +0
-        Done { io: 0, how: Well },      // Ssd Write 10 +1
-        Done { io: 0, how: Well },      // Ssd Flush 0 +0
-        Done { io: 0, how: Well },      // Ssd Write 11 +1
-        Done { io: 0, how: Well },      // Ssd Flush 0 +0
-        Done { io: 0, how: Well },      // Ssd Write 0 +1
-        Done { io: 0, how: Well },      // Ssd Flush 0 +0
-        Done { io: 0, how: Well },      // Ssd Write 1 +1
-        Done { io: 0, how: Well },      // Ssd Flush 0 +0
-        Tick,                           //
-        Done { io: 1, how: Well },      // Ssd Write 3 +1
-        SsdGone(0),                     //
-        Done { io: 0, how: Well },      // Ssd Read 12 +1
-        Ask { connection: 1, want: 0 }, // connection 1 wants WriteFua(0)
-        Done { io: 0, how: Well },      // Ssd Flush 0 +0
-        Done { io: 1, how: Well },      // Ssd Write 0 +1
-        Done { io: 1, how: Well },      // Ssd Write 0 +1
-        Done { io: 1, how: Well },      // Ssd Write 0 +1
-        Done { io: 1, how: Well },      // Ssd Write 0 +1
-        Ask { connection: 1, want: 1 }, // connection 1 wants Replace
-        Abandon,                        //
-        Cut(0), // the power goes, SSD page 7 old, SSD page 3 old, SSD page 13 old
-        Start,  //
-    ];
-    let broken = replay(World::new(named("replaced-gone")), &steps).err();
-    assert_eq!(broken.map(|broken| broken.what), None);
 }

@@ -23,6 +23,7 @@ mod bugs;
 mod cell;
 mod changes;
 mod crash;
+mod found;
 mod medium;
 mod model;
 mod scope;

@@ -70,8 +70,8 @@ impl World {
     }
 
     fn hash_rest<H: Hasher>(&self, into: &mut H) {
-        let World { asked, crashes, faults, commands, abandoned, .. } = self;
-        (asked, crashes, faults, commands, abandoned).hash(into);
+        let World { asked, crashes, faults, commands, abandoned, disk_blocks, .. } = self;
+        (asked, crashes, faults, commands, abandoned, disk_blocks).hash(into);
         self.late.len().hash(into);
         self.late.iter().for_each(|late| late.hash_state(into));
     }

@@ -141,6 +141,19 @@ pub(crate) const SCOPES: &[Scope] = &[
         ..ONE
     },
     Scope {
+        name: "told-written",
+        mode: Mode::WriteAround,
+        wants: &[Want::Trim(1), Want::Read(1), Want::Write(1)],
+        commands: 4,
+        tears: (false, false),
+        crashes: 1,
+        kills: false,
+        blocks: 2,
+        tells_trims: true,
+        faults: (1, &[Fault::Flush]),
+        ..ONE
+    },
+    Scope {
         name: "through",
         mode: Mode::WriteThrough,
         wants: &[Want::Write(0), Want::Flush],
@@ -306,6 +319,16 @@ pub(crate) const SCOPES: &[Scope] = &[
         ..ONE
     },
     Scope {
+        name: "put-in-read",
+        wants: &[Want::Read(1), Want::Replace],
+        commands: 3,
+        tears: (false, false),
+        faults: (1, &[Fault::SsdGone]),
+        // (What is read before the first flush is not cached.)
+        prelude: &[Want::Flush, Want::Read(0)],
+        ..TWO
+    },
+    Scope {
         name: "grown",
         wants: &[Want::Grow, Want::WriteFua(1)],
         commands: 3,
@@ -359,9 +382,34 @@ const TWO_TABLES: Scope = Scope {
     ..Scope::PLAIN
 };
 
+/// Where seeded bugs are looked for that only larger ones of those have: what leads there is done before.
+const FOR_BUGS: &[Scope] = &[
+    Scope {
+        name: "replaced-dirty",
+        wants: &[Want::WriteFua(0), Want::Replace],
+        commands: 2,
+        crashes: 1,
+        kills: false,
+        tears: (false, false),
+        faults: (1, &[Fault::SsdGone]),
+        prelude: &[Want::WriteFua(0)],
+        ..ONE
+    },
+    Scope {
+        name: "two-tables-empty",
+        frames: 210,
+        wants: &[Want::WriteFua(0)],
+        commands: 2,
+        crashes: 1,
+        kills: false,
+        tears: (false, false),
+        ..ONE
+    },
+];
+
 /// By name.
 pub(crate) fn named(name: &str) -> Scope {
-    *SCOPES.iter().find(|scope| scope.name == name).expect("a scope of this name")
+    *SCOPES.iter().chain(FOR_BUGS).find(|scope| scope.name == name).expect("a scope of this name")
 }
 
 /// Played by chance: four slots over six blocks, and everything that can happen, three crashes and two faults at most.

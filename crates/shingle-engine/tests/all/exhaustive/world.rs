@@ -83,6 +83,8 @@ pub(crate) struct World {
     pub(super) late: Vec<Pending>,
     /// The SSD is not to be served again, whatever it says.
     pub(super) abandoned: bool,
+    /// So large was the disk said to be.
+    pub(super) disk_blocks: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -122,6 +124,7 @@ impl World {
             commands: [0; 4],
             late: Vec::new(),
             abandoned: false,
+            disk_blocks: scope.blocks,
         };
         let world = world.started();
         scope.prelude.iter().fold(world, |world, &want| world.lived_through(want))
@@ -204,6 +207,8 @@ impl World {
         }
         // (The disk may have been about to grow.)
         let blocks = found.journal.superblock().disk_bytes / BLOCK_BYTES;
+        assert!(blocks >= self.disk_blocks, "the disk has shrunk");
+        self.disk_blocks = blocks;
         let engine = Engine::open(found, self.scope.cache(blocks), blocks, self.config())
             .expect("what was found makes sense");
         self.up = Ok(Up {
@@ -252,6 +257,9 @@ impl World {
     pub(super) fn effects(&mut self) {
         let up = self.up.as_mut().expect("it is up");
         let effects = up.engine.take();
+        if up.grows_to > 0 {
+            self.disk_blocks = up.engine.status().disk_blocks;
+        }
         for io in effects.ios {
             let medium = if io.device == Device::Ssd { &self.ssd } else { &self.disk };
             up.pending.push(medium.begin(io));
