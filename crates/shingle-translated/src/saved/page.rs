@@ -290,6 +290,13 @@ mod tests {
         assert_eq!(look(&nonsense, OWNER, Kind::Log, 5), Err(Bad::Checksum));
         seal(&mut nonsense, CRC_AT);
         assert_eq!(look(&nonsense, OWNER, Kind::Log, 5), Err(Bad::Nonsense));
+        // More records than a page has room for; the last of two kinds.
+        for (at, byte) in [(46, 253), (45, 2)] {
+            let mut nonsense = page;
+            nonsense[at] = byte;
+            seal(&mut nonsense, CRC_AT);
+            assert_eq!(look(&nonsense, OWNER, Kind::Log, 5), Err(Bad::Nonsense));
+        }
     }
 
     #[test]
@@ -299,6 +306,8 @@ mod tests {
         let part =
             |block, at, count| Record::Run(Block(block), Piece { place: Place::Native(at), count });
         assert_eq!(records, [part(5, 10, 65_536), part(65_541, 65_546, 4464)]);
+        // Beyond one record each: for two kinds.
+        assert_eq!([65_535, 65_536, 140_000].map(records_of_length), [0, 2, 4]);
     }
 
     fn record() -> impl Strategy<Value = Record> {

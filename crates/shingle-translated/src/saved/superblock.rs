@@ -318,6 +318,28 @@ pub(crate) mod tests {
         assert_eq!(changed(92, 17, true), NoSuperblock::Nonsense("the number of zones"));
         assert_eq!(changed(114, 0xff, true), NoSuperblock::Nonsense("the text"));
         assert_eq!(changed(113, 0x7f, true), NoSuperblock::Nonsense("the text"));
+        // No log; a buffer that reaches into the second copy.
+        assert_eq!(changed(88, 0, true), NoSuperblock::Nonsense("the areas"));
+        assert_eq!(changed(96, 203, true), NoSuperblock::Nonsense("the areas"));
+    }
+
+    #[test]
+    fn limits_are_what_still_makes_sense() {
+        let largest = Superblock {
+            epoch: COUNTER_MAX,
+            generation: COUNTER_MAX,
+            // 14 zones of 60 blocks, and a buffer that fills what is between two copies of 27.
+            buffer_blocks: 202,
+            blocks: 14 * 60 + 202,
+            translation: "x".repeat(TEXT_BYTES_MAX),
+            params: Vec::new(),
+            ..example()
+        };
+        assert_eq!(Superblock::decode(&largest.encode()), Ok(largest.clone()));
+        let refused = |superblock: Superblock| Superblock::decode(&superblock.encode()).is_err();
+        assert!(refused(Superblock { epoch: COUNTER_MAX + 1, ..largest.clone() }));
+        assert!(refused(Superblock { generation: COUNTER_MAX + 1, ..largest.clone() }));
+        assert!(refused(Superblock { blocks: largest.blocks + 1, ..largest }));
     }
 
     proptest! {
