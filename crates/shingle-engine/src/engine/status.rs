@@ -42,8 +42,10 @@ pub struct ErrorCounts {
     pub ssd_writes: u64,
     /// Reads that the disk did not serve.
     pub disk_reads: u64,
-    /// Writes and trims that the disk did not take; destaged blocks among them stay dirty and are tried again.
+    /// Writes that the disk did not take; destaged blocks among them stay dirty and are tried again.
     pub disk_writes: u64,
+    /// Trims that the disk did not take: it keeps space for what nobody reads any more.
+    pub disk_trims: u64,
     /// Flushes of the disk that failed.
     pub disk_flushes: u64,
     /// The SSD takes no more writes: the disk serves what it can.

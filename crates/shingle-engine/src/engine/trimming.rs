@@ -61,7 +61,7 @@ impl<D: Data> Engine<D> {
         self.trims.done(result.is_ok());
         self.requests.end_hold();
         if result.is_err() {
-            self.failure.count_disk_write();
+            self.failure.count_disk_trim();
             return;
         }
         let number = self.disk.trimmed();

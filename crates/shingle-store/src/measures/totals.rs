@@ -67,6 +67,7 @@ impl Totals {
                 ssd_writes: now.errors.ssd_writes + then.errors.ssd_writes,
                 disk_reads: now.errors.disk_reads + then.errors.disk_reads,
                 disk_writes: now.errors.disk_writes + then.errors.disk_writes,
+                disk_trims: now.errors.disk_trims + then.errors.disk_trims,
                 disk_flushes: now.errors.disk_flushes + then.errors.disk_flushes,
                 ssd_failed: now.errors.ssd_failed,
                 ssd_invalidated: now.errors.ssd_invalidated,

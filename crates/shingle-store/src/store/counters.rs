@@ -119,6 +119,7 @@ fn go_on(earlier: &mut Totals, before: &Totals, now: &Totals) {
         (&mut errors.ssd_writes, then.ssd_writes, of.ssd_writes),
         (&mut errors.disk_reads, then.disk_reads, of.disk_reads),
         (&mut errors.disk_writes, then.disk_writes, of.disk_writes),
+        (&mut errors.disk_trims, then.disk_trims, of.disk_trims),
         (&mut errors.disk_flushes, then.disk_flushes, of.disk_flushes),
         (&mut earlier.destaged_blocks, before.destaged_blocks, now.destaged_blocks),
         (&mut earlier.journal_records, before.journal_records, now.journal_records),

@@ -59,6 +59,10 @@ impl Failure {
         self.errors.disk_writes += 1;
     }
 
+    pub(super) fn count_disk_trim(&mut self) {
+        self.errors.disk_trims += 1;
+    }
+
     pub(super) fn count_disk_flush(&mut self) {
         self.errors.disk_flushes += 1;
     }

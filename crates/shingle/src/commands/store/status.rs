@@ -193,6 +193,7 @@ fn errors(errors: &Errors) -> Vec<Line> {
         ("SSD writes failed", counts.ssd_writes),
         ("disk reads failed", counts.disk_reads),
         ("disk writes failed", counts.disk_writes),
+        ("disk trims failed", counts.disk_trims),
         ("disk flushes failed", counts.disk_flushes),
     ] {
         if count > 0 {

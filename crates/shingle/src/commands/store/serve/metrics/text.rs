@@ -274,6 +274,7 @@ impl All {
                 (&[("device", "ssd"), ("kind", "write")], errors.ssd_writes),
                 (&[("device", "disk"), ("kind", "read")], errors.disk_reads),
                 (&[("device", "disk"), ("kind", "write")], errors.disk_writes),
+                (&[("device", "disk"), ("kind", "trim")], errors.disk_trims),
                 (&[("device", "disk"), ("kind", "flush")], errors.disk_flushes),
             ]
         })?;
