@@ -76,6 +76,8 @@ pub(super) struct Exchange {
     stage: Stage,
     /// Blocks whose data is lost may be forgotten: the disk serves what it has of them.
     forgets_lost: bool,
+    /// It is not to be served again: the disk is written past it, so it cannot stay in.
+    abandoned: bool,
     /// Not before this the next step.
     not_before: Nanos,
     /// Until then commands are held.
@@ -127,9 +129,8 @@ impl Exchange {
     pub(super) fn hash_state<H: std::hash::Hasher>(&self, view: &super::state::View, into: &mut H) {
         use std::hash::Hash;
 
-        let Exchange { stage, forgets_lost, not_before, held_until, new, forgotten: _, bugs: _ } =
-            self;
-        (stage, forgets_lost, new.is_some()).hash(into);
+        let Exchange { stage, forgets_lost, abandoned, not_before, held_until, new, .. } = self;
+        (stage, forgets_lost, abandoned, new.is_some()).hash(into);
         (view.ahead(*not_before), view.ahead(*held_until)).hash(into);
     }
 
@@ -138,6 +139,7 @@ impl Exchange {
         let begins = self.stage == Stage::In;
         if begins {
             (self.stage, self.forgets_lost) = (Stage::Leaving, forgets_lost);
+            self.abandoned = false;
             self.not_before = Nanos::ZERO;
             self.forgotten.clear();
         }
@@ -146,7 +148,7 @@ impl Exchange {
 
     /// It stays, if nothing on it was given up yet; returns whether it is in.
     pub(super) fn keep_in(&mut self) -> bool {
-        if matches!(self.stage, Stage::Leaving | Stage::Emptied) {
+        if matches!(self.stage, Stage::Leaving | Stage::Emptied) && !self.abandoned {
             self.stage = Stage::In;
         }
         self.stage == Stage::In
@@ -156,7 +158,7 @@ impl Exchange {
     pub(super) fn abandon(&mut self) -> bool {
         let untold = self.stage == Stage::Untold;
         if untold {
-            self.stage = Stage::Leaving;
+            (self.stage, self.abandoned) = (Stage::Leaving, true);
         }
         untold
     }
@@ -293,4 +295,21 @@ pub(super) enum Step {
     Out,
     /// To use this one.
     Enter(Box<NewSsd>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_abandoned_does_not_stay_in() {
+        let mut exchange = Exchange::new(Seeded::default());
+        assert!(exchange.begin(true) && exchange.keep_in(), "nothing was given up");
+        assert!(exchange.begin(true));
+        exchange.nothing_left();
+        assert!(exchange.abandon());
+        // It waits for I/O under way. Whoever asked for it may give up waiting.
+        assert!(!exchange.keep_in() && exchange.state() == SsdState::Leaving);
+        assert!(!exchange.begin(false), "the next one goes on from there");
+    }
 }

@@ -16,7 +16,8 @@ impl World {
             SsdState::Untold => Some(Step::Abandon),
             SsdState::Leaving if up.pending.is_empty() => {
                 let errors = up.engine.status().errors;
-                (errors.ssd_failed && !errors.ssd_invalidated).then_some(Step::KeepIn)
+                let may_stay = errors.ssd_failed && !errors.ssd_invalidated && !self.abandoned;
+                may_stay.then_some(Step::KeepIn)
             }
             SsdState::In | SsdState::Leaving | SsdState::Entering => None,
         }

@@ -472,6 +472,12 @@ impl World {
         if self.tells {
             println!("crash, power {power}, {}", self.says());
         }
+        if self.abandoned {
+            // Whoever abandoned it was told what is lost with it.
+            for block in &self.engine.status().lost {
+                self.oracle.forget(block.0);
+            }
+        }
         if self.abandoned || self.engine.ssd_state() == SsdState::Out && self.rng.one_in(2) {
             self.take_another();
         }
