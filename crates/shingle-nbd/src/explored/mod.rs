@@ -14,6 +14,7 @@
 //! ```
 
 mod client;
+mod connection;
 mod world;
 
 use shingle_testbed::explore::{Explored, Quiet, explore, shrink};

@@ -1,21 +1,20 @@
 //! A server with two connections that stands still. What its threads do one after the other is one step here: a reader
-//! and a writer take what [`Handshake`], [`Arrival`], [`Queue`] and [`Session`] decide, as `connection.rs` does, up to
-//! the next lock, wait or system call.
+//! and a writer take what [`Handshake`], [`Arrival`], [`Queue`] and [`Session`] decide, as `crate::connection` does, up
+//! to the next lock, wait or system call.
 
 use std::hash::{Hash, Hasher};
 
 use shingle_testbed::explore::{Digest, Model};
 
-use super::client::{BYTES, EXPORTS, Say, Stage, Talker, info};
+use super::client::{BYTES, Say};
+use super::connection::{Connection, Reader, Writer};
 use crate::answer::{Answer, Extent, Failure};
-use crate::batch::Batch;
 use crate::export::{Command, HOLE, ZERO};
-use crate::handshake::{Encryption, Handshake, Step as Shaken};
-use crate::queue::{Entry, InFlight, Queue, Ready, Replies, Room};
-use crate::reading::{Arrival, Arrived};
+use crate::handshake::Encryption;
+use crate::queue::{Entry, InFlight, Room};
+use crate::reading::Arrival;
 use crate::replies::ErrorCode;
 use crate::requests::Request;
-use crate::session::Session;
 
 /// What may happen, and how often.
 #[derive(Clone, Copy, Debug)]
@@ -69,54 +68,6 @@ pub(super) enum Step {
     GiveWay(usize),
 }
 
-/// Where the thread that reads stands.
-#[derive(Clone, Hash)]
-enum Reader {
-    Shakes(Handshake<'static>),
-    /// It looks for the next request.
-    Looks,
-    /// A request wants to enter.
-    Enters(Arrived),
-    /// It sleeps until there is room.
-    WaitsForRoom(Arrived),
-    /// A request has entered, and its payload comes.
-    Pays(Arrived),
-    /// It has ended; `true` if the client has said good-bye.
-    Over(bool),
-}
-
-/// Where the thread that writes stands.
-#[derive(Clone, Hash)]
-enum Writer {
-    /// There is none before the transmission.
-    None,
-    Looks,
-    /// It sleeps until there are replies.
-    Waits,
-    Sends(Vec<Ready>),
-    Over,
-}
-
-#[derive(Clone, Hash)]
-struct Connection {
-    talker: Talker,
-    /// On its way to the server, and not read.
-    sent: Vec<u8>,
-    inbox: Vec<u8>,
-    reader: Reader,
-    writer: Writer,
-    session: Option<Session>,
-    queue: Queue,
-    /// The server has shut down the reading, or all of the connection.
-    shut: (bool, bool),
-    /// The writer has met an error.
-    broken: bool,
-    gave_way: bool,
-    cut_off: bool,
-    /// The export was told that it is used, and that it is not.
-    told: (bool, bool),
-}
-
 /// Everything.
 #[derive(Clone)]
 pub(super) struct World {
@@ -130,25 +81,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(scope: Scope) -> World {
-        let connection = |number| {
-            let mut greeting = Vec::new();
-            let handshake = Handshake::new(&*EXPORTS, &mut greeting).with(scope.encryption);
-            assert_eq!(greeting.len(), 18);
-            Connection {
-                talker: Talker::new(number),
-                sent: Vec::new(),
-                inbox: Vec::new(),
-                reader: Reader::Shakes(handshake),
-                writer: Writer::None,
-                session: None,
-                queue: Queue::default(),
-                shut: (false, false),
-                broken: false,
-                gave_way: false,
-                cut_off: false,
-                told: (false, false),
-            }
-        };
+        let connection = |number| Connection::new(number, scope.encryption);
         let connections = (1..=scope.clients as u64).map(connection).collect();
         let (disk, commands) = ([0; BYTES as usize], Vec::new());
         let mut world = World { scope, connections, disk, commands, stopping: false };
@@ -286,146 +219,6 @@ impl World {
     }
 }
 
-impl Connection {
-    /// Waits for more bytes. False at the end of the stream.
-    fn fill(&mut self) -> bool {
-        let some = !self.sent.is_empty();
-        self.inbox.append(&mut self.sent);
-        some
-    }
-
-    /// Nothing comes any more.
-    fn is_at_end(&self) -> bool {
-        self.talker.hung_up || self.shut.0
-    }
-
-    fn is_over(&self) -> bool {
-        let written = matches!(self.writer, Writer::None | Writer::Over);
-        matches!(self.reader, Reader::Over(_)) && written
-    }
-
-    fn shake_hands(&mut self, mut handshake: Handshake<'static>) -> Reader {
-        let mut out = Vec::new();
-        let Ok((taken, step)) = handshake.step(&self.inbox, &mut out) else {
-            return Reader::Over(false);
-        };
-        let first = self.inbox.first_chunk::<12>().copied();
-        self.inbox.drain(..taken);
-        let heard = !self.talker.hung_up && !self.shut.1;
-        let by_name = first.is_some_and(|first| first[8..] == 1_u32.to_be_bytes());
-        match step {
-            Shaken::Serve(_) if heard && by_name => self.talker.hears_export(&out),
-            _ if heard => self.talker.hears_options(&out),
-            _ if !out.is_empty() => return Reader::Over(false),
-            _ => {}
-        }
-        match step {
-            Shaken::Again => Reader::Shakes(handshake),
-            Shaken::More if self.fill() => Reader::Shakes(handshake),
-            Shaken::StartTls => unreachable!("no scope has a certificate"),
-            Shaken::More | Shaken::Close => Reader::Over(false),
-            Shaken::Serve(agreement) => {
-                assert_eq!(agreement, self.talker.agreement());
-                self.session = Some(Session::new(info(), agreement));
-                (self.writer, self.told.0) = (Writer::Looks, true);
-                Reader::Looks
-            }
-        }
-    }
-
-    fn is_answered(&mut self, which: InFlight, result: Result<Answer, Failure>) {
-        if self.queue.push(which, result) {
-            self.wake_writer();
-        }
-    }
-
-    fn wake_writer(&mut self) {
-        if matches!(self.writer, Writer::Waits) {
-            self.writer = Writer::Looks;
-        }
-    }
-
-    fn wake_reader(&mut self) {
-        if let Reader::WaitsForRoom(arrived) = &self.reader {
-            self.reader = Reader::Enters(arrived.clone());
-        }
-    }
-
-    fn abandon(&mut self) {
-        self.queue.abandon();
-        self.wake_both();
-    }
-
-    fn wake_both(&mut self) {
-        self.wake_reader();
-        self.wake_writer();
-    }
-
-    fn has_read(&mut self) {
-        self.queue.end();
-        self.wake_writer();
-        if self.session.is_none() {
-            self.has_ended();
-        }
-    }
-
-    /// As `connection::write`.
-    fn write(&mut self) {
-        match std::mem::replace(&mut self.writer, Writer::Over) {
-            Writer::Looks => {
-                let mut ready = Vec::new();
-                self.writer = match self.queue.take(&mut ready) {
-                    Replies::Taken => Writer::Sends(ready),
-                    Replies::NotYet => Writer::Waits,
-                    Replies::NoMore => {
-                        self.abandon();
-                        self.shut = (true, true);
-                        Writer::Over
-                    }
-                };
-            }
-            Writer::Sends(ready) => {
-                let session = self.session.expect("a transmission");
-                let (mut batch, mut heard) = (Batch::default(), Vec::new());
-                let requests = ready.len();
-                let memory_bytes = ready.iter().map(|(which, _)| which.memory_bytes).sum();
-                let results: Vec<_> = ready
-                    .into_iter()
-                    .map(|(which, result)| {
-                        session.reply(&which.request, result.clone(), &mut batch);
-                        (which.request.cookie, result)
-                    })
-                    .collect();
-                if self.talker.hung_up || self.shut.1 || self.broken {
-                    self.broken = true;
-                    self.shut = (true, true);
-                } else {
-                    batch.send(&mut heard).expect("into memory");
-                    self.talker.hears_replies(heard, &results);
-                }
-                if self.queue.leave(requests, memory_bytes) {
-                    self.wake_reader();
-                }
-                self.writer = Writer::Looks;
-            }
-            Writer::None | Writer::Waits | Writer::Over => unreachable!("it does not run"),
-        }
-        if matches!(self.writer, Writer::Over) && matches!(self.reader, Reader::Over(_)) {
-            self.has_ended();
-        }
-    }
-
-    /// Both threads are done: what was promised is kept.
-    fn has_ended(&mut self) {
-        assert!(!self.told.1, "it ends once");
-        self.told.1 = self.told.0;
-        let heard = !self.talker.hung_up && !self.broken && !self.gave_way;
-        if heard && !self.cut_off && matches!(self.reader, Reader::Over(true)) {
-            assert!(self.talker.waiting.is_empty(), "good-bye, and not all is answered");
-        }
-    }
-}
-
 impl Model for World {
     type Step = Step;
 
@@ -534,40 +327,5 @@ impl Model for World {
             Step::Answer(at) | Step::Fail(at) => format!("{:?}", self.commands[at].2),
             _ => String::new(),
         }
-    }
-}
-
-impl Connection {
-    fn reader_may_go_on(&self, stopping: bool) -> bool {
-        let bytes = !self.sent.is_empty() || self.is_at_end();
-        match &self.reader {
-            Reader::Shakes(handshake) => {
-                let mut handshake = handshake.clone();
-                let more = handshake.step(&self.inbox, &mut Vec::new());
-                bytes || !matches!(more, Ok((0, Shaken::More)))
-            }
-            Reader::Looks => bytes || stopping || self.inbox.len() >= Request::BYTES,
-            Reader::Enters(_) => true,
-            Reader::Pays(arrived) => bytes || self.inbox.len() >= arrived.payload_bytes(),
-            Reader::WaitsForRoom(_) | Reader::Over(_) => false,
-        }
-    }
-
-    /// Nothing that the client may expect is missing.
-    fn waits_for_nothing(&self) -> bool {
-        if self.is_over() {
-            return true;
-        }
-        let ends =
-            self.is_at_end() || self.talker.stage == Stage::Over && self.talker.rest.is_empty();
-        let answered = self.talker.waiting.is_empty() && self.talker.knows_of_all_options();
-        let half = !self.talker.rest.is_empty();
-        !ends && (answered || half && self.talker.waiting.is_empty())
-    }
-
-    fn keeps_to(&self, room: Room) {
-        let (requests, memory_bytes) = self.queue.in_use();
-        assert!(requests <= room.requests, "{requests} requests are under way");
-        assert!(requests <= 1 || memory_bytes <= room.memory_bytes, "{memory_bytes} bytes");
     }
 }
