@@ -2,6 +2,7 @@
 //! client, a clock, and one who knows what each block may be. One seed is one run.
 
 mod changes;
+mod crashes;
 pub(crate) mod device;
 pub(crate) mod oracle;
 pub(crate) mod rest;
