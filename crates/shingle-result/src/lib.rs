@@ -17,6 +17,7 @@
 mod between;
 mod counters;
 mod counts;
+mod curves;
 mod flash;
 mod labels;
 mod latency;
@@ -37,6 +38,9 @@ pub use counters::{HostCounters, Snapshot};
 pub use counts::{
     Buffer, ByCall, ByCause, Counts, DriveIo, Evictions, Hits, HostRmw, PerOp, Requests, Seconds,
     Ssd,
+};
+pub use curves::{
+    CURVES_SCHEMA, CurvePoint, CurveSample, Curves, CurvesOfDrive, Estimate, curves_schema,
 };
 pub use flash::{Erases, Flash, Lifetime, Region};
 pub use labels::{Labels, Pacing};

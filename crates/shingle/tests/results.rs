@@ -32,18 +32,22 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("there is room for a folder")
 }
 
-/// `SHINGLE_SCHEMA=write cargo test -p shingle --test results` writes it.
+/// `SHINGLE_SCHEMA=write cargo test -p shingle --test results` writes them.
 #[test]
-fn the_schema_in_the_repository_is_that_of_the_structs() {
-    let path =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/shingle.result-1.schema.json");
-    let schema = shingle_result::schema();
-    let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n";
-    if std::env::var_os("SHINGLE_SCHEMA").is_some_and(|value| value == "write") {
-        std::fs::write(path, &text).expect("the schema can be written");
+fn the_schemas_in_the_repository_are_those_of_the_structs() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema");
+    for (name, schema) in [
+        ("shingle.result-1.schema.json", shingle_result::schema()),
+        ("shingle.curve-1.schema.json", shingle_result::curves_schema()),
+    ] {
+        let path = format!("{folder}/{name}");
+        let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n";
+        if std::env::var_os("SHINGLE_SCHEMA").is_some_and(|value| value == "write") {
+            std::fs::write(&path, &text).expect("the schema can be written");
+        }
+        let held = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(held == text, "{path} is not what the structs say; SHINGLE_SCHEMA=write writes it");
     }
-    let held = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(held == text, "{path} is not what the structs say; SHINGLE_SCHEMA=write writes it");
 }
 
 #[test]
@@ -71,6 +75,25 @@ fn results_are_valid_by_the_schema() {
     assert!(!validator.is_valid(&wrong));
     wrong["runs"][0]["all"]["drive_io"] = serde_json::json!({});
     assert!(!validator.is_valid(&wrong), "figures may not be missing");
+}
+
+#[test]
+fn curves_are_valid_by_their_schema() {
+    let schema = serde_json::to_value(shingle_result::curves_schema()).expect("it is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("it is a schema");
+    let folder = folder();
+    for sample in ["100", "50"] {
+        let words = format!("curve {TRACE} -p lru,sac -c 5%,20% --sample {sample}");
+        let result = json(folder.path(), &words);
+        let errors: Vec<String> =
+            validator.iter_errors(&result).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{words}: {errors:?}");
+        let mut wrong = result.clone();
+        wrong["curves"][0]["points"][0]["rmws"]["value"] = "many".into();
+        assert!(!validator.is_valid(&wrong));
+        wrong["curves"][0]["points"][0] = serde_json::json!({});
+        assert!(!validator.is_valid(&wrong), "figures may not be missing");
+    }
 }
 
 #[test]

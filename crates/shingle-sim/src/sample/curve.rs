@@ -18,11 +18,11 @@
 
 use rayon::prelude::*;
 use shingle_core::zones::ZoneMap;
-use shingle_result::{Labels, RunResult, verdict};
+use shingle_result::{CurvePoint, Estimate, RunResult, verdict};
 
 use shingle_trace::zones::ZONE_BLOCKS;
 
-use super::estimate::{Estimate, around};
+use super::estimate::around;
 use super::held::{Bands, Held, QUARTERS};
 use super::{Thinned, WHOLE};
 use crate::experiment::{ExperimentError, Job, Trace};
@@ -108,29 +108,6 @@ struct Part {
     accesses: f64,
     /// Of the accesses to blocks that were accessed before.
     again: f64,
-}
-
-/// The figures of a policy and a size of the cache.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Point {
-    /// The run that they are of.
-    pub labels: Labels,
-    /// Blocks of the cache that was simulated.
-    pub simulated_blocks: u64,
-    /// The cache, if there is one, was full.
-    pub was_full: bool,
-    /// Accesses that found their block cached, in percent.
-    pub hits_percent: Estimate,
-    /// Accesses that did not.
-    pub misses: Estimate,
-    /// Bands rewritten by the disk, after reading them.
-    pub rmws: Estimate,
-    /// Time of the devices.
-    pub done_seconds: Estimate,
-    /// Time that the work takes that is left undone.
-    pub left_seconds: Estimate,
-    /// Both.
-    pub done_and_left_seconds: Estimate,
 }
 
 /// Figures, in the order of those of a point.
@@ -230,8 +207,8 @@ impl Sample {
         jobs: &[Job],
         trace: &Trace,
         progress: &(dyn Fn(u64) + Sync),
-    ) -> Result<Vec<Point>, ExperimentError> {
-        let points: Vec<Result<Point, ExperimentError>> = jobs
+    ) -> Result<Vec<CurvePoint>, ExperimentError> {
+        let points: Vec<Result<CurvePoint, ExperimentError>> = jobs
             .par_iter()
             .map(|job| match &self.parts {
                 None => Ok(exact(job, &job.run(&trace.requests[..], progress)?)),
@@ -247,7 +224,7 @@ impl Sample {
         trace: &Trace,
         parts: &Parts,
         progress: &(dyn Fn(u64) + Sync),
-    ) -> Result<Point, ExperimentError> {
+    ) -> Result<CurvePoint, ExperimentError> {
         let accesses = trace.summary.blocks();
         let run = |part: &Part| -> Result<(RunResult, Figures), ExperimentError> {
             let millionths = (part.blocks * WHOLE as f64) as u64;
@@ -276,7 +253,7 @@ impl Parts {
 }
 
 /// Of a run of all.
-fn exact(job: &Job, run: &RunResult) -> Point {
+fn exact(job: &Job, run: &RunResult) -> CurvePoint {
     let accesses = run.all.accesses.read_blocks + run.all.accesses.write_blocks;
     let hits = run.all.hits.read_blocks + run.all.hits.write_blocks;
     let hits_percent = 100.0 * run.all.hits.ratio.unwrap_or(0.0);
@@ -308,10 +285,11 @@ fn figures(run: &RunResult, part: &Part, accesses: u64) -> Figures {
     [100.0 * hits / accesses.max(1) as f64, misses, rmws, done, left, done + left]
 }
 
-fn point(job: &Job, run: &RunResult, figures: [Estimate; 6]) -> Point {
+fn point(job: &Job, run: &RunResult, figures: [Estimate; 6]) -> CurvePoint {
     let [hits_percent, misses, rmws, done_seconds, left_seconds, done_and_left_seconds] = figures;
-    Point {
-        labels: job.labels().clone(),
+    CurvePoint {
+        policy: job.labels().policy.clone(),
+        cache_blocks: job.labels().cache_blocks,
         simulated_blocks: run.labels.cache_blocks,
         was_full: run.warm_from.is_some(),
         hits_percent,

@@ -1,15 +1,8 @@
 //! Estimates from sampled counts, and how far they may be off.
 
-use super::{GROUPS, WHOLE};
+use shingle_result::Estimate;
 
-/// An estimate: within `error` of `value`, at 95 %.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Estimate {
-    /// It.
-    pub value: f64,
-    /// How far it may be off, by the choice of bands. Infinite where nothing can be said.
-    pub error: f64,
-}
+use super::{GROUPS, WHOLE};
 
 /// Student's t for 15 degrees of freedom, at 95 %.
 const T: f64 = 2.131;

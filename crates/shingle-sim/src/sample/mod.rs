@@ -35,9 +35,10 @@ mod thinned;
 use shingle_core::units::{BLOCK_BYTES, Op, Request, Zone};
 use shingle_core::zones::ZoneMap;
 
-pub use estimate::{Estimate, change};
+pub use estimate::change;
 pub(crate) use scaled::scaled_settings;
 pub use shadow::{Shadow, Sizes, scaled_drive};
+pub use shingle_result::Estimate;
 pub use thinned::Thinned;
 
 /// Bands are left out in so many groups.

@@ -5,9 +5,10 @@ use shingle_core::units::{Block, Op, Request};
 use shingle_core::zones::ZoneMap;
 use shingle_drive::steps::Step;
 use shingle_drive::{self as drives, Drive, Settings};
+use shingle_result::Estimate;
 use shingle_result::Pacing;
 
-use super::estimate::{Estimate, ratio};
+use super::estimate::ratio;
 use super::scaled::scaled_settings;
 use super::{GROUPS, Sampling};
 use crate::system::{Rules, System};

@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Serialize;
 use shingle_core::registry::Registry;
-use shingle_result::{Program, TraceInfo};
+use shingle_result::{CURVES_SCHEMA, CurvePoint, CurveSample, Curves, CurvesOfDrive, TraceInfo};
 use shingle_sim::experiment::{self, Job, Options, Trace};
-use shingle_sim::sample::Estimate;
-use shingle_sim::sample::curve::{About, Choice, Point, sample};
+use shingle_sim::sample::curve::{About, Choice, sample};
 
 use super::setup::{assigned, mode, pool, read_trace, seed};
 use crate::Usage;
@@ -70,60 +68,6 @@ pub(crate) struct Curve {
     pictures: CurveArgs,
 }
 
-/// All of it.
-#[derive(Serialize)]
-pub(crate) struct All {
-    schema: &'static str,
-    shingle: Program,
-    seed: u64,
-    pub(crate) trace: TraceInfo,
-    pub(crate) curves: Vec<OfDrive>,
-}
-
-/// The curves over a drive.
-#[derive(Serialize)]
-pub(crate) struct OfDrive {
-    pub(crate) drive: String,
-    pub(crate) sample: Sampled,
-    pub(crate) points: Vec<Told>,
-}
-
-/// What was run in the place of the trace.
-#[derive(Serialize)]
-pub(crate) struct Sampled {
-    pub(crate) in_full: bool,
-    pub(crate) percent: f64,
-    pub(crate) wanted_percent: f64,
-    pub(crate) wanted_for: &'static str,
-    pub(crate) bands: u64,
-    pub(crate) alike_bands: u64,
-    pub(crate) sampled_bands: u64,
-    pub(crate) requests: u64,
-    pub(crate) sampled_requests: u64,
-}
-
-/// A policy at a size.
-#[derive(Serialize)]
-pub(crate) struct Told {
-    pub(crate) policy: String,
-    pub(crate) cache_blocks: u64,
-    pub(crate) simulated_blocks: u64,
-    pub(crate) was_full: bool,
-    pub(crate) hits_percent: Figure,
-    pub(crate) misses: Figure,
-    pub(crate) rmws: Figure,
-    pub(crate) done_seconds: Figure,
-    pub(crate) left_seconds: Figure,
-    pub(crate) done_and_left_seconds: Figure,
-}
-
-/// Within `error` of `value`, at 95 %.
-#[derive(Clone, Copy, Serialize)]
-pub(crate) struct Figure {
-    pub(crate) value: f64,
-    pub(crate) error: f64,
-}
-
 pub(crate) fn execute(args: &Curve, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let files = [args.json.as_deref(), args.csv.as_deref()];
     if files == [Some(Path::new("-")); 2] {
@@ -143,8 +87,8 @@ pub(crate) fn execute(args: &Curve, global: &Global, registry: &Registry) -> any
         let choice = Choice { millionths: args.sample, seed: options.seed };
         curves.push(threads.install(|| of_drive(drive, &jobs, &trace, choice, global))?);
     }
-    let all = All {
-        schema: "shingle.curve/1",
+    let all = Curves {
+        schema: CURVES_SCHEMA,
         shingle: output::program(),
         seed: options.seed,
         trace: TraceInfo::new(&trace.name, trace.format.as_ref(), &trace.requests, &trace.summary),
@@ -193,7 +137,7 @@ fn of_drive(
     trace: &Trace,
     choice: Choice,
     global: &Global,
-) -> anyhow::Result<OfDrive> {
+) -> anyhow::Result<CurvesOfDrive> {
     let sampled = sample(trace, jobs, choice)?;
     let total = sampled.requests(trace) * jobs.len() as u64;
     let progress = Progress::new("running", total, global.quiet);
@@ -201,63 +145,28 @@ fn of_drive(
     drop(progress);
     // Curve by curve; jobs go size by size.
     let first =
-        |point: &Point| jobs.iter().position(|job| job.labels().policy == point.labels.policy);
+        |point: &CurvePoint| jobs.iter().position(|job| job.labels().policy == point.policy);
     points.sort_by_key(first);
-    Ok(OfDrive {
-        drive: drive.to_owned(),
-        sample: Sampled::of(&sampled.about, trace),
-        points: points.iter().map(Told::of).collect(),
-    })
+    Ok(CurvesOfDrive { drive: drive.to_owned(), sample: told(&sampled.about, trace), points })
 }
 
-impl Sampled {
-    fn of(about: &About, trace: &Trace) -> Sampled {
-        let percent = |millionths: u64| millionths as f64 / 10_000.0;
-        Sampled {
-            in_full: about.is_all(),
-            percent: percent(about.millionths),
-            wanted_percent: percent(about.wanted_millionths),
-            wanted_for: about.wanted_for,
-            bands: about.bands,
-            alike_bands: about.alike_bands,
-            sampled_bands: about.sampled_bands,
-            requests: trace.requests.len() as u64,
-            sampled_requests: about.sampled_requests,
-        }
-    }
-}
-
-impl Told {
-    fn of(point: &Point) -> Told {
-        let figure = |Estimate { value, error }: Estimate| Figure { value, error };
-        Told {
-            policy: point.labels.policy.clone(),
-            cache_blocks: point.labels.cache_blocks,
-            simulated_blocks: point.simulated_blocks,
-            was_full: point.was_full,
-            hits_percent: figure(point.hits_percent),
-            misses: figure(point.misses),
-            rmws: figure(point.rmws),
-            done_seconds: figure(point.done_seconds),
-            left_seconds: figure(point.left_seconds),
-            done_and_left_seconds: figure(point.done_and_left_seconds),
-        }
-    }
-
-    fn figures(&self) -> [(&'static str, Figure); 6] {
-        [
-            ("hits_percent", self.hits_percent),
-            ("misses", self.misses),
-            ("rmws", self.rmws),
-            ("done_seconds", self.done_seconds),
-            ("left_seconds", self.left_seconds),
-            ("done_and_left_seconds", self.done_and_left_seconds),
-        ]
+fn told(about: &About, trace: &Trace) -> CurveSample {
+    let percent = |millionths: u64| millionths as f64 / 10_000.0;
+    CurveSample {
+        in_full: about.is_all(),
+        percent: percent(about.millionths),
+        wanted_percent: percent(about.wanted_millionths),
+        wanted_for: about.wanted_for,
+        bands: about.bands,
+        alike_bands: about.alike_bands,
+        sampled_bands: about.sampled_bands,
+        requests: trace.requests.len() as u64,
+        sampled_requests: about.sampled_requests,
     }
 }
 
 /// Prints the table and writes the files: what cannot be written takes nothing else with it.
-fn deliver(args: &Curve, all: &All, global: &Global) -> anyhow::Result<()> {
+fn deliver(args: &Curve, all: &Curves, global: &Global) -> anyhow::Result<()> {
     let mut tried = Tried::default();
     if ![&args.json, &args.csv].into_iter().flatten().any(|path| path == Path::new("-")) {
         tried.add(output::print(&table::curves(all, global.color)));
@@ -273,7 +182,7 @@ fn deliver(args: &Curve, all: &All, global: &Global) -> anyhow::Result<()> {
 }
 
 /// A line for each point.
-fn csv(all: &All) -> anyhow::Result<String> {
+fn csv(all: &Curves) -> anyhow::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut header: Vec<String> = ["trace", "seed", "drive", "policy", "cache_blocks"]
         .into_iter()
@@ -281,7 +190,7 @@ fn csv(all: &All) -> anyhow::Result<String> {
         .map(str::to_owned)
         .collect();
     if let Some(point) = all.curves.iter().flat_map(|curve| &curve.points).next() {
-        for (name, _) in point.figures() {
+        for (name, _) in point.estimates() {
             header.extend([name.to_owned(), format!("{name}_error")]);
         }
     }
@@ -298,7 +207,7 @@ fn csv(all: &All) -> anyhow::Result<String> {
                 point.was_full.to_string(),
                 curve.sample.percent.to_string(),
             ];
-            for (_, figure) in point.figures() {
+            for (_, figure) in point.estimates() {
                 line.extend([figure.value.to_string(), figure.error.to_string()]);
             }
             writer.write_record(&line)?;

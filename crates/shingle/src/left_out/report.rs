@@ -3,8 +3,8 @@
 use clap::Args;
 use shingle_result::Report;
 
-use crate::commands::curve::All;
 use crate::output::Tried;
+use shingle_result::Curves;
 
 /// No options.
 #[derive(Clone, Debug, Default, Args)]
@@ -33,7 +33,7 @@ impl CurveArgs {
         Ok(())
     }
 
-    pub(crate) fn deliver(&self, _: &All, _: &mut Tried) -> anyhow::Result<()> {
+    pub(crate) fn deliver(&self, _: &Curves, _: &mut Tried) -> anyhow::Result<()> {
         Ok(())
     }
 }

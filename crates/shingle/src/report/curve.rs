@@ -6,8 +6,8 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_report::chart::{Kind, Picture, Value};
 
 use super::{Folders, save};
-use crate::commands::curve::{All, Figure, OfDrive, Told};
 use crate::output::Tried;
+use shingle_result::{CurvePoint, Curves, CurvesOfDrive, Estimate};
 
 /// Where pictures of curves are written.
 #[derive(Clone, Debug, Default, Args)]
@@ -23,7 +23,7 @@ impl CurveArgs {
     }
 
     /// Draws and writes what was asked for.
-    pub(crate) fn deliver(&self, all: &All, tried: &mut Tried) -> anyhow::Result<()> {
+    pub(crate) fn deliver(&self, all: &Curves, tried: &mut Tried) -> anyhow::Result<()> {
         if self.folders.each().next().is_none() {
             return Ok(());
         }
@@ -49,7 +49,7 @@ fn file_name(drive: &str) -> String {
     drive.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "-")
 }
 
-fn pictures(curve: &OfDrive) -> [(&'static str, Picture); 3] {
+fn pictures(curve: &CurvesOfDrive) -> [(&'static str, Picture); 3] {
     let mut sizes: Vec<u64> = curve.points.iter().map(|point| point.cache_blocks).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -63,7 +63,7 @@ fn pictures(curve: &OfDrive) -> [(&'static str, Picture); 3] {
             policies.push(&point.policy);
         }
     }
-    let of = |title: &str, figure: fn(&Told) -> Figure| {
+    let of = |title: &str, figure: fn(&CurvePoint) -> Estimate| {
         let line = |policy: &str| {
             let at = |size: u64| {
                 let mut points = curve.points.iter().filter(|point| point.policy == policy);
@@ -71,7 +71,7 @@ fn pictures(curve: &OfDrive) -> [(&'static str, Picture); 3] {
             };
             let value = |size: &u64| match at(*size) {
                 None => Value::one(f64::NAN),
-                Some(Figure { value, error }) => {
+                Some(Estimate { value, error }) => {
                     let least = (value - error).max(0.0);
                     Value { mean: value, least, most: value + error }
                 }

@@ -9,10 +9,10 @@ use shingle_sim::sample::curve::{BUFFER_BLOCKS_MIN, CACHE_BLOCKS_MIN};
 
 use super::fit::{Figures, wrapped};
 use crate::cli::Color;
-use crate::commands::curve::{All, Figure, OfDrive, Sampled};
+use shingle_result::{CurveSample, Curves, CurvesOfDrive, Estimate};
 
 /// A table for each drive, and what was run for it.
-pub(crate) fn curves(all: &All, color: Color) -> String {
+pub(crate) fn curves(all: &Curves, color: Color) -> String {
     let mut text = String::new();
     for curve in &all.curves {
         if !text.is_empty() {
@@ -37,7 +37,7 @@ pub(crate) fn curves(all: &All, color: Color) -> String {
 }
 
 /// What was run.
-fn said(sample: &Sampled) -> String {
+fn said(sample: &CurveSample) -> String {
     let why = match sample.wanted_for {
         "bands" => format!(
             "because the bands are asked for as unevenly as if there were {}",
@@ -71,7 +71,7 @@ fn said(sample: &Sampled) -> String {
     text
 }
 
-fn table(curve: &OfDrive, color: Color) -> String {
+fn table(curve: &CurvesOfDrive, color: Color) -> String {
     let mut table = Figures::new(color, &["left"]);
     table.set_header(["policy", "cache", "hits", "RMWs", "done", "left", "done + left"]);
     for point in &curve.points {
@@ -91,7 +91,7 @@ fn table(curve: &OfDrive, color: Color) -> String {
     table.to_string()
 }
 
-fn with_error(figure: Figure, shown: impl Fn(f64) -> String) -> String {
+fn with_error(figure: Estimate, shown: impl Fn(f64) -> String) -> String {
     match figure.error {
         0.0 => shown(figure.value),
         error => format!("{} ± {}", shown(figure.value), shown(error)),
@@ -99,7 +99,7 @@ fn with_error(figure: Figure, shown: impl Fn(f64) -> String) -> String {
 }
 
 /// A time, and how far it may be off in percent of it.
-fn time(figure: Figure) -> String {
+fn time(figure: Estimate) -> String {
     let part = 100.0 * figure.error / figure.value;
     match figure.error {
         0.0 => seconds(figure.value),
