@@ -8,12 +8,15 @@ use shingle_drive::{
     Drive, DriveError, Io, Overrides, Rng, Settings, drives, entry, make, make_ssd, ssds,
 };
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 type Make = fn(&str, &Settings) -> Result<Box<dyn Drive>, DriveError>;
 
-/// A file of this sheet, by a name of its own, and how to name it as a drive.
+/// A file of this sheet, by a name that no other test has, and how to name it as a drive.
 fn file(name: &str, text: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("sheet-{name}.toml"));
+    static FILES: AtomicU64 = AtomicU64::new(0);
+    let name = format!("sheet-{}-{name}.toml", FILES.fetch_add(1, Ordering::Relaxed));
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, text).expect("written");
     format!("sheet:{}", path.display())
 }
@@ -27,7 +30,7 @@ fn refused(text: &str) -> String {
     let name = file("refused", text);
     let error = make(&name, &Settings::default()).map(drop).expect_err(text).to_string();
     assert_eq!(error.lines().count(), 1, "{error}");
-    assert!(error.contains("sheet-refused.toml: "), "it names the file: {error}");
+    assert!(error.contains("-refused.toml: "), "it names the file: {error}");
     assert_eq!(entry(&name).map(drop).map_err(|error| error.to_string()), Err(error.clone()));
     error
 }
@@ -258,6 +261,8 @@ fn try_it(name: &str, text: &str) {
             Err(error) => assert_eq!(error.to_string().lines().count(), 1, "{error}"),
         }
     }
+    // (One that fails stays, to be looked at.)
+    std::fs::remove_file(&name["sheet:".len()..]).expect("removed");
 }
 
 proptest! {
