@@ -17,6 +17,8 @@ pub(crate) struct Schedule {
     units: Vec<Unit>,
     /// All work ends before.
     end: Nanos,
+    /// No idle span that a unit remembers ends later.
+    idle_until: Nanos,
 }
 
 #[derive(Debug)]
@@ -42,7 +44,8 @@ impl Schedule {
     /// `units` that have nothing to do.
     pub(crate) fn new(units: u32) -> Schedule {
         let idle = Unit { free: Nanos::ZERO, gaps: VecDeque::new(), idle_until: Nanos::ZERO };
-        Schedule { units: (0..units).map(|_| idle.clone()).collect(), end: Nanos::ZERO }
+        let units = (0..units).map(|_| idle.clone()).collect();
+        Schedule { units, end: Nanos::ZERO, idle_until: Nanos::ZERO }
     }
 
     /// How many there are.
@@ -54,8 +57,12 @@ impl Schedule {
     pub(crate) fn occupy_any(&mut self, now: Nanos, span: Nanos) -> Nanos {
         // As a rule, of an SSD that gets one I/O after the other.
         if self.end <= now {
-            self.end = now + span;
-            return self.units[0].work(None, now, span);
+            return self.work(0, None, now, span);
+        }
+        // (Whoever asks in the order of time finds no idle span that is not over.)
+        if self.idle_until < now + span {
+            let first = self.free_first(now);
+            return self.work(first, None, now, span);
         }
         let (mut first, mut unit_number, mut idle) = (Nanos::NEVER, 0, None);
         for (number, unit) in self.units.iter().enumerate() {
@@ -68,17 +75,45 @@ impl Schedule {
                 }
             }
         }
-        self.end = self.end.max(first + span);
-        self.units[unit_number].work(idle, now, span)
+        self.work(unit_number, idle, now, span)
+    }
+
+    /// The first unit that is free at `now`, or else the one that is free first.
+    fn free_first(&self, now: Nanos) -> usize {
+        let (mut first, mut unit_number) = (Nanos::NEVER, 0);
+        for (number, unit) in self.units.iter().enumerate() {
+            if unit.free <= now {
+                return number;
+            }
+            if unit.free < first {
+                (first, unit_number) = (unit.free, number);
+            }
+        }
+        unit_number
+    }
+
+    fn work(
+        &mut self,
+        unit: usize,
+        idle: Option<(usize, Nanos)>,
+        now: Nanos,
+        span: Nanos,
+    ) -> Nanos {
+        let unit = &mut self.units[unit];
+        let start = unit.work(idle, now, span);
+        self.end = self.end.max(start + span);
+        self.idle_until = self.idle_until.max(unit.idle_until);
+        start
     }
 
     /// Has `unit` work for `span` as early as it can from `now` on. Returns when it begins.
     pub(crate) fn occupy(&mut self, unit: u32, now: Nanos, span: Nanos) -> Nanos {
-        let unit = &mut self.units[unit as usize];
-        let gap = unit.find(now, span);
-        let start = unit.work(gap, now, span);
-        self.end = self.end.max(start + span);
-        start
+        let unit = unit as usize;
+        let gap = match self.idle_until < now + span {
+            true => None,
+            false => self.units[unit].find(now, span),
+        };
+        self.work(unit, gap, now, span)
     }
 
     /// Panics unless idle spans lie one after the other, before the last work.

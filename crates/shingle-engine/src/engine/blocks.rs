@@ -8,6 +8,7 @@ use super::Engine;
 use super::bugs::Bug;
 use super::failure::{Damage, Permission};
 use super::keys::{CommandKey, OpKey};
+use super::looks::Part;
 use super::port::{Completion, Device, Failed};
 use super::requests::{Errno, Promise, Stage};
 use super::trims::touched_by;
@@ -21,7 +22,10 @@ impl<D: Data> Engine<D> {
             && let Some(begun) = self.requests.begin_next(self.now, &mut self.service)
         {
             match begun.request.op {
-                Op::Trim => self.trim(&begun.request),
+                Op::Trim => {
+                    self.looks.again();
+                    self.trim(&begun.request);
+                }
                 Op::Write => self.trims.written(touched_by(&begun.request)),
                 Op::Read | Op::Flush => {}
             }
@@ -52,22 +56,24 @@ impl<D: Data> Engine<D> {
         if self.failure.has_ssd_failed() {
             return self.look_up_without_ssd(key);
         }
-        let cached = self.contents.lookup(block).is_some();
         if self.contents.is_lost(block) {
             if !(write && whole) {
                 return self.fail(key, Errno::IO);
             }
             self.contents.clear_lost(block);
         }
-        match self.way(key, cached) {
-            Way::Cache if write && self.bugs.has(Bug::BypassOfCached) => match self.way(key, false)
-            {
+        match self.way(key) {
+            Way::Cache if write && self.bugs.has(Bug::BypassOfCached) => match self.way_past(key) {
                 Way::Bypass => self.bypass(key),
                 _ => self.look_up_cached(key),
             },
             Way::Cache => self.look_up_cached(key),
             Way::Bypass => self.bypass(key),
-            Way::Queue => self.requests.wait_for_room(key),
+            Way::Queue => {
+                // (Who waits for room may have the disk flushed.)
+                self.looks.at(Part::Destages);
+                self.requests.wait_for_room(key);
+            }
         }
     }
 
@@ -86,20 +92,28 @@ impl<D: Data> Engine<D> {
         self.bypass(key);
     }
 
-    fn way(&self, key: OpKey, cached: bool) -> Way {
+    /// Where it goes. (Whether its block is cached need not be known where it makes no difference.)
+    fn way(&self, key: OpKey) -> Way {
+        let way = self.way_past(key);
+        let cached = || self.contents.lookup(self.requests.op(key).block()).is_some();
+        if way != Way::Cache && cached() { Way::Cache } else { way }
+    }
+
+    /// Where it goes if its block is not cached.
+    fn way_past(&self, key: OpKey) -> Way {
         let op = self.requests.op(key);
         // What is read would be written down as clean, and the disk may yet lose it.
         let block = op.block();
         let unflushed =
             !op.is_write() && (self.disk.is_unflushed(block) || self.trims.is_unsettled(block));
-        if unflushed && !cached && !self.bugs.has(Bug::FillFromUnflushed) {
+        if unflushed && !self.bugs.has(Bug::FillFromUnflushed) {
             return Way::Bypass;
         }
-        if !cached && self.service.spares_ssd(op.is_write(), self.now) {
+        if self.service.spares_ssd(op.is_write(), self.now) {
             return Way::Bypass;
         }
         let others_wait = self.requests.waiting_for_room() > 0;
-        self.service.way(op.is_write(), cached, self.requests.is_sequential(key), others_wait)
+        self.service.way(op.is_write(), false, self.requests.is_sequential(key), others_wait)
     }
 
     /// It is the cache's turn.
@@ -140,7 +154,10 @@ impl<D: Data> Engine<D> {
             Outcome::Bypass => self.bypass(key),
             Outcome::NoRoom => match self.service.way_without_room(write) {
                 Way::Bypass => self.bypass(key),
-                Way::Cache | Way::Queue => self.requests.wait_for_room_first(key),
+                Way::Cache | Way::Queue => {
+                    self.looks.at(Part::Destages);
+                    self.requests.wait_for_room_first(key);
+                }
             },
         }
         if self.bugs.has(Bug::PlanCarriedOutLate) {
@@ -248,6 +265,7 @@ impl<D: Data> Engine<D> {
 
     /// A clean block is read from the disk instead; a dirty one is lost, until it is written anew.
     fn frame_damaged(&mut self, key: OpKey, slot: Slot, damage: Damage) {
+        self.looks.again();
         let op = self.requests.op(key);
         let (block, write) = (op.block(), op.is_write());
         // A write has made the slot dirty, and what stands in the frame is as it was before.
@@ -314,6 +332,7 @@ impl<D: Data> Engine<D> {
 
     /// There is no frame; or the SSD has failed, and another one may be in its place by the time of the write.
     fn without_fill(&mut self, key: OpKey, buffer: D) {
+        self.looks.again();
         self.port.give(buffer);
         self.leave_cache(key);
         self.finish(key);
@@ -344,7 +363,10 @@ impl<D: Data> Engine<D> {
         let in_place = mapped.filter(|_| self.bugs.has(Bug::WrittenInPlace));
         match in_place.or_else(|| self.durability.take_frame()) {
             Some(frame) => self.write_frame(key, frame, buffer),
-            None => self.requests.wait_for_frame(key, buffer),
+            None => {
+                self.looks.at(Part::Commit);
+                self.requests.wait_for_frame(key, buffer);
+            }
         }
     }
 
@@ -379,6 +401,7 @@ impl<D: Data> Engine<D> {
         if result.is_err() || self.failure.has_ssd_failed() {
             // (What a failed SSD holds is of no use: nothing will say that it is there.)
             op.keep(buffer);
+            self.looks.again();
             return self.not_written(key);
         }
         // The record comes after the data, and before the answer: the disk gets the block, and a FLUSH is
@@ -393,6 +416,7 @@ impl<D: Data> Engine<D> {
         }
         if write && self.service.mode().writes_through() {
             self.requests.op_mut(key).keep(buffer);
+            self.looks.again();
             return self.write_through(key);
         }
         self.port.give(buffer);
@@ -496,6 +520,7 @@ impl<D: Data> Engine<D> {
     /// The disk has taken a block for a client, or not.
     pub(super) fn disk_written(&mut self, key: OpKey, result: Result<(), Failed>, buffer: D) {
         self.port.give(buffer);
+        self.looks.at(Part::Destages);
         let block = self.requests.op(key).block();
         let number = self.disk.wrote(block, result);
         if result.is_err() {
@@ -552,6 +577,7 @@ impl<D: Data> Engine<D> {
             Promise::All => self.disk.wanted_by_clients(),
             Promise::Own(number) => self.disk.wanted_by_one(number),
         };
+        self.looks.again();
         // (Of a failed SSD: whose writes were not kept has been told.)
         let early = self.failure.has_ssd_failed() || self.bugs.has(Bug::FlushBeforeCommit);
         let committed = if early { 0 } else { self.durability.added() };

@@ -76,6 +76,7 @@ impl<D: Data> Engine<D> {
 
     /// A copy of the superblock is written that says so, or not.
     pub(super) fn invalidation_written(&mut self, result: Result<(), Failed>, buffer: D) {
+        self.looks.again();
         let (now, port) = (self.now, &mut self.port);
         let released = self.failure.invalidation_written(result, buffer, now, port);
         self.requests.all_go_on(released.into_iter().flatten());

@@ -1,7 +1,8 @@
-//! What follows when I/O is done.
+//! What follows when I/O is done. Each end says where the next look has to begin; whatever fails may change anything.
 
 use super::Engine;
-use super::port::{Completion, Failed, IoId};
+use super::looks::Part;
+use super::port::{Completion, Completions, Failed, IoId};
 use crate::data::Data;
 
 impl<D: Data> Engine<D> {
@@ -9,35 +10,60 @@ impl<D: Data> Engine<D> {
     ///
     /// # Panics
     /// If no such I/O is under way, or buffers are missing.
-    pub fn done(&mut self, id: IoId, result: Result<usize, Failed>, buffers: Vec<D>) {
-        self.looks.again();
-        let mut done = self.port.done(id, result, buffers, self.now, self.observer.as_ref());
+    pub fn done(&mut self, id: IoId, result: Result<usize, Failed>, mut buffers: Vec<D>) {
+        let done = self.port.done(id, result, &mut buffers, self.now, self.observer.as_ref());
         if let Some(cost) = done.cost {
             self.contents.observe(&cost);
         }
         let result = done.result;
-        match done.completions[..] {
-            [Completion::SsdFlushed] => self.ssd_flushed(result),
-            [Completion::DiskFlushed] => self.disk_flushed(result),
-            [Completion::Trimmed] => self.trimmed(result),
-            _ => {}
+        if result.is_err() {
+            self.looks.again();
         }
-        for (completion, buffer) in done.completions.iter().copied().zip(done.buffers.drain(..)) {
-            match completion {
-                Completion::FrameRead(op) => self.frame_read(op, result, buffer),
-                Completion::DiskRead(op) => self.disk_read(op, result, buffer),
-                Completion::FrameWritten(op) => self.frame_written(op, result, buffer),
-                Completion::DiskWritten(op) => self.disk_written(op, result, buffer),
-                Completion::DestageRead(job) => self.destage_read(job, result, buffer),
-                Completion::Destaged(job) => self.destage_written(job, result, buffer),
-                Completion::Meta(what) => self.meta_written(what, result, buffer),
-                Completion::InvalidationWritten => self.invalidation_written(result, buffer),
-                Completion::SsdFlushed | Completion::DiskFlushed | Completion::Trimmed => {
-                    unreachable!("they have no pages")
-                }
+        match done.completions {
+            Completions::One(one) => match buffers.pop() {
+                Some(buffer) => self.page_done(one, result, buffer),
+                None => self.command_done(one, result),
+            },
+            Completions::Many(mut many) => {
+                let pages = many.drain(..).zip(buffers.drain(..));
+                pages.for_each(|(one, buffer)| self.page_done(one, result, buffer));
+                self.port.recycle_many(many);
             }
         }
-        done.completions.clear();
-        self.port.recycle(done.completions, done.buffers);
+        if self.requests.some_may_go_on() {
+            self.look_at_requests();
+        }
+        self.look_at_commit();
+        if self.port.has_queued() {
+            self.looks.at(Part::Issue);
+        }
+        self.port.recycle(buffers);
+    }
+
+    fn page_done(&mut self, what: Completion, result: Result<(), Failed>, buffer: D) {
+        match what {
+            Completion::FrameRead(op) => self.frame_read(op, result, buffer),
+            Completion::DiskRead(op) => self.disk_read(op, result, buffer),
+            Completion::FrameWritten(op) => self.frame_written(op, result, buffer),
+            Completion::DiskWritten(op) => self.disk_written(op, result, buffer),
+            Completion::DestageRead(job) => self.destage_read(job, result, buffer),
+            Completion::Destaged(job) => self.destage_written(job, result, buffer),
+            Completion::Meta(what) => self.meta_written(what, result, buffer),
+            Completion::InvalidationWritten => self.invalidation_written(result, buffer),
+            Completion::SsdFlushed | Completion::DiskFlushed | Completion::Trimmed => {
+                unreachable!("they have no pages")
+            }
+        }
+    }
+
+    /// A flush or a trim.
+    fn command_done(&mut self, what: Completion, result: Result<(), Failed>) {
+        self.looks.again();
+        match what {
+            Completion::SsdFlushed => self.ssd_flushed(result),
+            Completion::DiskFlushed => self.disk_flushed(result),
+            Completion::Trimmed => self.trimmed(result),
+            _ => unreachable!("they have pages"),
+        }
     }
 }

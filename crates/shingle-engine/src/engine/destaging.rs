@@ -5,8 +5,10 @@ use shingle_core::observer::Event;
 use shingle_core::plan::{Manner, WriteOrder};
 
 use super::bugs::Bug;
+use super::destage::Read;
 use super::failure::Failure;
 use super::keys::{JobKey, OpKey};
+use super::looks::Part;
 use super::port::Failed;
 use super::requests::Errno;
 use super::{Engine, disk};
@@ -23,8 +25,10 @@ impl<D: Data> Engine<D> {
             return;
         };
         for (group, manner) in plan.groups() {
+            self.looks.at(Part::Destages);
             self.destages.plan(group, is_sorted(manner), &self.contents);
         }
+        self.look_at_commit();
         self.contents.put_back(plan);
     }
 
@@ -65,9 +69,17 @@ impl<D: Data> Engine<D> {
             || self.failure.has_ssd_failed()
     }
 
+    /// Everything has to go, and some more destages may be planned for it now.
+    pub(super) fn may_drain(&self) -> bool {
+        self.drains()
+            && !self.failure.is_invalidating()
+            && !self.life.is_ending()
+            && self.drain.may_go_on(&self.contents, self.destages.count(), self.now)
+    }
+
     /// Plans some more destages, if everything has to go.
     pub(super) fn drain_some(&mut self) {
-        if !self.drains() || self.failure.is_invalidating() || self.life.is_ending() {
+        if !self.may_drain() {
             return;
         }
         let none_under_way = self.destages.is_empty();
@@ -92,6 +104,7 @@ impl<D: Data> Engine<D> {
             urgent,
             self.life.is_ending(),
         );
+        self.look_at_commit();
         self.wake();
     }
 
@@ -110,8 +123,14 @@ impl<D: Data> Engine<D> {
     /// A block that is to be destaged was read from its frame.
     pub(super) fn destage_read(&mut self, key: JobKey, result: Result<(), Failed>, buffer: D) {
         let (contents, port) = (&mut self.contents, &mut self.port);
-        if let Some(damage) = self.destages.read(key, result, buffer, contents, port) {
-            self.failure.count_damaged(damage);
+        match self.destages.read(key, result, buffer, contents, port) {
+            Read::Good { first_complete: false } => {}
+            Read::Good { first_complete: true } => self.looks.at(Part::Destages),
+            Read::OutOfDate => self.looks.again(),
+            Read::Damaged(damage) => {
+                self.looks.again();
+                self.failure.count_damaged(damage);
+            }
         }
         self.wake();
     }
@@ -126,6 +145,7 @@ impl<D: Data> Engine<D> {
             }
             return self.destage_refused(key);
         }
+        self.looks.at(Part::Destages);
         let number = self.disk.destaged(key, written.through.is_some(), self.now);
         if let Some(op) = written.through {
             self.through(op, number);
@@ -140,6 +160,7 @@ impl<D: Data> Engine<D> {
 
     /// The disk did not take a block, or not keep it.
     fn destage_refused(&mut self, key: JobKey) {
+        self.looks.again();
         self.failure.count_disk_write();
         self.destages.refused(key, &mut self.contents, self.now);
         self.wake();

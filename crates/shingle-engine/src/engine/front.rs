@@ -96,7 +96,7 @@ impl<D: Data> Engine<D> {
     /// A client wants something. It is answered by a [`Reply`](super::Reply) with its id.
     pub fn submit(&mut self, command: Command<D>) {
         self.service.asked(self.now);
-        self.looks.again();
+        self.look_at_requests();
         self.requests.submit(command, self.life.is_ending());
     }
 

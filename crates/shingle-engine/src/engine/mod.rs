@@ -108,6 +108,7 @@ pub use status::{Counts, DirtyAges, ErrorCounts, JournalStatus, Status};
 
 use crate::buffer::Buffer;
 use crate::data::Data;
+use looks::Part;
 
 /// How an engine behaves.
 #[derive(Clone, Debug)]
@@ -237,8 +238,54 @@ impl<D: Data> Engine<D> {
     /// (`Bug::StepsReversed`), and must find nothing. What does have to come before something else is in the
     /// head of this module.
     fn pump(&mut self) {
-        // Operations, until none can go on. Who has waited longest is first: frames and slots that became free
-        // would go to new requests otherwise, and those that wait might do so for ever.
+        self.looks.again();
+        self.take_steps();
+    }
+
+    /// Likewise, where something can be found only by what was looked for ([`looks`]).
+    fn take_steps(&mut self) {
+        if self.looks.has(Part::Requests) {
+            self.begin_operations();
+        }
+        type Step<D> = (Part, fn(&mut Engine<D>));
+        let steps: [Step<D>; 12] = [
+            // Plans first, so that what they name is read in this call.
+            (Part::Requests, Engine::keep_room),
+            (Part::Rest, Engine::drain_some),
+            // What leaves by it is said by the commit of this call.
+            (Part::Rest, Engine::tell_trims),
+            // Before the flush and the commit: it says which records it waits for, and whether more is to come
+            // for the flush to cover.
+            (Part::Destages, Engine::feed_destages),
+            // Nothing after it makes anything durable in this call: that takes I/O.
+            (Part::Destages, Engine::answer_durable),
+            // The disk before the SSD: both flushes are under way together.
+            (Part::Destages, Engine::flush_disk_if_due),
+            (Part::Commit, Engine::commit_if_due),
+            // When all else that can be done is begun: whether nothing is left.
+            (Part::Rest, Engine::invalidate_all_if_due),
+            (Part::Rest, Engine::grow_if_durable),
+            (Part::Rest, Engine::exchange_if_due),
+            (Part::Rest, Engine::stop_if_done),
+            // Last, so that pages that several steps have queued leave as one I/O, and now.
+            (Part::Issue, Engine::issue),
+        ];
+        let reversed = self.bugs.has(Bug::StepsReversed);
+        let take = |&(part, step): &Step<D>| {
+            if self.looks.has(part) {
+                step(self);
+            }
+        };
+        match reversed {
+            false => steps.iter().for_each(take),
+            true => steps.iter().rev().for_each(take),
+        }
+        self.looked();
+    }
+
+    /// Operations, until none can go on. Who has waited longest is first: frames and slots that became free
+    /// would go to new requests otherwise, and those that wait might do so for ever.
+    fn begin_operations(&mut self) {
         loop {
             while let Some(op) = self.requests.next_ready() {
                 self.start(op);
@@ -251,33 +298,7 @@ impl<D: Data> Engine<D> {
                 break;
             }
         }
-        let steps: [fn(&mut Engine<D>); 12] = [
-            // Plans first, so that what they name is read in this call.
-            Engine::keep_room,
-            Engine::drain_some,
-            // What leaves by it is said by the commit of this call.
-            Engine::tell_trims,
-            // Before the flush and the commit: it says which records it waits for, and whether more is to come
-            // for the flush to cover.
-            Engine::feed_destages,
-            // Nothing after it makes anything durable in this call: that takes I/O.
-            Engine::answer_durable,
-            // The disk before the SSD: both flushes are under way together.
-            Engine::flush_disk_if_due,
-            Engine::commit_if_due,
-            // When all else that can be done is begun: whether nothing is left.
-            Engine::invalidate_all_if_due,
-            Engine::grow_if_durable,
-            Engine::exchange_if_due,
-            Engine::stop_if_done,
-            // Last, so that pages that several steps have queued leave as one I/O, and now.
-            Engine::issue,
-        ];
-        match self.bugs.has(Bug::StepsReversed) {
-            false => steps.iter().for_each(|step| step(self)),
-            true => steps.iter().rev().for_each(|step| step(self)),
-        }
-        self.looked();
+        self.look_at_commit();
     }
 
     fn answer_durable(&mut self) {

@@ -2,6 +2,7 @@
 //! I/O, and an I/O of many pages that fails is tried again page by page, so that an error stays with the
 //! page it concerns.
 
+mod completions;
 #[cfg(feature = "bugs")]
 mod state;
 
@@ -16,6 +17,7 @@ use crate::buffer::Buffer;
 use crate::data::{Data, Pool};
 use crate::format::{PAGE_BYTES, Page};
 use crate::journal::PageKind;
+pub(super) use completions::Completions;
 
 /// Pages of one I/O at most: 512 KiB, as in the simulator.
 pub const IO_PAGES_MAX: usize = 128;
@@ -111,17 +113,16 @@ struct UnderWay {
     device: Device,
     kind: Kind,
     page: u64,
-    completions: Vec<Completion>,
+    completions: Completions,
     since: Nanos,
     /// A flush of the disk failed meanwhile, and may have lost it: it is written once more.
     again: bool,
 }
 
 /// What is done.
-pub(super) struct Done<D> {
+pub(super) struct Done {
     /// What is to follow: one a buffer, or one for a flush or a trim. Nothing if it is done once more.
-    pub(super) completions: Vec<Completion>,
-    pub(super) buffers: Vec<D>,
+    pub(super) completions: Completions,
     pub(super) result: Result<(), Failed>,
     /// What the disk took for it.
     pub(super) cost: Option<Cost>,
@@ -131,14 +132,18 @@ pub(super) struct Done<D> {
 #[derive(Clone)]
 pub(super) struct Port<D> {
     under_way: Slab<UnderWay>,
-    /// Those that pages which follow may join, with a completion a page. They have no name yet.
-    queued: Vec<(Io<D>, Vec<Completion>)>,
-    issued: Vec<Io<D>>,
+    /// I/Os that were issued, then those that are queued: pages which follow may join the last, and they have no
+    /// names yet.
+    ios: Vec<Io<D>>,
+    issued: usize,
+    /// Of those that are queued.
+    queued: Vec<Completions>,
     pool: Pool<D>,
     /// Pages given to the SSD to be written, since they were asked for.
     ssd_written: u64,
     /// Empty lists of I/Os that are done.
-    lists: Vec<(Vec<Completion>, Vec<D>)>,
+    lists: Vec<Vec<D>>,
+    many: Vec<Vec<Completion>>,
     bugs: Seeded,
 }
 
@@ -149,11 +154,13 @@ impl<D: Data> Port<D> {
     pub(super) fn new(bugs: Seeded) -> Port<D> {
         Port {
             under_way: Slab::new(),
+            ios: Vec::new(),
+            issued: 0,
             queued: Vec::new(),
-            issued: Vec::new(),
             pool: Pool::default(),
             ssd_written: 0,
             lists: Vec::new(),
+            many: Vec::new(),
             bugs,
         }
     }
@@ -179,18 +186,18 @@ impl<D: Data> Port<D> {
 
     fn queue(&mut self, device: Device, kind: Kind, page: u64, buffer: D, completion: Completion) {
         self.ssd_written += u64::from((device, kind) == (Device::Ssd, Kind::Write));
-        if let Some((last, completions)) = self.queued.last_mut()
+        if let (Some(completions), Some(last)) = (self.queued.last_mut(), self.ios.last_mut())
             && (last.page + last.buffers.len() as u64, last.device, last.kind)
                 == (page, device, kind)
             && last.buffers.len() < IO_PAGES_MAX
         {
             last.buffers.push(buffer);
-            return completions.push(completion);
+            return completions.push(completion, &mut self.many);
         }
-        let (mut completions, mut buffers) = self.lists.pop().unwrap_or_default();
-        completions.push(completion);
+        let mut buffers = self.lists.pop().unwrap_or_default();
         buffers.push(buffer);
-        self.queued.push((Io { id: UNNAMED, device, kind, page, buffers }, completions));
+        self.ios.push(Io { id: UNNAMED, device, kind, page, buffers });
+        self.queued.push(Completions::One(completion));
     }
 
     /// Writes a page of metadata to the SSD.
@@ -203,37 +210,40 @@ impl<D: Data> Port<D> {
     /// Begins at once. It covers writes that are done; what is queued or under way it may or may not cover,
     /// and whoever asks for it counts on neither.
     pub(super) fn flush(&mut self, device: Device, completion: Completion, now: Nanos) {
-        let (mut completions, buffers) = self.lists.pop().unwrap_or_default();
-        completions.push(completion);
-        self.begin(device, Kind::Flush, 0, completions, buffers, now);
+        self.begin(device, Kind::Flush, 0, Completions::One(completion), Vec::new(), now);
     }
 
     /// Begins at once.
     pub(super) fn trim(&mut self, page: u64, pages: u64, now: Nanos) {
-        let (mut completions, buffers) = self.lists.pop().unwrap_or_default();
-        completions.push(Completion::Trimmed);
-        self.begin(Device::Disk, Kind::Trim(pages), page, completions, buffers, now);
+        let completions = Completions::One(Completion::Trimmed);
+        self.begin(Device::Disk, Kind::Trim(pages), page, completions, Vec::new(), now);
     }
 
     /// Issues what was queued.
     pub(super) fn issue(&mut self, now: Nanos) {
-        if self.queued.is_empty() {
-            return;
-        }
-        for (mut io, completions) in self.queued.drain(..) {
-            let Io { device, kind, page, .. } = io;
+        let queued = self.ios[self.issued..].iter_mut().zip(self.queued.drain(..));
+        for (io, completions) in queued {
+            let Io { device, kind, page, .. } = *io;
             let (since, again) = (now, false);
             let under_way = UnderWay { device, kind, page, completions, since, again };
             io.id = IoId(self.under_way.insert(under_way) as u64);
-            self.issued.push(io);
+        }
+        self.issued = self.ios.len();
+    }
+
+    /// What became of an I/O was seen to: its list, which is empty, is used again.
+    pub(super) fn recycle(&mut self, buffers: Vec<D>) {
+        debug_assert!(buffers.is_empty());
+        if buffers.capacity() > 0 && self.lists.len() < LISTS_MAX {
+            self.lists.push(buffers);
         }
     }
 
-    /// What became of an I/O was seen to: its lists, which are empty, are used again.
-    pub(super) fn recycle(&mut self, completions: Vec<Completion>, buffers: Vec<D>) {
-        debug_assert!(completions.is_empty() && buffers.is_empty());
-        if self.lists.len() < LISTS_MAX {
-            self.lists.push((completions, buffers));
+    /// Likewise the list of what was to follow.
+    pub(super) fn recycle_many(&mut self, many: Vec<Completion>) {
+        debug_assert!(many.is_empty());
+        if self.many.len() < LISTS_MAX {
+            self.many.push(many);
         }
     }
 
@@ -242,57 +252,58 @@ impl<D: Data> Port<D> {
         device: Device,
         kind: Kind,
         page: u64,
-        completions: Vec<Completion>,
+        completions: Completions,
         buffers: Vec<D>,
         since: Nanos,
     ) {
         let io = UnderWay { device, kind, page, completions, since, again: false };
         let id = IoId(self.under_way.insert(io) as u64);
-        self.issued.push(Io { id, device, kind, page, buffers });
+        self.ios.insert(self.issued, Io { id, device, kind, page, buffers });
+        self.issued += 1;
     }
 
-    /// An I/O is done, so many bytes of it.
+    /// An I/O is done, so many bytes of it. If it is to be done once more, `buffers` are taken for that.
     pub(super) fn done(
         &mut self,
         id: IoId,
         result: Result<usize, Failed>,
-        buffers: Vec<D>,
+        buffers: &mut Vec<D>,
         now: Nanos,
         observer: Option<&Shared>,
-    ) -> Done<D> {
+    ) -> Done {
         let io = self.under_way.remove(id.0 as usize);
         let result = self.whole(io.kind, result, buffers.len());
         if let Some(observer) = observer {
             observer.event(&io.event(result, now));
         }
         if io.kind.is_without_data() {
-            return Done { completions: io.completions, buffers, result, cost: None };
+            return Done { completions: io.completions, result, cost: None };
         }
-        let nothing = || {
-            let (completions, buffers) = (Vec::new(), Vec::new());
-            Done { completions, buffers, result, cost: None }
-        };
-        assert_eq!(io.completions.len(), buffers.len(), "all buffers come back");
+        let nothing = || Done { completions: Completions::Many(Vec::new()), result, cost: None };
+        let pages = io.completions.as_slice().len();
+        assert_eq!(pages, buffers.len(), "all buffers come back");
         // A write that a failed flush has overtaken may be lost although it went well.
         if io.again && result.is_ok() && !self.bugs.has(Bug::OvertakenKept) {
+            let buffers = std::mem::take(buffers);
             self.begin(io.device, io.kind, io.page, io.completions, buffers, now);
             return nothing();
         }
         // Page by page it shows which of them fail.
-        if result.is_err() && io.completions.len() > 1 {
-            for ((at, completion), buffer) in (io.page..).zip(io.completions).zip(buffers) {
-                self.begin(io.device, io.kind, at, vec![completion], vec![buffer], now);
+        if result.is_err() && pages > 1 {
+            let completions = io.completions.as_slice().iter().map(|&one| Completions::One(one));
+            for ((at, completion), buffer) in (io.page..).zip(completions).zip(buffers.drain(..)) {
+                self.begin(io.device, io.kind, at, completion, vec![buffer], now);
             }
             return nothing();
         }
         let cost = (io.device == Device::Disk && result.is_ok()).then(|| Cost {
             op: if io.kind == Kind::Read { Op::Read } else { Op::Write },
-            blocks: io.completions.len() as u64,
+            blocks: pages as u64,
             took: now.since(io.since),
         });
         let hidden = self.bugs.has(Bug::WriteErrorHidden) && io.kind == Kind::Write;
         let result = if hidden { Ok(()) } else { result };
-        Done { completions: io.completions, buffers, result, cost }
+        Done { completions: io.completions, result, cost }
     }
 
     /// A part is an error.
@@ -316,9 +327,15 @@ impl<D: Data> Port<D> {
             .for_each(|io| io.again = true);
     }
 
+    /// Something is queued and not issued.
+    #[inline]
+    pub(super) fn has_queued(&self) -> bool {
+        !self.queued.is_empty()
+    }
+
     /// I/O of the SSD is queued or under way.
     pub(super) fn uses_ssd(&self) -> bool {
-        self.queued.iter().any(|(io, _)| io.device == Device::Ssd)
+        self.queued().any(|(io, _)| io.device == Device::Ssd)
             || self.under_way.iter().any(|(_, io)| io.device == Device::Ssd)
     }
 
@@ -328,9 +345,16 @@ impl<D: Data> Port<D> {
     }
 
     pub(super) fn take_issued(&mut self, into: &mut Vec<Io<D>>) {
-        if !self.issued.is_empty() {
-            into.append(&mut self.issued);
+        if into.is_empty() && self.queued.is_empty() {
+            std::mem::swap(into, &mut self.ios);
+        } else {
+            into.extend(self.ios.drain(..self.issued));
         }
+        self.issued = 0;
+    }
+
+    fn queued(&self) -> impl Iterator<Item = (&Io<D>, &Completions)> {
+        self.ios[self.issued..].iter().zip(&self.queued)
     }
 
     /// I/Os that are queued or under way.
@@ -357,7 +381,7 @@ impl UnderWay {
             blocks: match self.kind {
                 Kind::Flush => 0,
                 Kind::Trim(pages) => pages,
-                Kind::Read | Kind::Write => self.completions.len() as u64,
+                Kind::Read | Kind::Write => self.completions.as_slice().len() as u64,
             },
             at: self.since,
             took: now.since(self.since),

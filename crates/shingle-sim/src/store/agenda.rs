@@ -86,9 +86,11 @@ impl Agenda {
     }
 
     /// The next one that is done by `now`.
+    #[inline]
     pub(super) fn done(&mut self, now: Nanos) -> Option<usize> {
         let first = self.first;
-        if first == NEVER || first.at() > now {
+        // (What is never done is later than any time that is.)
+        if first.at() > now || first == NEVER {
             return None;
         }
         match self.in_order.get_mut(self.first_of) {

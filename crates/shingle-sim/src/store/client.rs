@@ -262,9 +262,8 @@ impl<'a> Client<'a> {
             return Ok(());
         };
         self.times.record(self.world.now().since(asked.at));
-        if self.warm.is_none() {
-            let was_full = locked(&self.meter).was_full();
-            self.warm = was_full.then(|| (place, self.snapshot()));
+        if self.warm.is_none() && locked(&self.meter).was_full() {
+            self.warm = Some((place, self.snapshot()));
         }
         let data: Stamps = result.unwrap_or_default();
         let Some(check) = &mut self.check else { return Ok(()) };

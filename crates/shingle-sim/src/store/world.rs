@@ -77,7 +77,8 @@ impl World {
         }
         if !ios.is_empty() {
             let mut begun = std::mem::take(ios);
-            begun.drain(..).for_each(|io| self.begin(io));
+            begun.iter_mut().for_each(|io| self.begin(io));
+            begun.clear();
             self.effects.ios = begun;
         }
     }
@@ -121,7 +122,7 @@ impl World {
         }
     }
 
-    fn begin(&mut self, mut io: engine::Io<Stamped>) {
+    fn begin(&mut self, io: &mut engine::Io<Stamped>) {
         let op = match io.kind {
             Kind::Read => Op::Read,
             Kind::Write => Op::Write,
@@ -154,7 +155,8 @@ impl World {
         if self.under_way.len() <= key {
             self.under_way.resize_with(key + 1, Vec::new);
         }
-        self.under_way[key] = io.buffers;
+        // (What stands there is empty.)
+        std::mem::swap(&mut self.under_way[key], &mut io.buffers);
         self.due.begin(device, served.done, key);
     }
 

@@ -12,6 +12,16 @@ use super::super::port::{Failed, Port};
 use super::{Destages, Job, back_off};
 use crate::data::Data;
 
+/// What became of the reading of a block that is to be destaged.
+pub(in super::super) enum Read {
+    /// It is in memory; whether all of the run in front is now.
+    Good { first_complete: bool },
+    /// It was written again meanwhile.
+    OutOfDate,
+    /// Its data is lost.
+    Damaged(Damage),
+}
+
 /// A destaged block is on the disk, or not.
 pub(in super::super) struct Written {
     /// The request that waits for it.
@@ -21,7 +31,7 @@ pub(in super::super) struct Written {
 }
 
 impl<D: Data> Destages<D> {
-    /// A block that is to be destaged was read from its frame. Returns what is wrong with it.
+    /// A block that is to be destaged was read from its frame.
     #[must_use]
     pub(in super::super) fn read(
         &mut self,
@@ -30,7 +40,7 @@ impl<D: Data> Destages<D> {
         buffer: D,
         contents: &mut Contents,
         port: &mut Port<D>,
-    ) -> Option<Damage> {
+    ) -> Read {
         let job = &mut self.jobs[key];
         let (slot, block) = (job.slot, job.block);
         let mapping = contents.mapping(slot);
@@ -39,22 +49,24 @@ impl<D: Data> Destages<D> {
         if current && result.is_ok() && fits {
             let run = job.run;
             job.buffer = Some(buffer);
-            self.run(run).left -= 1;
-            return None;
+            let first = run == self.first_run;
+            let run = self.run(run);
+            run.left -= 1;
+            return Read::Good { first_complete: first && run.left == 0 };
         }
         self.in_memory -= 1;
         port.give(buffer);
         if !current {
             // The frame may hold something else by now: that its checksum does not fit says nothing.
             self.out_of_date(key, contents);
-            return None;
+            return Read::OutOfDate;
         }
         self.leave_run(key);
         let job = self.end(key);
         not_destaged(&job, contents);
         contents.mark_lost(block, slot);
         self.wake(slot, false);
-        Some(if result.is_err() { Damage::Unreadable } else { Damage::Checksum })
+        Read::Damaged(if result.is_err() { Damage::Unreadable } else { Damage::Checksum })
     }
 
     /// The disk has taken a block, or not.

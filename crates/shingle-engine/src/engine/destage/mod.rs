@@ -26,6 +26,8 @@ use super::port::{Completion, Device, IO_PAGES_MAX, Port};
 use crate::data::Data;
 use back_off::BackOff;
 
+pub(super) use done::Read;
+
 /// One block on its way.
 #[derive(Clone)]
 struct Job<D> {

@@ -48,6 +48,11 @@ impl Durability {
             || demand.all
     }
 
+    /// Whether a record that was given in may make one due.
+    pub(super) fn frees_or_fills(&self) -> bool {
+        self.frames.few() || self.journal.open() >= OPEN_MAX
+    }
+
     /// A commit is due as time has passed, whatever else has happened.
     #[inline]
     pub(in super::super) fn is_time(&self, now: Nanos) -> bool {
@@ -87,6 +92,7 @@ impl Durability {
             }
             return self.flush_ssd(now, port);
         }
+        self.may_be_due = false;
         if !self.is_due(demand, now) {
             return Progress::Nothing;
         }
@@ -208,6 +214,7 @@ impl Durability {
 
     fn committed_now(&mut self, now: Nanos) -> Progress {
         let mut commit = self.commit.take().expect("a commit");
+        self.may_be_due = true;
         let covered = commit.covered.expect("its flush has begun");
         if self.bugs.has(Bug::CommitCoversLater) {
             commit.upto = self.added;

@@ -42,6 +42,9 @@ pub(super) struct Durability {
     /// When the oldest record was given in that is in no page.
     oldest: Option<Nanos>,
     commit: Option<commit::GroupCommit>,
+    /// A commit may have become due, beside for who waits for a frame or as time has passed. (In doubt it may: it is not
+    /// hashed.)
+    may_be_due: bool,
     /// When the last one ended.
     ended: Nanos,
     /// Second copies, for the next commit.
@@ -104,6 +107,7 @@ impl Durability {
             wanted: 0,
             oldest: None,
             commit: None,
+            may_be_due: true,
             ended: Nanos::ZERO,
             next: Vec::new(),
             waiting: Vec::new(),
@@ -138,6 +142,7 @@ impl Durability {
         if !self.failed {
             self.oldest.get_or_insert(now);
             self.journal.add(record);
+            self.may_be_due |= self.frees_or_fills();
         }
         self.added
     }
@@ -225,7 +230,15 @@ impl Durability {
 
     /// A commit is due that covers this record.
     pub(super) fn want(&mut self, number: u64) {
-        self.wanted = self.wanted.max(number);
+        if number > self.wanted {
+            (self.wanted, self.may_be_due) = (number, true);
+        }
+    }
+
+    /// Whether a commit may have become due.
+    #[inline]
+    pub(super) fn may_be_due(&self) -> bool {
+        self.may_be_due
     }
 
     /// `op` goes on when this record is committed.
@@ -278,6 +291,7 @@ impl Durability {
     /// The size of the disk that the superblock is to say.
     pub(super) fn set_disk_bytes(&mut self, bytes: u64) {
         self.journal.set_disk_bytes(bytes);
+        self.may_be_due = true;
     }
 
     /// What both copies say.
@@ -298,11 +312,14 @@ impl Durability {
     /// What the superblock says of policy and parameters.
     pub(super) fn set_settings(&mut self, settings: String) {
         self.journal.set_settings(settings);
+        self.may_be_due = true;
     }
 
     /// A frame that holds nothing.
     pub(super) fn take_frame(&mut self) -> Option<Frame> {
-        self.frames.take()
+        let frame = self.frames.take();
+        self.may_be_due |= self.frames.few();
+        frame
     }
 
     /// The SSD did not take a write to `frame`.

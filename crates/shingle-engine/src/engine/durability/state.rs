@@ -10,7 +10,7 @@ impl Durability {
     pub(in super::super) fn hash_state<H: Hasher + Default>(&self, view: &View, into: &mut H) {
         let Durability { journal, frames, invalidations, added, committed: _, wanted, .. } = self;
         let Durability { oldest, commit, ended, next, waiting, released, withheld, .. } = self;
-        let Durability { settled, failed, commit_after, bugs: _, .. } = self;
+        let Durability { settled, failed, commit_after, may_be_due: _, bugs: _, .. } = self;
         journal.hash_state(into);
         frames.hash(into);
         invalidations.hash_state(view, into);

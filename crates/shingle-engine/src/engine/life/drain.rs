@@ -42,6 +42,19 @@ impl Drain {
         self.look_again();
     }
 
+    /// Whether there may be something to plan now, while so many are under way.
+    pub(in super::super) fn may_go_on(
+        &self,
+        contents: &Contents,
+        under_way: usize,
+        now: Nanos,
+    ) -> bool {
+        match self.left.is_empty() {
+            true => under_way == 0 && contents.dirty_blocks() > 0 && now >= self.not_before,
+            false => under_way < AT_A_TIME,
+        }
+    }
+
     /// Looks for dirty blocks that `may` be destaged, if none are left, and none are on their way.
     pub(in super::super) fn find(
         &mut self,

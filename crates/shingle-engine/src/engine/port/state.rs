@@ -8,18 +8,19 @@ use crate::data::Data;
 
 impl<D: Data> Port<D> {
     pub(in super::super) fn hash_state<H: Hasher + Default>(&self, view: &View, into: &mut H) {
-        let Port { queued, under_way, issued, pool: _, ssd_written: _, lists: _, bugs: _ } = self;
-        issued.len().hash(into);
-        for (Io { id: _, device, kind, page, buffers }, completions) in queued {
+        let Port { ios: _, issued, queued: _, under_way, pool: _, ssd_written: _, .. } = self;
+        let Port { lists: _, many: _, bugs: _, .. } = self;
+        issued.hash(into);
+        for (Io { id: _, device, kind, page, buffers }, completions) in self.queued() {
             (device, kind, page).hash(into);
-            completions.iter().for_each(|one| one.hash_state(view, into));
+            completions.as_slice().iter().for_each(|one| one.hash_state(view, into));
             buffers.iter().for_each(|buffer| buffer.crc().hash(into));
         }
         unordered(under_way.iter(), into, |(_, io), into| {
             // (How long it took is told to the policy, which remembers nothing.)
             let UnderWay { device, kind, page, completions, since: _, again } = io;
             (device, kind, page, again).hash(into);
-            completions.iter().for_each(|one| one.hash_state(view, into));
+            completions.as_slice().iter().for_each(|one| one.hash_state(view, into));
         });
     }
 }
