@@ -257,6 +257,28 @@ fn what_was_on_a_page_that_is_gone_follows_from_those_beside_it() {
 }
 
 #[test]
+fn what_is_lost_may_take_pages_and_nothing_else_is_in_doubt_if_one_is_gone() {
+    let lost = |block| Record::Lost(Block(block), 1);
+    let zones = zones(&example());
+    let pages = [
+        vec![lost(500), lost(502)],
+        [&[lost(504)], &zones[..]].concat(),
+        vec![run(10, 5)],
+        vec![run(20, 5), lost(500)],
+        vec![lost(502), lost(504)],
+    ];
+    let without = |gone: &[u32]| {
+        let mut map = Map::new(example());
+        map.checkpoint(&pages);
+        unknown(&map, gone)
+    };
+    assert_eq!(without(&[0]), (vec![], vec![]));
+    assert_eq!(without(&[2]), (vec![], vec![(0, 20)]));
+    assert_eq!(without(&[3]), (vec![], vec![(15, 800)]));
+    assert_eq!(without(&[2, 4]), (vec![], vec![(0, 20), (25, 800)]));
+}
+
+#[test]
 fn what_the_log_says_of_a_hole_is_known() {
     let map = four_pages();
     let moved = Record::Zone { logical: 9, physical: 18, pointer: 2 };
@@ -360,6 +382,25 @@ fn of_a_commit_that_is_torn_nothing_counts() {
     assert_eq!(map.commits(), (6, false));
     map.log(BOTH, 7, 7, true, &[run(50, 1)]);
     assert_eq!((map.commits(), runs(&map.found())), ((7, false), vec![10, 20, 30, 50]));
+}
+
+#[test]
+fn pages_that_a_commit_lacks_in_one_copy_are_bad_and_those_of_a_torn_one_are_not() {
+    let map = two_commits();
+    map.change(Kind::Log, 1, 1, blank);
+    map.change(Kind::Log, 1, 2, blank);
+    map.change(Kind::Log, 0, 0, no_page);
+    let found = map.found();
+    assert_eq!((bad(&found), found.commits, found.torn), ([1, 2], 2, false));
+    let first = map.at(Kind::Log, 1, 1).0;
+    let told = format!("page 1 at block {first}: there is none");
+    assert_eq!(found.bad[1].1.as_deref(), Some(told.as_str()));
+    // The power went when the first copy had half of a commit: nothing is to be made whole.
+    let map = two_commits();
+    map.change(Kind::Log, 1, 1, blank);
+    (0..2).for_each(|copy| map.change(Kind::Log, copy, 2, blank));
+    let found = map.found();
+    assert_eq!((bad(&found), found.commits, found.torn), ([0, 0], 1, true));
 }
 
 #[test]
