@@ -25,6 +25,9 @@ mod read;
 mod superblock;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use self::areas::Areas;
 pub(crate) use self::page::{RECORDS, Record, lost_records, records_of_length, run_records};
 pub(crate) use self::read::{Reading, Recovered, recover, superblocks};

@@ -306,6 +306,12 @@ mod tests {
         let part =
             |block, at, count| Record::Run(Block(block), Piece { place: Place::Native(at), count });
         assert_eq!(records, [part(5, 10, 65_536), part(65_541, 65_546, 4464)]);
+        let mut lost = Ranges::default();
+        lost.insert(5..70_005);
+        lost.insert(80_000..80_001);
+        let records: Vec<_> = lost_records(&lost).collect();
+        let part = |block, count| Record::Lost(Block(block), count);
+        assert_eq!(records, [part(5, 65_536), part(65_541, 4464), part(80_000, 1)]);
         // Beyond one record each: for two kinds.
         assert_eq!([65_535, 65_536, 140_000].map(records_of_length), [0, 2, 4]);
     }

@@ -66,7 +66,7 @@ pub(crate) fn superblocks(disk: &dyn ZonedDisk) -> Result<Chosen, OpenError> {
     let name = || disk.name().to_owned();
     let geometry = disk.geometry();
     let conventional = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
-    if conventional < 2 {
+    if conventional == 0 {
         return Err(OpenError::NotFormatted { disk: name() });
     }
     let places = Areas::superblocks(conventional);
@@ -145,7 +145,6 @@ pub(crate) fn recover(
         reading,
         bugs,
         ahead: [const { Vec::new() }; 2],
-        bad: Default::default(),
         found: Recovered {
             whereabouts: Whereabouts::new(superblock.blocks, superblock.zone_capacity_blocks),
             zones: vec![none; superblock.logical_zones as usize],
@@ -159,7 +158,6 @@ pub(crate) fn recover(
     };
     reader.checkpoint()?;
     reader.log()?;
-    reader.found.bad = reader.bad;
     let mut found = reader.found;
     let damaged = |what| Err(OpenError::Damaged { disk: disk.name().to_owned(), what });
     found.unknown.zones.retain(|logical| found.zones[*logical as usize] == none);
@@ -184,7 +182,6 @@ struct Reader<'a> {
     bugs: Seeded,
     /// Of each copy, pages that were read in one I/O and not looked at.
     ahead: [Vec<(Block, Result<Buffer, String>)>; 2],
-    bad: [(u64, Option<String>); 2],
     found: Recovered,
 }
 
@@ -205,11 +202,20 @@ impl Next {
     }
 }
 
-/// A page that neither copy has.
-struct Missing {
-    why: String,
-    /// Nobody knows whether it was there: neither copy is what was there before.
+/// A page, in the copies that were looked at.
+struct Looked {
+    /// What it says, if one of them has it.
+    stand: Option<Stand>,
+    /// What is wrong with each.
+    wrong: [Option<String>; 2],
+    /// Nobody knows whether it was there: none of them is what was there before.
     maybe: bool,
+}
+
+impl Looked {
+    fn why(&self) -> String {
+        self.wrong.iter().flatten().map(String::as_str).collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// Why a copy of a page is none.
@@ -224,25 +230,28 @@ impl Reader<'_> {
         // Where records go on behind a hole.
         let (mut next, mut hole) = (Next::default(), false);
         for sequence in 0..self.superblock.checkpoint_pages {
-            let stand = match self.page(Kind::Checkpoint, sequence, &mut records, true) {
-                Ok(stand) => stand,
-                Err(missing) => {
-                    let what = format!("the checkpoint: {}", missing.why);
-                    if self.reading != Reading::WithHoles {
-                        return Err(self.damaged(&what));
-                    }
-                    self.found.unknown.what.get_or_insert(what);
-                    hole = true;
-                    continue;
+            let looked = self.page(Kind::Checkpoint, sequence, &mut records);
+            self.count(&looked.wrong);
+            let Some(stand) = looked.stand else {
+                let what = format!("the checkpoint: {}", looked.why());
+                if self.reading != Reading::WithHoles {
+                    return Err(self.damaged(&what));
                 }
+                self.found.unknown.what.get_or_insert(what);
+                hole = true;
+                continue;
             };
             if stand.last != (sequence + 1 == self.superblock.checkpoint_pages) {
                 return Err(self.damaged(&format!(
                     "page {sequence} of the checkpoint is not where it belongs"
                 )));
             }
-            if std::mem::take(&mut hole) {
-                self.leave_out(&next, records.first());
+            // (What is lost comes first and last: it does not say how far a hole goes.)
+            let then =
+                records.iter().find(|one| matches!(one, Record::Zone { .. } | Record::Run(..)));
+            if hole && then.is_some() {
+                self.leave_out(&next, then);
+                hole = false;
             }
             self.apply(&records)?;
             records.iter().for_each(|record| next.is_behind(record));
@@ -266,38 +275,41 @@ impl Reader<'_> {
     }
 
     fn log(&mut self) -> Result<(), OpenError> {
-        let (mut records, mut of_commit) = (Vec::new(), Vec::new());
+        // Of a commit whose last page is to come: its records, and what is wrong with each page.
+        let (mut of_commit, mut wrong) = (Vec::new(), Vec::new());
+        let mut records = Vec::new();
         for sequence in 0..self.areas.log_pages {
-            let page = self.page(Kind::Log, sequence, &mut records, false);
+            let looked = self.page(Kind::Log, sequence, &mut records);
             let expected = self.found.commits + 1;
-            match page {
-                Ok(stand) if stand.commit == expected => {
+            match looked.stand {
+                Some(stand) if stand.commit == expected => {
                     of_commit.extend_from_slice(&records);
+                    wrong.push(looked.wrong);
                     if stand.last {
-                        self.apply(&of_commit)?;
-                        of_commit.clear();
+                        self.apply(&std::mem::take(&mut of_commit))?;
+                        wrong.drain(..).for_each(|wrong| self.count(&wrong));
                         self.found.commits += 1;
                     } else if self.bugs.has(Bug::TornCommitTaken) {
                         self.apply(&records)?;
                     }
                 }
-                Ok(stand) => {
+                Some(stand) => {
                     let what = format!(
                         "page {sequence} of the log is of commit {}, and commit {expected} is not whole",
                         stand.commit
                     );
                     return Err(self.damaged(&what));
                 }
-                Err(missing) if missing.maybe => {
-                    return Err(self.damaged(&format!("the log: {}", missing.why)));
+                None if looked.maybe => {
+                    return Err(self.damaged(&format!("the log: {}", looked.why())));
                 }
-                Err(missing) => {
-                    self.found.torn = !of_commit.is_empty();
-                    return self.end_of_log(sequence, &missing.why);
+                None => {
+                    self.end_of_log(sequence, &looked.why())?;
+                    break;
                 }
             }
         }
-        self.found.torn = !of_commit.is_empty();
+        self.found.torn |= !wrong.is_empty();
         Ok(())
     }
 
@@ -306,7 +318,7 @@ impl Reader<'_> {
         let (last, mut records) = (self.found.commits, Vec::new());
         let end = self.areas.log_pages.min(sequence.saturating_add(2 * COMMIT_PAGES));
         for later in sequence + 1..end {
-            let Ok(stand) = self.page(Kind::Log, later, &mut records, false) else { continue };
+            let Some(stand) = self.page(Kind::Log, later, &mut records).stand else { continue };
             self.found.torn = true;
             if stand.commit > last + 1 {
                 let what = format!("the log: {what}, and a later commit follows on page {later}");
@@ -316,46 +328,39 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A page, from whichever copy has it. `expected`: it should be there.
-    fn page(
-        &mut self,
-        kind: Kind,
-        sequence: u32,
-        records: &mut Vec<Record>,
-        expected: bool,
-    ) -> Result<Stand, Missing> {
-        let mut found: Option<Stand> = None;
-        let mut why: [Option<String>; 2] = [None, None];
+    /// A page, from whichever copy has it.
+    fn page(&mut self, kind: Kind, sequence: u32, records: &mut Vec<Record>) -> Looked {
+        let (mut stand, mut wrong, mut maybe) = (None, [None, None], true);
         let mut other = Vec::new();
-        let mut maybe = true;
-        for (copy, why) in why.iter_mut().enumerate() {
-            if found.is_some() && self.reading == Reading::Whole {
+        for (copy, wrong) in wrong.iter_mut().enumerate() {
+            if stand.is_some() && self.reading == Reading::Whole {
                 break;
             }
-            let into = if found.is_none() { &mut *records } else { &mut other };
+            let into = if stand.is_none() { &mut *records } else { &mut other };
             let at = self.at(kind, copy, sequence);
             match self.read(copy, at, kind, sequence, into) {
-                Ok(stand) => found = found.or(Some(stand)),
+                Ok(found) => stand = stand.or(Some(found)),
                 Err(not) => {
                     let (what, is_damage) = match not {
                         Not::Unread(error) => (error, !self.bugs.has(Bug::UnreadTakenForEnd)),
                         Not::Bad(bad) => (bad.to_string(), self.is_damage(bad)),
                     };
                     maybe &= is_damage;
-                    *why = Some(format!("page {sequence} at block {}: {what}", at.0));
+                    *wrong = Some(format!("page {sequence} at block {}: {what}", at.0));
                 }
             }
         }
-        if found.is_some() || expected {
-            for ((count, first), why) in self.bad.iter_mut().zip(&why) {
-                if let Some(why) = why {
-                    *count += 1;
-                    first.get_or_insert_with(|| why.clone());
-                }
+        Looked { stand, wrong, maybe }
+    }
+
+    /// The map is made of such a page.
+    fn count(&mut self, wrong: &[Option<String>; 2]) {
+        for ((count, first), what) in self.found.bad.iter_mut().zip(wrong) {
+            if let Some(what) = what {
+                *count += 1;
+                first.get_or_insert_with(|| what.clone());
             }
         }
-        let all = || why.into_iter().flatten().collect::<Vec<_>>().join("; ");
-        found.ok_or_else(|| Missing { why: all(), maybe })
     }
 
     /// Whether no crash leaves such a page.

@@ -201,8 +201,8 @@ impl Superblock {
         };
         let buffer_blocks = raw.buffer_blocks.get();
         let between = areas.between();
-        if areas.copy_blocks() > areas.conventional_blocks / 2
-            || areas.log_pages == 0
+        // (Copies that overlap leave no room for a buffer.)
+        if areas.log_pages == 0
             || !(1..=between.end - between.start).contains(&buffer_blocks)
             || !(1..=areas.checkpoint_pages).contains(&raw.checkpoint_pages.get())
         {

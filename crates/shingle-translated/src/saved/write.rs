@@ -117,7 +117,6 @@ impl Saver {
     /// Says that a new process has the disk: its pages are told from those of the one before. What a superblock says here
     /// follows from the one before alone, so it does no harm if a killed process's claim lands late.
     pub(crate) fn claim(&mut self, disk: &dyn ZonedDisk) -> Result<(), ZonedError> {
-        self.log = NO_LOG;
         if self.bugs.has(Bug::EpochNotSaid) {
             return Ok(());
         }
@@ -413,7 +412,6 @@ impl Saver {
             disk.flush()?;
         }
         self.superblock.generation = next.generation;
-        self.superblock.checkpoint_epoch = self.superblock.epoch;
         self.superblock.checkpoint_pages = next.pages;
         (self.log, self.naming) = (NO_LOG, true);
         self.name(disk)?;

@@ -112,5 +112,7 @@ mod tests {
         assert_eq!(behind_most_free(&runs(&[(1, 3), (7, 2)]), 10), (1, 3));
         // Free: 7 to 1, that is 5; 4 to 5, 2.
         assert_eq!(behind_most_free(&runs(&[(2, 2), (6, 1)]), 10), (0, 5));
+        // Three each: the first place of the ring, so that equal maps are opened alike.
+        assert_eq!(behind_most_free(&runs(&[(0, 2), (5, 2)]), 10), (0, 3));
     }
 }

@@ -1,10 +1,12 @@
 //! What translations make of a saved map, worked out by hand from what their documentation says.
 
 use crate::common::{append, buffer, opened, read, write};
+use shingle_core::params::Params;
 use shingle_core::units::{Block, Zone};
 use shingle_translation::Place::{Buffer, Native, Nowhere};
 use shingle_translation::testing::Bench;
-use shingle_translation::{Layout, NoQueue, Place, Step, Work};
+use shingle_translation::translations::ALL;
+use shingle_translation::{Layout, NoQueue, Piece, Place, Saved, Step, Work};
 
 const COMMIT: Step = Step::Commit;
 const LAYOUT: Layout = Layout { zone_blocks: 4, buffer_blocks: 16, zones: 8 };
@@ -15,6 +17,33 @@ fn reset(zone: u32) -> Step {
 
 fn drain(bench: &mut Bench) -> Vec<Step> {
     bench.run(Work::Drain, &NoQueue)
+}
+
+#[test]
+fn what_is_saved_of_a_translation_is_where_its_blocks_lie() {
+    // Block 5 is alone in the buffer, beside two in their zone; nothing else lies anywhere.
+    let runs = [(4, Native(4), 1), (5, Buffer(15), 1), (6, Native(6), 1)];
+    let pointers = [0, 3, 0, 0, 0, 0, 0, 0];
+    let fluid = opened("fluid", LAYOUT, &[], &runs, &pointers).expect("a map");
+    let saved = Saved::of(fluid.translation(), LAYOUT.zones);
+    let run = |(block, place, count)| (Block(block), Piece { place, count });
+    assert_eq!(saved, Saved { runs: runs.map(run).to_vec(), pointers: pointers.to_vec() });
+    let empty = opened("fluid", LAYOUT, &[], &[], &[0; 8]).expect("a map");
+    assert_eq!(Saved::of(empty.translation(), LAYOUT.zones), Saved::empty(LAYOUT));
+}
+
+/// What is known of zones takes memory from the first time on that they are used.
+#[test]
+fn an_empty_map_takes_no_more_memory_than_none() {
+    for entry in ALL {
+        let (params, layout) = (
+            Params::new(entry.params),
+            Layout { zone_blocks: 1024, buffer_blocks: 4096, zones: 64 },
+        );
+        let made = entry.make(&params, layout).expect("room");
+        let opened = entry.open(&params, layout, &Saved::empty(layout)).expect("a map");
+        assert_eq!(opened.memory_bytes(), made.memory_bytes(), "{}", entry.name);
+    }
 }
 
 #[test]
@@ -71,6 +100,59 @@ fn chunks_have_the_zones_and_segments_that_their_blocks_lie_in() {
     let merged = [native, buffer(1, 3, 5), COMMIT, reset(0)];
     let copied = [read(4, 0, 4), reset(2), append(2, 0, 4), COMMIT];
     assert_eq!(drain(&mut dm), [merged, copied].concat());
+}
+
+/// (All that is opened is read once: see `Bench::over`.)
+#[test]
+fn runs_may_go_over_chunks_and_segments() {
+    let pointers = [4, 4, 1, 0, 0, 0, 0, 0];
+    opened("dm-zoned", LAYOUT, &[], &[(3, Native(3), 6)], &pointers).expect("a map");
+    let layout = Layout { zone_blocks: 8, buffer_blocks: 32, zones: 8 };
+    for count in [2, 5, 7] {
+        let runs = [(3, Buffer(3), count)];
+        opened("ucache", layout, &[("segment", "4b")], &runs, &[0; 8]).expect("a map");
+    }
+    // The last segment of a chunk is short: the next chunk begins in another one.
+    let odd = Layout { zone_blocks: 6, ..layout };
+    let refused = opened("ucache", odd, &[("segment", "4b")], &[(5, Buffer(5), 2)], &[0; 8]).err();
+    let why = "at block 6 of the buffer, but a segment keeps blocks in their places";
+    assert!(refused.expect("it cannot be").ends_with(why));
+    // The segment behind a run that ends with one comes next.
+    let mut dm = opened("dm-zoned", LAYOUT, &[], &[(4, Buffer(4), 4)], &[0; 8]).expect("a map");
+    assert_eq!(write(&mut dm, 8, 1), [buffer(8, 1, 8)]);
+}
+
+#[test]
+fn a_log_cleans_where_least_lives_as_all_is_equally_old() {
+    let layout = Layout { zones: 12, ..LAYOUT };
+    let settings = [("victim", "cost-benefit"), ("garbage", "1"), ("idle", "0")];
+    let runs = [(0, Native(0), 3), (4, Native(4), 1)];
+    let pointers = [4, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let mut log = opened("log", layout, &settings, &runs, &pointers).expect("a map");
+    let moved = log.run(Work::Idle, &NoQueue);
+    assert_eq!(moved[0], Step::Read { from: Native(4), block: Block(4), count: 1 });
+}
+
+/// Six zones, four of them to spare. The host goes on with the only zone that has room while two are free; then that is
+/// for what cleaning moves.
+#[test]
+fn the_last_free_zones_are_for_cleaning() {
+    let layout = Layout { zones: 6, ..LAYOUT };
+    let settings = [("garbage", "1"), ("idle", "0")];
+    let runs = [(0, Native(0), 4), (4, Native(4), 2), (6, Native(8), 1), (7, Native(12), 1)];
+    let pointers = [4, 4, 4, 1, 0, 0];
+    let mut log = opened("log", layout, &settings, &runs, &pointers).expect("a map");
+    assert_eq!(write(&mut log, 7, 1), [append(3, 7, 1)]);
+    let runs = [
+        (0, Native(0), 3),
+        (3, Native(4), 2),
+        (5, Native(8), 1),
+        (6, Native(16), 1),
+        (7, Native(12), 1),
+    ];
+    let mut log = opened("log", layout, &settings, &runs, &[4, 4, 4, 1, 4, 0]).expect("a map");
+    let read = Step::Read { from: Native(8), block: Block(5), count: 1 };
+    assert_eq!(log.run(Work::Idle, &NoQueue)[..2], [read, append(3, 5, 1)]);
 }
 
 #[test]
@@ -207,6 +289,16 @@ fn what_cannot_be_a_map_is_refused_with_block_and_place() {
             "ucache",
             &[(4, Buffer(4), 1), (5, Buffer(9), 1)],
             "block 5 is said to lie at block 9 of the buffer, but blocks 4 to 5 have another segment",
+        ),
+        (
+            "dm-zoned",
+            &[(0, Native(8), 1), (7, Native(7), 2)],
+            "block 8 is said to lie at block 0 of zone 2, but that is the zone of chunk 0",
+        ),
+        (
+            "dm-zoned",
+            &[(3, Buffer(7), 2), (5, Buffer(1), 1)],
+            "block 4 is said to lie at block 8 of the buffer, but blocks 4 to 7 have another segment",
         ),
         (
             "log",

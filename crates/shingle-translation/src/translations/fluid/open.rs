@@ -37,3 +37,24 @@ impl<const LOOP: bool> Fluid<LOOP> {
         Ok(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::translation::{Make, Piece, Place};
+    use shingle_core::params::Params;
+    use shingle_core::units::{Block, Zone};
+
+    #[test]
+    fn zones_are_taken_to_have_been_written_as_often_as_they_have_blocks() {
+        let layout = Layout { zone_blocks: 4, buffer_blocks: 16, zones: 8 };
+        let run = |block, at, count| (Block(block), Piece { place: Place::Buffer(at), count });
+        // Three blocks of zone 0, and one each of two others: the mean is 5/3, and three is more than a deviation above it.
+        let runs = vec![run(0, 2, 3), run(4, 1, 1), run(9, 6, 1)];
+        let saved = Saved { runs, pointers: vec![0; 8] };
+        let params = Params::new(<Fluid<true> as Make>::PARAMS);
+        let opened = <Fluid<true> as Make>::open(&params, layout, &saved).expect("a map");
+        let heat = &opened.requeue.as_ref().expect("it re-queues").heat;
+        assert_eq!([0, 1, 2].map(|zone| heat.is_hot(Zone(zone))), [true, false, false]);
+    }
+}

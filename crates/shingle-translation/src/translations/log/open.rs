@@ -47,3 +47,30 @@ impl Log {
         Ok(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::translation::{Make, Piece};
+    use shingle_core::params::Params;
+
+    #[test]
+    fn zones_go_on_for_groups_that_there_are() {
+        // Zone 0 is full, zones 1 and 2 have room, the last most.
+        let layout = Layout { zone_blocks: 4, buffer_blocks: 1, zones: 12 };
+        let run = |block, at| (Block(block), Piece { place: Place::Native(at), count: 1 });
+        let runs = vec![run(0, 0), run(4, 4), run(8, 8)];
+        let saved = Saved { runs, pointers: [&[4, 3, 1][..], &[0; 9]].concat() };
+        // A block of which it is not known how long it lived is of the second group of six, or of the last there is.
+        for (open, groups) in [("6", [1, 1, 0]), ("2", [1, 1, 0]), ("1", [0, 0, 0])] {
+            let mut params = Params::new(Log::PARAMS);
+            params.set("group", "sepbit").expect("valid");
+            params.set("open", open).expect("valid");
+            let opened = Log::open(&params, layout, &saved).expect("a map");
+            assert_eq!([0, 1, 2].map(|zone| opened.zones.group(zone)), groups, "{open} open");
+            assert_eq!(opened.open[0], Some(2));
+            assert_eq!(opened.open[1], (open != "1").then_some(1));
+            assert_eq!(opened.now, 8);
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Tests of the parts together.
 
 mod buffers;
+mod opened;
 mod roles_by_hand;
 mod roles_model;
 

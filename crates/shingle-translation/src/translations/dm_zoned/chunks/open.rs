@@ -109,3 +109,22 @@ impl Chunks {
         format!("blocks {} to {}", first + from, first + end - 1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::translation::Piece;
+    use shingle_core::units::Block;
+
+    #[test]
+    fn a_chunk_was_used_last_where_its_last_segment_lies() {
+        let layout = Layout { zone_blocks: 4, buffer_blocks: 16, zones: 8 };
+        let run = |block, at| (Block(block), Piece { place: Place::Buffer(at), count: 1 });
+        // Chunk 0 has segments 1 and 3, chunk 1 the one between.
+        let runs = vec![run(0, 2), run(2, 6), run(4, 4)];
+        let mut chunks = Chunks::new(layout, 4, 2);
+        chunks.open("ucache", layout, &Saved { runs, pointers: vec![0; 8] }).expect("a map");
+        chunks.check();
+        assert_eq!(chunks.coldest(), Some(1));
+    }
+}

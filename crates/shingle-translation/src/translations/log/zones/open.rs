@@ -70,3 +70,58 @@ impl Zones {
         self.all[zone as usize].group = group;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of five zones of four blocks: one that is full, with one live block; two with room for one and two; one that nothing
+    /// lives in, and one that was never written. Blocks count for group 3.
+    fn zones(keeps_times: bool) -> Zones {
+        let mut zones = Zones::new(4, 5, keeps_times);
+        zones.set_pointers(&[4, 3, 2, 1, 0], 3);
+        for (place, block) in [(1, 70), (4, 71), (5, 72), (9, 73)] {
+            assert_eq!(zones.put(place, block), Ok(()));
+        }
+        assert_eq!(zones.put(5, 74), Err(72));
+        zones
+    }
+
+    #[test]
+    fn zones_with_room_and_a_live_block_stay_open() {
+        for (most, open) in [(4, &[2, 1][..]), (1, &[2]), (0, &[])] {
+            let mut zones = zones(false);
+            assert_eq!(zones.settle(most), open);
+            // What was never written is fresh: it is no zone that has been opened.
+            assert_eq!((zones.all.len(), zones.free()), (4, 2));
+            let state = |zone: usize| zones.all[zone].state;
+            assert!(state(0) == State::Full && state(3) == State::Free);
+            for zone in [1, 2] {
+                let wanted = if open.contains(&zone) { State::Open } else { State::Full };
+                assert!(state(zone as usize) == wanted, "{zone} of {open:?}");
+            }
+            let block = |place| match place {
+                70 => Some(1),
+                71 => Some(4),
+                72 => Some(5),
+                73 => Some(9),
+                _ => None,
+            };
+            zones.check(block);
+        }
+    }
+
+    #[test]
+    fn times_are_kept_only_where_they_are_asked_for() {
+        let kept = |zones: Zones| zones.all.iter().map(|of| of.times.len()).collect::<Vec<_>>();
+        assert_eq!(kept(zones(true)), [4, 3, 2, 0]);
+        assert_eq!(kept(zones(false)), [0; 4]);
+    }
+
+    #[test]
+    fn a_zone_that_is_gone_on_with_is_of_another_group() {
+        let mut zones = zones(false);
+        zones.go_on(1, 5);
+        assert_eq!([0, 1, 2, 3].map(|zone| zones.group(zone)), [3, 5, 3, 3]);
+    }
+}
