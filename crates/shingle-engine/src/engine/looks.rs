@@ -45,6 +45,11 @@ impl Looks {
         self.parts |= part as u8 | Part::Issue as u8;
     }
 
+    /// Nothing is worth looking at.
+    pub(super) fn are_over(&self) -> bool {
+        self.parts == 0
+    }
+
     /// Whether it has.
     #[inline]
     pub(super) fn has(&self, part: Part) -> bool {

@@ -9,12 +9,13 @@
 //! Three things are taken as given: the policy remembers nothing but what slots show, long runs are not looked for
 //! (`Rules::sequential_bytes`), and commands with the same id are the same.
 
-use std::hash::{Hash, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use shingle_core::units::{Block, Nanos, Slot};
 
 use super::Engine;
 use super::keys::{CommandKey, JobKey, OpKey};
+use super::looks::Looks;
 use crate::data::Data;
 
 /// What rooms ask about each other while they are hashed.
@@ -113,5 +114,29 @@ where
         growth.blocks().hash(into);
         trims.hash_state(&view, into);
         looks.hash(into);
+    }
+
+    /// Whether a look at everything would do something now, right after [`Engine::take`], although none is due: then what
+    /// happened before did not say all that was worth to look at, and it waits for something else to happen.
+    #[must_use]
+    pub fn has_missed_something(&self) -> bool
+    where
+        D: Clone,
+    {
+        // (What a time has come for is done by the next tick.)
+        if self.bugs.are_made() || !self.looks.are_over() || self.is_time() {
+            return false;
+        }
+        let state = |engine: &Engine<D>| {
+            let mut hasher = DefaultHasher::new();
+            engine.hash_state(&mut hasher);
+            hasher.finish()
+        };
+        let mut after = self.clone();
+        after.looks.again();
+        after.look();
+        // What the next look looks at is no part of it.
+        after.looks = Looks::default();
+        state(self) != state(&after)
     }
 }

@@ -48,9 +48,9 @@ impl Durability {
             || demand.all
     }
 
-    /// Whether a record that was given in may make one due.
-    pub(super) fn frees_or_fills(&self) -> bool {
-        self.frames.few() || self.journal.open() >= OPEN_MAX
+    /// Whether a record that was given in may make one due: that frees frames, fills a page, or is the first of a checkpoint.
+    pub(super) fn may_make_one_due(&self) -> bool {
+        self.frames.few() || self.journal.open() >= OPEN_MAX || self.checkpoint_due()
     }
 
     /// A commit is due as time has passed, whatever else has happened.

@@ -142,7 +142,7 @@ impl Durability {
         if !self.failed {
             self.oldest.get_or_insert(now);
             self.journal.add(record);
-            self.may_be_due |= self.frees_or_fills();
+            self.may_be_due |= self.may_make_one_due();
         }
         self.added
     }
