@@ -110,7 +110,8 @@ fn runs_may_go_over_chunks_and_segments() {
     let layout = Layout { zone_blocks: 8, buffer_blocks: 32, zones: 8 };
     for count in [2, 5, 7] {
         let runs = [(3, Buffer(3), count)];
-        opened("ucache", layout, &[("segment", "4b")], &runs, &[0; 8]).expect("a map");
+        let ucache = opened("ucache", layout, &[("segment", "4b")], &runs, &[0; 8]).expect("a map");
+        assert_eq!(ucache.translation().held().blocks, count);
     }
     // The last segment of a chunk is short: the next chunk begins in another one.
     let odd = Layout { zone_blocks: 6, ..layout };
