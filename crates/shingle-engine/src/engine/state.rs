@@ -15,7 +15,6 @@ use shingle_core::units::{Block, Nanos, Slot};
 
 use super::Engine;
 use super::keys::{CommandKey, JobKey, OpKey};
-use super::looks::Looks;
 use crate::data::Data;
 
 /// What rooms ask about each other while they are hashed.
@@ -136,7 +135,7 @@ where
         after.looks.again();
         after.look();
         // What the next look looks at is no part of it.
-        after.looks = Looks::default();
+        after.looks = Default::default();
         state(self) != state(&after)
     }
 }
