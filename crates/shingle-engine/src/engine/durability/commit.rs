@@ -49,6 +49,7 @@ impl Durability {
     }
 
     /// Whether a record that was given in may make one due.
+    #[inline]
     pub(super) fn frees_or_fills(&self) -> bool {
         self.frames.few() || self.journal.open() >= OPEN_MAX
     }
