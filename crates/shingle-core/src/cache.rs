@@ -10,6 +10,8 @@
 //!
 //! A leaving block is forgotten by the policy but found by everyone else until the disk has it.
 
+use std::any::Any;
+
 use crate::contract::broken;
 use crate::plan::{Destage, Plan};
 use crate::policy::{Access, Admission, Cost, Idle, Memory, Policy, Victims};
@@ -232,6 +234,11 @@ pub trait CacheCore: Send {
 
     /// Panics if an invariant is broken. For tests; slow.
     fn check(&self);
+
+    /// Who is told of what it decides, if anybody is ([`Observed`](crate::observer::Observed)).
+    fn observer(&mut self) -> Option<&mut dyn Any> {
+        None
+    }
 }
 
 impl<P: Policy> CacheCore for Cache<P> {

@@ -4,6 +4,7 @@
 //! A cache is a pure state machine, so whoever makes the same calls on an equal cache gets the same
 //! decisions. A recorded store can be followed so, event by event.
 
+use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::cache::{CacheCore, Outcome};
@@ -133,13 +134,19 @@ impl Shared {
         Shared(observer)
     }
 
-    fn follows(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).follows()
-    }
-
     /// Tells it. All who tell it are on one thread: nobody waits.
     pub fn event(&self, event: &Event) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).event(event);
+    }
+}
+
+impl Observer for Shared {
+    fn event(&mut self, event: &Event) {
+        Shared::event(self, event);
+    }
+
+    fn follows(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).follows()
     }
 }
 
@@ -185,29 +192,32 @@ impl core::fmt::Debug for Shared {
 }
 
 /// A cache whose events an observer is told. It decides as it would by itself.
-pub struct Observed {
+pub struct Observed<O = Shared> {
     cache: Box<dyn CacheCore>,
-    observer: Shared,
+    observer: O,
     follows: bool,
 }
 
-impl Observed {
-    /// `cache`, and `observer` is told.
+impl<O: Observer> Observed<O> {
+    /// `cache`, and `observer` is told. Whoever has it can ask it by [`CacheCore::observer`].
     #[must_use]
-    pub fn new(cache: Box<dyn CacheCore>, observer: Shared) -> Observed {
+    pub fn new(cache: Box<dyn CacheCore>, observer: O) -> Observed<O> {
         let follows = observer.follows();
         Observed { cache, observer, follows }
     }
 
     /// Of what only those are told who follow each call.
-    fn call(&self, event: &Event) {
+    fn call(&mut self, event: &Event) {
         if self.follows {
             self.observer.event(event);
         }
     }
 
     /// Tells what a call has added to the plan.
-    fn planned(&self, before: (usize, usize), plan: &Plan) {
+    fn planned(&mut self, before: (usize, usize), plan: &Plan) {
+        if length(plan) == before {
+            return;
+        }
         for dropped in &plan.dropped()[before.0..] {
             self.observer.event(&Event::Dropped(dropped.block));
         }
@@ -239,7 +249,7 @@ fn length(plan: &Plan) -> (usize, usize) {
     (plan.dropped().len(), plan.destages().len())
 }
 
-impl CacheCore for Observed {
+impl<O: Observer + 'static> CacheCore for Observed<O> {
     fn access(&mut self, access: &mut Access, plan: &mut Plan) -> Outcome {
         self.asked(Asked::Access, access, plan, |cache, access, plan| cache.access(access, plan))
     }
@@ -355,5 +365,9 @@ impl CacheCore for Observed {
 
     fn check(&self) {
         self.cache.check();
+    }
+
+    fn observer(&mut self) -> Option<&mut dyn Any> {
+        Some(&mut self.observer)
     }
 }

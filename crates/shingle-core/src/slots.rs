@@ -234,6 +234,13 @@ impl Slots {
         self.clean
     }
 
+    /// Slots that hold nothing.
+    #[must_use]
+    #[inline]
+    pub fn free_slots(&self) -> u32 {
+        self.capacity() - self.dirty - self.clean
+    }
+
     /// What the host may know of the disk.
     #[must_use]
     pub fn drive(&self) -> &DriveView {

@@ -58,6 +58,7 @@ impl Table {
 
     /// How late a frame was used; the SSD is told when its page is written for another reason, or at
     /// the end.
+    #[inline]
     pub fn hint(&mut self, frame: Frame, hint: u16) {
         let entry = &mut self.entries[frame.0 as usize];
         if entry.hint != hint {

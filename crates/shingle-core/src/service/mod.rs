@@ -126,6 +126,7 @@ impl Service {
 
     /// What reads and writes do.
     #[must_use]
+    #[inline]
     pub fn mode(&self) -> Mode {
         if self.leaves_ssd { Mode::PassThrough } else { self.rules.mode }
     }
@@ -189,12 +190,14 @@ impl Service {
 
     /// Whether a block that is not cached bypasses the cache because the SSD was written enough.
     #[must_use]
+    #[inline]
     pub fn spares_ssd(&self, write: bool, now: Nanos) -> bool {
         let left = if write { 0 } else { SSD_PERCENT_FOR_WRITES };
         self.ssd.is_some_and(|rate| !rate.allows(now, left))
     }
 
     /// Somebody asks for something.
+    #[inline]
     pub fn asked(&mut self, now: Nanos) {
         self.last_request = now;
     }
@@ -207,6 +210,7 @@ impl Service {
     /// Where a block goes. `sequential` is what [`Service::is_sequential`] said of its request; `others_wait` for
     /// room.
     #[must_use]
+    #[inline]
     pub fn way(&self, write: bool, cached: bool, sequential: bool, others_wait: bool) -> Way {
         match cached {
             true => Way::Cache,
@@ -239,12 +243,14 @@ impl Service {
     /// Slots that are to be made free ahead, if so many are free or on their way. `choice` more are wanted
     /// while the disk does not take everything.
     #[must_use]
+    #[inline]
     pub fn room_wanted(&self, coming: u32, choice: u32) -> u32 {
         (self.rules.room_slots + choice).saturating_sub(coming)
     }
 
     /// Blocks that are to be destaged now because nobody asks for anything; none if somebody does.
     #[must_use]
+    #[inline]
     pub fn idle_blocks(&self, now: Nanos) -> u32 {
         let time_of_day = now + self.to_time_of_day;
         let idle = now.since(self.last_request) >= self.rules.idle_after;

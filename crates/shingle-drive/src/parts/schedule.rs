@@ -57,7 +57,8 @@ impl Schedule {
     pub(crate) fn occupy_any(&mut self, now: Nanos, span: Nanos) -> Nanos {
         // As a rule, of an SSD that gets one I/O after the other.
         if self.end <= now {
-            return self.work(0, None, now, span);
+            (self.end, self.idle_until) = (now + span, now);
+            return self.units[0].work(None, now, span);
         }
         // (Whoever asks in the order of time finds no idle span that is not over.)
         if self.idle_until < now + span {

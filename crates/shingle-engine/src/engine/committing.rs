@@ -39,6 +39,9 @@ impl<D: Data> Engine<D> {
 
     #[inline]
     fn follow(&mut self, progress: Progress) {
+        if progress != Progress::Nothing {
+            self.looks.again();
+        }
         match progress {
             Progress::Nothing => {}
             Progress::Committed => {

@@ -20,7 +20,14 @@ fn is_sorted(manner: Manner) -> bool {
 
 impl<D: Data> Engine<D> {
     /// Carries out the cache's plan: who was dropped is written down, who is dirty goes to the disk.
+    #[inline]
     pub(super) fn carry_out(&mut self) {
+        if self.contents.has_plan() {
+            self.carry_out_plan();
+        }
+    }
+
+    fn carry_out_plan(&mut self) {
         let Some(mut plan) = self.contents.take_plan(&mut self.durability, self.now) else {
             return;
         };

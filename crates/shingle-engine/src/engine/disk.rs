@@ -127,12 +127,14 @@ impl Disk {
     }
 
     /// Whether the disk may yet lose what it has of `block`, or has lost it.
+    #[inline]
     pub(super) fn is_unflushed(&self, block: Block) -> bool {
         let doubted = self.doubts_all || self.doubted.contains(&block);
         self.fresh || doubted || self.unflushed.contains_key(&block)
     }
 
     /// It has kept `block`.
+    #[inline]
     pub(super) fn trusts(&mut self, block: Block) {
         if !self.doubted.is_empty() {
             self.doubted.remove(&block);

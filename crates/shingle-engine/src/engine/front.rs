@@ -81,6 +81,11 @@ impl<D: Data> Engine<D> {
         self.observer = Some(observer);
     }
 
+    /// The observer of its cache, if that is [`Observed`](shingle_core::observer::Observed) by one of this type.
+    pub fn observer_of_cache<O: 'static>(&mut self) -> Option<&mut O> {
+        self.contents.observer()?.downcast_mut()
+    }
+
     /// Whether there is room for another command: otherwise wait for replies.
     #[must_use]
     pub fn accepts(&self) -> bool {

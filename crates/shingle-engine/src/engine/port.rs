@@ -263,6 +263,7 @@ impl<D: Data> Port<D> {
     }
 
     /// An I/O is done, so many bytes of it. If it is to be done once more, `buffers` are taken for that.
+    #[inline]
     pub(super) fn done(
         &mut self,
         id: IoId,

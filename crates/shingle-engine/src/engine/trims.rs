@@ -78,6 +78,7 @@ impl Trims {
     }
 
     /// These are about to be written. (Of what is doubted that says nothing yet: reads may come before.)
+    #[inline]
     pub(super) fn written(&mut self, blocks: Range<u64>) {
         if !self.waiting.is_empty() && !self.bugs.has(Bug::TrimOfRewritten) {
             self.waiting.remove(blocks.clone());
@@ -88,6 +89,7 @@ impl Trims {
     }
 
     /// The disk has got something new of `block`: whether it keeps that, it says itself.
+    #[inline]
     pub(super) fn trusts(&mut self, block: Block) {
         if !self.doubted.is_empty() {
             self.doubted.remove(block.0..block.0 + 1);
@@ -95,6 +97,7 @@ impl Trims {
     }
 
     /// What the disk has of `block` may change, though nobody writes it.
+    #[inline]
     pub(super) fn is_unsettled(&self, block: Block) -> bool {
         if self.bugs.has(Bug::FillFromTrimmed) {
             return false;

@@ -11,6 +11,7 @@ mod golden;
 mod journal;
 mod layers;
 mod limits;
+mod looks;
 mod memory;
 mod retries;
 mod simulated;

@@ -2,13 +2,12 @@
 //! told to, and looks at what it reads.
 
 use std::cell::Cell;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use shingle_core::observer::{Event, Observer as _};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 use shingle_drive::Stamp;
 use shingle_engine::{Command, CommandOp, Reply};
-use shingle_result::{Counts, HostMeter, Pacing, Parts, Point, Queue, ResponseTimes, Snapshot};
+use shingle_result::{Counts, Pacing, Parts, Point, Queue, ResponseTimes, Snapshot};
 use slab::Slab;
 
 use super::Serving;
@@ -59,11 +58,6 @@ impl Waiting {
     }
 }
 
-/// The meter, which the engine's observer shares: one thread has both.
-fn locked(meter: &Mutex<HostMeter>) -> MutexGuard<'_, HostMeter> {
-    meter.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// A client.
 pub(super) struct Client<'a> {
     pub(super) world: World,
@@ -72,7 +66,6 @@ pub(super) struct Client<'a> {
     pub(super) points: Vec<Point>,
     /// The request of the trace from which on the cache was full, and the counters before it.
     pub(super) warm: Option<(u64, Snapshot)>,
-    meter: Arc<Mutex<HostMeter>>,
     serving: &'a Serving,
     course: &'a Course,
     check: Option<Check>,
@@ -93,22 +86,21 @@ pub(super) struct Client<'a> {
 
 impl<'a> Client<'a> {
     pub(super) fn new(
-        world: World,
-        meter: Arc<Mutex<HostMeter>>,
+        mut world: World,
         serving: &'a Serving,
         course: &'a Course,
         requests: usize,
     ) -> Client<'a> {
         let open = course.pacing == Pacing::Open;
         let now = world.now();
-        let before = world.snapshot(&locked(&meter).host);
+        let host = world.meter().host;
+        let before = world.snapshot(&host);
         Client {
             world,
             times: ResponseTimes::default(),
             queue: open.then(|| Waiting { longest: 0, backlog: Backlog::default() }),
             points: Vec::new(),
             warm: None,
-            meter,
             serving,
             course,
             check: serving.check.then(Check::default),
@@ -124,8 +116,9 @@ impl<'a> Client<'a> {
     }
 
     /// All counters now.
-    pub(super) fn snapshot(&self) -> Snapshot {
-        self.world.snapshot(&locked(&self.meter).host)
+    pub(super) fn snapshot(&mut self) -> Snapshot {
+        let host = self.world.meter().host;
+        self.world.snapshot(&host)
     }
 
     /// Reads of blocks that were checked, in a checked run.
@@ -146,7 +139,7 @@ impl<'a> Client<'a> {
         loop {
             // Who comes now, and finds a place.
             let mut coming = Nanos::NEVER;
-            while next < requests.len() {
+            while next < requests.len() && self.has_place() {
                 if next == expected {
                     self.world.engine.expect(requests.part(next, LOOKED_AHEAD, &mut scratch));
                     expected += LOOKED_AHEAD;
@@ -156,7 +149,7 @@ impl<'a> Client<'a> {
                     Pacing::Closed => self.next_request.max(self.world.now()),
                     Pacing::Open => start + request.at,
                 };
-                if !self.takes(&request) {
+                if !self.goes_with_others(&request) {
                     break;
                 }
                 if at > self.world.now() {
@@ -188,18 +181,29 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Whether the next request may be given to the store now.
+    /// Requests of the trace that are not answered.
     #[inline]
-    fn takes(&self, request: &Request) -> bool {
-        let under_way = self.asked.len() - self.flushes as usize;
-        if under_way == 0 {
-            return true;
-        }
+    fn under_way(&self) -> usize {
+        self.asked.len() - self.flushes as usize
+    }
+
+    /// Whether a request may be given to the store now, if it goes with others.
+    #[inline]
+    fn has_place(&self) -> bool {
+        let under_way = self.under_way();
         let few = self.course.pacing == Pacing::Open || under_way < self.serving.depth;
+        under_way == 0 || few && self.world.engine.accepts()
+    }
+
+    /// Whether this one does.
+    #[inline]
+    fn goes_with_others(&self, request: &Request) -> bool {
         // What goes alone came when nothing was under way, and of several nothing does.
-        let one_alone =
-            || under_way == 1 && self.asked.iter().any(|(_, asked)| goes_alone(&asked.request));
-        few && self.world.engine.accepts() && !goes_alone(request) && !one_alone()
+        let one_alone = || self.asked.iter().any(|(_, asked)| goes_alone(&asked.request));
+        match self.under_way() {
+            0 => true,
+            under_way => !(goes_alone(request) || under_way == 1 && one_alone()),
+        }
     }
 
     fn submit(&mut self, request: Request) {
@@ -228,7 +232,7 @@ impl<'a> Client<'a> {
     }
 
     fn ask(&mut self, command: Command<Stamped>, asked: Asked) {
-        locked(&self.meter).event(&Event::Request(asked.request));
+        self.world.meter().event(&Event::Request(asked.request));
         self.numbers += 1;
         let id = self.asked.insert(asked) as u64;
         self.world.submit(Command { id, ..command });
@@ -256,13 +260,13 @@ impl<'a> Client<'a> {
         let Reply { id, result } = reply;
         let asked = self.asked.remove(id as usize);
         let (number, at, done) = (asked.number, self.world.now(), result.is_ok());
-        locked(&self.meter).event(&Event::Answered { number, at, done });
+        self.world.meter().event(&Event::Answered { number, at, done });
         let Some(place) = asked.place else {
             self.flushes -= 1;
             return Ok(());
         };
         self.times.record(self.world.now().since(asked.at));
-        if self.warm.is_none() && locked(&self.meter).was_full() {
+        if self.warm.is_none() && self.world.meter().was_full() {
             self.warm = Some((place, self.snapshot()));
         }
         let data: Stamps = result.unwrap_or_default();

@@ -11,11 +11,10 @@ mod stamps;
 mod world;
 
 use std::cell::Cell;
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use shingle_core::cache::CacheCore;
-use shingle_core::observer::{Observed, Shared};
+use shingle_core::observer::Observed;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 use shingle_drive::Drive;
 use shingle_engine::format::layout::{Copy, Layout};
@@ -129,8 +128,7 @@ fn serve_all(
     let begun = Instant::now();
     let memory = cache.memory();
     let disk_blocks = devices.disk.drive().description().disk_blocks;
-    let meter = Arc::new(Mutex::new(HostMeter::default()));
-    let cache = Box::new(Observed::new(cache, Shared::of(meter.clone())));
+    let cache = Box::new(Observed::new(cache, HostMeter::default()));
     let engine = open(cache, disk_blocks, serving.config.clone());
     let engine = engine.expect("what the store refuses was refused before");
     let (ssd, mut disk) = (Device::new(devices.ssd, true), Device::new(devices.disk, false));
@@ -141,12 +139,13 @@ fn serve_all(
     // What a start costs is not the trace's affair.
     let start = world.snapshot(&HostCounters::default());
 
-    let mut client = Client::new(world, meter, serving, course, requests.len());
+    let mut client = Client::new(world, serving, course, requests.len());
     client.serve(requests, progress, served)?;
     let checked_reads = client.checked_reads();
 
+    let before = client.snapshot();
     let world = &client.world;
-    let (before, buffer) = (client.snapshot(), world.disk().drive().buffer());
+    let buffer = world.disk().drive().buffer();
     // What a disk tells beyond what all disks count.
     let told = |disk: &Device| (disk.wear(), disk.disk().translated().map(Translated::translating));
     let told_before = told(world.disk());

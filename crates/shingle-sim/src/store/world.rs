@@ -4,7 +4,7 @@
 use shingle_core::units::{Block, Nanos, Op};
 use shingle_drive::{Io, Stamp};
 use shingle_engine::{self as engine, Command, Effects, Engine, IoId, Kind, Reply};
-use shingle_result::{HostCounters, Snapshot};
+use shingle_result::{HostCounters, HostMeter, Snapshot};
 
 use super::agenda::Agenda;
 use super::stamps::Stamped;
@@ -55,6 +55,11 @@ impl World {
         world
     }
 
+    /// What counts what host and cache do: the observer of the cache.
+    pub(super) fn meter(&mut self) -> &mut HostMeter {
+        self.engine.observer_of_cache().expect("the cache was given one")
+    }
+
     /// The time.
     pub(super) fn now(&self) -> Nanos {
         self.now
@@ -72,7 +77,9 @@ impl World {
         if !ios.is_empty() || !answers.is_empty() {
             self.quiet = 0;
         }
-        if !answers.is_empty() {
+        if replies.is_empty() {
+            std::mem::swap(replies, answers);
+        } else {
             replies.append(answers);
         }
         if !ios.is_empty() {
@@ -131,8 +138,8 @@ impl World {
         };
         let count = if let Kind::Trim(pages) = io.kind { pages } else { io.buffers.len() as u64 };
         let asked = Io { op, block: Block(io.page), count };
-        self.scratch.clear();
         if self.checked {
+            self.scratch.clear();
             self.scratch.extend(io.buffers.iter().map(|block| block.0));
         }
         let (_, served) = match io.device {
@@ -147,7 +154,7 @@ impl World {
                 self.disk.serve_for(cause, self.now, &asked, &mut self.scratch)
             }
         };
-        if io.kind == Kind::Read {
+        if self.checked && io.kind == Kind::Read {
             io.buffers.iter_mut().zip(&self.scratch).for_each(|(block, &stamp)| block.0 = stamp);
         }
         let device = usize::from(io.device == engine::Device::Disk);

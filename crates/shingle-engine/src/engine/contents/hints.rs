@@ -17,6 +17,7 @@ impl Hints {
         Hints { now: latest.saturating_add(1), step, left: step }
     }
 
+    #[inline]
     pub(super) fn count(&mut self) {
         self.left -= 1;
         if self.left == 0 {
@@ -24,6 +25,7 @@ impl Hints {
         }
     }
 
+    #[inline]
     pub(super) fn now(&self) -> u16 {
         self.now
     }

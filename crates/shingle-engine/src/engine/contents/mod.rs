@@ -10,6 +10,7 @@ mod restore;
 mod state;
 mod swap;
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -60,6 +61,7 @@ impl Clone for Contents {
 }
 
 impl Contents {
+    #[inline]
     pub(super) fn lookup(&self, block: Block) -> Option<Slot> {
         self.cache.lookup(block)
     }
@@ -68,23 +70,27 @@ impl Contents {
     pub(super) fn expect(&self, requests: &[Request], durability: &Durability) {
         const BLOCKS_MAX: usize = 16;
         self.cache.expect(requests);
-        let blocks = requests
-            .iter()
-            .flat_map(|request| (0..request.blocks()).map(|place| request.first().after(place)));
-        let mut frames = [None; BLOCKS_MAX];
-        for (frame, block) in frames.iter_mut().zip(blocks) {
-            *frame = self.lookup(block).and_then(|slot| self.mapping(slot).frame);
+        let (mut frames, mut count) = ([None; BLOCKS_MAX], 0);
+        for request in requests {
+            let (first, blocks) = (request.first(), request.blocks());
+            for place in 0..blocks.min((BLOCKS_MAX - count) as u64) {
+                let slot = self.lookup(first.after(place));
+                frames[count] = slot.and_then(|slot| self.mappings[slot.index()].frame);
+                count += 1;
+            }
         }
         let hint = |frame: &Frame| durability.entry(*frame).hint;
         let read = frames.iter().flatten().map(hint).fold(0, |read, hint| read ^ hint);
         std::hint::black_box(read);
     }
 
+    #[inline]
     pub(super) fn is_dirty(&self, slot: Slot) -> bool {
         self.cache.slots().dirty(slot)
     }
 
     /// Where the block of `slot` is.
+    #[inline]
     pub(super) fn mapping(&self, slot: Slot) -> Mapping {
         self.mappings[slot.index()]
     }
@@ -93,6 +99,7 @@ impl Contents {
         self.cache.slots().capacity()
     }
 
+    #[inline]
     pub(super) fn dirty_blocks(&self) -> u32 {
         self.cache.slots().dirty_blocks()
     }
@@ -107,12 +114,13 @@ impl Contents {
     }
 
     /// Slots that hold nothing.
+    #[inline]
     pub(super) fn free_slots(&self) -> u32 {
-        let slots = self.cache.slots();
-        slots.capacity() - slots.dirty_blocks() - slots.clean_blocks()
+        self.cache.slots().free_slots()
     }
 
     /// Asks the policy, for the first time or `again`. What it plans is to be carried out next.
+    #[inline]
     pub(super) fn access(&mut self, access: &mut Access, again: bool) -> Outcome {
         if again {
             self.cache.retry(access, &mut self.plan)
@@ -132,6 +140,12 @@ impl Contents {
     pub(super) fn plan_idle(&mut self, blocks: u32) -> Plan {
         self.cache.idle(blocks, &mut self.plan);
         std::mem::take(&mut self.plan)
+    }
+
+    /// Whether the policy has planned anything.
+    #[inline]
+    pub(super) fn has_plan(&self) -> bool {
+        !self.plan.is_empty()
     }
 
     /// What the policy has planned, if anything. Who was dropped is unmapped at once: its slot may hold
@@ -155,16 +169,25 @@ impl Contents {
     }
 
     /// I/O begins on a slot that a policy must not name meanwhile.
+    #[inline]
     pub(super) fn pin(&mut self, slot: Slot) {
         self.cache.pin(slot);
     }
 
     /// And ends.
+    #[inline]
     pub(super) fn unpin(&mut self, slot: Slot) {
         self.cache.unpin(slot);
     }
 
+    /// Who is told of what the cache decides.
+    #[inline]
+    pub(super) fn observer(&mut self) -> Option<&mut dyn Any> {
+        self.cache.observer()
+    }
+
     /// What a command to the disk took.
+    #[inline]
     pub(super) fn observe(&mut self, cost: &Cost) {
         self.cache.observe(cost);
     }
@@ -298,6 +321,7 @@ impl Contents {
     }
 
     /// The block of `slot` was used.
+    #[inline]
     pub(super) fn touch(&self, slot: Slot, durability: &mut Durability) {
         if let Some(frame) = self.mapping(slot).frame {
             durability.hint(frame, self.hints.now());
@@ -310,6 +334,7 @@ impl Contents {
         frame.map_or(u16::MAX, |frame| durability.entry(frame).hint)
     }
 
+    #[inline]
     pub(super) fn is_lost(&self, block: Block) -> bool {
         !self.lost.is_empty() && self.lost.contains_key(&block)
     }

@@ -49,6 +49,7 @@ impl Durability {
     }
 
     /// Whether a record that was given in may make one due: that frees frames, fills a page, or is the first of a checkpoint.
+    #[inline]
     pub(super) fn may_make_one_due(&self) -> bool {
         self.frames.few() || self.journal.open() >= OPEN_MAX || self.checkpoint_due()
     }

@@ -21,6 +21,7 @@ impl FreeFrames {
         FreeFrames { low: (frames - slots) / 2, ..FreeFrames::default() }
     }
 
+    #[inline]
     pub(super) fn take(&mut self) -> Option<Frame> {
         self.free.pop()
     }
@@ -37,10 +38,12 @@ impl FreeFrames {
         self.free.append(freed);
     }
 
+    #[inline]
     pub(super) fn few(&self) -> bool {
         self.free.len() < self.low
     }
 
+    #[inline]
     pub(super) fn count(&self) -> usize {
         self.free.len()
     }

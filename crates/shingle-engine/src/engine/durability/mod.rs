@@ -137,6 +137,7 @@ impl Durability {
     }
 
     /// Gives in a record; returns its number.
+    #[inline]
     pub(super) fn record(&mut self, record: Record, now: Nanos) -> u64 {
         self.added += 1;
         if !self.failed {
@@ -214,6 +215,7 @@ impl Durability {
     }
 
     /// Of those committed.
+    #[inline]
     pub(super) fn committed(&self) -> u64 {
         self.committed
     }
@@ -316,6 +318,7 @@ impl Durability {
     }
 
     /// A frame that holds nothing.
+    #[inline]
     pub(super) fn take_frame(&mut self) -> Option<Frame> {
         let frame = self.frames.take();
         self.may_be_due |= self.frames.few();
@@ -328,11 +331,13 @@ impl Durability {
     }
 
     /// Frames that hold nothing.
+    #[inline]
     pub(super) fn free_frames(&self) -> usize {
         self.frames.count()
     }
 
     /// The page of the SSD where `frame` is.
+    #[inline]
     pub(super) fn frame_page(&self, frame: Frame) -> u64 {
         self.journal.layout().frame_page(frame)
     }
@@ -343,6 +348,7 @@ impl Durability {
     }
 
     /// How late the block of `frame` was used. It is written when the page is, and not for its own sake.
+    #[inline]
     pub(super) fn hint(&mut self, frame: Frame, hint: u16) {
         self.journal.table.hint(frame, hint);
     }

@@ -109,6 +109,7 @@ impl Failure {
         self.ssd.as_ref().is_some_and(FailedSsd::takes_nothing_more)
     }
 
+    #[inline]
     pub(super) fn has_ssd_failed(&self) -> bool {
         self.ssd.is_some()
     }

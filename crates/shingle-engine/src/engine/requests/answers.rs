@@ -46,11 +46,14 @@ impl<D: Data> Requests<D> {
 
     /// All is done for this block: who waits for its lock is next. What it had is given back.
     pub(in super::super) fn finish(&mut self, key: OpKey) -> Finished<D> {
-        let op = self.ops.remove(key);
-        if let Some(next) = self.locks.release(op.block) {
+        let op = &mut self.ops[key];
+        let (block, slot, buffer) = (op.block, op.slot, op.buffer.take());
+        // (What is left of it is not moved to be dropped.)
+        drop(self.ops.remove(key));
+        if let Some(next) = self.locks.release(block) {
             self.ready.push_back(next);
         }
-        Finished { slot: op.slot, buffer: op.buffer }
+        Finished { slot, buffer }
     }
 
     /// The operation fails, and with it its command, unless that has its answer for it.
@@ -100,19 +103,21 @@ impl<D: Data> Requests<D> {
     }
 
     pub(in super::super) fn answer(&mut self, key: CommandKey, now: Nanos) {
-        let Running { command, mut error, number, knew, .. } = self.running.remove(key);
-        if cfg!(feature = "bugs") && matches!(command.op, CommandOp::Write | CommandOp::WriteZeroes)
-        {
-            self.losses.writes(command.connection);
+        let Running { command, error, number, knew, .. } = &mut self.running[key];
+        let (id, op, connection) = (command.id, command.op, command.connection);
+        let (mut error, number, knew) = (*error, *number, *knew);
+        let read = op == CommandOp::Read;
+        let data = if read { std::mem::take(&mut command.data) } else { D::Payload::default() };
+        // (What is left of it is not moved to be dropped.)
+        drop(self.running.remove(key));
+        if cfg!(feature = "bugs") && matches!(op, CommandOp::Write | CommandOp::WriteZeroes) {
+            self.losses.writes(connection);
         }
-        let flush = command.op == CommandOp::Flush;
-        if flush && self.losses.tells(command.connection, knew, self.bugs) {
+        if op == CommandOp::Flush && self.losses.tells(connection, knew, self.bugs) {
             error = Some(Errno::IO);
         }
         self.trace(|| Event::Answered { number, at: now, done: error.is_none() });
-        let data = if command.op == CommandOp::Read { command.data } else { D::Payload::default() };
-        let result = error.map_or(Ok(data), Err);
-        self.replies.push(Reply { id: command.id, result });
+        self.replies.push(Reply { id, result: error.map_or(Ok(data), Err) });
     }
 
     /// Answers those that waited until they were durable, or have failed meanwhile.

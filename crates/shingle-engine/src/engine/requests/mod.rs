@@ -160,7 +160,9 @@ impl<D: Data> Requests<D> {
     }
 
     pub(super) fn take_replies(&mut self, into: &mut Vec<Reply<D>>) {
-        if !self.replies.is_empty() {
+        if into.is_empty() {
+            std::mem::swap(into, &mut self.replies);
+        } else {
             into.append(&mut self.replies);
         }
     }

@@ -1,0 +1,14 @@
+//! What an engine leaves out because it can find nothing there, it can find nothing in.
+
+use crate::simulated::world::{Theme, World};
+
+#[test]
+fn a_look_at_everything_finds_no_more() {
+    for theme in [Theme::Crashes, Theme::Faults, Theme::Changes] {
+        for seed in 0..400 {
+            let mut world = World::new(seed, theme, None);
+            world.looks_twice = true;
+            world.live();
+        }
+    }
+}
