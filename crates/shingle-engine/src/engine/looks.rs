@@ -46,6 +46,7 @@ impl Looks {
     }
 
     /// Nothing is worth looking at.
+    #[inline]
     pub(super) fn are_over(&self) -> bool {
         self.parts == 0
     }
@@ -61,7 +62,7 @@ impl<D: Data> Engine<D> {
     /// Does all that can be done now, if there may be anything.
     #[inline]
     pub(super) fn look(&mut self) {
-        if self.looks.parts != 0 {
+        if !self.looks.are_over() {
             self.take_steps();
         }
     }
