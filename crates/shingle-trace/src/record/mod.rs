@@ -43,6 +43,7 @@ pub(crate) const CHUNK_BYTES_MAX: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
+    use super::write::BATCH_EVENTS;
     use shingle_core::cache::Outcome;
     use shingle_core::observer::{Asked, Event, Observer};
     use shingle_core::policy::Cost;
@@ -144,6 +145,18 @@ mod tests {
             indexed.read(block, &mut by_index).expect("whole");
         }
         assert_eq!(by_index, requests);
+    }
+
+    /// An empty batch means that the recording was cut off, and a full one that is handed over leaves one.
+    #[test]
+    fn one_that_ends_with_a_full_batch_is_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("live.shingle").display().to_string();
+        let (mut recorder, recording) = Recording::begin(&path, &About::default()).expect("a file");
+        events().iter().for_each(|event| recorder.event(event));
+        (events().len()..BATCH_EVENTS).for_each(|_| recorder.event(&Event::Kept(Slot(9))));
+        drop(recorder);
+        assert_eq!(recording.finish().expect("written"), Vec::<String>::new());
     }
 
     #[test]

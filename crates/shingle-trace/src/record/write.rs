@@ -21,7 +21,7 @@ use crate::summary::Tally;
 use crate::write::Out;
 
 /// Events handed to the thread at a time.
-const BATCH_EVENTS: usize = 4096;
+pub(super) const BATCH_EVENTS: usize = 4096;
 /// Batches that wait for it at most: some 300 MB.
 const BATCHES_MAX: usize = 1024;
 /// No event takes more bytes.
@@ -99,7 +99,7 @@ impl Observer for Recorder {
 impl Drop for Recorder {
     fn drop(&mut self) {
         self.serves = false;
-        if !self.cut {
+        if !self.cut && !self.batch.is_empty() {
             self.hand_over();
         }
         // An empty batch tells that it ends too early.
