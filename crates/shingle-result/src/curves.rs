@@ -1,10 +1,9 @@
 //! What `shingle curve` prints as JSON: figures over sizes of the cache, from a sample of the bands.
 
-use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use crate::report::Program;
+use crate::report::{Program, schema_of};
 use crate::trace::TraceInfo;
 
 /// Name and version of the format.
@@ -13,10 +12,7 @@ pub const CURVES_SCHEMA: &str = "shingle.curve/1";
 /// The JSON Schema of [`Curves`].
 #[must_use]
 pub fn curves_schema() -> Schema {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    let mut schema = settings.into_generator().into_root_schema_for::<Curves>();
-    schema.insert("title".into(), CURVES_SCHEMA.into());
-    schema
+    schema_of::<Curves>(CURVES_SCHEMA)
 }
 
 /// Curves of policies over sizes of the cache.

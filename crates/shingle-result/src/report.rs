@@ -19,9 +19,14 @@ pub const SCHEMA: &str = "shingle.result/1";
 /// The JSON Schema of [`Report`].
 #[must_use]
 pub fn schema() -> Schema {
+    schema_of::<Report>(SCHEMA)
+}
+
+/// The JSON Schema of a format, which `title` names, as it is written.
+pub(crate) fn schema_of<T: JsonSchema>(title: &str) -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    let mut schema = settings.into_generator().into_root_schema_for::<Report>();
-    schema.insert("title".into(), SCHEMA.into());
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.insert("title".into(), title.into());
     schema
 }
 
