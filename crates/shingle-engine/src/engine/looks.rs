@@ -51,7 +51,7 @@ impl Looks {
         self.parts == 0
     }
 
-    /// Whether it has.
+    /// Whether something has happened for this part.
     #[inline]
     pub(super) fn has(&self, part: Part) -> bool {
         self.parts & part as u8 != 0
@@ -88,11 +88,11 @@ impl<D: Data> Engine<D> {
 
     /// All was looked at.
     pub(super) fn looked(&mut self) {
-        let looked_at = std::mem::take(&mut self.looks).parts;
-        let requests = looked_at & Part::Requests as u8 != 0;
-        let beside = looked_at & !(Part::Requests as u8 | Part::Commit as u8 | Part::Issue as u8);
-        let bug = self.bugs.are_made();
-        if bug || requests && self.leaves_requests() || beside != 0 && self.leaves_something() {
+        let looked_at = std::mem::take(&mut self.looks);
+        let beside = looked_at.has(Part::Destages) || looked_at.has(Part::Rest);
+        let requests = beside || looked_at.has(Part::Requests);
+        let left = requests && self.leaves_requests() || beside && self.leaves_something();
+        if left || self.bugs.are_made() {
             self.looks.again();
         }
     }
@@ -107,11 +107,10 @@ impl<D: Data> Engine<D> {
             || self.service.room_wanted(coming, self.destages.choice_blocks()) > 0
     }
 
-    /// Something may be done that the look which now ends has not done: in doubt, yes. What waits for I/O, or for a
+    /// Something else may be done that the look which now ends has not done: in doubt, yes. What waits for I/O, or for a
     /// time ([`Engine::is_time`]), is not among it.
     fn leaves_something(&self) -> bool {
-        self.leaves_requests()
-            || self.may_drain()
+        self.may_drain()
             // Then much depends on the time, or on what one of the last steps has done.
             || self.exchange.state() != SsdState::In
             || self.growth.blocks().is_some()

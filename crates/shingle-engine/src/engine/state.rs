@@ -115,6 +115,11 @@ where
         looks.hash(into);
     }
 
+    /// Looks at everything, whatever has happened.
+    pub fn look_at_everything(&mut self) {
+        self.pump();
+    }
+
     /// Whether a look at everything would do something now, right after [`Engine::take`], although none is due: then what
     /// happened before did not say all that was worth to look at, and it waits for something else to happen.
     #[must_use]
@@ -132,8 +137,7 @@ where
             hasher.finish()
         };
         let mut after = self.clone();
-        after.looks.again();
-        after.look();
+        after.look_at_everything();
         // What the next look looks at is no part of it.
         after.looks = Default::default();
         state(self) != state(&after)

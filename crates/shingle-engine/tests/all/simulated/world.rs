@@ -384,7 +384,7 @@ impl World {
             return;
         }
         (0..100).for_each(|_| drop(engine.take()));
-        engine.keep_ssd_in();
+        engine.look_at_everything();
         let Effects { ios, replies } = engine.take();
         let ios: Vec<_> = ios.iter().map(|io| (io.device, io.kind, io.page)).collect();
         assert!(ios.is_empty() && replies.is_empty(), "seed {}: left out {ios:?}", self.seed);
