@@ -12,9 +12,7 @@ use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::table::ENTRIES;
 use shingle_engine::format::{Frame, PAGE_BYTES, Page, State};
 use shingle_engine::recover::{Recovered, recover};
-use shingle_engine::{
-    Bug, Command, CommandOp, Config, Connection, Device, Effects, Engine, Io, SsdState,
-};
+use shingle_engine::{Bug, Command, CommandOp, Config, Connection, Device, Effects, Engine, Io};
 
 use super::Rng;
 use super::device::{Faults, Gone, Pending, Simulated};
@@ -380,9 +378,6 @@ impl World {
     /// policy that is asked for room again may name others.)
     fn look_twice(&self) {
         let mut engine = self.engine.clone();
-        if engine.ssd_state() != SsdState::In {
-            return;
-        }
         (0..100).for_each(|_| drop(engine.take()));
         engine.look_at_everything();
         let Effects { ios, replies } = engine.take();
