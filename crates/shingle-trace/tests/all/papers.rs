@@ -206,6 +206,7 @@ fn parameters_change_what_they_should() {
             "follow",
             "overlap",
             "first",
+            "long-far",
             "starts",
             "reuse"
         ]

@@ -18,7 +18,8 @@ use self::compare::{
     saved_on, unlike, with, with_others,
 };
 use self::reasons::{
-    AMPLIFIES, CHUNKS as FEW_BLOCKS, PADDING, PERIODS, QUEUE, REALLOCATED, SHAPED, SPANS, SWEEP,
+    AMPLIFIES, CHUNKS as FEW_BLOCKS, FEW_AGAIN, IN_FRAMES, PADDING, PERIODS, QUEUE, REALLOCATED,
+    SHAPED, SPANS, SWEEP, WHOLE_FRAMES,
 };
 use self::systems::{BY_CHUNK, BY_LAMBDA, CHUNKS, EIGHT, LAMBDAS, MAIN, RIVALS};
 use super::compare::{reversed, two};
@@ -236,12 +237,12 @@ const FIGURES: &[Figure] = &[
                 |c| lowest(c, RESPONSE, &["Fluid_loop"]),
                 QUEUE
             ),
-            order!("§6.2, Figure 12", "the same, where no write ends a collection", |c| with(
-                c,
-                "never aborts",
-                RESPONSE,
-                &["Fluid_loop"]
-            )),
+            order!(
+                "§6.2, Figure 12",
+                "the same, where no write ends a collection",
+                |c| with(c, "never aborts", RESPONSE, &["Fluid_loop"]),
+                IN_FRAMES
+            ),
             order!(
                 "§6.2",
                 "most on src2_2",
@@ -266,7 +267,8 @@ const FIGURES: &[Figure] = &[
             order!(
                 "§6.2, Figure 13",
                 "the write-hit rate of Amphisbaena is higher than that of its competitors in all traces",
-                |c| highest(c, BUFFER_HITS, RIVALS)
+                |c| highest(c, BUFFER_HITS, RIVALS),
+                WHOLE_FRAMES
             ),
             order!(
                 "§6.2",
@@ -443,16 +445,21 @@ const FIGURES: &[Figure] = &[
                 |c| unlike(c, BUFFER_HITS, CHUNKS),
                 SWEEP
             ),
-            order!("§6.3, Figure 19", "write hits are mainly contributed by the HFB", |c| {
-                let pair = |trace: &&'static str| {
-                    two(
-                        trace,
-                        ("LFB", c.at(COLD_HITS, trace, "Amphisbaena", "64 KB")),
-                        ("HFB", c.at(HOT_HITS, trace, "Amphisbaena", "64 KB")),
-                    )
-                };
-                EIGHT.iter().map(pair).collect()
-            }),
+            order!(
+                "§6.3, Figure 19",
+                "write hits are mainly contributed by the HFB",
+                |c| {
+                    let pair = |trace: &&'static str| {
+                        two(
+                            trace,
+                            ("LFB", c.at(COLD_HITS, trace, "Amphisbaena", "64 KB")),
+                            ("HFB", c.at(HOT_HITS, trace, "Amphisbaena", "64 KB")),
+                        )
+                    };
+                    EIGHT.iter().map(pair).collect()
+                },
+                FEW_AGAIN
+            ),
         ],
     },
     Figure {

@@ -48,9 +48,6 @@ const WEEK_SECONDS: f64 = 604_800.0;
 const CHOICE: usize = 6;
 /// Distances that are drawn until something is as far back.
 const TRIES: usize = 4;
-/// How much more often the farthest reuses are of long requests than those in the middle, and the nearest less often:
-/// a choice, by which short writes come again soon 1.5 to 4 times as often as long ones, as in recorded traces.
-const LONG_BY_DISTANCE: f64 = 0.6;
 
 /// The workloads of all volumes.
 pub(super) fn workloads() -> impl Iterator<Item = Workload> {
@@ -268,7 +265,7 @@ impl State {
             .drawn
             .filter(|_| stays)
             .unwrap_or_else(|| balance.draw(&plan.curve, write, recency.len(), rng));
-        let long = rng.chance(self.long(part, drawn));
+        let long = rng.chance(self.long(plan, part, drawn));
         let mean = part.side.blocks.div_ceil(part.side.requests);
         let suits = |position: &usize| long || u64::from(blocks(*position)) <= mean;
         let best = |some: &mut dyn Iterator<Item = usize>| {
@@ -359,14 +356,13 @@ impl State {
         }
     }
 
-    /// How often a long request goes before a short one: more often if blocks are behind, and more often the
-    /// farther it is back.
-    fn long(&self, part: &Part, drawn: Drawn) -> Share {
+    /// How often a long request goes before a short one: more often if blocks are behind, and by how far back it is.
+    fn long(&self, plan: &Plan, part: &Part, drawn: Drawn) -> Share {
         const WITHIN_REQUESTS: f64 = 1_024.0;
         let mean = part.side.blocks as f64 / part.side.requests as f64;
         let behind = self.requests as f64 - self.blocks as f64 / mean;
         let far = f64::from(drawn.nearer) / f64::from(1 << 19) - 1.0;
-        Share::of(0.5 + LONG_BY_DISTANCE * far + behind / WITHIN_REQUESTS)
+        Share::of(0.5 + plan.long_far * far + behind / WITHIN_REQUESTS)
     }
 
     /// How often the zone of the last access is accessed again: more often if runs are behind.

@@ -22,6 +22,8 @@ pub(crate) struct Plan {
     pub(super) cold: Share,
     /// Reuses that are of what followed the last one in the old order.
     pub(super) follow: f64,
+    /// How much more often the farthest reuses are of long requests than those in the middle, and the nearest less often.
+    pub(super) long_far: f64,
     /// Accesses to each block of a zone while it is active, in 2^-16.
     pub(super) dwell: u64,
     pub(super) overlap: Share,
@@ -90,6 +92,7 @@ impl Plan {
             writes: Share::of(counts.write.requests as f64 / requests),
             cold: Share::of(free.cold),
             follow: free.follow,
+            long_far: free.long_far,
             dwell: (free.dwell * 65_536.0) as u64,
             overlap: Share::of(free.overlap),
             sequential: counts.sequential,

@@ -37,7 +37,8 @@ pub(super) const DECISIONS: Figure = Figure {
         order!(
             "§5.3, equation 4",
             "victims weighed by chunks × FL need fewer RMWs than by chunks ÷ FL",
-            |c| lowest(c, RMW, &["weight ÷ FL"])
+            |c| lowest(c, RMW, &["weight ÷ FL"]),
+            HARDLY_COLLECTED
         ),
         order!(
             "§5.2.3",
@@ -48,30 +49,35 @@ pub(super) const DECISIONS: Figure = Figure {
                 };
                 let (none, any) = ("returns if none", "Amphisbaena");
                 vec![two("", (none, sum(none)), (any, sum(any)))]
-            }
+            },
+            NONE_RETURNS
         ),
         order!(
             "§6.3",
             "lower space utilization in the LFB … the increased number of LFB cleanups: fewer RMWs if it is full \
              of blocks",
-            |c| with(c, "LFB of blocks", RMW, &["Amphisbaena"])
+            |c| with(c, "LFB of blocks", RMW, &["Amphisbaena"]),
+            NOTHING_COLLECTED
         ),
         order!(
             "§6.3",
             "collecting a chunk does not involve multiple read operations: shorter response times than with \
              a read for each run",
-            |c| lowest(c, RESPONSE, &["a read a run"])
+            |c| lowest(c, RESPONSE, &["a read a run"]),
+            HARDLY_COLLECTED
         ),
-        order!("§5.3", "stopping for queued writes shortens response times", |c| lowest(
-            c,
-            RESPONSE,
-            &["never aborts"]
-        )),
-        order!("§5.3", "cleaning in idle time shortens response times", |c| lowest(
-            c,
-            RESPONSE,
-            &["never idle"]
-        )),
+        order!(
+            "§5.3",
+            "stopping for queued writes shortens response times",
+            |c| lowest(c, RESPONSE, &["never aborts"]),
+            HARDLY_COLLECTED
+        ),
+        order!(
+            "§5.3",
+            "cleaning in idle time shortens response times",
+            |c| lowest(c, RESPONSE, &["never idle"]),
+            NOTHING_COLLECTED
+        ),
     ],
 };
 
@@ -84,7 +90,8 @@ pub(super) const SMALL: Figure = Figure {
     rows: &[order!(
         "§6.3",
         "larger chunks lower the utilization of the LFB: more RMWs with 64 KB than with 8 KB",
-        |c| grows(c, RMW, &["8 KB", "64 KB"])
+        |c| grows(c, RMW, &["8 KB", "64 KB"]),
+        NOTHING_COLLECTED
     )],
 };
 
@@ -117,6 +124,7 @@ pub(super) const OTHERS: Figure = Figure {
     rows: &[order!(
         "§2.2",
         "coarse units trigger cleanup frequently: dm-zoned and µCache have more write-backs",
-        |c| lowest(c, WRITE_BACKS, &["dm-zoned", "µCache"])
+        |c| lowest(c, WRITE_BACKS, &["dm-zoned", "µCache"]),
+        LARGER_BUFFER
     )],
 };

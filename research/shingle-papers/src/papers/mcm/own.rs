@@ -99,19 +99,22 @@ macro_rules! readings {
                 "§IV-B.c, Figure 10",
                 concat!("erases saved against FC, copying: ", $system, " (%)"),
                 33.32,
-                |c| saved_by(c, ERASES, $system, FC_A)
+                |c| saved_by(c, ERASES, $system, FC_A),
+                COUNTED
             ),
             percent!(
                 "§IV-B.c, Figure 11",
                 concat!("valid page copies saved against FC, copying: ", $system, " (%)"),
                 40.7,
-                |c| saved_by(c, VALID_COPIES, $system, FC_A)
+                |c| saved_by(c, VALID_COPIES, $system, FC_A),
+                COUNTED
             ),
             percent!(
                 "§IV-B.a, Figure 8",
                 concat!("response time saved against FC, copying: ", $system, " (%)"),
                 17.2,
-                |c| saved_by(c, RESPONSE, $system, FC_A)
+                |c| saved_by(c, RESPONSE, $system, FC_A),
+                FC_DIRECT
             ),
         )*]
     };
