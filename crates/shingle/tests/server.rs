@@ -10,7 +10,7 @@ use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::Path;
 use std::process::{ChildStderr, Command, Stdio};
 
-use common::{Folder, MIB, PATIENCE, Served, text, write};
+use common::{Folder, MIB, PATIENCE, Served, never_idle, text, write};
 use shingle_nbd::client::{Client, Wishes};
 
 const TWO: &str = r#"
@@ -42,7 +42,8 @@ impl Bed {
                 let file = File::create(bed.0.path(&format!("{name}.{kind}"))).expect("made");
                 file.set_len(bytes).expect("as long");
             }
-            bed.0.done(&format!("store create --cache {name}.ssd --disk {name}.disk"));
+            let idle = never_idle();
+            bed.0.done(&format!("store create --cache {name}.ssd --disk {name}.disk --set {idle}"));
         }
         bed.write("store.toml", TWO);
         bed

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, MIB, PATIENCE, Served, text, write};
+use common::{Folder, MIB, PATIENCE, Served, never_idle, text, write};
 use serde_json::Value;
 use shingle_nbd::client::{Client, Wishes};
 use shingle_testbed::root_or_skip;
@@ -147,7 +147,7 @@ fn a_cache_from_its_making_to_its_end() {
     fs::write(bed.path("old"), b"data from before").expect("written");
     let raw = File::options().write(true).open(bed.path("disk.img")).expect("there");
     raw.write_all_at(b"data from before", 3 * MIB).expect("written");
-    let uuid = bed.create("--policy lru --set mode=write-through");
+    let uuid = bed.create(&format!("--policy lru --set mode=write-through --set {}", never_idle()));
     let served = bed.serve("");
     let mut client = bed.client();
     assert_eq!(client.size_bytes(), 64 * MIB);
@@ -240,7 +240,7 @@ fn a_cache_plans_with_a_profile() {
 #[test]
 fn a_killed_server_leaves_what_was_flushed_and_a_stale_socket() {
     let bed = Bed::new();
-    bed.create("");
+    bed.create(&format!("--set {}", never_idle()));
     let served = bed.serve("");
     let mut client = bed.client();
     write(&mut client, 0, &[5; 8192]);
@@ -435,7 +435,7 @@ fn why_a_disk_fails_is_on_stderr_and_in_the_status() {
 #[test]
 fn a_signal_ends_it_in_order() {
     let bed = Bed::new();
-    bed.create("");
+    bed.create(&format!("--set {}", never_idle()));
     let mut served = bed.serve("");
     let mut client = bed.client();
     write(&mut client, 0, &[5; 4096]);

@@ -1,5 +1,6 @@
 //! Figures that the paper has not: they test why its own come out as they do here.
 
+use super::reasons::{HARDLY_COLLECTED, LARGER_BUFFER, NONE_RETURNS, NOTHING_COLLECTED};
 use super::systems::{
     BY_HISTORY, BY_SMALL_CHUNK, HISTORIES, OTHERS as OTHER_TRANSLATIONS, OTHERWISE,
 };

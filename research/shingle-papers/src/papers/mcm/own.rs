@@ -2,7 +2,8 @@
 
 use super::compare::{least, outperforms, pairs, saved, saved_by, times};
 use super::reasons::{
-    COUNTED, EMPTY, FULL, IDLE_RMWS, IDLE_TIMES, OTHER_DISK, OTHER_SIZE, REVERSED, THROUGH,
+    COUNTED, EMPTY, FC_DIRECT, FULL, IDLE_RMWS, IDLE_TIMES, OTHER_DISK, OTHER_SIZE, REVERSED,
+    THROUGH,
 };
 use super::systems::{
     self, ALL, CLEANS_IDLE, DISKS, FC_A, FC_B, FILLED, FIVE, MAIN, OTHERWISE, SIZES, grid,
