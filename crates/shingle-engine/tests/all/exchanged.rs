@@ -1,13 +1,13 @@
-//! What an operator sets while SSDs are exchanged.
+//! What an operator sets while SSDs are exchanged, and a disk that grows beyond what there can be.
 
 use std::collections::HashMap;
 
 use shingle_core::cache::CacheCore;
 use shingle_core::registry::Registry;
-use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos};
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
-use shingle_engine::format::{PAGE_BYTES, Page};
+use shingle_engine::format::{BLOCKS_MAX, PAGE_BYTES, Page};
 use shingle_engine::recover::{Recovered, recover};
 use shingle_engine::settings::Settings;
 use shingle_engine::{Command, CommandOp, Config, Device, Engine, Io, Kind, NewSsd, SsdState};
@@ -116,4 +116,18 @@ fn what_is_set_before_another_ssd_is_used_stands_on_that() {
     (0..3).for_each(|_| bed.pass());
     assert_eq!(bed.engine.ssd_state(), SsdState::In);
     assert_eq!(found(&bed.ssd).journal.superblock().settings, "set meanwhile");
+}
+
+#[test]
+fn a_disk_does_not_grow_beyond_the_largest_there_is() {
+    let mut bed = Bed::new();
+    let too_large = BLOCKS_MAX + 1;
+    bed.engine.grow_disk(too_large, cache(too_large)).expect_err("no block has such a number");
+    bed.engine.grow_disk(BLOCKS_MAX, cache(BLOCKS_MAX)).expect("the largest there is");
+    bed.work();
+    let command = Command::new(1, CommandOp::Write, (BLOCKS_MAX - 1) * BLOCK_BYTES, BLOCK_BYTES);
+    bed.engine.submit(Command { data: vec![7; PAGE_BYTES], ..command });
+    (0..3).for_each(|_| bed.pass());
+    let held: Vec<Block> = found(&bed.ssd).live.iter().map(|(block, _)| *block).collect();
+    assert_eq!(held, [Block(BLOCKS_MAX - 1)]);
 }
