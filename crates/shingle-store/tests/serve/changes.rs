@@ -108,6 +108,10 @@ fn what_cannot_take_the_place_of_an_ssd_is_refused_and_nothing_changes() {
     another.stop(others);
     std::fs::copy(another.path("ssd"), bed.path("occupied")).expect("copied");
     assert!(failed("occupied").contains("--destroy"));
+    let theirs = another.path("disk");
+    if Mark::of(&another.devices().1).expect("told").is_some() {
+        assert!(failed(theirs.to_str().expect("text")).contains("is the disk of cache"));
+    }
     let status = bed.status();
     assert!(
         status.ssd_state == "in" && status.dirty_blocks + status.clean_blocks == 1,
