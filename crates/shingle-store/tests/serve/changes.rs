@@ -127,6 +127,11 @@ fn a_disk_that_was_made_larger_is_served_as_it_was() {
     let bed = Bed::new();
     bed.stop(bed.serve());
     resize(&bed, "disk", 80 * MIB);
+    {
+        let (ssd, disk) = bed.devices();
+        let found = check(&ssd, Some(&disk), &mut |_, _| {}).expect("read");
+        assert!(found.is_sound() && found.disk_changed() == Some(false), "{found:?}");
+    }
     let (to, told) = std::sync::mpsc::channel();
     let tell = move |notice: Notice| drop(to.send(notice.to_string()));
     let serving = Serving::start(bed.options(false), &Registry::default(), tell).expect("served");
