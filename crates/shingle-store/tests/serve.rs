@@ -19,7 +19,7 @@ use shingle_nbd::listen::Address;
 use shingle_nbd::replies::Descriptor;
 use shingle_nbd::wire::command;
 use shingle_store::store::check::check;
-use shingle_store::store::control::{Answer, ControlError, Request, ask};
+use shingle_store::store::control::{Answer, ControlError, Request, ask, watch};
 use shingle_store::store::create::{Consent, create};
 use shingle_store::store::leave::{Offline, detach, export};
 use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, ServeError, Serving};

@@ -148,6 +148,38 @@ fn a_disk_that_was_made_larger_is_served_as_it_was() {
     assert!(error.contains("is it the right one?"), "{error}");
 }
 
+/// Each takes as long as he likes, and none is sent away for another.
+#[test]
+fn several_look_on_at_requests_at_a_time() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    let mut client = bed.client();
+    let look_on = |begun: std::sync::mpsc::Sender<()>| {
+        let each = &mut |requests: &[shingle_core::units::Request], _| {
+            let _ = begun.send(());
+            requests.is_empty()
+        };
+        watch::watch(&bed.path("control"), each).map_err(|error| error.to_string())
+    };
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..3)
+            .map(|_| {
+                let (begun, begins) = std::sync::mpsc::channel();
+                let looks_on = scope.spawn(|| look_on(begun));
+                begins.recv().expect("it looks on");
+                looks_on
+            })
+            .collect();
+        while !all.iter().all(|looks_on| looks_on.is_finished()) {
+            write(&mut client, 0, b"seen");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        all.into_iter().for_each(|looks_on| assert_eq!(looks_on.join().expect("no panic"), Ok(())));
+    });
+    client.disconnect().expect("connected");
+    bed.stop(serving);
+}
+
 #[test]
 fn limits_are_set_and_kept() {
     let bed = Bed::new();
