@@ -27,11 +27,9 @@ pub(crate) fn open_alone(path: &Path, metadata: &Metadata) -> io::Result<File> {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => error,
             other => return other,
         };
-        // A device that nobody has locked is mounted, which lasts.
-        let patience = match holder(path, metadata) {
-            Holder::Nobody => Duration::ZERO,
-            Holder::Alive => WITHIN,
-            Holder::Unknown => WITHIN_AFTER_A_KILL,
+        let patience = match is_left_behind(path, metadata) {
+            true => WITHIN_AFTER_A_KILL,
+            false => WITHIN,
         };
         if begun.elapsed() >= patience {
             return Err(error);
@@ -71,24 +69,15 @@ pub fn is_held(file: &File) -> bool {
     false
 }
 
-enum Holder {
-    Nobody,
-    /// A process that lives.
-    Alive,
-    /// One that is gone, or that cannot be seen from here.
-    Unknown,
-}
-
-fn holder(path: &Path, metadata: &Metadata) -> Holder {
+/// Whether it was locked by a process that is gone, or that cannot be seen from here. (Where nobody has locked it by now, it
+/// is mounted; or somebody looked at it at the moment when it was tried.)
+fn is_left_behind(path: &Path, metadata: &Metadata) -> bool {
     if File::open(path).is_ok_and(|file| !is_held(&file)) {
-        return Holder::Nobody;
+        return false;
     }
     let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
     let lives = |process: &str| Path::new("/proc").join(process).exists();
-    match lockers(&locks, metadata.ino()).any(lives) {
-        true => Holder::Alive,
-        false => Holder::Unknown,
-    }
+    !lockers(&locks, metadata.ino()).any(lives)
 }
 
 /// The processes that have locked the file of this number, of any file system (what is listed of that
@@ -105,6 +94,31 @@ fn lockers(locks: &str, inode: u64) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whoever asks whether it is in use has it for a moment, and may be gone when he is looked for.
+    #[test]
+    fn who_only_looks_stands_in_nobodys_way() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let metadata = file.as_file().metadata().expect("told");
+        let done = std::sync::atomic::AtomicBool::new(false);
+        let kinds: Vec<_> = thread::scope(|scope| {
+            let (begun, begins) = std::sync::mpsc::channel();
+            let done = &done;
+            let look = File::open(file.path()).expect("opened");
+            scope.spawn(move || {
+                begun.send(()).expect("heard");
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    let _ = is_held(&look);
+                }
+            });
+            begins.recv().expect("it looks");
+            let open = |_| open_alone(file.path(), &metadata).err().map(|error| error.kind());
+            let kinds = (0..3_000).filter_map(open).collect();
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+            kinds
+        });
+        assert_eq!(kinds, []);
+    }
 
     #[test]
     fn lockers_are_told_by_the_file() {

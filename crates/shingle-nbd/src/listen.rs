@@ -258,7 +258,7 @@ impl Listener {
     }
 
     /// Whether [`Listener::close`] was called.
-    pub(crate) fn is_closed(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }
 }

@@ -19,6 +19,7 @@ use shingle_engine::format::superblock::Superblock;
 use shingle_engine::{Command, CommandOp, Config, Errno, Kind};
 use shingle_store::backend::{Beside, Handle, Ready, Store, StoreError, Tell};
 use shingle_store::store::create::CreateError;
+use shingle_store::store::drain::drain;
 use shingle_store::store::format::{NewCache, format};
 
 const SSD_BYTES: u64 = 20 << 20;
@@ -343,6 +344,46 @@ fn operators_do_not_wait_behind_clients() {
     for _ in 0..100 {
         assert!(answers.recv().expect("answered"));
     }
+    store.shut_down().expect("in order");
+}
+
+/// What it waits for would take half an hour at the pace that is allowed otherwise.
+#[test]
+fn who_gives_up_waiting_for_the_disk_leaves_others_what_they_wait_for() {
+    let beds = beds();
+    let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
+    let slots = ready.superblock().layout.slots;
+    let (let_go, stuck) = std::sync::mpsc::channel();
+    let mut config = Config::for_slots(slots);
+    config.rules.limits.destage_blocks_per_s = Some(1);
+    let medium = Box::new(Stuck(stuck));
+    let store = ready.start_with(cache("lru", slots), config, with(medium));
+    let store = store.expect("it starts");
+    // (Not one behind the other: such go to the disk.)
+    let blocks = (0..2_000).map(|block| block * 5);
+    blocks.for_each(|block| write(store.handle(), block * BLOCK_BYTES, stamp(block, 1)));
+    let handle = store.handle().clone();
+    let (to, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let left = &mut |left| {
+            let _ = to.send(Ok(left));
+            Ok(())
+        };
+        let outcome = drain(&handle, left);
+        let _ = to.send(Err(outcome.map_err(|error| error.to_string())));
+    });
+    told.recv().expect("told").expect("it waits");
+    let gone = || std::io::Error::other("the operator has gone");
+    drain(store.handle(), &mut |_| Err(gone())).expect_err("it gives up");
+    drop(let_go);
+    let begun = std::time::Instant::now();
+    let outcome = loop {
+        match told.recv_timeout(std::time::Duration::from_secs(30)).expect("told") {
+            Ok(left) => assert!(begun.elapsed().as_secs() < 30, "{left} blocks are left"),
+            Err(outcome) => break outcome,
+        }
+    };
+    assert_eq!(outcome, Ok(()));
     store.shut_down().expect("in order");
 }
 

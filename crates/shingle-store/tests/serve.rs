@@ -19,7 +19,7 @@ use shingle_nbd::listen::Address;
 use shingle_nbd::replies::Descriptor;
 use shingle_nbd::wire::command;
 use shingle_store::store::check::check;
-use shingle_store::store::control::{Answer, ControlError, Request, ask};
+use shingle_store::store::control::{Answer, ControlError, Request, ask, watch};
 use shingle_store::store::create::{Consent, create};
 use shingle_store::store::leave::{Offline, detach, export};
 use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, ServeError, Serving};
@@ -644,6 +644,25 @@ mod several {
         let mut three = beds.client("three").expect("there");
         assert_eq!(three.read(0, 1).expect("connected").expect("read"), b"1");
         assert_eq!(a.status().export, "three");
+        beds.end().expect("in order");
+    }
+
+    /// It is named as it was when the process began, or as it is by now.
+    #[test]
+    fn after_an_exchange_a_reload_knows_either_ssd() {
+        let beds = Beds::new(2);
+        let [a, b] = &beds.beds[..] else { unreachable!() };
+        let mut one = beds.client("one").expect("there");
+        File::create(a.path("other")).and_then(|file| file.set_len(40 * MIB)).expect("made");
+        let with = a.path("other");
+        let replace = Request::Replace { with, overwrite: false, accept_lost: false };
+        assert_eq!(a.ask(&replace), Answer::Done(()));
+        let by_now = CacheOptions { ssd: a.path("other"), ..cache(a, "one") };
+        for named in [cache(a, "one"), by_now.clone(), by_now] {
+            let changes = beds.reload(&[named, cache(b, "two")]).expect("nothing to do");
+            assert_eq!(changes.to_string(), "nothing has changed");
+            write(&mut one, 0, b"1");
+        }
         beds.end().expect("in order");
     }
 

@@ -165,6 +165,30 @@ fn what_somebody_would_miss_is_not_overwritten() {
     assert!(occupant(&disk).expect("read").is_none());
 }
 
+/// What was written to it first may be on its SSD only, so that nothing on it tells what it is.
+#[test]
+fn a_disk_of_a_cache_does_not_become_the_ssd_of_another_by_mistake() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    let make = |ssd: &Device, disk: &Device, consent| {
+        create(ssd, disk, &Settings::new("lru"), &Registry::default(), consent)
+    };
+    let uuid = Uuid::from_bytes(make(&ssd, &disk, NO).expect("made").uuid);
+    let typed = Consent { destroy: &[uuid], ..NO };
+    if Mark::of(&disk).expect("told").is_none() {
+        return println!("SKIPPED: this file system keeps no attributes of users");
+    }
+    files.make("other", 64 * MIB);
+    let other = Device::open(&files.path("other")).expect("opened");
+    let error = make(&disk, &other, NO).expect_err("it is in the way").to_string();
+    assert!(error.contains(&format!("--destroy {uuid}")), "{error}");
+    assert!(occupant(&disk).expect("read").is_none() && Mark::of(&other).expect("told").is_none());
+    // Whoever means it gets it, and once more: it is no disk any more.
+    make(&disk, &other, typed).expect("typed");
+    assert_eq!(Mark::of(&disk).expect("told"), None);
+    make(&disk, &other, NO).expect("the cache is empty");
+}
+
 #[test]
 fn a_truncated_cache_is_told() {
     let files = Files::new(32 * MIB, 100 * MIB);

@@ -29,6 +29,7 @@ fn what_no_store_does_is_refused() {
         (&["--as", "store", "--split", "4k"], "a store joins neighbouring blocks"),
         (&["--as", "store", "--partial", "ignore"], "--partial ignore"),
         (&["--as", "store", "--depth", "0"], "--depth 0"),
+        (&["--as", "store", "-c", "16M", "--flush-every", "0"], "--flush-every 0"),
         (&["--as", "store", "-d", "exos-x18z"], "written in sequence"),
         (&["--as", "store", "-c", "16M", "-p", "belady"], "has to know the future, which no store"),
         (

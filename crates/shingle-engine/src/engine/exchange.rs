@@ -118,6 +118,13 @@ impl Exchange {
         Ok(None)
     }
 
+    /// What another SSD that is about to enter is to say of policy and parameters.
+    pub(super) fn set_settings(&mut self, settings: &str) {
+        if let Some(new) = &mut self.new {
+            new.found.journal.set_settings(settings.to_owned());
+        }
+    }
+
     /// No command begins.
     pub(super) fn holds(&self) -> bool {
         let bug = self.bugs.has(Bug::PutInUnderWay) && self.stage == Stage::Entering;

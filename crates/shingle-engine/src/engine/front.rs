@@ -186,6 +186,7 @@ impl<D: Data> Engine<D> {
 
     /// Sets what the superblock says of policy and parameters.
     pub fn set_settings(&mut self, text: String) {
+        self.exchange.set_settings(&text);
         self.durability.set_settings(text);
         self.looks.again();
     }

@@ -8,20 +8,22 @@ use super::Engine;
 use super::bugs::Bug;
 use super::open_error::OpenError;
 use crate::data::Data;
+use crate::format::BLOCKS_MAX;
 
 impl<D: Data> Engine<D> {
     /// The disk has `disk_blocks` from now on. `cache`, which is empty and made for that size, decides at once; commands
     /// beyond the old end are taken when [`Status::disk_blocks`](super::Status::disk_blocks) says so.
     ///
     /// # Errors
-    /// If the disk does not grow, the SSD has failed, or the cache does not fit.
+    /// If the disk does not grow or is larger than 64 PiB, the SSD has failed, or the cache does not fit.
     pub fn grow_disk(
         &mut self,
         disk_blocks: u64,
         cache: Box<dyn CacheCore>,
     ) -> Result<(), OpenError> {
         let grows = disk_blocks > self.growth.blocks().unwrap_or(self.requests.disk_blocks());
-        if !grows || self.durability.has_failed() || self.life.is_ending() {
+        let too_large = disk_blocks > BLOCKS_MAX;
+        if !grows || too_large || self.durability.has_failed() || self.life.is_ending() {
             return Err(OpenError::Grow(disk_blocks));
         }
         self.set_cache(cache)?;

@@ -35,7 +35,9 @@ pub enum OpenError {
     #[error("the SSD to be put in holds {0} blocks; make a new cache on it")]
     NotEmpty(usize),
     /// The disk does not grow.
-    #[error("the disk cannot grow to {0} blocks now: it has as many, or the SSD has failed")]
+    #[error(
+        "the disk cannot grow to {0} blocks now: it has as many, the SSD has failed, or they are more than 64 PiB"
+    )]
     Grow(u64),
     /// The policy needs to know the future.
     #[error("this policy needs to know the future: it runs in the simulator only")]

@@ -5,6 +5,7 @@
 mod back_pressure;
 mod bugs;
 mod crash;
+mod exchanged;
 mod exhaustive;
 mod flips;
 mod golden;

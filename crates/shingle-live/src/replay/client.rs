@@ -32,6 +32,28 @@ struct Answer {
     at: Instant,
 }
 
+/// A request that the store has. It is answered once: with an error, if the store fails and drops it.
+struct Asked {
+    number: u64,
+    result: Option<Result<Vec<u8>, Errno>>,
+    to: Sender<Answer>,
+}
+
+impl Asked {
+    fn take(mut self, result: Result<Vec<u8>, Errno>) {
+        self.result = Some(result);
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        let (number, at) = (self.number, Instant::now());
+        let result = self.result.take().unwrap_or(Err(Errno::SHUT_DOWN));
+        // (If the client has gone there is nobody to tell.)
+        let _ = self.to.send(Answer { number, result, at });
+    }
+}
+
 /// A client.
 pub(super) struct Client<'a> {
     handle: &'a Handle,
@@ -109,8 +131,8 @@ impl<'a> Client<'a> {
             Op::Read | Op::Trim | Op::Flush => Vec::new(),
         };
         self.under_way.insert(number, (at, *request, expected));
-        let sender = self.answers.0.clone();
-        let answer = move |result| drop(sender.send(Answer { number, result, at: Instant::now() }));
+        let asked = Asked { number, result: None, to: self.answers.0.clone() };
+        let answer = move |result| asked.take(result);
         let command = Command { data, ..Command::new(0, request.op.into(), offset, bytes) };
         self.handle.submit(command, Box::new(answer));
     }
@@ -170,4 +192,68 @@ pub(super) fn read_all(handle: &Handle, stamps: &mut Stamps) -> Result<(), Repla
 fn paced(at: Nanos, speed_thousandths: u64) -> Duration {
     let scaled = u128::from(at.0) * 1000 / u128::from(speed_thousandths.max(1));
     Duration::from_nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use shingle_core::registry::Registry;
+    use shingle_device::{Device, Medium};
+    use shingle_engine::buffer::Buffer;
+    use shingle_engine::settings::Settings;
+    use shingle_engine::{Config, Kind};
+    use shingle_store::backend::{Beside, Ready};
+    use shingle_store::store::create::{Consent, create};
+
+    use super::*;
+
+    /// A disk whose thread does not survive its first I/O.
+    struct Broken;
+
+    impl Medium for Broken {
+        fn serve(&mut self, _: Kind, _: u64, _: &mut [Buffer]) -> std::io::Result<()> {
+            panic!("a bug");
+        }
+
+        fn end(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What it has taken and not answered never will be.
+    #[test]
+    fn nobody_waits_for_a_store_that_has_failed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [ssd, disk] = [("ssd", 24 << 20), ("disk", 64 << 20)].map(|(name, bytes)| {
+            let path = folder.path().join(name);
+            let made = std::fs::File::create(&path).and_then(|file| file.set_len(bytes));
+            made.map(|()| path).expect("made")
+        });
+        let (settings, registry) = (Settings::new("lru"), Registry::default());
+        {
+            let (ssd, disk) = Device::pair(&ssd, &disk).expect("opened");
+            create(&ssd, &disk, &settings, &registry, Consent::default()).expect("made");
+        }
+        let ready = Ready::open(&ssd, &disk).expect("they fit");
+        let (slots, blocks) = (ready.superblock().layout.slots, ready.disk().blocks());
+        let cache = settings.cache(&registry, slots as u32, blocks).expect("lru");
+        let beside = Beside { medium: Some(Box::new(Broken)), ..Beside::default() };
+        let store = ready.start_with(cache, Config::for_slots(slots), beside).expect("it starts");
+        let handle = store.handle().clone();
+        let (to, outcome) = channel();
+        std::thread::spawn(move || {
+            let read = |block: u64| Request {
+                at: Nanos::ZERO,
+                offset: block * BLOCK_BYTES,
+                bytes: BLOCK_BYTES,
+                op: Op::Read,
+            };
+            let requests: Vec<Request> = (0..100).map(read).collect();
+            let mut client = Client::new(&handle, false);
+            let (parts, part_ends) = (Parts::new(requests.len(), 0), &mut |_, _| {});
+            let served = client.serve(&requests, Pace::Closed(32), parts, part_ends, &|_| {});
+            let _ = to.send(served.is_ok());
+        });
+        assert_eq!(outcome.recv_timeout(Duration::from_secs(30)), Ok(true));
+        store.shut_down().expect_err("it has failed");
+    }
 }

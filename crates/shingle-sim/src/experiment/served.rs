@@ -27,6 +27,7 @@ pub(super) fn check(options: &Options) -> Result<(), ExperimentError> {
             "--partial ignore: a store reads the rest of a partly written block",
         ),
         (store.depth == 0, "--depth 0: give at least 1"),
+        (store.flush_every == Some(Nanos::ZERO), "--flush-every 0: give at least 1"),
     ];
     match refused.into_iter().find(|(refused, _)| *refused) {
         Some((_, why)) => Err(usage(format!("{why} (--as store)"))),

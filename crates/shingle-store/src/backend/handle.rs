@@ -155,7 +155,7 @@ impl Handle {
         self.order(Order::SetCache(cache));
     }
 
-    /// Destages everything that is dirty, now and from now on; or no longer.
+    /// Destages everything that is dirty, now and from now on; or no longer, when all who wanted it have said so.
     pub fn drain(&self, on: bool) {
         self.order(Order::Drain(on));
     }

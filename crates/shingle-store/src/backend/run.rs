@@ -107,8 +107,10 @@ pub(super) struct Run {
     errors: Errors,
     measured: Devices,
     numbers: u64,
-    /// Somebody looks on.
-    tap: Option<Tap>,
+    /// Those who look on.
+    taps: Vec<Tap>,
+    /// How many want everything on the disk.
+    drains: u32,
     /// As the engine was told last.
     now: Nanos,
     /// No more is wanted of it.
@@ -153,7 +155,8 @@ impl Run {
             errors,
             measured: Devices::default(),
             numbers: 0,
-            tap: None,
+            taps: Vec::new(),
+            drains: 0,
             now: Nanos::ZERO,
             ended: false,
             devices,
@@ -188,7 +191,8 @@ impl Run {
         let mut told_at = None;
         loop {
             self.take_messages();
-            self.tap = self.tap.take().and_then(|tap| tap.hand_over(self.now));
+            let (taps, now) = (std::mem::take(&mut self.taps), self.now);
+            self.taps = taps.into_iter().filter_map(|tap| tap.hand_over(now)).collect();
             self.carry_out();
             if self.ended && (self.engine.is_stopped() || self.engine.can_do_no_more()) {
                 return Ok(());
@@ -262,7 +266,7 @@ impl Run {
     fn take_question(&mut self, question: Question) {
         match question {
             Question::Command(mut command, answer) => {
-                if let Some(tap) = &mut self.tap {
+                for tap in &mut self.taps {
                     tap.sees(&command, self.now);
                 }
                 command.id = self.numbers;
@@ -283,8 +287,17 @@ impl Run {
             Order::SetMode(mode) => self.engine.set_mode(mode),
             // (Who sends one has made it for this store.)
             Order::SetCache(cache) => drop(self.engine.set_cache(cache)),
-            Order::Drain(true) => self.engine.drain(),
-            Order::Drain(false) => self.engine.keep_dirty(),
+            Order::Drain(true) => {
+                self.drains += 1;
+                self.engine.drain();
+            }
+            Order::Drain(false) => {
+                // (Others may wait for it still.)
+                self.drains = self.drains.saturating_sub(1);
+                if self.drains == 0 {
+                    self.engine.keep_dirty();
+                }
+            }
             Order::SetSettings(text) => self.engine.set_settings(text),
             Order::Status(sender) => drop(sender.send(self.engine.status())),
             Order::Measure(sender) => {
@@ -306,7 +319,7 @@ impl Run {
                 let left = self.devices.1.leave_mark(&mark);
                 drop(sender.send(left.map(drop).map_err(|error| StoreError::Mark { error })));
             }
-            Order::Watch(to) => self.tap = Some(Tap::new(to)),
+            Order::Watch(to) => self.taps.push(Tap::new(to)),
             Order::Share(sender) => drop(sender.send(self.share())),
             Order::ShutDown => {
                 self.ended = true;

@@ -15,7 +15,6 @@ use shingle_engine::Config;
 use shingle_engine::settings::Settings;
 use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::server::{self, Server};
-use shingle_nbd::stream::Stream;
 use uuid::Uuid;
 
 use super::control;
@@ -179,18 +178,8 @@ impl Cache {
 
     /// A thread that answers operators, each in one of its own.
     fn listen(&self, leave: Sender<Leave>) -> io::Result<()> {
-        let (control, shared) = (self.control.clone(), self.shared.clone());
-        let thread = thread::Builder::new().name("shingle-control".to_owned());
-        thread.spawn(move || {
-            while let Ok(stream) = control.accept() {
-                let Stream::Unix(stream) = stream else { continue };
-                let (shared, leave) = (shared.clone(), leave.clone());
-                let thread = thread::Builder::new().name("shingle-operator".to_owned());
-                // Without a thread the connection is closed: the operator sees that.
-                let _ = thread.spawn(move || shared.answer(&stream, &leave));
-            }
-        })?;
-        Ok(())
+        let shared = self.shared.clone();
+        control::listen(self.control.clone(), move |stream| shared.answer(stream, &leave))
     }
 
     /// Shuts it down in order, when no client uses it any more; or ends it for good.

@@ -39,7 +39,7 @@ pub struct Findings {
     pub lost: Vec<Block>,
     /// Likewise, clean ones: the disk has them.
     pub damaged_clean_blocks: u64,
-    /// The disk has another size than the cache was made for.
+    /// The disk has another size than the cache was made for: it is smaller, or of those that do not grow.
     pub other_disk_bytes: Option<u64>,
     /// What is known of the disk; `None` if none was given, or one of another size.
     pub disk: Option<Known>,
@@ -113,6 +113,13 @@ pub fn check(
         disk: None,
     };
     if let Some(disk) = disk {
+        // Of one that has grown the beginning is used, until the cache is told.
+        let grown = disk.device().filter(|disk| disk.bytes() > superblock.disk_bytes);
+        let mut beginning = grown.map(Device::share).transpose()?;
+        if let Some(beginning) = &mut beginning {
+            beginning.use_bytes(superblock.disk_bytes);
+        }
+        let disk = beginning.as_ref().map_or(disk, |beginning| beginning as &dyn Disk);
         let other = disk.bytes() != superblock.disk_bytes;
         findings.other_disk_bytes = other.then_some(disk.bytes());
         if !other {

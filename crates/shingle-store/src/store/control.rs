@@ -15,9 +15,13 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use shingle_nbd::listen::Listener;
+use shingle_nbd::stream::Stream;
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -207,7 +211,6 @@ pub fn ask(
     ask_within(ANSWER_TIME_MAX, path, each, request)
 }
 
-/// The same, where an answer that comes at once comes within `answer_time`.
 /// Connects to the process that listens at `path`, if that is one to be believed.
 fn connect(path: &Path) -> Result<UnixStream, ControlError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -222,6 +225,7 @@ fn connect(path: &Path) -> Result<UnixStream, ControlError> {
     Ok(stream)
 }
 
+/// As [`ask`], where an answer that comes at once comes within `answer_time`.
 fn ask_within(
     answer_time: Duration,
     path: &Path,
@@ -233,7 +237,8 @@ fn ask_within(
     if request.is_quick() {
         stream.set_read_timeout(Some(answer_time)).map_err(io)?;
     }
-    let mut line = serde_json::to_vec(request).expect("it has no maps with odd keys");
+    // (A path that is no text, which JSON has no place for.)
+    let mut line = serde_json::to_vec(request).map_err(|error| io(error.into()))?;
     line.push(b'\n');
     stream.write_all(&line).map_err(io)?;
     for line in BufReader::new(stream).lines() {
@@ -249,6 +254,37 @@ fn ask_within(
         }
     }
     Err(io(io::Error::new(io::ErrorKind::UnexpectedEof, "the process that serves has gone")))
+}
+
+/// Gives each connection to `answer`, in a thread of its own, until `socket` is closed.
+///
+/// # Errors
+/// If the system gives no thread.
+pub fn listen(
+    socket: Arc<Listener>,
+    answer: impl Fn(&UnixStream) + Clone + Send + 'static,
+) -> io::Result<()> {
+    let accept = move || {
+        loop {
+            let accepted = socket.accept();
+            if socket.is_closed() {
+                return;
+            }
+            match accepted {
+                Ok(Stream::Unix(stream)) => {
+                    let answer = answer.clone();
+                    let thread = thread::Builder::new().name("shingle-operator".to_owned());
+                    // Without a thread the connection is closed: the operator sees that.
+                    let _ = thread.spawn(move || answer(&stream));
+                }
+                Ok(Stream::Tcp(_)) => {}
+                // Out of descriptors, most likely: trying again at once would help nobody.
+                Err(_) => thread::sleep(Duration::from_millis(100)),
+            }
+        }
+    };
+    thread::Builder::new().name("shingle-control".to_owned()).spawn(accept)?;
+    Ok(())
 }
 
 /// Answers who asked over `stream`.
@@ -309,6 +345,39 @@ mod tests {
         let asked = ask_within(Duration::from_millis(50), &path, &mut |_| {}, &Request::Status);
         let error = asked.expect_err("silent");
         assert!(matches!(error, ControlError::Silent { .. }), "{error}");
+    }
+
+    /// As when there are no more descriptors, which is over at some time.
+    #[test]
+    fn who_asks_is_answered_though_the_system_refused_connections_before() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("sock");
+        let socket = std::os::unix::net::UnixListener::bind(&path).expect("bound");
+        // Without somebody who connects each call is an error.
+        socket.set_nonblocking(true).expect("set");
+        let socket = Arc::new(Listener::inherit_unix(socket).expect("it has a path"));
+        let done = |stream: &UnixStream| {
+            serve(stream, |_, answer| answer(&Answer::Done(()))).expect("answered");
+        };
+        listen(socket.clone(), done).expect("a thread");
+        thread::sleep(Duration::from_millis(20));
+        for _ in 0..2 {
+            let answer = ask(&path, &mut |_| {}, &Request::Status).expect("answered");
+            assert_eq!(answer, Answer::Done(()));
+        }
+        socket.close();
+    }
+
+    #[test]
+    fn a_path_that_is_no_text_is_refused() {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("sock");
+        let _listens = std::os::unix::net::UnixListener::bind(&path).expect("bound");
+        let with = std::ffi::OsStr::from_bytes(b"/odd\xff").into();
+        let request = Request::Replace { with, overwrite: false, accept_lost: false };
+        let error = ask(&path, &mut |_| {}, &request).expect_err("no text").to_string();
+        assert!(error.contains("UTF-8"), "{error}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use shingle_core::registry::Registry;
-use shingle_device::{Device, Mark, signature};
+use shingle_device::{Device, DeviceError, Mark, signature};
 use shingle_engine::format::PAGE_BYTES;
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
@@ -58,9 +58,11 @@ pub fn create(
     let of_a_cache = disk.mark()?.filter(|mark| !mark.is_alone(disk.name()));
     let elsewhere = of_a_cache.map(|mark| Uuid::from_bytes(mark.uuid));
     let elsewhere = elsewhere.filter(|&uuid| here != Some(uuid));
+    let behind = disk_of(ssd)?;
     if let Some(found) = there {
         let mut typed = consent.destroy.iter().copied().map(Some);
-        if let Some(Some(typed)) = typed.find(|&typed| typed != here && typed != elsewhere) {
+        let known = [here, elsewhere, behind];
+        if let Some(Some(typed)) = typed.find(|typed| !known.contains(typed)) {
             return Err(CreateError::Another { path, typed });
         }
         if !given_up(found.uuid) && found.dirty_blocks != Some(0) {
@@ -70,12 +72,24 @@ pub fn create(
     if let Some(uuid) = elsewhere.filter(|&uuid| !given_up(uuid)) {
         return Err(CreateError::Taken { path: disk.path().to_owned(), uuid });
     }
+    if let Some(uuid) = behind.filter(|&uuid| !given_up(uuid)) {
+        return Err(CreateError::Disk { path, uuid });
+    }
     let uuid = Uuid::new_v4().into_bytes();
     let new = NewCache { uuid, edition: 1, fingerprint: disk.fingerprint()?, settings: text };
     let made = format(ssd, disk, &new)?;
+    if behind.is_some() {
+        Mark::remove(ssd)?;
+    }
     // From now on the disk belongs to this one.
     disk.leave_mark(&Mark { uuid, edition: made.edition })?;
     Ok(made)
+}
+
+/// The cache of which `ssd` is the disk, as far as its mark tells. (Its blocks need not: what a file system leaves at its
+/// beginning may be on the SSD of that cache only.)
+fn disk_of(ssd: &Device) -> Result<Option<Uuid>, DeviceError> {
+    Ok(Mark::of(ssd)?.map(|mark| Uuid::from_bytes(mark.uuid)))
 }
 
 fn check_signature(ssd: &Device, consent: Consent<'_>) -> Result<(), CreateError> {
@@ -87,10 +101,14 @@ fn check_signature(ssd: &Device, consent: Consent<'_>) -> Result<(), CreateError
     }
 }
 
-/// Whether a cache can be made on `ssd` without anything being missed: neither a file system, nor a cache.
+/// Whether a cache can be made on `ssd` without anything being missed: neither a file system, nor a cache, nor the disk
+/// of one.
 pub(super) fn check_free(ssd: &Device, consent: Consent<'_>) -> Result<(), CreateError> {
     check_signature(ssd, consent)?;
     let path = || ssd.path().to_owned();
+    if let Some(uuid) = disk_of(ssd)? {
+        return Err(CreateError::Disk { path: path(), uuid });
+    }
     let there = occupant(ssd).map_err(|error| CreateError::Read { path: path(), error })?;
     match there.filter(|found| found.dirty_blocks != Some(0)) {
         Some(found) => Err(CreateError::Occupied { path: path(), found }),

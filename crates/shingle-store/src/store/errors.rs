@@ -49,6 +49,17 @@ pub enum CreateError {
         /// The cache.
         uuid: Uuid,
     },
+    /// The SSD is the disk of a cache.
+    #[error(
+        "{}: is the disk of cache {uuid}, and all that it holds would be lost; if nobody needs it, say --destroy {uuid}",
+        path.display()
+    )]
+    Disk {
+        /// What was to be the SSD.
+        path: PathBuf,
+        /// The cache.
+        uuid: Uuid,
+    },
     /// Somebody's data.
     #[error(
         "{}: there is {found}; to destroy it, clear it with `wipefs -a` or say --overwrite",

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
@@ -134,6 +134,11 @@ impl Shared {
     /// Path of the disk.
     pub(super) fn disk(&self) -> String {
         self.unchanging().disk.clone()
+    }
+
+    /// Path of the SSD, as it is by now.
+    pub(super) fn ssd(&self) -> PathBuf {
+        self.devices().ssd.clone().into()
     }
 
     /// The export has another name.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::mem;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -384,6 +384,15 @@ impl Serving {
 
     /// What can fail comes first; then nothing can.
     fn reload(&mut self, wanted: Options) -> Result<Changes, ServeError> {
+        // (An SSD that was exchanged may be named as it was, or as it is by now.)
+        for Cache { options, shared, .. } in &mut self.caches {
+            let ssd = shared.ssd();
+            let is_it = |path: &Path| same_file(path, &ssd);
+            let new = wanted.caches.iter().find(|new| new.disk == options.disk && is_it(&new.ssd));
+            if let Some(new) = new.filter(|_| !is_it(&options.ssd)) {
+                options.ssd.clone_from(&new.ssd);
+            }
+        }
         let served: Vec<_> = self.caches.iter().map(|cache| &cache.options).collect();
         let Plan { end, change, begin } = reload::plan(&served, &wanted.caches)?;
         let open = |&at: &usize| {
@@ -458,6 +467,12 @@ fn bind(address: &Address, tls: &Option<Arc<Tls>>) -> Result<Listener, ListenErr
         Some(tls) => Listener::bind_encrypted(address, tls.clone()),
         None => Listener::bind(address),
     }
+}
+
+/// Whether both are there and the same, however they are called.
+fn same_file(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    real(one).is_some_and(|one| real(other) == Some(one))
 }
 
 fn served_names(caches: &[Cache]) -> Vec<String> {

@@ -108,6 +108,10 @@ fn what_cannot_take_the_place_of_an_ssd_is_refused_and_nothing_changes() {
     another.stop(others);
     std::fs::copy(another.path("ssd"), bed.path("occupied")).expect("copied");
     assert!(failed("occupied").contains("--destroy"));
+    let theirs = another.path("disk");
+    if Mark::of(&another.devices().1).expect("told").is_some() {
+        assert!(failed(theirs.to_str().expect("text")).contains("is the disk of cache"));
+    }
     let status = bed.status();
     assert!(
         status.ssd_state == "in" && status.dirty_blocks + status.clean_blocks == 1,
@@ -123,6 +127,11 @@ fn a_disk_that_was_made_larger_is_served_as_it_was() {
     let bed = Bed::new();
     bed.stop(bed.serve());
     resize(&bed, "disk", 80 * MIB);
+    {
+        let (ssd, disk) = bed.devices();
+        let found = check(&ssd, Some(&disk), &mut |_, _| {}).expect("read");
+        assert!(found.is_sound() && found.disk_changed() == Some(false), "{found:?}");
+    }
     let (to, told) = std::sync::mpsc::channel();
     let tell = move |notice: Notice| drop(to.send(notice.to_string()));
     let serving = Serving::start(bed.options(false), &Registry::default(), tell).expect("served");
@@ -137,6 +146,38 @@ fn a_disk_that_was_made_larger_is_served_as_it_was() {
     resize(&bed, "disk", 32 * MIB);
     let error = bed.try_serve(false).map(drop).expect_err("smaller").to_string();
     assert!(error.contains("is it the right one?"), "{error}");
+}
+
+/// Each takes as long as he likes, and none is sent away for another.
+#[test]
+fn several_look_on_at_requests_at_a_time() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    let mut client = bed.client();
+    let look_on = |begun: std::sync::mpsc::Sender<()>| {
+        let each = &mut |requests: &[shingle_core::units::Request], _| {
+            let _ = begun.send(());
+            requests.is_empty()
+        };
+        watch::watch(&bed.path("control"), each).map_err(|error| error.to_string())
+    };
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..3)
+            .map(|_| {
+                let (begun, begins) = std::sync::mpsc::channel();
+                let looks_on = scope.spawn(|| look_on(begun));
+                begins.recv().expect("it looks on");
+                looks_on
+            })
+            .collect();
+        while !all.iter().all(|looks_on| looks_on.is_finished()) {
+            write(&mut client, 0, b"seen");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        all.into_iter().for_each(|looks_on| assert_eq!(looks_on.join().expect("no panic"), Ok(())));
+    });
+    client.disconnect().expect("connected");
+    bed.stop(serving);
 }
 
 #[test]

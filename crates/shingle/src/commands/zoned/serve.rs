@@ -15,7 +15,6 @@ use shingle_device::Mark;
 use shingle_live::ServedVolume;
 use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::server::{Event, Limits, Served, Server};
-use shingle_nbd::stream::Stream;
 use shingle_store::backend::Watch;
 use shingle_store::store::control::{self, Answer, Request};
 use shingle_translated::{LiveDisk, Status};
@@ -82,7 +81,8 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
             let _ = on_signal.send(None);
         }
     })?;
-    listen(control.clone(), Watch::over(&live), leave)?;
+    let watch = Watch::over(&live);
+    control::listen(control.clone(), move |stream| answer(stream, &watch, &leave))?;
     for address in server.addresses() {
         note(&format!("{uuid}: served at {address}"), quiet);
     }
@@ -137,20 +137,6 @@ fn warn(status: &Status) {
             false,
         );
     }
-}
-
-/// A thread that answers operators.
-fn listen(control: Arc<Listener>, watch: Watch, leave: Sender<Leave>) -> std::io::Result<()> {
-    thread::Builder::new().name("shingle-control".to_owned()).spawn(move || {
-        while let Ok(stream) = control.accept() {
-            let Stream::Unix(stream) = stream else { continue };
-            let (watch, leave) = (watch.clone(), leave.clone());
-            let thread = thread::Builder::new().name("shingle-operator".to_owned());
-            // Without a thread the connection is closed: the operator sees that.
-            let _ = thread.spawn(move || answer(&stream, &watch, &leave));
-        }
-    })?;
-    Ok(())
 }
 
 fn answer(stream: &UnixStream, watch: &Watch, leave: &Sender<Leave>) {
