@@ -98,6 +98,7 @@ fn what_would_have_been_better_is_set() {
     bed.make("disk.img", 512 * MIB);
     bed.create("--policy lru");
     let served = bed.serve("");
+    bed.refused(2, "whatif --cache cache.img --policy most --size 0", "is less than a block");
     let line = "whatif --cache cache.img --policy most,lru --sample 100 --buffer 1MiB --json --apply --seconds";
     let policy = || bed.json("status --cache cache.img --json")["policy"].clone();
     let begun = Instant::now();

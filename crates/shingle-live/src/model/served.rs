@@ -72,7 +72,7 @@ impl ServedModel {
 }
 
 impl Drop for ServedModel {
-    /// What has not been answered never will be.
+    /// What has not been answered is an error.
     fn drop(&mut self) {
         self.shared.lock().over = true;
         self.shared.changed.notify_all();
@@ -89,6 +89,11 @@ impl Export for ServedModel {
 
     fn submit(&self, command: Command, done: Completion) {
         let mut queue = self.shared.lock();
+        if queue.over {
+            // (A completion that is dropped answers with an error, and must not do so within the lock.)
+            drop(queue);
+            return;
+        }
         let arrived = self.shared.clock.now();
         queue.commands.push_back((arrived, command, done));
         drop(queue);
@@ -116,6 +121,17 @@ struct Worker {
     shared: Arc<Shared>,
     turns: Turns,
     contents: Contents,
+}
+
+impl Drop for Worker {
+    /// Also after a panic: what has come, and what comes later, is an error.
+    fn drop(&mut self) {
+        let mut queue = self.shared.lock();
+        queue.over = true;
+        let unanswered = std::mem::take(&mut queue.commands);
+        drop(queue);
+        drop(unanswered);
+    }
 }
 
 impl Worker {
@@ -275,6 +291,24 @@ mod tests {
     fn write(block: u64, byte: u8) -> Command {
         let data = vec![byte; BLOCK_BYTES as usize];
         Command::Write { offset: block * BLOCK_BYTES, data, fua: false }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_model_that_has_failed() {
+        let drive = make("sac-emulator", &Settings::default()).expect("made");
+        let size_bytes = drive.description().disk_blocks * BLOCK_BYTES;
+        let contents = Contents::kept(size_bytes).expect("made");
+        let clock = DriveClock::new(1_000);
+        let shared = Arc::new(Shared { queue: Mutex::default(), changed: Condvar::new(), clock });
+        let worker = Worker { shared: Arc::clone(&shared), turns: Turns::new(drive), contents };
+        let live = ServedModel { shared, size_bytes, thread: None };
+        let before = submit(&live, write(0, 1));
+        let fails = std::thread::spawn(move || {
+            let _at_work = worker;
+            panic!("a bug");
+        });
+        fails.join().expect_err("it has failed");
+        assert!(answer(&before).is_err() && answer(&submit(&live, write(1, 1))).is_err());
     }
 
     /// Costs of the emulator do not depend on when an I/O comes, so the sum is a bound.

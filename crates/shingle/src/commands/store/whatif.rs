@@ -142,6 +142,10 @@ fn candidates(args: &WhatIf, now: &Now, registry: &Registry) -> anyhow::Result<V
     let sizes: Vec<u64> =
         args.size.iter().flat_map(|text| text.split(',')).map(size).collect::<Result<_, _>>()?;
     let mut all_slots = vec![now.slots];
+    if let Some(small) = sizes.iter().find(|bytes| **bytes < BLOCK_BYTES) {
+        let small = show_bytes(*small);
+        return Err(Usage(format!("--size: {small} is less than a block of {BLOCK_BYTES} bytes")).into());
+    }
     all_slots.extend(sizes.iter().map(|bytes| bytes / BLOCK_BYTES));
     let mut wanted = vec![(now.settings.clone(), now.slots)];
     for name in args.policy.split(',') {
