@@ -245,6 +245,23 @@ fn a_wrong_name_lists_the_right_ones_nearest_first() {
     }
 }
 
+#[test]
+fn nobody_who_reads_stderr_changes_the_exit_code() {
+    let folder = Folder::new();
+    for (args, code) in [
+        (&["run", SMALL, "--set", "most.zone=10M"][..], 0),
+        (&["compare", "there-is-none.csv"], 1),
+        (&["compare", SMALL, "-p", "lur"], 2),
+        (&["comparee"], 2),
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_shingle"));
+        let output = command.current_dir(folder.0.path()).args(args).stderr(writer).output();
+        assert_eq!(output.expect("started").status.code(), Some(code), "{args:?}");
+    }
+}
+
 /// What is offered for a wrong name is a list of names, not of repetitions.
 #[test]
 fn a_negative_size_is_a_wrong_size_and_no_wrong_option() {
