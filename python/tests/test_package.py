@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import shingle
-from shingle import _native
+from shingle import _calls, _native
 
 HERE = Path(shingle.__file__).parent
 
@@ -18,8 +18,7 @@ OWN = {"trace", "progress", "out", "fresh", "shard"}
 
 
 def parameters(function) -> set[str]:
-    named = {"assume_op": "assume-op", "drive_timing": "drive-timing", "executor": "as"}
-    return {named.get(name, name) for name in inspect.signature(function).parameters} - OWN
+    return {_calls.FILE_NAMES.get(name, name) for name in inspect.signature(function).parameters} - OWN
 
 
 def test_functions_take_the_options_of_the_command():

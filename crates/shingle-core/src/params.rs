@@ -232,12 +232,16 @@ fn show(param: &Param, value: u64) -> String {
     }
 }
 
-/// `names`, those most like `wanted` first: what it begins, then what takes the fewest edits, then by
-/// name.
+/// `names`, those most like `wanted` first, whatever the case of its letters: what it begins, then what takes the
+/// fewest edits, then by name.
 #[must_use]
 pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut names: Vec<&str> = names.into_iter().collect();
-    names.sort_by_cached_key(|name| (!name.starts_with(wanted), edits(wanted, name), *name));
+    let wanted = wanted.to_lowercase();
+    names.sort_by_cached_key(|name| {
+        let lower = name.to_lowercase();
+        (!lower.starts_with(&wanted), edits(&wanted, &lower), *name)
+    });
     names
 }
 
@@ -306,6 +310,7 @@ mod tests {
             assert_eq!((edits(from, to), edits(to, from)), (count, count), "{from} {to}");
         }
         assert_eq!(nearest("zipff", ["uniform", "mixed", "zipf"])[0], "zipf");
+        assert_eq!(nearest("LRU", ["2q", "arc", "lru"])[0], "lru", "in capitals");
         let names = ["cmr5900", "sac-emulator", "st8000as0002"];
         assert_eq!(nearest("st8", names)[0], "st8000as0002", "what it begins comes first");
     }

@@ -52,6 +52,7 @@ pub(crate) struct Config {
     #[serde(rename = "as")]
     executor: Option<Executor>,
     depth: Option<usize>,
+    #[serde(rename = "flush-every")]
     flush_every: Option<u64>,
     #[serde(default, deserialize_with = "speed")]
     speed: Option<u64>,
@@ -212,6 +213,8 @@ fn shown(value: &toml::Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Args;
+
     use super::*;
 
     fn parsed(text: &str) -> Config {
@@ -256,6 +259,16 @@ mod tests {
             assert!(error.contains(wanted), "{error}");
         }
         assert!(Config::names().contains(&"drive-timing".to_owned()), "{:?}", Config::names());
+    }
+
+    #[test]
+    fn the_names_are_those_of_the_long_options() {
+        let command =
+            crate::commands::compare::Compare::augment_args(clap::Command::new("compare"));
+        let longs: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+        for name in Config::names() {
+            assert!(name == "trace" || longs.contains(&&*name), "{name} is none of {longs:?}");
+        }
     }
 
     #[test]

@@ -76,10 +76,7 @@ pub fn main_with(registry: &Registry) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            #[allow(clippy::print_stderr)]
-            {
-                eprintln!("shingle: {error:#}");
-            }
+            output::say(&format!("shingle: {error:#}"));
             ExitCode::from(exit_code(&error))
         }
     }

@@ -21,11 +21,14 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// Prints a remark, unless `quiet`.
 pub(crate) fn note(text: &str, quiet: bool) {
     if !quiet {
-        #[allow(clippy::print_stderr)]
-        {
-            eprintln!("{text}");
-        }
+        say(text);
     }
+}
+
+/// A line on stderr. Whoever read that may have gone, as `head` does behind `2>&1`: then nobody is told, and the work goes
+/// on. (`eprintln` would panic.)
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 /// Fails if `path` cannot be written. Stdout always can, and what is no file shows it only then.

@@ -214,6 +214,7 @@ fn a_wrong_name_lists_the_right_ones_nearest_first() {
         (&["--set", "drive.pb=150%"], "a share such as 0.4%"),
         (&["--set", "zone=5b"], "write OWNER.zone"),
         (&["-c", "0"], "-c 0: the cache is empty"),
+        (&["-c", "5"], "-c 5: that is 5 bytes, less than a block of 4096"),
         (&["-c", "0%"], "-c 0%: give a share above 0%"),
         (&["-c", "101%"], "give a share above 0%"),
         (&["-c", "x%"], "give a share above 0%"),
@@ -232,6 +233,7 @@ fn a_wrong_name_lists_the_right_ones_nearest_first() {
         (&["compare", "synth:zipf?thetta=1"], "theta"),
         (&["run", "good.csv", "-p", "lur"], "`lur`; there are lru, "),
         (&["run", "good.csv", "-c", "1%,2%"], "compare takes several"),
+        (&["run", "good.csv", "-p", "lru,sac"], "-p lru,sac: run takes one policy"),
         (&["list", "policies", "sak"], "`sak`; there are sac, "),
         (&["list", "drives", "cmr590"], "`cmr590`; there are cmr5900, "),
     ] {
@@ -243,6 +245,37 @@ fn a_wrong_name_lists_the_right_ones_nearest_first() {
         assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(2), ""));
         assert!(text(&output.stderr).contains("tip:") || text(&output.stderr).contains("possible"));
     }
+}
+
+#[test]
+fn nobody_who_reads_stderr_changes_the_exit_code() {
+    let folder = Folder::new();
+    for (args, code) in [
+        (&["run", SMALL, "--set", "most.zone=10M"][..], 0),
+        (&["compare", "there-is-none.csv"], 1),
+        (&["compare", SMALL, "-p", "lur"], 2),
+        (&["comparee"], 2),
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_shingle"));
+        let output = command.current_dir(folder.0.path()).args(args).stderr(writer).output();
+        assert_eq!(output.expect("started").status.code(), Some(code), "{args:?}");
+    }
+}
+
+#[test]
+fn what_changes_nothing_is_told() {
+    let folder = Folder::new();
+    let set = ["--set", "most.zone=10M", "--set", "sac.zone=10M", "--set", "drive.pb=1M"];
+    let args = [&["run", SMALL, "-p", "sac", "--speed", "2"][..], &set].concat();
+    let (_, err) = folder.done(&args);
+    assert!(err.contains("--set most.zone changes nothing: most is not run"), "{err}");
+    assert!(err.contains("--speed changes nothing: it counts with --pacing trace only"), "{err}");
+    assert_eq!(err.matches("changes nothing").count(), 2, "{err}");
+    let args = ["compare", SMALL, "-p", "most", "--pacing", "trace", "--speed", "2"];
+    let (_, err) = folder.done(&args);
+    assert!(!err.contains("changes nothing"), "{err}");
 }
 
 /// What is offered for a wrong name is a list of names, not of repetitions.

@@ -93,13 +93,22 @@ def definitions(classes: Sequence[type[Policy]]) -> list[Any]:
     return [definition(one, native) for one in classes]
 
 
+#: Options whose names in a file of ``--config`` are no names in Python, or others.
+FILE_NAMES = {
+    "assume_op": "assume-op",
+    "drive_timing": "drive-timing",
+    "executor": "as",
+    "flush_every": "flush-every",
+}
+
+
 def options(given: Mapping[str, Any]) -> str:
     """Options as JSON, without those that are not given. Names are those of a file of ``--config``."""
     config = {}
     for name, value in given.items():
         if value is None:
             continue
-        name = {"assume_op": "assume-op", "drive_timing": "drive-timing", "executor": "as"}.get(name, name)
+        name = FILE_NAMES.get(name, name)
         if name == "set":
             value = settings(value)
         elif isinstance(value, os.PathLike):

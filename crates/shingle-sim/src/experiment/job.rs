@@ -206,6 +206,13 @@ impl Job {
         if self.store.is_some() { as_a_store_knows(setup) } else { setup }
     }
 
+    /// Whether its policy or its translation has this name.
+    #[must_use]
+    pub fn is_of(&self, owner: &str) -> bool {
+        self.policy.entry.name == owner
+            || self.drive.translator.as_ref().is_some_and(|translator| translator.name() == owner)
+    }
+
     /// Whether it runs along for comparison only.
     #[must_use]
     pub fn is_baseline(&self) -> bool {

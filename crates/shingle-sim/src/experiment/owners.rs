@@ -21,9 +21,12 @@ pub(super) fn check_owners(options: &Options, registry: &Registry) -> Result<(),
                     let all = policies.iter().flat_map(|(e, _)| e.params.iter().map(|p| p.name));
                     let mut names = nearest(name, all);
                     names.dedup();
+                    let known = match names.is_empty() {
+                        true => "there are none to set".to_owned(),
+                        false => format!("there are {}", names.join(", ")),
+                    };
                     return Err(usage(format!(
-                        "none of the policies has a parameter `{name}`; there are {}",
-                        names.join(", ")
+                        "none of the policies has a parameter `{name}`; {known}"
                     )));
                 }
             }

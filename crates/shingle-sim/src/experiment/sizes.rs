@@ -41,8 +41,18 @@ pub fn share(text: &str, summary: &Summary) -> Result<u64, ExperimentError> {
                 .ok_or_else(|| wrong("give a share above 0% and up to 100%".into()))?;
             share.div_ceil(BLOCK_BYTES)
         }
-        None => size::parse_blocks(text)
-            .map_err(|error| wrong(format!("{error}, or a share such as 5%")))?,
+        None => {
+            let bytes = size::parse_bytes(text)
+                .map_err(|error| wrong(format!("{error}, or a share such as 5%")))?;
+            // A share whose % was forgotten would be a cache of one block.
+            if (1..BLOCK_BYTES).contains(&bytes) {
+                return Err(wrong(format!(
+                    "that is {bytes} bytes, less than a block of {BLOCK_BYTES}; write a size such as {text}G, or \
+                     a share such as 5%"
+                )));
+            }
+            bytes.div_ceil(BLOCK_BYTES)
+        }
     };
     Ok(blocks)
 }

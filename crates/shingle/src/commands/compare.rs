@@ -8,7 +8,7 @@ use shingle_sim::experiment::{self, Job};
 
 use super::setup::{
     Asked, DEFAULT_TRACE, Traces, check_files, check_store, deliver, options, report, run_jobs,
-    seed,
+    seed, unheard,
 };
 use crate::Usage;
 use crate::cli::{Executor, Global, SetupArgs};
@@ -127,6 +127,7 @@ impl Comparison {
             let trace = traces.get(&setup.trace, listener)?;
             let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
             if first.is_none() {
+                unheard(&setup, &jobs).iter().for_each(|told| listener.note(told));
                 notes.0.iter().for_each(|told| listener.note(&told.text));
                 baselines.extend(jobs.iter().map(Job::is_baseline));
             }
@@ -159,7 +160,7 @@ const SERVICE_TIMES: &str = "--target: in closed loop nothing queues, so these a
 
 fn targets(args: &Compare) -> anyhow::Result<Vec<Target>> {
     let parse = |text: &String| {
-        Target::parse(text).map_err(|error| Usage(format!("--target {error}")).into())
+        Target::parse(text).map_err(|error| Usage(format!("--target: {error}")).into())
     };
     args.targets.iter().map(parse).collect()
 }

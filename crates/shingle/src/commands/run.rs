@@ -8,7 +8,9 @@ use shingle_core::registry::Registry;
 use shingle_result::{Report, RunResult};
 use shingle_sim::experiment::{self, Job, Trace};
 
-use super::setup::{Asked, Traces, check_files, check_store, deliver, options, report, run_jobs};
+use super::setup::{
+    Asked, Traces, check_files, check_store, deliver, options, report, run_jobs, unheard,
+};
 use crate::Usage;
 use crate::cli::{Global, SetupArgs};
 use crate::config::Config;
@@ -74,6 +76,10 @@ impl One {
                     .into()
             ));
         }
+        if let Some(several) = policy.as_deref().filter(|policy| policy.contains(',')) {
+            let why = format!("-p {several}: run takes one policy; compare takes several");
+            bail!(Usage(why));
+        }
         Ok(One { setup, policy: policy.unwrap_or_else(|| "sac".into()) })
     }
 
@@ -89,6 +95,7 @@ impl One {
         let options = options(&self.setup, vec![self.policy.clone()], None, POINTS)?;
         let trace = traces.get(&self.setup.trace, listener)?;
         let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
+        unheard(&self.setup, &jobs).iter().for_each(|told| listener.note(told));
         notes.0.iter().for_each(|told| listener.note(&told.text));
         let runs = match otherwise(&jobs[0], &trace)? {
             Some(run) => vec![run],

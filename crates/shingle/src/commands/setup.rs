@@ -212,6 +212,22 @@ pub(crate) fn check_store(args: &SetupArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What was asked for and changes nothing in `jobs`.
+pub(crate) fn unheard(args: &SetupArgs, jobs: &[Job]) -> Vec<String> {
+    let mut told = Vec::new();
+    if args.speed.is_some() && args.pacing != Some(cli::Pacing::Trace) {
+        told.push("--speed changes nothing: it counts with --pacing trace only".to_owned());
+    }
+    for (key, _) in &args.set {
+        let Some((owner, _)) = key.split_once('.') else { continue };
+        let general = ["policy", "translation", "cache", "drive", "ssd"].contains(&owner);
+        if !general && !jobs.iter().any(|job| job.is_of(owner)) {
+            told.push(format!("--set {key} changes nothing: {owner} is not run"));
+        }
+    }
+    told
+}
+
 fn store(args: &SetupArgs) -> Option<StoreOptions> {
     let default = StoreOptions::default();
     (args.executor == Some(cli::Executor::Store)).then(|| StoreOptions {

@@ -15,7 +15,7 @@ pub(crate) struct Blind {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// How many.
-    #[arg(long, value_name = "N", default_value_t = 30)]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
     drives: u64,
 }
 

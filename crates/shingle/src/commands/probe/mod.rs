@@ -70,7 +70,7 @@ struct Which {
     #[arg(long, value_name = "drive.NAME=VALUE", value_parser = cli::assignment, requires = "model")]
     set: Vec<(String, String)>,
     /// Destroy what is on the disk with this serial.
-    #[arg(long, value_name = "SERIAL")]
+    #[arg(long, value_name = "SERIAL", conflicts_with = "model")]
     destroy: Option<String>,
     /// The most that the buffer may hold: the end of what is written, but for places where bands are
     /// looked for.
@@ -164,8 +164,14 @@ impl ProbeArgs {
         if self.writes.first() != Some(&Writes { blocks: 1, depth: 1 }) {
             return usage("--writes begins with 4KiB:1, on which the rest builds");
         }
-        if self.sites == 0 || self.band_max < 1 << 20 || self.step < 1 << 15 {
-            return usage("take a site at least, bands of 1 MiB, steps of 32 KiB");
+        if self.sites == 0 {
+            return usage("--sites 0: give at least 1");
+        }
+        if self.band_max < 1 << 20 {
+            return usage("--band-max: give at least 1MiB");
+        }
+        if self.step < 1 << 15 {
+            return usage("--step: give at least 32KiB");
         }
         Ok(Options {
             buffer_max_bytes: self.which.buffer_max,

@@ -170,13 +170,13 @@ fn unserved(status: &Status) -> Vec<Line> {
         _ => "it was not shut down in order",
     };
     let disk = match status.fingerprint_known {
-        Some(true) => "as it was left is known",
-        _ => "as it was left is not known",
+        Some(true) => "what it was like then is known",
+        _ => "what it was like then is not known",
     };
     let mut lines = vec![
         ("cache", format!("{} on {}", status.uuid, status.ssd)),
         ("served at", format!("nobody serves it; {end}")),
-        ("disk", format!("{} {disk}", show_bytes(status.disk_bytes))),
+        ("disk", format!("{}; {disk}", show_bytes(status.disk_bytes))),
     ];
     lines.extend(content(status));
     lines

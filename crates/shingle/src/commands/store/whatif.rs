@@ -284,7 +284,7 @@ fn report(args: &WhatIf, candidates: &[Candidate], missed: u64) -> anyhow::Resul
     }
     let shadow = &now.shadow;
     lines.push(format!(
-        "{} of {} block accesses, {} % of the bands of {}{}",
+        "{} of {} block accesses, {:.1} % of the bands of {}{}",
         shadow.sampled_accesses(),
         shadow.accesses(),
         shadow.millionths() as f64 * 100.0 / WHOLE as f64,
