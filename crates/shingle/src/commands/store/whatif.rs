@@ -144,7 +144,9 @@ fn candidates(args: &WhatIf, now: &Now, registry: &Registry) -> anyhow::Result<V
     let mut all_slots = vec![now.slots];
     if let Some(small) = sizes.iter().find(|bytes| **bytes < BLOCK_BYTES) {
         let small = show_bytes(*small);
-        return Err(Usage(format!("--size: {small} is less than a block of {BLOCK_BYTES} bytes")).into());
+        return Err(
+            Usage(format!("--size: {small} is less than a block of {BLOCK_BYTES} bytes")).into()
+        );
     }
     all_slots.extend(sizes.iter().map(|bytes| bytes / BLOCK_BYTES));
     let mut wanted = vec![(now.settings.clone(), now.slots)];
