@@ -3,15 +3,20 @@
 use super::groups::Group;
 use super::measure::{none_filled, ranking};
 use super::names::name;
+use super::seeds::likes;
 use crate::run::RunResult;
 use crate::said::{Said, SaidKind};
 
 /// Who is first with how many seeds; nothing with one seed.
 pub(super) fn over_seeds(runs: &[RunResult], groups: &[Group]) -> Vec<Said> {
     let seed = |group: &Group| runs[group.runs[0]].labels.seed;
+    let likes = likes(runs);
+    // Slots of the cache with the first seed.
+    let slots = |group: &Group| {
+        group.runs.iter().map(|&run| runs[likes[run]].labels.cache_blocks).max().unwrap_or(0)
+    };
     let alike = |a: &Group, b: &Group| {
-        runs[a.runs[0]].labels.drive == runs[b.runs[0]].labels.drive
-            && a.cache_blocks == b.cache_blocks
+        runs[a.runs[0]].labels.drive == runs[b.runs[0]].labels.drive && slots(a) == slots(b)
     };
     let first_seed = groups.iter().take_while(|group| seed(group) == seed(&groups[0]));
     let several = |group: &&Group| groups.iter().filter(|other| alike(group, other)).count() > 1;
