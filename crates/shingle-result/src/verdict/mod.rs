@@ -16,7 +16,7 @@ pub use groups::{Group, groups};
 pub use measure::{cleanings, done_and_left, measure, none_filled, ranking, rewrites};
 pub use names::{count, name};
 pub use places::{POLICY, PlaceRuns, places};
-pub(crate) use seeds::likes;
+pub use seeds::likes;
 pub use swept::said as said_of_sweep;
 
 /// What `runs` of `compare` or `run` come to in words, group by group, and over all seeds.

@@ -4,8 +4,9 @@ use crate::run::RunResult;
 
 /// For each run the number of the one of the first seed that is the same but for the seed. (A cache that is a share
 /// of what a trace touches has another size with each seed, so that sizes do not tell.) A run that has no like there
-/// is its own.
-pub(crate) fn likes(runs: &[RunResult]) -> Vec<usize> {
+/// is its own. Of runs of `compare`, in their order.
+#[must_use]
+pub fn likes(runs: &[RunResult]) -> Vec<usize> {
     let Some(first) = runs.first() else { return Vec::new() };
     let each = runs.iter().take_while(|run| run.labels.seed == first.labels.seed).count();
     let same = |a: &RunResult, b: &RunResult| {
