@@ -1204,6 +1204,19 @@ fn several_seeds_show_least_and_most() {
     folder.write("trace.csv", msr());
     folder.refused(2, &["compare", "trace.csv", "--seeds", "3"], &["no synthetic trace"]);
     folder.refused(2, &["compare", SMALL, "--seeds", "0"], &["--seeds 0"]);
+    // With one of the seeds both sizes are the same.
+    let first = parsed(&folder, &["compare", SMALL, "-p", "lru"]);
+    let sizes = format!("15%,{}b", first["runs"][0]["cache_blocks"]);
+    folder.refused(
+        2,
+        &["compare", SMALL, "-c", &sizes, "--seeds", "2", "-q"],
+        &["two sizes of -c"],
+    );
+    // A share is one size over all seeds, in words and in pictures.
+    let (table, _) =
+        folder.done(&["compare", SMALL, "--seeds", "2", "-c", "2%", "--svg", "pictures"]);
+    assert!(table.contains("Best of 2 seeds: "), "{table}");
+    assert!(!folder.path("pictures/hits-by-cache.svg").exists(), "there is one size");
 }
 
 #[test]

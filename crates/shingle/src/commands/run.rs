@@ -8,7 +8,9 @@ use shingle_core::registry::Registry;
 use shingle_result::{Report, RunResult};
 use shingle_sim::experiment::{self, Job, Trace};
 
-use super::setup::{Asked, Traces, check_files, check_store, deliver, options, report, run_jobs};
+use super::setup::{
+    Asked, Traces, check_files, check_pacing, check_store, deliver, options, report, run_jobs,
+};
 use crate::Usage;
 use crate::cli::{Global, SetupArgs};
 use crate::config::Config;
@@ -86,6 +88,7 @@ impl One {
     ) -> anyhow::Result<Report> {
         let Asked { registry, listener, program } = asked;
         check_store(&self.setup)?;
+        check_pacing(&self.setup)?;
         let options = options(&self.setup, vec![self.policy.clone()], None, POINTS)?;
         let trace = traces.get(&self.setup.trace, listener)?;
         let (jobs, notes) = experiment::plan(&options, registry, &trace)?;

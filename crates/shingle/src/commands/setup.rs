@@ -212,6 +212,24 @@ pub(crate) fn check_store(args: &SetupArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What is said of one pacing only, where every run has this pacing.
+///
+/// # Errors
+/// If it would do nothing.
+pub(crate) fn check_pacing(args: &SetupArgs) -> anyhow::Result<()> {
+    let open = args.pacing == Some(cli::Pacing::Trace);
+    if args.speed.is_some() && !open {
+        let why = "--speed: in closed loop requests have no times; --pacing trace keeps them";
+        return Err(Usage(why.into()).into());
+    }
+    if args.depth.is_some() && open {
+        let why =
+            "--depth: with --pacing trace as many requests are under way as come; leave it out";
+        return Err(Usage(why.into()).into());
+    }
+    Ok(())
+}
+
 fn store(args: &SetupArgs) -> Option<StoreOptions> {
     let default = StoreOptions::default();
     (args.executor == Some(cli::Executor::Store)).then(|| StoreOptions {
