@@ -101,11 +101,15 @@ impl Target {
             }
             Kind::Seconds => (&[("s", 1.0), ("", 1.0)], "a number of seconds such as 1200"),
             Kind::Count => (&[("", 1.0)], "a number such as 1000"),
-            Kind::Share => (&[("%", 0.01)], "a share such as 80%"),
+            // (A hundredth has no float of its own: 35 of them are more than 0.35.)
+            Kind::Share => (&[("%", 100.0)], "a share such as 80%"),
         };
+        let share = metric.kind == Kind::Share;
         let number = |(unit, factor): &(&str, f64)| {
             let number: f64 = value.strip_suffix(unit)?.trim_end().parse().ok()?;
-            (number.is_finite() && number >= 0.0).then_some(number * factor)
+            (number.is_finite() && number >= 0.0)
+                .then_some(number)
+                .map(|number| if share { number / factor } else { number * factor })
         };
         let limit = units.iter().find_map(number);
         let limit = limit.ok_or_else(|| format!("{name}={value}: give {example}"))?;
@@ -118,11 +122,14 @@ impl Target {
         self.metric.kind == Kind::Response
     }
 
-    /// The smallest caches among `runs` for each policy, drive and translation, in the order of runs.
+    /// The smallest caches among `runs` for each policy, drive and translation, in the order of runs. Where a cache is a
+    /// share, and so of another size with each seed, it is as large as the largest of these.
     #[must_use]
     pub fn smallest(&self, runs: &[RunResult]) -> Vec<Smallest> {
         let mut found: Vec<Smallest> = Vec::new();
-        for run in runs {
+        // What each of those tried is, by the number of its run of the first seed.
+        let mut tried: Vec<Vec<(usize, Tried)>> = Vec::new();
+        for (run, like) in runs.iter().zip(verdict::likes(runs)) {
             let same = |s: &Smallest| {
                 (&s.policy, &s.drive, &s.translation)
                     == (&run.labels.policy, &run.labels.drive, &run.labels.translation)
@@ -137,11 +144,13 @@ impl Target {
                     cache_bytes: None,
                     tried: Vec::new(),
                 });
+                tried.push(Vec::new());
                 found.len() - 1
             });
-            self.note(&mut found[at].tried, run);
+            self.note(&mut tried[at], like, run);
         }
-        for smallest in &mut found {
+        for (smallest, tried) in found.iter_mut().zip(tried) {
+            smallest.tried = tried.into_iter().map(|(_, tried)| tried).collect();
             smallest.tried.sort_by_key(|tried| tried.cache_blocks);
             let first = smallest.tried.iter().find(|tried| tried.meets);
             smallest.cache_blocks = first.map(|tried| tried.cache_blocks);
@@ -150,20 +159,22 @@ impl Target {
         found
     }
 
-    /// Puts `run` among `tried`. Of several runs with one cache size, which differ in their seed, the
-    /// worst counts.
-    fn note(&self, tried: &mut Vec<Tried>, run: &RunResult) {
+    /// Puts `run` among `tried`. Of several runs that differ in their seed, which are `like` the same one, the worst
+    /// counts.
+    fn note(&self, tried: &mut Vec<(usize, Tried)>, like: usize, run: &RunResult) {
         let value = (self.metric.of)(run);
         let (meets, worse): (bool, fn(f64, f64) -> f64) = match self.metric.kind {
             Kind::Share => (value >= self.limit, f64::min),
             _ => (value <= self.limit, f64::max),
         };
-        match tried.iter_mut().find(|tried| tried.cache_blocks == run.labels.cache_blocks) {
-            Some(tried) => {
+        let cache_blocks = run.labels.cache_blocks;
+        match tried.iter_mut().find(|(other, _)| *other == like) {
+            Some((_, tried)) => {
                 tried.value = worse(tried.value, value);
                 tried.meets &= meets;
+                tried.cache_blocks = tried.cache_blocks.max(cache_blocks);
             }
-            None => tried.push(Tried { cache_blocks: run.labels.cache_blocks, value, meets }),
+            None => tried.push((like, Tried { cache_blocks, value, meets })),
         }
     }
 }
@@ -178,7 +189,7 @@ mod tests {
         assert_eq!(limit("p99=50ms"), Ok(50_000.0));
         assert_eq!(limit("p999 = 2 s"), Ok(2_000_000.0));
         assert_eq!(limit("mean=750us"), Ok(750.0));
-        assert_eq!(limit("hits=80%"), Ok(0.8));
+        assert_eq!((limit("hits=80%"), limit("hits=35%")), (Ok(0.8), Ok(0.35)));
         assert_eq!(limit("rmw=1000"), Ok(1000.0));
         assert_eq!((limit("seconds=12"), limit("seconds=12s")), (Ok(12.0), Ok(12.0)));
     }

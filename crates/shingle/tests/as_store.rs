@@ -39,6 +39,8 @@ fn what_no_store_does_is_refused() {
         (&["--as", "store", "-c", "1M"], "a store has 1024 at least"),
         (&["--depth", "4"], "of a store only, --as store"),
         (&["--as", "papers", "--flush-every", "5"], "of a store only, --as store"),
+        (&["--as", "store", "-c", "16M", "--depth", "4", "--pacing", "trace"], "--depth: with"),
+        (&["--speed", "2"], "--speed: in closed loop"),
     ];
     for (args, told) in cases {
         let (code, _, err) = shingle(folder.path(), &[&["run", small], *args].concat());

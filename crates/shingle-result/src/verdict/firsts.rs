@@ -1,17 +1,22 @@
 //! Who is first how often: over several seeds, or over the places of a sweep.
 
 use super::groups::Group;
-use super::measure::{none_filled, ranking};
+use super::measure::{measure, none_filled, ranking};
 use super::names::name;
+use super::seeds::likes;
 use crate::run::RunResult;
 use crate::said::{Said, SaidKind};
 
 /// Who is first with how many seeds; nothing with one seed.
 pub(super) fn over_seeds(runs: &[RunResult], groups: &[Group]) -> Vec<Said> {
     let seed = |group: &Group| runs[group.runs[0]].labels.seed;
+    let likes = likes(runs);
+    // Slots of the cache with the first seed.
+    let slots = |group: &Group| {
+        group.runs.iter().map(|&run| runs[likes[run]].labels.cache_blocks).max().unwrap_or(0)
+    };
     let alike = |a: &Group, b: &Group| {
-        runs[a.runs[0]].labels.drive == runs[b.runs[0]].labels.drive
-            && a.cache_blocks == b.cache_blocks
+        runs[a.runs[0]].labels.drive == runs[b.runs[0]].labels.drive && slots(a) == slots(b)
     };
     let first_seed = groups.iter().take_while(|group| seed(group) == seed(&groups[0]));
     let several = |group: &&Group| groups.iter().filter(|other| alike(group, other)).count() > 1;
@@ -38,7 +43,13 @@ pub(super) fn firsts(places: &[Vec<&RunResult>], of: &str) -> Option<String> {
     let mut all = 0;
     for runs in places.iter().filter(|runs| runs.len() > 1 && !none_filled(runs)) {
         all += 1;
-        let first = name(runs[ranking(runs)[0]], runs);
+        let order = ranking(runs);
+        let (best, next) = (runs[order[0]], runs[order[1]]);
+        // (Which of them is asked for first decides nothing.)
+        let first = match measure(best) < measure(next) {
+            true => name(best, runs),
+            false => "several alike".to_owned(),
+        };
         match wins.iter_mut().find(|(name, _)| *name == first) {
             Some((_, count)) => *count += 1,
             None => wins.push((first, 1)),
@@ -47,4 +58,26 @@ pub(super) fn firsts(places: &[Vec<&RunResult>], of: &str) -> Option<String> {
     wins.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let wins: Vec<String> = wins.iter().map(|(name, count)| format!("{name} in {count}")).collect();
     (all > 0).then(|| format!("Best of {all} {of}: {}.", wins.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use shingle_core::policy::Memory;
+
+    use super::*;
+    use crate::Labels;
+
+    #[test]
+    fn the_order_of_policies_makes_none_the_best() {
+        let run = |policy: &str, seconds: f64| {
+            let labels = Labels { policy: policy.into(), cache_blocks: 9, ..Labels::default() };
+            let mut run = RunResult::uncounted(&labels, Memory::default());
+            (run.warm_from, run.all.seconds.total) = (Some(1), seconds);
+            run
+        };
+        let [fifo, lru, slow] = [run("fifo", 5.0), run("lru", 5.0), run("lru", 6.0)];
+        let told = |a, b| firsts(&[vec![a, b], vec![&fifo, &slow]], "seeds");
+        let expected = Some("Best of 2 seeds: fifo in 1, several alike in 1.".to_owned());
+        assert_eq!((told(&fifo, &lru), told(&lru, &fifo)), (expected.clone(), expected));
+    }
 }

@@ -5,6 +5,8 @@ mod firsts;
 mod groups;
 mod measure;
 mod names;
+mod places;
+mod seeds;
 mod sentences;
 mod swept;
 
@@ -13,7 +15,9 @@ use crate::said::Said;
 pub use groups::{Group, groups};
 pub use measure::{cleanings, done_and_left, measure, none_filled, ranking, rewrites};
 pub use names::{count, name};
-pub use swept::{POLICY, PlaceRuns, places, said as said_of_sweep};
+pub use places::{POLICY, PlaceRuns, places};
+pub use seeds::likes;
+pub use swept::said as said_of_sweep;
 
 /// What `runs` of `compare` or `run` come to in words, group by group, and over all seeds.
 #[must_use]

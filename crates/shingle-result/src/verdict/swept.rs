@@ -1,64 +1,11 @@
 //! What the cells of a sweep come to.
 
-use std::collections::BTreeMap;
-
 use super::firsts::firsts;
-use super::measure::{CLEANINGS_MIN, hardly_cleaned, measure, never_filled, overloaded};
+use super::measure::{CLEANINGS_MIN, hardly_cleaned, never_filled, overloaded};
+use super::places::places;
 use crate::run::RunResult;
 use crate::said::{Said, SaidKind};
 use crate::swept::Swept;
-
-/// The axis within whose places runs are compared.
-pub const POLICY: &str = "policy";
-
-/// A place of the grid but for the policy, with the runs that belong there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlaceRuns<'a> {
-    /// Its value on each axis.
-    pub at: BTreeMap<&'a str, &'a str>,
-    /// Numbers of its runs, the best first.
-    pub runs: Vec<usize>,
-}
-
-/// Runs by place. What an axis makes no difference to belongs to each of its values, as `none` does
-/// to each cache size.
-#[must_use]
-pub fn places<'a>(runs: &[RunResult], sweep: &'a Swept) -> Vec<PlaceRuns<'a>> {
-    let mut places: Vec<PlaceRuns> = Vec::new();
-    let mut numbers = BTreeMap::new();
-    let cells: Vec<BTreeMap<&str, &str>> = sweep
-        .cells
-        .iter()
-        .map(|cell| {
-            let at = cell.at.iter().filter(|(axis, _)| *axis != POLICY);
-            at.map(|(axis, value)| (axis.as_str(), value.as_str())).collect()
-        })
-        .collect();
-    let most = cells.iter().map(BTreeMap::len).max().unwrap_or(0);
-    for (run, at) in cells.iter().enumerate().filter(|(_, at)| at.len() == most) {
-        let number = *numbers.entry(at.clone()).or_insert_with(|| {
-            places.push(PlaceRuns { at: at.clone(), runs: Vec::new() });
-            places.len() - 1
-        });
-        places[number].runs.push(run);
-    }
-    for (run, at) in cells.iter().enumerate().filter(|(_, at)| at.len() < most) {
-        let mut alone = true;
-        for place in &mut places {
-            if at.iter().all(|(axis, value)| place.at.get(axis) == Some(value)) {
-                place.runs.push(run);
-                alone = false;
-            }
-        }
-        if alone {
-            places.push(PlaceRuns { at: at.clone(), runs: vec![run] });
-        }
-    }
-    for place in &mut places {
-        place.runs.sort_by(|&a, &b| measure(&runs[a]).total_cmp(&measure(&runs[b])));
-    }
-    places
-}
 
 /// What the cells of a sweep come to in words.
 #[must_use]

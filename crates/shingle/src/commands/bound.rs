@@ -47,7 +47,8 @@ struct Held {
     policy: String,
     /// Bands rewritten by the disk and by the host, those left to do included.
     rewrites: u64,
-    times_the_bound: f64,
+    /// `None` where the bound is none.
+    times_the_bound: Option<f64>,
 }
 
 /// The bound for a drive and a cache.
@@ -110,7 +111,8 @@ pub(crate) fn execute(args: &Bound, global: &Global, registry: &Registry) -> any
         };
         let rewrites = verdict::rewrites(run).iter().sum::<u64>();
         #[allow(clippy::cast_precision_loss)]
-        let times_the_bound = rewrites as f64 / bounds[at].rewrites;
+        let times_the_bound =
+            (bounds[at].rewrites > 0.0).then(|| rewrites as f64 / bounds[at].rewrites);
         bounds[at].policies.push(Held {
             policy: verdict::name(run, &runs.iter().collect::<Vec<_>>()),
             rewrites,
@@ -169,7 +171,7 @@ fn shown(all: &All, global: &Global) -> String {
             .policies
             .iter()
             .map(|held| {
-                let times = format!("{:.2}", held.times_the_bound);
+                let times = held.times_the_bound.map_or("-".into(), |times| format!("{times:.2}"));
                 [held.policy.clone(), verdict::count(held.rewrites), times]
             })
             .collect();

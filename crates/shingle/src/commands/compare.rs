@@ -7,8 +7,8 @@ use shingle_result::{Notes, Report, Target};
 use shingle_sim::experiment::{self, Job};
 
 use super::setup::{
-    Asked, DEFAULT_TRACE, Traces, check_files, check_store, deliver, options, report, run_jobs,
-    seed, unheard,
+    Asked, DEFAULT_TRACE, Traces, check_files, check_pacing, check_store, deliver, options, report,
+    run_jobs, seed, unheard,
 };
 use crate::Usage;
 use crate::cli::{Executor, Global, SetupArgs};
@@ -111,6 +111,7 @@ impl Comparison {
     pub(crate) fn run(&self, traces: Traces, asked: Asked) -> anyhow::Result<Compared> {
         let Asked { registry, listener, program } = asked;
         check_store(&self.setup)?;
+        check_pacing(&self.setup)?;
         if let (Traces::Held(_), 2..) = (traces, self.seeds) {
             let seeds = self.seeds;
             let why =
@@ -126,6 +127,14 @@ impl Comparison {
             let options = options(&setup, self.policies.clone(), self.baseline.clone(), 0)?;
             let trace = traces.get(&setup.trace, listener)?;
             let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
+            let (same, other) = (jobs.len(), runs.len() / (seed - first_seed).max(1) as usize);
+            if first.is_some() && same != other {
+                let why = format!(
+                    "--seeds: with seed {seed} there are {same} runs to do, with seed {first_seed} {other}: two \
+                     sizes of -c come to the same with one of them; give all sizes as shares, or none"
+                );
+                return Err(Usage(why).into());
+            }
             if first.is_none() {
                 unheard(&setup, &jobs).iter().for_each(|told| listener.note(told));
                 notes.0.iter().for_each(|told| listener.note(&told.text));

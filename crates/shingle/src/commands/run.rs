@@ -9,7 +9,8 @@ use shingle_result::{Report, RunResult};
 use shingle_sim::experiment::{self, Job, Trace};
 
 use super::setup::{
-    Asked, Traces, check_files, check_store, deliver, options, report, run_jobs, unheard,
+    Asked, Traces, check_files, check_pacing, check_store, deliver, options, report, run_jobs,
+    unheard,
 };
 use crate::Usage;
 use crate::cli::{Global, SetupArgs};
@@ -92,6 +93,7 @@ impl One {
     ) -> anyhow::Result<Report> {
         let Asked { registry, listener, program } = asked;
         check_store(&self.setup)?;
+        check_pacing(&self.setup)?;
         let options = options(&self.setup, vec![self.policy.clone()], None, POINTS)?;
         let trace = traces.get(&self.setup.trace, listener)?;
         let (jobs, notes) = experiment::plan(&options, registry, &trace)?;

@@ -212,12 +212,9 @@ pub(crate) fn check_store(args: &SetupArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was asked for and changes nothing in `jobs`.
+/// What was set and changes nothing in `jobs`.
 pub(crate) fn unheard(args: &SetupArgs, jobs: &[Job]) -> Vec<String> {
     let mut told = Vec::new();
-    if args.speed.is_some() && args.pacing != Some(cli::Pacing::Trace) {
-        told.push("--speed changes nothing: it counts with --pacing trace only".to_owned());
-    }
     for (key, _) in &args.set {
         let Some((owner, _)) = key.split_once('.') else { continue };
         let general = ["policy", "translation", "cache", "drive", "ssd"].contains(&owner);
@@ -226,6 +223,24 @@ pub(crate) fn unheard(args: &SetupArgs, jobs: &[Job]) -> Vec<String> {
         }
     }
     told
+}
+
+/// What is said of one pacing only, where every run has this pacing.
+///
+/// # Errors
+/// If it would do nothing.
+pub(crate) fn check_pacing(args: &SetupArgs) -> anyhow::Result<()> {
+    let open = args.pacing == Some(cli::Pacing::Trace);
+    if args.speed.is_some() && !open {
+        let why = "--speed: in closed loop requests have no times; --pacing trace keeps them";
+        return Err(Usage(why.into()).into());
+    }
+    if args.depth.is_some() && open {
+        let why =
+            "--depth: with --pacing trace as many requests are under way as come; leave it out";
+        return Err(Usage(why.into()).into());
+    }
+    Ok(())
 }
 
 fn store(args: &SetupArgs) -> Option<StoreOptions> {

@@ -11,7 +11,9 @@ use shingle_sim::experiment::{Options, Trace};
 use shingle_sweep::{Order, Plan, Shard, merge};
 
 use super::compare::DEFAULT_POLICIES;
-use super::setup::{DEFAULT_TRACE, check_files, check_store, deliver, options, pool, read_trace};
+use super::setup::{
+    DEFAULT_TRACE, check_files, check_pacing, check_store, deliver, options, pool, read_trace,
+};
 use crate::Usage;
 use crate::cli::{Global, SetupArgs, TraceArgs};
 use crate::config::Config;
@@ -165,6 +167,10 @@ impl Grid {
         read: &mut dyn FnMut(&TraceArgs) -> anyhow::Result<Trace>,
     ) -> anyhow::Result<(Plan, Options)> {
         check_store(&self.setup)?;
+        let paced = |vary: &String| vary.split(',').any(|axis| axis.trim().starts_with("pacing="));
+        if !self.vary.iter().any(paced) {
+            check_pacing(&self.setup)?;
+        }
         // Courses and heat maps of all cells would fill the folder, and pages of sweeps draw none.
         let options = options(&self.setup, self.policies.clone(), None, 0)?;
         let options = Options { points: 0, heat_rows: 0, ..options };

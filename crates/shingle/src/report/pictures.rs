@@ -22,7 +22,11 @@ pub(crate) type Named = (&'static str, Picture);
 /// Everything that `report` can show, with the names of files.
 pub(crate) fn pictures(report: &Report) -> Vec<Named> {
     let runs: Vec<&RunResult> = report.runs.iter().collect();
-    let all = All { names: Names::of(&report.runs), ranking: verdict::ranking(&runs), runs };
+    let likes = match report.sweep {
+        None => verdict::likes(&report.runs),
+        Some(_) => (0..runs.len()).collect(),
+    };
+    let all = All { names: Names::of(&report.runs), ranking: verdict::ranking(&runs), likes, runs };
     let mut pictures = vec![("io-time", all.io_time())];
     pictures.extend(all.by_cache());
     pictures.push(("response-times", all.response_times()));
@@ -37,12 +41,15 @@ struct All<'a> {
     names: Names,
     /// The best first.
     ranking: Vec<usize>,
+    /// For each run the one of the first seed that is the same but for the seed. What is a share of a trace, as the size
+    /// of a cache, differs by seed.
+    likes: Vec<usize>,
 }
 
 impl All<'_> {
     /// What runs of one line have in common: cache size and seed apart, their names.
     fn kind(&self, run: usize) -> String {
-        self.names.name(run, &[CACHE, SEED])
+        self.names.name(self.likes[run], &[CACHE, SEED])
     }
 
     /// The best run of each kind, the best first; of one kind alone its best runs. So the same colour is
@@ -111,7 +118,8 @@ impl All<'_> {
 
     /// What a larger cache brings.
     fn by_cache(&self) -> Vec<Named> {
-        let mut sizes: Vec<u64> = self.runs.iter().map(|run| run.labels.cache_blocks).collect();
+        let slots = |run: usize| self.runs[self.likes[run]].labels.cache_blocks;
+        let mut sizes: Vec<u64> = (0..self.runs.len()).map(slots).collect();
         sizes.retain(|&blocks| blocks > 0);
         sizes.sort_unstable();
         sizes.dedup();
@@ -136,9 +144,8 @@ impl All<'_> {
             let line = |runs: &[usize]| {
                 // A run without a cache is the same beside every size; seeds are taken together.
                 let at = |size: u64| {
-                    let here = runs.iter().map(|&run| self.runs[run]);
-                    let here = here.filter(|run| [0, size].contains(&run.labels.cache_blocks));
-                    Value::over(&here.map(of).collect::<Vec<_>>()).mean
+                    let here = runs.iter().filter(|&&run| [0, size].contains(&slots(run)));
+                    Value::over(&here.map(|&run| of(self.runs[run])).collect::<Vec<_>>()).mean
                 };
                 sizes.iter().map(|&size| (mib(size), at(size))).collect::<Vec<_>>()
             };

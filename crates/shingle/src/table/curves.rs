@@ -103,6 +103,8 @@ fn time(figure: Estimate) -> String {
     let part = 100.0 * figure.error / figure.value;
     match figure.error {
         0.0 => seconds(figure.value),
+        // Nothing has no part.
+        error if figure.value == 0.0 => format!("{} ± {}", seconds(figure.value), seconds(error)),
         _ => format!("{} ± {part:.0} %", seconds(figure.value)),
     }
 }
