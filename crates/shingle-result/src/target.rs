@@ -101,18 +101,16 @@ impl Target {
             }
             Kind::Seconds => (&[("s", 1.0), ("", 1.0)], "a number of seconds such as 1200"),
             Kind::Count => (&[("", 1.0)], "a number such as 1000"),
-            // (A hundredth has no float of its own: 35 of them are more than 0.35.)
-            Kind::Share => (&[("%", 100.0)], "a share such as 80%"),
+            Kind::Share => (&[("%", 1.0)], "a share such as 80%"),
         };
-        let share = metric.kind == Kind::Share;
         let number = |(unit, factor): &(&str, f64)| {
             let number: f64 = value.strip_suffix(unit)?.trim_end().parse().ok()?;
-            (number.is_finite() && number >= 0.0)
-                .then_some(number)
-                .map(|number| if share { number / factor } else { number * factor })
+            (number.is_finite() && number >= 0.0).then_some(number * factor)
         };
         let limit = units.iter().find_map(number);
         let limit = limit.ok_or_else(|| format!("{name}={value}: give {example}"))?;
+        // (Divided, as a hundredth has no float of its own: 35 of them are more than 0.35.)
+        let limit = if metric.kind == Kind::Share { limit / 100.0 } else { limit };
         Ok(Target { text: format!("{name}={value}"), metric, limit })
     }
 

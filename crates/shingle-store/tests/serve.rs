@@ -658,7 +658,7 @@ mod several {
         let replace = Request::Replace { with, overwrite: false, accept_lost: false };
         assert_eq!(a.ask(&replace), Answer::Done(()));
         let by_now = CacheOptions { ssd: a.path("other"), ..cache(a, "one") };
-        for named in [cache(a, "one"), by_now.clone(), by_now] {
+        for named in [cache(a, "one"), by_now.clone(), by_now, cache(a, "one")] {
             let changes = beds.reload(&[named, cache(b, "two")]).expect("nothing to do");
             assert_eq!(changes.to_string(), "nothing has changed");
             write(&mut one, 0, b"1");

@@ -47,12 +47,12 @@ pub fn places<'a>(runs: &[RunResult], sweep: &'a Swept) -> Vec<PlaceRuns<'a>> {
         .collect()
     };
     all.sort_by_cached_key(|at| (at.len() < most, number(at), at.clone()));
-    all.dedup();
-    let known = Known::new(&cells);
+    let mut known = Known::new(&cells);
     let measure = |&run: &usize| measure(&runs[run]);
     let mut places: Vec<PlaceRuns> = Vec::new();
     for at in all {
-        let mut here = known.within(&at);
+        let mut here = known.agreeing(&at);
+        here.retain(|&run| cells[run].keys().all(|axis| at.contains_key(axis)));
         // (Of equal ones, those come first to which every axis makes a difference.)
         let after = |run: &usize| (cells[*run].len() < at.len(), *run);
         here.sort_by(|a, b| measure(a).total_cmp(&measure(b)).then(after(a).cmp(&after(b))));
@@ -110,12 +110,6 @@ impl<'a, 'b> Known<'a, 'b> {
         for (number, at) in cells.iter().enumerate() {
             kinds.entry(at.keys().copied().collect()).or_default().0.push(number);
         }
-        for (axes, (numbers, by)) in &mut kinds {
-            let all: &mut Numbers = by.entry(axes.clone()).or_default();
-            for &number in &*numbers {
-                all.entry(on(&cells[number], axes)).or_default().push(number);
-            }
-        }
         Known { cells, kinds }
     }
 
@@ -137,17 +131,6 @@ impl<'a, 'b> Known<'a, 'b> {
             found.extend(by_values.get(&values).into_iter().flatten());
         }
         found
-    }
-
-    /// Those of which `place` has all axes, with the same values.
-    fn within(&self, place: &At<'a>) -> Vec<usize> {
-        let kinds =
-            self.kinds.iter().filter(|(axes, _)| axes.iter().all(|a| place.contains_key(a)));
-        kinds
-            .filter_map(|(axes, (_, by))| by.get(axes)?.get(&on(place, axes)))
-            .flatten()
-            .copied()
-            .collect()
     }
 }
 

@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::create::{Consent, CreateError, check_free};
 use super::format::{NewCache, format_for, read_superblock};
-use super::operators::Shared;
+use super::operators::{Shared, same_file};
 use crate::backend::StoreError;
 
 /// Why nothing was changed, or not all of it.
@@ -152,9 +152,7 @@ impl Shared {
 
     fn another(&self, replace: &Replace<'_>) -> Result<Device, ChangeError> {
         let with = replace.with;
-        let used = [&self.status().map(|status| status.ssd).unwrap_or_default(), &self.disk()]
-            .map(|path| std::fs::canonicalize(path).ok());
-        if used.contains(&Some(std::fs::canonicalize(with).unwrap_or_default())) {
+        if [self.ssd(), self.disk().into()].iter().any(|used| same_file(used, with)) {
             return Err(ChangeError::Same(with.to_owned()));
         }
         let ssd = Device::open(with)?;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::mem;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -24,7 +24,7 @@ pub use super::cache::CacheOptions;
 use super::cache::{Cache, Common, Opened, TellNotice};
 use super::control;
 pub use super::errors::ServeError;
-use super::operators::{Leave, Shared, done};
+use super::operators::{Leave, Shared, done, same_file};
 use super::reload::{self, Plan};
 pub use super::reload::{Changes, ReloadError};
 use crate::backend::FailedIo;
@@ -124,9 +124,9 @@ impl Roster {
     pub fn all_answer(&self, patience: Duration) -> bool {
         let caches = self.lock().clone();
         thread::scope(|scope| {
-            let ask = |shared| {
-                let shared: &Arc<Shared> = shared;
-                scope.spawn(move || shared.handle.status_within(patience).is_some())
+            let ask = |shared: &Arc<Shared>| {
+                let handle = shared.handle.clone();
+                scope.spawn(move || handle.status_within(patience).is_some())
             };
             let asked: Vec<_> = caches.iter().map(ask).collect();
             asked.into_iter().all(|answered| answered.join().unwrap_or(false))
@@ -392,16 +392,16 @@ impl Serving {
     /// What can fail comes first; then nothing can.
     fn reload(&mut self, wanted: Options) -> Result<Changes, ServeError> {
         // (An SSD that was exchanged may be named as it was, or as it is by now.)
-        for Cache { options, shared, .. } in &mut self.caches {
-            let ssd = shared.ssd();
-            let is_it = |path: &Path| same_file(path, &ssd);
-            let new = wanted.caches.iter().find(|new| new.disk == options.disk && is_it(&new.ssd));
-            if let Some(new) = new.filter(|_| !is_it(&options.ssd)) {
-                options.ssd.clone_from(&new.ssd);
-            }
-        }
-        let served: Vec<_> = self.caches.iter().map(|cache| &cache.options).collect();
-        let Plan { end, change, begin } = reload::plan(&served, &wanted.caches)?;
+        let as_named = |Cache { options, shared, .. }: &Cache| {
+            let now = shared.ssd();
+            let mut all = wanted.caches.iter();
+            let named = all.find(|new| new.disk == options.disk && same_file(&new.ssd, &now));
+            let ssd = named.unwrap_or(options).ssd.clone();
+            CacheOptions { ssd, ..options.clone() }
+        };
+        let served: Vec<CacheOptions> = self.caches.iter().map(as_named).collect();
+        let Plan { end, change, begin } =
+            reload::plan(&served.iter().collect::<Vec<_>>(), &wanted.caches)?;
         let open = |&at: &usize| {
             let cache = &wanted.caches[at];
             Opened::open(cache, &self.common.registry).map_err(of(cache, &wanted))
@@ -474,12 +474,6 @@ fn bind(address: &Address, tls: &Option<Arc<Tls>>) -> Result<Listener, ListenErr
         Some(tls) => Listener::bind_encrypted(address, tls.clone()),
         None => Listener::bind(address),
     }
-}
-
-/// Whether both are there and the same, however they are called.
-fn same_file(one: &Path, other: &Path) -> bool {
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
-    real(one).is_some_and(|one| real(other) == Some(one))
 }
 
 fn served_names(caches: &[Cache]) -> Vec<String> {

@@ -151,7 +151,7 @@ const fn grid(systems: &'static [System], sets: Sets) -> Grid {
 const REORDERING: Grid = grid(&[ZFIFO, REORDER], &[]);
 const ALL: Grid = grid(&[HA, LRU, ZFIFO, REORDER, ROCO, COUNTS], &[]);
 const NEVER_IDLE: Grid = grid(&[HA, LRU, ZFIFO, REORDER, ROCO], &[("drive.idle_cleaning", "off")]);
-
+/// Long writes come again sooner than short ones.
 const LONG_SOONER: Grid = Grid { free: &[("long-far", "-0.6")], ..grid(&[LRU, ROCO], &[]) };
 
 /// A chain of systems on each trace.
