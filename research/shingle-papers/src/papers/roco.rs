@@ -103,7 +103,7 @@ const PER_IO: &str = "means over I/Os at the drive do not compare: under Cache-L
                       others up to 512 KiB, and all those of an eviction come at once and wait for each \
                       other. By requests (see the numbers, and figure times) Cache-LRU is slower";
 const SOONER: &str = "configuration not published: which writes come again soon, short or long ones. Here short ones do, as in \
-                      recorded traces (docs/workloads.md, long-far); where long ones do, Cache-LRU lets 35 % of proj_0 \
+                      recorded traces (docs/workloads.md, long-far); where long ones come again as soon, Cache-LRU lets 35 % of proj_0 \
                       through and not 68, of prn_0 40 and not 53, of src1_2 30 and not 43 (figure long)";
 const SOONER_AND_STARTS: &str = "configuration not published: which writes come again soon, short or long ones (figure long), and where in \
                                  the drive's zones their data begins: what the cache lets through of a zone is sequential \
@@ -151,7 +151,7 @@ const fn grid(systems: &'static [System], sets: Sets) -> Grid {
 const REORDERING: Grid = grid(&[ZFIFO, REORDER], &[]);
 const ALL: Grid = grid(&[HA, LRU, ZFIFO, REORDER, ROCO, COUNTS], &[]);
 const NEVER_IDLE: Grid = grid(&[HA, LRU, ZFIFO, REORDER, ROCO], &[("drive.idle_cleaning", "off")]);
-/// Long writes come again sooner than short ones.
+/// Long writes come again about as soon as short ones.
 const LONG_SOONER: Grid = Grid { free: &[("long-far", "-0.6")], ..grid(&[LRU, ROCO], &[]) };
 
 /// A chain of systems on each trace.
@@ -490,8 +490,8 @@ const FIGURES: &[Figure] = &[
     },
     Figure {
         id: "long",
-        title: "Figure 9 again, long writes come again sooner than short ones",
-        how: "Elsewhere short ones do, as in recorded traces (long-far is 0.6 there, and -0.6 here). Distances of all \
+        title: "Figure 9 again, long writes come again about as soon as short ones",
+        how: "Elsewhere short ones come sooner, as in recorded traces (long-far is 0.6 there, and -0.6 here). Distances of all \
               reuses together, requests and blocks are as published, there and here.",
         source: Source::Runs(&[LONG_SOONER]),
         charts: EXPLAINING,

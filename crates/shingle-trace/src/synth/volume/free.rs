@@ -156,7 +156,7 @@ static ALL: LazyLock<[Open; 17]> = LazyLock::new(|| {
                 "0.6",
                 Kind::Number(-2.0, 2.0),
                 "how much more often the farthest reuses are of long requests than those in the middle, and the nearest \
-                 less often; below 0 long requests come again sooner",
+                 less often; below 0 the reverse",
             ),
             always,
         ),
