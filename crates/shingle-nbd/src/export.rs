@@ -170,19 +170,30 @@ impl Contexts {
     }
 }
 
+type Call = Box<dyn FnOnce(Result<Answer, Failure>) + Send>;
+
 /// Where a command's result goes. It may be sent to any thread. One that is dropped answers EIO, so
 /// that no client waits for ever.
 pub struct Completion(Option<Sink>);
 
 enum Sink {
     Connection { outbox: Arc<Outbox>, which: InFlight },
-    Call(Box<dyn FnOnce(Result<Answer, Failure>) + Send>),
+    Call { connection: u64, done: Call },
 }
 
 impl Completion {
     /// One that calls `done`: to submit commands without a connection.
     pub fn new(done: impl FnOnce(Result<Answer, Failure>) + Send + 'static) -> Self {
-        Self(Some(Sink::Call(Box::new(done))))
+        Self::of(0, done)
+    }
+
+    /// As [`Completion::new`], for a client that is not one of a [`Server`](crate::server::Server): its number is
+    /// none that the connections of one have.
+    pub fn of(
+        connection: u64,
+        done: impl FnOnce(Result<Answer, Failure>) + Send + 'static,
+    ) -> Self {
+        Self(Some(Sink::Call { connection, done: Box::new(done) }))
     }
 
     pub(crate) fn to_connection(outbox: Arc<Outbox>, which: InFlight) -> Self {
@@ -193,7 +204,8 @@ impl Completion {
     pub fn connection(&self) -> u64 {
         match &self.0 {
             Some(Sink::Connection { outbox, .. }) => outbox.connection(),
-            _ => 0,
+            Some(Sink::Call { connection, .. }) => *connection,
+            None => 0,
         }
     }
 
@@ -210,7 +222,7 @@ impl Sink {
     fn put(self, result: Result<Answer, Failure>) {
         match self {
             Self::Connection { outbox, which } => outbox.push(which, result),
-            Self::Call(done) => done(result),
+            Self::Call { done, .. } => done(result),
         }
     }
 }

@@ -67,6 +67,7 @@ impl Bed {
             minimum_block: 1,
             trust_disk,
             control: Some(self.path("control")),
+            ublk: None,
         };
         let addresses = vec![Address::Unix(self.path("nbd"))];
         Options { caches: vec![cache], addresses, ..Options::default() }

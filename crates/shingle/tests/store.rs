@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{FileExt, symlink};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -297,6 +297,14 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
     bed.refused(1, &format!("{serve} unix:none/a"), "none/a: cannot listen: No such file");
     bed.refused(1, &format!("{serve} unix:disk.img"), "it is no socket");
     bed.refused(2, &format!("{serve} unix:a --minimum-block 3"), "a power of two");
+    let no_device = match cfg!(feature = "ublk") {
+        true if Path::new("/dev/ublk-control").exists() => None,
+        true => Some("the kernel has no ublk driver"),
+        false => Some("build it with `--features ublk`"),
+    };
+    if let Some(told) = no_device {
+        bed.refused(1, "serve --cache cache.img --disk disk.img --ublk 0", told);
+    }
     bed.refused(
         2,
         &format!("{serve} tcp:localhost:0 --allow-users a-b-c,root"),

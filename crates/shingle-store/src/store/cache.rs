@@ -28,6 +28,7 @@ use super::status::{SCHEMA, Status};
 use super::trust;
 use crate::backend::{Beside, Ready, Store, Tell};
 use crate::measures::saved::Place;
+use crate::ublk;
 
 /// A cache that is to be served, and how.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,6 +45,8 @@ pub struct CacheOptions {
     pub trust_disk: bool,
     /// Where operators ask, if not at [`control::socket`].
     pub control: Option<PathBuf>,
+    /// The block device that it is, too.
+    pub ublk: Option<ublk::Number>,
 }
 
 /// Who is told what an operator may want to know.
@@ -66,6 +69,9 @@ impl Opened {
         let slots = superblock.layout.slots as u32;
         let cache = settings.cache(registry, slots, ready.disk().blocks())?;
         let uuid = Uuid::from_bytes(superblock.uuid);
+        if let Some(number) = options.ublk {
+            ublk::Device::check(number, uuid)?;
+        }
         let control = options.control.clone().unwrap_or_else(|| control::socket(uuid));
         control::make_folder(&control)?;
         let control = Arc::new(Listener::bind(&Address::Unix(control))?);
@@ -90,6 +96,7 @@ pub(super) struct Cache {
     store: Store,
     control: Arc<Listener>,
     pub(super) shared: Arc<Shared>,
+    device: Option<ublk::Device>,
 }
 
 impl Cache {
@@ -125,6 +132,8 @@ impl Cache {
             export: options.name.clone(),
             uuid: uuid.to_string(),
             disk: options.disk.display().to_string(),
+            // (Those of the server come and go.)
+            addresses: options.ublk.iter().map(|it| it.path().display().to_string()).collect(),
             ..Status::default()
         };
         let export = options.name.clone();
@@ -154,8 +163,19 @@ impl Cache {
             fingerprint_in_use,
             changing: Mutex::default(),
         });
-        let cache = Cache { options, store, control, shared };
+        let mut cache = Cache { options, store, control, shared, device: None };
         cache.listen(common.leave.clone())?;
+        if let Some(number) = cache.options.ublk {
+            let server::Served { export, minimum_block, .. } = cache.export();
+            let leave = common.leave.clone();
+            let gone = move || {
+                let why =
+                    format!("{} is gone, and was not taken away here", number.path().display());
+                // If nobody listens it is leaving already.
+                let _ = leave.send(Leave::Failed(uuid, why));
+            };
+            cache.device = Some(ublk::Device::start(number, uuid, export, minimum_block, gone)?);
+        }
         Ok(cache)
     }
 
@@ -185,12 +205,15 @@ impl Cache {
     /// Shuts it down in order, when no client uses it any more; or ends it for good.
     pub(super) fn end(self, detach: bool) -> Result<(), ServeError> {
         self.control.close();
+        // What the kernel has cached comes now, and then nothing any more.
+        let written = self.device.map_or(Ok(()), ublk::Device::stop);
         self.shared.save_counters();
         let uuid = self.shared.uuid;
-        if detach {
-            return leave::ended(self.store.shut_down_for_good()?, uuid);
-        }
-        leave::stopped(self.store.shut_down()?, uuid)
+        let ended = match detach {
+            true => leave::ended(self.store.shut_down_for_good()?, uuid),
+            false => leave::stopped(self.store.shut_down()?, uuid),
+        };
+        ended.and(written.map_err(ServeError::Unwritten))
     }
 
     /// Nothing is waited for: I/O that is under way keeps the devices locked until it is done.

@@ -16,6 +16,7 @@ use super::doubt::Distrusted;
 use super::occupant::Occupant;
 use super::reload::ReloadError;
 use crate::backend::StoreError;
+use crate::ublk::UblkError;
 
 /// Why no cache was made. Nothing was changed then, unless the SSD failed.
 #[derive(Debug, Error)]
@@ -191,6 +192,14 @@ pub enum ServeError {
     /// The control socket.
     #[error(transparent)]
     Control(#[from] ControlError),
+    /// The block device that the cache is, too.
+    #[error(transparent)]
+    Ublk(#[from] UblkError),
+    /// What the kernel had cached of that device at the end.
+    #[error(
+        "what the kernel had cached of the block device could not be written, and is lost: {0}"
+    )]
+    Unwritten(io::Error),
     /// The system.
     #[error("cannot serve: {0}")]
     System(#[from] io::Error),

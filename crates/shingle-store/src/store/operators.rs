@@ -216,7 +216,7 @@ impl Shared {
     pub(super) fn status(&self) -> Option<Status> {
         let said = self.handle.status()?;
         let mut status = self.unchanging().clone();
-        status.addresses = self.server.addresses().iter().map(ToString::to_string).collect();
+        status.addresses.extend(self.server.addresses().iter().map(ToString::to_string));
         status.connections = self.server.connections_of(&status.export) as u64;
         let Devices { ssd, edition, slots, .. } = self.devices().clone();
         (status.ssd, status.edition, status.slots) = (ssd, edition, slots);

@@ -1,11 +1,12 @@
 //! What changes when a process that serves is told anew what to serve.
 
 use std::fmt;
-use std::path::Path;
+use std::path::PathBuf;
 
 use thiserror::Error;
 
 use super::cache::CacheOptions;
+use crate::ublk;
 
 /// Why nothing was changed.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -14,7 +15,7 @@ pub enum ReloadError {
     /// Two exports have one name.
     #[error("export `{0}` is there twice")]
     Name(String),
-    /// Two exports have one SSD, or one disk, or the SSD of one is the disk of another.
+    /// Two exports have one SSD, or one disk, or one block device that they are, or the SSD of one is the disk of another.
     #[error("exports `{one}` and `{two}` both use {path}")]
     Shared {
         /// Names of exports.
@@ -26,8 +27,8 @@ pub enum ReloadError {
     },
     /// One of the two is in use as it was.
     #[error(
-        "export `{name}`: {path} is served as `{served}`, with another SSD or disk; take that export out, \
-         reload, put the new one in, and reload again"
+        "export `{name}`: {path} is served as `{served}`, with another SSD, disk or block device; take that export \
+         out, reload, put the new one in, and reload again"
     )]
     InUse {
         /// The export that is wanted.
@@ -108,17 +109,20 @@ pub(super) fn check(wanted: &[CacheOptions]) -> Result<(), ReloadError> {
 }
 
 /// What both use. (Other names of the same file are found when it is opened.)
-fn shared<'a>(one: &'a CacheOptions, two: &CacheOptions) -> Option<&'a Path> {
-    [&one.ssd, &one.disk]
-        .into_iter()
-        .find(|&path| [&two.ssd, &two.disk].contains(&path))
-        .map(|p| &**p)
+fn shared(one: &CacheOptions, two: &CacheOptions) -> Option<PathBuf> {
+    let number = one.ublk.filter(|_| one.ublk == two.ublk);
+    let both = |path: &&PathBuf| [&two.ssd, &two.disk].contains(path);
+    [&one.ssd, &one.disk].into_iter().find(both).cloned().or(number.map(ublk::Number::path))
 }
 
 pub(super) fn plan(served: &[&CacheOptions], wanted: &[CacheOptions]) -> Result<Plan, ReloadError> {
     check(wanted)?;
     let same = |one: &CacheOptions, two: &CacheOptions| {
-        (&one.ssd, &one.disk, &one.control) == (&two.ssd, &two.disk, &two.control)
+        let places = |cache: &CacheOptions| {
+            let CacheOptions { ssd, disk, control, ublk, .. } = cache.clone();
+            (ssd, disk, control, ublk)
+        };
+        places(one) == places(two)
     };
     let end = (0..served.len())
         .filter(|&at| !wanted.iter().any(|wanted| same(served[at], wanted)))
@@ -159,6 +163,7 @@ mod tests {
             minimum_block: 1,
             trust_disk: false,
             control: None,
+            ublk: None,
         }
     }
 
@@ -200,6 +205,11 @@ mod tests {
             let told = format!("exports `one` and `two` both use {path}");
             assert_eq!(refused(&[], &[one.clone(), cache("two", ssd, disk)]), told);
         }
+        let [two, three] = [("two", "s2", "d2"), ("three", "s3", "d3")].map(|(name, ssd, disk)| {
+            CacheOptions { ublk: Some(ublk::Number(7)), ..cache(name, ssd, disk) }
+        });
+        let told = "exports `two` and `three` both use /dev/ublkb7";
+        assert_eq!(refused(&[], &[two, three]), told);
         let told = refused(&[&one], &[cache("one", "s2", "d1")]);
         assert!(told.starts_with("export `one`: d1 is served as `one`, with another"), "{told}");
     }

@@ -284,6 +284,13 @@ impl Serving {
         self.common.server.addresses()
     }
 
+    /// Names of exports that are block devices, too, and of these devices.
+    #[must_use]
+    pub fn block_devices(&self) -> Vec<(String, PathBuf)> {
+        let path = |cache: &Cache| Some((cache.options.name.clone(), cache.options.ublk?.path()));
+        self.caches.iter().filter_map(path).collect()
+    }
+
     /// To stop it, from a thread that waits for signals.
     #[must_use]
     pub fn stopper(&self) -> Stopper {

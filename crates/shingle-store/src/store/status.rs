@@ -36,7 +36,7 @@ pub struct Status {
     pub clean_shutdown: Option<bool>,
     /// And it is known what the disk was like then.
     pub fingerprint_known: Option<bool>,
-    /// Where clients connect.
+    /// Where clients connect, and the block device that it is.
     pub addresses: Vec<String>,
     /// Clients connected.
     pub connections: u64,

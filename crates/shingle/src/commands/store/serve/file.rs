@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer};
 use shingle_nbd::listen::Address;
 use shingle_nbd::users::Users;
 use shingle_store::store::serve::{CacheOptions, Options};
+use shingle_store::ublk::Number;
 
 use crate::Usage;
 use crate::commands::listening;
@@ -55,6 +56,8 @@ struct Export {
     minimum_block: u32,
     #[serde(default)]
     trust_disk: bool,
+    /// N of /dev/ublkbN.
+    ublk: Option<u32>,
 }
 
 /// All that a server is told.
@@ -120,6 +123,7 @@ impl File {
             minimum_block: export.minimum_block,
             trust_disk: export.trust_disk,
             control: None,
+            ublk: export.ublk.map(Number),
         });
         Options {
             caches: caches.collect(),

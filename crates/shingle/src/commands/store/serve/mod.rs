@@ -32,6 +32,7 @@ use shingle_core::registry::Registry;
 use shingle_engine::settings::Settings;
 use shingle_nbd::listen::{Address, Listener};
 use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, Record, Serving, Stopper};
+use shingle_store::ublk::Number;
 use shingle_trace::record::{About, Recording};
 use tracing::{error, info, warn};
 
@@ -54,7 +55,7 @@ pub(crate) struct Serve {
     /// Serve the exports of this TOML file instead: several caches, each with a name. SIGHUP reads it
     /// again.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "cache", "disk", "nbd", "allow_users", "tls", "tls_allow", "minimum_block", "trust_disk", "record",
+        "cache", "disk", "nbd", "ublk", "allow_users", "tls", "tls_allow", "minimum_block", "trust_disk", "record",
         "metrics", "counters", "log", "log_level"
     ])]
     config: Option<PathBuf>,
@@ -66,6 +67,10 @@ pub(crate) struct Serve {
     /// them, or `any` for every user of this machine.
     #[arg(long, value_name = "USER,…|any", conflicts_with = "tls")]
     allow_users: Option<String>,
+    /// Be /dev/ublkbN, too, without NBD between: needs a build with the feature `ublk`, the ublk driver and
+    /// CAP_SYS_ADMIN. After a crash the next server of this cache takes the device over, and who uses it only waits.
+    #[arg(long, value_name = "N")]
+    ublk: Option<u32>,
     #[command(flatten)]
     encryption: Encrypting,
     #[command(flatten)]
@@ -110,6 +115,7 @@ impl Serve {
             minimum_block: self.minimum_block.bytes()?,
             trust_disk: self.trust_disk,
             control: None,
+            ublk: self.ublk.map(Number),
         };
         let users = listening::users(self.allow_users.as_deref())
             .map_err(|why| Usage(format!("--allow-users: {why}")))?;
@@ -126,7 +132,8 @@ impl Serve {
 pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let Given { options, metrics, log } = args.options()?;
     let inherited = service::inherited()?;
-    if options.addresses.is_empty() && inherited.is_empty() {
+    let reached_by_device = options.caches.iter().all(|cache| cache.ublk.is_some());
+    if options.addresses.is_empty() && inherited.is_empty() && !reached_by_device {
         let option = if args.config.is_some() { "`listen`" } else { "--nbd" };
         bail!(Usage(format!("nobody could connect: say where with {option}, as unix:PATH")));
     }
@@ -164,6 +171,9 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
         for address in serving.addresses() {
             info!(export, "{uuid}: served at {address}");
         }
+    }
+    for (export, device) in serving.block_devices() {
+        info!(export, "served as {}", device.display());
     }
     for remark in listening::remarks(&serving.addresses(), &users, encrypted) {
         match remark {
