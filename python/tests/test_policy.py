@@ -168,11 +168,21 @@ def test_a_policy_says_what_it_is():
     with pytest.raises(shingle.OptionTypeError, match="Nameless.name"):
         shingle.run(SMALL, policy=Nameless)
 
-    class Wrong(Lru):
-        name = "wrong"
-        parameters = {"x": -1}
+    for value in [-1, 2**64, float("inf"), float("nan"), (), "x"]:
 
-    with pytest.raises(shingle.OptionTypeError, match=r"Wrong.parameters\['x'\]"):
-        shingle.run(SMALL, policy=Wrong)
+        class Wrong(Lru):
+            name = "wrong"
+            parameters = {"x": value}
+
+        with pytest.raises(shingle.OptionTypeError, match=r"Wrong.parameters\['x'\]"):
+            shingle.run(SMALL, policy=Wrong)
+
+    class Twice(Lru):
+        name = "twice"
+        zones = True
+        parameters = {"zone": 5}
+
+    with pytest.raises(shingle.OptionTypeError, match=r"Twice.parameters\['zone'\].*already"):
+        shingle.run(SMALL, policy=Twice)
     with pytest.raises(shingle.UsageError, match="no module made with"):
         shingle.load("json")

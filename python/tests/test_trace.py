@@ -117,6 +117,8 @@ def test_traces_are_mixed_as_the_command_mixes_them(command, small, tmp_path):
     ran(command, "trace", "mix", SMALL, SMALL, "--copies", "2", "--time-scale", "0.5", "-o", str(out))
     mixed = trace.mix([small, SMALL], copies=2, time_scale=0.5)
     assert mixed.hash == trace.open(out).hash and len(mixed) == 4 * len(small)
+    with pytest.raises(shingle.OptionTypeError, match="a list of traces is wanted, and not 'synth:zipf'"):
+        trace.mix("synth:zipf")
 
 
 def test_workloads_are_made_with_their_parameters():

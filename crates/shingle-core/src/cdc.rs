@@ -232,7 +232,7 @@ impl<P: Pair> Policy for Cdc<P> {
 
     fn new(params: &Params, slots: &Slots) -> Self {
         let capacity = slots.capacity();
-        let window = u64::from(capacity) * params.thousandths(WINDOW.name) / 1000;
+        let window = params.part_of(WINDOW.name, capacity);
         let (clean, dirty) = P::sides(params, slots);
         Cdc {
             clean,

@@ -142,8 +142,8 @@ impl Params {
 
     /// A declared [`Kind::Ratio`] as so many of `whole`, rounded down.
     #[must_use]
-    pub fn part_of(&self, name: &str, whole: u32) -> u64 {
-        let part = u128::from(whole) * u128::from(self.thousandths(name)) / 1000;
+    pub fn part_of(&self, name: &str, whole: impl Into<u64>) -> u64 {
+        let part = u128::from(whole.into()) * u128::from(self.thousandths(name)) / 1000;
         u64::try_from(part).unwrap_or(u64::MAX)
     }
 
@@ -285,7 +285,7 @@ mod tests {
         params.set("score", "all").unwrap();
         assert_eq!((params.zones("zone"), params.thousandths("window")), (Some(5120), 800));
         assert!(params.switch("rule2") && params.choice("score") == "all");
-        assert_eq!((params.part_of("window", 11), params.part_of("window", 1)), (8, 0));
+        assert_eq!((params.part_of("window", 11u32), params.part_of("window", 1u32)), (8, 0));
         let shown: Vec<_> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let all = ["zone=5120b", "window=0.8", "rule2=on", "rate=none", "hours=0-24", "score=all"];
         assert_eq!(shown, all);

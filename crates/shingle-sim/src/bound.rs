@@ -7,10 +7,13 @@
 //! times that are cheapest for it, and the sum of what that costs, less the price of all the places there are, is less
 //! than what any policy can do. The price that makes the most of it is searched for.
 //!
+//! A block that is trimmed gives its place back, and need not come to the band at all.
+//!
 //! Of one band, the cheapest times are found exactly: a rewrite comes right after a write, and `f(j)`, the least cost
 //! when one comes after the band's write `j`, is the least over `i < j` of `f(i) + 1 + price · places(i, j)`. What `i`
 //! is best never falls as `j` rises: the longer a stretch, the more a further write adds to it. So only stretches are
-//! looked at that begin no earlier than the best before.
+//! looked at that begin no earlier than the best before. Behind the last rewrite there may be writes of which all is
+//! trimmed in the end.
 
 use rayon::prelude::*;
 use shingle_core::units::{Block, Op, Request};
@@ -27,22 +30,22 @@ pub struct Bound {
     pub rewrites: f64,
     /// Rewrites for each place and write: the price at which that follows.
     pub price: f64,
-    /// Bands that are written at all: each is rewritten once at least.
+    /// Bands that are written at all. Each is rewritten once at least, unless all of it is trimmed.
     pub bands: u64,
     /// Blocks written, each as often as it is.
     pub written_blocks: u64,
 }
 
-/// A write of a band: when, counted in writes of the whole trace, and which of the band's writes is the next to the same
-/// block.
+/// A write of a band: when, and until when its data counts, which the next write or trim of the block ends. Both are
+/// counted in writes of the whole trace.
 #[derive(Clone, Copy, Debug)]
 struct Write {
     at: u64,
-    next: u32,
+    until: u64,
 }
 
-/// No write of the band follows to the same block.
-const NEVER: u32 = u32::MAX;
+/// The data counts to the end.
+const NEVER: u64 = u64::MAX;
 
 /// The writes of a trace, by band.
 #[derive(Clone, Debug)]
@@ -55,29 +58,44 @@ impl Writes {
     /// Those of `requests`, over a disk with these bands.
     #[must_use]
     pub fn new(requests: &[Request], bands: &ZoneMap) -> Writes {
-        let mut by_band: BTreeMap<u32, (Vec<Write>, BTreeMap<u64, u32>)> = BTreeMap::new();
+        let mut by_band: BTreeMap<u32, Vec<Write>> = BTreeMap::new();
+        // Of each block that holds data of a write: the band of it, and which of the band's writes that is.
+        let mut newest: BTreeMap<u64, (u32, usize)> = BTreeMap::new();
         let mut count = 0;
-        for request in requests.iter().filter(|request| request.op == Op::Write) {
-            let first = request.first().0;
-            for block in first..first + request.blocks() {
-                let band = bands.zone(Block(block)).0;
-                let (writes, last) = by_band.entry(band).or_default();
-                let number = u32::try_from(writes.len()).expect("less than 2^32 writes of a band");
-                if let Some(before) = last.insert(block, number) {
-                    writes[before as usize].next = number;
+        for request in requests {
+            match request.op {
+                Op::Write => {
+                    let first = request.first().0;
+                    for block in first..first + request.blocks() {
+                        let band = bands.zone(Block(block)).0;
+                        let number = by_band.get(&band).map_or(0, Vec::len);
+                        if let Some(before) = newest.insert(block, (band, number)) {
+                            end(&mut by_band, before, count);
+                        }
+                        by_band.entry(band).or_default().push(Write { at: count, until: NEVER });
+                        count += 1;
+                    }
                 }
-                writes.push(Write { at: count, next: NEVER });
-                count += 1;
+                Op::Trim => {
+                    let (first, blocks) = request.whole_blocks();
+                    let trimmed = first.0..first.0 + blocks;
+                    while let Some((&block, &before)) = newest.range(trimmed.clone()).next() {
+                        newest.remove(&block);
+                        end(&mut by_band, before, count);
+                    }
+                }
+                Op::Read | Op::Flush => {}
             }
         }
-        Writes { bands: by_band.into_values().map(|(writes, _)| writes).collect(), count }
+        Writes { bands: by_band.into_values().collect(), count }
     }
 
     /// The bound for a cache and a buffer with so many places together.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // counts below 2^53
     pub fn bound(&self, places: u64) -> Bound {
-        let bands = self.bands.len() as f64;
+        let kept = |writes: &&Vec<Write>| writes.iter().any(|write| write.until == NEVER);
+        let once_each = self.bands.iter().filter(kept).count() as f64;
         let all_places = places as f64 * self.count as f64;
         let at = |price: f64| {
             let costs = self.bands.par_iter().map(|writes| cheapest(writes, price));
@@ -107,9 +125,15 @@ impl Writes {
                 best = if at_b > best.0 { (at_b, b.exp()) } else { best };
             }
         }
-        let (rewrites, price) = if best.0 > bands { best } else { (bands, 0.0) };
+        let (rewrites, price) = if best.0 > once_each { best } else { (once_each, 0.0) };
         Bound { rewrites, price, bands: self.bands.len() as u64, written_blocks: self.count }
     }
+}
+
+/// The data that this write brought counts until `at` only.
+fn end(by_band: &mut BTreeMap<u32, Vec<Write>>, (band, number): (u32, usize), at: u64) {
+    let writes = by_band.get_mut(&band).expect("the band was written");
+    writes[number].until = at;
 }
 
 /// The least that rewriting a band costs with all its writes done, at a price for each place and write.
@@ -122,13 +146,8 @@ fn cheapest(writes: &[Write], price: f64) -> f64 {
         let (mut places, mut best, mut best_from) = (0u64, f64::INFINITY, from);
         // A stretch from write `first` to `last`, made longer to the front.
         for first in (from..=last).rev() {
-            let Write { at, next } = writes[first];
-            let until = if (next as usize) <= last && next != NEVER {
-                writes[next as usize].at
-            } else {
-                write.at
-            };
-            places += until - at;
+            let Write { at, until } = writes[first];
+            places += until.min(write.at) - at;
             let cost = least[first] + 1.0 + price * places as f64;
             if cost < best {
                 (best, best_from) = (cost, first);
@@ -137,11 +156,20 @@ fn cheapest(writes: &[Write], price: f64) -> f64 {
         least.push(best);
         from = best_from;
     }
-    least[writes.len()]
+    // What is trimmed in the end needs no rewrite behind it.
+    let (mut places, mut best) = (0u64, least[writes.len()]);
+    let trimmed = writes.iter().zip(&least).rev().take_while(|(write, _)| write.until != NEVER);
+    for (write, before) in trimmed {
+        places += write.until - write.at;
+        best = best.min(before + price * places as f64);
+    }
+    best
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use proptest::prelude::*;
     use shingle_core::units::{BLOCK_BYTES, Nanos};
@@ -150,23 +178,33 @@ mod tests {
         Request { at: Nanos::ZERO, offset: block * BLOCK_BYTES, bytes: BLOCK_BYTES, op: Op::Write }
     }
 
-    /// All ways to rewrite a band, tried one by one.
-    fn by_trial(blocks: &[u64], at: &[u64], price: f64) -> f64 {
-        let writes = blocks.len();
-        let ways = (0..1u32 << (writes - 1)).map(|ways| {
-            // A rewrite after each write whose bit is set, and after the last.
-            let (mut cost, mut begun) = (0.0, 0);
-            for last in 0..writes {
-                if last + 1 < writes && ways >> last & 1 == 0 {
+    fn trim(first: u64, count: u64) -> Request {
+        Request { op: Op::Trim, bytes: count * BLOCK_BYTES, ..write(first) }
+    }
+
+    /// What happens to a band: when, which block, and whether it is written or trimmed.
+    type Event = (u64, u64, Op);
+
+    /// All ways to rewrite a band, tried one by one: a rewrite after each write whose bit is set, and nothing left to do.
+    fn by_trial(events: &[Event], price: f64) -> f64 {
+        let writes = events.iter().filter(|event| event.2 == Op::Write).count();
+        let ways = (0..1u32 << writes).filter_map(|ways| {
+            let (mut cost, mut held, mut now, mut nth) = (0.0, BTreeSet::new(), 0, 0);
+            for &(at, block, op) in events {
+                cost += price * (held.len() as u64 * (at - now)) as f64;
+                now = at;
+                if op == Op::Trim {
+                    held.remove(&block);
                     continue;
                 }
-                let mut first = BTreeMap::new();
-                (begun..=last).for_each(|one| _ = first.entry(blocks[one]).or_insert(at[one]));
-                let places: u64 = first.values().map(|first| at[last] - first).sum();
-                cost += 1.0 + price * places as f64;
-                begun = last + 1;
+                held.insert(block);
+                if ways >> nth & 1 == 1 {
+                    held.clear();
+                    cost += 1.0;
+                }
+                nth += 1;
             }
-            cost
+            held.is_empty().then_some(cost)
         });
         ways.fold(f64::INFINITY, f64::min)
     }
@@ -174,24 +212,49 @@ mod tests {
     proptest! {
         #[test]
         fn the_cheapest_way_is_that_of_all_ways_tried(
-            steps in prop::collection::vec((0u64..4, 1u64..5), 1..11),
+            steps in prop::collection::vec((0u64..4, 1u64..5, prop::bool::weighted(0.3)), 1..13),
             price in 0.0f64..0.4,
         ) {
-            let (mut now, mut times, mut blocks) = (0, Vec::new(), Vec::new());
-            let mut writes: Vec<Write> = Vec::new();
+            let (mut now, mut events) = (0, Vec::new());
             let mut last: BTreeMap<u64, usize> = BTreeMap::new();
-            for (block, pause) in steps {
+            let mut writes: Vec<Write> = Vec::new();
+            for (block, pause, trims) in steps {
                 now += pause;
-                if let Some(before) = last.insert(block, writes.len()) {
-                    writes[before].next = writes.len() as u32;
+                if let Some(before) = last.remove(&block) {
+                    writes[before].until = now;
                 }
-                writes.push(Write { at: now, next: NEVER });
-                times.push(now);
-                blocks.push(block);
+                if !trims {
+                    last.insert(block, writes.len());
+                    writes.push(Write { at: now, until: NEVER });
+                }
+                events.push((now, block, if trims { Op::Trim } else { Op::Write }));
             }
-            let (ours, theirs) = (cheapest(&writes, price), by_trial(&blocks, &times, price));
+            let (ours, theirs) = (cheapest(&writes, price), by_trial(&events, price));
             prop_assert!((ours - theirs).abs() < 1e-9, "{ours} {theirs}");
         }
+    }
+
+    #[test]
+    fn what_is_trimmed_need_not_be_rewritten() {
+        let bands = ZoneMap::fixed(100, 1_000);
+        let bound = |requests: &[Request]| Writes::new(requests, &bands).bound(4);
+        let files: Vec<Request> =
+            (0..10).flat_map(|n| [write(n * 100), trim(n * 100, 1)]).collect();
+        assert_eq!(
+            (bound(&files).rewrites, bound(&files).bands),
+            (0.0, 10),
+            "a cache drops all of it"
+        );
+        let kept = [&files[..], &[write(5)]].concat();
+        assert_eq!(bound(&kept).rewrites, 1.0);
+        let across = [write(99), write(100), write(102), trim(98, 4)];
+        assert_eq!(bound(&across).rewrites, 1.0, "block 102 lies behind what is trimmed");
+        let in_part = Request { bytes: BLOCK_BYTES - 1, ..trim(7, 1) };
+        assert_eq!(
+            bound(&[write(7), in_part]).rewrites,
+            1.0,
+            "the rest of a block is still wanted"
+        );
     }
 
     /// Two bands in turn, a block each time that is new. With 4 places a band is rewritten after every few writes; no

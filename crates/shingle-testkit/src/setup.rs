@@ -105,8 +105,9 @@ pub fn variants(entry: &Entry) -> Vec<Params> {
         let others: &[&str] = match param.kind {
             Kind::Switch => &["on", "off"],
             Kind::Choice(words) => words,
-            Kind::Ratio => &["0", "0.5", "3"],
-            Kind::Count => &["0", "1", "7"],
+            // (The largest that can be said.)
+            Kind::Ratio => &["0", "0.5", "3", "18446744073709551"],
+            Kind::Count => &["0", "1", "7", "18446744073709551615"],
             Kind::Blocks => &["1b", "3b", "400b"],
             Kind::Zones => &["1b", "3b", "400b", "bands"],
             Kind::Limit => &["1b", "400b", "none"],

@@ -160,6 +160,17 @@ fn a_cache_is_warm_from_a_request_of_the_trace_on() {
     assert_eq!(often["warm_from"], never["warm_from"]);
 }
 
+/// The last answer comes while the disk is still written to.
+#[test]
+fn a_disk_is_not_busy_for_longer_than_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let args = ["run", "synth:uniform?requests=3k", "--mode", "w", "-p", "lru", "-c", "4M"];
+    let paced = ["-d", "cmr7200", "--pacing", "trace", "--speed", "100000", "--as", "store"];
+    let result = json(folder.path(), &[&args[..], &paced].concat());
+    let busy = result["runs"][0]["queue"]["disk_utilisation"].as_f64().expect("open loop");
+    assert!((0.99..=1.0).contains(&busy), "{busy}");
+}
+
 #[test]
 fn flash_inside_the_disk_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");

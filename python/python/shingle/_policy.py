@@ -88,11 +88,13 @@ def definition(policy: type[Policy], native: Any) -> Any:
 
 def _parameter(policy: type[Policy], name: str, value: Any) -> tuple[str, str, str, str, list[str]]:
     about = f"of {policy.__name__}"
+    if policy.zones and name == "zone":
+        raise OptionTypeError(f"{policy.__name__}.parameters['zone']: a policy with zones has that one already")
     if isinstance(value, bool):
         return name, "switch", "on" if value else "off", about, []
-    if isinstance(value, int) and value >= 0:
+    if isinstance(value, int) and 0 <= value < 2**64:
         return name, "count", str(value), about, []
-    if isinstance(value, float) and value >= 0:
+    if isinstance(value, float) and 0 <= value < 2**53:
         return name, "ratio", f"{value:.3f}", about, []
     if isinstance(value, tuple) and value and all(isinstance(word, str) for word in value):
         return name, "choice", value[0], about, list(value)

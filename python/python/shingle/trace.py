@@ -167,6 +167,8 @@ def mix(
         {options}
         progress: as for ``run``.
     """
+    if _is_named(traces):
+        raise OptionTypeError(f"traces: a list of traces is wanted, and not {traces!r}")
     with _calls.Told(progress) as told:
         held = [_held(trace, {"seed": seed, **options} if _is_named(trace) else options, told) for trace in traces]
         return _calls.native.mix(name, held, copies, shift_bytes, shuffle, time_scale, seed, told)

@@ -11,19 +11,26 @@ use crate::units::Slot;
 pub struct Recency {
     stamps: Vec<u64>, // by slot; FORGOTTEN if not in use
     ring: Vec<Slot>,  // who drew stamp t, at t modulo the window
+    window: u64,
     at: usize,
     now: u64,
 }
 
 const FORGOTTEN: u64 = u64::MAX;
 
+/// A window of so many caches takes its memory at once.
+const CACHES_AT_ONCE: u64 = 4;
+
 impl Recency {
     /// For slots `0..capacity`; cold means not used within `window` accesses (at least one).
     #[must_use]
     pub fn new(capacity: u32, window: u64) -> Recency {
+        let window = window.max(1);
+        let at_once = window.min(CACHES_AT_ONCE * u64::from(capacity.max(1)));
         Recency {
             stamps: vec![FORGOTTEN; capacity as usize],
-            ring: vec![Slot::NONE; window.max(1) as usize],
+            ring: Vec::with_capacity(at_once as usize),
+            window,
             at: 0,
             now: 0,
         }
@@ -32,10 +39,16 @@ impl Recency {
     /// `slot` is used. Returns the slot that has become cold by that, if one has.
     #[inline]
     pub fn touch(&mut self, slot: Slot) -> Option<Slot> {
-        let oldest = core::mem::replace(&mut self.ring[self.at], slot);
-        self.at = if self.at + 1 == self.ring.len() { 0 } else { self.at + 1 };
+        let full = self.ring.len() as u64 == self.window;
+        let oldest = if full {
+            core::mem::replace(&mut self.ring[self.at], slot)
+        } else {
+            self.ring.push(slot);
+            Slot::NONE
+        };
+        self.at = if self.at as u64 + 1 == self.window { 0 } else { self.at + 1 };
         self.stamps[slot.index()] = self.now;
-        let edge = self.now.checked_sub(self.ring.len() as u64);
+        let edge = self.now.checked_sub(self.window);
         self.now += 1;
         let turned = oldest.some()?;
         (Some(self.stamps[turned.index()]) == edge).then_some(turned)
@@ -66,7 +79,7 @@ impl Recency {
     #[inline]
     pub fn cold(&self, slot: Slot) -> bool {
         let stamp = self.stamps[slot.index()];
-        stamp != FORGOTTEN && stamp + (self.ring.len() as u64) < self.now
+        stamp != FORGOTTEN && stamp.saturating_add(self.window) < self.now
     }
 
     /// Reads the stamp of `slot`, so that it is in the processor's cache.
@@ -85,6 +98,14 @@ impl Recency {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_longer_than_any_trace_takes_no_memory_for_what_did_not_happen() {
+        let mut recency = Recency::new(4, u64::MAX);
+        assert!((0..40).all(|n| recency.touch(Slot(n % 4)).is_none()));
+        assert!((0..4).all(|slot| !recency.cold(Slot(slot))) && recency.used_last(Slot(3)));
+        assert!(recency.bytes() < 1000, "{}", recency.bytes());
+    }
 
     #[test]
     fn a_slot_turns_cold_when_the_window_has_passed_over_it() {

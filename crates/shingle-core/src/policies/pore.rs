@@ -277,7 +277,7 @@ impl<S: Scheme, O: Order> Policy for Pore<S, O> {
             0 => slots.zones().largest(),
             blocks => blocks,
         };
-        let period_blocks = (buffer * params.thousandths("period") / 1000).max(1);
+        let period_blocks = params.part_of("period", buffer).max(1);
         let prototype = params.choice("division") == "prototype";
         Pore {
             order: Gated::new(params, slots),

@@ -189,7 +189,7 @@ impl Roco {
             },
             Way::HostRmw => {
                 slots.write_pointer(zone).is_some()
-                    && count * 1000 >= all * self.host_rmw_thousandths
+                    && count * 1000 >= all.saturating_mul(self.host_rmw_thousandths)
             }
             Way::NonSequential => true,
         }

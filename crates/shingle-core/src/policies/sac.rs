@@ -153,7 +153,7 @@ impl<T: Target> Cycles<T> {
         let zones = slots.zones();
         let zone_blocks = zones.largest();
         let buffer = slots.drive().buffer_blocks.max(1);
-        let cycle_blocks = (buffer * params.thousandths("cycle") / 1000).max(1);
+        let cycle_blocks = params.part_of("cycle", buffer).max(1);
         // Each target has a dirty block in the cache.
         let together = if params.choice("rule1") == "buffer" { buffer } else { cycle_blocks };
         let targets_max = (together / zone_blocks).clamp(1, u64::from(slots.capacity()).max(1));

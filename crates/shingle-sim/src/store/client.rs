@@ -50,8 +50,8 @@ impl Waiting {
     #[allow(clippy::cast_precision_loss)]
     pub(super) fn result(&self, world: &World) -> Queue {
         Queue {
-            disk_utilisation: world.disk().utilisation(world.now()),
-            ssd_utilisation: world.ssd().utilisation(world.now()),
+            disk_utilisation: world.disk().utilisation(world.finished()),
+            ssd_utilisation: world.ssd().utilisation(world.finished()),
             longest: self.longest as u64,
             overloaded: self.backlog.is_overloaded(),
         }

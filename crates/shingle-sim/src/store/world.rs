@@ -65,6 +65,11 @@ impl World {
         self.now
     }
 
+    /// When the last I/O is done: later than the last answer, if that left blocks on their way to the disk.
+    pub(super) fn finished(&self) -> Nanos {
+        self.now.max(self.disk.last_io()).max(self.ssd.last_io())
+    }
+
     pub(super) fn submit(&mut self, command: Command<Stamped>) {
         self.quiet = 0;
         self.engine.submit(command);

@@ -127,6 +127,45 @@ fn columns_are_found_by_name_and_type() {
     assert_eq!(read(&path, Some("4")).expect("one"), [request(0, Op::Read, 512, 512)]);
 }
 
+/// The times at which two requests come whose column of times is this one, with the values 1,000 and 3,000.
+fn times(column: &str) -> Result<[u64; 2], String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.parquet");
+    let schema = format!(
+        "message m {{ optional int64 {column}; optional binary op (UTF8); optional int64 offset_bytes; \
+         optional int64 size_bytes; }}"
+    );
+    let pair = |values: [i64; 2]| Values::Int64(values.map(Some).to_vec());
+    let ops = Values::Text(vec![Some("W"), Some("W")]);
+    make(&path, &schema, &[vec![pair([1_000, 3_000]), ops, pair([0, 0]), pair([512, 512])]]);
+    let requests = read(&path, None)?;
+    Ok([requests[0].at.0, requests[1].at.0])
+}
+
+#[test]
+fn a_type_that_says_the_unit_of_time_is_believed_before_the_name() {
+    assert_eq!(times("time_s"), Ok([0, 2_000_000_000_000]));
+    for (column, second) in [
+        ("time_s (TIMESTAMP(MILLIS,true))", 2_000_000_000),
+        ("time_us (TIMESTAMP(NANOS,true))", 2_000),
+        ("time_ns (TIMESTAMP_MICROS)", 2_000_000),
+        ("time (TIMESTAMP_MILLIS)", 2_000_000_000),
+        ("time_s (TIME(MICROS,true))", 2_000_000),
+    ] {
+        assert_eq!(times(column), Ok([0, second]), "{column}");
+    }
+}
+
+#[test]
+fn a_number_with_a_fraction_is_not_taken_for_a_whole_one() {
+    assert_eq!(times("time_us (DECIMAL(18,0))"), Ok([0, 2_000_000]));
+    let error = times("time_s (DECIMAL(18,6))").expect_err("0.001 s, kept as 1000");
+    assert!(
+        error.contains("column time_s is of type DECIMAL") && error.contains("convert"),
+        "{error}"
+    );
+}
+
 #[test]
 fn what_is_wrong_is_told() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -71,7 +71,9 @@ pub(super) fn found(schema: &SchemaDescriptor) -> Result<Vec<Column>, Problem> {
 
 fn unit_of(role: Role, unit: Option<u64>, descriptor: &ColumnDescriptor) -> Result<u64, Problem> {
     let (name, kind) = (descriptor.name(), descriptor.physical_type());
-    let number = matches!(kind, Type::INT32 | Type::INT64);
+    // (A decimal with digits behind its point is kept as a whole number of its last digit.)
+    let fraction = descriptor.type_scale() > 0;
+    let number = matches!(kind, Type::INT32 | Type::INT64) && !fraction;
     let fits = match role {
         Role::Time | Role::Offset | Role::Size => number,
         Role::Op => kind == Type::BYTE_ARRAY,
@@ -79,16 +81,19 @@ fn unit_of(role: Role, unit: Option<u64>, descriptor: &ColumnDescriptor) -> Resu
     };
     if !fits {
         let wanted = if role == Role::Op { "text (R, W, T, F)" } else { "whole numbers" };
+        let told = if fraction { "DECIMAL".to_owned() } else { kind.to_string() };
         return Err(Problem::new(
             Kind::Format,
-            format!("the column {name} is of type {kind}, and {wanted} can be read; convert it"),
+            format!("the column {name} is of type {told}, and {wanted} can be read; convert it"),
         ));
     }
     let unclear = |names: &str| {
         let message = format!("the column {name} does not say its unit: call it {names}");
         Problem::new(Kind::Format, message)
     };
-    match (role, unit) {
+    // What a type says holds, whatever the column is called: a table's name outlives a change of type.
+    let by_type = if role == Role::Time { unit_of_type(descriptor) } else { None };
+    match (role, by_type.or(unit)) {
         (_, Some(unit)) => Ok(unit),
         (Role::Op | Role::Device, None) => Ok(1),
         (Role::Offset | Role::Size, None) => {
@@ -101,18 +106,24 @@ fn unit_of(role: Role, unit: Option<u64>, descriptor: &ColumnDescriptor) -> Resu
                 named[0], named[1], named[2], named[3]
             )))
         }
-        (Role::Time, None) => {
-            let by_type = match descriptor.logical_type_ref() {
-                Some(LogicalType::Timestamp(time)) => match time.unit {
-                    TimeUnit::MILLIS => Some(1_000_000),
-                    TimeUnit::MICROS => Some(1_000),
-                    TimeUnit::NANOS => Some(1),
-                },
-                _ => None,
-            };
-            by_type.ok_or_else(|| unclear("time_us, time_ns or time_s"))
-        }
+        (Role::Time, None) => Err(unclear("time_us, time_ns or time_s")),
     }
+}
+
+/// Nanoseconds of a unit of a timestamp or a time of day; `None` of plain numbers.
+fn unit_of_type(descriptor: &ColumnDescriptor) -> Option<u64> {
+    let unit = match (descriptor.logical_type_ref(), descriptor.converted_type()) {
+        (Some(LogicalType::Timestamp(time)), _) => time.unit,
+        (Some(LogicalType::Time(time)), _) => time.unit,
+        (_, ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIME_MILLIS) => TimeUnit::MILLIS,
+        (_, ConvertedType::TIMESTAMP_MICROS | ConvertedType::TIME_MICROS) => TimeUnit::MICROS,
+        _ => return None,
+    };
+    Some(match unit {
+        TimeUnit::MILLIS => 1_000_000,
+        TimeUnit::MICROS => 1_000,
+        TimeUnit::NANOS => 1,
+    })
 }
 
 /// A value of a row.
