@@ -4,9 +4,11 @@
 mod changes;
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use shingle_core::observer::{Event, Observer, Shared};
@@ -15,8 +17,9 @@ use shingle_core::units::Block;
 use shingle_device::{Device, Mark};
 use shingle_engine::settings::Settings;
 use shingle_nbd::client::{Client, Wishes};
-use shingle_nbd::listen::Address;
+use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::replies::Descriptor;
+use shingle_nbd::tls::{Rights, Tls};
 use shingle_nbd::wire::command;
 use shingle_store::store::check::check;
 use shingle_store::store::control::{Answer, ControlError, Request, ask, watch};
@@ -767,4 +770,35 @@ mod several {
         stopper.stop();
         serving.join().expect("no panic").expect("in order");
     }
+}
+
+/// As at those that are bound here: with TLS nothing is served over TCP without.
+#[test]
+fn a_socket_that_was_handed_over_is_encrypted_like_others() {
+    let bed = Bed::new();
+    let folder = bed.path("tls");
+    std::fs::create_dir(&folder).expect("made");
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("made");
+    let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+    for (name, text) in
+        [("ca-cert.pem", &certificate), ("server-cert.pem", &certificate), ("server-key.pem", &key)]
+    {
+        std::fs::write(folder.join(name), text).expect("written");
+        let mode = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(folder.join(name), mode).expect("set");
+    }
+    let tls = Tls::new(&folder, Rights::default()).expect("whole");
+    let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = socket.local_addr().expect("bound");
+    let inherited = vec![Listener::inherit_tcp(socket).expect("of the loopback")];
+    let options = Options { tls: Some(Arc::new(tls)), ..bed.options(false) };
+    let extra = Extra { inherited, ..Extra::default() };
+    let serving = Serving::start_with(options, &Registry::default(), extra, |_| {});
+    let serving = serving.expect("it is served");
+    let stream = TcpStream::connect(port).expect("connected");
+    let wishes = Wishes { export: "", structured: false, contexts: &[] };
+    let refused = Client::connect(stream, &wishes).expect_err("it is in plain text").to_string();
+    assert!(refused.contains("TLS has to be begun first"), "{refused}");
+    serving.stopper().stop();
+    serving.wait(|| Ok(())).expect("in order");
 }

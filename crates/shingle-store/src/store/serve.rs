@@ -224,6 +224,10 @@ impl Serving {
             serving.listen(Some(asked), listener)?;
         }
         for listener in extra.inherited {
+            let listener = match &serving.tls {
+                Some(tls) => listener.encrypted(tls.clone()),
+                None => listener,
+            };
             serving.listen(None, listener)?;
         }
         Ok(serving)
