@@ -538,6 +538,7 @@ fn a_cache_that_nobody_serves_says_what_it_holds() {
 mod several {
     use std::sync::Mutex;
     use std::sync::mpsc::{Receiver, channel};
+    use std::time::{Duration, Instant};
 
     use shingle_store::store::serve::{Changes, Notice, Stopper};
 
@@ -599,6 +600,55 @@ mod several {
             self.stopper.stop();
             self.serving.take().expect("served").join().expect("no panic")
         }
+    }
+
+    /// Does not come back from a request until the other end is dropped.
+    struct Stuck(Receiver<()>);
+
+    impl Observer for Stuck {
+        fn event(&mut self, event: &Event) {
+            if matches!(event, Event::Request(_)) {
+                let _ = self.0.recv();
+            }
+        }
+    }
+
+    /// Whoever fetches what is measured gives up after some seconds, and so does a watchdog.
+    #[test]
+    fn the_time_that_stores_take_that_hang_does_not_add_up() {
+        let names = ["a", "b", "c", "d", "e", "f"];
+        let beds = names.map(|_| Bed::new());
+        let holds = Mutex::new(Vec::new());
+        let record = |_: &Settings, _: u32, _: u64| {
+            let (hold, stuck) = channel();
+            holds.lock().expect("no panic").push(hold);
+            Ok(Shared::new(Stuck(stuck)))
+        };
+        let caches = beds.iter().zip(names).map(|(bed, name)| cache(bed, name)).collect();
+        let addresses = vec![Address::Unix(beds[0].path("nbd"))];
+        let options = Options { caches, addresses, ..Options::default() };
+        let extra = Extra { record: Some(&record), ..Extra::default() };
+        let serving = Serving::start_with(options, &Registry::default(), extra, |_| {});
+        let serving = serving.expect("they are served");
+        let roster = serving.roster();
+        assert!(roster.all_answer(Duration::from_secs(20)));
+        let clients = names.map(|export| {
+            let stream = UnixStream::connect(beds[0].path("nbd")).expect("connected");
+            let wishes = Wishes { export, structured: true, contexts: &[] };
+            let mut client = Client::connect(stream, &wishes).expect("there");
+            client.send(command::READ, 0, 0, 4096, &[]).expect("sent");
+            client
+        });
+        while roster.all_answer(Duration::from_millis(100)) {}
+        while roster.measures().iter().any(|one| one.up) {}
+        let begun = Instant::now();
+        let told = roster.measures().len();
+        let took = begun.elapsed();
+        drop((holds, clients));
+        serving.stopper().stop();
+        serving.wait(|| Ok(())).expect("in order");
+        assert_eq!(told, names.len());
+        assert!(took < Duration::from_secs(6), "{took:?}");
     }
 
     #[test]
