@@ -377,7 +377,8 @@ impl<S: Read + Write> Client<S> {
 
 fn outside(request: &Request, offset: u64, length: u32) -> bool {
     let end = request.offset + u64::from(request.length);
-    length == 0 || offset < request.offset || offset + u64::from(length) > end
+    let last = offset.checked_add(length.into());
+    length == 0 || offset < request.offset || last.is_none_or(|last| last > end)
 }
 
 /// Puts what was read where it belongs.
@@ -401,4 +402,39 @@ fn put(
         reply.data[at..at + data.len()].copy_from_slice(data);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::replies::Chunk;
+
+    /// What a client says of a reply to a read of 4096 bytes at 4096.
+    fn told(chunk: &Chunk<'_>) -> io::Result<Reply> {
+        let (ours, mut theirs) = UnixStream::pair()?;
+        let mut client = Client::after_handshake(ours, true, Vec::new());
+        let cookie = client.send(command::READ, 0, 4096, 4096, &[])?;
+        let mut out = Vec::new();
+        chunk.encode(cookie, true, &mut out);
+        theirs.write_all(&out)?;
+        client.receive()
+    }
+
+    #[test]
+    fn what_lies_elsewhere_is_no_answer() {
+        told(&Chunk::Hole { offset: 4096, length: 4096 }).expect("what was asked for");
+        let data = &[1; 100];
+        for offset in [0, 4095, 8193, u64::MAX - 99, u64::MAX] {
+            for chunk in [
+                Chunk::Hole { offset, length: 4096 },
+                Chunk::Data { offset, data },
+                Chunk::Error { code: 5, message: "", offset: Some(offset) },
+            ] {
+                let Err(error) = told(&chunk) else { panic!("{chunk:?}") };
+                assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{chunk:?}");
+            }
+        }
+    }
 }

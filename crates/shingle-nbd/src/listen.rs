@@ -13,8 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fs::{FlockOperation, Mode, fchmod, flock};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use thiserror::Error;
 
@@ -113,6 +114,9 @@ pub struct Listener {
     /// Who may connect, if it is TCP.
     users: RwLock<Users>,
     closed: AtomicBool,
+    /// Of a socket that a service manager has made: an eventfd that is written to when it is closed here. To shut the socket
+    /// down would close it for him, too, who goes on to take clients there.
+    closes: Option<OwnedFd>,
     tls: Option<Arc<Tls>>,
 }
 
@@ -147,12 +151,18 @@ impl Listener {
     /// # Errors
     /// If the address is taken.
     pub fn bind_encrypted(address: &Address, tls: Arc<Tls>) -> Result<Self, ListenError> {
-        let mut listener = Self::over(match address {
+        let socket = match address {
             Address::Unix(path) => bind_unix(path)?,
             Address::Tcp(ip) => bind_tcp(ip)?,
-        });
-        listener.tls = Some(tls);
-        Ok(listener.for_users(Users::Any))
+        };
+        Ok(Self::over(socket).encrypted(tls))
+    }
+
+    /// The same with TLS, as [`Listener::bind_encrypted`] has it.
+    #[must_use]
+    pub fn encrypted(mut self, tls: Arc<Tls>) -> Self {
+        self.tls = Some(tls);
+        self.for_users(Users::Any)
     }
 
     /// A socket in the file system that listens already, as a service manager hands it over. Whose it is, is for
@@ -164,7 +174,7 @@ impl Listener {
         let address = socket.local_addr()?;
         let path = address.as_pathname().ok_or_else(|| io::Error::other("it has no path"))?;
         let path = path.to_owned();
-        Ok(Self::over(Socket::Unix { socket, path, file: None }))
+        Self::inherited(Socket::Unix { socket, path, file: None })
     }
 
     /// Likewise of TCP: of the loopback.
@@ -175,13 +185,21 @@ impl Listener {
         let unknown = |error| ListenError::Io(Address::Tcp((Ipv4Addr::LOCALHOST, 0).into()), error);
         let address = socket.local_addr().map_err(unknown)?;
         match address.ip().is_loopback() {
-            true => Ok(Self::over(Socket::Tcp(socket))),
+            true => Self::inherited(Socket::Tcp(socket))
+                .map_err(|error| ListenError::Io(Address::Tcp(address), error)),
             false => Err(ListenError::NotLoopback(address)),
         }
     }
 
     fn over(socket: Socket) -> Self {
-        Self { socket, users: RwLock::default(), closed: AtomicBool::new(false), tls: None }
+        let (users, closed) = (RwLock::default(), AtomicBool::new(false));
+        Self { socket, users, closed, closes: None, tls: None }
+    }
+
+    fn inherited(socket: Socket) -> io::Result<Self> {
+        let mut listener = Self::over(socket);
+        listener.closes = Some(eventfd(0, EventfdFlags::CLOEXEC)?);
+        Ok(listener)
     }
 
     /// The same for other users, if it is TCP. A socket in the file system has an owner and a mode.
@@ -213,6 +231,9 @@ impl Listener {
     /// # Errors
     /// If it is closed, or the system fails.
     pub fn accept(&self) -> io::Result<Stream> {
+        if let Some(closes) = &self.closes {
+            self.wait(closes)?;
+        }
         match &self.socket {
             Socket::Unix { socket, .. } => socket.accept().map(|(stream, _)| Stream::Unix(stream)),
             Socket::Tcp(socket) => {
@@ -221,6 +242,20 @@ impl Listener {
                 keep_alive(&stream)?;
                 Ok(Stream::Tcp(stream))
             }
+        }
+    }
+
+    /// Waits for a client, or until it is closed.
+    fn wait(&self, closes: &OwnedFd) -> io::Result<()> {
+        let socket = match &self.socket {
+            Socket::Unix { socket, .. } => PollFd::new(socket, PollFlags::IN),
+            Socket::Tcp(socket) => PollFd::new(socket, PollFlags::IN),
+        };
+        let mut either = [socket, PollFd::new(closes, PollFlags::IN)];
+        retry_on_intr(|| poll(&mut either, None))?;
+        match self.is_closed() {
+            true => Err(io::ErrorKind::ConnectionAborted.into()),
+            false => Ok(()),
         }
     }
 
@@ -250,6 +285,11 @@ impl Listener {
     /// Wakes whoever accepts; from now on nobody is accepted.
     pub fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
+        if let Some(closes) = &self.closes {
+            // (It stays readable, for whoever accepts later.)
+            let _ = rustix::io::write(closes, &1_u64.to_ne_bytes());
+            return;
+        }
         let how = rustix::net::Shutdown::Both;
         let _ = match &self.socket {
             Socket::Unix { socket, .. } => rustix::net::shutdown(socket, how),

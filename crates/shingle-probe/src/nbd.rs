@@ -216,8 +216,11 @@ impl Talk {
                 return result;
             };
             // Without its replies the connection is of no more use.
-            let reply = self.client.receive();
-            let reply = reply.map_err(|error| failed(&self.facts, &oldest, error))?;
+            let reply = self.client.receive().map_err(|error| {
+                // Whoever writes must not wait for a server that takes nothing any more.
+                self.client.stream().shutdown(Shutdown::Both);
+                failed(&self.facts, &oldest, error)
+            })?;
             let done = self.clock.now();
             let UnderWay { number, begun, io } =
                 under_way.remove(&reply.cookie).expect("the client knows what was asked");

@@ -89,8 +89,14 @@ impl Session {
             Err(error) => return Err(system(error)),
         };
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let first = serde_json::to_string(subject).map_err(|error| system(error.into()))?;
         if whole > 0 && session.parse(path, &text[..whole])? != *subject {
             return Err(ProbeError::OtherSubject(path.to_owned()));
+        }
+        // What is dropped was the beginning of a record.
+        if whole == 0 && !first.starts_with(&text) {
+            let why = "it is no record, and would be overwritten".to_owned();
+            return Err(ProbeError::BadRecord(path.to_owned(), 1, why));
         }
         let mut file = OpenOptions::new()
             .create(true)
@@ -101,8 +107,7 @@ impl Session {
         file.set_len(whole as u64).map_err(system)?;
         io::Seek::seek(&mut file, io::SeekFrom::End(0)).map_err(system)?;
         if whole == 0 {
-            serde_json::to_writer(&mut file, subject).map_err(|error| system(error.into()))?;
-            file.write_all(b"\n").map_err(system)?;
+            file.write_all(format!("{first}\n").as_bytes()).map_err(system)?;
         }
         session.file = Some(file);
         Ok(session)
@@ -212,5 +217,23 @@ mod tests {
         let bad = told(Session::resume(&path, &Subject::new("disk", "S1", 100, "")));
         assert!(bad.contains("line 1"), "{bad}");
         assert_eq!(std::fs::read(&path).expect("there"), b"a,b,c\n1,2,3\n");
+    }
+
+    /// Only a first line that a kill cut off is written anew.
+    #[test]
+    fn a_file_of_one_line_that_is_no_record_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("record");
+        let subject = Subject::new("disk", "S1", 100, "");
+        std::fs::write(&path, "a note without an end of line").expect("written");
+        let bad = Session::resume(&path, &subject).expect_err("refused").to_string();
+        assert!(bad.contains("no record"), "{bad}");
+        assert_eq!(std::fs::read(&path).expect("there"), b"a note without an end of line");
+        let whole = serde_json::to_string(&subject).expect("JSON");
+        for bytes in [0, 1, whole.len() / 2, whole.len()] {
+            std::fs::write(&path, &whole[..bytes]).expect("written");
+            drop(Session::resume(&path, &subject).expect("begun anew"));
+            assert_eq!(Session::open(&path).expect("whole").1, subject);
+        }
     }
 }

@@ -1,13 +1,17 @@
 //! Exports of NBD under probe: every request is carried out once, whatever is under way, and one that
 //! fails is named.
 
+use std::io::{Read, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use shingle_nbd::export::{Command, Completion, Export, Failure};
+use shingle_nbd::handshake::{ExportInfo, Handshake, Step};
 use shingle_nbd::listen::Address;
 use shingle_nbd::memory::Memory;
 use shingle_nbd::replies::ErrorCode;
@@ -223,4 +227,59 @@ fn what_may_not_be_destroyed_is_refused() {
     let url = Url::of(&Address::Unix(bed.socket), "disk");
     let gone = Nbd::open(&url, None, 1, Arc::default()).expect_err("nobody is there");
     assert!(matches!(gone, Refusal::Open { .. }), "{gone:?}");
+}
+
+/// It greets and agrees as it should, answers nonsense, and takes nothing more.
+fn talks_nonsense(socket: &Path) -> std::io::Result<UnixStream> {
+    let (mut client, _) = UnixListener::bind(socket)?.accept()?;
+    let infos = [ExportInfo {
+        name: "disk".to_owned(),
+        description: String::new(),
+        size_bytes: BYTES as u64,
+        read_only: false,
+        minimum_block: 1,
+    }];
+    let (mut heard, mut out) = (Vec::new(), Vec::new());
+    let mut handshake = Handshake::new(&infos, &mut out);
+    loop {
+        let (taken, step) = handshake.step(&heard, &mut out).map_err(std::io::Error::other)?;
+        heard.drain(..taken);
+        client.write_all(&out)?;
+        out.clear();
+        match step {
+            Step::Serve(_) => break,
+            Step::More => {
+                let mut bytes = [0; 512];
+                let read = client.read(&mut bytes)?;
+                heard.extend_from_slice(&bytes[..read]);
+            }
+            _ => {}
+        }
+    }
+    client.write_all(b"nonsense")?;
+    Ok(client)
+}
+
+#[test]
+fn a_server_that_answers_nonsense_and_takes_nothing_is_not_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("sock");
+    let url = Url::of(&Address::Unix(socket.clone()), "disk");
+    let server = std::thread::spawn(move || talks_nonsense(&socket).expect("connected"));
+    let open = || Nbd::open(&url, Some("disk"), 1, Arc::default());
+    let mut nbd = loop {
+        match open() {
+            Ok(nbd) => break nbd,
+            Err(_) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    };
+    let held = server.join().expect("no panic");
+    let (to, ended) = channel();
+    std::thread::spawn(move || {
+        let ios: Vec<Io> = (0..64).map(|n| io(Op::Write, n * 256, 256)).collect();
+        let _ = to.send(run(&mut nbd, 64, &ios).map(drop).map_err(|error| error.to_string()));
+    });
+    let ended = ended.recv_timeout(Duration::from_secs(20)).expect("it comes to an end");
+    assert!(ended.expect_err("nonsense").contains("a reply begins with"));
+    drop(held);
 }

@@ -3,15 +3,17 @@
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::Receiver;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use shingle_core::cache::CacheCore;
 use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::service::Mode;
 use shingle_core::slots::{Costs, InOrder};
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_device::{Device, DeviceError, Medium};
 use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
@@ -109,6 +111,34 @@ fn read(handle: &Handle, offset: u64, bytes: u64) -> Vec<u8> {
 
 fn flush(handle: &Handle) {
     assert_eq!(handle.call(command(CommandOp::Flush, 0, 0, Vec::new())), Ok(Vec::new()));
+}
+
+/// Asks which blocks are dirty, and when that is answered, again.
+fn ask_on(handle: &Handle, goes_on: Arc<AtomicBool>) {
+    let again = handle.clone();
+    handle.dirty(Block(0), DISK_BYTES / BLOCK_BYTES, move |_| {
+        if goes_on.load(Ordering::SeqCst) {
+            ask_on(&again, goes_on);
+        }
+    });
+}
+
+#[test]
+fn who_always_asks_which_blocks_are_dirty_holds_up_nobody() {
+    let beds = beds();
+    let store = start(&beds, "lru", Mode::WriteBack);
+    let handle = store.handle();
+    let goes_on = Arc::new(AtomicBool::new(true));
+    ask_on(handle, goes_on.clone());
+    let (to, answered) = channel();
+    let read = command(CommandOp::Read, 0, BLOCK_BYTES, Vec::new());
+    handle.submit(read, Box::new(move |result| drop(to.send(result))));
+    let told = handle.status_within(Duration::from_secs(20));
+    let read = answered.recv_timeout(Duration::from_secs(20));
+    goes_on.store(false, Ordering::SeqCst);
+    assert!(told.is_some(), "an operator waits");
+    assert!(read == Ok(Ok(stamp(0, 0))), "a client waits");
+    store.shut_down().expect("in order");
 }
 
 #[test]

@@ -4,9 +4,11 @@
 mod changes;
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use shingle_core::observer::{Event, Observer, Shared};
@@ -15,8 +17,9 @@ use shingle_core::units::Block;
 use shingle_device::{Device, Mark};
 use shingle_engine::settings::Settings;
 use shingle_nbd::client::{Client, Wishes};
-use shingle_nbd::listen::Address;
+use shingle_nbd::listen::{Address, Listener};
 use shingle_nbd::replies::Descriptor;
+use shingle_nbd::tls::{Rights, Tls};
 use shingle_nbd::wire::command;
 use shingle_store::store::check::check;
 use shingle_store::store::control::{Answer, ControlError, Request, ask, watch};
@@ -536,6 +539,7 @@ fn a_cache_that_nobody_serves_says_what_it_holds() {
 mod several {
     use std::sync::Mutex;
     use std::sync::mpsc::{Receiver, channel};
+    use std::time::{Duration, Instant};
 
     use shingle_store::store::serve::{Changes, Notice, Stopper};
 
@@ -597,6 +601,55 @@ mod several {
             self.stopper.stop();
             self.serving.take().expect("served").join().expect("no panic")
         }
+    }
+
+    /// Does not come back from a request until the other end is dropped.
+    struct Stuck(Receiver<()>);
+
+    impl Observer for Stuck {
+        fn event(&mut self, event: &Event) {
+            if matches!(event, Event::Request(_)) {
+                let _ = self.0.recv();
+            }
+        }
+    }
+
+    /// Whoever fetches what is measured gives up after some seconds, and so does a watchdog.
+    #[test]
+    fn the_time_that_stores_take_that_hang_does_not_add_up() {
+        let names = ["a", "b", "c", "d", "e", "f"];
+        let beds = names.map(|_| Bed::new());
+        let holds = Mutex::new(Vec::new());
+        let record = |_: &Settings, _: u32, _: u64| {
+            let (hold, stuck) = channel();
+            holds.lock().expect("no panic").push(hold);
+            Ok(Shared::new(Stuck(stuck)))
+        };
+        let caches = beds.iter().zip(names).map(|(bed, name)| cache(bed, name)).collect();
+        let addresses = vec![Address::Unix(beds[0].path("nbd"))];
+        let options = Options { caches, addresses, ..Options::default() };
+        let extra = Extra { record: Some(&record), ..Extra::default() };
+        let serving = Serving::start_with(options, &Registry::default(), extra, |_| {});
+        let serving = serving.expect("they are served");
+        let roster = serving.roster();
+        assert!(roster.all_answer(Duration::from_secs(20)));
+        let clients = names.map(|export| {
+            let stream = UnixStream::connect(beds[0].path("nbd")).expect("connected");
+            let wishes = Wishes { export, structured: true, contexts: &[] };
+            let mut client = Client::connect(stream, &wishes).expect("there");
+            client.send(command::READ, 0, 0, 4096, &[]).expect("sent");
+            client
+        });
+        while roster.all_answer(Duration::from_millis(100)) {}
+        while roster.measures().iter().any(|one| one.up) {}
+        let begun = Instant::now();
+        let told = roster.measures().len();
+        let took = begun.elapsed();
+        drop((holds, clients));
+        serving.stopper().stop();
+        serving.wait(|| Ok(())).expect("in order");
+        assert_eq!(told, names.len());
+        assert!(took < Duration::from_secs(6), "{took:?}");
     }
 
     #[test]
@@ -768,4 +821,35 @@ mod several {
         stopper.stop();
         serving.join().expect("no panic").expect("in order");
     }
+}
+
+/// As at those that are bound here: with TLS nothing is served over TCP without.
+#[test]
+fn a_socket_that_was_handed_over_is_encrypted_like_others() {
+    let bed = Bed::new();
+    let folder = bed.path("tls");
+    std::fs::create_dir(&folder).expect("made");
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("made");
+    let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+    for (name, text) in
+        [("ca-cert.pem", &certificate), ("server-cert.pem", &certificate), ("server-key.pem", &key)]
+    {
+        std::fs::write(folder.join(name), text).expect("written");
+        let mode = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(folder.join(name), mode).expect("set");
+    }
+    let tls = Tls::new(&folder, Rights::default()).expect("whole");
+    let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = socket.local_addr().expect("bound");
+    let inherited = vec![Listener::inherit_tcp(socket).expect("of the loopback")];
+    let options = Options { tls: Some(Arc::new(tls)), ..bed.options(false) };
+    let extra = Extra { inherited, ..Extra::default() };
+    let serving = Serving::start_with(options, &Registry::default(), extra, |_| {});
+    let serving = serving.expect("it is served");
+    let stream = TcpStream::connect(port).expect("connected");
+    let wishes = Wishes { export: "", structured: false, contexts: &[] };
+    let refused = Client::connect(stream, &wishes).expect_err("it is in plain text").to_string();
+    assert!(refused.contains("TLS has to be begun first"), "{refused}");
+    serving.stopper().stop();
+    serving.wait(|| Ok(())).expect("in order");
 }

@@ -148,6 +148,7 @@ fn several_exports_of_a_file_which_is_read_again() {
         (format!("{TWO}{third}minimum-block = 5\n"), "store.toml: line 14: a power of two"),
         (format!("{TWO}{third}").replace("three.disk", "no.disk"), "export `three`: "),
         (TWO.replace("unix:nbd.sock", "unix:/no/such/folder/x"), "/no/such/folder/x"),
+        (TWO.replace("\"unix:nbd.sock\"", ""), "nobody could connect: say where with `listen`"),
         (String::new(), "missing field `export`"),
     ] {
         bed.write("store.toml", &wrong);

@@ -305,6 +305,9 @@ fn a_lost_ssd_loses_what_was_dirty_and_no_more() {
         // The disk knows that it may lack something, and whose it is.
         let alone = "zoned serve disk.zoned --nbd unix:nbd.sock";
         bed.refused(1, alone, &format!("disk.zoned belongs to cache {lost}"));
+        // It is not given up by a server that never was.
+        let nowhere = "zoned serve disk.zoned --without-ssd --nbd unix:no/folder";
+        bed.refused(1, nowhere, "no/folder: cannot listen");
         bed.refused(1, alone, "if the SSD is lost, --without-ssd serves what the disk has");
         let served = bed.serve_disk_alone();
         let mut client = bed.client();

@@ -1,10 +1,10 @@
 //! Exports and addresses that come and go while a server runs.
 
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::common::{Held, LONG, served};
 use shingle_nbd::client::{Client, Wishes};
@@ -106,6 +106,36 @@ fn addresses_come_and_go() {
     UnixStream::connect(&two).expect("the other one listens");
     server.stop(Duration::ZERO);
     assert!(two.exists());
+}
+
+/// A service manager goes on to listen at what it has handed over, and hands it over again.
+#[test]
+fn a_socket_that_was_handed_over_outlives_the_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("socket");
+    let unix = UnixListener::bind(&path).expect("free");
+    let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = tcp.local_addr().expect("bound");
+    let wishes = Wishes { export: "", structured: true, contexts: &[] };
+    for turn in 0..2 {
+        // As one who came while nobody served.
+        let waits = UnixStream::connect(&path).expect("it listens still");
+        let waits_too = TcpStream::connect(port).expect("it listens still");
+        waits.set_read_timeout(Some(LONG)).expect("a time");
+        waits_too.set_read_timeout(Some(LONG)).expect("a time");
+        let server = server(vec![memory("disk")]);
+        let [again, again_tcp] = [
+            Listener::inherit_unix(unix.try_clone().expect("the same")).expect("a path"),
+            Listener::inherit_tcp(tcp.try_clone().expect("the same")).expect("of the loopback"),
+        ];
+        server.listen(again).expect("a thread");
+        server.listen(again_tcp).expect("a thread");
+        Client::connect(waits, &wishes).unwrap_or_else(|error| panic!("turn {turn}: {error}"));
+        Client::connect(waits_too, &wishes).unwrap_or_else(|error| panic!("turn {turn}: {error}"));
+        let begun = Instant::now();
+        server.stop(LONG);
+        assert!(begun.elapsed() < LONG / 2, "it waits for a client to end");
+    }
 }
 
 #[test]

@@ -182,25 +182,23 @@ impl Handle {
     /// How things are; `None` if the store has ended.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
-        let (sender, receiver) = sync_channel(1);
-        self.order(Order::Status(sender));
-        receiver.recv().ok()
+        self.ask(Order::Status)
     }
 
     /// The same, within `patience`: a thread that hangs says nothing.
     #[must_use]
     pub fn status_within(&self, patience: Duration) -> Option<Status> {
-        let (sender, receiver) = sync_channel(1);
-        self.order(Order::Status(sender));
-        receiver.recv_timeout(patience).ok()
+        self.asked_for_status().recv_timeout(patience).ok()
     }
 
-    /// How things are, and what both devices do, within `patience`.
-    #[must_use]
-    pub fn measure_within(&self, patience: Duration) -> Option<(Status, DevicesNow)> {
-        let (sender, receiver) = sync_channel(1);
-        self.order(Order::Measure(sender));
-        receiver.recv_timeout(patience).ok()
+    /// Likewise, where the answer will be. Whoever asks several stores does so before he waits for one of them.
+    pub(crate) fn asked_for_status(&self) -> Receiver<Status> {
+        self.asked(Order::Status)
+    }
+
+    /// Where will be how things are, and what both devices do.
+    pub(crate) fn asked_for_measures(&self) -> Receiver<(Status, DevicesNow)> {
+        self.asked(Order::Measure)
     }
 
     /// The last I/O of the SSD and of the disk that failed, if any did.
@@ -266,9 +264,13 @@ impl Handle {
 
     /// `None` if the store has ended.
     fn ask<T>(&self, order: impl FnOnce(SyncSender<T>) -> Order) -> Option<T> {
+        self.asked(order).recv().ok()
+    }
+
+    fn asked<T>(&self, order: impl FnOnce(SyncSender<T>) -> Order) -> Receiver<T> {
         let (sender, receiver) = sync_channel(1);
         self.order(order(sender));
-        receiver.recv().ok()
+        receiver
     }
 
     pub(super) fn order(&self, order: Order) {

@@ -190,7 +190,7 @@ impl Run {
         let mut done = Vec::new();
         let mut told_at = None;
         loop {
-            self.take_messages();
+            let some_wait = self.take_messages();
             let (taps, now) = (std::mem::take(&mut self.taps), self.now);
             self.taps = taps.into_iter().filter_map(|tap| tap.hand_over(now)).collect();
             self.carry_out();
@@ -198,7 +198,8 @@ impl Run {
                 return Ok(());
             }
             // (A piece of what is left, and then whatever has come meanwhile.)
-            let patience = if self.engine.has_more_to_do() { Duration::ZERO } else { TICK };
+            let goes_on = some_wait || self.engine.has_more_to_do();
+            let patience = if goes_on { Duration::ZERO } else { TICK };
             self.ring.wait(patience)?;
             // Before completions are reported: what they took is counted to now.
             let now = start.elapsed();
@@ -249,18 +250,28 @@ impl Run {
         }
     }
 
-    fn take_messages(&mut self) {
+    /// Returns whether others may wait already.
+    fn take_messages(&mut self) -> bool {
         // Operators do not wait until a client's turn has come: that may depend on a slow disk.
         while let Ok(order) = self.inbox.orders.try_recv() {
             self.carry_out_order(order);
         }
         while self.engine.accepts() {
             match self.inbox.questions.try_recv() {
+                // It is answered at once, and may take milliseconds: who asks one after the other must not hold up I/O.
+                Ok(question @ Question::Dirty(..)) => {
+                    self.take_question(question);
+                    return true;
+                }
                 Ok(question) => self.take_question(question),
-                Err(TryRecvError::Empty) => return,
-                Err(TryRecvError::Disconnected) => return self.carry_out_order(Order::ShutDown),
+                Err(TryRecvError::Empty) => return false,
+                Err(TryRecvError::Disconnected) => {
+                    self.carry_out_order(Order::ShutDown);
+                    return false;
+                }
             }
         }
+        false
     }
 
     fn take_question(&mut self, question: Question) {

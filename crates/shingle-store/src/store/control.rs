@@ -318,6 +318,8 @@ pub fn serve(
 
 #[cfg(test)]
 mod tests {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+
     use super::*;
 
     /// What a server that answers with a few lines makes of `bytes`.
@@ -352,20 +354,23 @@ mod tests {
     fn who_asks_is_answered_though_the_system_refused_connections_before() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("sock");
-        let socket = std::os::unix::net::UnixListener::bind(&path).expect("bound");
-        // Without somebody who connects each call is an error.
-        socket.set_nonblocking(true).expect("set");
-        let socket = Arc::new(Listener::inherit_unix(socket).expect("it has a path"));
+        let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None);
+        let socket = socket.expect("a socket");
+        rustix::net::bind(&socket, &SocketAddrUnix::new(&path).expect("short")).expect("bound");
+        let not_yet = socket.try_clone().expect("the same").into();
+        let not_yet = Arc::new(Listener::inherit_unix(not_yet).expect("it has a path"));
         let done = |stream: &UnixStream| {
             serve(stream, |_, answer| answer(&Answer::Done(()))).expect("answered");
         };
-        listen(socket.clone(), done).expect("a thread");
+        listen(not_yet.clone(), done).expect("a thread");
+        // Until it listens each call is an error.
         thread::sleep(Duration::from_millis(20));
+        rustix::net::listen(&socket, 1).expect("it listens");
         for _ in 0..2 {
             let answer = ask(&path, &mut |_| {}, &Request::Status).expect("answered");
             assert_eq!(answer, Answer::Done(()));
         }
-        socket.close();
+        not_yet.close();
     }
 
     #[test]

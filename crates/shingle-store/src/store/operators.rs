@@ -3,13 +3,14 @@
 use std::fmt::Display;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use shingle_core::registry::Registry;
 use shingle_core::service::Mode;
 use shingle_device::Fingerprint;
+use shingle_engine as engine;
 use shingle_engine::settings::{Settings, SettingsError};
 use shingle_nbd::server::Server;
 use uuid::Uuid;
@@ -23,7 +24,7 @@ use super::reload::Changes;
 use super::serve::Options;
 use super::status::Status;
 use crate::backend::{Handle, Watch};
-use crate::measures::{Measures, Now};
+use crate::measures::{DevicesNow, Measures, Now};
 
 /// What a process that serves is to do.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ pub(super) enum Leave {
 }
 
 /// A store answers at once, unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What answers to operators are made of.
 pub(super) struct Shared {
@@ -194,7 +195,17 @@ impl Shared {
 
     /// What is measured. A store that does not answer is told of, as it was.
     pub(super) fn measures(&self) -> Measures {
-        let said = self.handle.measure_within(PATIENCE);
+        self.measures_of(&self.handle.asked_for_measures(), Instant::now() + PATIENCE)
+    }
+
+    /// The same, where the store was asked before and may answer until `end`.
+    pub(super) fn measures_of(
+        &self,
+        answer: &Receiver<(engine::Status, DevicesNow)>,
+        end: Instant,
+    ) -> Measures {
+        let left = end.saturating_duration_since(Instant::now());
+        let said = answer.recv_timeout(left).ok();
         let zoned = self.watch.as_ref().and_then(Watch::status);
         let Status { export, uuid, disk, .. } = self.unchanging().clone();
         let Devices { ssd, slots, .. } = self.devices().clone();

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use shingle_core::observer::Shared as Observer;
 use shingle_core::registry::Registry;
@@ -24,7 +24,7 @@ pub use super::cache::CacheOptions;
 use super::cache::{Cache, Common, Opened, TellNotice};
 use super::control;
 pub use super::errors::ServeError;
-use super::operators::{Leave, Shared, done, same_file};
+use super::operators::{Leave, PATIENCE, Shared, done, same_file};
 use super::reload::{self, Plan};
 pub use super::reload::{Changes, ReloadError};
 use crate::backend::FailedIo;
@@ -123,23 +123,25 @@ impl Roster {
     #[must_use]
     pub fn all_answer(&self, patience: Duration) -> bool {
         let caches = self.lock().clone();
-        thread::scope(|scope| {
-            let ask = |shared: &Arc<Shared>| {
-                let handle = shared.handle.clone();
-                scope.spawn(move || handle.status_within(patience).is_some())
-            };
-            let asked: Vec<_> = caches.iter().map(ask).collect();
-            asked.into_iter().all(|answered| answered.join().unwrap_or(false))
-        })
+        let end = Instant::now() + patience;
+        let asked: Vec<_> = caches.iter().map(|shared| shared.handle.asked_for_status()).collect();
+        let in_time = |answer: &Receiver<_>| {
+            answer.recv_timeout(end.saturating_duration_since(Instant::now())).is_ok()
+        };
+        asked.iter().all(in_time)
     }
 
     /// What is measured of each cache that is served, in the order of the names of exports. What is told was saved
-    /// before.
+    /// before. As above, all are asked at once.
     #[must_use]
     pub fn measures(&self) -> Vec<Measures> {
         let mut caches = self.lock().clone();
         caches.sort_by_key(|shared| shared.export());
-        caches.iter().map(|shared| shared.measures()).collect()
+        let end = Instant::now() + PATIENCE;
+        let asked: Vec<_> =
+            caches.iter().map(|shared| shared.handle.asked_for_measures()).collect();
+        let told = |(shared, answer): (&Arc<Shared>, _)| shared.measures_of(answer, end);
+        caches.iter().zip(&asked).map(told).collect()
     }
 }
 
@@ -224,6 +226,10 @@ impl Serving {
             serving.listen(Some(asked), listener)?;
         }
         for listener in extra.inherited {
+            let listener = match &serving.tls {
+                Some(tls) => listener.encrypted(tls.clone()),
+                None => listener,
+            };
             serving.listen(None, listener)?;
         }
         Ok(serving)

@@ -53,13 +53,14 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let live = Arc::new(LiveDisk::open(disk)?);
     warn(&live.status());
     let uuid = Uuid::from_bytes(live.uuid());
-    belongs_to_nobody(&live, &args.which.disk, args.without_ssd)?;
     let socket = control::socket(uuid);
     control::make_folder(&socket)?;
     let control = Arc::new(Listener::bind(&Address::Unix(socket))?);
     // (Behind the control socket: whoever can connect can ask for the status.)
     let tls = args.listening.tls()?;
     let listeners = Listening::bind(&addresses, &users, tls.as_ref())?;
+    // (And that is the last that can be wrong: no SSD is given up for nothing.)
+    belongs_to_nobody(&live, &args.which.disk, args.without_ssd)?;
     // (Whoever wants no remarks wants to know of a disk that fails.)
     let failed = |line: String| note(&line, false);
     let volume = Arc::new(ServedVolume::start(live.clone(), Box::new(failed))?);

@@ -132,11 +132,8 @@ impl Serve {
 pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let Given { options, metrics, log } = args.options()?;
     let inherited = service::inherited()?;
-    let reached_by_device = options.caches.iter().all(|cache| cache.ublk.is_some());
-    if options.addresses.is_empty() && inherited.is_empty() && !reached_by_device {
-        let option = if args.config.is_some() { "`listen`" } else { "--nbd" };
-        bail!(Usage(format!("nobody could connect: say where with {option}, as unix:PATH")));
-    }
+    let handed_over = !inherited.is_empty();
+    is_reachable(&options, handed_over, if args.config.is_some() { "`listen`" } else { "--nbd" })?;
     // (Whoever wants no remarks wants to know of devices that fail.)
     let quieter = |level| if global.quiet && level == Level::Info { Level::Warn } else { level };
     let log = Log::begin(log.format, quieter(log.level))?;
@@ -162,7 +159,8 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     let serving = Serving::start_with(options, registry, Extra { record, inherited }, tell)?;
     // From now on a signal ends it in order.
     let ending = Ending::new()?;
-    let reload = args.config.clone().map(|path| Reload { path, log, quieter: global.quiet });
+    let quieter = global.quiet;
+    let reload = args.config.clone().map(|path| Reload { path, handed_over, log, quieter });
     let stopper = serving.stopper();
     thread::Builder::new()
         .name("shingle-signals".to_owned())
@@ -196,9 +194,20 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     Ok(ended?)
 }
 
+/// Clients have to be able to connect: where `option` says, or at a socket that was handed over. Block devices they find
+/// without.
+fn is_reachable(options: &Options, handed_over: bool, option: &str) -> Result<(), Usage> {
+    let all_are_devices = options.caches.iter().all(|cache| cache.ublk.is_some());
+    match options.addresses.is_empty() && !handed_over && !all_are_devices {
+        true => Err(Usage(format!("nobody could connect: say where with {option}, as unix:PATH"))),
+        false => Ok(()),
+    }
+}
+
 /// How options are read again.
 struct Reload {
     path: PathBuf,
+    handed_over: bool,
     log: Log,
     quieter: bool,
 }
@@ -224,6 +233,7 @@ impl Reload {
         let path = self.path.display();
         let done = File::read(&self.path).and_then(|file| {
             let Given { options, log, .. } = file.given()?;
+            is_reachable(&options, self.handed_over, "`listen`")?;
             let exports = options.caches.len();
             let changes = stopper.reload(options)?;
             let quieter = self.quieter && log.level == Level::Info;

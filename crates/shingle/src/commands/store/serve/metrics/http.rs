@@ -59,22 +59,52 @@ pub(in crate::commands::store::serve) fn fuzzed(request: &[u8]) {
     }
 }
 
-/// Answers one request, within `limit`.
+/// A connection, up to a moment: one who sends or takes a byte now and then has no more time than others.
+struct Until<'a> {
+    stream: &'a Stream,
+    end: Instant,
+}
+
+impl<'a> Until<'a> {
+    fn after(limit: Duration, stream: &'a Stream) -> Until<'a> {
+        Until { stream, end: Instant::now() + limit }
+    }
+
+    fn in_time(&self) -> io::Result<&'a Stream> {
+        match self.end.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => Err(ErrorKind::TimedOut.into()),
+            left => self.stream.set_timeouts(Some(left)).map(|()| self.stream),
+        }
+    }
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.in_time()?.read(bytes)
+    }
+}
+
+impl Write for Until<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.in_time()?.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Answers one request, which comes within `limit`, and so does the reply go.
 pub(super) fn answer(
-    mut stream: Stream,
+    stream: &Stream,
     limit: Duration,
     metrics: impl FnOnce() -> String,
 ) -> io::Result<()> {
-    let deadline = Instant::now() + limit;
+    let mut from = Until::after(limit, stream);
     let mut request = Vec::new();
     let said = loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        stream.set_timeouts(Some(left))?;
         let mut bytes = [0; 1024];
-        let read = stream.read(&mut bytes)?;
+        let read = from.read(&mut bytes)?;
         request.extend_from_slice(&bytes[..read]);
         match say(&request) {
             Said::More if read == 0 => return Ok(()),
@@ -82,7 +112,6 @@ pub(super) fn answer(
             said => break said,
         }
     };
-    stream.set_timeouts(Some(limit))?;
     let (status, kind, body, head) = match said {
         Said::Metrics { head } => {
             let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -103,7 +132,7 @@ pub(super) fn answer(
     if !head {
         reply += &body;
     }
-    stream.write_all(reply.as_bytes())?;
+    Until::after(limit, stream).write_all(reply.as_bytes())?;
     if status != "200 OK" {
         linger(stream);
     }
@@ -112,19 +141,10 @@ pub(super) fn answer(
 
 /// Reads what a refused client still sends, for a moment: if it were left unread, the system would tell the client of
 /// a broken connection in place of the reply.
-fn linger(mut stream: Stream) {
+fn linger(stream: &Stream) {
     stream.shutdown(Shutdown::Write);
-    if stream.set_timeouts(Some(Duration::from_secs(1))).is_err() {
-        return;
-    }
-    let mut left = 4 * REQUEST_BYTES_MAX;
-    let mut bytes = [0; 1024];
-    while let Ok(read @ 1..) = stream.read(&mut bytes) {
-        left = left.saturating_sub(read);
-        if left == 0 {
-            return;
-        }
-    }
+    let rest = Until::after(Duration::from_secs(1), stream);
+    let _ = io::copy(&mut rest.take(4 * REQUEST_BYTES_MAX as u64), &mut io::sink());
 }
 
 #[cfg(test)]
@@ -137,8 +157,9 @@ mod tests {
         let (mut ours, theirs) = UnixStream::pair().expect("two sockets");
         ours.write_all(request).expect("sent");
         ours.shutdown(Shutdown::Write).expect("shut");
-        answer(Stream::Unix(theirs), Duration::from_secs(60), || "the metrics\n".to_owned())
-            .expect("answered");
+        let theirs = Stream::Unix(theirs);
+        answer(&theirs, Duration::from_secs(60), || "the metrics\n".to_owned()).expect("answered");
+        drop(theirs);
         let mut reply = String::new();
         ours.read_to_string(&mut reply).expect("text");
         reply
@@ -164,5 +185,36 @@ mod tests {
             assert!(reply.starts_with(&format!("HTTP/1.1 {status}")), "{reply}");
         }
         assert_eq!(asked(b"GET /metrics HTTP/1.1\r\n"), "", "it broke off");
+    }
+
+    /// Answers a client that does `step` again and again, and looks whether that comes to an end.
+    fn ends(request: &[u8], metrics: &str, step: fn(&mut UnixStream) -> io::Result<()>) -> bool {
+        let (mut ours, theirs) = UnixStream::pair().expect("two sockets");
+        ours.write_all(request).expect("sent");
+        let (to, ended) = std::sync::mpsc::channel();
+        let metrics = metrics.to_owned();
+        std::thread::spawn(move || {
+            let answered = answer(&Stream::Unix(theirs), Duration::from_millis(200), || metrics);
+            let _ = to.send(answered.is_ok());
+        });
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(20) {
+            let _ = step(&mut ours);
+            if ended.recv_timeout(Duration::from_millis(20)).is_ok() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A few of these would be all that is answered.
+    #[test]
+    fn who_sends_or_takes_a_little_now_and_then_is_not_waited_for() {
+        let sends = |client: &mut UnixStream| client.write_all(b"x");
+        assert!(ends(b"GET /metrics HTTP/1.1\r\nX: ", "", sends), "a request without an end");
+        assert!(ends(b"GET / HTTP/1.1\r\n\r\n", "", sends), "it is refused, and sends on");
+        let takes = |client: &mut UnixStream| client.read_exact(&mut [0; 4096]);
+        let long = "x".repeat(64 << 20);
+        assert!(ends(b"GET /metrics HTTP/1.1\r\n\r\n", &long, takes), "it takes its time");
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn serve(listener: Listener, roster: Roster, events: Arc<Events>) -> 
             let thread = thread::Builder::new().name("shingle-fetch".to_owned());
             let spawned = thread.spawn(move || {
                 // (Whoever breaks off has seen enough.)
-                let _ = http::answer(stream, TIME_MAX, || text::of(&roster.measures(), &events));
+                let _ = http::answer(&stream, TIME_MAX, || text::of(&roster.measures(), &events));
                 done.fetch_sub(1, Ordering::Relaxed);
             });
             if let Err(error) = spawned {
