@@ -46,6 +46,9 @@ pub(super) struct DirtyZones {
     /// Names until all are looked at again.
     due: usize,
     half_life: f32,
+    /// So many half-lives have gone by that the beginning counts no more. The count of accesses wraps after 2^32 of them, and
+    /// would be young again.
+    grown: bool,
 }
 
 /// `count`, halved each `half_life` for so many accesses; between halvings in a line.
@@ -67,6 +70,7 @@ impl DirtyZones {
             noted: Vec::new(),
             due: 0,
             half_life: half_life.max(1) as f32,
+            grown: false,
         }
     }
 
@@ -143,7 +147,7 @@ impl DirtyZones {
     /// Writes to `zone` an access.
     fn rate(&self, zone: &Zone, now: u32) -> f32 {
         // Early in a run less than all writes of a half-life have come.
-        let young = 1.0 - halved(1.0, now, self.half_life);
+        let young = if self.grown { 1.0 } else { 1.0 - halved(1.0, now, self.half_life) };
         let writes = halved(zone.writes, now.wrapping_sub(zone.at), self.half_life) + WRITES_MIN;
         writes * LN_2 / self.half_life / young.max(0.01)
     }
@@ -205,6 +209,7 @@ impl DirtyZones {
         cost: impl Fn(ZoneIndex, u32) -> f32 + Copy,
         may: impl Fn(&Zone) -> bool,
     ) {
+        self.grown |= halved(1.0, now, self.half_life) == 0.0;
         let mut noted = core::mem::take(&mut self.noted);
         noted.clear();
         let able = self.dirty.iter().filter(|&&index| may(&self.zones[index]));
@@ -241,5 +246,25 @@ impl DirtyZones {
             }
         }
         assert_eq!(dirty, self.dirty.len(), "a zone without dirty blocks is among those with some");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_of_accesses_that_wraps_does_not_begin_anew() {
+        let zone = ZoneIndex(0);
+        let mut zones = DirtyZones::new(10);
+        let mut filled_after = |now: u32| {
+            zones.written(zone, now);
+            zones.look(now, |_, _| 1.0, |_| true);
+            zones.fills_in(zone, now)
+        };
+        let before: Vec<f32> = (0..50).map(|n| filled_after(u32::MAX - 990 + 20 * n)).collect();
+        // (20 accesses after the last one.)
+        let after = filled_after(9);
+        assert!((after / before[49] - 1.0).abs() < 1e-3, "{after} {}", before[49]);
     }
 }
