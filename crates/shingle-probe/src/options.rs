@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use shingle_core::units::BLOCK_BYTES;
 
 use crate::bands::MARKS;
+use crate::guard::BYTES_MIN;
 use crate::target::{Block, Nanos};
 
 /// Size of a write, and how many are under way at once.
@@ -59,7 +60,43 @@ impl Default for Options {
     }
 }
 
+/// Disks, in blocks: 64 PiB, as everywhere.
+const DISK_BLOCKS_MAX: u64 = (1 << 56) / BLOCK_BYTES;
+
 impl Options {
+    /// Whether a disk of so many blocks can be probed so.
+    ///
+    /// # Errors
+    /// What cannot be, in one line with the name of the option.
+    pub fn check(&self, disk_blocks: u64) -> Result<(), String> {
+        let within = |option: &str, value: u64, least: u64, most: u64| match value {
+            value if value < least => Err(format!("{option} {value}: give at least {least}")),
+            value if value > most => Err(format!("{option} {value}: give at most {most}")),
+            _ => Ok(()),
+        };
+        within("blocks of the disk:", disk_blocks, 0, DISK_BLOCKS_MAX)?;
+        within("--buffer-max", self.buffer_max_bytes, 16 << 20, u64::MAX)?;
+        let one = Writes { blocks: 1, depth: 1 };
+        if self.writes.first() != Some(&one) {
+            return Err("--writes begins with 4KiB:1, on which the rest builds".to_owned());
+        }
+        for &Writes { blocks, depth } in &self.writes {
+            within("--writes, blocks of each:", blocks, 1, (16 << 20) / BLOCK_BYTES)?;
+            within("--writes, at once:", depth.into(), 1, 256)?;
+        }
+        within("--sites", self.sites, 1, 10_000)?;
+        // Two bands and a half are read around a place. (That a disk is too small by itself is told elsewhere.)
+        let bands_max = (disk_blocks * BLOCK_BYTES).max(BYTES_MIN) / 5 * 2;
+        within("--band-max", self.band_max_bytes, 1 << 20, bands_max)?;
+        within("--step", self.step_bytes, 32 << 10, self.band_max_bytes)?;
+        within("--zone", self.zone_blocks, 1, 1 << 20)?;
+        if self.coverages.iter().any(|blocks| !(1..=self.zone_blocks).contains(blocks)) {
+            return Err("--coverages are from one block to all of the zone".to_owned());
+        }
+        within("--zones", self.zones, 0, 1_000_000)?;
+        within("--idle-max", self.idle_max, 0, 86_400)
+    }
+
     /// Blocks from a place to either end of what is read of it.
     pub(crate) fn half_blocks(&self) -> u64 {
         self.band_max_bytes / BLOCK_BYTES * 5 / 4
@@ -81,5 +118,39 @@ impl Options {
         let half = self.half_blocks();
         let span = blocks.saturating_sub(2 * half);
         (0..self.sites).map(|nth| Block(half + span * nth / (self.sites - 1).max(1))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_asked_of_a_disk_is_told() {
+        const BLOCKS: u64 = (256 << 20) / BLOCK_BYTES;
+        let usual = Options::default;
+        usual().check(BLOCKS).expect("the smallest disk that is probed");
+        let one = Writes { blocks: 1, depth: 1 };
+        let writes = |more: Writes| vec![one, more];
+        for (options, told) in [
+            (Options { buffer_max_bytes: 4096, ..usual() }, "--buffer-max 4096: give at least"),
+            (Options { writes: Vec::new(), ..usual() }, "--writes begins with"),
+            (Options { writes: writes(Writes { blocks: 0, depth: 1 }), ..usual() }, "--writes"),
+            (Options { writes: writes(Writes { blocks: 1, depth: 0 }), ..usual() }, "--writes"),
+            (Options { sites: 0, ..usual() }, "--sites 0: give at least 1"),
+            (Options { sites: u64::MAX, ..usual() }, "--sites"),
+            (Options { band_max_bytes: 4096, ..usual() }, "--band-max"),
+            (Options { band_max_bytes: 1 << 30, ..usual() }, "--band-max"),
+            (Options { step_bytes: 4096, ..usual() }, "--step"),
+            (Options { step_bytes: 1 << 30, ..usual() }, "--step"),
+            (Options { zone_blocks: u64::MAX, ..usual() }, "--zone"),
+            (Options { coverages: vec![0], ..usual() }, "--coverages"),
+            (Options { zones: u64::MAX, ..usual() }, "--zones"),
+            (Options { idle_max: u64::MAX, ..usual() }, "--idle-max"),
+        ] {
+            let refused = options.check(BLOCKS).expect_err(told);
+            assert!(refused.starts_with(told) && !refused.contains('\n'), "{refused}");
+        }
+        usual().check(u64::MAX).expect_err("no disk is as large");
     }
 }

@@ -645,11 +645,15 @@ mod several {
         let begun = Instant::now();
         let told = roster.measures().len();
         let took = begun.elapsed();
+        let status = ask(&beds[0].path("control"), &mut |_| {}, &Request::Status);
         drop((holds, clients));
         serving.stopper().stop();
         serving.wait(|| Ok(())).expect("in order");
         assert_eq!(told, names.len());
         assert!(took < Duration::from_secs(6), "{took:?}");
+        // An operator is told so, and his connection is not kept.
+        let Ok(Answer::Failed(why)) = &status else { panic!("{status:?}") };
+        assert!(why.starts_with("its store does not answer"), "{why}");
     }
 
     #[test]

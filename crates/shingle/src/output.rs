@@ -7,6 +7,8 @@ use anyhow::Context;
 use serde::Serialize;
 use shingle_result::Program;
 
+use crate::Usage;
+
 /// Prints a result.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
@@ -44,6 +46,18 @@ pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
         }
     };
     checked.with_context(|| format!("{}: cannot write the results", path.display()))
+}
+
+/// Fails if what is written to `path` would take the place of one of `used`, an SSD or a disk, and of all that it holds.
+pub(crate) fn check_apart(path: &Path, used: &[&Path]) -> Result<(), Usage> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
+    match used.iter().any(|used| real(used) == real(path)) {
+        true => {
+            let path = path.display();
+            Err(Usage(format!("{path}: that is the SSD or the disk; write to another file")))
+        }
+        false => Ok(()),
+    }
 }
 
 /// Where a file is written.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use shingle_probe::options::Options;
+use shingle_probe::session::Subject;
 use tempfile::TempDir;
 
 /// A disk with a small buffer, and a probe that is content with little.
@@ -178,6 +180,8 @@ fn what_somebody_would_miss_is_refused() {
         ("probe", "name a disk"),
         ("probe --model st8000as0002 --writes 8KiB:1", "4KiB:1"),
         ("probe --model st8000as0002 --coverages 6000", "--coverages"),
+        ("probe --model st8000as0002 --buffer-max 4K", "--buffer-max"),
+        ("probe force-clean --model st8000as0002 --buffer-max 0", "--buffer-max"),
     ] {
         let refused = bed.refused(line, 2);
         assert!(refused.contains(told), "{line}: {refused}");
@@ -185,4 +189,11 @@ fn what_somebody_would_miss_is_refused() {
     fs::write(bed.path("no.probe"), "{}\n").expect("written");
     let refused = bed.refused("probe --fit-only no.probe", 1);
     assert!(refused.contains("no.probe, line 1"), "{refused}");
+    let options = Options { coverages: vec![0], ..Options::default() };
+    let options = serde_json::to_string(&options).expect("JSON");
+    let subject = Subject::new("disk", "S1", 1 << 30, &options);
+    let line = serde_json::to_string(&subject).expect("JSON");
+    fs::write(bed.path("no.probe"), line + "\n").expect("written");
+    let refused = bed.refused("probe --fit-only no.probe", 1);
+    assert!(refused.contains("no.probe: --coverages"), "{refused}");
 }

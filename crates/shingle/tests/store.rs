@@ -290,6 +290,11 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
     let serve = "serve --cache cache.img --disk disk.img --nbd";
     bed.make("other", 32 * MIB);
     bed.refused(1, "serve --cache cache.img --disk other --nbd unix:a", "is it the right one?");
+    // A recording is put in the place of what is there.
+    for over in ["disk.img", "./disk.img", "cache.img"] {
+        let words = format!("{serve} unix:a --record {over}");
+        bed.refused(2, &words, "that is the SSD or the disk");
+    }
     bed.refused(1, "serve --cache disk.img --disk cache.img --nbd unix:a", "it holds no cache");
     bed.refused(1, "create --cache disk.img --disk cache.img", "are --cache and --disk swapped?");
     bed.refused(2, &format!("{serve} tcp:0.0.0.0:1"), "loopback addresses only");

@@ -1,5 +1,6 @@
 //! Times, counted by how long they took.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -61,9 +62,9 @@ impl Histogram {
         self
     }
 
-    /// So large a share is no longer than this: a bound of a bucket. Nothing if there are none.
+    /// How long so large a share has taken at most. Nothing if there are none.
     #[must_use]
-    pub fn quantile(&self, share: f64) -> Option<Duration> {
+    pub fn quantile(&self, share: f64) -> Option<Quantile> {
         let count = self.count();
         let wanted = ((count as f64 * share).ceil() as u64).max(1);
         let mut seen = 0;
@@ -72,8 +73,30 @@ impl Histogram {
             seen < wanted
         };
         let at = self.buckets.iter().take_while(within).count();
-        let bound = BOUNDS_US.get(at).or(BOUNDS_US.last()).copied();
-        bound.filter(|_| count > 0).map(Duration::from_micros)
+        let last = BOUNDS_US[BOUNDS_US.len() - 1];
+        let found = match BOUNDS_US.get(at) {
+            Some(&us) => Quantile::AtMost(Duration::from_micros(us)),
+            None => Quantile::Beyond(Duration::from_micros(last)),
+        };
+        (count > 0).then_some(found)
+    }
+}
+
+/// How long a share of times is, as far as buckets tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quantile {
+    /// No longer than this bound of a bucket.
+    AtMost(Duration),
+    /// Longer than this, the last of all bounds.
+    Beyond(Duration),
+}
+
+impl fmt::Display for Quantile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Quantile::AtMost(time) => write!(f, "≤ {time:?}"),
+            Quantile::Beyond(time) => write!(f, "> {time:?}"),
+        }
     }
 }
 
@@ -123,10 +146,13 @@ mod tests {
             histogram.add(Duration::from_micros(150));
         }
         histogram.add(Duration::from_millis(3));
-        assert_eq!(histogram.quantile(0.5), Some(Duration::from_micros(200)));
-        assert_eq!(histogram.quantile(0.99), Some(Duration::from_micros(200)));
-        assert_eq!(histogram.quantile(0.999), Some(Duration::from_millis(5)));
+        let shown =
+            |histogram: &Histogram, share| histogram.quantile(share).expect("there").to_string();
+        assert_eq!(shown(&histogram, 0.5), "≤ 200µs");
+        assert_eq!(shown(&histogram, 0.99), "≤ 200µs");
+        assert_eq!(shown(&histogram, 0.999), "≤ 5ms");
+        // As of a disk that hangs.
         histogram.add(Duration::from_secs(100));
-        assert_eq!(histogram.quantile(1.0), Some(Duration::from_secs(60)));
+        assert_eq!(shown(&histogram, 1.0), "> 60s");
     }
 }

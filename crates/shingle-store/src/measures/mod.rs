@@ -10,7 +10,7 @@ mod totals;
 pub(crate) use devices::Devices;
 pub use devices::{DeviceTotals, DevicesNow, IosNow};
 pub(crate) use histogram::SharedHistogram;
-pub use histogram::{BOUNDS_US, Histogram};
+pub use histogram::{BOUNDS_US, Histogram, Quantile};
 pub(crate) use requests::Requests;
 pub use requests::{KINDS, RequestTotals};
 pub use totals::{Measures, Now, Totals, ZonedTotals};

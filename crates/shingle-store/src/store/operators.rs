@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -87,8 +87,8 @@ impl Shared {
         // An operator who has gone needs no answer.
         let _ = control::serve(stream, |request, answer| match request {
             Request::Status => answer(&match self.status() {
-                Some(status) => Answer::Status(Box::new(status)),
-                None => Answer::Failed("the store has ended".to_owned()),
+                Ok(status) => Answer::Status(Box::new(status)),
+                Err(why) => Answer::Failed(why.to_owned()),
             }),
             Request::Measures => answer(&Answer::Measures(Box::new(self.measures()))),
             Request::Set { what } => answer(&done(self.set(&what))),
@@ -224,8 +224,15 @@ impl Shared {
         }
     }
 
-    pub(super) fn status(&self) -> Option<Status> {
-        let said = self.handle.status()?;
+    /// How things are. Nobody waits for a store that hangs: each who asked would have a thread and a connection.
+    pub(super) fn status(&self) -> Result<Status, &'static str> {
+        let said = self.handle.asked_for_status().recv_timeout(PATIENCE);
+        let said = said.map_err(|error| match error {
+            RecvTimeoutError::Timeout => {
+                "its store does not answer: a device hangs, or this is a bug"
+            }
+            RecvTimeoutError::Disconnected => "the store has ended",
+        })?;
         let mut status = self.unchanging().clone();
         status.addresses.extend(self.server.addresses().iter().map(ToString::to_string));
         status.connections = self.server.connections_of(&status.export) as u64;
@@ -235,7 +242,7 @@ impl Shared {
         status.zoned = self.watch.as_ref().and_then(Watch::status);
         status.put_settings(&self.settings());
         status.put_engine(&said, &self.handle.last_errors());
-        Some(status)
+        Ok(status)
     }
 
     /// All of it counts at once, and at the next start.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
@@ -121,7 +121,7 @@ struct ProbeArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     idle_max: u64,
     /// Noise of a model's clock: standard deviation of a latency in percent.
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, requires = "model")]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, requires = "model", value_parser = percent)]
     noise: f64,
     /// Keep measurements in this file, and go on from what is there. [default: SERIAL.probe; none for
     /// models]
@@ -155,25 +155,14 @@ fn writes(text: &str) -> Result<Writes, String> {
     Ok(Writes { blocks: bytes / BLOCK_BYTES, depth })
 }
 
+fn percent(text: &str) -> Result<f64, String> {
+    let percent = text.parse().ok().filter(|percent| (0.0..=1000.0).contains(percent));
+    percent.ok_or_else(|| "a number from 0 to 1000".to_owned())
+}
+
 impl ProbeArgs {
-    fn options(&self) -> anyhow::Result<Options> {
-        let usage = |text: &str| Err(Usage(text.into()).into());
-        if self.zone == 0 || self.coverages.iter().any(|blocks| !(1..=self.zone).contains(blocks)) {
-            return usage("--coverages are from one block to all of the zone");
-        }
-        if self.writes.first() != Some(&Writes { blocks: 1, depth: 1 }) {
-            return usage("--writes begins with 4KiB:1, on which the rest builds");
-        }
-        if self.sites == 0 {
-            return usage("--sites 0: give at least 1");
-        }
-        if self.band_max < 1 << 20 {
-            return usage("--band-max: give at least 1MiB");
-        }
-        if self.step < 1 << 15 {
-            return usage("--step: give at least 32KiB");
-        }
-        Ok(Options {
+    fn options(&self) -> Options {
+        Options {
             buffer_max_bytes: self.which.buffer_max,
             band_max_bytes: self.band_max,
             writes: self.writes.clone(),
@@ -184,7 +173,7 @@ impl ProbeArgs {
             zones: self.zones,
             idle_max: self.idle_max,
             seed: self.which.seed,
-        })
+        }
     }
 }
 
@@ -240,8 +229,10 @@ fn interrupted() -> anyhow::Result<Arc<AtomicBool>> {
 
 fn empty(which: &Which, global: &Global) -> anyhow::Result<()> {
     let mut target = which.open(0.0)?;
+    let options = which.options();
+    options.check(target.facts().blocks).map_err(Usage)?;
     let begun = target.now();
-    let bytes = force_clean(target.as_mut(), &which.options())?;
+    let bytes = force_clean(target.as_mut(), &options)?;
     let seconds = target.now().since(begun).as_secs_f64();
     let told = format!("{} written in {seconds:.0} s", render::bytes(bytes));
     note(&format!("{}: the buffer is empty; {told}", target.facts().name), global.quiet);
@@ -257,13 +248,15 @@ fn run(args: &ProbeArgs, global: &Global) -> anyhow::Result<()> {
         let options: Options = serde_json::from_str(&subject.options)
             .with_context(|| format!("{}: its options cannot be read", record.display()))?;
         let Subject { name, serial, blocks, .. } = subject;
+        options.check(blocks).map_err(|why| anyhow!("{}: {why}", record.display()))?;
         let facts = Facts { name, serial, blocks, zones: None };
         let findings = probe(None, facts, &mut session, &options, &mut |_| ())?;
         return save(&findings, &options, args);
     }
-    let options = args.options()?;
+    let options = args.options();
     let mut target = args.which.open(args.noise)?;
     let facts = target.facts().clone();
+    options.check(facts.blocks).map_err(Usage)?;
     let steps = plan(&facts, &options);
     if args.dry_run {
         return print(&render::plan(&facts, &steps));

@@ -150,6 +150,9 @@ fn check(args: &Replay) -> anyhow::Result<()> {
     if args.html.as_deref() == Some(Path::new("-")) {
         bail!(Usage("--html takes a file, not `-`".into()));
     }
+    let used = [args.cache.as_path(), args.disk.as_path()];
+    let mut written = args.json.iter().chain(&args.html).chain(&args.record);
+    written.try_for_each(|path| output::check_apart(path, &used))?;
     args.json.iter().chain(&args.html).try_for_each(|path| output::check_writable(path))
 }
 

@@ -43,6 +43,7 @@ use crate::cli::Global;
 use crate::commands::listening::{self, Encrypting, MinimumBlock, Remark};
 use crate::commands::signals::Ending;
 use crate::log::{Format, Level, Log};
+use crate::output;
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
@@ -131,6 +132,10 @@ impl Serve {
 
 pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     let Given { options, metrics, log } = args.options()?;
+    if let Some(record) = &args.record {
+        let places = options.caches.iter().flat_map(|cache| [&*cache.ssd, &*cache.disk]);
+        output::check_apart(record, &places.collect::<Vec<_>>())?;
+    }
     let inherited = service::inherited()?;
     let handed_over = !inherited.is_empty();
     is_reachable(&options, handed_over, if args.config.is_some() { "`listen`" } else { "--nbd" })?;
