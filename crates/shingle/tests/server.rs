@@ -9,8 +9,10 @@ use std::net::TcpStream;
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::Path;
 use std::process::{ChildStderr, Command, Stdio};
+use std::time::Instant;
 
 use common::{Folder, MIB, PATIENCE, Served, never_idle, text, write};
+use rustix::fs::{FlockOperation, flock};
 use shingle_nbd::client::{Client, Wishes};
 
 const TWO: &str = r#"
@@ -115,6 +117,30 @@ fn value(metrics: &str, of: &str) -> f64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(of)?.strip_prefix(' '));
     let line = line.unwrap_or_else(|| panic!("{of} is not in {metrics}"));
     line.parse().expect("a number")
+}
+
+/// A start may take long: here it waits for an SSD that another process has.
+#[test]
+fn who_is_told_to_read_again_while_it_starts_goes_on() {
+    let bed = Bed::new();
+    let ssd = File::open(bed.0.path("two.ssd")).expect("there");
+    flock(&ssd, FlockOperation::LockExclusive).expect("nobody has it");
+    let mut server = bed.start(bed.command(""));
+    let id = server.served.0.id();
+    // By the bits of /proc, from signal 1 on.
+    let catches = || {
+        let status = fs::read_to_string(format!("/proc/{id}/status")).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        u64::from_str_radix(line.expect("told").trim(), 16).expect("bits") & 1 == 1
+    };
+    let begun = Instant::now();
+    while !catches() {
+        assert!(begun.elapsed() < PATIENCE, "it would be ended");
+    }
+    server.signal("-HUP");
+    flock(&ssd, FlockOperation::Unlock).expect("it was ours");
+    server.told("is read again: nothing has changed");
+    server.end();
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! TLS: what a server shows of itself, which clients it lets in, and which export each of them may open.
 //!
 //! A folder has three files in PEM, named as other NBD servers want them: `ca-cert.pem`, of those who sign certificates of
-//! clients; `server-cert.pem` and `server-key.pem`. Every client has to show a certificate. TLS 1.3 only, without
-//! resumption, as each connection is to be judged by what it shows. (There are no pre-shared keys: rustls has none but those
-//! of resumption.)
+//! clients; `server-cert.pem` and `server-key.pem`. Every client has to show a certificate. TLS 1.3, or 1.2 for clients
+//! that have nothing newer, as nbd-client; without resumption, as each connection is to be judged by what it shows. (There are
+//! no pre-shared keys: rustls has none but those of resumption.)
 //!
 //! Files that were replaced, as certificates expire, count from the next connection on.
 
@@ -21,7 +21,6 @@ use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
-use rustls::version::TLS13;
 use rustls::{RootCertStore, ServerConfig};
 use thiserror::Error;
 
@@ -142,13 +141,15 @@ fn load(folder: &Path) -> Result<Loaded, TlsError> {
     let private = PrivateKeyDer::from_pem_slice(&pem)
         .map_err(|_| wrong(&key)(&"there is no private key in PEM"))?;
     let config = ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&TLS13])
+        .with_protocol_versions(rustls::ALL_VERSIONS)
         .map_err(|error| wrong(&certificate)(&error))?
         .with_client_cert_verifier(verifier)
         .with_single_cert(certificates(&certificate)?, private);
     let mut config = config.map_err(|error| wrong(&certificate)(&error))?;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
+    // (What keeps keys of TLS 1.2 from being those of another connection, too.)
+    config.require_ems = true;
     Ok(Loaded { config: Arc::new(config), times })
 }
 

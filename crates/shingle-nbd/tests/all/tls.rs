@@ -13,7 +13,9 @@ use rcgen::{
 };
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::{
+    ClientConfig, ClientConnection, RootCertStore, StreamOwned, SupportedProtocolVersion,
+};
 use shingle_nbd::client::{Client, Wishes, ask, greet};
 use shingle_nbd::connection::CutOff;
 use shingle_nbd::listen::{Address, ListenError, Listener};
@@ -89,11 +91,19 @@ impl Authority {
     }
 
     fn config(&self, papers: Option<&Papers>) -> Arc<ClientConfig> {
+        self.config_of(&rustls::version::TLS13, papers)
+    }
+
+    fn config_of(
+        &self,
+        version: &'static SupportedProtocolVersion,
+        papers: Option<&Papers>,
+    ) -> Arc<ClientConfig> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(self.pem.as_bytes()).unwrap()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider);
-        let config = config.with_protocol_versions(&[&rustls::version::TLS13]).unwrap();
+        let config = config.with_protocol_versions(&[version]).unwrap();
         let config = config.with_root_certificates(roots);
         Arc::new(match papers {
             None => config.with_no_client_auth(),
@@ -164,6 +174,22 @@ fn a_client_with_a_good_certificate_reads_and_writes() {
         assert_eq!(client.read(n * 40_000, 30_000).unwrap().unwrap(), [n as u8; 30_000]);
     }
     client.disconnect().unwrap();
+}
+
+/// nbd-client speaks nothing newer.
+#[test]
+fn a_client_with_an_older_tls_is_served_and_shows_its_certificate() {
+    let (served, refused, authority) = (bed(), bed(), Authority::new());
+    let tls = authority.tls(Rights::default());
+    let alice = authority.client("alice.example");
+    let config = authority.config_of(&rustls::version::TLS12, Some(&alice));
+    let mut client = Client::open(start_tls(raw(&served, &tls), config), &WISHES).unwrap();
+    client.write(4096, &[7; 100_000], 0).unwrap().unwrap();
+    assert_eq!(client.read(4096, 100_000).unwrap().unwrap(), [7; 100_000]);
+    client.disconnect().unwrap();
+    let config = authority.config_of(&rustls::version::TLS12, None);
+    Client::open(start_tls(raw(&refused, &tls), config), &WISHES).map(drop).unwrap_err();
+    assert!(cut_off(&refused).contains("no certificates"));
 }
 
 #[test]

@@ -8,7 +8,20 @@ pub(crate) struct Ending(Signals);
 
 impl Ending {
     pub(crate) fn new() -> std::io::Result<Ending> {
-        Signals::new([SIGINT, SIGTERM, SIGHUP]).map(Ending)
+        let ending = Ending::of_reloads()?;
+        ending.begin()?;
+        Ok(ending)
+    }
+
+    /// Only SIGHUP waits: whoever takes long to start can be ended meanwhile, and not by being told to read again what he has
+    /// just read.
+    pub(crate) fn of_reloads() -> std::io::Result<Ending> {
+        Signals::new([SIGHUP]).map(Ending)
+    }
+
+    /// From now on the others wait, too.
+    pub(crate) fn begin(&self) -> std::io::Result<()> {
+        [SIGINT, SIGTERM].into_iter().try_for_each(|signal| self.0.add_signal(signal))
     }
 
     /// Waits for the next signal; whether it is the one that ends a terminal, by which a service manager says

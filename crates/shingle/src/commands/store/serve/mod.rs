@@ -131,6 +131,7 @@ impl Serve {
 }
 
 pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> anyhow::Result<()> {
+    let ending = Ending::of_reloads()?;
     let Given { options, metrics, log } = args.options()?;
     if let Some(record) = &args.record {
         let places = options.caches.iter().flat_map(|cache| [&*cache.ssd, &*cache.disk]);
@@ -163,7 +164,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     };
     let serving = Serving::start_with(options, registry, Extra { record, inherited }, tell)?;
     // From now on a signal ends it in order.
-    let ending = Ending::new()?;
+    ending.begin()?;
     let quieter = global.quiet;
     let reload = args.config.clone().map(|path| Reload { path, handed_over, log, quieter });
     let stopper = serving.stopper();
