@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 
-/// Whoever only looks holds a lock for a moment ([`is_held`]).
+/// One who was just about to leave.
 const WITHIN: Duration = Duration::from_millis(200);
-/// I/O of a process that was killed goes on for as long as the device takes for it.
-const WITHIN_AFTER_A_KILL: Duration = Duration::from_secs(10);
+/// Whoever only looks holds a lock for a moment ([`is_held`]), or until the machine lets him go on; I/O of a process that was
+/// killed goes on for as long as the device takes for it.
+const WITHIN_FOR_WHAT_PASSES: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(10);
 
 /// Opens a file or block device for direct I/O, where the file system can, and locks it. The lock
@@ -27,8 +28,10 @@ pub(crate) fn open_alone(path: &Path, metadata: &Metadata) -> io::Result<File> {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => error,
             other => return other,
         };
-        let patience = match is_left_behind(path, metadata) {
-            true => WITHIN_AFTER_A_KILL,
+        // (The system says so with a number of its own, of what is mounted.)
+        let by_lock = error.raw_os_error().is_none();
+        let patience = match passes(path, metadata, by_lock) {
+            true => WITHIN_FOR_WHAT_PASSES,
             false => WITHIN,
         };
         if begun.elapsed() >= patience {
@@ -69,11 +72,12 @@ pub fn is_held(file: &File) -> bool {
     false
 }
 
-/// Whether it was locked by a process that is gone, or that cannot be seen from here. (Where nobody has locked it by now, it
-/// is mounted; or somebody looked at it at the moment when it was tried.)
-fn is_left_behind(path: &Path, metadata: &Metadata) -> bool {
+/// Whether what it is busy with will be over by itself: somebody only looks at it, or it was locked by a process that is
+/// gone, or that cannot be seen from here. `by_lock` is false where the system refused it; that it is mounted, then, unless
+/// somebody has locked it.
+fn passes(path: &Path, metadata: &Metadata, by_lock: bool) -> bool {
     if File::open(path).is_ok_and(|file| !is_held(&file)) {
-        return false;
+        return by_lock;
     }
     let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
     let lives = |process: &str| Path::new("/proc").join(process).exists();
@@ -118,6 +122,24 @@ mod tests {
             kinds
         });
         assert_eq!(kinds, []);
+    }
+
+    /// On a machine with too much to do he may hold his lock for long.
+    #[test]
+    fn who_looks_for_long_is_waited_for() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let metadata = file.as_file().metadata().expect("told");
+        flock(file.as_file(), FlockOperation::LockShared).expect("nobody has it");
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(4 * WITHIN);
+                flock(file.as_file(), FlockOperation::Unlock).expect("it was ours");
+            });
+            open_alone(file.path(), &metadata).expect("waited for");
+        });
+        flock(file.as_file(), FlockOperation::LockExclusive).expect("nobody has it");
+        let refused = open_alone(file.path(), &metadata).expect_err("it is in use");
+        assert_eq!(refused.kind(), io::ErrorKind::ResourceBusy);
     }
 
     #[test]
