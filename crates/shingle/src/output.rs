@@ -7,6 +7,7 @@ use anyhow::Context;
 use serde::Serialize;
 use shingle_result::Program;
 
+#[cfg(feature = "store")]
 use crate::Usage;
 
 /// Prints a result.
@@ -49,6 +50,7 @@ pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Fails if what is written to `path` would take the place of one of `used`, an SSD or a disk, and of all that it holds.
+#[cfg(feature = "store")]
 pub(crate) fn check_apart(path: &Path, used: &[&Path]) -> Result<(), Usage> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
     match used.iter().any(|used| real(used) == real(path)) {
