@@ -118,11 +118,8 @@ fn shared(one: &CacheOptions, two: &CacheOptions) -> Option<PathBuf> {
 pub(super) fn plan(served: &[&CacheOptions], wanted: &[CacheOptions]) -> Result<Plan, ReloadError> {
     check(wanted)?;
     let same = |one: &CacheOptions, two: &CacheOptions| {
-        let places = |cache: &CacheOptions| {
-            let CacheOptions { ssd, disk, control, ublk, .. } = cache.clone();
-            (ssd, disk, control, ublk)
-        };
-        places(one) == places(two)
+        (&one.ssd, &one.disk, &one.control, one.ublk)
+            == (&two.ssd, &two.disk, &two.control, two.ublk)
     };
     let end = (0..served.len())
         .filter(|&at| !wanted.iter().any(|wanted| same(served[at], wanted)))

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -38,13 +38,6 @@ pub struct Device {
     leaving: Arc<AtomicBool>,
 }
 
-/// What there is of a number.
-enum Found {
-    Nothing,
-    /// The device of a server of this cache that was killed.
-    Left,
-}
-
 impl Device {
     /// Whether it could be made now, of the cache `uuid`. Nothing is changed, but for what is left of a device of that cache
     /// that never began.
@@ -52,11 +45,12 @@ impl Device {
     /// # Errors
     /// If there is no driver, or the number belongs to another device.
     pub fn check(number: Number, uuid: Uuid) -> Result<(), UblkError> {
-        find(number, uuid).map(drop)
+        is_left_behind(number, uuid).map(drop)
     }
 
     /// Makes `export`, of the cache `uuid`, a block device; or takes over the one that a server of it has left. Offsets
-    /// and lengths are multiples of `minimum_block` bytes, and of 512 bytes. `gone` is called if somebody else takes it away, or its thread fails.
+    /// and lengths are multiples of `minimum_block` bytes, and of 512 bytes. `gone` is called if somebody else takes it
+    /// away, or its thread fails.
     ///
     /// # Errors
     /// If there is no driver, the number belongs to another device, or the driver refuses; most often as the process
@@ -68,7 +62,7 @@ impl Device {
         minimum_block: u32,
         gone: impl FnOnce() + Send + 'static,
     ) -> Result<Device, UblkError> {
-        let left = matches!(find(number, uuid)?, Found::Left);
+        let left = is_left_behind(number, uuid)?;
         if left {
             let failed = refused(number, "to be taken over");
             let control = UblkCtrl::new_simple(number.0.cast_signed()).map_err(failed)?;
@@ -101,18 +95,12 @@ impl Device {
         Ok(Device { number, serving: Some(serving), leaving })
     }
 
-    /// Where users find it.
-    #[must_use]
-    pub fn path(&self) -> PathBuf {
-        self.number.path()
-    }
-
     /// Takes the device away, when what the kernel has cached of it is written. Whoever still uses it gets errors.
     ///
     /// # Errors
     /// If what was cached cannot be written; it is lost.
     pub fn stop(mut self) -> io::Result<()> {
-        let written = File::open(self.path()).and_then(|device| device.sync_all());
+        let written = File::open(self.number.path()).and_then(|device| device.sync_all());
         self.take_away();
         written
     }
@@ -145,15 +133,16 @@ fn exists(number: Number) -> bool {
     Path::new(&format!("/sys/class/ublk-char/ublkc{}", number.0)).exists()
 }
 
-/// Whether the number is free. The kernel may need a moment to notice that a server was killed.
-fn find(number: Number, uuid: Uuid) -> Result<Found, UblkError> {
+/// Whether a server of this cache was killed and has left its device; otherwise the number is free. The kernel may need a
+/// moment to notice that a server was killed.
+fn is_left_behind(number: Number, uuid: Uuid) -> Result<bool, UblkError> {
     if !Path::new("/dev/ublk-control").exists() {
         return Err(UblkError::NoDriver);
     }
     let deadline = Instant::now() + PATIENCE;
     loop {
         if !exists(number) {
-            return Ok(Found::Nothing);
+            return Ok(false);
         }
         let failed = refused(number, "to be asked");
         let control = UblkCtrl::new_simple(number.0.cast_signed()).map_err(failed)?;
@@ -163,7 +152,7 @@ fn find(number: Number, uuid: Uuid) -> Result<Found, UblkError> {
             return Err(UblkError::Taken(number));
         }
         match u32::from(info.state) {
-            sys::UBLK_S_DEV_QUIESCED => return Ok(Found::Left),
+            sys::UBLK_S_DEV_QUIESCED => return Ok(true),
             // Never begun, or ended by somebody who did not take it away.
             sys::UBLK_S_DEV_DEAD => {
                 check(control.del_dev()).map_err(refused(number, "to be removed"))?;

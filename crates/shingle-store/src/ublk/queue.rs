@@ -140,29 +140,14 @@ impl<'a> Queue<'a> {
     fn answer(&mut self, tag: u16, outcome: Outcome, ring: &UblkQueue) -> i32 {
         let length = ring.get_iod(tag).nr_sectors as usize * SECTOR_BYTES as usize;
         let buffer = self.buffers[usize::from(tag)].as_mut_slice();
-        let pieces = match outcome {
-            Ok(Answer::Data(data)) => vec![Piece::Data(data)],
-            Ok(Answer::Pieces(pieces)) => pieces,
-            Ok(Answer::Done | Answer::Status { .. }) => return length as i32,
+        let put = match outcome {
+            Ok(Answer::Data(data)) => put(buffer, [Piece::Data(data)]),
+            Ok(Answer::Pieces(pieces)) => put(buffer, pieces),
+            Ok(Answer::Done | Answer::Status { .. }) => Some(length),
             Err(failure) => return -errno(failure.code).raw_os_error(),
         };
-        let mut at = 0;
-        for piece in pieces {
-            let bytes = match &piece {
-                Piece::Data(data) => data.len(),
-                Piece::Zeroes(bytes) => *bytes as usize,
-            };
-            // More than was asked for is a bug of the export, and no reason to write elsewhere.
-            let Some(place) = buffer.get_mut(at..at + bytes) else {
-                return -Errno::IO.raw_os_error();
-            };
-            match piece {
-                Piece::Data(data) => place.copy_from_slice(&data),
-                Piece::Zeroes(_) => place.fill(0),
-            }
-            at += bytes;
-        }
-        if at == length { length as i32 } else { -Errno::IO.raw_os_error() }
+        // More or less than was asked for is a bug of the export.
+        if put == Some(length) { length as i32 } else { -Errno::IO.raw_os_error() }
     }
 
     /// Tells the kernel, and asks for the next request of this tag.
@@ -171,6 +156,24 @@ impl<'a> Queue<'a> {
         let told = ring.complete_io_cmd_unified(tag, buffer, Ok(UblkIORes::Result(answer)));
         told.expect("buffers are of the kind that the device was made with");
     }
+}
+
+/// Puts what was read one behind the other, and returns how many bytes that are; `None` if there is no room for all.
+fn put(buffer: &mut [u8], pieces: impl IntoIterator<Item = Piece>) -> Option<usize> {
+    let mut at = 0;
+    for piece in pieces {
+        let bytes = match &piece {
+            Piece::Data(data) => data.len(),
+            Piece::Zeroes(bytes) => *bytes as usize,
+        };
+        let place = buffer.get_mut(at..at + bytes)?;
+        match piece {
+            Piece::Data(data) => place.copy_from_slice(&data),
+            Piece::Zeroes(_) => place.fill(0),
+        }
+        at += bytes;
+    }
+    Some(at)
 }
 
 fn errno(code: ErrorCode) -> Errno {
