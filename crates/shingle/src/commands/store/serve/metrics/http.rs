@@ -9,6 +9,8 @@ use shingle_nbd::stream::Stream;
 /// A request is no longer.
 const REQUEST_BYTES_MAX: usize = 16 << 10;
 const HEADERS_MAX: usize = 64;
+/// One send takes no more.
+const PIECE_BYTES: usize = 16 << 10;
 
 /// What is said to a request.
 #[derive(PartialEq, Eq, Debug)]
@@ -85,8 +87,9 @@ impl Read for Until<'_> {
 }
 
 impl Write for Until<'_> {
+    /// A piece at a time: of a long write to a unix socket Linux lets each buffer that it fills wait anew.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.in_time()?.write(bytes)
+        self.in_time()?.write(&bytes[..bytes.len().min(PIECE_BYTES)])
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -213,7 +216,7 @@ mod tests {
         let sends = |client: &mut UnixStream| client.write_all(b"x");
         assert!(ends(b"GET /metrics HTTP/1.1\r\nX: ", "", sends), "a request without an end");
         assert!(ends(b"GET / HTTP/1.1\r\n\r\n", "", sends), "it is refused, and sends on");
-        let takes = |client: &mut UnixStream| client.read_exact(&mut [0; 4096]);
+        let takes = |client: &mut UnixStream| client.read_exact(&mut [0; PIECE_BYTES]);
         let long = "x".repeat(64 << 20);
         assert!(ends(b"GET /metrics HTTP/1.1\r\n\r\n", &long, takes), "it takes its time");
     }
