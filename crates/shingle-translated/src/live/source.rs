@@ -22,14 +22,17 @@ pub(super) enum Source {
     /// Nothing: zeros.
     #[default]
     Zeros,
+    /// What a zone that has failed did not have. It was lost then.
+    Gone,
     /// So many blocks into what the host writes.
     Host(u32),
     /// A block of the disk, what place of the translation's that was, and how often the map had become durable then.
     Disk { at: Block, place: Place, point: u64 },
 }
 
-/// What becomes of blocks that are in memory.
-pub(super) type Writes<'a> = dyn FnMut(&mut Works, &[Buffer]) -> Result<(), Stop> + 'a;
+/// What becomes of blocks that are in memory. Some of them, counted from the first, are gone: these are zeros.
+pub(super) type Writes<'a> =
+    dyn FnMut(&mut Works, &[Buffer], &[Range<u64>]) -> Result<(), Stop> + 'a;
 
 impl Works {
     /// The read under way: says where its blocks are.
@@ -43,9 +46,8 @@ impl Works {
                 Place::Buffer(at) => Source::Disk { at: plan.buffer_first.after(at), place, point },
                 Place::Native(at) => {
                     let (zone, offset) = plan.split(at);
-                    // What a flawed zone does not have was lost when it was found to be so: zeros are as good as anything.
                     match self.table.flawed.get(&zone) {
-                        Some(&readable) if offset >= u64::from(readable) => Source::Zeros,
+                        Some(&readable) if offset >= u64::from(readable) => Source::Gone,
                         _ => {
                             let physical = self.table.physical[zone as usize];
                             Source::Disk { at: plan.on_disk(physical, offset), place, point }
@@ -69,32 +71,38 @@ impl Works {
             && (*first..).zip(sources).all(|(at, source)| *source == Source::Host(at))
         {
             let first = *first as usize;
-            return write(self, &host[first..first + range.len()]);
+            return write(self, &host[first..first + range.len()], &[]);
         }
         let mut buffers = std::mem::take(&mut self.on_the_way);
         buffers.resize_with(buffers.len().max(range.len()), Buffer::default);
         let given = self
             .fetch(shared, range.clone(), host, &mut buffers[..range.len()])
-            .and_then(|()| write(self, &buffers[..range.len()]));
+            .and_then(|gone| write(self, &buffers[..range.len()], &gone));
         self.on_the_way = buffers;
         given
     }
 
+    /// Which of the blocks are gone.
     fn fetch(
         &mut self,
         shared: &Shared,
         range: Range<usize>,
         host: &[Buffer],
         buffers: &mut [Buffer],
-    ) -> Result<(), Stop> {
+    ) -> Result<Vec<Range<u64>>, Stop> {
         self.renew(shared, range.clone());
-        let mut done = 0;
+        let (mut done, mut all_gone) = (0, Vec::new());
         while done < buffers.len() {
             let sources = &self.executor.data()[range.start + done..range.end];
             let buffer = &mut buffers[done];
             done += match sources[0] {
                 Source::Zeros => {
                     buffer.0.fill(0);
+                    1
+                }
+                Source::Gone => {
+                    buffer.0.fill(0);
+                    all_gone.push(done as u64..done as u64 + 1);
                     1
                 }
                 Source::Host(which) => {
@@ -104,19 +112,20 @@ impl Works {
                 Source::Disk { at: first, .. } => {
                     let goes_on = |(ahead, source): &(u64, &Source)| match **source {
                         Source::Disk { at, .. } => at == first.after(*ahead),
-                        Source::Zeros | Source::Host(_) => false,
+                        Source::Zeros | Source::Gone | Source::Host(_) => false,
                     };
                     let count = (0..).zip(sources).take_while(goes_on).count();
                     let there = &mut buffers[done..done + count];
                     for part in self.read_what_is_there(shared, first, there)? {
                         let ahead = range.start + done + part.start as usize;
                         self.lose(shared, ahead, first.after(part.start), part.end - part.start);
+                        all_gone.push(done as u64 + part.start..done as u64 + part.end);
                     }
                     count
                 }
             };
         }
-        Ok(())
+        Ok(all_gone)
     }
 
     /// Reads blocks of the disk, and returns which of them, counted from the first, are gone for good; these are zeros. Of

@@ -181,10 +181,17 @@ impl Works {
             let range = ahead..count.min(ahead + IO_PAGES_MAX);
             let at = shared.plan.buffer_first.after(at + ahead as u64);
             ahead = range.end;
-            self.written.buffer_blocks += range.len() as u64;
-            self.give(shared, range, host, &mut |works, data| {
-                shared.disk.write(at, data)?;
-                works.fresh.insert(at.0..at.0 + data.len() as u64);
+            self.give(shared, range, host, &mut |works, data, gone| {
+                // What is gone is not written: the durable map may name an older copy there, and does not say yet that the
+                // block is lost.
+                let gone = if works.bugs.has(Bug::LostWrittenAsZeros) { &[] } else { gone };
+                for part in without(data.len() as u64, gone) {
+                    let (at, data) =
+                        (at.after(part.start), &data[part.start as usize..part.end as usize]);
+                    shared.disk.write(at, data)?;
+                    works.fresh.insert(at.0..at.0 + data.len() as u64);
+                    works.written.buffer_blocks += data.len() as u64;
+                }
                 Ok(())
             })?;
         }
@@ -200,7 +207,7 @@ impl Works {
         while ahead < count {
             let range = ahead..count.min(ahead + IO_PAGES_MAX);
             ahead = range.end;
-            self.give(shared, range, host, &mut |works, data| {
+            self.give(shared, range, host, &mut |works, data, _| {
                 works.append_piece(shared, logical, data)
             })?;
         }
@@ -367,6 +374,13 @@ impl Works {
             }
         }
     }
+}
+
+/// What of `count` blocks is not `gone`.
+fn without(count: u64, gone: &[Range<u64>]) -> impl Iterator<Item = Range<u64>> {
+    let starts = std::iter::once(0).chain(gone.iter().map(|part| part.end));
+    let ends = gone.iter().map(|part| part.start).chain(std::iter::once(count));
+    starts.zip(ends).map(|(start, end)| start..end).filter(|part| !part.is_empty())
 }
 
 /// Whether a zone was not written because too many others are active: it is as good as before.

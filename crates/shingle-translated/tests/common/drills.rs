@@ -1,5 +1,8 @@
 //! Drills by hand that seeded bugs are tried against, too.
 
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use shingle_core::units::{Block, Zone};
@@ -176,7 +179,7 @@ pub fn of_a_repair(bug: Option<Bug>) {
 
 /// Writes and flushes fail every few calls, and now and then the power goes: what was flushed is there, and what was written
 /// later may be.
-pub fn of_many_failures(bug: Option<Bug>, translation: &str, seeds: std::ops::Range<u64>) {
+pub fn of_many_failures(bug: Option<Bug>, translation: &str, seeds: Range<u64>) {
     for seed in seeds {
         let disk = failing(translation, Faults { seed, ..Faults::none() });
         let mut draw = SplitMix64::seed_from_u64(seed);
@@ -273,6 +276,51 @@ pub fn of_spoilt_blocks(bug: Option<Bug>, translation: &str) {
     }
 }
 
+/// Blocks go bad as soon as they are written, one is found so when it is moved, and soon after the power goes: a block is what
+/// was flushed, or what was written since, or an error. It is never zeros.
+pub fn of_spoilt_blocks_and_a_cut(bug: Option<Bug>, translation: &str, seeds: Range<u64>) {
+    for seed in seeds {
+        let mut draw = SplitMix64::seed_from_u64(seed);
+        let mut below = |bound: u64| draw.next_u64() % bound;
+        let disk = failing(translation, Faults { seed, ..Faults::none() });
+        disk.cut_power_after_a_bad_read(below(6));
+        let live = LiveDisk::open_with(disk.boxed(), bug).expect("it was formatted");
+        let mut may_be = vec![vec![0]; live.blocks() as usize];
+        for version in 1..200 {
+            if below(4) == 0 {
+                disk.spoil(Spoils::Written { after: 0, blocks: 1 });
+            }
+            let count = 1 + if below(4) == 0 { below(12) } else { below(2) };
+            let at = if below(4) > 0 { below(40) } else { below(100) };
+            let done = write(&live, at, count, version);
+            for known in &mut may_be[at as usize..(at + count) as usize] {
+                known.push(version);
+            }
+            if done.is_err() {
+                break;
+            }
+            if below(6) == 0 && live.flush().is_ok() {
+                // (It has not been looked at: it may be lost, and nothing older is right.)
+                may_be.iter_mut().for_each(|known| *known = vec![known[known.len() - 1]]);
+            }
+        }
+        drop(live);
+        disk.0.cut_power();
+        disk.0.restart();
+        disk.go_on();
+        let live = LiveDisk::open_with(disk.boxed(), bug)
+            .unwrap_or_else(|error| panic!("{translation}, seed {seed}: {error}"));
+        for (block, known) in (0..).zip(&may_be) {
+            if let Ok(found) = read(&live, block) {
+                assert!(
+                    known.contains(&found),
+                    "{translation}, seed {seed}: block {block} is {found}, not {known:?}"
+                );
+            }
+        }
+    }
+}
+
 /// A disk of zones of another size.
 pub fn disk_of(geometry: Geometry, translation: &str) -> Held {
     let disk = Held::new(geometry, Faults::none());
@@ -284,7 +332,7 @@ pub fn disk_of(geometry: Geometry, translation: &str) -> Held {
 /// The same with zones that fail.
 pub fn failing(translation: &str, faults: Faults) -> Held {
     let disk = Held::new(geometry(), faults);
-    shingle_translated::format(&disk, &wanted(translation))
-        .unwrap_or_else(|error| panic!("{error}"));
+    let made = format(&disk, &wanted(translation)).unwrap_or_else(|error| panic!("{error}"));
+    disk.2.spared.store(made.map_blocks / 2, Ordering::Relaxed);
     disk
 }

@@ -31,6 +31,10 @@ pub struct Switch {
     pub next: Mutex<Option<(Operation, u64, u64)>>,
     /// Blocks that are written can no longer be read from some time on.
     pub spoils: Mutex<Option<Spoils>>,
+    /// The power goes before one of the writes and flushes that follow the first read of what cannot be read: before which.
+    pub cut: Mutex<Option<u64>>,
+    /// There was such a read.
+    pub has_read_bad: AtomicBool,
     /// But for so many at both ends of the conventional zones: a map that is gone in both copies is another matter.
     pub spared: AtomicU64,
 }
@@ -58,6 +62,23 @@ impl Held {
     pub fn go_on(&self) {
         *self.2.next.lock().expect("no panic") = None;
         *self.2.spoils.lock().expect("no panic") = None;
+        *self.2.cut.lock().expect("no panic") = None;
+    }
+
+    /// The power goes before a write or flush, `after` others behind the first read of what cannot be read.
+    pub fn cut_power_after_a_bad_read(&self, after: u64) {
+        *self.2.cut.lock().expect("no panic") = Some(after);
+    }
+
+    fn may_lose_its_power(&self) {
+        if !self.2.has_read_bad.load(Ordering::Relaxed) {
+            return;
+        }
+        match self.2.cut.lock().expect("no panic").as_mut() {
+            Some(0) => self.0.cut_power(),
+            Some(after) => *after -= 1,
+            None => {}
+        }
     }
 
     pub fn spoil(&self, spoils: Spoils) {
@@ -139,11 +160,13 @@ impl ZonedDisk for Held {
             let reason = Reason::Device(std::io::Error::from_raw_os_error(5));
             let (device, operation) = (self.name().to_owned(), Operation::Read);
             let block = Block(bad);
+            self.2.has_read_bad.store(true, Ordering::Relaxed);
             return Err(ZonedError { device, operation, zone: None, block, blocks: 1, reason });
         }
         self.0.read(block, buffers)
     }
     fn write(&self, block: Block, buffers: &[Buffer]) -> Result<(), ZonedError> {
+        self.may_lose_its_power();
         if let Err(error) = self.may(Operation::Write, block) {
             // It may have been carried out.
             if !self.2.all.load(Ordering::Relaxed) {
@@ -180,6 +203,7 @@ impl ZonedDisk for Held {
         self.0.reset_all()
     }
     fn flush(&self) -> Result<(), ZonedError> {
+        self.may_lose_its_power();
         self.may(Operation::Flush, Block(0))?;
         self.0.flush()
     }
