@@ -28,6 +28,9 @@ pub(crate) struct Table {
     pub(crate) pointers: Vec<u32>,
     /// Flawed logical zones, and how many of their first blocks can be read.
     pub(crate) flawed: BTreeMap<u32, u32>,
+    /// Of these, those that are neither empty nor full: to be appended to each takes a spare. (After a format of a used disk
+    /// nearly all zones are flawed, and empty.)
+    pub(crate) flawed_in_part: BTreeSet<u32>,
     /// Logical zones that are not full and were finished, and are not flawed.
     pub(crate) finished: BTreeSet<u32>,
     /// Physical zones that are open or closed, those appended to longest ago first. It counts only where there is a limit.
@@ -54,9 +57,18 @@ impl Table {
         self.set_pointer(logical, pointer);
     }
 
+    /// The logical zone, whose write pointer is known and stays, is flawed: its first `readable` blocks can be read.
+    pub(crate) fn is_flawed(&mut self, logical: u32, readable: u32, capacity: u64) {
+        self.flawed.insert(logical, readable);
+        if (1..capacity as u32).contains(&self.pointers[logical as usize]) {
+            self.flawed_in_part.insert(logical);
+        }
+    }
+
     /// The logical zone is neither flawed nor finished.
     pub(crate) fn is_whole(&mut self, logical: u32) {
         self.flawed.remove(&logical);
+        self.flawed_in_part.remove(&logical);
         self.finished.remove(&logical);
     }
 
@@ -131,7 +143,7 @@ pub(crate) fn survey(
             }
         };
         if let Some(readable) = readable {
-            table.flawed.insert(logical, readable);
+            table.is_flawed(logical, readable, capacity);
         }
     }
     for report in reports {
@@ -298,6 +310,8 @@ mod tests {
         disk[9] = zone(9, Condition::Offline, None);
         let (survey, flawed, lost) = look(&recovered, &disk);
         assert_eq!(flawed, [(0, 4), (1, 1), (2, 4), (3, 0), (4, 4), (5, 0)]);
+        // (Zone 5 is empty.)
+        assert_eq!(survey.table.flawed_in_part, BTreeSet::from([0, 1, 2, 3, 4]));
         assert_eq!(lost, [(11, 14), (30, 34)]);
         assert_eq!((survey.ahead, survey.table.bad), (3, 1));
         assert_eq!(survey.table.spares, BTreeSet::from([8, 10]));
@@ -316,6 +330,12 @@ mod tests {
         recovered.zones[1].1 = 5;
         let (_, flawed, lost) = look(&recovered, &disk);
         assert_eq!(flawed.first(), Some(&(1, 3)));
+        // One that is full is not appended to.
+        disk[2].write_pointer = Some(2);
+        let table = look(&recovered, &disk).0.table;
+        assert_eq!(table.flawed.get(&0), Some(&2));
+        assert_eq!(table.flawed_in_part.first(), Some(&1));
+        disk[2].write_pointer = Some(CAPACITY);
         // (Blocks 3 and 4 lie in the zone before, 5 to 7 in the one that ends at its third block.)
         assert_eq!(lost, [(20, 22)]);
         disk[3].write_pointer = Some(1);

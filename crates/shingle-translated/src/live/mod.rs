@@ -9,6 +9,7 @@
 mod active;
 mod commit;
 mod failing;
+mod mending;
 mod open;
 mod reading;
 mod rewriting;
@@ -265,13 +266,8 @@ impl LiveDisk {
             self.run(&mut works, 0..0, |works, shared, queue| {
                 works.work(shared, Work::Idle, &[], queue)
             })?;
-        } else if let Some(&logical) = works.table.flawed.keys().next()
-            && !works.table.spares.is_empty()
-        {
-            self.run(&mut works, 0..0, |works, shared, _| {
-                works.repair(shared, logical)?;
-                works.commit(shared)
-            })?;
+        } else if !works.table.flawed.is_empty() && !works.table.spares.is_empty() {
+            self.run(&mut works, 0..0, |works, shared, queue| works.mend(shared, queue))?;
         }
         let mends = !works.table.flawed.is_empty() && !works.table.spares.is_empty();
         Ok(works.executor.translation().wants_idle() || mends)
