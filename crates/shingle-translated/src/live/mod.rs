@@ -273,11 +273,12 @@ impl LiveDisk {
         Ok(works.executor.translation().wants_idle() || mends)
     }
 
-    /// Flushes, and leaves a checkpoint, so that the next opening reads no log.
+    /// Flushes, and leaves a checkpoint, so that the next opening reads no log: the last call in order. (What is written
+    /// behind it is no worse off than otherwise.)
     ///
     /// # Errors
     /// If what was written is not durable.
-    pub fn close(self) -> Result<(), LiveError> {
+    pub fn close(&self) -> Result<(), LiveError> {
         let mut works = self.begin(&(0..0))?;
         self.run(&mut works, 0..0, |works, shared, _| {
             works.commit(shared)?;
