@@ -469,6 +469,14 @@ fn what_cannot_be_is_told() {
     bed.refused(1, "zoned format disk.zoned -t log", "say --force");
     bed.refused(2, "zoned format disk.zoned -t nonsense --force", "nonsense");
     bed.refused(2, "zoned format disk.zoned -t log --force --set none=1", "none");
+    for buffer in ["0", "4095", "5000"] {
+        let line = format!("zoned format disk.zoned -t log --force --buffer {buffer}");
+        bed.refused(2, &line, &format!("--buffer {buffer}: it is a multiple of 4096 bytes"));
+    }
+    assert_eq!(
+        bed.output("zoned format disk.zoned -t log --force --spare-zones 0").status.code(),
+        Some(2)
+    );
     bed.done("zoned create new.zoned --zones 16 --zone-size 1M --conventional 4 -q");
     bed.refused(1, "zoned serve new.zoned --nbd unix:nbd.sock", "format");
     bed.refused(1, "zoned check new.zoned", "format");
