@@ -6,6 +6,7 @@ mod common;
 use std::fs::{self, File};
 use std::ops::Deref;
 use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Folder, MIB, Served, text, write};
