@@ -52,7 +52,7 @@ pub use fingerprint::{
     Fingerprint, SAMPLED_FIRST_BLOCKS, fingerprint, fingerprint_of, sampled_blocks,
 };
 pub use lanes::{IDLE_AFTER, Lanes, MainLane, READERS, ReadLane};
-pub use lock::is_held;
+pub use lock::{is_held, open_to_look};
 pub use mark::Mark;
 pub use medium::{Medium, MediumThreads, Reader};
 pub use ring::{Done, Ring};

@@ -2,7 +2,7 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -58,6 +58,20 @@ fn try_open(path: &Path, regular: bool) -> io::Result<File> {
         }
         other => other.map(|()| file).map_err(io::Error::from),
     }
+}
+
+/// Opens a file or block device to look at it: nothing is locked. Of anything else an open may wait for ever, as of a named
+/// pipe, or change something.
+///
+/// # Errors
+/// If it cannot be opened, or is something else.
+pub fn open_to_look(path: &Path) -> io::Result<File> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_file() || kind.is_block_device() {
+        return File::open(path);
+    }
+    let what = "it is neither a file nor a block device";
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
 /// Whether somebody has locked `file`, which is open for reading. Does not stand in his way, but for

@@ -53,7 +53,10 @@ pub enum OpenError {
         what: String,
     },
     /// Both copies of something are bad. Nothing was changed.
-    #[error("{disk}: the map is damaged: {what}; nothing was changed")]
+    #[error(
+        "{disk}: the map is damaged: {what}; nothing was changed, and `shingle zoned check {disk}` says what can be saved, and \
+         how"
+    )]
     Damaged {
         /// The disk, as it was named.
         disk: String,

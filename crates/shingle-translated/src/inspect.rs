@@ -87,6 +87,14 @@ pub fn inspect(disk: &dyn ZonedDisk) -> Result<Inspected, OpenError> {
     }
 }
 
+/// The name of the map, which [`Inspected::uuid`] tells, too. Nothing but superblocks is read.
+///
+/// # Errors
+/// If there is no map, it is of a version to come, or both superblocks are bad.
+pub fn uuid(disk: &dyn ZonedDisk) -> Result<Uuid, OpenError> {
+    Ok(Uuid::from_bytes(superblocks(disk)?.superblock.uuid))
+}
+
 /// What a superblock says.
 fn about(superblock: &Superblock) -> Inspected {
     let sequential = superblock.zones - superblock.conventional_zones;

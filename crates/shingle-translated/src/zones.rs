@@ -10,6 +10,7 @@
 //! all can be read; but nobody hurries to copy it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use shingle_core::ranges::Ranges;
 use shingle_core::units::Block;
@@ -27,6 +28,9 @@ pub(crate) struct Table {
     pub(crate) pointers: Vec<u32>,
     /// Flawed logical zones, and how many of their first blocks can be read.
     pub(crate) flawed: BTreeMap<u32, u32>,
+    /// Of these, those that are neither empty nor full: to be appended to each takes a spare. (After a format of a used disk
+    /// nearly all zones are flawed, and empty.)
+    pub(crate) flawed_in_part: BTreeSet<u32>,
     /// Logical zones that are not full and were finished, and are not flawed.
     pub(crate) finished: BTreeSet<u32>,
     /// Physical zones that are open or closed, those appended to longest ago first. It counts only where there is a limit.
@@ -53,9 +57,18 @@ impl Table {
         self.set_pointer(logical, pointer);
     }
 
+    /// The logical zone, whose write pointer is known and stays, is flawed: its first `readable` blocks can be read.
+    pub(crate) fn is_flawed(&mut self, logical: u32, readable: u32, capacity: u64) {
+        self.flawed.insert(logical, readable);
+        if (1..capacity as u32).contains(&self.pointers[logical as usize]) {
+            self.flawed_in_part.insert(logical);
+        }
+    }
+
     /// The logical zone is neither flawed nor finished.
     pub(crate) fn is_whole(&mut self, logical: u32) {
         self.flawed.remove(&logical);
+        self.flawed_in_part.remove(&logical);
         self.finished.remove(&logical);
     }
 
@@ -130,7 +143,7 @@ pub(crate) fn survey(
             }
         };
         if let Some(readable) = readable {
-            table.flawed.insert(logical, readable);
+            table.is_flawed(logical, readable, capacity);
         }
     }
     for report in reports {
@@ -145,14 +158,11 @@ pub(crate) fn survey(
             _ => drop(table.spares.insert(report.zone.0)),
         }
     }
-    let offline = |block: u64| {
-        let zone = (buffer_first.0 + block) / reports[0].blocks;
-        reports[zone as usize].condition == Condition::Offline
-    };
+    let is_offline = |zone: u32| reports[zone as usize].condition == Condition::Offline;
     let mut lost = Ranges::default();
     for (block, piece) in whereabouts.all() {
         for (ahead, count) in
-            missing(piece, capacity, &table.flawed, reports[0].blocks, buffer_first, &offline)
+            missing(piece, capacity, &table.flawed, reports[0].blocks, buffer_first, &is_offline)
         {
             lost.insert(block.0 + ahead..block.0 + ahead + count);
         }
@@ -165,14 +175,29 @@ pub(crate) fn ends(whereabouts: &Whereabouts, zones: usize, capacity: u64) -> Ve
     let mut ends = vec![0; zones];
     for (_, piece) in whereabouts.all() {
         if let Place::Native(at) = piece.place {
-            let behind = at + piece.count;
-            for zone in at / capacity..=(behind - 1) / capacity {
+            for (zone, offset, part) in in_zones(at, piece.count, capacity) {
                 let end: &mut u32 = &mut ends[zone as usize];
-                *end = (*end).max((behind - zone * capacity).min(capacity) as u32);
+                *end = (*end).max((offset + part.end - part.start) as u32);
             }
         }
     }
     ends
+}
+
+/// `count` places of sequential zones from `at` on, zone by zone: which one, where in it they begin, and which of the places
+/// these are.
+pub(crate) fn in_zones(
+    at: u64,
+    count: u64,
+    capacity: u64,
+) -> impl Iterator<Item = (u32, u64, Range<u64>)> {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let (zone, offset) = ((at + next) / capacity, (at + next) % capacity);
+        let part = next..count.min(next + capacity - offset);
+        next = part.end;
+        (!part.is_empty()).then_some((zone as u32, offset, part))
+    })
 }
 
 /// The parts of a piece that the disk does not have: from where on, and how many.
@@ -182,36 +207,23 @@ fn missing(
     flawed: &BTreeMap<u32, u32>,
     zone_blocks: u64,
     buffer_first: Block,
-    offline: &dyn Fn(u64) -> bool,
+    is_offline: &dyn Fn(u32) -> bool,
 ) -> Vec<(u64, u64)> {
-    let mut parts = Vec::new();
-    let mut ahead = 0;
-    while ahead < piece.count {
-        let count = match piece.place {
-            Place::Nowhere => return parts,
-            Place::Native(at) => {
-                let (zone, offset) = ((at + ahead) / capacity, (at + ahead) % capacity);
-                let count = (capacity - offset).min(piece.count - ahead);
-                if let Some(&readable) = flawed.get(&(zone as u32)) {
-                    let there = u64::from(readable).saturating_sub(offset).min(count);
-                    if there < count {
-                        parts.push((ahead + there, count - there));
-                    }
-                }
-                count
-            }
-            Place::Buffer(at) => {
-                let in_zone = (buffer_first.0 + at + ahead) % zone_blocks;
-                let count = (zone_blocks - in_zone).min(piece.count - ahead);
-                if offline(at + ahead) {
-                    parts.push((ahead, count));
-                }
-                count
-            }
-        };
-        ahead += count;
+    match piece.place {
+        Place::Nowhere => Vec::new(),
+        Place::Native(at) => {
+            let missing = |(zone, offset, part): (u32, u64, Range<u64>)| {
+                let readable = u64::from(*flawed.get(&zone)?);
+                let first = part.start + readable.saturating_sub(offset);
+                (first < part.end).then(|| (first, part.end - first))
+            };
+            in_zones(at, piece.count, capacity).filter_map(missing).collect()
+        }
+        Place::Buffer(at) => in_zones(buffer_first.0 + at, piece.count, zone_blocks)
+            .filter(|(zone, ..)| is_offline(*zone))
+            .map(|(.., part)| (part.start, part.end - part.start))
+            .collect(),
     }
-    parts
 }
 
 #[cfg(test)]
@@ -221,6 +233,16 @@ mod tests {
     use shingle_core::units::Zone;
 
     const CAPACITY: u64 = 10;
+
+    /// However long a run is, it is looked at zone by zone: disks have billions of blocks.
+    #[test]
+    fn places_are_taken_zone_by_zone() {
+        let parts = |at, count| in_zones(at, count, CAPACITY).collect::<Vec<_>>();
+        assert_eq!(parts(8, 15), [(0, 8, 0..2), (1, 0, 2..12), (2, 0, 12..15)]);
+        assert_eq!(parts(10, 10), [(1, 0, 0..10)]);
+        assert_eq!(parts(3, 0), []);
+        assert_eq!(in_zones(0, 104_000 << 16, 1 << 16).count(), 104_000);
+    }
 
     fn zone(at: u32, condition: Condition, write_pointer: Option<u64>) -> ZoneReport {
         let (zone, first) = (Zone(at), Block(u64::from(at) * 12));
@@ -288,6 +310,8 @@ mod tests {
         disk[9] = zone(9, Condition::Offline, None);
         let (survey, flawed, lost) = look(&recovered, &disk);
         assert_eq!(flawed, [(0, 4), (1, 1), (2, 4), (3, 0), (4, 4), (5, 0)]);
+        // (Zone 5 is empty.)
+        assert_eq!(survey.table.flawed_in_part, BTreeSet::from([0, 1, 2, 3, 4]));
         assert_eq!(lost, [(11, 14), (30, 34)]);
         assert_eq!((survey.ahead, survey.table.bad), (3, 1));
         assert_eq!(survey.table.spares, BTreeSet::from([8, 10]));
@@ -306,6 +330,12 @@ mod tests {
         recovered.zones[1].1 = 5;
         let (_, flawed, lost) = look(&recovered, &disk);
         assert_eq!(flawed.first(), Some(&(1, 3)));
+        // One that is full is not appended to.
+        disk[2].write_pointer = Some(2);
+        let table = look(&recovered, &disk).0.table;
+        assert_eq!(table.flawed.get(&0), Some(&2));
+        assert_eq!(table.flawed_in_part.first(), Some(&1));
+        disk[2].write_pointer = Some(CAPACITY);
         // (Blocks 3 and 4 lie in the zone before, 5 to 7 in the one that ends at its third block.)
         assert_eq!(lost, [(20, 22)]);
         disk[3].write_pointer = Some(1);

@@ -405,5 +405,27 @@ fn a_file_is_such_a_disk() {
     assert!(matches!(read(&live, 1), Ok(3 | 9)));
     are(&live, &[(0, 3), (2, 3), (3, 0), (100, 3), (live.blocks() - 2, 3)]);
     live.close().expect("no faults");
+    drop(live);
     assert_eq!(inspect(&*open()).expect("there is a map").commits, 0);
+}
+
+/// All zones of a disk that was used are to be reset before they are written: a large one has 100,000 of them.
+#[test]
+fn after_a_format_idle_time_resets_many_zones_at_a_time() {
+    let disk = formatted("log");
+    let live = disk.open();
+    for block in 0..live.blocks() {
+        write(&live, block, 1, 1).expect("room");
+    }
+    live.close().expect("no faults");
+    format(&disk, &Format { force: true, ..wanted("log") }).expect("by force");
+    let live = disk.open();
+    assert_eq!(live.status().zones.to_be_moved, 8);
+    assert!(!live.idle().expect("no faults"), "one step for all");
+    assert_eq!(live.status().zones.to_be_moved, 0);
+    let reports = disk.report(Zone(0), 20).expect("no faults");
+    let written = reports.iter().filter(|zone| zone.write_pointer.is_some_and(|at| at > 0));
+    assert!(written.count() <= 3, "but spare ones: {reports:?}");
+    write(&live, 5, 20, 2).expect("room");
+    are(&live, &[(4, 0), (5, 2), (24, 2), (25, 0)]);
 }

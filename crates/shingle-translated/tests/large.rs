@@ -7,7 +7,7 @@ mod common;
 use common::{Held, wanted};
 use shingle_core::units::{Block, Zone};
 use shingle_engine::Buffer;
-use shingle_translated::{Format, LiveDisk, format};
+use shingle_translated::{Format, LiveDisk, format, inspect, uuid};
 use shingle_zoned::{Faults, Geometry, ZonedDisk as _};
 
 #[test]
@@ -51,4 +51,14 @@ fn the_map_of_a_large_disk_is_small() {
     );
     assert!(taken.bytes_max < 64 << 20, "{taken:?}");
     assert_eq!(live.status().map.runs, 100_000);
+
+    // Whoever only wants its name, to ask who serves it, reads no map.
+    let name = allocation_counter::measure(|| {
+        assert_eq!(
+            uuid(&disk).expect("it was formatted").into_bytes(),
+            wanted.uuid.expect("named")
+        );
+    });
+    assert!(name.bytes_max < 64 << 10, "{name:?}");
+    assert_eq!(inspect(&disk).expect("it was formatted").runs, 100_000);
 }

@@ -1,12 +1,10 @@
 //! Opening of whatever is named: a file that is a zoned disk, or a host-managed block device.
 
-use std::fs::File;
 use std::io::{Seek, SeekFrom};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use shingle_core::units::Zone;
-use shingle_device::{Device, DeviceError};
+use shingle_device::{Device, is_held, open_to_look};
 
 use crate::disk::ZonedDisk;
 use crate::file::{self, OpenError};
@@ -94,22 +92,20 @@ pub fn open_read_only(path: &Path) -> Result<Box<dyn ZonedDisk>, OpenError> {
 /// # Errors
 /// If it cannot be opened.
 pub fn is_in_use(path: &Path) -> Result<bool, OpenError> {
-    let file = File::open(path).map_err(OpenError::system(path, "open"))?;
-    Ok(shingle_device::is_held(&file))
+    let file = open_to_look(path).map_err(OpenError::system(path, "open"))?;
+    Ok(is_held(&file))
 }
 
 fn look(path: &Path) -> Result<ReadOnlyDisk, OpenError> {
     let open = OpenError::system(path, "open");
-    let mut file = File::open(path).map_err(&open)?;
-    let kind = file.metadata().map_err(&open)?.file_type();
-    let (zones, first_page) = if kind.is_file() {
+    let mut file = open_to_look(path).map_err(&open)?;
+    let is_file = file.metadata().map_err(&open)?.is_file();
+    let (zones, first_page) = if is_file {
         file::look(path, &file)?
-    } else if kind.is_block_device() {
+    } else {
         let bytes = file.seek(SeekFrom::End(0)).map_err(OpenError::system(path, "measure"))?;
         (kernel::look(path, &file, bytes)?, 0)
-    } else {
-        return Err(DeviceError::Kind(path.to_owned()).into());
     };
-    let (name, reads_beyond) = (path.display().to_string(), kind.is_block_device());
+    let (name, reads_beyond) = (path.display().to_string(), !is_file);
     Ok(ReadOnlyDisk { name, file, first_page, reads_beyond, zones })
 }

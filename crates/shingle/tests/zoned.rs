@@ -77,6 +77,8 @@ fn what_cannot_be_is_told() {
     refused(folder, "zoned create d --zones 4 --offline 4", 2, "--offline 4: there are 4 zones");
     refused(folder, "zoned create d --zones 4 --conventional 5", 2, "5 conventional zones");
     refused(folder, "zoned create d --zones 4 --physical-block 8192", 2, "8192");
+    let both = "zoned create d --zones 4 --read-only 1,2 --offline 3,2";
+    refused(folder, both, 2, "--read-only and --offline both name zone 2");
     assert!(!folder.join("d").exists());
     done(folder, "zoned create d --zones 4 --zone-size 1M --quiet");
     refused(folder, "zoned create d --zones 4", 1, "there is such a file");

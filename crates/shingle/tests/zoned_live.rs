@@ -6,6 +6,7 @@ mod common;
 use std::fs::{self, File};
 use std::ops::Deref;
 use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Folder, MIB, Served, text, write};
@@ -420,7 +421,9 @@ fn a_map_with_holes_is_repaired_if_that_is_asked_for() {
     assert_eq!(bed.json("zoned check disk.zoned --json")["copies"][0]["bad_pages"], 0);
     // The last one is bad in both.
     damaged(&[checkpoint[half - 1], checkpoint[checkpoint.len() - 1]]);
-    bed.refused(1, "zoned serve disk.zoned --nbd unix:nbd.sock", "the map is damaged");
+    let serve = "zoned serve disk.zoned --nbd unix:nbd.sock";
+    bed.refused(1, serve, "the map is damaged: the checkpoint: page ");
+    bed.refused(1, serve, "`shingle zoned check disk.zoned` says what can be saved");
     bed.refused(1, "zoned repair disk.zoned", "say --give-up");
     let told = bed.done("zoned repair disk.zoned --give-up");
     assert!(told.contains("`zoned repair --give-up` gives up"), "{told}");
@@ -467,6 +470,14 @@ fn what_cannot_be_is_told() {
     bed.refused(1, "zoned format disk.zoned -t log", "say --force");
     bed.refused(2, "zoned format disk.zoned -t nonsense --force", "nonsense");
     bed.refused(2, "zoned format disk.zoned -t log --force --set none=1", "none");
+    for buffer in ["0", "4095", "5000"] {
+        let line = format!("zoned format disk.zoned -t log --force --buffer {buffer}");
+        bed.refused(2, &line, &format!("--buffer {buffer}: it is a multiple of 4096 bytes"));
+    }
+    assert_eq!(
+        bed.output("zoned format disk.zoned -t log --force --spare-zones 0").status.code(),
+        Some(2)
+    );
     bed.done("zoned create new.zoned --zones 16 --zone-size 1M --conventional 4 -q");
     bed.refused(1, "zoned serve new.zoned --nbd unix:nbd.sock", "format");
     bed.refused(1, "zoned check new.zoned", "format");
@@ -477,4 +488,98 @@ fn what_cannot_be_is_told() {
     bed.refused(1, "store create --cache disk.zoned --disk plain", "a file that is a zoned disk");
     bed.done("zoned create few.zoned --zones 4 --zone-size 1M --conventional 0 -q");
     bed.refused(1, "zoned format few.zoned -t log", "few.zoned");
+}
+
+/// Whoever opens one to read it waits until somebody writes to it.
+#[test]
+fn a_named_pipe_is_no_disk() {
+    let bed = Bed::new("log");
+    bed.cache();
+    let made = Command::new("mkfifo").arg(bed.path("pipe")).status().expect("started");
+    assert!(made.success());
+    for line in [
+        "zoned report pipe",
+        "zoned status pipe",
+        "zoned check pipe",
+        "zoned repair pipe",
+        "zoned format pipe -t log",
+        "zoned serve pipe --nbd unix:nbd.sock",
+        "zoned stop pipe",
+        "store create --cache pipe --disk disk.zoned",
+        "store create --cache other --disk pipe",
+        "store serve --cache ssd --disk pipe --nbd unix:nbd.sock",
+        "store status --cache pipe",
+        "store stop --cache pipe",
+        "store check --cache ssd --disk pipe",
+        "store check --cache pipe --disk disk.zoned",
+    ] {
+        let mut child = bed.command(line).stderr(Stdio::piped()).spawn().expect("started");
+        let begun = Instant::now();
+        while child.try_wait().expect("asked").is_none() {
+            if begun.elapsed() > PATIENCE {
+                child.kill().expect("killed");
+                panic!("{line}: it waits for ever");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let output = child.wait_with_output().expect("ended");
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{line}: {said}");
+        assert!(said.contains("neither a file nor a block device"), "{line}: {said}");
+    }
+}
+
+/// What is served ends in order: who opens it next has no log to read.
+#[test]
+fn the_end_leaves_a_checkpoint() {
+    let bed = Bed::new("log");
+    for turn in 1..4 {
+        let served = bed.serve_disk();
+        let mut client = bed.client();
+        scatter(&mut client, turn);
+        flush(&mut client);
+        match turn {
+            1 => served.terminate(),
+            // A client is still there, and asks no more.
+            2 => {
+                bed.done("zoned stop disk.zoned");
+                drop(served);
+            }
+            _ => {
+                client.disconnect().expect("connected");
+                bed.done("zoned stop disk.zoned");
+                drop(served);
+            }
+        }
+        let checked = bed.json("zoned check disk.zoned --json");
+        assert_eq!((&checked["sound"], &checked["commits"]), (&true.into(), &0.into()), "{turn}");
+    }
+}
+
+/// What is wrong, where, and what to do.
+#[test]
+fn superblocks_that_are_both_bad_are_told() {
+    let bed = Bed::new("log");
+    let mut bytes = fs::read(bed.path("disk.zoned")).expect("there");
+    let is_superblock = |at: &usize| bytes[*at..].starts_with(b"SHTRANS\0");
+    let places: Vec<usize> = (0..bytes.len()).step_by(4096).filter(is_superblock).collect();
+    assert_eq!(places.len(), 2);
+    places.iter().for_each(|at| bytes[at + 200] ^= 1);
+    fs::write(bed.path("disk.zoned"), bytes).expect("written");
+    let second = 8 * MIB - 4096;
+    let told = format!(
+        "neither superblock is good: at block 0 (zone 0, byte 0 of the disk): its checksum is wrong; at block {} (zone 7, \
+         byte {second} of the disk): its checksum is wrong",
+        second / 4096
+    );
+    for line in ["serve disk.zoned --nbd unix:nbd.sock", "repair disk.zoned", "stop disk.zoned"] {
+        bed.refused(1, &format!("zoned {line}"), &told);
+    }
+    let checked = bed.output("zoned check disk.zoned");
+    assert_eq!(checked.status.code(), Some(1));
+    let said = text(&checked.stdout);
+    assert!(said.starts_with(&format!("the map is damaged: {told}\n")), "{said}");
+    assert!(said.contains("cannot be repaired: `zoned format --force`"), "{said}");
+    bed.done("zoned format disk.zoned -t log --force");
+    bed.serve_disk().terminate();
 }

@@ -216,9 +216,11 @@ impl Disk for TranslatedDisk {
     }
 
     fn close(self: Box<Self>) -> Result<(), DeviceError> {
-        // (If somebody asks for its status at this very moment, what was flushed is as safe without.)
-        let closed = Arc::into_inner(self.live).map_or(Ok(()), LiveDisk::close);
         let path = self.path;
-        closed.map_err(|error| DeviceError::System { what: "close", path, error: error.into() })
+        self.live.close().map_err(|error| DeviceError::System {
+            what: "close",
+            path,
+            error: error.into(),
+        })
     }
 }

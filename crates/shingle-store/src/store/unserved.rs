@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use shingle_device::is_held;
+use shingle_device::{is_held, open_to_look};
 use shingle_engine::ErrorCounts;
 use shingle_engine::format::layout::{Copy, SUPERBLOCKS};
 use shingle_engine::format::superblock::Superblock;
@@ -63,7 +63,7 @@ impl Pages for ReadOnly {
 
 impl ReadOnly {
     fn at(ssd: &Path) -> io::Result<ReadOnly> {
-        File::open(ssd).map(ReadOnly)
+        open_to_look(ssd).map(ReadOnly)
     }
 
     /// `None` if there is no cache.

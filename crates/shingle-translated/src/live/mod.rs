@@ -9,6 +9,7 @@
 mod active;
 mod commit;
 mod failing;
+mod mending;
 mod open;
 mod reading;
 mod rewriting;
@@ -265,23 +266,19 @@ impl LiveDisk {
             self.run(&mut works, 0..0, |works, shared, queue| {
                 works.work(shared, Work::Idle, &[], queue)
             })?;
-        } else if let Some(&logical) = works.table.flawed.keys().next()
-            && !works.table.spares.is_empty()
-        {
-            self.run(&mut works, 0..0, |works, shared, _| {
-                works.repair(shared, logical)?;
-                works.commit(shared)
-            })?;
+        } else if !works.table.flawed.is_empty() && !works.table.spares.is_empty() {
+            self.run(&mut works, 0..0, |works, shared, queue| works.mend(shared, queue))?;
         }
         let mends = !works.table.flawed.is_empty() && !works.table.spares.is_empty();
         Ok(works.executor.translation().wants_idle() || mends)
     }
 
-    /// Flushes, and leaves a checkpoint, so that the next opening reads no log.
+    /// Flushes, and leaves a checkpoint, so that the next opening reads no log: the last call in order. (What is written
+    /// behind it is no worse off than otherwise.)
     ///
     /// # Errors
     /// If what was written is not durable.
-    pub fn close(self) -> Result<(), LiveError> {
+    pub fn close(&self) -> Result<(), LiveError> {
         let mut works = self.begin(&(0..0))?;
         self.run(&mut works, 0..0, |works, shared, _| {
             works.commit(shared)?;

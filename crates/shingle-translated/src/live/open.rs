@@ -26,7 +26,7 @@ use crate::error::OpenError;
 use crate::saved::{Reading, Recovered, Saver, Superblock, recover, superblocks};
 use crate::status::WrittenStatus;
 use crate::whereabouts::Whereabouts;
-use crate::zones::{Survey, ends, survey};
+use crate::zones::{Survey, ends, in_zones, survey};
 
 /// What is on a disk. Nothing was written.
 pub(crate) struct Found {
@@ -86,9 +86,9 @@ fn give_up_unknown(
     let mut gone = unknown.blocks.clone();
     for (block, piece) in whereabouts.all() {
         let Place::Native(at) = piece.place else { continue };
-        for ahead in 0..piece.count {
-            if unknown.zones.contains(&(((at + ahead) / capacity) as u32)) {
-                gone.insert(block.0 + ahead..block.0 + ahead + 1);
+        for (zone, _, part) in in_zones(at, piece.count, capacity) {
+            if unknown.zones.contains(&zone) {
+                gone.insert(block.0 + part.start..block.0 + part.end);
             }
         }
     }

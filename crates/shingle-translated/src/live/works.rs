@@ -5,7 +5,7 @@ use std::ops::Range;
 use shingle_core::ranges::Ranges;
 use shingle_core::units::{Block, Zone};
 use shingle_engine::{Buffer, IO_PAGES_MAX};
-use shingle_translation::{Action, Counters, Executor, Place, Queue, Work};
+use shingle_translation::{Action, Counters, Executor, Queue, Work};
 use shingle_zoned::{Condition, Operation, Reason, ZonedDisk as _, ZonedError};
 
 use super::failing::Failure;
@@ -90,23 +90,6 @@ impl Stop {
 }
 
 impl Works {
-    /// Sees to it that there are more spares than flawed zones that a work may append to: within a work none that leave
-    /// become spare.
-    pub(super) fn prepare(&mut self, shared: &Shared) -> Result<(), Stop> {
-        let capacity = shared.plan.capacity as u32;
-        loop {
-            let Table { pointers, flawed, spares, .. } = &self.table;
-            let written = |logical: u32| (1..capacity).contains(&pointers[logical as usize]);
-            let mut open = flawed.keys().copied().filter(|logical| written(*logical));
-            let (first, count) = (open.next(), 1 + open.count());
-            match first.filter(|_| !spares.is_empty() && spares.len() <= count) {
-                Some(logical) => self.repair(shared, logical)?,
-                None => return Ok(()),
-            }
-            self.commit(shared)?;
-        }
-    }
-
     /// Does a work. If it stops half-way, the translation is ahead of the disk: see `failing.rs`.
     pub(super) fn work(
         &mut self,
@@ -229,7 +212,7 @@ impl Works {
                 // Something of the piece may have been written, or the zone has failed: it goes on elsewhere.
                 Err(error) if again && !is_limit(&error) && self.is_readable(shared, logical) => {
                     again = false;
-                    self.table.flawed.insert(logical, pointer);
+                    self.table.is_flawed(logical, pointer, shared.plan.capacity);
                     self.repair(shared, logical).map_err(|stop| match stop {
                         Stop::NoSpare(_) => Stop::Disk(error),
                         other => other,
@@ -241,7 +224,7 @@ impl Works {
     }
 
     /// `count` blocks of a physical zone, from `first` on, were written.
-    fn is_in_zone(&mut self, shared: &Shared, physical: u32, first: u32, count: u32) {
+    pub(super) fn is_in_zone(&mut self, shared: &Shared, physical: u32, first: u32, count: u32) {
         let at = shared.plan.on_disk(physical, first.into());
         self.fresh.insert(at.0..at.0 + u64::from(count));
         self.written.zone_blocks += u64::from(count);
@@ -280,7 +263,7 @@ impl Works {
     }
 
     /// A spare zone, empty. Those that cannot be reset are none.
-    fn take_spare(&mut self, shared: &Shared) -> Option<u32> {
+    pub(super) fn take_spare(&mut self, shared: &Shared) -> Option<u32> {
         while let Some(spare) = self.table.spares.pop_first() {
             if self.reset_zone(shared, spare).is_ok() {
                 return Some(spare);
@@ -288,91 +271,6 @@ impl Works {
             self.table.bad += 1;
         }
         None
-    }
-
-    /// Makes a flawed or finished zone, if it is one, one that can be appended to: what can be read of it goes to a spare.
-    /// What cannot be read was lost, and is zeros there.
-    pub(super) fn repair(&mut self, shared: &Shared, logical: u32) -> Result<(), Stop> {
-        let old = self.table.physical[logical as usize];
-        let pointer = self.table.pointers[logical as usize];
-        let readable = match self.table.flawed.get(&logical) {
-            Some(&readable) => readable,
-            None if self.table.finished.contains(&logical) => pointer,
-            None => return Ok(()),
-        };
-        if pointer == 0 && self.reset_zone(shared, old).is_ok() {
-            // Nobody, and no durable map, has anything in it.
-            self.table.is_whole(logical);
-            return Ok(());
-        }
-        let mut failed = None;
-        while let Some(spare) = self.take_spare(shared) {
-            match self.copy(shared, logical, readable, spare) {
-                Ok(()) => {
-                    // Readers will look there, and what was durable stays so.
-                    if !self.bugs.has(Bug::RepairUnflushed) {
-                        shared.disk.flush()?;
-                    }
-                    self.table.move_to(logical, spare, pointer);
-                    return Ok(());
-                }
-                Err(Stop::Disk(error))
-                    if error.operation == Operation::Write && !is_limit(&error) =>
-                {
-                    self.table.bad += 1;
-                    failed = Some(Stop::Disk(error));
-                }
-                Err(stop) => return Err(stop),
-            }
-        }
-        Err(failed.unwrap_or(Stop::NoSpare(logical)))
-    }
-
-    /// Copies what can be read of a zone, the first `readable` blocks at most, to an empty one.
-    fn copy(
-        &mut self,
-        shared: &Shared,
-        logical: u32,
-        readable: u32,
-        spare: u32,
-    ) -> Result<(), Stop> {
-        let old = self.table.physical[logical as usize];
-        let pointer = self.table.pointers[logical as usize];
-        let mut buffers = vec![Buffer::default(); IO_PAGES_MAX.min(pointer as usize)];
-        let mut at = 0;
-        while at < pointer {
-            let end = if at < readable { readable } else { pointer };
-            let count = (end - at).min(IO_PAGES_MAX as u32);
-            let buffers = &mut buffers[..count as usize];
-            if at < readable {
-                let from = shared.plan.on_disk(old, at.into());
-                for gone in self.read_what_is_there(shared, from, buffers)? {
-                    let first = u64::from(logical) * shared.plan.capacity + u64::from(at);
-                    self.lose_places(shared, first + gone.start..first + gone.end);
-                }
-            } else {
-                buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
-            }
-            self.make_active(shared, spare)?;
-            shared.disk.write(shared.plan.on_disk(spare, at.into()), buffers)?;
-            // (Readers look for it where it was.)
-            self.is_in_zone(shared, spare, at, count);
-            at += count;
-        }
-        Ok(())
-    }
-
-    /// The host's blocks whose newest copies lie at these places of sequential zones are lost.
-    fn lose_places(&mut self, shared: &Shared, places: Range<u64>) {
-        for (block, piece) in shared.map().whereabouts.all() {
-            let Place::Native(at) = piece.place else { continue };
-            let (start, end) = (at.max(places.start), (at + piece.count).min(places.end));
-            if start < end {
-                let range = block.0 + (start - at)..block.0 + (end - at);
-                self.lost.insert(range.clone());
-                self.lost_now.insert(range);
-            }
-        }
     }
 }
 
@@ -384,7 +282,7 @@ fn without(count: u64, gone: &[Range<u64>]) -> impl Iterator<Item = Range<u64>> 
 }
 
 /// Whether a zone was not written because too many others are active: it is as good as before.
-fn is_limit(error: &ZonedError) -> bool {
+pub(super) fn is_limit(error: &ZonedError) -> bool {
     matches!(error.reason, Reason::TooManyActive { .. } | Reason::TooManyOpen { .. })
 }
 

@@ -96,8 +96,9 @@ pub(crate) fn superblocks(disk: &dyn ZonedDisk) -> Result<Chosen, OpenError> {
         }
         [Ok(good), Err(_)] | [Err(_), Ok(good)] => good,
         [Err(one), Err(other)] => {
-            let [first, second] = places.map(|at| at.0);
-            let what = format!("superblock at block {first}: {one}; at block {second}: {other}");
+            let [first, second] = places.map(|at| place(disk, at));
+            let what =
+                format!("neither superblock is good: at {first}: {one}; at {second}: {other}");
             return Err(OpenError::Damaged { disk: name(), what });
         }
     };
@@ -122,6 +123,12 @@ pub(crate) fn superblocks(disk: &dyn ZonedDisk) -> Result<Chosen, OpenError> {
         return Err(OpenError::Unusable { disk: name(), what });
     }
     Ok(Chosen { superblock, wrong })
+}
+
+/// Where a block is, in words, for those who look for it on the disk.
+fn place(disk: &dyn ZonedDisk, at: Block) -> String {
+    let zone = at.0 / disk.geometry().zone_blocks;
+    format!("block {} (zone {zone}, byte {} of the disk)", at.0, at.0 * BLOCK_BYTES)
 }
 
 fn read_page(disk: &dyn ZonedDisk, at: Block) -> Result<Page, ZonedError> {
@@ -346,7 +353,7 @@ impl Reader<'_> {
                         Not::Bad(bad) => (bad.to_string(), self.is_damage(bad)),
                     };
                     maybe &= is_damage;
-                    *wrong = Some(format!("page {sequence} at block {}: {what}", at.0));
+                    *wrong = Some(format!("page {sequence} at {}: {what}", place(self.disk, at)));
                 }
             }
         }

@@ -168,7 +168,9 @@ fn a_superblock_that_is_bad_is_told_and_the_other_one_counts() {
     disk.inside().unreadable.insert(255);
     let error = superblocks(&disk).expect_err("nothing is there").to_string();
     assert!(
-        error.contains("superblock at block 0: ") && error.contains("; at block 255: "),
+        error.contains("neither superblock is good: at block 0 (zone 0, byte 0 of the disk): ")
+            && error.contains("; at block 255 (zone 3, byte 1044480 of the disk): ")
+            && error.contains("`shingle zoned check "),
         "{error}"
     );
     let error = superblocks(&with_superblocks([[0; 4096], flipped])).expect_err("one was there");
@@ -208,6 +210,11 @@ fn four_pages() -> Map {
     map
 }
 
+/// A block in words: zones have 64.
+fn place(at: u64) -> String {
+    format!("block {at} (zone {}, byte {} of the disk)", at / 64, at * 4096)
+}
+
 /// What is unknown if these pages are gone in both copies: zones, and ranges of blocks.
 fn unknown(map: &Map, gone: &[u32]) -> (Vec<u32>, Vec<(u64, u64)>) {
     for copy in 0..2 {
@@ -216,7 +223,7 @@ fn unknown(map: &Map, gone: &[u32]) -> (Vec<u32>, Vec<(u64, u64)>) {
     for reading in [Reading::Whole, Reading::Compared] {
         let what = map.read(reading).expect_err("it is damaged");
         let at = map.at(Kind::Checkpoint, 1, gone[0]).0;
-        assert!(what.contains(&format!("page {} at block {at}: ", gone[0])), "{what}");
+        assert!(what.contains(&format!("page {} at block {at} (zone ", gone[0])), "{what}");
     }
     let found = map.read(Reading::WithHoles).unwrap_or_else(|what| panic!("{what}"));
     assert_eq!(bad(&found), [gone.len() as u64; 2]);
@@ -393,7 +400,7 @@ fn pages_that_a_commit_lacks_in_one_copy_are_bad_and_those_of_a_torn_one_are_not
     let found = map.found();
     assert_eq!((bad(&found), found.commits, found.torn), ([1, 2], 2, false));
     let first = map.at(Kind::Log, 1, 1).0;
-    let told = format!("page 1 at block {first}: there is none");
+    let told = format!("page 1 at {}: there is none", place(first));
     assert_eq!(found.bad[1].1.as_deref(), Some(told.as_str()));
     // The power went when the first copy had half of a commit: nothing is to be made whole.
     let map = two_commits();
@@ -413,7 +420,7 @@ fn a_commit_behind_one_that_is_gone_is_damage() {
     }
     assert!(
         map.damage().ends_with(
-            "; page 1 at block 248: there is none, and a later commit follows on page 3"
+            "; page 1 at block 248 (zone 3, byte 1015808 of the disk): there is none, and a later commit follows on page 3"
         )
     );
     // Of another number than the one that comes next.
@@ -446,10 +453,10 @@ fn a_page_of_the_log_that_is_no_page_in_both_copies_is_damage_where_a_crash_leav
         assert_eq!(map.commits(), if sequence == 2 { (1, true) } else { (2, false) });
         map.change(Kind::Log, 1, sequence, no_page);
         let what = map.damage();
-        let (one, other) = (map.at(Kind::Log, 0, sequence).0, map.at(Kind::Log, 1, sequence).0);
+        let [one, other] = [0, 1].map(|copy| place(map.at(Kind::Log, copy, sequence).0));
         let wanted = format!(
-            "the log: page {sequence} at block {one}: there is no page of a map; page {sequence} at block {other}: \
-             there is no page of a map"
+            "the log: page {sequence} at {one}: there is no page of a map; page {sequence} at {other}: there is no page of a \
+             map"
         );
         assert_eq!(what, wanted);
     }

@@ -1,11 +1,12 @@
 //! The files or devices of a replay: made if they are not there, and never taken silently.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
+use shingle_device::open_to_look;
 use shingle_engine::format::layout::Layout;
 
 use crate::Usage;
@@ -13,7 +14,7 @@ use crate::Usage;
 /// How long a file or device is; `None` if it is not there or empty.
 fn length(path: &Path) -> anyhow::Result<Option<u64>> {
     use std::io::{Seek, SeekFrom};
-    match File::open(path) {
+    match open_to_look(path) {
         Ok(mut file) => {
             let bytes = file.seek(SeekFrom::End(0)).with_context(|| path.display().to_string())?;
             Ok(Some(bytes).filter(|&bytes| bytes > 0))

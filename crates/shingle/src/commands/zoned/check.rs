@@ -60,20 +60,26 @@ pub(super) fn merge(to: &mut serde_json::Value, more: serde_json::Value) {
 pub(super) fn told(found: &Inspected) -> Vec<String> {
     let bytes = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
     let set = found.params.iter().map(|(name, value)| format!(" {name}={value}"));
-    let mut lines = vec![
-        format!("disk {}, {}", found.uuid, bytes(found.blocks)),
-        format!("{}{}", found.translation, set.collect::<String>()),
-        format!(
-            "{} zones and {} spare ones, a buffer of {}",
-            found.zones,
-            found.spare_zones,
-            bytes(found.buffer_blocks)
-        ),
-        format!(
+    let mut lines = Vec::new();
+    // (Where both superblocks are bad nothing is known.)
+    if !found.uuid.is_empty() {
+        lines.extend([
+            format!("disk {}, {}", found.uuid, bytes(found.blocks)),
+            format!("{}{}", found.translation, set.collect::<String>()),
+            format!(
+                "{} zones and {} spare ones, a buffer of {}",
+                found.zones,
+                found.spare_zones,
+                bytes(found.buffer_blocks)
+            ),
+        ]);
+    }
+    if found.damage.is_none() || found.given_up_ranges.is_some() {
+        lines.push(format!(
             "map: checkpoint {} and {} commits, {} runs of blocks",
             found.generation, found.commits, found.runs
-        ),
-    ];
+        ));
+    }
     if found.torn_commit {
         lines.push("a crash tore the last commit, which nobody was told of".to_owned());
     }
@@ -91,7 +97,12 @@ pub(super) fn told(found: &Inspected) -> Vec<String> {
     }
     lines.extend(found.damage.iter().map(|damage| format!("the map is damaged: {damage}")));
     match (&found.damage, &found.given_up_ranges) {
-        (Some(_), None) => lines.push("it cannot be repaired".to_owned()),
+        (Some(_), None) => lines.push(
+            "it cannot be repaired: `zoned format --force` makes it a new disk, and gives up all that was on it".to_owned(),
+        ),
+        (_, Some(ranges)) if ranges.is_empty() => {
+            lines.push("`zoned repair --give-up` makes it whole, and gives up nothing".to_owned())
+        }
         (_, Some(ranges)) => lines.extend(ranges.iter().map(|(first, count)| {
             format!(
                 "`zoned repair --give-up` gives up {} at byte {}",

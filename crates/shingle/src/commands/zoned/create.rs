@@ -89,6 +89,10 @@ impl Create {
             let zone = move |&zone: &u32| (Zone(zone), condition);
             zones.iter().map(zone).collect::<Vec<_>>()
         };
+        if let Some(zone) = self.read_only.iter().find(|zone| self.offline.contains(zone)) {
+            let what = "a zone that can be read is not lost; name it in one of them";
+            return Err(Usage(format!("--read-only and --offline both name zone {zone}: {what}")));
+        }
         let mut failed = named(&self.read_only, Condition::ReadOnly);
         failed.extend(named(&self.offline, Condition::Offline));
         match failed.iter().find(|(zone, _)| zone.0 >= self.zones) {

@@ -32,7 +32,7 @@ pub(crate) struct Format {
     buffer: Option<u64>,
     /// Sequential zones that it does not get: zones are rewritten into them, and they take the place of zones that
     /// fail. [default: 2, and 1 of 1000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     spare_zones: Option<u32>,
     /// Give up what is on the disk: a map, a file system or the like.
     #[arg(long)]
@@ -47,7 +47,7 @@ pub(super) fn execute(args: &Format, global: &Global) -> anyhow::Result<()> {
     let format = translated::Format {
         translation: args.translation.clone(),
         params: args.set.iter().map(set).collect(),
-        buffer_blocks: args.buffer.map(|bytes| bytes / BLOCK_BYTES),
+        buffer_blocks: args.buffer_blocks()?,
         spare_zones: args.spare_zones,
         uuid: None,
         force: args.force,
@@ -78,6 +78,17 @@ pub(super) fn execute(args: &Format, global: &Global) -> anyhow::Result<()> {
     );
     note(&text, global.quiet);
     Ok(())
+}
+
+impl Format {
+    fn buffer_blocks(&self) -> Result<Option<u64>, Usage> {
+        match self.buffer {
+            Some(bytes) if bytes == 0 || bytes % BLOCK_BYTES != 0 => Err(Usage(format!(
+                "--buffer {bytes}: it is a multiple of 4096 bytes, and not 0; without the option it is as large as can be"
+            ))),
+            bytes => Ok(bytes.map(|bytes| bytes / BLOCK_BYTES)),
+        }
+    }
 }
 
 /// What somebody else has left on the disk, if it is known.

@@ -91,10 +91,7 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let asker = wait.recv().unwrap_or(None);
     server.stop(GRACE);
     control.close();
-    let ended = volume.end().map_err(anyhow::Error::from);
-    drop(volume);
-    // (Connections that were cut off, and who asks for its status, may hold it for a moment.)
-    let ended = ended.and_then(|()| Ok(Arc::into_inner(live).map_or(Ok(()), LiveDisk::close)?));
+    let ended = volume.end().map_err(anyhow::Error::from).and_then(|()| Ok(live.close()?));
     if let Some(asker) = asker {
         let answer = match &ended {
             Ok(()) => Answer::Done(()),

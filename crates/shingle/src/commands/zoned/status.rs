@@ -9,8 +9,7 @@ use serde_json::json;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_store::store::control::{self, Answer, ControlError, Request};
-use shingle_translated::{Pace, Status, inspect};
-use uuid::Uuid;
+use shingle_translated::{Pace, Status};
 
 use super::Which;
 use super::check::{merge, told, unused};
@@ -77,8 +76,8 @@ fn is_nobody(error: &anyhow::Error) -> bool {
 /// Asks whoever serves a disk.
 fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
     // (Its name is there also while somebody uses it.)
-    let found = inspect(&*shingle_zoned::open_read_only(disk)?)?;
-    let socket = control::socket(Uuid::parse_str(&found.uuid)?);
+    let uuid = shingle_translated::uuid(&*shingle_zoned::open_read_only(disk)?)?;
+    let socket = control::socket(uuid);
     Ok(control::ask(&socket, &mut |_| {}, request)?)
 }
 

@@ -1,0 +1,144 @@
+//! Zones that cannot be appended to as they are: flawed ones, and those that were finished ([`crate::zones`]).
+
+use shingle_core::ranges::Ranges;
+use shingle_engine::{Buffer, IO_PAGES_MAX};
+use shingle_translation::{Place, Queue};
+use shingle_zoned::{Operation, ZonedDisk as _};
+
+use super::Shared;
+use super::works::{Stop, Works, is_limit};
+use crate::bugs::Bug;
+use crate::zones::Table;
+
+/// Zones that are reset in a piece of idle time, at most: on a disk that takes 10 ms for each whoever comes then waits no longer
+/// than for a zone that is copied.
+const RESETS_AT_A_TIME: usize = 32;
+
+impl Works {
+    /// Sees to it that there are more spares than flawed zones that a work may append to: within a work none that leave
+    /// become spare.
+    pub(super) fn prepare(&mut self, shared: &Shared) -> Result<(), Stop> {
+        loop {
+            let Table { flawed_in_part, spares, .. } = &self.table;
+            match flawed_in_part.first() {
+                Some(&logical) if !spares.is_empty() && spares.len() <= flawed_in_part.len() => {
+                    self.repair(shared, logical)?
+                }
+                _ => return Ok(()),
+            }
+            self.commit(shared)?;
+        }
+    }
+
+    /// Makes flawed zones whole in idle time: one that something is in, or several that are only reset, until somebody
+    /// waits. There is a spare.
+    pub(super) fn mend(&mut self, shared: &Shared, queue: &dyn Queue) -> Result<(), Stop> {
+        let Table { flawed, pointers, .. } = &self.table;
+        let is_empty = |logical: &u32| pointers[*logical as usize] == 0;
+        let mut zones: Vec<u32> =
+            flawed.keys().copied().take_while(is_empty).take(RESETS_AT_A_TIME).collect();
+        if zones.is_empty() {
+            zones.extend(flawed.keys().next());
+        }
+        for logical in zones {
+            self.repair(shared, logical)?;
+            // (One that could not be reset has taken a spare.)
+            if queue.waits() || !self.table.leaving.is_empty() {
+                break;
+            }
+        }
+        self.commit(shared)
+    }
+
+    /// Makes a flawed or finished zone, if it is one, one that can be appended to: what can be read of it goes to a spare.
+    /// What cannot be read was lost, and is zeros there.
+    pub(super) fn repair(&mut self, shared: &Shared, logical: u32) -> Result<(), Stop> {
+        let old = self.table.physical[logical as usize];
+        let pointer = self.table.pointers[logical as usize];
+        let readable = match self.table.flawed.get(&logical) {
+            Some(&readable) => readable,
+            None if self.table.finished.contains(&logical) => pointer,
+            None => return Ok(()),
+        };
+        if pointer == 0 && self.reset_zone(shared, old).is_ok() {
+            // Nobody, and no durable map, has anything in it.
+            self.table.is_whole(logical);
+            return Ok(());
+        }
+        let mut failed = None;
+        while let Some(spare) = self.take_spare(shared) {
+            match self.copy(shared, logical, readable, spare) {
+                Ok(()) => {
+                    // Readers will look there, and what was durable stays so.
+                    if !self.bugs.has(Bug::RepairUnflushed) {
+                        shared.disk.flush()?;
+                    }
+                    self.table.move_to(logical, spare, pointer);
+                    return Ok(());
+                }
+                Err(Stop::Disk(error))
+                    if error.operation == Operation::Write && !is_limit(&error) =>
+                {
+                    self.table.bad += 1;
+                    failed = Some(Stop::Disk(error));
+                }
+                Err(stop) => return Err(stop),
+            }
+        }
+        Err(failed.unwrap_or(Stop::NoSpare(logical)))
+    }
+
+    /// Copies what can be read of a zone, the first `readable` blocks at most, to an empty one.
+    fn copy(
+        &mut self,
+        shared: &Shared,
+        logical: u32,
+        readable: u32,
+        spare: u32,
+    ) -> Result<(), Stop> {
+        let old = self.table.physical[logical as usize];
+        let pointer = self.table.pointers[logical as usize];
+        let mut buffers = vec![Buffer::default(); IO_PAGES_MAX.min(pointer as usize)];
+        let first = u64::from(logical) * shared.plan.capacity;
+        let (mut at, mut gone) = (0, Ranges::default());
+        while at < pointer {
+            let end = if at < readable { readable } else { pointer };
+            let count = (end - at).min(IO_PAGES_MAX as u32);
+            let buffers = &mut buffers[..count as usize];
+            if at < readable {
+                let from = shared.plan.on_disk(old, at.into());
+                let first = first + u64::from(at);
+                for part in self.read_what_is_there(shared, from, buffers)? {
+                    gone.insert(first + part.start..first + part.end);
+                }
+            } else {
+                buffers.iter_mut().for_each(|buffer| buffer.0.fill(0));
+            }
+            self.make_active(shared, spare)?;
+            shared.disk.write(shared.plan.on_disk(spare, at.into()), buffers)?;
+            // (Readers look for it where it was.)
+            self.is_in_zone(shared, spare, at, count);
+            at += count;
+        }
+        self.lose_places(shared, &gone);
+        Ok(())
+    }
+
+    /// The host's blocks whose newest copies lie at these places of sequential zones are lost. (Nothing says whose a place is:
+    /// the whole map is looked through, once.)
+    fn lose_places(&mut self, shared: &Shared, places: &Ranges) {
+        if places.is_empty() {
+            return;
+        }
+        for (block, piece) in shared.map().whereabouts.all() {
+            let Place::Native(at) = piece.place else { continue };
+            let mut next = at;
+            while let Some(gone) = places.first_in(next..at + piece.count) {
+                let range = block.0 + (gone.start - at)..block.0 + (gone.end - at);
+                next = gone.end;
+                self.lost.insert(range.clone());
+                self.lost_now.insert(range);
+            }
+        }
+    }
+}
