@@ -414,28 +414,34 @@ impl Inside {
             zones.map(|zone| self.zones.state(zone).settled()).collect();
         for zone in std::mem::take(&mut self.unflushed) {
             let (content, state) = (&mut self.contents[zone.index()], &mut states[zone.index()]);
-            content.lose_unflushed(state, &geometry, self.faults.lost_resets, &mut self.draw);
+            content.lose_unflushed(&geometry, &mut self.draw);
+            // (A conventional one that has failed, too: it is written everywhere.)
+            if !geometry.is_conventional(zone) {
+                content.lose_pointer(state, &geometry, self.faults.lost_resets, &mut self.draw);
+            }
         }
         self.zones = Zones::restore(geometry, states).expect("zones can be so");
     }
 }
 
 impl Content {
-    fn lose_unflushed(
+    /// Of blocks that were written again and again without a flush any version may be left.
+    fn lose_unflushed(&mut self, geometry: &Geometry, draw: &mut Draw) {
+        for (at, mut versions) in std::mem::take(&mut self.older) {
+            let block = &mut self.blocks[at as usize];
+            versions.push(block.take());
+            *block = torn(&versions, geometry.physical_block_bytes as usize, draw);
+        }
+    }
+
+    /// A sequential zone: what is behind the write pointer that is left is lost.
+    fn lose_pointer(
         &mut self,
         state: &mut ZoneState,
         geometry: &Geometry,
         lost_resets: bool,
         draw: &mut Draw,
     ) {
-        for (at, mut versions) in std::mem::take(&mut self.older) {
-            let block = &mut self.blocks[at as usize];
-            versions.push(block.take());
-            *block = torn(&versions, geometry.physical_block_bytes as usize, draw);
-        }
-        if self.flushed.condition == Condition::Conventional {
-            return;
-        }
         // Between which two resets the zone is.
         let resets = self.before_resets.len();
         let part = if lost_resets { draw.below(resets as u64 + 1) as usize } else { resets };

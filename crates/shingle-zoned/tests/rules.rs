@@ -52,6 +52,23 @@ fn a_zone_ends_at_its_capacity() {
 }
 
 #[test]
+fn a_conventional_zone_that_fails_keeps_what_lies_behind_the_capacity_of_others() {
+    // (The second time it fails it is among what a power cut may change.)
+    let faults = [2, 4].map(|call| Fault::ReadOnly { call, zone: Zone(0) }).into();
+    let geometry =
+        Geometry { conventional_zones: 1, zone_capacity_blocks: 2, ..Geometry::new(2, 4) };
+    let disk = MemoryDisk::new(geometry, Faults { faults, ..Faults::none() });
+    disk.write(Block(0), &blocks(&[1, 2, 3, 4])).expect("it takes all");
+    disk.flush().expect("no fault");
+    assert_eq!(read(&disk, 0, 4).expect("it can be read"), [1, 2, 3, 4]);
+    disk.flush().expect("no fault");
+    assert_eq!(refused(disk.write(Block(0), &[block(5)])), "read-only");
+    disk.cut_power();
+    disk.restart();
+    assert_eq!(read(&disk, 0, 4).expect("it can be read"), [1, 2, 3, 4]);
+}
+
+#[test]
 fn zones_that_fail_are_read_or_not_and_never_written() {
     let faults = vec![
         Fault::ReadOnly { call: 3, zone: Zone(0) },
