@@ -356,6 +356,41 @@ fn the_ssd_of_last_week_is_refused() {
     served.terminate();
 }
 
+/// What it has that is dirty, the disk has had since, and newer.
+#[test]
+fn a_copy_of_a_detached_ssd_is_refused() {
+    for crash in [true, false] {
+        let bed = Bed::new("log");
+        bed.cache();
+        let served = bed.serve_store();
+        let mut client = bed.client();
+        scatter(&mut client, 1);
+        flush(&mut client);
+        if crash {
+            served.kill();
+        } else {
+            client.disconnect().expect("connected");
+            served.terminate();
+        }
+        fs::copy(bed.path("ssd"), bed.path("before")).expect("copied");
+        let served = bed.serve_store();
+        scatter(&mut bed.client(), 2);
+        bed.done("store detach --cache ssd");
+        drop(served);
+        let late = "store serve --cache before --disk disk.zoned --nbd unix:nbd.sock";
+        bed.refused(1, late, "or this cache was detached from it");
+        let served = bed.serve_disk();
+        scatter(&mut bed.client(), 3);
+        served.terminate();
+        bed.refused(1, late, "or this cache was detached from it");
+        // Another one may come.
+        bed.cache();
+        let served = bed.serve_store();
+        is_scattered(&mut bed.client(), 3);
+        served.terminate();
+    }
+}
+
 #[test]
 fn an_ssd_comes_and_goes_and_nothing_is_formatted() {
     for translation in ["log", "fluid"] {
