@@ -190,6 +190,9 @@ fn behind_a_store_what_was_flushed_survives_a_kill_and_detach_leaves_a_whole_dis
         bed.done("store flush --cache ssd");
         scatter(&mut client, 2);
         flush(&mut client);
+        // It is nobody's to ask but the store's.
+        bed.refused(1, "zoned status disk.zoned", "`shingle store` asks and stops both");
+        bed.refused(1, "zoned stop disk.zoned", "`shingle store` asks and stops both");
         let status = bed.json("store status --cache ssd --json");
         assert_eq!(status["zoned"]["translation"], translation);
         assert!(status["zoned"]["written"]["host_blocks"].as_u64() >= Some(600), "{status}");
@@ -354,6 +357,41 @@ fn the_ssd_of_last_week_is_refused() {
     let served = bed.serve_store();
     is_scattered(&mut bed.client(), 2);
     served.terminate();
+}
+
+/// What it has that is dirty, the disk has had since, and newer.
+#[test]
+fn a_copy_of_a_detached_ssd_is_refused() {
+    for crash in [true, false] {
+        let bed = Bed::new("log");
+        bed.cache();
+        let served = bed.serve_store();
+        let mut client = bed.client();
+        scatter(&mut client, 1);
+        flush(&mut client);
+        if crash {
+            served.kill();
+        } else {
+            client.disconnect().expect("connected");
+            served.terminate();
+        }
+        fs::copy(bed.path("ssd"), bed.path("before")).expect("copied");
+        let served = bed.serve_store();
+        scatter(&mut bed.client(), 2);
+        bed.done("store detach --cache ssd");
+        drop(served);
+        let late = "store serve --cache before --disk disk.zoned --nbd unix:nbd.sock";
+        bed.refused(1, late, "or this cache was detached from it");
+        let served = bed.serve_disk();
+        scatter(&mut bed.client(), 3);
+        served.terminate();
+        bed.refused(1, late, "or this cache was detached from it");
+        // Another one may come.
+        bed.cache();
+        let served = bed.serve_store();
+        is_scattered(&mut bed.client(), 3);
+        served.terminate();
+    }
 }
 
 #[test]
@@ -582,4 +620,19 @@ fn superblocks_that_are_both_bad_are_told() {
     assert!(said.contains("cannot be repaired: `zoned format --force`"), "{said}");
     bed.done("zoned format disk.zoned -t log --force");
     bed.serve_disk().terminate();
+}
+
+/// It has the name of the disk that is served.
+#[test]
+fn a_copy_of_a_disk_is_another_disk() {
+    let bed = Bed::new("log");
+    let served = bed.serve_disk();
+    fs::copy(bed.path("disk.zoned"), bed.path("copy.zoned")).expect("copied");
+    assert_eq!(bed.json("zoned status copy.zoned --json")["served"], false);
+    bed.refused(1, "zoned stop copy.zoned", "nobody serves copy.zoned");
+    let serve = "zoned serve copy.zoned --nbd unix:other.sock";
+    bed.refused(1, serve, "copy.zoned: a disk of the same UUID");
+    assert_eq!(bed.json("zoned status disk.zoned --json")["served"], true);
+    served.terminate();
+    assert_eq!(bed.json("zoned check copy.zoned --json")["sound"], true);
 }

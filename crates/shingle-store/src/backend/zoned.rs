@@ -196,7 +196,8 @@ impl Disk for TranslatedDisk {
         if self.live.mark().is_none() {
             return Ok(());
         }
-        self.set_mark("clear the mark of", None)
+        // An older copy of the SSD may turn up, and what it has that is dirty is older than what will be written here.
+        self.set_mark("clear the mark of", Some(Mark::alone(self.live.uuid())))
     }
 
     fn device(&self) -> Option<&Device> {

@@ -64,7 +64,10 @@ impl fmt::Display for Doubt {
                 "was used with a newer copy of this cache (edition {disk}; this one has {cache})"
             ),
             Doubt::Alone => {
-                write!(f, "was served without its SSD since (`zoned serve --without-ssd`)")
+                write!(
+                    f,
+                    "was served without its SSD since (`zoned serve --without-ssd`), or this cache was detached from it"
+                )
             }
             Doubt::Another(uuid) => write!(f, "was last used with another cache, {uuid}"),
         }

@@ -40,13 +40,20 @@ pub(super) fn execute(args: &Check) -> anyhow::Result<()> {
 
 /// What is on a disk that nobody uses.
 pub(super) fn unused(disk: &Path) -> anyhow::Result<Inspected> {
+    refuse_used(disk)?;
+    Ok(inspect(&*shingle_zoned::open_read_only(disk)?)?)
+}
+
+/// Refuses a disk that somebody uses whom nobody can ask by the name of the disk.
+pub(super) fn refuse_used(disk: &Path) -> anyhow::Result<()> {
     if shingle_zoned::is_in_use(disk)? {
         bail!(
-            "{} is in use by another process; if that is a cache before it, `shingle store status` tells of both",
+            "{} is in use by another process; if that is a cache before it, `shingle store` asks and stops both; if another \
+             user serves it, ask as that user, with the same XDG_RUNTIME_DIR",
             disk.display()
         );
     }
-    Ok(inspect(&*shingle_zoned::open_read_only(disk)?)?)
+    Ok(())
 }
 
 /// Adds the fields of an object to another one.

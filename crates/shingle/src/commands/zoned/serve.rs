@@ -7,13 +7,13 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use shingle_core::size::show_bytes;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_device::Mark;
 use shingle_live::ServedVolume;
-use shingle_nbd::listen::{Address, Listener};
+use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Event, Limits, Served, Server};
 use shingle_store::backend::Watch;
 use shingle_store::store::control::{self, Answer, Request};
@@ -55,7 +55,14 @@ pub(super) fn execute(args: &Serve, global: &Global) -> anyhow::Result<()> {
     let uuid = Uuid::from_bytes(live.uuid());
     let socket = control::socket(uuid);
     control::make_folder(&socket)?;
-    let control = Arc::new(Listener::bind(&Address::Unix(socket))?);
+    let control = Listener::bind(&Address::Unix(socket)).map_err(|error| match error {
+        ListenError::Live(_) => anyhow!(
+            "{}: a disk of the same UUID {uuid} is served already, of which this is a copy: stop that one first",
+            args.which.disk.display()
+        ),
+        other => other.into(),
+    })?;
+    let control = Arc::new(control);
     // (Behind the control socket: whoever can connect can ask for the status.)
     let tls = args.listening.tls()?;
     let listeners = Listening::bind(&addresses, &users, tls.as_ref())?;

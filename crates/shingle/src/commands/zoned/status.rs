@@ -12,7 +12,7 @@ use shingle_store::store::control::{self, Answer, ControlError, Request};
 use shingle_translated::{Pace, Status};
 
 use super::Which;
-use super::check::{merge, told, unused};
+use super::check::{merge, refuse_used, told, unused};
 use crate::output::print;
 
 /// No disk takes longer for an I/O that it will do at all, but for one that tries again and again.
@@ -78,6 +78,10 @@ fn ask(disk: &Path, request: &Request) -> anyhow::Result<Answer> {
     // (Its name is there also while somebody uses it.)
     let uuid = shingle_translated::uuid(&*shingle_zoned::open_read_only(disk)?)?;
     let socket = control::socket(uuid);
+    // (A copy of a disk has its name, and somebody may serve the other one.)
+    if !shingle_zoned::is_in_use(disk)? {
+        return Err(ControlError::Nobody(socket).into());
+    }
     Ok(control::ask(&socket, &mut |_| {}, request)?)
 }
 
@@ -86,6 +90,7 @@ pub(super) fn stop(args: &Which) -> anyhow::Result<()> {
         Ok(Answer::Failed(why)) => bail!(why),
         Ok(_) => Ok(()),
         Err(error) if is_nobody(&error) => {
+            refuse_used(&args.disk)?;
             bail!("nobody serves {}; `shingle zoned serve` does", args.disk.display())
         }
         Err(error) => Err(error),
