@@ -36,6 +36,9 @@ fn found(bug: Bug) -> Option<String> {
     if panics(|| drills::of_spoilt_blocks_and_a_cut(Some(bug), "amphisbaena", 960..980)) {
         return Some("spoilt blocks and a power cut".to_owned());
     }
+    if panics(|| drills::of_many_failures(Some(bug), "skylight-sa", 782..783)) {
+        return Some("many failures (skylight-sa)".to_owned());
+    }
     let failing =
         |translation: &&&str| panics(|| drills::of_many_failures(Some(bug), translation, 0..40));
     if let Some(translation) = TRANSLATIONS.iter().find(failing) {

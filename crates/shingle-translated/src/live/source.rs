@@ -56,6 +56,31 @@ impl Works {
                 }
             };
         }
+        if !self.bugs.has(Bug::NobodysTaken) {
+            self.leave_nobodys(shared);
+        }
+    }
+
+    /// Of the read under way, host blocks that lie nowhere are zeros. A zone may have something where the translation looks for
+    /// them: what was appended, and failed before the map named it. Readers were told that it never was.
+    fn leave_nobodys(&mut self, shared: &Shared) {
+        let (map, mut first) = (shared.map(), 0);
+        for step in self.executor.steps().to_vec() {
+            let blocks = step.blocks();
+            for (block, piece) in map.whereabouts.pieces(blocks.clone()) {
+                // (What moves in this work the map does not have yet.)
+                let is_nobodys = |at: &u64| !self.touched.has(*at..at + 1);
+                if piece.place == Place::Nowhere {
+                    for at in (block.0..block.0 + piece.count).filter(is_nobodys) {
+                        self.executor.data()[(first + at - blocks.start) as usize] = Source::Zeros;
+                    }
+                }
+            }
+            first += match step {
+                Step::Over { count, .. } => count,
+                _ => blocks.end - blocks.start,
+            };
+        }
     }
 
     /// Gives `write` a part of the data of the action under way, 512 KiB at most.
