@@ -533,6 +533,7 @@ fn what_cannot_be_is_told() {
 fn a_named_pipe_is_no_disk() {
     let bed = Bed::new("log");
     bed.cache();
+    File::create(bed.path("other")).and_then(|file| file.set_len(24 * MIB)).expect("made");
     let made = Command::new("mkfifo").arg(bed.path("pipe")).status().expect("started");
     assert!(made.success());
     for line in [

@@ -96,8 +96,10 @@ pub(super) fn told(found: &Inspected) -> Vec<String> {
             found.zones_ahead
         ));
     }
-    for (number, copy) in (1..).zip(&found.copies) {
-        lines.extend(in_copy(number, copy));
+    if !found.uuid.is_empty() {
+        for (number, copy) in (1..).zip(&found.copies) {
+            lines.extend(in_copy(number, copy, found.damage.is_none()));
+        }
     }
     for (first, count) in &found.lost_ranges {
         lines.push(format!("lost: {} at byte {}", bytes(*count), first * BLOCK_BYTES));
@@ -122,7 +124,8 @@ pub(super) fn told(found: &Inspected) -> Vec<String> {
     lines
 }
 
-fn in_copy(number: u32, copy: &Copy) -> Option<String> {
+/// What is wrong with a copy of a map, which is `whole` if the two are taken together.
+fn in_copy(number: u32, copy: &Copy, whole: bool) -> Option<String> {
     let what = match (copy.superblock, copy.bad_pages) {
         (true, 0) => return None,
         (false, 0) => "its superblock is bad".to_owned(),
@@ -130,7 +133,6 @@ fn in_copy(number: u32, copy: &Copy) -> Option<String> {
         (false, pages) => format!("its superblock and {pages} pages are bad"),
     };
     let why = copy.what.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
-    Some(format!(
-        "copy {number} of the map: {what}{why}; what the other has is written anew at the next start"
-    ))
+    let then = if whole { "; what the other has is written anew at the next start" } else { "" };
+    Some(format!("copy {number} of the map: {what}{why}{then}"))
 }
