@@ -9,6 +9,10 @@ use shingle_drive::Timing;
 use shingle_result::Pacing;
 use shingle_trace::Mode;
 
+mod own;
+mod reasons;
+
+use self::reasons::{CMR, CMR_MODEL, READS, REAL, TIES};
 use super::bare;
 use super::metrics::{
     BANDS, BUFFER, DISK_READ, DISK_WRITE, HIT, READ_HIT, SSD, TOTAL, WA, WRITE_HIT,
@@ -60,22 +64,6 @@ pub(super) static PAPER: Paper = Paper {
     },
 };
 
-// Reasons that several statements share.
-
-const CMR: &str = "the conventional disk does too well: its write cache sorts and joins blocks that the \
-                   made workloads write to four zones at a time, so that one takes 0.4 ms; the paper's \
-                   took 5.6 ms for 8 KB at random (Figure 3), and it does not say what its write cache did";
-const CMR_MODEL: &str = "of this disk its kind is known, 500 GB at 7,200 a minute: seeks and write cache \
-                         of the model are from memory";
-const READS: &str = "reads count here, and the disk's time for one depends on what lies between two: \
-                     under LRU and PORE the head leaves to write a block for each that comes in (4 to 7 ms \
-                     a read), LRU-band writes hundreds at a time and a disk without a cache has a \
-                     write cache that waits (1 ms); the paper does not divide its times so";
-const TIES: &str = "a tie broken by little: the margin is less than what a free parameter moves";
-const REAL: &str = "the size of the cache is not given. The model writes 0.1 MB/s at random over 1 TB, as the \
-                    paper's disk did in its Figure 3, and hours follow from that; the paper's 50 million \
-                    writes came ten times as fast";
-
 const NINE: &[&str] = &["src", "prn", "ts", "wdev", "mds", "stg", "hm", "web", "usr"];
 const FOUR: &[&str] = &["wdev", "mds", "ts", "usr"];
 
@@ -111,15 +99,6 @@ const fn grid(mode: Mode, traces: &'static [&'static str], systems: &'static [Sy
     }
 }
 
-/// What makes a zone popular, by other readings.
-const HISTORIES: &[System] = &[
-    LRU,
-    LRU_BAND,
-    PORE,
-    System::new("last period", "pore", &[("policy.history", "period")]),
-    System::new("prototype", "pore", &[("policy.history", "forever")]),
-];
-
 const OVERALL: &[System] = &[SMR_ONLY, LRU, LRU_BAND, PORE];
 const TIMED: &[System] = &[SMR_ONLY, CMR_ONLY, LRU, LRU_BAND, PORE];
 
@@ -145,12 +124,6 @@ fn below_lru(cells: &Cells, metric: Metric) -> f64 {
 /// A chain of two systems on each of some traces.
 fn pairs(cells: &Cells, metric: Metric, traces: &[&str], less: &str, more: &str) -> Vec<Chain> {
     traces.iter().map(|trace| cells.chain(metric, trace, "", &[less, more])).collect()
-}
-
-/// Its write amplification is below that of LRU and of LRU-band.
-fn below_both(cells: &Cells, system: &str) -> Vec<Chain> {
-    let others = ["LRU", "LRU-band"];
-    others.iter().flat_map(|other| pairs(cells, WA, FOUR, system, other)).collect()
 }
 
 /// On how many traces `less` is below `more`.
@@ -691,37 +664,8 @@ const FIGURES: &[Figure] = &[
             }),
         ],
     },
-    Figure {
-        id: "history",
-        title: "Which accesses make a zone popular",
-        how: "Those of the dirty blocks in the cache (PORE, as in all figures); those since the last division \
-              (last period), by which a zone that was not accessed since comes first however little of it is \
-              cached; those that the authors' prototype counts, which never resets a count and hands that of a \
-              block that has left to another one. Writes only; cache of 2 % of the written range.",
-        source: Source::Runs(&[grid(Mode::Write, FOUR, HISTORIES)]),
-        charts: &[Chart::ByTrace(TOTAL), Chart::ByTrace(HIT), Chart::ByTrace(WA)],
-        rows: &[
-            order!(
-                "§V-C.2, Figure 13 (c)",
-                "PORE achieves a much smaller write amplification rate than LRU and LRU-band",
-                |c| below_both(c, "PORE")
-            ),
-            order!("§V-C.2, Figure 13 (c)", "the same by the accesses of the last period", |c| {
-                below_both(c, "last period")
-            }),
-            order!("§V-C.2, Figure 13 (c)", "the same by the prototype's counts", |c| below_both(
-                c,
-                "prototype"
-            )),
-            factor!(
-                "§IV-B.3",
-                "counted as in the prototype, or of what is cached: write amplification of one ÷ that of the \
-                 other",
-                1.0,
-                |c| c.mean(WA, FOUR, "prototype", "") / c.mean(WA, FOUR, "PORE", "")
-            ),
-        ],
-    },
+    own::ZONES,
+    own::HISTORY,
 ];
 
 /// By how many per cent a drive's throughput falls from 56 GB to 1 TB.
