@@ -32,7 +32,7 @@ pub(super) static PAPER: Paper = Paper {
          18 MiB, which is what the authors' emulator really had, over a conventional disk of 7200 \
          rpm, as theirs ran. Requests come one after another, block by block.",
     ],
-    not_varied: &["history"],
+    not_varied: &["history", "once"],
     figures: FIGURES,
     comparison: Comparison {
         grid: WRITE_ONLY_TIMED,
@@ -108,12 +108,12 @@ const WRITE_ONLY: Grid = grid(Mode::Write, NINE, OVERALL);
 const WRITE_ONLY_TIMED: Grid = grid(Mode::Write, FOUR, TIMED);
 
 /// How many times longer `other` takes than PORE over `traces`, or amplifies more.
-fn over_pore(cells: &Cells, metric: Metric, traces: &[&str], other: &str) -> f64 {
-    cells.mean(metric, traces, other, "") / cells.mean(metric, traces, "PORE", "")
+fn over_pore(cells: &Cells, metric: Metric, traces: &[&str], other: &str, point: &str) -> f64 {
+    cells.mean(metric, traces, other, point) / cells.mean(metric, traces, "PORE", point)
 }
 
 fn times_over(cells: &Cells, other: &str) -> f64 {
-    over_pore(cells, TOTAL, FOUR, other)
+    over_pore(cells, TOTAL, FOUR, other, "")
 }
 
 /// By how many per cent the mean of `system` lies below that of LRU.
@@ -157,6 +157,9 @@ const fn cache(label: &'static str, thousandths: u64) -> Point {
 
 const CACHES: &[Point] =
     &[cache("1 %", 10), cache("2 %", 20), cache("3 %", 30), cache("4 %", 40), cache("5 %", 50)];
+
+const CACHE_SIZES: Grid =
+    Grid { points: CACHES, ..grid(Mode::Write, &["wdev"], &[LRU, LRU_BAND, PORE]) };
 
 const SCHEMES: &[System] = &[LRU, CF, PF, BL];
 
@@ -356,13 +359,13 @@ const FIGURES: &[Figure] = &[
                 |c| below_lru(c, WRITE_HIT)
             ),
             factor!("§V-C.1, Figure 12 (c)", "SMR-only amplifies 3.92 times as much", 3.92, |c| {
-                over_pore(c, WA, NINE, "SMR-only")
+                over_pore(c, WA, NINE, "SMR-only", "")
             }),
             factor!("§V-C.1, Figure 12 (c)", "LRU amplifies 4.82 times as much", 4.82, |c| {
-                over_pore(c, WA, NINE, "LRU")
+                over_pore(c, WA, NINE, "LRU", "")
             }),
             factor!("§V-C.1, Figure 12 (c)", "LRU-band amplifies 2.31 times as much", 2.31, |c| {
-                over_pore(c, WA, NINE, "LRU-band")
+                over_pore(c, WA, NINE, "LRU-band", "")
             }),
             order!(
                 "§V-C.1, Figure 12 (c)",
@@ -558,10 +561,7 @@ const FIGURES: &[Figure] = &[
         id: "16",
         title: "SSD cache sizes",
         how: "wdev, writes only; the cache is 1 to 5 % of the written range.",
-        source: Source::Runs(&[Grid {
-            points: CACHES,
-            ..grid(Mode::Write, &["wdev"], &[LRU, LRU_BAND, PORE])
-        }]),
+        source: Source::Runs(&[CACHE_SIZES]),
         charts: &[Chart::ByPoint(TOTAL), Chart::ByPoint(HIT), Chart::ByPoint(WA)],
         rows: &[
             factor!(
@@ -595,13 +595,7 @@ const FIGURES: &[Figure] = &[
             order!(
                 "§V-F, Figure 16 (a)",
                 "In all the cases, PORE achieves better performance than LRU and LRU-band",
-                |c| {
-                    let places = CACHES.iter().map(|point| point.label);
-                    places
-                        .flat_map(|at| ["LRU", "LRU-band"].map(|other| (at, other)))
-                        .map(|(at, other)| c.chain(TOTAL, "wdev", at, &["PORE", other]))
-                        .collect()
-                },
+                |c| at_all_sizes(c, TOTAL),
                 TIES
             ),
             order!(
@@ -665,6 +659,7 @@ const FIGURES: &[Figure] = &[
         ],
     },
     own::ZONES,
+    own::WRITTEN_ONCE,
     own::HISTORY,
 ];
 
@@ -697,4 +692,13 @@ fn between(cells: &Cells, metric: Metric, system: &str, points: &[&str]) -> Chai
 /// How many times as much `other` has as PORE, at a cache size.
 fn at_cache(cells: &Cells, metric: Metric, other: &str, point: &str) -> f64 {
     cells.at(metric, "wdev", other, point) / cells.at(metric, "wdev", "PORE", point)
+}
+
+/// PORE is below LRU and LRU-band at each size of the cache.
+fn at_all_sizes(cells: &Cells, metric: Metric) -> Vec<Chain> {
+    let places = CACHES.iter().map(|point| point.label);
+    places
+        .flat_map(|at| ["LRU", "LRU-band"].map(|other| (at, other)))
+        .map(|(at, other)| cells.chain(metric, "wdev", at, &["PORE", other]))
+        .collect()
 }

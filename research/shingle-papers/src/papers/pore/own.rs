@@ -2,10 +2,13 @@
 
 use shingle_trace::Mode;
 
-use super::{FOUR, LRU, LRU_BAND, NINE, PORE, grid, pairs};
+use super::{
+    CACHE_SIZES, FOUR, LRU, LRU_BAND, NINE, PORE, SCHEMES, WRITE_ONLY, WRITE_ONLY_TIMED,
+    at_all_sizes, grid, over_pore, pairs,
+};
 use crate::cells::{Cells, Chain};
 use crate::experiment::{Chart, Figure, Source};
-use crate::grid::{Sets, System};
+use crate::grid::{Grid, Metric, Point, Sets, System};
 use crate::papers::bare;
 use crate::papers::metrics::{HIT, TOTAL, WA};
 use crate::papers::rows::{factor, order};
@@ -44,6 +47,88 @@ pub(super) const ZONES: Figure = Figure {
         factor!("§III-A, Figure 6", "… ~ 171.5: broad", 171.5, |c| c.number("broad: most")),
     ],
 };
+
+const BROAD_ONLY: &[Point] = &[Point { label: "broad", cache: None, sets: &[] }];
+const WITH_ONCE: &[Point] = &[Point { label: "once", cache: None, sets: &[] }];
+
+/// How many zones are written once.
+pub(super) const WRITTEN_ONCE: Figure = Figure {
+    id: "once",
+    title: "Zones that are written once",
+    how: "Figures 13, 14 and 16 over volumes that meet Figure 6 (broad, see figure zones), and over the same with nothing \
+          written again in four of five written zones (once): how many those are the paper does not say, nor anyone \
+          else. Writes only; cache of 2 % of the written range, unless a row says another.",
+    source: Source::Runs(&[
+        Grid { free: BROAD, points: BROAD_ONLY, ..WRITE_ONLY_TIMED },
+        Grid { free: ONCE, points: WITH_ONCE, ..WRITE_ONLY_TIMED },
+        Grid { free: ONCE, points: WITH_ONCE, ..WRITE_ONLY },
+        Grid { free: ONCE, points: WITH_ONCE, ..grid(Mode::Write, FOUR, SCHEMES) },
+        Grid { free: ONCE, ..CACHE_SIZES },
+    ]),
+    charts: &[
+        Chart::ByTrace(TOTAL),
+        Chart::ByTrace(HIT),
+        Chart::ByTrace(WA),
+        Chart::ByPoint(TOTAL),
+        Chart::ByPoint(HIT),
+        Chart::ByPoint(WA),
+    ],
+    rows: &[
+        order!("§V-C.2, Figure 13 (a)", "PORE achieves higher performance than all: broad", |c| {
+            best(c, "broad")
+        }),
+        order!("§V-C.2, Figure 13 (a)", "the same with zones written once", |c| best(c, "once")),
+        factor!(
+            "§V-C.2, Figure 13 (a)",
+            "against SMR-only by a factor of 34.9, with zones written once",
+            34.9,
+            |c| over_pore(c, TOTAL, FOUR, "SMR-only", "once")
+        ),
+        factor!(
+            "§V-C.2, Figure 13 (a)",
+            "against CMR-only by a factor of 10.2, with zones written once",
+            10.2,
+            |c| over_pore(c, TOTAL, FOUR, "CMR-only", "once")
+        ),
+        factor!(
+            "§V-C.2, Figure 13 (a)",
+            "against LRU by a factor of 4.60, with zones written once",
+            4.60,
+            |c| over_pore(c, TOTAL, FOUR, "LRU", "once")
+        ),
+        factor!(
+            "§V-C.2, Figure 13 (a)",
+            "against LRU-band by a factor of 2.02, with zones written once",
+            2.02,
+            |c| over_pore(c, TOTAL, FOUR, "LRU-band", "once")
+        ),
+        order!(
+            "§V-D, Figure 14 (a)",
+            "the BL scheme consumes the least I/O time, with zones written once",
+            |c| {
+                let others = ["LRU", "CF", "PF"];
+                let pairs = others.iter().flat_map(|other| below(c, TOTAL, "BL", other, "once"));
+                pairs.collect()
+            }
+        ),
+        order!(
+            "§V-F, Figure 16 (a)",
+            "In all the cases, PORE achieves better performance than LRU and LRU-band, with zones written once",
+            |c| at_all_sizes(c, TOTAL)
+        ),
+    ],
+};
+
+/// PORE takes the least time of all, at a point.
+fn best(cells: &Cells, point: &str) -> Vec<Chain> {
+    let others = ["SMR-only", "CMR-only", "LRU", "LRU-band"];
+    others.iter().flat_map(|other| below(cells, TOTAL, "PORE", other, point)).collect()
+}
+
+/// A chain of two systems on each of the four traces, at a point.
+fn below(cells: &Cells, metric: Metric, less: &str, more: &str, point: &str) -> Vec<Chain> {
+    FOUR.iter().map(|trace| cells.chain(metric, trace, point, &[less, more])).collect()
+}
 
 /// What makes a zone popular, by other readings.
 const HISTORIES: &[System] = &[
