@@ -7,6 +7,7 @@ use shingle_trace::TraceError;
 use shingle_trace::papers::Papers;
 use thiserror::Error;
 
+use crate::traces::Traces;
 use shingle_report::chart::{Kind, Picture};
 
 /// What a measurement came to.
@@ -38,6 +39,8 @@ pub struct Bench<'a> {
     pub drive: Option<&'a str>,
     /// The volumes.
     pub papers: &'a Papers,
+    /// Where they come from, for those with other free parameters.
+    pub traces: &'a Traces,
     /// Told of work done, in accesses.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }

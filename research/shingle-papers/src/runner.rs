@@ -254,7 +254,8 @@ fn run_seed(
             cells.notes.extend(note.clone());
         }
     }
-    let bench = Bench { seed, drive: order.drive.as_deref(), papers: &papers, progress };
+    let drive = order.drive.as_deref();
+    let bench = Bench { seed, drive, papers: &papers, traces: &order.traces, progress };
     for (figure, cells) in order.figures.iter().zip(&mut cells) {
         if let Source::Measured(measure) = figure.source {
             cells.measured = measure(&bench)?;

@@ -48,7 +48,7 @@ fn trace(name: &'static str, copies: u32) -> Trace<'static> {
 }
 
 /// The volume that SAC and PORE call by its server alone.
-fn volume(name: &'static str) -> &'static str {
+pub(crate) fn volume(name: &'static str) -> &'static str {
     let of_server = |full: &&&str| full.split_once('_').is_some_and(|(server, _)| server == name);
     match name {
         "src" => "src1_2",

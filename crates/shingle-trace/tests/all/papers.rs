@@ -207,6 +207,7 @@ fn parameters_change_what_they_should() {
             "overlap",
             "first",
             "long-far",
+            "once",
             "starts",
             "reuse"
         ]

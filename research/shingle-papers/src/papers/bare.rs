@@ -1,5 +1,6 @@
 //! Figures that no cache had a part in: bare drives, and the traces themselves.
 
+use rayon::prelude::*;
 use shingle_core::units::{Block, Op};
 use shingle_drive::Settings;
 use shingle_drive::measure::Plan;
@@ -7,11 +8,14 @@ use shingle_drive::measure::experiments::sac::Start;
 use shingle_drive::measure::experiments::{Series, pore, sac};
 use shingle_result::Pacing;
 use shingle_trace::Mode;
-use shingle_trace::papers::Packed;
+use shingle_trace::analysis::starts::Starts;
+use shingle_trace::papers::{Packed, Papers};
 use shingle_trace::summary::PerOp;
+use shingle_trace::volumes::{self, Quantity};
 
+use crate::grid::Sets;
 use crate::measured::{Bench, MeasureError, Measured};
-use crate::traces::{Wanted, blocks, hold};
+use crate::traces::{Wanted, blocks, hold, volume};
 use shingle_report::chart::Kind;
 
 const SMR_8TB: &str = "st8000as0002";
@@ -179,22 +183,79 @@ pub(super) fn roco_table_1(
 /// PORE Figure 6: the write amplification that the traces promise, by the paper's batch rule.
 pub(super) fn pore_6(bench: &Bench, names: &[&'static str]) -> Result<Measured, MeasureError> {
     let mut measured = Measured::default();
-    let (mut sum, mut least, mut most) = (0.0, f64::INFINITY, 0.0f64);
-    for &name in names {
-        let blocks = blocks(bench.papers, &whole(name, Mode::Write), None)?;
+    promised(bench, bench.papers, names, "", &mut measured)?;
+    Ok(measured)
+}
+
+/// The same with other settings of the free parameters, and how many of the published figures of reuse are
+/// missed then.
+pub(super) fn pore_zones(
+    bench: &Bench,
+    names: &[&'static str],
+    settings: &[(&str, Sets)],
+) -> Result<Measured, MeasureError> {
+    let mut measured = Measured::default();
+    for &(label, free) in settings {
+        let papers = bench.traces.with(free).of_seed(bench.seed)?;
+        let label = format!("{label}: ");
+        promised(bench, &papers, names, &label, &mut measured)?;
+        let reuse: Result<Vec<(usize, usize)>, MeasureError> =
+            names.par_iter().map(|name| missed(&papers, name)).collect();
+        let (all, missed) = reuse?.iter().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+        measured.number(format!("{label}published figures of reuse"), all as f64);
+        measured.number(format!("{label}of these missed"), missed as f64);
+    }
+    Ok(measured)
+}
+
+/// By Figure 6, of each volume and over all.
+fn promised(
+    bench: &Bench,
+    papers: &Papers,
+    names: &[&'static str],
+    label: &str,
+    measured: &mut Measured,
+) -> Result<(), MeasureError> {
+    let of = |name: &&'static str| -> Result<f64, MeasureError> {
+        let blocks = blocks(papers, &whole(name, Mode::Write), None)?;
         (bench.progress)(blocks.len() as u64);
         let end = blocks.iter().map(|packed| (packed >> 1) + 1).max().unwrap_or(0);
         let bands = pore::uniform_bands(end, bench.seed);
         let packed = Packed { blocks };
         let queue = packed.figures().distinct_blocks / 256;
         let blocks = packed.blocks.iter().map(|packed| Block(packed >> 1));
-        let wa = pore::batch_wa(blocks, &bands, queue.max(1)).unwrap_or(f64::NAN);
-        measured.number(format!("{name}: write amplification"), wa);
-        sum += wa;
-        (least, most) = (least.min(wa), most.max(wa));
+        Ok(pore::batch_wa(blocks, &bands, queue.max(1)).unwrap_or(f64::NAN))
+    };
+    let all: Result<Vec<f64>, MeasureError> = names.par_iter().map(of).collect();
+    let all = all?;
+    for (name, wa) in names.iter().zip(&all) {
+        measured.number(format!("{label}{name}: write amplification"), *wa);
     }
-    measured.number("mean", sum / names.len() as f64);
-    measured.number("least", least);
-    measured.number("most", most);
-    Ok(measured)
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    measured.number(format!("{label}mean"), mean);
+    measured.number(format!("{label}least"), all.iter().copied().fold(f64::INFINITY, f64::min));
+    measured.number(format!("{label}most"), all.iter().copied().fold(0.0, f64::max));
+    Ok(())
+}
+
+/// How many figures of a volume's reuse are published, and how many of them its requests miss.
+fn missed(papers: &Papers, name: &'static str) -> Result<(usize, usize), MeasureError> {
+    let published = volumes::named(volume(name)).expect("papers' volumes are described");
+    let (mut source, mut batch) = (papers.requests(published.name)?, Vec::new());
+    let mut starts = Starts::default();
+    while source.fill(&mut batch)? {
+        batch.iter().for_each(|request| starts.add(request));
+    }
+    let made = |quantity: Quantity| match quantity {
+        Quantity::StartPages => starts.pages() as f64,
+        Quantity::ReuseMean => starts.mean(),
+        Quantity::Reuse70 => starts.holds(70) as f64,
+        Quantity::Reuse80 => starts.holds(80) as f64,
+        _ => starts.holds(90) as f64,
+    };
+    let figures = Quantity::REUSE.into_iter();
+    let figures = figures.filter_map(|of| published.target(of).map(|value| (of, value)));
+    let held = figures.clone().filter(|(of, value)| of.tolerance().holds(*value, made(*of)));
+    let (all, held) = (figures.count(), held.count());
+    Ok((all, all - held))
 }

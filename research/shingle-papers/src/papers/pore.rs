@@ -9,6 +9,14 @@ use shingle_drive::Timing;
 use shingle_result::Pacing;
 use shingle_trace::Mode;
 
+mod own;
+mod reasons;
+
+use self::reasons::{
+    BROADER, CMR, CMR_MODEL, LITTLE_LOST, MIX_HITS, NEVER, ONCE, ONCE_COUNT, PF_HITS, PF_PERIODS,
+    POPULARITY, PROTECTS, READ_HITS, READS, REAL, STEEP, WDEV, WDEV_HITS, WDEV_WRITES, WDEV_ZONES,
+    WITH_READS,
+};
 use super::bare;
 use super::metrics::{
     BANDS, BUFFER, DISK_READ, DISK_WRITE, HIT, READ_HIT, SSD, TOTAL, WA, WRITE_HIT,
@@ -28,7 +36,7 @@ pub(super) static PAPER: Paper = Paper {
          18 MiB, which is what the authors' emulator really had, over a conventional disk of 7200 \
          rpm, as theirs ran. Requests come one after another, block by block.",
     ],
-    not_varied: &["history"],
+    not_varied: &["history", "once", "different", "reads"],
     figures: FIGURES,
     comparison: Comparison {
         grid: WRITE_ONLY_TIMED,
@@ -59,22 +67,6 @@ pub(super) static PAPER: Paper = Paper {
         ],
     },
 };
-
-// Reasons that several statements share.
-
-const CMR: &str = "the conventional disk does too well: its write cache sorts and joins blocks that the \
-                   made workloads write to four zones at a time, so that one takes 0.4 ms; the paper's \
-                   took 5.6 ms for 8 KB at random (Figure 3), and it does not say what its write cache did";
-const CMR_MODEL: &str = "of this disk its kind is known, 500 GB at 7,200 a minute: seeks and write cache \
-                         of the model are from memory";
-const READS: &str = "reads count here, and the disk's time for one depends on what lies between two: \
-                     under LRU and PORE the head leaves to write a block for each that comes in (4 to 7 ms \
-                     a read), LRU-band writes hundreds at a time and a disk without a cache has a \
-                     write cache that waits (1 ms); the paper does not divide its times so";
-const TIES: &str = "a tie broken by little: the margin is less than what a free parameter moves";
-const REAL: &str = "the size of the cache is not given. The model writes 0.1 MB/s at random over 1 TB, as the \
-                    paper's disk did in its Figure 3, and hours follow from that; the paper's 50 million \
-                    writes came ten times as fast";
 
 const NINE: &[&str] = &["src", "prn", "ts", "wdev", "mds", "stg", "hm", "web", "usr"];
 const FOUR: &[&str] = &["wdev", "mds", "ts", "usr"];
@@ -111,15 +103,6 @@ const fn grid(mode: Mode, traces: &'static [&'static str], systems: &'static [Sy
     }
 }
 
-/// What makes a zone popular, by other readings.
-const HISTORIES: &[System] = &[
-    LRU,
-    LRU_BAND,
-    PORE,
-    System::new("last period", "pore", &[("policy.history", "period")]),
-    System::new("prototype", "pore", &[("policy.history", "forever")]),
-];
-
 const OVERALL: &[System] = &[SMR_ONLY, LRU, LRU_BAND, PORE];
 const TIMED: &[System] = &[SMR_ONLY, CMR_ONLY, LRU, LRU_BAND, PORE];
 
@@ -129,12 +112,12 @@ const WRITE_ONLY: Grid = grid(Mode::Write, NINE, OVERALL);
 const WRITE_ONLY_TIMED: Grid = grid(Mode::Write, FOUR, TIMED);
 
 /// How many times longer `other` takes than PORE over `traces`, or amplifies more.
-fn over_pore(cells: &Cells, metric: Metric, traces: &[&str], other: &str) -> f64 {
-    cells.mean(metric, traces, other, "") / cells.mean(metric, traces, "PORE", "")
+fn over_pore(cells: &Cells, metric: Metric, traces: &[&str], other: &str, point: &str) -> f64 {
+    cells.mean(metric, traces, other, point) / cells.mean(metric, traces, "PORE", point)
 }
 
 fn times_over(cells: &Cells, other: &str) -> f64 {
-    over_pore(cells, TOTAL, FOUR, other)
+    over_pore(cells, TOTAL, FOUR, other, "")
 }
 
 /// By how many per cent the mean of `system` lies below that of LRU.
@@ -147,35 +130,29 @@ fn pairs(cells: &Cells, metric: Metric, traces: &[&str], less: &str, more: &str)
     traces.iter().map(|trace| cells.chain(metric, trace, "", &[less, more])).collect()
 }
 
-/// Its write amplification is below that of LRU and of LRU-band.
-fn below_both(cells: &Cells, system: &str) -> Vec<Chain> {
-    let others = ["LRU", "LRU-band"];
-    others.iter().flat_map(|other| pairs(cells, WA, FOUR, system, other)).collect()
-}
-
 /// On how many traces `less` is below `more`.
 fn count_below(cells: &Cells, metric: Metric, less: &str, more: &str) -> f64 {
     pairs(cells, metric, NINE, less, more).iter().filter(|chain| chain.rises()).count() as f64
 }
 
-const fn zone(label: &'static str, sets: &'static [(&'static str, &'static str)]) -> Point {
+const fn point(label: &'static str, sets: &'static [(&'static str, &'static str)]) -> Point {
     Point { label, cache: None, sets }
 }
 
 const ZONES: &[Point] = &[
-    zone("2 MB", &[("policy.zone", "2MiB")]),
-    zone("10 MB", &[("policy.zone", "10MiB")]),
-    zone("20 MB", &[("policy.zone", "20MiB")]),
-    zone("30 MB", &[("policy.zone", "30MiB")]),
-    zone("50 MB", &[("policy.zone", "50MiB")]),
+    point("2 MB", &[("policy.zone", "2MiB")]),
+    point("10 MB", &[("policy.zone", "10MiB")]),
+    point("20 MB", &[("policy.zone", "20MiB")]),
+    point("30 MB", &[("policy.zone", "30MiB")]),
+    point("50 MB", &[("policy.zone", "50MiB")]),
 ];
 const PERIODS: &[Point] = &[
-    zone("0.1x", &[("policy.period", "0.1")]),
-    zone("0.5x", &[("policy.period", "0.5")]),
-    zone("1x", &[("policy.period", "1")]),
-    zone("2x", &[("policy.period", "2")]),
-    zone("5x", &[("policy.period", "5")]),
-    zone("10x", &[("policy.period", "10")]),
+    point("0.1x", &[("policy.period", "0.1")]),
+    point("0.5x", &[("policy.period", "0.5")]),
+    point("1x", &[("policy.period", "1")]),
+    point("2x", &[("policy.period", "2")]),
+    point("5x", &[("policy.period", "5")]),
+    point("10x", &[("policy.period", "10")]),
 ];
 
 const fn cache(label: &'static str, thousandths: u64) -> Point {
@@ -184,6 +161,9 @@ const fn cache(label: &'static str, thousandths: u64) -> Point {
 
 const CACHES: &[Point] =
     &[cache("1 %", 10), cache("2 %", 20), cache("3 %", 30), cache("4 %", 40), cache("5 %", 50)];
+
+const CACHE_SIZES: Grid =
+    Grid { points: CACHES, ..grid(Mode::Write, &["wdev"], &[LRU, LRU_BAND, PORE]) };
 
 const SCHEMES: &[System] = &[LRU, CF, PF, BL];
 
@@ -268,7 +248,13 @@ const FIGURES: &[Figure] = &[
         charts: &[],
         rows: &[
             factor!("§III-A, Figure 6", "113.0 on average", 113.0, |c| c.number("mean")),
-            factor!("§III-A, Figure 6", "in the range of 41.3 …", 41.3, |c| c.number("least")),
+            factor!(
+                "§III-A, Figure 6",
+                "in the range of 41.3 …",
+                41.3,
+                |c| c.number("least"),
+                BROADER
+            ),
             factor!("§III-A, Figure 6", "… ~ 171.5", 171.5, |c| c.number("most")),
         ],
     },
@@ -335,7 +321,8 @@ const FIGURES: &[Figure] = &[
                     let mut all = pairs(c, DISK_WRITE, FOUR, "PORE", "LRU-band");
                     all.extend(pairs(c, DISK_WRITE, FOUR, "PORE", "LRU"));
                     all
-                }
+                },
+                WDEV_WRITES
             ),
             factor!(
                 "§V-C.1",
@@ -374,7 +361,8 @@ const FIGURES: &[Figure] = &[
                 "§V-C.1, Figure 12 (a)",
                 "PORE's read hit rate reduction compared with LRU is 16.15% on average",
                 16.15,
-                |c| below_lru(c, READ_HIT)
+                |c| below_lru(c, READ_HIT),
+                READ_HITS
             ),
             percent!(
                 "§V-C.1, Figure 12 (b)",
@@ -382,22 +370,35 @@ const FIGURES: &[Figure] = &[
                 4.90,
                 |c| below_lru(c, WRITE_HIT)
             ),
-            factor!("§V-C.1, Figure 12 (c)", "SMR-only amplifies 3.92 times as much", 3.92, |c| {
-                over_pore(c, WA, NINE, "SMR-only")
-            }),
-            factor!("§V-C.1, Figure 12 (c)", "LRU amplifies 4.82 times as much", 4.82, |c| {
-                over_pore(c, WA, NINE, "LRU")
-            }),
-            factor!("§V-C.1, Figure 12 (c)", "LRU-band amplifies 2.31 times as much", 2.31, |c| {
-                over_pore(c, WA, NINE, "LRU-band")
-            }),
+            factor!(
+                "§V-C.1, Figure 12 (c)",
+                "SMR-only amplifies 3.92 times as much",
+                3.92,
+                |c| { over_pore(c, WA, NINE, "SMR-only", "") },
+                WITH_READS
+            ),
+            factor!(
+                "§V-C.1, Figure 12 (c)",
+                "LRU amplifies 4.82 times as much",
+                4.82,
+                |c| { over_pore(c, WA, NINE, "LRU", "") },
+                WITH_READS
+            ),
+            factor!(
+                "§V-C.1, Figure 12 (c)",
+                "LRU-band amplifies 2.31 times as much",
+                2.31,
+                |c| { over_pore(c, WA, NINE, "LRU-band", "") },
+                WITH_READS
+            ),
             order!(
                 "§V-C.1, Figure 12 (c)",
                 "PORE achieves significant improvement compared with SMR-only, LRU, and LRU-band",
                 |c| {
                     let others = ["SMR-only", "LRU", "LRU-band"];
                     others.iter().flat_map(|other| pairs(c, WA, NINE, "PORE", other)).collect()
-                }
+                },
+                WITH_READS
             ),
         ],
     },
@@ -409,9 +410,13 @@ const FIGURES: &[Figure] = &[
         source: Source::Runs(&[WRITE_ONLY_TIMED, WRITE_ONLY]),
         charts: &[Chart::ByTrace(TOTAL), Chart::ByTrace(HIT), Chart::ByTrace(WA)],
         rows: &[
-            factor!("§V-C.2, Figure 13 (a)", "against SMR-only by a factor of 34.9", 34.9, |c| {
-                times_over(c, "SMR-only")
-            }),
+            factor!(
+                "§V-C.2, Figure 13 (a)",
+                "against SMR-only by a factor of 34.9",
+                34.9,
+                |c| { times_over(c, "SMR-only") },
+                STEEP
+            ),
             factor!(
                 "§V-C.2, Figure 13 (a)",
                 "against CMR-only by a factor of 10.2",
@@ -419,12 +424,20 @@ const FIGURES: &[Figure] = &[
                 |c| { times_over(c, "CMR-only") },
                 CMR
             ),
-            factor!("§V-C.2, Figure 13 (a)", "against LRU by a factor of 4.60", 4.60, |c| {
-                times_over(c, "LRU")
-            }),
-            factor!("§V-C.2, Figure 13 (a)", "against LRU-band by a factor of 2.02", 2.02, |c| {
-                times_over(c, "LRU-band")
-            }),
+            factor!(
+                "§V-C.2, Figure 13 (a)",
+                "against LRU by a factor of 4.60",
+                4.60,
+                |c| { times_over(c, "LRU") },
+                ONCE
+            ),
+            factor!(
+                "§V-C.2, Figure 13 (a)",
+                "against LRU-band by a factor of 2.02",
+                2.02,
+                |c| { times_over(c, "LRU-band") },
+                ONCE
+            ),
             order!(
                 "§V-C.2, Figure 13 (a)",
                 "PORE achieves higher performance than all",
@@ -432,7 +445,7 @@ const FIGURES: &[Figure] = &[
                     let others = ["SMR-only", "CMR-only", "LRU", "LRU-band"];
                     others.iter().flat_map(|other| pairs(c, TOTAL, FOUR, "PORE", other)).collect()
                 },
-                CMR
+                ONCE
             ),
             factor!(
                 "§V-C.2, Figure 13 (c)",
@@ -456,7 +469,8 @@ const FIGURES: &[Figure] = &[
                 "§V-C.2, Figure 13 (c)",
                 "PORE achieves a much smaller one, i.e., 7.76",
                 7.76,
-                |c| c.mean(WA, NINE, "PORE", "")
+                |c| c.mean(WA, NINE, "PORE", ""),
+                ONCE
             ),
             order!(
                 "§V-C.2, Figure 13 (c)",
@@ -466,25 +480,29 @@ const FIGURES: &[Figure] = &[
                     let mean = |system: &str| c.mean(WA, NINE, system, "");
                     let links = order.iter().map(|s| ((*s).to_owned(), mean(s))).collect();
                     vec![Chain { place: String::new(), links }]
-                }
+                },
+                POPULARITY
             ),
             factor!(
                 "§V-C.2, Figure 13 (c)",
                 "under five traces (i.e., ts, mds, stg, web, and usr) LRU has larger write \
                  amplification rates than the SMR-only storage: their number",
                 5.0,
-                |c| count_below(c, WA, "SMR-only", "LRU")
+                |c| count_below(c, WA, "SMR-only", "LRU"),
+                ONCE_COUNT
             ),
             factor!(
                 "§V-C.2, Figure 13 (b)",
                 "LRU-band's hit rates are higher than LRU under six traces: their number",
                 6.0,
-                |c| count_below(c, HIT, "LRU", "LRU-band")
+                |c| count_below(c, HIT, "LRU", "LRU-band"),
+                NEVER
             ),
             order!(
                 "§V-C.2, Figure 13 (b)",
                 "under two of the traces (i.e., prn and mds), PORE has higher hit rates than LRU",
-                |c| pairs(c, HIT, &["prn", "mds"], "LRU", "PORE")
+                |c| pairs(c, HIT, &["prn", "mds"], "LRU", "PORE"),
+                PROTECTS
             ),
         ],
     },
@@ -507,7 +525,8 @@ const FIGURES: &[Figure] = &[
             order!(
                 "§V-D, Figure 14 (b)",
                 "its hit rates are higher than LRU in most cases except usr",
-                |c| pairs(c, HIT, &["wdev", "mds", "ts"], "LRU", "PF")
+                |c| pairs(c, HIT, &["wdev", "mds", "ts"], "LRU", "PF"),
+                PF_HITS
             ),
             order!(
                 "§V-D, Figure 14 (c)",
@@ -517,8 +536,7 @@ const FIGURES: &[Figure] = &[
                     all.extend(pairs(c, WA, FOUR, "CF", "PF"));
                     all.extend(pairs(c, WA, FOUR, "BL", "PF"));
                     all
-                },
-                TIES
+                }
             ),
             order!(
                 "§V-D, Figure 14 (a)",
@@ -527,7 +545,7 @@ const FIGURES: &[Figure] = &[
                     let others = ["LRU", "CF", "PF"];
                     others.iter().flat_map(|other| pairs(c, TOTAL, FOUR, "BL", other)).collect()
                 },
-                TIES
+                LITTLE_LOST
             ),
         ],
     },
@@ -552,7 +570,8 @@ const FIGURES: &[Figure] = &[
             order!(
                 "§V-E, Figure 15 (c)",
                 "too large zone settings lead to larger write amplification rate: BL",
-                |c| vec![between(c, WA, "BL", &["20 MB", "50 MB"])]
+                |c| vec![between(c, WA, "BL", &["20 MB", "50 MB"])],
+                WDEV_ZONES
             ),
             order!(
                 "§V-E, Figure 15 (c)",
@@ -570,7 +589,7 @@ const FIGURES: &[Figure] = &[
                         .map(|(system, a, b)| between(c, TOTAL, system, &[a, b]))
                         .collect()
                 },
-                TIES
+                PF_PERIODS
             ),
             factor!(
                 "§V-E, Figure 15 (f)",
@@ -585,51 +604,60 @@ const FIGURES: &[Figure] = &[
         id: "16",
         title: "SSD cache sizes",
         how: "wdev, writes only; the cache is 1 to 5 % of the written range.",
-        source: Source::Runs(&[Grid {
-            points: CACHES,
-            ..grid(Mode::Write, &["wdev"], &[LRU, LRU_BAND, PORE])
-        }]),
+        source: Source::Runs(&[CACHE_SIZES]),
         charts: &[Chart::ByPoint(TOTAL), Chart::ByPoint(HIT), Chart::ByPoint(WA)],
         rows: &[
             factor!(
                 "§V-F, Figure 16 (c)",
                 "the SMR write amplification rate reduction of PORE increases from 4.79 …",
                 4.79,
-                |c| at_cache(c, WA, "LRU", "1 %")
+                |c| at_cache(c, WA, "LRU", "1 %"),
+                WDEV
             ),
             factor!(
                 "§V-F, Figure 16 (c)",
                 "… to 20.65 times compared with LRU, from 1 % to 5 %",
                 20.65,
-                |c| at_cache(c, WA, "LRU", "5 %")
+                |c| at_cache(c, WA, "LRU", "5 %"),
+                WDEV
             ),
             order!("§V-F, Figure 16 (c)", "the reduction grows from 1 % to 5 %", |c| {
                 let link = |at: &str| (at.to_owned(), at_cache(c, WA, "LRU", at));
                 vec![Chain { place: String::new(), links: vec![link("1 %"), link("5 %")] }]
             }),
-            percent!("§V-F, Figure 16 (a)", "24.5% of LRU's time at 1 %", 24.5, |c| {
-                100.0 / at_cache(c, TOTAL, "LRU", "1 %")
-            }),
-            percent!("§V-F, Figure 16 (a)", "43.7% of LRU-band's time at 1 %", 43.7, |c| {
-                100.0 / at_cache(c, TOTAL, "LRU-band", "1 %")
-            }),
-            percent!("§V-F, Figure 16 (a)", "5.84% of LRU's time at 5 %", 5.84, |c| {
-                100.0 / at_cache(c, TOTAL, "LRU", "5 %")
-            }),
-            percent!("§V-F, Figure 16 (a)", "18.1% of LRU-band's time at 5 %", 18.1, |c| {
-                100.0 / at_cache(c, TOTAL, "LRU-band", "5 %")
-            }),
+            percent!(
+                "§V-F, Figure 16 (a)",
+                "24.5% of LRU's time at 1 %",
+                24.5,
+                |c| { 100.0 / at_cache(c, TOTAL, "LRU", "1 %") },
+                WDEV
+            ),
+            percent!(
+                "§V-F, Figure 16 (a)",
+                "43.7% of LRU-band's time at 1 %",
+                43.7,
+                |c| { 100.0 / at_cache(c, TOTAL, "LRU-band", "1 %") },
+                WDEV
+            ),
+            percent!(
+                "§V-F, Figure 16 (a)",
+                "5.84% of LRU's time at 5 %",
+                5.84,
+                |c| { 100.0 / at_cache(c, TOTAL, "LRU", "5 %") },
+                WDEV
+            ),
+            percent!(
+                "§V-F, Figure 16 (a)",
+                "18.1% of LRU-band's time at 5 %",
+                18.1,
+                |c| { 100.0 / at_cache(c, TOTAL, "LRU-band", "5 %") },
+                WDEV
+            ),
             order!(
                 "§V-F, Figure 16 (a)",
                 "In all the cases, PORE achieves better performance than LRU and LRU-band",
-                |c| {
-                    let places = CACHES.iter().map(|point| point.label);
-                    places
-                        .flat_map(|at| ["LRU", "LRU-band"].map(|other| (at, other)))
-                        .map(|(at, other)| c.chain(TOTAL, "wdev", at, &["PORE", other]))
-                        .collect()
-                },
-                TIES
+                |c| at_all_sizes(c, TOTAL),
+                WDEV
             ),
             order!(
                 "§V-F, Figure 16 (b)",
@@ -641,7 +669,8 @@ const FIGURES: &[Figure] = &[
                     let lower = ["2 %", "3 %", "4 %"];
                     let lower = lower.map(|at| c.chain(HIT, "wdev", at, &["PORE", "LRU"]));
                     higher.into_iter().chain(lower).collect()
-                }
+                },
+                WDEV_HITS
             ),
         ],
     },
@@ -686,42 +715,19 @@ const FIGURES: &[Figure] = &[
                 |c| { vec![c.chain(HOURS, "mix", "", &["PORE", "LRU", "CMR-only"])] },
                 REAL
             ),
-            order!("§V-G, Figure 17", "its hit rate is a bit lower than LRU", |c| {
-                vec![c.chain(HIT, "mix", "", &["PORE", "LRU"])]
-            }),
-        ],
-    },
-    Figure {
-        id: "history",
-        title: "Which accesses make a zone popular",
-        how: "Those of the dirty blocks in the cache (PORE, as in all figures); those since the last division \
-              (last period), by which a zone that was not accessed since comes first however little of it is \
-              cached; those that the authors' prototype counts, which never resets a count and hands that of a \
-              block that has left to another one. Writes only; cache of 2 % of the written range.",
-        source: Source::Runs(&[grid(Mode::Write, FOUR, HISTORIES)]),
-        charts: &[Chart::ByTrace(TOTAL), Chart::ByTrace(HIT), Chart::ByTrace(WA)],
-        rows: &[
             order!(
-                "§V-C.2, Figure 13 (c)",
-                "PORE achieves a much smaller write amplification rate than LRU and LRU-band",
-                |c| below_both(c, "PORE")
-            ),
-            order!("§V-C.2, Figure 13 (c)", "the same by the accesses of the last period", |c| {
-                below_both(c, "last period")
-            }),
-            order!("§V-C.2, Figure 13 (c)", "the same by the prototype's counts", |c| below_both(
-                c,
-                "prototype"
-            )),
-            factor!(
-                "§IV-B.3",
-                "counted as in the prototype, or of what is cached: write amplification of one ÷ that of the \
-                 other",
-                1.0,
-                |c| c.mean(WA, FOUR, "prototype", "") / c.mean(WA, FOUR, "PORE", "")
+                "§V-G, Figure 17",
+                "its hit rate is a bit lower than LRU",
+                |c| { vec![c.chain(HIT, "mix", "", &["PORE", "LRU"])] },
+                MIX_HITS
             ),
         ],
     },
+    own::ZONES,
+    own::WRITTEN_ONCE,
+    own::DIFFERENT,
+    own::READS_ELSEWHERE,
+    own::HISTORY,
 ];
 
 /// By how many per cent a drive's throughput falls from 56 GB to 1 TB.
@@ -753,4 +759,13 @@ fn between(cells: &Cells, metric: Metric, system: &str, points: &[&str]) -> Chai
 /// How many times as much `other` has as PORE, at a cache size.
 fn at_cache(cells: &Cells, metric: Metric, other: &str, point: &str) -> f64 {
     cells.at(metric, "wdev", other, point) / cells.at(metric, "wdev", "PORE", point)
+}
+
+/// PORE is below LRU and LRU-band at each size of the cache.
+fn at_all_sizes(cells: &Cells, metric: Metric) -> Vec<Chain> {
+    let places = CACHES.iter().map(|point| point.label);
+    places
+        .flat_map(|at| ["LRU", "LRU-band"].map(|other| (at, other)))
+        .map(|(at, other)| cells.chain(metric, "wdev", at, &["PORE", other]))
+        .collect()
 }

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use super::super::parameters::{Kind, Parameter, Values};
 use crate::volumes::{Quantity, Volume};
 
-/// Their values. The first nine are free for every volume, the others where a figure
+/// Their values. The first ten are free for every volume, the others where a figure
 /// is missing, or where a paper has words about it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Free {
@@ -23,6 +23,7 @@ pub(crate) struct Free {
     pub(crate) overlap: f64,
     pub(crate) first: f64,
     pub(crate) long_far: f64,
+    pub(crate) once: f64,
     pub(crate) new: f64,
     pub(crate) starts: f64,
     pub(crate) reuse: f64,
@@ -54,6 +55,7 @@ impl Free {
             overlap: number("overlap"),
             first: number("first"),
             long_far: number("long-far"),
+            once: number("once"),
             new: number("new"),
             starts: number("starts"),
             reuse: number("reuse"),
@@ -69,7 +71,7 @@ impl Free {
 /// A parameter, and whether a volume's figures leave it open.
 type Open = (Parameter, fn(&Volume) -> bool);
 
-static ALL: LazyLock<[Open; 17]> = LazyLock::new(|| {
+static ALL: LazyLock<[Open; 18]> = LazyLock::new(|| {
     let parameter = |name, default, kind, about| Parameter { name, default, about, kind };
     let always: fn(&Volume) -> bool = |_| true;
     let skew = Kind::Number(1.0, 64.0);
@@ -157,6 +159,16 @@ static ALL: LazyLock<[Open; 17]> = LazyLock::new(|| {
                 Kind::Number(-2.0, 2.0),
                 "how much more often the farthest reuses are of long requests than those in the middle, and the nearest \
                  less often; below 0 the reverse",
+            ),
+            always,
+        ),
+        (
+            parameter(
+                "once",
+                // Of none of the volumes is it published.
+                "0",
+                Kind::Number(0.0, 0.99),
+                "written zones of which nothing is written again",
             ),
             always,
         ),

@@ -12,8 +12,8 @@
 //! A zone is active until it has had so many accesses to each block. Visits to a zone are as long as the
 //! published share of sequential writes asks for. Among what is about as far back short requests go before
 //! long ones as often as makes the published number of blocks come out. Reads have extents of their own, in
-//! the same zones and in those that are only read; some of them go where writes go. What is not published
-//! is in `free.rs`.
+//! the same zones and in those that are only read; some of them go where writes go. In a zone that is
+//! written once (`once`) nothing is written again. What is not published is in `free.rs`.
 //!
 //! The sequence does not depend on how much of it is asked for: less is its beginning. After the full
 //! length there are no first accesses any more, and all else goes on.
@@ -244,9 +244,11 @@ impl State {
         to_written: bool,
         rng: &mut Rng,
     ) -> Option<usize> {
+        let barred = |list: u32| write && plan.is_once(list);
         let fits = |position: usize, written: bool| {
             let extent = recency.extent(position)?;
-            (plan.is_written(extent) == written).then_some(position)
+            let fits = plan.is_written(extent) == written && !barred(plan.list(extent));
+            fits.then_some(position)
         };
         let blocks = |position: usize| {
             let extent = recency.extent(position).expect("what is there was accessed");
@@ -283,6 +285,9 @@ impl State {
                 return Some(found);
             }
             let in_zone = |zone: u32| {
+                if barred(zone) {
+                    return None;
+                }
                 let some = recency.of_list(zone, near);
                 best(&mut some.iter().map(|position| *position as usize)).filter(suits)
             };
@@ -316,7 +321,7 @@ impl State {
             drawn = plan.curve.draw(write, recency.len(), rng);
         }
         let near = recency.near(drawn);
-        part.lists().find_map(|list| recency.nearest(list, near))
+        part.lists().filter(|list| !barred(*list)).find_map(|list| recency.nearest(list, near))
     }
 
     fn activate(
@@ -404,12 +409,13 @@ impl Generator {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
+    use std::collections::{HashMap, HashSet};
 
     use shingle_core::units::Block;
 
     use super::*;
     use crate::analysis::starts::Starts;
+    use crate::zones::ZONE_BLOCKS;
 
     /// The beginning of a volume: block, length, whether it writes.
     fn requests(name: &str, count: usize) -> Vec<(u64, u64, bool)> {
@@ -437,6 +443,29 @@ mod tests {
             }
             assert!(mean(&first) > 1.2 * mean(&again), "{name}: {} {}", mean(&first), mean(&again));
         }
+    }
+
+    /// Of the share of the zones that are written once nothing is written again, and by default there are none.
+    #[test]
+    fn some_zones_are_written_once() {
+        let volume = named("wdev_0").expect("it is described");
+        let zones_of_rewrites = |once| {
+            let free = Free { once, ..Free::of_volume(volume) };
+            let mut generator = Generator::new(Plan::new(volume, &free, 3));
+            let (mut starts, mut zones) = (HashSet::new(), [HashSet::new(), HashSet::new()]);
+            for _ in 0..generator.plan.requests() {
+                let (start, _, write) = generator.next_blocks();
+                if write {
+                    let again = !starts.insert(start);
+                    zones[usize::from(again)].insert(start / ZONE_BLOCKS);
+                }
+            }
+            zones.map(|zones| zones.len() as f64)
+        };
+        let [first, again] = zones_of_rewrites(0.0);
+        assert!(again > 0.95 * first, "{again} of {first}");
+        let [first, again] = zones_of_rewrites(0.8);
+        assert!((0.18..0.22).contains(&(again / first)), "{again} of {first}");
     }
 
     /// What recorded traces have in common, at the beginning of a volume too, as far as the first accesses there leave

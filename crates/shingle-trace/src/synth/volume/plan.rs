@@ -27,6 +27,8 @@ pub(crate) struct Plan {
     /// Accesses to each block of a zone while it is active, in 2^-16.
     pub(super) dwell: u64,
     pub(super) overlap: Share,
+    /// Of each written zone, whether nothing of it is written again.
+    once: Vec<bool>,
     /// Accesses in runs of three or more to a zone, among all.
     pub(super) sequential: f64,
     /// How often a visit to a zone goes on for another request, if nothing else makes runs.
@@ -53,14 +55,15 @@ pub(super) struct Part {
 }
 
 impl Part {
-    fn new(side: Side, places: &[u64], free: &Free, seed: Seed, op: &str) -> Part {
+    /// And its zones in the order in which they are first accessed.
+    fn new(side: Side, places: &[u64], free: &Free, seed: Seed, op: &str) -> (Part, Vec<u32>) {
         let mut rng = seed.stream(op);
         let layout = Layout::new(places, side, free.cluster, free.zone_skew, &mut rng);
         let by_turn = turns(&layout, free.neighbours as usize, &mut rng);
         let lengths = Lengths::new();
         let extents = cut(&layout, &by_turn, &side, &lengths, &mut rng);
         let active = free.active.round().clamp(1.0, layout.zones.len() as f64) as usize;
-        Part { side, layout, extents, first_number: 0, first_list: 0, active }
+        (Part { side, layout, extents, first_number: 0, first_list: 0, active }, by_turn)
     }
 
     /// The lists of its zones.
@@ -77,8 +80,8 @@ impl Plan {
         let places =
             places(zones, counts.span_zones, counts.large_zones, &mut seed.stream("places"));
         let written = &places[..counts.write.zones as usize];
-        let write = Part::new(counts.write, written, free, seed, "write layout");
-        let read = Part::new(counts.read, &places, free, seed, "read layout");
+        let (write, by_turn) = Part::new(counts.write, written, free, seed, "write layout");
+        let (read, _) = Part::new(counts.read, &places, free, seed, "read layout");
         let read = Part {
             first_number: write.extents.len() as u32,
             first_list: write.layout.zones.len() as u32,
@@ -95,6 +98,7 @@ impl Plan {
             long_far: free.long_far,
             dwell: (free.dwell * 65_536.0) as u64,
             overlap: Share::of(free.overlap),
+            once: once(&by_turn, free.once),
             sequential: counts.sequential,
             stay: stay(counts.sequential),
             curve: Curve::new(&counts.reuse, reads_again / again),
@@ -118,6 +122,11 @@ impl Plan {
     /// Whether it is one that writes access.
     pub(super) fn is_written(&self, number: u32) -> bool {
         number < self.read.first_number
+    }
+
+    /// Whether nothing in the zone of a list is written again.
+    pub(super) fn is_once(&self, list: u32) -> bool {
+        self.once.get(list as usize).is_some_and(|once| *once)
     }
 
     /// The list of an extent: one for each zone that is written, and one for each that is read.
@@ -163,6 +172,17 @@ fn turns(layout: &Layout, neighbours: usize, rng: &mut Rng) -> Vec<u32> {
     let mut groups: Vec<&[u32]> = zones.chunks(neighbours).collect();
     rng.shuffle(&mut groups);
     groups.concat()
+}
+
+/// Of each zone, whether it is one of the share that is written once: evenly over the order in which they come, and not
+/// the first.
+fn once(by_turn: &[u32], share: f64) -> Vec<bool> {
+    let mut once = vec![false; by_turn.len()];
+    let before = |turn: usize| (turn as f64 * share) as u64;
+    for (turn, &zone) in by_turn.iter().enumerate() {
+        once[zone as usize] = before(turn + 1) > before(turn);
+    }
+    once
 }
 
 /// How often a visit goes on, so that runs of three or more make up the share that is wanted: with visits
