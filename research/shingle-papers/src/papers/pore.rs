@@ -13,9 +13,9 @@ mod own;
 mod reasons;
 
 use self::reasons::{
-    BROADER, CMR, CMR_MODEL, LITTLE_LOST, MIX_HITS, NEVER, ONCE, ONCE_COUNT, PF_HITS, PF_PERIODS,
-    POPULARITY, PROTECTS, READ_HITS, READS, REAL, STEEP, WDEV, WDEV_HITS, WDEV_WRITES, WDEV_ZONES,
-    WITH_READS,
+    BROADER, CMR, CMR_MODEL, LESS_MORE, LITTLE_LOST, MIX_HITS, NEVER, ONCE, ONCE_COUNT, PF_HITS,
+    PF_PERIODS, POPULARITY, PROTECTS, READ_HITS, READS, REAL, STEEP, WDEV, WDEV_HITS, WDEV_WRITES,
+    WDEV_ZONES, WITH_READS,
 };
 use super::bare;
 use super::metrics::{
@@ -429,7 +429,7 @@ const FIGURES: &[Figure] = &[
                 "against LRU by a factor of 4.60",
                 4.60,
                 |c| { times_over(c, "LRU") },
-                ONCE
+                LESS_MORE
             ),
             factor!(
                 "§V-C.2, Figure 13 (a)",
