@@ -86,4 +86,4 @@ pub(super) const WDEV_WRITES: &str = "of wdev alone, of which it is not publishe
 
 pub(super) const LESS_MORE: &str = "LRU amplifies 2.5 times as much as PORE (72.7 ÷ 29.5) and not 6.75 times. That hangs on how many different \
                                     blocks are written: of wdev, of which it is not published, LRU takes 1.8 times as long as \
-                                    PORE here and 3.4 times with as many as prn_0's (different)";
+                                    PORE here and 3.1 times with as many as prn_0's (different)";
