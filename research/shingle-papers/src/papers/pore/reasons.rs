@@ -47,8 +47,8 @@ pub(super) const POPULARITY: &str = "what popularity costs: by coverage alone (C
 pub(super) const NEVER: &str = "not seen with any workload here: on none of the nine, nor with zones written once (once), nor with more different \
                                 blocks of wdev (different). What else it takes is not known";
 
-pub(super) const PROTECTS: &str = "of prn it holds. Of mds PORE misses more where it has to let go blocks that come again; with zones written once \
-                                   it is within 0.1 points of LRU on mds, and above it on five others (once)";
+pub(super) const PROTECTS: &str = "of prn it holds. Of mds it hangs on how many zones are written once, which is not published: where four in five \
+                                   are, PORE is within 0.1 points of LRU on mds, and above it on five others (once)";
 
 pub(super) const PF_HITS: &str = "configuration not published: in how many of its zones a volume writes once only. Here in none; where those \
                                   are four in five, PF hits 1.5 points more than LRU on wdev and as often within 0.1 on mds and ts (once)";
