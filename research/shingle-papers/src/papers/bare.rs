@@ -187,8 +187,8 @@ pub(super) fn pore_6(bench: &Bench, names: &[&'static str]) -> Result<Measured, 
     Ok(measured)
 }
 
-/// The same with other settings of the free parameters, and how many of the published figures of reuse are
-/// missed then.
+/// The same with other settings of the free parameters, and how many of the published figures of reuse each
+/// volume misses then.
 pub(super) fn pore_zones(
     bench: &Bench,
     names: &[&'static str],
@@ -201,9 +201,13 @@ pub(super) fn pore_zones(
         promised(bench, &papers, names, &label, &mut measured)?;
         let reuse: Result<Vec<(usize, usize)>, MeasureError> =
             names.par_iter().map(|name| missed(&papers, name)).collect();
-        let (all, missed) = reuse?.iter().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+        let (mut all, mut all_missed) = (0, 0);
+        for (name, (published, missed)) in names.iter().zip(reuse?) {
+            measured.number(format!("{label}{name}: figures of reuse missed"), missed as f64);
+            (all, all_missed) = (all + published, all_missed + missed);
+        }
         measured.number(format!("{label}published figures of reuse"), all as f64);
-        measured.number(format!("{label}of these missed"), missed as f64);
+        measured.number(format!("{label}of these missed"), all_missed as f64);
     }
     Ok(measured)
 }

@@ -72,8 +72,9 @@ pub(super) const WRITTEN_ONCE: Figure = Figure {
     id: "once",
     title: "Zones that are written once",
     how: "Figures 13, 14 and 16 over volumes that meet Figure 6 (broad, see figure zones), and over the same with nothing \
-          written again in four of five written zones (once): how many those are the paper does not say, nor anyone \
-          else. Writes only; cache of 2 % of the written range, unless a row says another.",
+          written again in four of five written zones (once): how many those are nobody publishes. Figure 6 comes to less \
+          then, and mds, src, stg and web reuse sooner than is published. Writes only; cache of 2 % of the written range, unless \
+          a row says another.",
     source: Source::Runs(&[
         Grid { free: BROAD, points: BROAD_ONLY, ..WRITE_ONLY_TIMED },
         Grid { free: ONCE, points: WITH_ONCE, ..WRITE_ONLY_TIMED },

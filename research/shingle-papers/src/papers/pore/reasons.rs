@@ -16,9 +16,10 @@ pub(super) const REAL: &str = "the size of the cache is not given. The model wri
 pub(super) const BROADER: &str = "the workloads of these figures meet all published distances of reuse but one, and work on more zones at a \
                                   time than the traces did; with other free parameters they meet Figure 6, too (zones)";
 
-pub(super) const ONCE: &str = "configuration not published: in how many of its zones a volume writes once only. Where those are four in \
-                               five, and as many are worked on at a time as by Figure 6, PORE amplifies 10.7 on average and takes \
-                               the least time in each of the 16 comparisons of Figure 13 (once); here rewrites go to all zones";
+pub(super) const ONCE: &str = "configuration not published: in how many of its zones a volume writes once only. Here in none; where those are four in \
+                               five PORE amplifies 10.7 on average and takes the least time in each of the 16 comparisons of \
+                               Figure 13 (once). Then wdev, ts and usr still meet every published distance of reuse, mds and \
+                               others do not (zones)";
 
 pub(super) const ONCE_TIMES: &str = "configuration not published: in how many of its zones a volume writes once only. Here in none; where \
                                      those are four in five it holds (the row below)";
@@ -28,7 +29,7 @@ pub(super) const ONCE_COUNT: &str = "configuration not published: in how many of
 
 pub(super) const STEEP: &str = "SMR-only amplifies 5.88 times as much as PORE (45.6 ÷ 7.76); for 34.9 in time no more than 1 write in 5.9 may \
                                 miss the cache, 17 %, where 20 to 35 % do here. Hit rates are published as bars only; with zones \
-                                written once 5 to 13 % miss (once)";
+                                written once 5 to 13 % miss, and the factor is 7.9 (once)";
 
 pub(super) const MARGIN: &str = "configuration not published: how many zones of each volume are written once. Here it is one share for all: \
                                  rewrites go to a fifth of the zones, so that LRU and the bare disk amplify 22 and 23 on \
@@ -46,8 +47,8 @@ pub(super) const POPULARITY: &str = "what popularity costs: by coverage alone (C
 pub(super) const NEVER: &str = "not seen with any workload here: on none of the nine, nor with zones written once (once), nor with more different \
                                 blocks of wdev (different). What else it takes is not known";
 
-pub(super) const PROTECTS: &str = "of prn it holds. Of mds PORE misses more where it has to let go blocks that come again; with zones written once \
-                                   it is within 0.1 points of LRU on mds, and above it on five others (once)";
+pub(super) const PROTECTS: &str = "of prn it holds. Of mds it hangs on how many zones are written once, which is not published: where four in five \
+                                   are, PORE is within 0.1 points of LRU on mds, and above it on five others (once)";
 
 pub(super) const PF_HITS: &str = "configuration not published: in how many of its zones a volume writes once only. Here in none; where those \
                                   are four in five, PF hits 1.5 points more than LRU on wdev and as often within 0.1 on mds and ts (once)";
