@@ -73,6 +73,15 @@ impl Volume {
             traits: Trait::ALL.iter().filter(|_| self.parts.is_empty()).map(made_of).collect(),
         }
     }
+
+    /// Compares how requests of it come again, as they were counted, with what is published of that.
+    #[must_use]
+    pub fn compare_reuse(&'static self, starts: Starts) -> Vec<Compared> {
+        let totals = Measure { starts, ..Measure::default() }.totals();
+        let figures = self.figures.iter();
+        let figures = figures.filter(|figure| Quantity::REUSE.contains(&figure.quantity));
+        figures.map(|figure| Compared { figure, made: totals.of(figure.quantity) }).collect()
+    }
 }
 
 /// What a volume's whole workload amounts to. Large traces ask for the same ones again.

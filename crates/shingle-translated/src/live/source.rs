@@ -64,22 +64,15 @@ impl Works {
     /// Of the read under way, host blocks that lie nowhere are zeros. A zone may have something where the translation looks for
     /// them: what was appended, and failed before the map named it. Readers were told that it never was.
     fn leave_nobodys(&mut self, shared: &Shared) {
-        let (map, mut first) = (shared.map(), 0);
-        for step in self.executor.steps().to_vec() {
-            let blocks = step.blocks();
-            for (block, piece) in map.whereabouts.pieces(blocks.clone()) {
-                // (What moves in this work the map does not have yet.)
-                let is_nobodys = |at: &u64| !self.touched.has(*at..at + 1);
-                if piece.place == Place::Nowhere {
-                    for at in (block.0..block.0 + piece.count).filter(is_nobodys) {
-                        self.executor.data()[(first + at - blocks.start) as usize] = Source::Zeros;
-                    }
-                }
+        let (map, blocks) = (shared.map(), self.blocks_under_way());
+        for (source, block) in self.executor.data().iter_mut().zip(blocks) {
+            // (What moves in this work the map does not have yet.)
+            if let Some(block) = block
+                && map.whereabouts.first(Block(block), 1).place == Place::Nowhere
+                && !self.touched.has(block..block + 1)
+            {
+                *source = Source::Zeros;
             }
-            first += match step {
-                Step::Over { count, .. } => count,
-                _ => blocks.end - blocks.start,
-            };
         }
     }
 
@@ -121,13 +114,11 @@ impl Works {
             let sources = &self.executor.data()[range.start + done..range.end];
             let buffer = &mut buffers[done];
             done += match sources[0] {
-                Source::Zeros => {
+                source @ (Source::Zeros | Source::Gone) => {
                     buffer.0.fill(0);
-                    1
-                }
-                Source::Gone => {
-                    buffer.0.fill(0);
-                    all_gone.push(done as u64..done as u64 + 1);
+                    if source == Source::Gone {
+                        all_gone.push(done as u64..done as u64 + 1);
+                    }
                     1
                 }
                 Source::Host(which) => {

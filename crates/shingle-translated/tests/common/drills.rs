@@ -222,6 +222,15 @@ pub fn of_many_failures(bug: Option<Bug>, translation: &str, seeds: Range<u64>) 
     }
 }
 
+/// Each block that can be read is of a version that it may be of.
+fn is_what_it_may_be(live: &LiveDisk, may_be: &[Vec<u64>], what: &str) {
+    for (block, known) in (0..).zip(may_be) {
+        if let Ok(found) = read(live, block) {
+            assert!(known.contains(&found), "{what}: block {block} is {found}, not {known:?}");
+        }
+    }
+}
+
 /// Blocks go bad as soon as they are written, before readers are told of them: what the host was told is written is there, or
 /// an error. It is never zeros.
 pub fn of_spoilt_blocks(bug: Option<Bug>, translation: &str) {
@@ -265,14 +274,7 @@ pub fn of_spoilt_blocks(bug: Option<Bug>, translation: &str) {
                 known.push(version);
             }
         }
-        for (block, known) in (0..).zip(&may_be) {
-            if let Ok(found) = read(&live, block) {
-                assert!(
-                    known.contains(&found),
-                    "{translation}, seed {seed}: {block} is {found}, not {known:?}"
-                );
-            }
-        }
+        is_what_it_may_be(&live, &may_be, &format!("{translation}, seed {seed}"));
     }
 }
 
@@ -310,14 +312,7 @@ pub fn of_spoilt_blocks_and_a_cut(bug: Option<Bug>, translation: &str, seeds: Ra
         disk.go_on();
         let live = LiveDisk::open_with(disk.boxed(), bug)
             .unwrap_or_else(|error| panic!("{translation}, seed {seed}: {error}"));
-        for (block, known) in (0..).zip(&may_be) {
-            if let Ok(found) = read(&live, block) {
-                assert!(
-                    known.contains(&found),
-                    "{translation}, seed {seed}: block {block} is {found}, not {known:?}"
-                );
-            }
-        }
+        is_what_it_may_be(&live, &may_be, &format!("{translation}, seed {seed}"));
     }
 }
 

@@ -11,7 +11,7 @@ use shingle_trace::Mode;
 use shingle_trace::analysis::starts::Starts;
 use shingle_trace::papers::{Packed, Papers};
 use shingle_trace::summary::PerOp;
-use shingle_trace::volumes::{self, Quantity};
+use shingle_trace::volumes;
 
 use crate::grid::Sets;
 use crate::measured::{Bench, MeasureError, Measured};
@@ -250,16 +250,6 @@ fn missed(papers: &Papers, name: &'static str) -> Result<(usize, usize), Measure
     while source.fill(&mut batch)? {
         batch.iter().for_each(|request| starts.add(request));
     }
-    let made = |quantity: Quantity| match quantity {
-        Quantity::StartPages => starts.pages() as f64,
-        Quantity::ReuseMean => starts.mean(),
-        Quantity::Reuse70 => starts.holds(70) as f64,
-        Quantity::Reuse80 => starts.holds(80) as f64,
-        _ => starts.holds(90) as f64,
-    };
-    let figures = Quantity::REUSE.into_iter();
-    let figures = figures.filter_map(|of| published.target(of).map(|value| (of, value)));
-    let held = figures.clone().filter(|(of, value)| of.tolerance().holds(*value, made(*of)));
-    let (all, held) = (figures.count(), held.count());
-    Ok((all, all - held))
+    let rows = published.compare_reuse(starts);
+    Ok((rows.len(), rows.iter().filter(|row| !row.holds()).count()))
 }

@@ -127,7 +127,19 @@ fn below_lru(cells: &Cells, metric: Metric) -> f64 {
 
 /// A chain of two systems on each of some traces.
 fn pairs(cells: &Cells, metric: Metric, traces: &[&str], less: &str, more: &str) -> Vec<Chain> {
-    traces.iter().map(|trace| cells.chain(metric, trace, "", &[less, more])).collect()
+    pairs_at(cells, metric, traces, less, more, "")
+}
+
+/// The same at a point.
+fn pairs_at(
+    cells: &Cells,
+    metric: Metric,
+    traces: &[&str],
+    less: &str,
+    more: &str,
+    point: &str,
+) -> Vec<Chain> {
+    traces.iter().map(|trace| cells.chain(metric, trace, point, &[less, more])).collect()
 }
 
 /// On how many traces `less` is below `more`.

@@ -5,39 +5,37 @@ use shingle_trace::Mode;
 use super::reasons::{MARGIN, MODES, NEARLY, ONCE_TIMES, POPULARITY, WDEV};
 use super::{
     BL, CACHE_SIZES, FOUR, LRU, LRU_BAND, NINE, PORE, SCHEMES, WRITE_ONLY, WRITE_ONLY_TIMED,
-    ZONES as ZONE_SIZES, at_all_sizes, at_cache, between, grid, over_pore, pairs, point,
+    ZONES as ZONE_SIZES, at_all_sizes, at_cache, between, grid, over_pore, pairs, pairs_at, point,
 };
 use crate::cells::{Cells, Chain};
 use crate::experiment::{Chart, Figure, Source};
-use crate::grid::{Grid, Metric, Point, Sets, System};
+use crate::grid::{Grid, Point, Sets, System};
 use crate::papers::bare;
 use crate::papers::metrics::{DISK_WRITE, HIT, READ_HIT, TOTAL, WA, WRITE_HIT};
 use crate::papers::rows::{factor, order};
 
-/// Volumes that are worked on in as many zones at a time as the paper's Figure 6 says, and reuse as far back as is
-/// published.
-const BROAD: Sets =
-    &[("active", "8"), ("cluster", "64"), ("cold", "0"), ("first", "1.3"), ("follow", "0.12")];
+/// Settings of free parameters with which volumes are worked on in as many zones at a time as the paper's Figure 6 says, and
+/// reuse as far back as is published; and more of them.
+macro_rules! broad {
+    ($($more:expr)?) => {
+        &[
+            ("active", "8"),
+            ("cluster", "64"),
+            ("cold", "0"),
+            ("first", "1.3"),
+            ("follow", "0.12"),
+            $($more)?
+        ]
+    };
+}
 
-/// The same, of whose written zones four in five are written once.
-const ONCE: Sets = &[
-    ("active", "8"),
-    ("cluster", "64"),
-    ("cold", "0"),
-    ("first", "1.3"),
-    ("follow", "0.12"),
-    ("once", "0.8"),
-];
+const BROAD: Sets = broad!();
 
-/// The same, where it is not published how many of the written blocks are new, as of wdev: as many as of prn_0.
-const FULLER: Sets = &[
-    ("active", "8"),
-    ("cluster", "64"),
-    ("cold", "0"),
-    ("first", "1.3"),
-    ("follow", "0.12"),
-    ("new", "0.263"),
-];
+/// Of the written zones four in five are written once.
+const ONCE: Sets = broad!(("once", "0.8"));
+
+/// Where it is not published how many of the written blocks are new, as of wdev, they are as many as of prn_0.
+const FULLER: Sets = broad!(("new", "0.263"));
 
 /// How many zones a volume works on at a time.
 pub(super) const ZONES: Figure = Figure {
@@ -149,7 +147,8 @@ pub(super) const WRITTEN_ONCE: Figure = Figure {
             "the BL scheme consumes the least I/O time, with zones written once",
             |c| {
                 let others = ["LRU", "CF", "PF"];
-                let pairs = others.iter().flat_map(|other| below(c, TOTAL, "BL", other, "once"));
+                let pairs =
+                    others.iter().flat_map(|other| pairs_at(c, TOTAL, FOUR, "BL", other, "once"));
                 pairs.collect()
             },
             NEARLY
@@ -260,12 +259,7 @@ const MUCH_OVERLAP: &[Point] = &[point("four in five", &[])];
 /// PORE takes the least time of all, at a point.
 fn best(cells: &Cells, point: &str) -> Vec<Chain> {
     let others = ["SMR-only", "CMR-only", "LRU", "LRU-band"];
-    others.iter().flat_map(|other| below(cells, TOTAL, "PORE", other, point)).collect()
-}
-
-/// A chain of two systems on each of the four traces, at a point.
-fn below(cells: &Cells, metric: Metric, less: &str, more: &str, point: &str) -> Vec<Chain> {
-    FOUR.iter().map(|trace| cells.chain(metric, trace, point, &[less, more])).collect()
+    others.iter().flat_map(|other| pairs_at(cells, TOTAL, FOUR, "PORE", other, point)).collect()
 }
 
 /// What makes a zone popular, by other readings.
