@@ -15,10 +15,11 @@
 pub mod held;
 pub mod recent;
 
+use crate::drive_view::Costs;
 use crate::params::{Kind, Param, Params};
 use crate::parts::{Links, Recency};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, Zoning};
-use crate::slots::{Costs, Slots};
+use crate::slots::Slots;
 use crate::units::{Nanos, Op, Slot};
 
 /// What both sides use: one pool of links, as no slot is clean and dirty, and one clock.

@@ -194,8 +194,8 @@ impl<O: Order> Gated<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drive_view::{Costs, DriveView};
     use crate::policies::lru::Lru;
-    use crate::slots::{Costs, DriveView};
     use crate::units::{Block, Nanos, Op};
     use crate::zones::ZoneMap;
     use proptest::prelude::*;
@@ -210,7 +210,7 @@ mod tests {
                 write_pointers: Vec::new(),
                 buffer_blocks: 4,
                 costs,
-                in_order: crate::slots::InOrder::default(),
+                in_order: crate::drive_view::InOrder::default(),
             },
         );
         (0..16).for_each(|s| assert_eq!(slots.fill(Block(s), true), Some(Slot(s as u32))));

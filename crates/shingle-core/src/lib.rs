@@ -12,7 +12,7 @@
 //! ```
 //! use shingle_core::{cache::Outcome, params::Params, plan::Plan, policy::Access};
 //! use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
-//! use shingle_core::{slots::{Costs, InOrder}, units::{Block, Op}};
+//! use shingle_core::{drive_view::{Costs, InOrder}, units::{Block, Op}};
 //!
 //! let registry = Registry::default();
 //! let lru = registry.get("lru").expect("a built-in policy");
@@ -51,6 +51,7 @@ mod any_order;
 pub mod cache;
 pub mod cdc;
 mod contract;
+pub mod drive_view;
 pub mod duration;
 pub mod gated;
 pub mod idle;

@@ -28,7 +28,7 @@ pub enum Manner {
     /// read, gaps included, the write pointer reset, and everything written back in sequence.
     HostRmw(Zone),
     /// The zone is a band of a disk that takes bands written in order past its buffer
-    /// ([`InOrder::band_pass`](crate::slots::InOrder)): the data of the band that is not in the group is read, and the band
+    /// ([`InOrder::band_pass`](crate::drive_view::InOrder)): the data of the band that is not in the group is read, and the band
     /// written from start to end. Until all of it is on the disk the group is not: what is read is in
     /// memory alone, and in its place on the disk.
     WholeBand(Zone),

@@ -1,9 +1,10 @@
 //! From a name to a cache: what the command line, the simulator and the store look policies up in.
 
 use crate::cache::{Cache, CacheCore};
+use crate::drive_view::{Costs, DriveView, InOrder, NO_POINTER};
 use crate::params::{Kind, Param, Params, nearest};
 use crate::policy::{Idle, Policy, ZONE, Zoning};
-use crate::slots::{Costs, DriveView, InOrder, NO_POINTER, Slots};
+use crate::slots::Slots;
 use crate::zones::ZoneMap;
 
 /// Parameters of the cache itself: `cache.NAME`.

@@ -1,67 +1,13 @@
 //! What each slot of the cache holds and in what state: the view a policy gets.
 
+mod state;
+mod transitions;
+
+use crate::drive_view::{DriveView, NO_POINTER};
 use crate::parts::{Bits, Links, List, Met, ZoneIndex};
-use crate::units::{Block, Nanos, Request, Slot, Zone};
+use crate::units::{Block, Request, Slot, Zone};
 use crate::zones::ZoneMap;
-
-/// Costs a host may plan with (SAC §4.4): a random read, and writing a band of which `x` blocks are
-/// dirty, `R(x) = base + slope · x`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Costs {
-    /// Mean time of a random 4 KiB read, `L_read`.
-    pub read: Nanos,
-    /// Fixed part of `R(x)`.
-    pub rmw_base: Nanos,
-    /// Part of `R(x)` for each dirty block.
-    pub rmw_per_block: Nanos,
-}
-
-impl Costs {
-    /// Those of the ST8000AS0002: `R(x) = 0.728 x + 436` ms (SAC §4.4); `L_read`, which the paper
-    /// does not give, is the 14 ms of its prototype.
-    pub const PAPER: Costs = Costs {
-        read: Nanos(14_000_000),
-        rmw_base: Nanos(436_000_000),
-        rmw_per_block: Nanos(728_000),
-    };
-
-    /// `R(x)`: the time to write a band of which `dirty_blocks` are dirty.
-    #[must_use]
-    pub fn rmw(&self, dirty_blocks: u64) -> Nanos {
-        Nanos(self.rmw_base.0 + self.rmw_per_block.0 * dirty_blocks)
-    }
-}
-
-/// What a host may know of how the disk takes writes in order. By default it knows nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct InOrder {
-    /// Blocks of log in the disk's buffer. Of a buffer whose map is what fills first, it holds more of
-    /// long runs than of single blocks ([`DriveView::buffer_blocks`]); 0 if that is not known.
-    pub log_blocks: u64,
-    /// The time of going over a band once, on average, of a disk that takes a band written from its first
-    /// block to its last straight to its place. `None` of all others.
-    pub band_pass: Option<Nanos>,
-}
-
-/// What a host may know of the disk behind the cache.
-#[derive(Clone, Debug)]
-pub struct DriveView {
-    /// The division of the disk that the policy works with; `None` if it needs none.
-    pub zones: Option<ZoneMap>,
-    /// The write pointer of each zone, counted in blocks from the start of the zone, of a drive that
-    /// exposes them to a policy that works with them; else empty. [`NO_POINTER`] in conventional
-    /// zones.
-    pub write_pointers: Vec<u32>,
-    /// Blocks that fit into the disk's buffer; 0 if it has none.
-    pub buffer_blocks: u64,
-    /// Costs to plan with.
-    pub costs: Costs,
-    /// How it takes writes in order.
-    pub in_order: InOrder,
-}
-
-/// Stands for the write pointer of a zone that has none.
-pub const NO_POINTER: u32 = u32::MAX;
+use state::{DESTAGING, DIRTY, LIVE, PIN, PINS, may_be_named};
 
 /// One slot. 16 bytes: four slots share a cache line of the CPU.
 #[derive(Clone, Copy, Debug)]
@@ -77,36 +23,6 @@ const BLOCK_BITS: u64 = (1 << 48) - 1;
 
 /// Blocks looked ahead to at a time: about as many as a processor has reads in flight.
 pub(crate) const EXPECTED_MAX: usize = 64;
-
-/// Holds a block.
-const LIVE: u64 = 1 << 48;
-/// Holds data the disk does not have yet.
-const DIRTY: u64 = 1 << 49;
-/// Named as a victim: the policy has forgotten it, but it is still found.
-const LEAVING: u64 = 1 << 50;
-/// Its data is on its way to the disk.
-const DESTAGING: u64 = 1 << 51;
-/// Written again since its destage began.
-const REWRITTEN: u64 = 1 << 52;
-/// One I/O under way: the top byte counts them.
-const PIN: u64 = 1 << 56;
-const PINS: u64 = 0xFF << 56;
-
-/// What a slot was before it was touched.
-#[derive(Clone, Copy)]
-pub(crate) struct Before(u64);
-
-impl Before {
-    #[inline]
-    pub(crate) fn dirty(self) -> bool {
-        self.0 & DIRTY != 0
-    }
-
-    #[inline]
-    pub(crate) fn leaving(self) -> bool {
-        self.0 & LEAVING != 0
-    }
-}
 
 /// All slots of a cache, indexed by [`Slot`], and found by block through a chained hash table: the
 /// chains run through the records, which a hit needs anyway.
@@ -344,135 +260,6 @@ impl Slots {
         expected
     }
 
-    // ── Transitions, for the cache core only ─────────────────────────────────────────────────
-
-    /// Whether no slot is free.
-    #[inline]
-    pub(crate) fn full(&self) -> bool {
-        self.free == Slot::NONE
-    }
-
-    /// Gives a free slot to `block`, which is in none.
-    #[inline]
-    pub(crate) fn fill(&mut self, block: Block, dirty: bool) -> Option<Slot> {
-        let slot = self.free.some()?;
-        assert!(block.0 <= BLOCK_BITS, "a disk has less than 2^48 blocks");
-        let zone = match &self.view.zones {
-            Some(zones) => self.met.meet(zones.zone(block)),
-            None => ZoneIndex(0),
-        };
-        let state = if dirty { LIVE | DIRTY } else { LIVE };
-        *(if dirty { &mut self.dirty } else { &mut self.clean }) += 1;
-        if dirty {
-            self.dirty_slots.insert(slot.0);
-        }
-        let bucket = self.bucket(block);
-        let record = &mut self.records[slot.index()];
-        self.free = record.chain;
-        *record = Record { block: block.0 | state, zone, chain: self.heads[bucket] };
-        self.heads[bucket] = slot;
-        Some(slot)
-    }
-
-    /// Frees a live `slot`.
-    #[inline]
-    pub(crate) fn free(&mut self, slot: Slot) {
-        let Record { block: state, chain, .. } = self.records[slot.index()];
-        *(if state & DIRTY == 0 { &mut self.clean } else { &mut self.dirty }) -= 1;
-        if state & DIRTY != 0 {
-            self.dirty_slots.remove(slot.0);
-        }
-        let bucket = self.bucket(Block(state & BLOCK_BITS));
-        if self.heads[bucket] == slot {
-            self.heads[bucket] = chain;
-        } else {
-            let mut before = self.heads[bucket];
-            while self.records[before.index()].chain != slot {
-                before = self.records[before.index()].chain;
-            }
-            self.records[before.index()].chain = chain;
-        }
-        self.records[slot.index()] = Record { block: 0, zone: ZoneIndex::NONE, chain: self.free };
-        self.free = slot;
-    }
-
-    /// A policy has named `slot`: a clean one is freed, a dirty one begins its destage and leaves
-    /// when that is done. Returns its block if it is dirty.
-    #[inline]
-    pub(crate) fn leave(&mut self, slot: Slot) -> Option<Block> {
-        let state = self.state(slot);
-        debug_assert!(may_be_named(*state), "Victims::push has looked");
-        if *state & DIRTY == 0 {
-            self.free(slot);
-            return None;
-        }
-        *state |= DESTAGING | LEAVING;
-        let block = Block(*state & BLOCK_BITS);
-        self.destaged += 1;
-        self.in_flight += 1;
-        // What freeing the slot will read is on its way while the executor is at work.
-        core::hint::black_box(self.heads[self.bucket(block)]);
-        Some(block)
-    }
-
-    /// Marks `slot` as accessed, as written with `write`. Returns what it was before.
-    #[inline]
-    pub(crate) fn touch(&mut self, slot: Slot, write: bool) -> Before {
-        let state = self.state(slot);
-        let before = *state;
-        if write {
-            *state |= if before & DESTAGING == 0 { DIRTY } else { DIRTY | REWRITTEN };
-            if before & DIRTY == 0 {
-                self.dirty += 1;
-                self.clean -= 1;
-                self.dirty_slots.insert(slot.0);
-            }
-        }
-        Before(before)
-    }
-
-    /// `slot` is about to be written to the disk and stays.
-    pub(crate) fn begin_destage(&mut self, slot: Slot) {
-        debug_assert!(self.evictable(slot) && self.dirty(slot), "who calls has looked");
-        *self.state(slot) |= DESTAGING;
-        self.destaged += 1;
-        self.in_flight += 1;
-    }
-
-    /// The destage of `slot` is over. Returns whether the slot still leaves, and whether the disk
-    /// now has the current data.
-    #[inline]
-    pub(crate) fn end_destage(&mut self, slot: Slot) -> (bool, bool) {
-        let state = self.state(slot);
-        let before = *state;
-        assert_ne!(before & DESTAGING, 0, "the slot was not being destaged");
-        *state &= !(DESTAGING | REWRITTEN);
-        self.in_flight -= 1;
-        (before & LEAVING != 0, before & REWRITTEN == 0)
-    }
-
-    pub(crate) fn mark_clean(&mut self, slot: Slot) {
-        *self.state(slot) &= !DIRTY;
-        self.dirty -= 1;
-        self.clean += 1;
-        self.dirty_slots.remove(slot.0);
-    }
-
-    /// `slot` stays after all.
-    pub(crate) fn stay(&mut self, slot: Slot) {
-        *self.state(slot) &= !LEAVING;
-    }
-
-    /// Why `slot` may not be named, to leave or, with `stay`, to be written and stay. `None` if it may.
-    #[inline]
-    pub(crate) fn refusal(&self, slot: Slot, stay: bool) -> Option<&'static str> {
-        let state = self.records.get(slot.index()).map(|record| record.block);
-        match state {
-            Some(state) if may_be_named(state) && (!stay || state & DIRTY != 0) => None,
-            state => Some(why_not(state)),
-        }
-    }
-
     /// Some slot that may be named, if no I/O is under way on any.
     #[cold]
     pub(crate) fn evictable_at_rest(&self) -> Option<Slot> {
@@ -496,18 +283,6 @@ impl Slots {
 
     pub(crate) fn busy(&self, slot: Slot) -> bool {
         self.has(slot, DESTAGING | PINS)
-    }
-
-    pub(crate) fn pin(&mut self, slot: Slot) {
-        let state = self.state(slot);
-        *state = state.checked_add(PIN).expect("more I/O on one slot than can be counted");
-        self.in_flight += 1;
-    }
-
-    pub(crate) fn unpin(&mut self, slot: Slot) {
-        let state = self.state(slot);
-        *state = state.checked_sub(PIN).expect("a slot was unpinned that was not pinned");
-        self.in_flight -= 1;
     }
 
     /// Slots that hold a block.
@@ -554,32 +329,11 @@ impl Slots {
     }
 }
 
-/// Whether a slot in this state holds a block and no I/O is under way on it.
-#[inline]
-fn may_be_named(state: u64) -> bool {
-    state & (PINS | LIVE | LEAVING | DESTAGING) == LIVE
-}
-
-/// Why a slot in this state may not be named.
-#[cold]
-fn why_not(state: Option<u64>) -> &'static str {
-    match state {
-        None => "which does not exist",
-        Some(state) if state & LIVE == 0 => {
-            "which holds no block: a clean one is gone once it was named, a trimmed one before"
-        }
-        Some(state) if state & LEAVING != 0 => {
-            "which was named before and is on its way to the disk"
-        }
-        Some(state) if state & DESTAGING != 0 => "which is being written to the disk",
-        Some(state) if state & PINS != 0 => "which is in use: I/O on it is under way",
-        Some(_) => "which is clean",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drive_view::{Costs, InOrder};
+    use crate::units::Nanos;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 

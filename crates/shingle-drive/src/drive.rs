@@ -6,7 +6,7 @@ use crate::io::{Io, Served, Stamp};
 use crate::steps::StepLog;
 use crate::wear::Wear;
 use crate::zone::{Exposed, Refused, ZoneInfo};
-use shingle_core::slots::{Costs, InOrder};
+use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::units::{Block, Nanos, Zone};
 use shingle_core::zones::ZoneMap;
 

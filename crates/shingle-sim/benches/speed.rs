@@ -10,6 +10,7 @@
 
 use rustix::time::{ClockId, clock_gettime};
 use shingle_core::cache::{Cache, CacheCore, Outcome};
+use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::order::Plain;
 use shingle_core::params::Params;
 use shingle_core::plan::Plan;
@@ -17,7 +18,6 @@ use shingle_core::policies::lru::Lru;
 use shingle_core::policy::Access;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup, build};
 use shingle_core::size;
-use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::{Block, Nanos, Op, Request};
 use shingle_drive::Timing;
 use shingle_sim::experiment::{Assignment, Options, StoreOptions, Trace, plan};

@@ -116,7 +116,7 @@ impl Translated {
             buffer_blocks: layout.buffer_blocks,
             exposed: None,
             costs: beneath.costs,
-            in_order: shingle_core::slots::InOrder::default(),
+            in_order: shingle_core::drive_view::InOrder::default(),
             uniform: false,
             channels: None,
             queued_command: beneath.queued_command,

@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use shingle_core::cache::CacheCore;
+use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::service::Mode;
-use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_device::{Device, DeviceError, Medium};
 use shingle_engine::buffer::Buffer;

@@ -1,10 +1,10 @@
 //! The caches that policies are tried in: small, so that everything happens often.
 
 use shingle_core::cache::CacheCore;
+use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::params::{Kind, Params};
 use shingle_core::policy::Zoning;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Setup};
-use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::Nanos;
 use shingle_core::zones::ZoneMap;
 

@@ -3,8 +3,8 @@
 use shingle_core::units::BLOCK_BYTES;
 
 use crate::geometry::Geometry;
-use crate::state::ZoneState;
 use crate::zone::Condition;
+use crate::zones::ZoneState;
 
 /// A zone after a power cut, that was `flushed` at the last flush and is `last` now, not reset in between. The write
 /// pointer is anywhere between the two, at a physical block; `below(n)` draws a number below `n`. A zone that was

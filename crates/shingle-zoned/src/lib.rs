@@ -53,8 +53,8 @@ mod memory;
 mod on_device;
 mod open;
 mod read_only;
-mod state;
 mod zone;
+mod zones;
 
 pub use cut::after_power_cut;
 pub use disk::ZonedDisk;
@@ -68,5 +68,5 @@ pub use on_device::{Backing, OnDevice};
 pub use open::{
     Inspected, inspect, is_in_use, is_zoned, open, open_device, open_file, open_read_only,
 };
-pub use state::{ZoneState, Zones};
 pub use zone::{Condition, ZoneReport};
+pub use zones::{ZoneState, Zones};

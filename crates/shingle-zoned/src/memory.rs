@@ -14,8 +14,8 @@ use crate::disk::{Call, ZonedDisk};
 use crate::error::{Operation, Reason, Refused, ZonedError};
 use crate::faults::{Draw, Fault, Faults};
 use crate::geometry::Geometry;
-use crate::state::{ZoneState, Zones};
 use crate::zone::{Condition, ZoneReport};
+use crate::zones::{ZoneState, Zones};
 
 type Page = [u8; BLOCK_BYTES as usize];
 /// A block; none where nothing was ever written.

@@ -12,8 +12,8 @@ use shingle_engine::Buffer;
 use crate::disk::{Call, ZonedDisk};
 use crate::error::{Operation, Reason, Refused, ZonedError};
 use crate::geometry::Geometry;
-use crate::state::{ZoneState, Zones, report};
 use crate::zone::{Condition, ZoneReport};
+use crate::zones::{ZoneState, Zones, report};
 
 /// What a device does beside reading and writing.
 pub trait Backing: Send + Sync {

@@ -11,8 +11,8 @@ use shingle_engine::Buffer;
 use crate::disk::{Call, ZonedDisk};
 use crate::error::{Operation, ZonedError};
 use crate::geometry::Geometry;
-use crate::state::Zones;
 use crate::zone::ZoneReport;
+use crate::zones::Zones;
 
 /// A zoned disk as it is. All that would change it is refused (EROFS).
 #[derive(Debug)]

@@ -4,11 +4,12 @@
 //! ever searched.
 
 use crate::cdc::{Offer, Shared, Side};
+use crate::drive_view::Costs;
 use crate::idle::Round;
 use crate::order::Order;
 use crate::parts::{ByZone, List};
 use crate::policy::{Access, Memory, Victims};
-use crate::slots::{Costs, Slots};
+use crate::slots::Slots;
 use crate::units::{Nanos, Slot};
 
 /// How a group is priced.

@@ -9,9 +9,10 @@
 //! none ([`Recent::cold_first`]).
 
 use crate::cdc::{Offer, Shared, Side};
+use crate::drive_view::Costs;
 use crate::parts::List;
 use crate::policy::{Access, Memory, Victims};
-use crate::slots::{Costs, Slots};
+use crate::slots::Slots;
 use crate::units::{Nanos, Slot};
 
 /// The clean side of SAC.

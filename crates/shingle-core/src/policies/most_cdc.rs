@@ -10,10 +10,11 @@
 
 use crate::cdc::recent::Recent;
 use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, group_blocks};
+use crate::drive_view::Costs;
 use crate::params::{Param, Params};
 use crate::parts::{Buckets, ByZone, List, ZoneIndex};
 use crate::policy::{Access, Memory, Victims, ZONE};
-use crate::slots::{Costs, Slots};
+use crate::slots::Slots;
 use crate::units::{Nanos, Slot};
 
 /// The policy.

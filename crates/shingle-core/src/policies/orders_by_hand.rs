@@ -12,12 +12,13 @@ use super::sieve::Sieve;
 use super::two_q::TwoQ;
 use super::w_tinylfu::WTinyLfu;
 use super::{AnyOrder, BASE};
+use crate::drive_view::{Costs, DriveView};
 use crate::gated::Gated;
 use crate::order::Order;
 use crate::params::Params;
 use crate::parts::{Ghosts, Links, List};
 use crate::policy::Access;
-use crate::slots::{Costs, DriveView, Slots};
+use crate::slots::Slots;
 use crate::units::{Block, Nanos, Op, Slot, Zone};
 use crate::zones::ZoneMap;
 use proptest::prelude::*;
@@ -31,7 +32,7 @@ fn slots(capacity: u32) -> Slots {
             write_pointers: Vec::new(),
             buffer_blocks: 0,
             costs,
-            in_order: crate::slots::InOrder::default(),
+            in_order: crate::drive_view::InOrder::default(),
         },
     )
 }
@@ -327,7 +328,7 @@ proptest! {
             params.set("base", name).unwrap();
             let costs = Costs { read: Nanos(1), rmw_base: Nanos(1), rmw_per_block: Nanos(1) };
             let zones = Some(ZoneMap::fixed(5, 20));
-            let mut slots = Slots::new(capacity, DriveView { zones, write_pointers: Vec::new(), buffer_blocks: 0, costs, in_order: crate::slots::InOrder::default() });
+            let mut slots = Slots::new(capacity, DriveView { zones, write_pointers: Vec::new(), buffer_blocks: 0, costs, in_order: crate::drive_view::InOrder::default() });
             let mut gated = Gated::<AnyOrder>::new(&params, &slots);
             let mut open = [true, false, true, false];
             for &(op, block, next_use) in &ops {

@@ -33,10 +33,11 @@ use std::marker::PhantomData;
 
 use crate::cdc::recent::Recent;
 use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, group_blocks};
+use crate::drive_view::Costs;
 use crate::params::{Kind, Param, Params};
 use crate::parts::{Buckets, ByZone, List, ZoneIndex};
 use crate::policy::{Access, Memory, Victims, ZONE};
-use crate::slots::{Costs, Slots};
+use crate::slots::Slots;
 use crate::units::{Nanos, Slot};
 
 use target::{Ad, Ars, Pd, Target};

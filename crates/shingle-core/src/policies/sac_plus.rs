@@ -35,11 +35,12 @@ pub mod partial;
 
 use crate::cdc::recent::Recent;
 use crate::cdc::{CLEAN_PART, COST, Cdc, Offer, Pair, Shared, Side, WINDOW, group_blocks};
+use crate::drive_view::Costs;
 use crate::params::{Kind, Param, Params};
 use crate::policies::sac::target::Ars;
 use crate::policies::sac::{CYCLE, Cycles, RULE1, RULE2, RULE4};
 use crate::policy::{Access, Memory, Victims, ZONE, Zoning};
-use crate::slots::{Costs, Slots};
+use crate::slots::Slots;
 use crate::units::Slot;
 
 use partial::Partial;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use shingle_core::cache::{CacheCore, Outcome};
+use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::params::Params;
 use shingle_core::plan::{Manner, Plan, WriteOrder};
 use shingle_core::policy::Access;
 use shingle_core::registry::{CACHE_PARAMS, MakeError, Registry, Setup};
-use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::{Block, Nanos, Op, Zone};
 use shingle_core::zones::ZoneMap;
 

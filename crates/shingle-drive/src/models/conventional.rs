@@ -16,7 +16,7 @@ use crate::parts::cost::{CostValues, MeasuredValues};
 use crate::parts::mech::{Mech, MechValues};
 use crate::sheet::{Buffer, DriveError, Recipe, Timing};
 use serde::Deserialize;
-use shingle_core::slots::{Costs, InOrder};
+use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
 #[derive(Deserialize)]

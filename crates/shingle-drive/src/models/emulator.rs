@@ -22,7 +22,7 @@ use crate::parts::turnover::Turnover;
 use crate::sheet::{Buffer, DriveError, Recipe, Timing};
 use crate::steps::{self, StepLog};
 use serde::Deserialize;
-use shingle_core::slots::InOrder;
+use shingle_core::drive_view::InOrder;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
 /// What becomes of a block that is written while the buffer holds it.

@@ -13,7 +13,7 @@ use crate::parts::flash::{Ftl, Geometry, Times};
 use crate::parts::schedule::Schedule;
 use crate::sheet::{DriveError, Recipe};
 use serde::Deserialize;
-use shingle_core::slots::{Costs, InOrder};
+use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
 #[derive(Deserialize)]

@@ -11,7 +11,7 @@ use crate::parts::contents::Contents;
 use crate::parts::schedule::Schedule;
 use crate::sheet::{DriveError, Recipe};
 use serde::Deserialize;
-use shingle_core::slots::{Costs, InOrder};
+use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
 #[derive(Deserialize)]

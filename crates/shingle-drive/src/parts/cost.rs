@@ -3,7 +3,7 @@
 
 use crate::sheet::Timing;
 use serde::{Deserialize, Deserializer};
-use shingle_core::slots::Costs;
+use shingle_core::drive_view::Costs;
 use shingle_core::units::Nanos;
 
 /// The part of a sheet that says what I/O costs. Sheets have microseconds, of measured disks with

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const ALLOWED: &[&str] =
-    &["params", "parts", "size", "slots::Costs", "slots::InOrder", "units", "zones"];
+    &["params", "parts", "size", "drive_view::Costs", "drive_view::InOrder", "units", "zones"];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder of the crate");
@@ -25,7 +25,7 @@ fn drives_name_no_policy() {
             let path = &text[at + CORE.len()..];
             let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
             let module = path.split(|c| !is_part(c)).next().unwrap_or("");
-            // Several of one module: `slots::{Costs, InOrder}`.
+            // Several of one module: `drive_view::{Costs, InOrder}`.
             let group =
                 path[module.len()..].strip_prefix('{').and_then(|rest| rest.split('}').next());
             for name in group.unwrap_or("").split(',') {

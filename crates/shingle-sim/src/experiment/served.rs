@@ -1,8 +1,8 @@
 //! Runs of the store itself: what it takes, and what it is told.
 
+use shingle_core::drive_view::InOrder;
 use shingle_core::registry::Setup;
 use shingle_core::size::show_bytes;
-use shingle_core::slots::InOrder;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 use shingle_engine::Config;
 use shingle_engine::format::PAGE_BYTES;

@@ -61,7 +61,7 @@ impl Bench {
             conventional_zones: None,
             sequential_required: false,
             buffer_blocks: description.buffer_blocks,
-            in_order: shingle_core::slots::InOrder::default(),
+            in_order: shingle_core::drive_view::InOrder::default(),
             costs: description.costs,
             cache: &cache,
         };

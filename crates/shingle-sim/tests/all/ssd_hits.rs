@@ -18,7 +18,7 @@ fn system(ssd: &str) -> System {
         conventional_zones: None,
         sequential_required: false,
         buffer_blocks: 0,
-        in_order: shingle_core::slots::InOrder::default(),
+        in_order: shingle_core::drive_view::InOrder::default(),
         costs: description.costs,
         cache: &Params::new(CACHE_PARAMS),
     };

@@ -337,7 +337,7 @@ fn system(script: Scripted, pacing: Pacing) -> System {
         conventional_zones: None,
         sequential_required: false,
         buffer_blocks: description.buffer_blocks,
-        in_order: shingle_core::slots::InOrder::default(),
+        in_order: shingle_core::drive_view::InOrder::default(),
         costs: description.costs,
         cache: &Params::new(CACHE_PARAMS),
     };

@@ -1,21 +1,20 @@
 //! Caches served by one process: to clients over NBD, each as an export, and to operators over a control socket
 //! each, until they are stopped.
 
-use std::fmt;
 use std::io;
 use std::mem;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use shingle_core::observer::Shared as Observer;
 use shingle_core::registry::Registry;
 use shingle_engine::settings::Settings;
 use shingle_nbd::listen::{Address, ListenError, Listener};
-use shingle_nbd::server::{Event, Limits, Server};
+use shingle_nbd::server::{Limits, Server};
 use shingle_nbd::tls::Tls;
 use shingle_nbd::users::Users;
 use uuid::Uuid;
@@ -24,11 +23,11 @@ pub use super::cache::CacheOptions;
 use super::cache::{Cache, Common, Opened, TellNotice};
 use super::control;
 pub use super::errors::ServeError;
-use super::operators::{Leave, PATIENCE, Shared, done, same_file};
+pub use super::notice::Notice;
+use super::operators::{Leave, done, same_file};
 use super::reload::{self, Plan};
 pub use super::reload::{Changes, ReloadError};
-use crate::backend::FailedIo;
-use crate::measures::Measures;
+pub use super::roster::Roster;
 
 /// What is served, and how.
 #[derive(Clone, Debug, Default)]
@@ -43,42 +42,6 @@ pub struct Options {
     pub tls: Option<Arc<Tls>>,
     /// A folder in which counters go on over restarts; a reload does not change it.
     pub counters: Option<PathBuf>,
-}
-
-/// What an operator may want to know of, one line each.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Notice {
-    /// Of clients.
-    Client(Event),
-    /// Of an export: I/O that failed, the first of its kind, or one that stands for those of the last second.
-    Device(String, FailedIo),
-    /// Of an export: where its counters are kept, and why they cannot be. They begin with this process.
-    Counters(String, PathBuf, String),
-    /// Of an export: what may be worth doing.
-    Remark(String, String),
-    /// An export is served: its name, and its cache.
-    Begun(String, Uuid),
-    /// An export is served no longer.
-    Ended(String, Uuid),
-    /// An export is served no longer, or was not ended as it should have been.
-    Failed(String, Uuid, ServeError),
-}
-
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Notice::Client(event) => event.fmt(f),
-            Notice::Device(_, failed) => failed.fmt(f),
-            Notice::Remark(_, text) => f.write_str(text),
-            Notice::Counters(_, path, error) => {
-                write!(f, "{}: counters do not go on over restarts: {error}", path.display())
-            }
-            Notice::Begun(_, uuid) => write!(f, "{uuid} is served"),
-            Notice::Ended(_, uuid) => write!(f, "{uuid} is served no longer"),
-            Notice::Failed(_, uuid, why) => write!(f, "{uuid} is served no longer: {why}"),
-        }
-    }
 }
 
 /// Tells a process that serves what to do, from any thread.
@@ -102,46 +65,6 @@ impl Stopper {
         let gone = || ServeError::System(io::Error::other("it is leaving"));
         self.0.send(Leave::Reload(options, to)).map_err(|_| gone())?;
         answer.recv().map_err(|_| gone())?
-    }
-}
-
-/// Says how the caches of a process are doing, from any thread.
-#[derive(Clone, Default)]
-pub struct Roster(Arc<Mutex<Vec<Arc<Shared>>>>);
-
-impl Roster {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Shared>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Saves counters where they are kept.
-    pub fn save_counters(&self) {
-        self.lock().clone().iter().for_each(|shared| shared.save_counters());
-    }
-
-    /// Whether each store answers within `patience`. All are asked at once: the time that slow ones take does not add up.
-    #[must_use]
-    pub fn all_answer(&self, patience: Duration) -> bool {
-        let caches = self.lock().clone();
-        let end = Instant::now() + patience;
-        let asked: Vec<_> = caches.iter().map(|shared| shared.handle.asked_for_status()).collect();
-        let in_time = |answer: &Receiver<_>| {
-            answer.recv_timeout(end.saturating_duration_since(Instant::now())).is_ok()
-        };
-        asked.iter().all(in_time)
-    }
-
-    /// What is measured of each cache that is served, in the order of the names of exports. What is told was saved
-    /// before. As above, all are asked at once.
-    #[must_use]
-    pub fn measures(&self) -> Vec<Measures> {
-        let mut caches = self.lock().clone();
-        caches.sort_by_key(|shared| shared.export());
-        let end = Instant::now() + PATIENCE;
-        let asked: Vec<_> =
-            caches.iter().map(|shared| shared.handle.asked_for_measures()).collect();
-        let told = |(shared, answer): (&Arc<Shared>, _)| shared.measures_of(answer, end);
-        caches.iter().zip(&asked).map(told).collect()
     }
 }
 

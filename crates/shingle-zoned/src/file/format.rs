@@ -26,8 +26,8 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::geometry::{Geometry, ReadsBeyond};
-use crate::state::ZoneState;
 use crate::zone::Condition;
+use crate::zones::ZoneState;
 
 const MAGIC: [u8; 8] = *b"SHZONED\0";
 const VERSION: u32 = 1;

@@ -32,8 +32,8 @@ use crate::error::Operation;
 use crate::faults::Draw;
 use crate::geometry::{Geometry, GeometryError, ReadsBeyond};
 use crate::on_device::{Backing, OnDevice, locked};
-use crate::state::{ZoneState, Zones};
 use crate::zone::Condition;
+use crate::zones::{ZoneState, Zones};
 
 /// Why there is no zoned disk.
 #[derive(Debug, thiserror::Error)]

@@ -10,7 +10,7 @@ use shingle_engine::buffer::Aligned;
 
 use super::format::{ENTRIES, Header, Layout, Page, TablePage, Unusable};
 use crate::geometry::Geometry;
-use crate::state::ZoneState;
+use crate::zones::ZoneState;
 
 /// The table of an open file.
 #[derive(Debug)]

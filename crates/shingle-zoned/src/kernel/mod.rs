@@ -23,8 +23,8 @@ use self::report::Reported;
 use crate::error::Operation;
 use crate::file::OpenError;
 use crate::on_device::{Backing, OnDevice};
-use crate::state::{ZoneState, Zones};
 use crate::zone::Condition;
+use crate::zones::{ZoneState, Zones};
 
 /// A block device behind the kernel.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use shingle_core::units::{BLOCK_BYTES, SECTOR_BYTES};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::geometry::Geometry;
-use crate::state::ZoneState;
 use crate::zone::Condition;
+use crate::zones::ZoneState;
 
 const SECTORS_A_BLOCK: u64 = BLOCK_BYTES / SECTOR_BYTES;
 const HAS_CAPACITY: u32 = 1;

@@ -10,11 +10,12 @@
 use core::cmp::Ordering;
 
 use crate::cdc::{Offer, Shared, Side};
+use crate::drive_view::Costs;
 use crate::params::Params;
 use crate::parts::{ByZone, Heap, List, Pool, Tournament, ZoneIndex};
 use crate::plan::{Manner, WriteOrder};
 use crate::policy::{Access, Memory, Victims};
-use crate::slots::{Costs, Slots};
+use crate::slots::Slots;
 use crate::units::Slot;
 
 /// Set in the key of a hot block; the rest is its offset in the zone.

@@ -22,6 +22,8 @@
 mod clean;
 mod inside;
 mod layout;
+mod log;
+mod reading;
 mod stream;
 mod values;
 
@@ -35,9 +37,9 @@ use crate::parts::ring::Ring;
 use crate::parts::runs::Runs;
 use crate::parts::turnover::Turnover;
 use crate::sheet::{DriveError, Recipe, Timing};
-use crate::steps::{Place, StepLog};
+use crate::steps::StepLog;
 use clean::{Job, Share};
-use shingle_core::slots::InOrder;
+use shingle_core::drive_view::InOrder;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use std::collections::VecDeque;
 use stream::Stream;
@@ -199,211 +201,6 @@ impl DriveManaged {
         usize::try_from(self.bands.place(block).unit).unwrap_or(usize::MAX)
     }
 
-    /// Writes blocks into the log, as few extents as possible. `stamps` are theirs, or none.
-    fn log(&mut self, served: &mut Served, first: u64, count: u64, stamps: &[Stamp]) {
-        let most = (self.values.extent_max_bytes / BLOCK_BYTES).min(u64::from(self.limits.slots));
-        let mut done = 0;
-        while done < count {
-            let blocks = most.min(count - done);
-            self.make_room(served, blocks);
-            self.open_packet();
-            self.append(first + done, blocks, stamps.get(index(done)..).unwrap_or(&[]));
-            self.time_extent(served, blocks);
-            done += blocks;
-        }
-    }
-
-    /// Cleans until an extent of `blocks` fits. Ends: each cleaning moves the tail of the log.
-    #[inline]
-    fn make_room(&mut self, served: &mut Served, blocks: u64) {
-        while self.ring.entries() >= self.limits.entries
-            || u64::from(self.ring.used()) + blocks > u64::from(self.limits.slots)
-            || (!self.values.write_cache && self.packets.len() >= self.limits.packets)
-        {
-            self.was_full = true;
-            let clean = self.clean_now(served.done);
-            served.clean += clean;
-            served.done += clean;
-            self.counters.clean_time += clean;
-        }
-    }
-
-    /// With the write cache off, what is appended next begins a packet.
-    #[inline]
-    fn open_packet(&mut self) {
-        if !self.values.write_cache {
-            self.packets.push_back(self.ring.end_number());
-        }
-    }
-
-    /// Fills slots with one extent.
-    #[inline]
-    fn append(&mut self, first: u64, blocks: u64, stamps: &[Stamp]) {
-        let mut at = self.bands.place(first);
-        let mut band = index(at.unit);
-        for block in first..first + blocks {
-            if at.offset == self.bands.run(at.run).unit_blocks {
-                at = self.bands.place(block);
-                band = index(at.unit);
-            }
-            at.offset += 1;
-            let written = self.counters.written_blocks;
-            let (slot, again) = self.ring.append(block, band, block == first, written);
-            self.counters.buffer_write_hits += u64::from(again);
-            if let Some(&stamp) = stamps.get(index(block - first)) {
-                self.contents.put_slot(slot, stamp);
-            }
-        }
-        self.counters.buffer_written_blocks += blocks;
-        self.release_packets();
-    }
-
-    /// Forgets packets the tail of the log has passed.
-    fn release_packets(&mut self) {
-        // Ends: each turn takes a packet out.
-        while let Some(_oldest) = self.packets.front() {
-            let end = self.packets.get(1).copied().unwrap_or(self.ring.end_number());
-            if self.ring.tail_number() < end {
-                return;
-            }
-            self.packets.pop_front();
-        }
-    }
-
-    /// Adds the time of an extent of `blocks` and what it takes of the log.
-    #[inline]
-    fn time_extent(&mut self, served: &mut Served, blocks: u64) {
-        let before = served.done;
-        self.counters.log_bytes_written += blocks * BLOCK_BYTES;
-        if self.timing == Timing::Cost {
-            served.transfer += self.costs.log(blocks);
-            served.done += self.costs.log(blocks);
-        } else if self.values.write_cache {
-            served.command += self.times.log_fixed;
-            served.done += self.times.log_fixed;
-            self.mech.bus(served, blocks);
-            let media = self.times.log_media[index(blocks)];
-            served.transfer += media;
-            served.done += media;
-            if self.gathered == 0 {
-                self.counters.log_bytes_written += BLOCK_BYTES;
-            }
-            self.gathered += 1;
-            if self.gathered >= self.values.extents_per_packet {
-                self.close_packet(served);
-            }
-        } else {
-            self.time_packet(served, blocks);
-        }
-        self.counters.log_time += served.done.since(before);
-    }
-
-    /// Write cache on: what was gathered goes to the log, once for many extents.
-    fn close_packet(&mut self, served: &mut Served) {
-        self.gathered = 0;
-        self.go_to_log(served);
-    }
-
-    /// Write cache off: the packet is on the medium before the write is done.
-    fn time_packet(&mut self, served: &mut Served, blocks: u64) {
-        self.go_to_log(served);
-        served.rotation += self.times.packet_rotation;
-        served.command += self.times.packet.since(self.times.packet_rotation);
-        served.done += self.times.packet;
-        let padding = self.times.packet_bytes.saturating_sub(blocks * BLOCK_BYTES);
-        self.counters.log_bytes_written += padding;
-        self.journal += 1;
-        if self.journal >= self.values.journal_packets {
-            self.journal = 0;
-            served.transfer += self.times.journal;
-            served.done += self.times.journal;
-        }
-    }
-
-    /// Brings the head back to the log.
-    #[inline]
-    fn go_to_log(&mut self, served: &mut Served) {
-        if !self.away {
-            return;
-        }
-        self.mech.stop_ahead(served.done);
-        let seek = self.mech.seek(self.log_track().abs_diff(self.mech.head()));
-        served.seek += seek;
-        served.done += seek;
-        self.away = false;
-    }
-
-    /// Where the log is being written.
-    fn log_track(&self) -> u64 {
-        self.mech.track(u64::from(self.ring.end_slot()))
-    }
-
-    /// Reads a run of blocks, each piece from where its newest copy is.
-    fn read(&mut self, served: &mut Served, io: &Io, data: &mut [Stamp]) {
-        let mechanics = self.timing == Timing::Mechanics;
-        if mechanics {
-            self.mech.command(served);
-        } else {
-            let cost = self.costs.read(io.count);
-            served.transfer += cost;
-            served.done += cost;
-        }
-        let mut done = 0;
-        while done < io.count {
-            let first = io.block.0 + done;
-            let (source, count) = self.piece(first, io.count - done);
-            match source {
-                Source::Memory => self.counters.buffer_read_blocks += count,
-                Source::Slot(_) => self.counters.buffer_read_blocks += count,
-                Source::Native => self.counters.native_read_blocks += count,
-            }
-            if mechanics {
-                self.time_read(served, source, first, count);
-            }
-            let end = index(done + count).min(data.len());
-            for (block, stamp) in (first..).zip(&mut data[index(done).min(end)..end]) {
-                self.contents.read_from(source.place(block - first), block);
-                *stamp = match source {
-                    Source::Memory => self.contents.held(block),
-                    Source::Slot(slot) => self.contents.slot(slot + narrow(block - first)),
-                    Source::Native => self.contents.native(block),
-                };
-            }
-            done += count;
-        }
-    }
-
-    /// Where `first` is read from, and how many of the next `most` blocks go on there in order.
-    fn piece(&self, first: u64, most: u64) -> (Source, u64) {
-        let mut count = 1;
-        if let Some(held) = self.stream.holds(first) {
-            return (Source::Memory, most.min(held));
-        }
-        let slot = self.ring.find(first);
-        let after = |count: u64| slot.map(|slot| slot + narrow(count));
-        while count < most
-            && self.ring.find(first + count) == after(count)
-            && self.stream.holds(first + count).is_none()
-        {
-            count += 1;
-        }
-        (slot.map_or(Source::Native, Source::Slot), count)
-    }
-
-    fn time_read(&mut self, served: &mut Served, source: Source, first: u64, count: u64) {
-        let place = match source {
-            Source::Memory => return self.mech.bus(served, count),
-            Source::Slot(slot) => u64::from(slot),
-            Source::Native => self.native + first,
-        };
-        if !self.away {
-            let track = self.log_track();
-            self.mech.put_head(track);
-            self.away = true;
-        }
-        self.mech.read(served, place, count);
-    }
-
     /// Drops the buffered copies of trimmed blocks.
     fn trim(&mut self, io: &Io) {
         let blocks = io.block.0..io.block.0 + io.count;
@@ -436,25 +233,6 @@ impl DriveManaged {
     fn release(&mut self, slot: u32, band: usize) {
         self.ring.remove(slot, band);
         self.counters.buffer_released_blocks += 1;
-    }
-}
-
-/// Where a piece of a read comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Source {
-    Memory,
-    Slot(u32),
-    Native,
-}
-
-impl Source {
-    /// Where the block is that lies so many behind the first.
-    fn place(self, behind: u64) -> Place {
-        match self {
-            Source::Memory => Place::Memory,
-            Source::Slot(slot) => Place::Slot(slot + narrow(behind)),
-            Source::Native => Place::Native,
-        }
     }
 }
 

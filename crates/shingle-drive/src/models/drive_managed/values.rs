@@ -5,7 +5,7 @@ use crate::parts::mech::{Mech, MechValues};
 use crate::parts::ring::SLOTS_MAX;
 use crate::sheet::{Buffer, DriveError, Recipe, Timing};
 use serde::Deserialize;
-use shingle_core::slots::Costs;
+use shingle_core::drive_view::Costs;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 
 /// The part of the sheet beside mechanics and costs.

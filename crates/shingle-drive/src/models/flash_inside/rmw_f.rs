@@ -22,7 +22,7 @@ use crate::parts::flash::Geometry;
 use crate::parts::runs::Runs;
 use crate::sheet::DriveError;
 use serde::Deserialize;
-use shingle_core::slots::Costs;
+use shingle_core::drive_view::Costs;
 use shingle_core::units::Zone;
 
 /// Bands that are weighed against each other.

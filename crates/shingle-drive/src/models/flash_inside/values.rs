@@ -4,7 +4,7 @@ use crate::models::drive_managed::DriveManaged;
 use crate::parts::flash::{Geometry, Times};
 use crate::sheet::{DriveError, Recipe};
 use serde::Deserialize;
-use shingle_core::slots::Costs;
+use shingle_core::drive_view::Costs;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 
 /// What all flash inside disks has.

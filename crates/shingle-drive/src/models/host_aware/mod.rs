@@ -42,7 +42,7 @@ use crate::zone::Exposed;
 use cache::DiskCache;
 use clean::Job;
 use marks::Marks;
-use shingle_core::slots::InOrder;
+use shingle_core::drive_view::InOrder;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use shingle_core::zones::ZoneMap;
 use values::{Layout, Values};

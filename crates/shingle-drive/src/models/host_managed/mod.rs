@@ -33,7 +33,7 @@ use crate::parts::mech::{Mech, MechValues};
 use crate::parts::zone_states::Zones;
 use crate::sheet::{Buffer, DriveError, Recipe, Timing};
 use crate::zone::Exposed;
-use shingle_core::slots::InOrder;
+use shingle_core::drive_view::InOrder;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 use shingle_core::zones::ZoneMap;
 use values::{CostValues, Values};

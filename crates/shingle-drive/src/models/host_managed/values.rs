@@ -2,7 +2,7 @@
 
 use crate::sheet::{DriveError, Recipe};
 use serde::Deserialize;
-use shingle_core::slots::Costs;
+use shingle_core::drive_view::Costs;
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op};
 
 /// The part of the sheet beside mechanics and costs.

@@ -1,11 +1,12 @@
 //! How large a world is, and what may happen in it.
 
 use shingle_core::cache::CacheCore;
+use shingle_core::drive_view::Costs;
 use shingle_core::params::Params;
 use shingle_core::policy::{Access, Idle, Memory, Policy, Victims};
 use shingle_core::registry::{CACHE_PARAMS, Setup, build};
 use shingle_core::service::Mode;
-use shingle_core::slots::{Costs, Slots};
+use shingle_core::slots::Slots;
 use shingle_core::units::{Nanos, Slot};
 use shingle_engine::format::layout::Layout;
 use shingle_engine::format::table::ENTRIES;
@@ -133,7 +134,7 @@ impl Scope {
             conventional_zones: None,
             sequential_required: false,
             buffer_blocks: 0,
-            in_order: shingle_core::slots::InOrder::default(),
+            in_order: shingle_core::drive_view::InOrder::default(),
             costs: Costs::PAPER,
             cache: &cache,
         };

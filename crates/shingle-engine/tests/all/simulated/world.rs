@@ -1,11 +1,11 @@
 //! The store, its devices, its client and its clock.
 
 use shingle_core::cache::CacheCore;
+use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::params::Params;
 use shingle_core::policies;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Setup};
 use shingle_core::service::Mode;
-use shingle_core::slots::{Costs, InOrder};
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos};
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;

@@ -6,107 +6,18 @@
 //! longest ago by a write is closed for it; those opened by commands stay open. A write is two steps, as a disk takes
 //! time in between: [`Zones::admit`] refuses it or opens the zone for it, [`Zones::advance`] moves the write pointer.
 
+mod rules;
+mod state;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use shingle_core::units::{Block, Zone};
 
-use crate::error::{Reason, Refused};
-use crate::geometry::{Geometry, ReadsBeyond};
+use crate::error::Refused;
+use crate::geometry::Geometry;
 use crate::zone::{Condition, ZoneReport};
 
-/// What a disk knows of a zone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ZoneState {
-    /// Its condition.
-    pub condition: Condition,
-    /// The write pointer, in blocks from the start of the zone. 0 in conventional zones.
-    pub pointer: u32,
-    /// How far the zone holds what was written: less than the pointer where it was finished before.
-    pub written: u32,
-    /// Bytes of the block at the pointer that were written before a power cut.
-    pub torn_bytes: u16,
-}
-
-impl ZoneState {
-    /// A conventional zone.
-    pub const CONVENTIONAL: ZoneState = ZoneState::new(Condition::Conventional, 0);
-    /// A sequential zone that was reset.
-    pub const EMPTY: ZoneState = ZoneState::new(Condition::Empty, 0);
-
-    const fn new(condition: Condition, pointer: u32) -> ZoneState {
-        ZoneState { condition, pointer, written: pointer, torn_bytes: 0 }
-    }
-
-    /// A zone written up to `pointer`, that is not open. Bytes behind its last block do not count: a capacity need not be
-    /// whole blocks, and what of a block is there can never be completed.
-    #[must_use]
-    pub fn written(pointer: u32, torn_bytes: u16, geometry: &Geometry) -> ZoneState {
-        let (condition, torn_bytes) = match u64::from(pointer) {
-            0 if torn_bytes == 0 => (Condition::Empty, 0),
-            at if at == geometry.zone_capacity_blocks => (Condition::Full, 0),
-            _ => (Condition::Closed, torn_bytes),
-        };
-        ZoneState { torn_bytes, ..ZoneState::new(condition, pointer) }
-    }
-
-    /// What is left of it when the disk has no power: no zone is open then.
-    #[must_use]
-    pub fn settled(self) -> ZoneState {
-        let condition = match self.condition {
-            Condition::ImplicitOpen | Condition::ExplicitOpen if self.has_nothing() => {
-                Condition::Empty
-            }
-            Condition::ImplicitOpen | Condition::ExplicitOpen => Condition::Closed,
-            other => other,
-        };
-        ZoneState { condition, ..self }
-    }
-
-    /// What becomes of it when it fails for good: `condition` is read-only or offline.
-    #[must_use]
-    pub fn failed(self, condition: Condition, geometry: &Geometry) -> ZoneState {
-        match self.condition {
-            // It was written everywhere, as far as anybody knows.
-            Condition::Conventional => {
-                ZoneState::new(condition, geometry.zone_capacity_blocks as u32)
-            }
-            _ => ZoneState { condition, ..self },
-        }
-    }
-
-    fn has_nothing(self) -> bool {
-        self.pointer == 0 && self.torn_bytes == 0
-    }
-
-    /// Whether a zone can be so.
-    ///
-    /// # Errors
-    /// What cannot be.
-    pub fn check(self, geometry: &Geometry) -> Result<(), String> {
-        let ZoneState { condition, pointer, written, torn_bytes } = self;
-        let capacity = geometry.zone_capacity_blocks;
-        let known = match condition {
-            Condition::Conventional | Condition::Empty => self.has_nothing() && written == 0,
-            Condition::ImplicitOpen | Condition::ExplicitOpen => u64::from(pointer) < capacity,
-            Condition::Closed => u64::from(pointer) < capacity && !self.has_nothing(),
-            Condition::Full => u64::from(pointer) == capacity && torn_bytes == 0,
-            Condition::ReadOnly | Condition::Offline => u64::from(pointer) <= capacity,
-        };
-        let finished =
-            matches!(condition, Condition::Full | Condition::ReadOnly | Condition::Offline);
-        let told = finished || written == pointer;
-        let torn = u32::from(torn_bytes) < 4096
-            && u32::from(torn_bytes).is_multiple_of(geometry.physical_block_bytes)
-            && (torn_bytes == 0 || u64::from(pointer) < capacity);
-        if known && told && torn && written <= pointer {
-            return Ok(());
-        }
-        let name = condition.name();
-        Err(format!(
-            "{name}, write pointer {pointer}, {written} blocks and {torn_bytes} bytes written"
-        ))
-    }
-}
+pub use state::ZoneState;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -206,140 +117,6 @@ impl Zones {
     fn is_conventional(&self, zone: Zone) -> bool {
         self.state(zone).condition == Condition::Conventional
     }
-
-    // ── What the rules allow ─────────────────────────────────────────────────────────────────
-
-    fn pointer(&self, zone: Zone) -> Block {
-        self.geometry.first(zone).after(u64::from(self.state(zone).pointer))
-    }
-
-    fn in_range(&self, block: Block, count: u64) -> Result<(Zone, u64), Refused> {
-        let blocks = self.geometry.blocks();
-        match self.geometry.place(block) {
-            Some(place) if block.0.checked_add(count).is_some_and(|end| end <= blocks) => Ok(place),
-            _ => Err(Refused { zone: None, reason: Reason::OutOfRange { blocks } }),
-        }
-    }
-
-    /// Whether there is such a zone.
-    ///
-    /// # Errors
-    /// If the disk ends before.
-    pub fn may_name(&self, zone: Zone) -> Result<(), Refused> {
-        self.in_range(self.geometry.first(zone), 0).map(|_| ())
-    }
-
-    /// Whether blocks may be read. Reads may cross zones.
-    ///
-    /// # Errors
-    /// The rule that forbids it.
-    pub fn may_read(&self, block: Block, count: u64) -> Result<(), Refused> {
-        self.in_range(block, count)?;
-        let refuses = self.geometry.reads_beyond == ReadsBeyond::Refused;
-        for (zone, offset, count) in self.pieces(block, count) {
-            let state = self.state(zone);
-            let end = match state.condition {
-                Condition::Offline => return refuse(zone, Reason::Offline),
-                _ if has_no_pointer(&self.geometry, zone, state) => self.geometry.zone_blocks,
-                _ => u64::from(state.pointer),
-            };
-            if refuses && offset + count > end {
-                return refuse(
-                    zone,
-                    Reason::ReadBeyond { pointer: self.geometry.first(zone).after(end) },
-                );
-            }
-        }
-        Ok(())
-    }
-
-    /// The parts of a run of blocks that lie in one zone each: the zone, how far into it, how many.
-    pub fn pieces(
-        &self,
-        block: Block,
-        count: u64,
-    ) -> impl Iterator<Item = (Zone, u64, u64)> + use<> {
-        let (geometry, end) = (self.geometry, block.0 + count);
-        let mut next = block.0;
-        std::iter::from_fn(move || {
-            let (zone, offset) = geometry.place(Block(next)).filter(|_| next < end)?;
-            let count = (geometry.zone_blocks - offset).min(end - next);
-            next += count;
-            Some((zone, offset, count))
-        })
-    }
-
-    /// Whether commands may move the write pointer of a zone, forwards or back.
-    fn may_move(&self, zone: Zone) -> Result<(), Refused> {
-        self.may_name(zone)?;
-        match self.state(zone).condition {
-            Condition::Conventional => refuse(zone, Reason::Conventional),
-            Condition::ReadOnly => refuse(zone, Reason::ReadOnly),
-            Condition::Offline => refuse(zone, Reason::Offline),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether a zone, open or not, may be open.
-    fn may_be_open(&self, zone: Zone) -> Result<(), Refused> {
-        let Geometry { max_open, max_active, .. } = self.geometry;
-        let state = self.state(zone);
-        // As long as not all were opened by commands there is one to close, or room for one more.
-        if max_open != 0 && !state.condition.is_open() && self.explicit >= max_open {
-            return refuse(zone, Reason::TooManyOpen { max: max_open });
-        }
-        let active = self.explicit as usize + self.implicit.len() + self.closed as usize;
-        if max_active != 0 && state.condition == Condition::Empty && active >= max_active as usize {
-            return refuse(zone, Reason::TooManyActive { max: max_active });
-        }
-        Ok(())
-    }
-
-    /// Whether blocks, of which the first lies in `first`, a conventional zone, all lie in such.
-    fn may_write_anywhere(&self, first: Zone, block: Block, count: u64) -> Result<(), Refused> {
-        let end = self.geometry.blocks();
-        let inside = self.pieces(block, count.min(end - block.0));
-        let other = inside.map(|(zone, ..)| zone).find(|&zone| !self.is_conventional(zone));
-        let end = Block(other.map_or(end, |zone| self.geometry.first(zone).0));
-        match end.0 - block.0 < count {
-            true => refuse(first, Reason::Boundary { end }),
-            false => Ok(()),
-        }
-    }
-
-    fn may_write(&self, block: Block, count: u64) -> Result<Zone, Refused> {
-        // Where it ends beyond the disk it ends beyond its zone.
-        let (zone, offset) = self.in_range(block, 0)?;
-        if self.is_conventional(zone) {
-            return self.may_write_anywhere(zone, block, count).map(|()| zone);
-        }
-        self.may_move(zone)?;
-        let (state, capacity) = (self.state(zone), self.geometry.zone_capacity_blocks);
-        let pointer = self.pointer(zone);
-        match () {
-            () if state.condition == Condition::Full => refuse(zone, Reason::Full),
-            () if capacity.saturating_sub(offset) < count => {
-                refuse(zone, Reason::Boundary { end: self.geometry.first(zone).after(capacity) })
-            }
-            () if block != pointer => refuse(zone, Reason::NotAtPointer { pointer }),
-            () if state.torn_bytes > 0 => refuse(zone, Reason::Torn { pointer }),
-            () => self.may_be_open(zone).map(|()| zone),
-        }
-    }
-
-    /// Where an append to a zone begins; whether it may, [`Zones::admit`] says.
-    ///
-    /// # Errors
-    /// If the zone has no write pointer to append at.
-    pub fn append_at(&self, zone: Zone) -> Result<Block, Refused> {
-        self.may_move(zone)?;
-        match self.state(zone).condition {
-            Condition::Full => refuse(zone, Reason::Full),
-            _ => Ok(self.pointer(zone)),
-        }
-    }
-
-    // ── What is done ─────────────────────────────────────────────────────────────────────────
 
     /// Takes a write in, and opens its zone. The zone of its first block.
     ///
@@ -508,10 +285,6 @@ impl Zones {
             state.check(&self.geometry).unwrap_or_else(|what| panic!("zone {at}: {what}"));
         }
     }
-}
-
-fn refuse<T>(zone: Zone, reason: Reason) -> Result<T, Refused> {
-    Err(Refused { zone: Some(zone), reason })
 }
 
 /// Whether a zone is conventional, also if it has failed since.

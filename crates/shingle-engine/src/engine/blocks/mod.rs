@@ -1,19 +1,21 @@
 //! The way of an operation on one block: is it cached, does it enter, where does its data come from and go.
 
+mod past;
+mod written;
+
 use shingle_core::cache::Outcome;
 use shingle_core::service::Way;
 use shingle_core::units::{Op, Slot};
 
 use super::Engine;
 use super::bugs::Bug;
-use super::failure::{Damage, Permission};
+use super::failure::Damage;
 use super::keys::{CommandKey, OpKey};
 use super::looks::Part;
 use super::port::{Completion, Device, Failed};
 use super::requests::{Errno, Promise, Stage};
 use super::trims::touched_by;
 use crate::data::Data;
-use crate::format::{Frame, PAGE_BYTES};
 
 impl<D: Data> Engine<D> {
     /// Begins commands that wait, and more blocks of those that were begun.
@@ -316,230 +318,6 @@ impl<D: Data> Engine<D> {
                 self.finish(key);
             }
         }
-    }
-
-    /// Writes what was read into a frame, if there is one: nobody waits for it.
-    fn fill(&mut self, key: OpKey, buffer: D) {
-        let Some(frame) = self.durability.take_frame() else {
-            return self.without_fill(key, buffer);
-        };
-        if self.bugs.has(Bug::UnlockedBeforeFill) {
-            self.requests.unlock_early(key);
-        }
-        self.requests.count_fill();
-        self.write_frame(key, frame, buffer);
-    }
-
-    /// There is no frame; or the SSD has failed, and another one may be in its place by the time of the write.
-    fn without_fill(&mut self, key: OpKey, buffer: D) {
-        self.looks.again();
-        self.port.give(buffer);
-        self.leave_cache(key);
-        self.finish(key);
-    }
-
-    /// A whole block is written; it needs nothing of what was.
-    fn write_new(&mut self, key: OpKey) {
-        let mut buffer = self.port.buffer();
-        if self.requests.op(key).is_partial() {
-            buffer.clear(0..PAGE_BYTES); // a seeded bug
-        }
-        self.requests.merge(key, &mut buffer);
-        self.write_buffered(key, buffer);
-    }
-
-    /// The rest of the block is in `buffer`.
-    fn write_merged(&mut self, key: OpKey, mut buffer: D) {
-        self.requests.merge(key, &mut buffer);
-        if self.requests.op(key).slot().is_none() {
-            return self.bypass_with(key, buffer);
-        }
-        self.write_buffered(key, buffer);
-    }
-
-    fn write_buffered(&mut self, key: OpKey, buffer: D) {
-        let slot = self.requests.op(key).slot().expect("a write into the cache has one");
-        let mapped = self.contents.mapping(slot).frame;
-        let in_place = mapped.filter(|_| self.bugs.has(Bug::WrittenInPlace));
-        match in_place.or_else(|| self.durability.take_frame()) {
-            Some(frame) => self.write_frame(key, frame, buffer),
-            None => {
-                self.looks.at(Part::Commit);
-                self.requests.wait_for_frame(key, buffer);
-            }
-        }
-    }
-
-    fn write_frame(&mut self, key: OpKey, frame: Frame, buffer: D) {
-        self.requests.op_mut(key).write_to(frame, buffer.crc());
-        if self.bugs.has(Bug::RecordBeforeData) {
-            self.map_written(key);
-        }
-        if self.bugs.has(Bug::AnsweredBeforeRecord) {
-            self.answer_block(key);
-        }
-        let page = self.durability.frame_page(frame);
-        self.port.write(Device::Ssd, page, buffer, Completion::FrameWritten(key));
-    }
-
-    fn map_written(&mut self, key: OpKey) {
-        let op = self.requests.op(key);
-        let slot = op.slot().expect("a slot");
-        self.contents.map(slot, op.record(), &mut self.durability, self.now);
-    }
-
-    /// The data of a request is on the SSD, or not.
-    pub(super) fn frame_written(&mut self, key: OpKey, result: Result<(), Failed>, buffer: D) {
-        let op = self.requests.op_mut(key);
-        let (block, write) = (op.block(), op.is_write());
-        if result.is_err() {
-            self.failure.count_ssd_write();
-            if let Some(frame) = op.frame().filter(|_| !self.bugs.has(Bug::RecordBeforeData)) {
-                self.durability.put_back_last(frame);
-            }
-        }
-        if result.is_err() || self.failure.has_ssd_failed() {
-            // (What a failed SSD holds is of no use: nothing will say that it is there.)
-            op.keep(buffer);
-            self.looks.again();
-            return self.not_written(key);
-        }
-        // The record comes after the data, and before the answer: the disk gets the block, and a FLUSH is
-        // answered, only when the record is committed.
-        if !self.bugs.has(Bug::RecordBeforeData) {
-            self.map_written(key);
-        }
-        // It may have been found damaged while it was written anew.
-        self.contents.clear_lost(block);
-        if write {
-            self.requests.is_in_cache(key);
-        }
-        if write && self.service.mode().writes_through() {
-            self.requests.op_mut(key).keep(buffer);
-            self.looks.again();
-            return self.write_through(key);
-        }
-        self.port.give(buffer);
-        self.finish(key);
-    }
-
-    /// The SSD did not take a block: the disk serves the request, unless it has not got the block.
-    fn not_written(&mut self, key: OpKey) {
-        let op = self.requests.op(key);
-        if op.was_dirty() {
-            // What the frame holds is what the block was; the slot is dirty, as it was.
-            return self.fail(key, Errno::IO);
-        }
-        let write = op.is_write();
-        self.leave_cache(key);
-        if write {
-            self.requests.op_mut(key).go_on_at(Stage::Bypass);
-            self.bypass_write(key);
-        } else {
-            self.finish(key);
-        }
-    }
-
-    /// The block is on the SSD, and now goes to the disk, too, before the client is answered.
-    fn write_through(&mut self, key: OpKey) {
-        // A destage pins the slot itself, and a policy must be able to name it for one.
-        if let Some(slot) = self.requests.op_mut(key).take_slot() {
-            self.contents.unpin(slot);
-        }
-        let block = self.requests.op(key).block();
-        let Some(slot) = self.contents.lookup(block) else {
-            return self.finish(key); // it has left: the disk has it
-        };
-        if !self.contents.is_dirty(slot) {
-            return self.finish(key);
-        }
-        let mapping = self.contents.mapping(slot);
-        let committed = mapping.number <= self.durability.committed();
-        if !committed && !self.bugs.has(Bug::DestageBeforeCommit) {
-            if self.durability.has_failed() {
-                return self.fail(key, Errno::IO);
-            }
-            self.requests.op_mut(key).go_on_at(Stage::Through);
-            return self.durability.wait(mapping.number, key);
-        }
-        if self.contents.begin_destage(slot) {
-            let buffer = self.requests.op_mut(key).take_buffer();
-            self.destages.write_through(key, slot, mapping, buffer, &mut self.port);
-        } else if self.destages.backs_off(slot) || self.contents.is_lost(block) {
-            self.fail(key, Errno::IO);
-        } else {
-            // What was written before is on its way: when it is there this is tried again.
-            self.requests.op_mut(key).go_on_at(Stage::Through);
-            self.destages.wait(slot, key);
-            self.disk.want_all();
-        }
-    }
-
-    /// The block is not cached and does not enter: the disk serves the client.
-    fn bypass(&mut self, key: OpKey) {
-        let op = self.requests.op(key);
-        if op.is_write() && !op.is_partial() {
-            let mut buffer = self.port.buffer();
-            self.requests.merge(key, &mut buffer);
-            self.bypass_with(key, buffer);
-        } else {
-            self.port.read(Device::Disk, op.block().0, Completion::DiskRead(key));
-        }
-    }
-
-    fn bypass_with(&mut self, key: OpKey, buffer: D) {
-        let op = self.requests.op_mut(key);
-        op.keep(buffer);
-        op.go_on_at(Stage::Bypass);
-        self.bypass_write(key);
-    }
-
-    /// Its data waits. A block is written to the disk past the cache only when it is not cached, and when the
-    /// SSD, as it would be found after a crash, does not hold it either: otherwise something older could
-    /// come back later.
-    fn bypass_write(&mut self, key: OpKey) {
-        let block = self.requests.op(key).block();
-        if self.failure.has_ssd_failed() {
-            match self.failure.may_bypass(block) {
-                Permission::Granted => {}
-                Permission::Pending => return self.failure.wait(key),
-                Permission::Refused => return self.fail(key, Errno::IO),
-            }
-        } else {
-            let number = self.durability.invalidation_of(block);
-            let committed = number <= self.durability.committed();
-            if !committed && !self.bugs.has(Bug::BypassBeforeGivenUp) {
-                return self.durability.wait(number, key);
-            }
-        }
-        let buffer = self.requests.op_mut(key).take_buffer();
-        self.disk.will_write(block);
-        self.port.write(Device::Disk, block.0, buffer, Completion::DiskWritten(key));
-    }
-
-    /// The disk has taken a block for a client, or not.
-    pub(super) fn disk_written(&mut self, key: OpKey, result: Result<(), Failed>, buffer: D) {
-        self.port.give(buffer);
-        self.looks.at(Part::Destages);
-        let block = self.requests.op(key).block();
-        let number = self.disk.wrote(block, result);
-        if result.is_err() {
-            self.failure.count_disk_write();
-            return self.fail(key, Errno::IO);
-        }
-        self.trims.trusts(block);
-        self.requests.count_bypassed();
-        self.requests.is_on_disk(key, number);
-        self.finish(key);
-    }
-
-    /// Takes the slot from an operation whose data did not come: the block is not cached.
-    fn leave_cache(&mut self, key: OpKey) {
-        let op = self.requests.op_mut(key);
-        let (block, slot) = (op.block(), op.take_slot().expect("it has one"));
-        self.contents.unpin(slot);
-        let dropped = self.contents.drop_block(block, slot, &mut self.durability, self.now);
-        debug_assert!(dropped || cfg!(feature = "bugs"), "nobody else uses the slot");
     }
 
     /// The client gets its answer for this block.

@@ -1,0 +1,93 @@
+//! Reads: each piece from where its newest copy is.
+
+use super::{DriveManaged, index, narrow};
+use crate::io::{Io, Served, Stamp};
+use crate::sheet::Timing;
+use crate::steps::Place;
+
+impl DriveManaged {
+    /// Reads a run of blocks, each piece from where its newest copy is.
+    pub(super) fn read(&mut self, served: &mut Served, io: &Io, data: &mut [Stamp]) {
+        let mechanics = self.timing == Timing::Mechanics;
+        if mechanics {
+            self.mech.command(served);
+        } else {
+            let cost = self.costs.read(io.count);
+            served.transfer += cost;
+            served.done += cost;
+        }
+        let mut done = 0;
+        while done < io.count {
+            let first = io.block.0 + done;
+            let (source, count) = self.piece(first, io.count - done);
+            match source {
+                Source::Memory => self.counters.buffer_read_blocks += count,
+                Source::Slot(_) => self.counters.buffer_read_blocks += count,
+                Source::Native => self.counters.native_read_blocks += count,
+            }
+            if mechanics {
+                self.time_read(served, source, first, count);
+            }
+            let end = index(done + count).min(data.len());
+            for (block, stamp) in (first..).zip(&mut data[index(done).min(end)..end]) {
+                self.contents.read_from(source.place(block - first), block);
+                *stamp = match source {
+                    Source::Memory => self.contents.held(block),
+                    Source::Slot(slot) => self.contents.slot(slot + narrow(block - first)),
+                    Source::Native => self.contents.native(block),
+                };
+            }
+            done += count;
+        }
+    }
+
+    /// Where `first` is read from, and how many of the next `most` blocks go on there in order.
+    fn piece(&self, first: u64, most: u64) -> (Source, u64) {
+        let mut count = 1;
+        if let Some(held) = self.stream.holds(first) {
+            return (Source::Memory, most.min(held));
+        }
+        let slot = self.ring.find(first);
+        let after = |count: u64| slot.map(|slot| slot + narrow(count));
+        while count < most
+            && self.ring.find(first + count) == after(count)
+            && self.stream.holds(first + count).is_none()
+        {
+            count += 1;
+        }
+        (slot.map_or(Source::Native, Source::Slot), count)
+    }
+
+    fn time_read(&mut self, served: &mut Served, source: Source, first: u64, count: u64) {
+        let place = match source {
+            Source::Memory => return self.mech.bus(served, count),
+            Source::Slot(slot) => u64::from(slot),
+            Source::Native => self.native + first,
+        };
+        if !self.away {
+            let track = self.log_track();
+            self.mech.put_head(track);
+            self.away = true;
+        }
+        self.mech.read(served, place, count);
+    }
+}
+
+/// Where a piece of a read comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Source {
+    Memory,
+    Slot(u32),
+    Native,
+}
+
+impl Source {
+    /// Where the block is that lies so many behind the first.
+    fn place(self, behind: u64) -> Place {
+        match self {
+            Source::Memory => Place::Memory,
+            Source::Slot(slot) => Place::Slot(slot + narrow(behind)),
+            Source::Native => Place::Native,
+        }
+    }
+}

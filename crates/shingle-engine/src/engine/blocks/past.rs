@@ -1,0 +1,119 @@
+//! A block is written to the disk for a client: past the cache, or through it.
+
+use super::super::Engine;
+use super::super::bugs::Bug;
+use super::super::failure::Permission;
+use super::super::keys::OpKey;
+use super::super::looks::Part;
+use super::super::port::{Completion, Device, Failed};
+use super::super::requests::{Errno, Stage};
+use crate::data::Data;
+
+impl<D: Data> Engine<D> {
+    /// The block is on the SSD, and now goes to the disk, too, before the client is answered.
+    pub(super) fn write_through(&mut self, key: OpKey) {
+        // A destage pins the slot itself, and a policy must be able to name it for one.
+        if let Some(slot) = self.requests.op_mut(key).take_slot() {
+            self.contents.unpin(slot);
+        }
+        let block = self.requests.op(key).block();
+        let Some(slot) = self.contents.lookup(block) else {
+            return self.finish(key); // it has left: the disk has it
+        };
+        if !self.contents.is_dirty(slot) {
+            return self.finish(key);
+        }
+        let mapping = self.contents.mapping(slot);
+        let committed = mapping.number <= self.durability.committed();
+        if !committed && !self.bugs.has(Bug::DestageBeforeCommit) {
+            if self.durability.has_failed() {
+                return self.fail(key, Errno::IO);
+            }
+            self.requests.op_mut(key).go_on_at(Stage::Through);
+            return self.durability.wait(mapping.number, key);
+        }
+        if self.contents.begin_destage(slot) {
+            let buffer = self.requests.op_mut(key).take_buffer();
+            self.destages.write_through(key, slot, mapping, buffer, &mut self.port);
+        } else if self.destages.backs_off(slot) || self.contents.is_lost(block) {
+            self.fail(key, Errno::IO);
+        } else {
+            // What was written before is on its way: when it is there this is tried again.
+            self.requests.op_mut(key).go_on_at(Stage::Through);
+            self.destages.wait(slot, key);
+            self.disk.want_all();
+        }
+    }
+
+    /// The block is not cached and does not enter: the disk serves the client.
+    pub(super) fn bypass(&mut self, key: OpKey) {
+        let op = self.requests.op(key);
+        if op.is_write() && !op.is_partial() {
+            let mut buffer = self.port.buffer();
+            self.requests.merge(key, &mut buffer);
+            self.bypass_with(key, buffer);
+        } else {
+            self.port.read(Device::Disk, op.block().0, Completion::DiskRead(key));
+        }
+    }
+
+    pub(super) fn bypass_with(&mut self, key: OpKey, buffer: D) {
+        let op = self.requests.op_mut(key);
+        op.keep(buffer);
+        op.go_on_at(Stage::Bypass);
+        self.bypass_write(key);
+    }
+
+    /// Its data waits. A block is written to the disk past the cache only when it is not cached, and when the
+    /// SSD, as it would be found after a crash, does not hold it either: otherwise something older could
+    /// come back later.
+    pub(super) fn bypass_write(&mut self, key: OpKey) {
+        let block = self.requests.op(key).block();
+        if self.failure.has_ssd_failed() {
+            match self.failure.may_bypass(block) {
+                Permission::Granted => {}
+                Permission::Pending => return self.failure.wait(key),
+                Permission::Refused => return self.fail(key, Errno::IO),
+            }
+        } else {
+            let number = self.durability.invalidation_of(block);
+            let committed = number <= self.durability.committed();
+            if !committed && !self.bugs.has(Bug::BypassBeforeGivenUp) {
+                return self.durability.wait(number, key);
+            }
+        }
+        let buffer = self.requests.op_mut(key).take_buffer();
+        self.disk.will_write(block);
+        self.port.write(Device::Disk, block.0, buffer, Completion::DiskWritten(key));
+    }
+
+    /// The disk has taken a block for a client, or not.
+    pub(in crate::engine) fn disk_written(
+        &mut self,
+        key: OpKey,
+        result: Result<(), Failed>,
+        buffer: D,
+    ) {
+        self.port.give(buffer);
+        self.looks.at(Part::Destages);
+        let block = self.requests.op(key).block();
+        let number = self.disk.wrote(block, result);
+        if result.is_err() {
+            self.failure.count_disk_write();
+            return self.fail(key, Errno::IO);
+        }
+        self.trims.trusts(block);
+        self.requests.count_bypassed();
+        self.requests.is_on_disk(key, number);
+        self.finish(key);
+    }
+
+    /// Takes the slot from an operation whose data did not come: the block is not cached.
+    pub(super) fn leave_cache(&mut self, key: OpKey) {
+        let op = self.requests.op_mut(key);
+        let (block, slot) = (op.block(), op.take_slot().expect("it has one"));
+        self.contents.unpin(slot);
+        let dropped = self.contents.drop_block(block, slot, &mut self.durability, self.now);
+        debug_assert!(dropped || cfg!(feature = "bugs"), "nobody else uses the slot");
+    }
+}

@@ -1,0 +1,139 @@
+//! A block is written to the SSD: into a frame, and into the map when its data is there.
+
+use super::super::Engine;
+use super::super::bugs::Bug;
+use super::super::keys::OpKey;
+use super::super::looks::Part;
+use super::super::port::{Completion, Device, Failed};
+use super::super::requests::{Errno, Stage};
+use crate::data::Data;
+use crate::format::{Frame, PAGE_BYTES};
+
+impl<D: Data> Engine<D> {
+    /// Writes what was read into a frame, if there is one: nobody waits for it.
+    pub(super) fn fill(&mut self, key: OpKey, buffer: D) {
+        let Some(frame) = self.durability.take_frame() else {
+            return self.without_fill(key, buffer);
+        };
+        if self.bugs.has(Bug::UnlockedBeforeFill) {
+            self.requests.unlock_early(key);
+        }
+        self.requests.count_fill();
+        self.write_frame(key, frame, buffer);
+    }
+
+    /// There is no frame; or the SSD has failed, and another one may be in its place by the time of the write.
+    pub(super) fn without_fill(&mut self, key: OpKey, buffer: D) {
+        self.looks.again();
+        self.port.give(buffer);
+        self.leave_cache(key);
+        self.finish(key);
+    }
+
+    /// A whole block is written; it needs nothing of what was.
+    pub(super) fn write_new(&mut self, key: OpKey) {
+        let mut buffer = self.port.buffer();
+        if self.requests.op(key).is_partial() {
+            buffer.clear(0..PAGE_BYTES); // a seeded bug
+        }
+        self.requests.merge(key, &mut buffer);
+        self.write_buffered(key, buffer);
+    }
+
+    /// The rest of the block is in `buffer`.
+    pub(super) fn write_merged(&mut self, key: OpKey, mut buffer: D) {
+        self.requests.merge(key, &mut buffer);
+        if self.requests.op(key).slot().is_none() {
+            return self.bypass_with(key, buffer);
+        }
+        self.write_buffered(key, buffer);
+    }
+
+    pub(super) fn write_buffered(&mut self, key: OpKey, buffer: D) {
+        let slot = self.requests.op(key).slot().expect("a write into the cache has one");
+        let mapped = self.contents.mapping(slot).frame;
+        let in_place = mapped.filter(|_| self.bugs.has(Bug::WrittenInPlace));
+        match in_place.or_else(|| self.durability.take_frame()) {
+            Some(frame) => self.write_frame(key, frame, buffer),
+            None => {
+                self.looks.at(Part::Commit);
+                self.requests.wait_for_frame(key, buffer);
+            }
+        }
+    }
+
+    pub(super) fn write_frame(&mut self, key: OpKey, frame: Frame, buffer: D) {
+        self.requests.op_mut(key).write_to(frame, buffer.crc());
+        if self.bugs.has(Bug::RecordBeforeData) {
+            self.map_written(key);
+        }
+        if self.bugs.has(Bug::AnsweredBeforeRecord) {
+            self.answer_block(key);
+        }
+        let page = self.durability.frame_page(frame);
+        self.port.write(Device::Ssd, page, buffer, Completion::FrameWritten(key));
+    }
+
+    pub(super) fn map_written(&mut self, key: OpKey) {
+        let op = self.requests.op(key);
+        let slot = op.slot().expect("a slot");
+        self.contents.map(slot, op.record(), &mut self.durability, self.now);
+    }
+
+    /// The data of a request is on the SSD, or not.
+    pub(in crate::engine) fn frame_written(
+        &mut self,
+        key: OpKey,
+        result: Result<(), Failed>,
+        buffer: D,
+    ) {
+        let op = self.requests.op_mut(key);
+        let (block, write) = (op.block(), op.is_write());
+        if result.is_err() {
+            self.failure.count_ssd_write();
+            if let Some(frame) = op.frame().filter(|_| !self.bugs.has(Bug::RecordBeforeData)) {
+                self.durability.put_back_last(frame);
+            }
+        }
+        if result.is_err() || self.failure.has_ssd_failed() {
+            // (What a failed SSD holds is of no use: nothing will say that it is there.)
+            op.keep(buffer);
+            self.looks.again();
+            return self.not_written(key);
+        }
+        // The record comes after the data, and before the answer: the disk gets the block, and a FLUSH is
+        // answered, only when the record is committed.
+        if !self.bugs.has(Bug::RecordBeforeData) {
+            self.map_written(key);
+        }
+        // It may have been found damaged while it was written anew.
+        self.contents.clear_lost(block);
+        if write {
+            self.requests.is_in_cache(key);
+        }
+        if write && self.service.mode().writes_through() {
+            self.requests.op_mut(key).keep(buffer);
+            self.looks.again();
+            return self.write_through(key);
+        }
+        self.port.give(buffer);
+        self.finish(key);
+    }
+
+    /// The SSD did not take a block: the disk serves the request, unless it has not got the block.
+    pub(super) fn not_written(&mut self, key: OpKey) {
+        let op = self.requests.op(key);
+        if op.was_dirty() {
+            // What the frame holds is what the block was; the slot is dirty, as it was.
+            return self.fail(key, Errno::IO);
+        }
+        let write = op.is_write();
+        self.leave_cache(key);
+        if write {
+            self.requests.op_mut(key).go_on_at(Stage::Bypass);
+            self.bypass_write(key);
+        } else {
+            self.finish(key);
+        }
+    }
+}

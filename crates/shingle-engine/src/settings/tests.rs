@@ -1,0 +1,134 @@
+use super::*;
+
+#[test]
+fn settings_come_back_from_their_words() {
+    let mut settings = Settings::new("lru");
+    for text in ["policy=sac", "mode=write-around", "sac.zone=40M", "cache.batch=7"] {
+        settings.set(text).expect("valid");
+    }
+    settings.set("sac.zone=20M").expect("valid");
+    let text = settings.to_text().expect("short");
+    assert_eq!(text, "policy=sac\nmode=write-around\ncache.batch=7\nsac.zone=20M\n");
+    assert_eq!(Settings::from_text(&text), Ok(settings));
+    assert!(Settings::from_text("mode=write-back\n").is_err());
+}
+
+#[test]
+fn limits_are_settings() {
+    let registry = Registry::default();
+    let limits = |texts: &[&str]| {
+        let mut settings = Settings::new("sac");
+        texts.iter().try_for_each(|text| settings.set(text)).expect("words");
+        settings.limits(&registry)
+    };
+    assert_eq!(limits(&[]), Ok(Limits::default()));
+    let set = limits(&["limit.destage=10MiB", "limit.hours=22-6", "limit.ssd=200GiB"]);
+    let set = set.expect("limits");
+    assert_eq!((set.destage_blocks_per_s, set.ssd_blocks_per_day), (Some(2560), Some(52_428_800)));
+    assert_eq!(set.hours.to_string(), "22-6");
+    for (text, told) in [
+        ("limit.destage=8KiB", "at least 64KiB"),
+        ("limit.hours=25-3", "such as 22-6"),
+        ("limit.ssd=0", "or `none`"),
+        ("limit.rate=1", "there are"),
+    ] {
+        let error = limits(&[text]).expect_err(told).to_string();
+        assert!(error.contains(told), "{error}");
+    }
+}
+
+#[test]
+fn who_is_told_of_trims_is_a_setting() {
+    let registry = Registry::default();
+    let tells = |text: &str, by_itself| {
+        let mut settings = Settings::new("sac");
+        settings.set(text).expect("words");
+        settings.tells_trims(&registry, by_itself)
+    };
+    let of = |text| [true, false].map(|by_itself| tells(text, by_itself).expect("valid"));
+    assert_eq!(of("drive.trim=auto"), [true, false]);
+    assert_eq!(of("drive.trim=on"), [true, true]);
+    assert_eq!(of("drive.trim=off"), [false, false]);
+    let error = tells("drive.trim=yes", true).expect_err("no such word").to_string();
+    assert!(error.contains("auto, on"), "{error}");
+    let (mut one, mut other) = (Settings::new("sac"), Settings::new("sac"));
+    one.set("drive.trim=on").expect("words");
+    assert!(!one.decides_otherwise_than(&other), "the same cache goes on");
+    other.set("drive.read_us=7").expect("words");
+    assert!(one.decides_otherwise_than(&other));
+}
+
+#[test]
+fn what_is_known_of_the_disk_is_planned_with() {
+    let registry = Registry::default();
+    let told = |policy: &str, texts: &[&str]| {
+        let mut settings = Settings::new(policy);
+        texts.iter().try_for_each(|text| settings.set(text)).expect("valid");
+        let settings = Settings::from_text(&settings.to_text().expect("short")).expect("words");
+        settings.checked(registry.get(policy).expect("a policy"), &registry).expect("valid")
+    };
+    let nothing = told("sac", &[]);
+    assert_eq!((nothing.costs(), nothing.drive.count("buffer_blocks")), (Costs::PAPER, 0));
+    let profile = [
+        "drive.buffer_blocks=184000",
+        "drive.zone_blocks=4000",
+        "drive.read_us=16036",
+        "drive.rmw_base_us=613742",
+        "drive.rmw_us_per_block=2435",
+    ];
+    let probed = told("sac", &profile);
+    let costs = Costs {
+        read: Nanos::from_micros(16_036),
+        rmw_base: Nanos::from_micros(613_742),
+        rmw_per_block: Nanos::from_micros(2_435),
+    };
+    assert_eq!((probed.costs(), probed.drive.count("buffer_blocks")), (costs, 184_000));
+    assert_eq!(probed.own.zones("zone"), Some(4000));
+    // The user's own word, before or after; a policy without zones.
+    for order in
+        [["sac.zone=100b", "drive.zone_blocks=4000"], ["drive.zone_blocks=4000", "sac.zone=100b"]]
+    {
+        assert_eq!(told("sac", &order).own.zones("zone"), Some(100));
+    }
+    assert_eq!(told("lru", &profile).costs(), costs);
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let registry = Registry::default();
+    let made = |texts: &[&str]| {
+        let mut settings = Settings::new("sac");
+        texts.iter().try_for_each(|text| settings.set(text))?;
+        settings.cache(&registry, 4096, 1 << 20).map(drop)
+    };
+    assert_eq!(made(&[]), Ok(()));
+    assert_eq!(made(&["sac.zone=40M", "roco.dwell=3"]), Ok(()));
+    for (texts, told) in [
+        (["policy=sacc", "cache.batch=1"], "there is no policy `sacc`"),
+        (["policy=belady", "cache.batch=1"], "the future"),
+        (["policy=pore", "pore.base=belady"], "pore.base=belady: `belady` has to know the future"),
+        (["policy=cdc", "cdc.clean=belady"], "set cdc.clean=lru or another order"),
+        (["sac.rule4=exact", "cache.batch=1"], "set sac.rule4=destaged"),
+        (["policy=sac-plus", "sac-plus.rule4=exact"], "set sac-plus.rule4=destaged"),
+        (["sac.zone=bands", "cache.batch=1"], "set sac.zone=20MiB"),
+        (["policy=zfifo", "cache.batch=1"], "set zfifo.zone=20MiB"),
+        (["policy=lru-band", "cache.batch=1"], "no store knows; set another policy"),
+        (["policy=roco", "cache.batch=1"], "by its addresses only; set another policy"),
+        (["policy=none", "cache.batch=1"], "mode=pass-through"),
+        (["sac.zoom=1", "cache.batch=1"], "sac.zoom=1: no parameter `zoom`"),
+        (["nobody.zone=1", "cache.batch=1"], "no policy `nobody`"),
+        (["drive.read=1", "cache.batch=1"], "drive.read=1: no parameter `read`; there are read_us"),
+        (["drive.read_us=-1", "cache.batch=1"], "drive.read_us=-1: "),
+        (["drive.rmw_base_us=1000000001", "cache.batch=1"], "at most 1000000000 us"),
+        (["drive.zone_blocks=18446744073709551615", "cache.batch=1"], "drive.zone_blocks="),
+        (["mode=fast", "cache.batch=1"], "no mode `fast`"),
+        (["fast=1", "cache.batch=1"], "no `fast` to set"),
+        (["sac", "cache.batch=1"], "sets nothing"),
+        // What another policy is told is looked at when it is chosen: it must not say more.
+        (["lru-band.zone=1b\npolicy=lru", "cache.batch=1"], "control character"),
+        (["lru-band.zone=1b\r", "cache.batch=1"], "control character"),
+    ] {
+        let error = made(&texts).expect_err(told).to_string();
+        assert!(error.contains(told), "{error}");
+    }
+}

@@ -1,0 +1,46 @@
+//! What who serves caches tells an operator.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use shingle_nbd::server::Event;
+use uuid::Uuid;
+
+use super::errors::ServeError;
+use crate::backend::FailedIo;
+
+/// What an operator may want to know of, one line each.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Notice {
+    /// Of clients.
+    Client(Event),
+    /// Of an export: I/O that failed, the first of its kind, or one that stands for those of the last second.
+    Device(String, FailedIo),
+    /// Of an export: where its counters are kept, and why they cannot be. They begin with this process.
+    Counters(String, PathBuf, String),
+    /// Of an export: what may be worth doing.
+    Remark(String, String),
+    /// An export is served: its name, and its cache.
+    Begun(String, Uuid),
+    /// An export is served no longer.
+    Ended(String, Uuid),
+    /// An export is served no longer, or was not ended as it should have been.
+    Failed(String, Uuid, ServeError),
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::Client(event) => event.fmt(f),
+            Notice::Device(_, failed) => failed.fmt(f),
+            Notice::Remark(_, text) => f.write_str(text),
+            Notice::Counters(_, path, error) => {
+                write!(f, "{}: counters do not go on over restarts: {error}", path.display())
+            }
+            Notice::Begun(_, uuid) => write!(f, "{uuid} is served"),
+            Notice::Ended(_, uuid) => write!(f, "{uuid} is served no longer"),
+            Notice::Failed(_, uuid, why) => write!(f, "{uuid} is served no longer: {why}"),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! How the caches of a process are doing.
+
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::operators::{PATIENCE, Shared};
+use crate::measures::Measures;
+
+/// Says how the caches of a process are doing, from any thread.
+#[derive(Clone, Default)]
+pub struct Roster(Arc<Mutex<Vec<Arc<Shared>>>>);
+
+impl Roster {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Arc<Shared>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Saves counters where they are kept.
+    pub fn save_counters(&self) {
+        self.lock().clone().iter().for_each(|shared| shared.save_counters());
+    }
+
+    /// Whether each store answers within `patience`. All are asked at once: the time that slow ones take does not add up.
+    #[must_use]
+    pub fn all_answer(&self, patience: Duration) -> bool {
+        let caches = self.lock().clone();
+        let end = Instant::now() + patience;
+        let asked: Vec<_> = caches.iter().map(|shared| shared.handle.asked_for_status()).collect();
+        let in_time = |answer: &Receiver<_>| {
+            answer.recv_timeout(end.saturating_duration_since(Instant::now())).is_ok()
+        };
+        asked.iter().all(in_time)
+    }
+
+    /// What is measured of each cache that is served, in the order of the names of exports. What is told was saved
+    /// before. As above, all are asked at once.
+    #[must_use]
+    pub fn measures(&self) -> Vec<Measures> {
+        let mut caches = self.lock().clone();
+        caches.sort_by_key(|shared| shared.export());
+        let end = Instant::now() + PATIENCE;
+        let asked: Vec<_> =
+            caches.iter().map(|shared| shared.handle.asked_for_measures()).collect();
+        let told = |(shared, answer): (&Arc<Shared>, _)| shared.measures_of(answer, end);
+        caches.iter().zip(&asked).map(told).collect()
+    }
+}
