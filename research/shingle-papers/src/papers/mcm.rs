@@ -13,7 +13,9 @@ mod reasons;
 mod systems;
 
 use self::compare::{above, least, most_on, saved, saved_at_most, saved_on, times};
-use self::reasons::{COUNTED, FC_DIRECT, PEAK, SEQUENCE, SLOW, THROUGH, UPDATES};
+use self::reasons::{
+    COUNTED, FC_BANDS, FC_BETWEEN, FC_DIRECT, PEAK, SEQUENCE, SLOW, THROUGH, UPDATES,
+};
 use self::systems::{FC_A, FC_B, FC_COPIES, FC_WRITES_BACK, FIVE, MAIN, MAIN_FLASH, TWO, grid};
 use super::metrics::{
     ERASES, PAST_FLASH, RESPONSE, RMW, SLOWEST, VALID_COPIES, WA_FLASH, WAF, WRITTEN_BACK,
@@ -142,14 +144,14 @@ const FIGURES: &[Figure] = &[
                 "saved against FC, copying, on average (%)",
                 17.2,
                 |c| saved(c, RESPONSE, FC_A),
-                FC_DIRECT
+                FC_BETWEEN
             ),
             percent!(
                 "§IV-B.a",
                 "saved against FC, writing back, on average (%)",
                 17.2,
                 |c| saved(c, RESPONSE, FC_B),
-                FC_DIRECT
+                FC_BETWEEN
             ),
             order!(
                 "§IV-B.a",
@@ -195,14 +197,14 @@ const FIGURES: &[Figure] = &[
                 "less than that of FC, copying, on average (%)",
                 18.8,
                 |c| saved(c, WAF, FC_A),
-                THROUGH
+                FC_BANDS
             ),
             percent!(
                 "§IV-B.b",
                 "less than that of FC, writing back, on average (%)",
                 18.8,
                 |c| saved(c, WAF, FC_B),
-                THROUGH
+                FC_BANDS
             ),
             percent!(
                 "abstract, §I",

@@ -86,6 +86,21 @@ pub const DIRTY_EVICTED: Metric = Metric {
     of: |run| run.all.evictions.dirty_blocks as f64 / 1e6,
 };
 
+/// Accesses that came once the cache was full, in millions; none if it never was.
+pub const ONCE_FULL: Metric = Metric {
+    name: "accesses once the cache was full (M)",
+    of: |run| {
+        let (reads, writes) = accesses(&run.warm);
+        if run.warm_from.is_some() { (reads + writes) / 1e6 } else { 0.0 }
+    },
+};
+
+/// What a read from the disk took, cleaning left out.
+pub const READ_MS: Metric = Metric {
+    name: "a block read from the disk (ms)",
+    of: |run| run.all.seconds.by_cause.read * 1e3 / run.all.drive_io.read_blocks as f64,
+};
+
 /// Bytes that the disk took in a second of its time for writes.
 pub const WRITE_RATE: Metric = Metric {
     name: "disk write rate (MB/s)",

@@ -2,17 +2,27 @@
 //!
 //! Where the text is unclear: the traces of Table 1, Figure 3 and Figure 5 are run whole (the paper
 //! says 125 million requests of each, but the longest has 17.6), with a cache of 2 % of the accessed
-//! range and a buffer of 1/250 of the written one, as the first authors' earlier paper does, because
-//! neither is given and the emulator's own buffer would hold a sixth of such a trace. Hit ratios
-//! count from when the cache is full, as the prototype's do.
+//! range and a buffer of 1/250 of the written one, as the first authors' earlier paper does: the buffer
+//! is not given, and the emulator's own would hold a sixth of such a trace; of the cache §6.1 has 5 % of
+//! the accessed bands, with which rsrch would be cached whole and nothing of it written back (figure
+//! `caches`). Hit ratios count from when the cache is full, as the prototype's do.
+
+mod disks;
+mod own;
+mod reasons;
 
 use shingle_result::Pacing;
 use shingle_trace::Mode;
 
+use self::reasons::{
+    ARC_SIEVE, BETWEEN, CDC_FIRST, CLEANED_IN_READS, CORRELATION, DIFFERENT, FIVE_PER_CENT,
+    FURTHER, HALF, LOG_RATE, MISSES, MIXED, MOST_READS, ONCE, PD_MISSES, READS, RSRCH, SEVEN,
+    TABLE_1_MISSES, TABLE_1_RMWS, TABLE_1_SECONDS, TABLE_1_WA, TIE, WRITTEN,
+};
 use super::bare;
 use super::metrics::{
-    CLEAN_EVICTED, DIRTY_EVICTED, DISK, DISK_READ, DISK_WRITE, HIT, MISS, READ_HIT, RMW, SSD,
-    TOTAL, WA, WRITE_HIT, WRITE_RATE,
+    BANDS, CLEAN_EVICTED, DIRTY_EVICTED, DISK, DISK_READ, DISK_WRITE, HIT, MISS, ONCE_FULL,
+    READ_HIT, READ_MS, RMW, SSD, TOTAL, WA, WRITE_HIT, WRITE_RATE,
 };
 use super::rows::{factor, order, percent, volumes_table};
 use crate::cells::{Cells, Chain};
@@ -32,7 +42,7 @@ pub(super) static PAPER: Paper = Paper {
          blocks, as in the authors' prototype; SAC prices with the paper's R(x) = 0.728 x + 436 ms \
          and 14 ms a read.",
     ],
-    not_varied: &["16", "17", "cdc"],
+    not_varied: &["16", "17", "cdc", "further", "caches"],
     figures: FIGURES,
     comparison: Comparison {
         grid: volumes(&[SMR_ONLY, LRU, MOST, MOST_CDC, SAC]),
@@ -94,23 +104,6 @@ const SIEVE_CDC: System =
 
 /// As the prototype evicts.
 const BATCH: Sets = &[("cache.batch", "64")];
-
-// Reasons that several statements share.
-
-const TABLE_1: &str = "configuration not published, neither cache nor buffer of this table; and contradicts itself: by \
-                       R(x) = 0.728 x + 436 ms its RMWs take 436 ms each at least, 1.2 (src: 778 s and not \
-                       673) to 3.3 times (rsrch: 2,911 s and not 894) its seconds, on each of the ten; and the \
-                       write amplification of rsrch is 55.5 here and 107 in Figure 3";
-const CMR_MODEL: &str = "what is known of this disk is its kind, 5 TB at 5,900 a minute: seeks and \
-                         write cache of the model are from memory";
-const SECONDS: &str = "the model cleans two bands at a time, for longer than a second, so that many \
-                       seconds see no write done and none sees many; the paper does not say over how \
-                       long it averages, nor whether the time before the buffer was full is in it";
-const AFTER: &str = "the range written is not published; over the whole disk, as here, each cleaning \
-                     frees a block or two";
-const TIMES: &str = "a question too of whose call cleaning is charged to: the paper's \
-                     disk hides most of it in later reads (0.2 ms a block written, 1.4 to 2 ms a block \
-                     read, its Table 5), the model makes the write wait that finds the buffer full";
 
 /// The ten volumes.
 const fn volumes(systems: &'static [System]) -> Grid {
@@ -256,18 +249,19 @@ macro_rules! table_1 {
                     let names = [WA, MISS, RMW];
                     let links = names.map(|m| (m.name.to_owned(), correlation(c, m))).to_vec();
                     vec![Chain { place: "PCC".into(), links }]
-                }
+                },
+                CORRELATION
             ),
-            factor!("§3, Table 1", "PCC of RMWs: 0.82", 0.82, |c| correlation(c, RMW), TABLE_1),
-            factor!("§3, Table 1", "PCC of the miss ratio: 0.47", 0.47, |c| correlation(c, MISS), TABLE_1),
-            factor!("§3, Table 1", "PCC of the write amplification: 0.24", 0.24, |c| correlation(c, WA), TABLE_1),
+            factor!("§3, Table 1", "PCC of RMWs: 0.82", 0.82, |c| correlation(c, RMW), CORRELATION),
+            factor!("§3, Table 1", "PCC of the miss ratio: 0.47", 0.47, |c| correlation(c, MISS), CORRELATION),
+            factor!("§3, Table 1", "PCC of the write amplification: 0.24", 0.24, |c| correlation(c, WA), CORRELATION),
             $(
-                factor!("§3, Table 1", concat!($trace, ": RMWs"), $rmws, |c| c.at(RMW, $trace, "LRU", ""), TABLE_1),
+                factor!("§3, Table 1", concat!($trace, ": RMWs"), $rmws, |c| c.at(RMW, $trace, "LRU", ""), TABLE_1_RMWS),
                 percent!("§3, Table 1", concat!($trace, ": miss ratio (%)"), $miss,
-                    |c| c.at(MISS, $trace, "LRU", ""), TABLE_1),
-                factor!("§3, Table 1", concat!($trace, ": WA"), $wa, |c| c.at(WA, $trace, "LRU", ""), TABLE_1),
+                    |c| c.at(MISS, $trace, "LRU", ""), TABLE_1_MISSES),
+                factor!("§3, Table 1", concat!($trace, ": WA"), $wa, |c| c.at(WA, $trace, "LRU", ""), TABLE_1_WA),
                 factor!("§3, Table 1", concat!($trace, ": time (s)"), $seconds,
-                    |c| c.at(DISK, $trace, "LRU", ""), TABLE_1),
+                    |c| c.at(DISK, $trace, "LRU", ""), TABLE_1_SECONDS),
             )*
         ]
     };
@@ -276,81 +270,52 @@ macro_rules! table_1 {
 /// A line of Table 5 becomes nine statements.
 macro_rules! table_5 {
     ($($system:literal: $total:literal $read:literal $write:literal,
-       $clean:literal $dirty:literal, $all:literal $ssd:literal $reads:literal $writes:literal;)*) => {
+       $clean:literal $dirty:literal, $all:literal $ssd:literal $reads:literal $writes:literal,
+       $read_hits:ident $in_all:ident $in_writes:ident;)*) => {
         &[
             order!(
                 "§6.3, Table 5",
                 "total time: SAC 40.8, MOST+CDC 50.4, MOST 60.7, LRU 119.3 Ks",
-                |c| one_chain(c, TOTAL, &["SAC", "MOST+CDC", "MOST", "LRU"])
+                |c| one_chain(c, TOTAL, &["SAC", "MOST+CDC", "MOST", "LRU"]),
+                FURTHER
             ),
             percent!("§6.3", "40.8K seconds, which is 66% less than LRU", 66.0, |c| {
                 100.0 - 100.0 * times(c, TOTAL, "SAC", "LRU")
-            }),
+            }, DIFFERENT),
             percent!("§6.3", "and 33% less than MOST", 33.0, |c| {
                 100.0 - 100.0 * times(c, TOTAL, "SAC", "MOST")
-            }),
+            }, FURTHER),
             percent!("§6.3", "MOST+CDC helps the original MOST to reduce 17% total time cost", 17.0, |c| {
                 100.0 - 100.0 * times(c, TOTAL, "MOST+CDC", "MOST")
-            }),
+            }, FURTHER),
+            factor!("§6.3, Table 5", "SAC: (27.4 + 14.6) ÷ 39.3 % accesses once the cache was full (M)", 106.9,
+                |c| c.of(ONCE_FULL, "SAC"), DIFFERENT),
             $(
                 percent!("§6.3, Table 5", concat!($system, ": hit ratio (%)"), $total,
-                    |c| c.of(HIT, $system)),
+                    |c| c.of(HIT, $system), DIFFERENT),
                 percent!("§6.3, Table 5", concat!($system, ": read hits (%)"), $read,
-                    |c| c.of(READ_HIT, $system)),
+                    |c| c.of(READ_HIT, $system), $read_hits),
                 percent!("§6.3, Table 5", concat!($system, ": write hits (%)"), $write,
-                    |c| c.of(WRITE_HIT, $system)),
+                    |c| c.of(WRITE_HIT, $system), DIFFERENT),
                 factor!("§6.3, Table 5", concat!($system, ": clean evicted (M)"), $clean,
-                    |c| c.of(CLEAN_EVICTED, $system)),
+                    |c| c.of(CLEAN_EVICTED, $system), DIFFERENT),
                 factor!("§6.3, Table 5", concat!($system, ": dirty evicted (M)"), $dirty,
-                    |c| c.of(DIRTY_EVICTED, $system)),
+                    |c| c.of(DIRTY_EVICTED, $system), DIFFERENT),
                 factor!("§6.3, Table 5", concat!($system, ": total (Ks)"), $all,
-                    |c| c.of(TOTAL, $system) / 1e3, TIMES),
+                    |c| c.of(TOTAL, $system) / 1e3, $in_all),
                 factor!("§6.3, Table 5", concat!($system, ": SSD (Ks)"), $ssd,
-                    |c| c.of(SSD, $system) / 1e3, TIMES),
+                    |c| c.of(SSD, $system) / 1e3),
                 factor!("§6.3, Table 5", concat!($system, ": read SMR (Ks)"), $reads,
-                    |c| c.of(DISK_READ, $system) / 1e3, TIMES),
+                    |c| c.of(DISK_READ, $system) / 1e3, MIXED),
                 factor!("§6.3, Table 5", concat!($system, ": write SMR (Ks)"), $writes,
-                    |c| c.of(DISK_WRITE, $system) / 1e3, TIMES),
+                    |c| c.of(DISK_WRITE, $system) / 1e3, $in_writes),
             )*
         ]
     };
 }
 
 const FIGURES: &[Figure] = &[
-    Figure {
-        id: "1",
-        title: "Bandwidth of random writes, shingled against conventional",
-        how: "4 KB random writes over 1 TB of st8000as0002, once its buffer is full, and of cmr5900, \
-              once its write cache is: 1,000 seconds.",
-        source: Source::Measured(bare::sac_1),
-        charts: &[Chart::Own("bandwidth")],
-        rows: &[
-            factor!(
-                "§1, Figure 1",
-                "the SMR disk severely jittered between 38KB/s …",
-                38.0,
-                |c| { c.number("SMR: least second (KB/s)") },
-                SECONDS
-            ),
-            factor!(
-                "§1, Figure 1",
-                "… and 2000KB/s",
-                2000.0,
-                |c| { c.number("SMR: greatest second (KB/s)") },
-                SECONDS
-            ),
-            factor!("§1, Figure 1", "a 5TB CMR swings slightly around 830KB/s", 830.0, |c| {
-                c.number("CMR: mean (KB/s)")
-            }),
-            order!("§1, Figure 1", "severely jittered against swings slightly", |c| {
-                let link = |drive: &str| {
-                    let name = format!("{drive}: deviation (% of mean)");
-                    (drive.to_owned(), c.number(&name))
-                };
-                vec![Chain { place: "deviation".into(), links: vec![link("CMR"), link("SMR")] }]
-            }),
-        ],
-    },
+    disks::BANDWIDTH,
     Figure {
         id: "table-1",
         title: "What the I/O time correlates with",
@@ -386,21 +351,24 @@ const FIGURES: &[Figure] = &[
                 "§2.2, Figure 3",
                 "SMR-only: write amplification rates between 23 …",
                 23.0,
-                |c| { over_ten(c, WA, "SMR-only", f64::min) }
+                |c| { over_ten(c, WA, "SMR-only", f64::min) },
+                ONCE
             ),
-            factor!("§2.2, Figure 3", "… and 55", 55.0, |c| over_ten(
-                c,
-                WA,
-                "SMR-only",
-                f64::max
-            )),
+            factor!(
+                "§2.2, Figure 3",
+                "… and 55",
+                55.0,
+                |c| over_ten(c, WA, "SMR-only", f64::max),
+                ONCE
+            ),
             factor!(
                 "§2.2, Figure 3",
                 "LRU causes larger write amplification rates under seven of the ten traces: their \
                  number",
                 7.0,
                 |c| pairs(c, WA, "SMR-only", "LRU").iter().filter(|pair| pair.rises()).count()
-                    as f64
+                    as f64,
+                SEVEN
             ),
             factor!(
                 "§2.2, Figure 3",
@@ -408,16 +376,27 @@ const FIGURES: &[Figure] = &[
                 49.0,
                 |c| c.at(WA, "rsrch", "SMR-only", "")
             ),
-            factor!("§2.2, Figure 3", "whereas LRU aggravates it to 107", 107.0, |c| {
-                c.at(WA, "rsrch", "LRU", "")
-            }),
+            factor!(
+                "§2.2, Figure 3",
+                "whereas LRU aggravates it to 107",
+                107.0,
+                |c| c.at(WA, "rsrch", "LRU", ""),
+                RSRCH
+            ),
             factor!(
                 "§2.2, Figure 3",
                 "MOST can effectively decline the rates to 1 …",
                 1.0,
-                |c| { over_ten(c, WA, "MOST", f64::min) }
+                |c| { over_ten(c, WA, "MOST", f64::min) },
+                FIVE_PER_CENT
             ),
-            factor!("§2.2, Figure 3", "… ~ 5", 5.0, |c| over_ten(c, WA, "MOST", f64::max)),
+            factor!(
+                "§2.2, Figure 3",
+                "… ~ 5",
+                5.0,
+                |c| over_ten(c, WA, "MOST", f64::max),
+                FIVE_PER_CENT
+            ),
             order!("§2.2, Figure 3", "much lower than SMR-only and LRU", |c| {
                 let mut all = pairs(c, WA, "MOST", "SMR-only");
                 all.extend(pairs(c, WA, "MOST", "LRU"));
@@ -435,144 +414,9 @@ const FIGURES: &[Figure] = &[
             pairs(c, MISS, "LRU", "MOST")
         })],
     },
-    Figure {
-        id: "table-2",
-        title: "Bandwidth of random reads and writes over 10 GB",
-        how: "4 KB, second by second for 2,000 seconds, once the buffer is full: cmr5900 and \
-              st8000as0002. The paper does not say how long it measured, nor how full the buffer \
-              was.",
-        source: Source::Measured(bare::sac_table_2),
-        charts: &[],
-        rows: &[
-            factor!(
-                "§3, Table 2",
-                "CMR read 247.5 KB/s",
-                247.5,
-                |c| { c.number("CMR read: mean (KB/s)") },
-                CMR_MODEL
-            ),
-            factor!(
-                "§3, Table 2",
-                "CMR write 588.8 KB/s",
-                588.8,
-                |c| { c.number("CMR write: mean (KB/s)") },
-                CMR_MODEL
-            ),
-            factor!("§3, Table 2", "SMR read 373.7 KB/s", 373.7, |c| {
-                c.number("SMR read: mean (KB/s)")
-            }),
-            factor!(
-                "§3, Table 2",
-                "SMR write 124.2 KB/s",
-                124.2,
-                |c| { c.number("SMR write: mean (KB/s)") },
-                "raw measurements of such a disk over 8 and 32 GB agree with the model (docs/drives.md); 124 KB/s is about what it writes over 1 TB, the range of Figure 1"
-            ),
-            percent!("§3, Table 2", "RSD of CMR reads 6.1%", 6.1, |c| c
-                .number("CMR read: RSD (%)")),
-            percent!(
-                "§3, Table 2",
-                "RSD of CMR writes 11.1%",
-                11.1,
-                |c| { c.number("CMR write: RSD (%)") },
-                CMR_MODEL
-            ),
-            percent!("§3, Table 2", "RSD of SMR reads 6.6%", 6.6, |c| c
-                .number("SMR read: RSD (%)")),
-            percent!(
-                "§3, Table 2",
-                "RSD of SMR writes 869.6%",
-                869.6,
-                |c| { c.number("SMR write: RSD (%)") },
-                "needs some seconds of 13 MB/s, before the buffer was full, among hours of little; from an empty buffer the model has 193 % over 8,000 seconds"
-            ),
-        ],
-    },
-    Figure {
-        id: "10",
-        title: "Time to write a band by the blocks written of it",
-        how: "st8000as0002: zones of 5,000 blocks drawn from the whole disk, 500 to 2,500 blocks of \
-              each written in random order, all drive time counted from when the buffer is full.",
-        source: Source::Measured(bare::sac_10),
-        charts: &[Chart::Own("regression")],
-        rows: &[
-            factor!(
-                "§4.4, Figure 10 (b)",
-                "R(x) = 0.728x + 436: the slope",
-                0.728,
-                |c| { c.number("slope (ms a block)") },
-                "the paper does not say in which order the blocks of a band were written: by address the model has 0.335 ms a block, in random order it collects each piece of the log by a seek of its own (docs/drives.md)"
-            ),
-            factor!("§4.4, Figure 10 (b)", "R(x) = 0.728x + 436: at 0", 436.0, |c| {
-                c.number("R(0) (ms)")
-            }),
-            factor!("§4.4, Figure 10 (b)", "R² = 0.9717", 0.9717, |c| c.number("R²")),
-            order!(
-                "§4.4, Figure 10 (a)",
-                "Every peak cluster of the 500 coverage case is shorter than that of the 2500 \
-                 coverage case",
-                |c| {
-                    let at = |blocks: u32| {
-                        let name = format!("{blocks} blocks: a cluster of peaks lasts (s)");
-                        (blocks.to_string(), c.number(&name))
-                    };
-                    vec![Chain { place: "cluster".into(), links: vec![at(500), at(2500)] }]
-                }
-            ),
-        ],
-    },
-    Figure {
-        id: "table-3",
-        title: "Capacity of the buffer by the size of writes",
-        how: "st8000as0002, random writes over the whole disk into an empty buffer. The model serves \
-              one I/O at a time, so the rows of depth 32 are left out.",
-        source: Source::Measured(bare::sac_table_3),
-        charts: &[],
-        rows: &[
-            factor!("§5.1, Table 3", "4KB, depth 1: PB 720MB", 720.0, |c| c
-                .number("4KB: buffer (MB)")),
-            factor!("§5.1, Table 3", "4KB, depth 1: IOPS 3156 …", 3156.0, |c| {
-                c.number("4KB: IOPS before")
-            }),
-            factor!(
-                "§5.1, Table 3",
-                "4KB, depth 1: … → 41",
-                41.0,
-                |c| c.number("4KB: IOPS after"),
-                AFTER
-            ),
-            factor!("§5.1, Table 3", "4KB, depth 1: 54s", 54.0, |c| c.number("4KB: seconds")),
-            factor!("§5.1, Table 3", "8KB, depth 1: PB 1450MB", 1450.0, |c| {
-                c.number("8KB: buffer (MB)")
-            }),
-            factor!("§5.1, Table 3", "8KB, depth 1: IOPS 3268 …", 3268.0, |c| {
-                c.number("8KB: IOPS before")
-            }),
-            factor!(
-                "§5.1, Table 3",
-                "8KB, depth 1: … → 9",
-                9.0,
-                |c| c.number("8KB: IOPS after"),
-                AFTER
-            ),
-            factor!("§5.1, Table 3", "8KB, depth 1: 58s", 58.0, |c| c.number("8KB: seconds")),
-            factor!("§5.1, Table 3", "256KB, depth 1: PB 30.3GB", 30300.0, |c| {
-                c.number("256KB: buffer (MB)")
-            }),
-            factor!("§5.1, Table 3", "256KB, depth 1: IOPS 452 …", 452.0, |c| {
-                c.number("256KB: IOPS before")
-            }),
-            factor!(
-                "§5.1, Table 3",
-                "256KB, depth 1: … → 21",
-                21.0,
-                |c| { c.number("256KB: IOPS after") },
-                AFTER
-            ),
-            factor!("§5.1, Table 3", "256KB, depth 1: 268 s", 268.0, |c| c
-                .number("256KB: seconds")),
-        ],
-    },
+    disks::TABLE_2,
+    disks::FIGURE_10,
+    disks::TABLE_3,
     Figure {
         id: "table-4",
         title: "The traces",
@@ -629,20 +473,20 @@ const FIGURES: &[Figure] = &[
                 times(c, TOTAL, "MOST", "SAC")
             }),
             percent!("§6.2", "cache miss rates 14.5% (SAC) …", 14.5, |c| c.of(MISS, "SAC")),
-            percent!("§6.2", "… vs. 21.7% (MOST)", 21.7, |c| c.of(MISS, "MOST")),
+            percent!("§6.2", "… vs. 21.7% (MOST)", 21.7, |c| c.of(MISS, "MOST"), MISSES),
             factor!(
                 "§6.2",
                 "throughput of the SMR disk for SAC 15.4MB/s …",
                 15.4,
                 |c| { c.of(WRITE_RATE, "SAC") },
-                "the disk's own log takes a block in 0.3 ms, as measured on such a disk: at most 13.7 MB/s, one block at a time. The paper's rates follow from its 0.158 to 0.219 ms a block (Table 5), which leaves out what is charged to later reads"
+                LOG_RATE
             ),
             factor!(
                 "§6.2",
                 "… while that of MOST is only 9.5MB/s",
                 9.5,
                 |c| { c.of(WRITE_RATE, "MOST") },
-                "the disk's own log takes a block in 0.3 ms, as measured on such a disk: at most 13.7 MB/s, one block at a time. The paper's rates follow from its 0.158 to 0.219 ms a block (Table 5), which leaves out what is charged to later reads"
+                LOG_RATE
             ),
         ],
     },
@@ -657,7 +501,8 @@ const FIGURES: &[Figure] = &[
                 "§6.2, Figure 14 (a)",
                 "The cache miss rates of SAC under all kinds of cache size settings are between LRU \
                  and MOST",
-                |c| c.chains(MISS, &FIGURE_14, &["LRU", "SAC", "MOST"])
+                |c| c.chains(MISS, &FIGURE_14, &["LRU", "SAC", "MOST"]),
+                BETWEEN
             ),
             order!(
                 "§6.2, Figure 14 (b)",
@@ -666,7 +511,8 @@ const FIGURES: &[Figure] = &[
                     let mut all = c.chains(WA, &FIGURE_14, &["SAC", "MOST"]);
                     all.extend(c.chains(WA, &FIGURE_14, &["SAC", "LRU"]));
                     all
-                }
+                },
+                HALF
             ),
             order!("§6.2, Figure 14 (c)", "SAC's RMW counts are always the least", |c| {
                 let mut all = c.chains(RMW, &FIGURE_14, &["SAC", "MOST"]);
@@ -677,7 +523,8 @@ const FIGURES: &[Figure] = &[
                 "§6.2, Figure 14 (c)",
                 "SAC has a number [of RMWs] nearly half of MOST, at 32 GB",
                 0.5,
-                |c| c.at(RMW, "long", "SAC", "32 GB") / c.at(RMW, "long", "MOST", "32 GB")
+                |c| c.at(RMW, "long", "SAC", "32 GB") / c.at(RMW, "long", "MOST", "32 GB"),
+                HALF
             ),
         ],
     },
@@ -688,12 +535,18 @@ const FIGURES: &[Figure] = &[
               the paper's read hits of 0 say; bypassed reads count as clean evictions, as the \
               paper's 38.3 million do.",
         source: Source::Runs(&[real(Mode::ReadWrite, &[SAC, LRU, MOST, MOST_CDC])]),
-        charts: &[Chart::Stacked("Seconds", &[SSD, DISK_READ, DISK_WRITE]), Chart::ByTrace(HIT)],
+        charts: &[
+            Chart::Stacked("Seconds", &[SSD, DISK_READ, DISK_WRITE]),
+            Chart::ByTrace(HIT),
+            Chart::ByTrace(BANDS),
+            Chart::ByTrace(READ_MS),
+            Chart::ByTrace(ONCE_FULL),
+        ],
         rows: table_5! {
-            "SAC": 60.7 29.9 77.7, 27.4 14.6, 40.8 2.8 34.8 3.2;
-            "LRU": 63.8 32.7 81.1, 24.4 14.4, 119.3 2.8 46.9 69.6;
-            "MOST": 51.5 0.0 80.3, 38.3 11.4, 60.7 1.8 57.1 1.8;
-            "MOST+CDC": 58.7 29.9 74.8, 27.5 16.6, 50.4 2.9 44.5 3.0;
+            "SAC": 60.7 29.9 77.7, 27.4 14.6, 40.8 2.8 34.8 3.2, READS DIFFERENT WRITTEN;
+            "LRU": 63.8 32.7 81.1, 24.4 14.4, 119.3 2.8 46.9 69.6, READS DIFFERENT CLEANED_IN_READS;
+            "MOST": 51.5 0.0 80.3, 38.3 11.4, 60.7 1.8 57.1 1.8, MOST_READS MIXED WRITTEN;
+            "MOST+CDC": 58.7 29.9 74.8, 27.5 16.6, 50.4 2.9 44.5 3.0, READS DIFFERENT WRITTEN;
         },
     },
     Figure {
@@ -709,7 +562,8 @@ const FIGURES: &[Figure] = &[
                 "§6.3",
                 "MOST+CDC helps the original MOST to reduce 17% total time cost",
                 17.0,
-                |c| { 100.0 - 100.0 * times(c, TOTAL, "MOST+CDC", "MOST") }
+                |c| { 100.0 - 100.0 * times(c, TOTAL, "MOST+CDC", "MOST") },
+                CDC_FIRST
             ),
             order!(
                 "§4.4, Generality of CDC",
@@ -728,7 +582,8 @@ const FIGURES: &[Figure] = &[
                     let mut all = one_chain(c, TOTAL, &["ARC+CDC", "ARC"]);
                     all.extend(one_chain(c, TOTAL, &["SIEVE+CDC", "SIEVE"]));
                     all
-                }
+                },
+                ARC_SIEVE
             ),
         ],
     },
@@ -742,7 +597,8 @@ const FIGURES: &[Figure] = &[
             order!(
                 "§6.4, Figure 15",
                 "PD achieves the lowest cache miss rates, AD is the opposite",
-                |c| { one_chain(c, MISS, &["PD", "ARS", "AD"]) }
+                |c| { one_chain(c, MISS, &["PD", "ARS", "AD"]) },
+                PD_MISSES
             ),
             order!(
                 "§6.4, Figure 15",
@@ -792,7 +648,8 @@ const FIGURES: &[Figure] = &[
                 |c| {
                     let others = ["0.5x", "2x", "5x", "10x"];
                     others.iter().map(|other| along(c, RMW, "SAC", &["1x", other])).collect()
-                }
+                },
+                TIE
             ),
         ],
     },
@@ -818,4 +675,6 @@ const FIGURES: &[Figure] = &[
             ),
         ],
     },
+    own::FURTHER,
+    own::CACHES,
 ];

@@ -2,8 +2,8 @@
 
 use super::compare::{least, outperforms, pairs, saved, saved_by, times};
 use super::reasons::{
-    COUNTED, EMPTY, FC_DIRECT, FULL, IDLE_RMWS, IDLE_TIMES, OTHER_DISK, OTHER_SIZE, REVERSED,
-    THROUGH,
+    COLD, COUNTED, EMPTY, FC_BETWEEN, FILLED as AS_FILLED, FULL, IDLE_RMWS, IDLE_TIMES, OTHER_DISK,
+    OTHER_SIZE, PAST, REVERSED, THROUGH, WAITS,
 };
 use super::systems::{
     self, ALL, CLEANS_IDLE, DISKS, FC_A, FC_B, FILLED, FIVE, MAIN, OTHERWISE, SIZES, grid,
@@ -94,7 +94,7 @@ const EXPLAINING: &[Chart] = &[
 
 /// What each reading saves against FC, copying: three statements a line.
 macro_rules! readings {
-    ($($system:literal)*) => {
+    ($($system:literal $slower:expr;)*) => {
         &[$(
             percent!(
                 "§IV-B.c, Figure 10",
@@ -115,7 +115,7 @@ macro_rules! readings {
                 concat!("response time saved against FC, copying: ", $system, " (%)"),
                 17.2,
                 |c| saved_by(c, RESPONSE, $system, FC_A),
-                FC_DIRECT
+                $slower
             ),
         )*]
     };
@@ -130,7 +130,11 @@ pub(super) const COUNTS: Figure = Figure {
     source: Source::Runs(&[grid(FIVE, systems::COUNTS)]),
     charts: EXPLAINING,
     rows: readings! {
-        "MCM" "once a run" "all cold" "no returns" "once a run, no returns"
+        "MCM" FC_BETWEEN;
+        "once a run" FC_BETWEEN;
+        "all cold" COLD;
+        "no returns" FC_BETWEEN;
+        "once a run, no returns" FC_BETWEEN;
     },
 };
 
@@ -140,7 +144,7 @@ pub(super) const FOREGROUND: Figure = Figure {
     how: "Elsewhere free blocks are gained beside the host's I/O, as §IV-B.c has it for MCM.",
     source: Source::Runs(&[grid(FIVE, systems::FOREGROUND)]),
     charts: EXPLAINING,
-    rows: averages!(THROUGH, THROUGH, THROUGH, COUNTED, COUNTED),
+    rows: averages!(WAITS, THROUGH, THROUGH, COUNTED, COUNTED),
 };
 
 pub(super) const IDLE: Figure = Figure {
@@ -181,14 +185,14 @@ pub(super) const UNSCALED: Figure = Figure {
             "response time saved against Skylight, filled (%)",
             71.0,
             |c| saved_by(c, RESPONSE, FILLED, "Skylight"),
-            FULL
+            AS_FILLED
         ),
         percent!(
             "abstract, Figure 8",
             "response time saved against FC, copying (%)",
             17.2,
             |c| saved(c, RESPONSE, FC_A),
-            EMPTY
+            PAST
         ),
         percent!(
             "abstract, Figure 8",
@@ -230,7 +234,7 @@ pub(super) const UNSCALED: Figure = Figure {
             "write amplification of Skylight ÷ that of MCM, filled",
             25.2,
             |c| times(c, WAF, "Skylight", FILLED),
-            FULL
+            AS_FILLED
         ),
         percent!(
             "§IV-B.c, Figure 10",

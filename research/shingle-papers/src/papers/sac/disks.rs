@@ -1,0 +1,180 @@
+//! Figures of bare disks.
+
+use super::reasons::{AFTER, BY_ADDRESS, CMR_MODEL, FROM_EMPTY, SECONDS, TEN_GB};
+use crate::cells::Chain;
+use crate::experiment::{Chart, Figure, Source};
+use crate::papers::bare;
+use crate::papers::rows::{factor, order, percent};
+
+pub(super) const BANDWIDTH: Figure = Figure {
+    id: "1",
+    title: "Bandwidth of random writes, shingled against conventional",
+    how: "4 KB random writes over 1 TB of st8000as0002, once its buffer is full, and of cmr5900, \
+          once its write cache is: 1,000 seconds.",
+    source: Source::Measured(bare::sac_1),
+    charts: &[Chart::Own("bandwidth")],
+    rows: &[
+        factor!(
+            "§1, Figure 1",
+            "the SMR disk severely jittered between 38KB/s …",
+            38.0,
+            |c| { c.number("SMR: least second (KB/s)") },
+            SECONDS
+        ),
+        factor!(
+            "§1, Figure 1",
+            "… and 2000KB/s",
+            2000.0,
+            |c| { c.number("SMR: greatest second (KB/s)") },
+            SECONDS
+        ),
+        factor!("§1, Figure 1", "a 5TB CMR swings slightly around 830KB/s", 830.0, |c| {
+            c.number("CMR: mean (KB/s)")
+        }),
+        order!("§1, Figure 1", "severely jittered against swings slightly", |c| {
+            let link = |drive: &str| {
+                let name = format!("{drive}: deviation (% of mean)");
+                (drive.to_owned(), c.number(&name))
+            };
+            vec![Chain { place: "deviation".into(), links: vec![link("CMR"), link("SMR")] }]
+        }),
+    ],
+};
+
+pub(super) const TABLE_2: Figure = Figure {
+    id: "table-2",
+    title: "Bandwidth of random reads and writes over 10 GB",
+    how: "4 KB, second by second for 2,000 seconds, once the buffer is full: cmr5900 and \
+          st8000as0002. The paper does not say how long it measured, nor how full the buffer \
+          was.",
+    source: Source::Measured(bare::sac_table_2),
+    charts: &[],
+    rows: &[
+        factor!(
+            "§3, Table 2",
+            "CMR read 247.5 KB/s",
+            247.5,
+            |c| { c.number("CMR read: mean (KB/s)") },
+            CMR_MODEL
+        ),
+        factor!(
+            "§3, Table 2",
+            "CMR write 588.8 KB/s",
+            588.8,
+            |c| { c.number("CMR write: mean (KB/s)") },
+            CMR_MODEL
+        ),
+        factor!("§3, Table 2", "SMR read 373.7 KB/s", 373.7, |c| {
+            c.number("SMR read: mean (KB/s)")
+        }),
+        factor!(
+            "§3, Table 2",
+            "SMR write 124.2 KB/s",
+            124.2,
+            |c| { c.number("SMR write: mean (KB/s)") },
+            TEN_GB
+        ),
+        percent!("§3, Table 2", "RSD of CMR reads 6.1%", 6.1, |c| c.number("CMR read: RSD (%)")),
+        percent!(
+            "§3, Table 2",
+            "RSD of CMR writes 11.1%",
+            11.1,
+            |c| { c.number("CMR write: RSD (%)") },
+            CMR_MODEL
+        ),
+        percent!("§3, Table 2", "RSD of SMR reads 6.6%", 6.6, |c| c.number("SMR read: RSD (%)")),
+        percent!(
+            "§3, Table 2",
+            "RSD of SMR writes 869.6%",
+            869.6,
+            |c| { c.number("SMR write: RSD (%)") },
+            FROM_EMPTY
+        ),
+    ],
+};
+
+pub(super) const FIGURE_10: Figure = Figure {
+    id: "10",
+    title: "Time to write a band by the blocks written of it",
+    how: "st8000as0002: zones of 5,000 blocks drawn from the whole disk, 500 to 2,500 blocks of \
+          each written in random order, all drive time counted from when the buffer is full.",
+    source: Source::Measured(bare::sac_10),
+    charts: &[Chart::Own("regression")],
+    rows: &[
+        factor!(
+            "§4.4, Figure 10 (b)",
+            "R(x) = 0.728x + 436: the slope",
+            0.728,
+            |c| { c.number("slope (ms a block)") },
+            BY_ADDRESS
+        ),
+        factor!("§4.4, Figure 10 (b)", "R(x) = 0.728x + 436: at 0", 436.0, |c| {
+            c.number("R(0) (ms)")
+        }),
+        factor!("§4.4, Figure 10 (b)", "R² = 0.9717", 0.9717, |c| c.number("R²")),
+        order!(
+            "§4.4, Figure 10 (a)",
+            "Every peak cluster of the 500 coverage case is shorter than that of the 2500 \
+             coverage case",
+            |c| {
+                let at = |blocks: u32| {
+                    let name = format!("{blocks} blocks: a cluster of peaks lasts (s)");
+                    (blocks.to_string(), c.number(&name))
+                };
+                vec![Chain { place: "cluster".into(), links: vec![at(500), at(2500)] }]
+            }
+        ),
+    ],
+};
+
+pub(super) const TABLE_3: Figure = Figure {
+    id: "table-3",
+    title: "Capacity of the buffer by the size of writes",
+    how: "st8000as0002, random writes over the whole disk into an empty buffer. The model serves \
+          one I/O at a time, so the rows of depth 32 are left out.",
+    source: Source::Measured(bare::sac_table_3),
+    charts: &[],
+    rows: &[
+        factor!("§5.1, Table 3", "4KB, depth 1: PB 720MB", 720.0, |c| c
+            .number("4KB: buffer (MB)")),
+        factor!("§5.1, Table 3", "4KB, depth 1: IOPS 3156 …", 3156.0, |c| {
+            c.number("4KB: IOPS before")
+        }),
+        factor!(
+            "§5.1, Table 3",
+            "4KB, depth 1: … → 41",
+            41.0,
+            |c| c.number("4KB: IOPS after"),
+            AFTER
+        ),
+        factor!("§5.1, Table 3", "4KB, depth 1: 54s", 54.0, |c| c.number("4KB: seconds")),
+        factor!("§5.1, Table 3", "8KB, depth 1: PB 1450MB", 1450.0, |c| {
+            c.number("8KB: buffer (MB)")
+        }),
+        factor!("§5.1, Table 3", "8KB, depth 1: IOPS 3268 …", 3268.0, |c| {
+            c.number("8KB: IOPS before")
+        }),
+        factor!(
+            "§5.1, Table 3",
+            "8KB, depth 1: … → 9",
+            9.0,
+            |c| c.number("8KB: IOPS after"),
+            AFTER
+        ),
+        factor!("§5.1, Table 3", "8KB, depth 1: 58s", 58.0, |c| c.number("8KB: seconds")),
+        factor!("§5.1, Table 3", "256KB, depth 1: PB 30.3GB", 30300.0, |c| {
+            c.number("256KB: buffer (MB)")
+        }),
+        factor!("§5.1, Table 3", "256KB, depth 1: IOPS 452 …", 452.0, |c| {
+            c.number("256KB: IOPS before")
+        }),
+        factor!(
+            "§5.1, Table 3",
+            "256KB, depth 1: … → 21",
+            21.0,
+            |c| { c.number("256KB: IOPS after") },
+            AFTER
+        ),
+        factor!("§5.1, Table 3", "256KB, depth 1: 268 s", 268.0, |c| c.number("256KB: seconds")),
+    ],
+};
