@@ -18,8 +18,8 @@ use self::compare::{
     saved_on, unlike, with, with_others,
 };
 use self::reasons::{
-    AMPLIFIES, CHUNKS as FEW_BLOCKS, FEW_AGAIN, IN_FRAMES, PADDING, PERIODS, QUEUE, REALLOCATED,
-    SHAPED, SPANS, SWEEP, WHOLE_FRAMES,
+    AMPLIFIES, BY_SHARE, CHUNKS as FEW_BLOCKS, FEW_AGAIN, LARGEST, NEVER_FULL, NEVER_FULL_VICTIMS,
+    NORMALISED, PADDING, PERIODS, SCATTERED, SHAPED, SPANS, WHOLE_FRAMES,
 };
 use self::systems::{BY_CHUNK, BY_LAMBDA, CHUNKS, EIGHT, LAMBDAS, MAIN, RIVALS};
 use super::compare::{reversed, two};
@@ -215,45 +215,45 @@ const FIGURES: &[Figure] = &[
                 "saved against Fluid_loop on average (%)",
                 29.9,
                 |c| average_saved(c, RESPONSE, "Fluid_loop"),
-                QUEUE
+                SCATTERED
             ),
             percent!(
                 "§6.2",
                 "saved against Fluid_loop on src2_2, the maximum (%)",
                 82.4,
                 |c| saved_on(c, RESPONSE, "Fluid_loop", "src2_2"),
-                QUEUE
+                SCATTERED
             ),
             percent!(
                 "§6.2",
                 "saved against Fluid_loop on src2_0, the minimum (%)",
                 4.8,
                 |c| saved_on(c, RESPONSE, "Fluid_loop", "src2_0"),
-                QUEUE
+                SCATTERED
             ),
             order!(
                 "§6.2, Figure 12",
                 "reduces the response latency compared to Fluid_loop, on each trace",
                 |c| lowest(c, RESPONSE, &["Fluid_loop"]),
-                QUEUE
+                SCATTERED
             ),
             order!(
                 "§6.2, Figure 12",
                 "the same, where no write ends a collection",
                 |c| with(c, "never aborts", RESPONSE, &["Fluid_loop"]),
-                IN_FRAMES
+                SCATTERED
             ),
             order!(
                 "§6.2",
                 "most on src2_2",
                 |c| most_saved_on(c, RESPONSE, "Fluid_loop", "src2_2"),
-                QUEUE
+                SCATTERED
             ),
             order!(
                 "§6.2",
                 "least on src2_0",
                 |c| least_saved_on(c, RESPONSE, "Fluid_loop", "src2_0"),
-                QUEUE
+                SCATTERED
             ),
         ],
     },
@@ -407,7 +407,7 @@ const FIGURES: &[Figure] = &[
                 "§6.3, Figure 18",
                 "increases with the chunk size for most traces: from 64 to 1024 KB, but under src2_2",
                 |c| but(grows(c, RESPONSE, &["64 KB", "1024 KB"]), &["src2_2"]),
-                SWEEP
+                NEVER_FULL
             ),
             order!(
                 "§6.3, Figure 18",
@@ -425,8 +425,7 @@ const FIGURES: &[Figure] = &[
                         "Amphisbaena",
                         &["256 KB", "512 KB", "1024 KB"]
                     ),
-                ],
-                SWEEP
+                ]
             ),
         ],
     },
@@ -442,8 +441,7 @@ const FIGURES: &[Figure] = &[
                 "the write hit rate is not sensitive to the chunk size: points between least and most, on \
                  average",
                 0.0,
-                |c| unlike(c, BUFFER_HITS, CHUNKS),
-                SWEEP
+                |c| unlike(c, BUFFER_HITS, CHUNKS)
             ),
             order!(
                 "§6.3, Figure 19",
@@ -472,7 +470,7 @@ const FIGURES: &[Figure] = &[
             "§6.3, Figure 20",
             "increases with the chunk size, except for src2_2: from 64 to 1024 KB",
             |c| but(grows(c, WAF, &["64 KB", "1024 KB"]), &["src2_2"]),
-            SWEEP
+            NEVER_FULL
         )],
     },
     Figure {
@@ -487,13 +485,12 @@ const FIGURES: &[Figure] = &[
                 "the larger the chunk size, the higher the number of RMWs, but under src2_2: from 64 to \
                  1024 KB",
                 |c| but(grows(c, RMW, &["64 KB", "1024 KB"]), &["src2_2"]),
-                SWEEP
+                NEVER_FULL
             ),
             order!(
                 "§6.3, Figure 21",
                 "on src2_2 it decreases as the chunk size increases",
-                |c| vec![c.points_chain(RMW, "src2_2", "Amphisbaena", &["1024 KB", "64 KB"])],
-                SWEEP
+                |c| vec![c.points_chain(RMW, "src2_2", "Amphisbaena", &["1024 KB", "64 KB"])]
             ),
         ],
     },
@@ -508,19 +505,19 @@ const FIGURES: &[Figure] = &[
                 "§6.3, Figure 22",
                 "grows with the chunk size for workloads other than src2_2: from 64 to 1024 KB",
                 |c| but(grows(c, PADDED, &["64 KB", "1024 KB"]), &["src2_2"]),
-                SWEEP
+                NEVER_FULL
             ),
             order!(
                 "§6.3, Figure 22",
                 "hm_0 introduces the most synthetic data",
                 |c| compare::most(c, PADDED, "hm_0", "64 KB"),
-                SWEEP
+                NORMALISED
             ),
             order!(
                 "§6.3, Figure 22",
                 "src2_2 introduces the least",
                 |c| compare::least(c, PADDED, "src2_2", "64 KB"),
-                SWEEP
+                NORMALISED
             ),
         ],
     },
@@ -536,7 +533,7 @@ const FIGURES: &[Figure] = &[
                 "the average victim zone decreases as the chunk size increases: from 64 to 1024 KB, but \
                  under src2_2",
                 |c| but(grows(c, VICTIM, &["1024 KB", "64 KB"]), &["src2_2"]),
-                SWEEP
+                NEVER_FULL_VICTIMS
             ),
             order!(
                 "§6.3, Figure 23",
@@ -549,7 +546,7 @@ const FIGURES: &[Figure] = &[
                         &[other, "128 KB"]
                     ))
                     .to_vec(),
-                SWEEP
+                LARGEST
             ),
         ],
     },
@@ -568,14 +565,13 @@ const FIGURES: &[Figure] = &[
                         EIGHT.iter().map(|trace| c.at(metric, trace, "Amphisbaena", "64 KB")).sum()
                     };
                     vec![two("", ("to the LFB", sum(TO_COLD)), ("to the HFB", sum(TO_HOT)))]
-                },
-                REALLOCATED
+                }
             ),
             order!(
                 "§6.3, Figure 24",
                 "under web_0 and src2_2 there is less variation",
                 |c| compare::least_of_two(c, TO_HOT, ["web_0", "src2_2"], "64 KB"),
-                REALLOCATED
+                BY_SHARE
             ),
         ],
     },

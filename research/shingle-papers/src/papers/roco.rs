@@ -6,11 +6,18 @@
 //! its table agrees with others then. Heat is "the access frequency of a zone" (§3.2) and, by equation 1, a
 //! count: ROCO is run both ways, see figure `heat` and docs/papers.md.
 
+mod own;
+mod reasons;
+
 use shingle_result::Pacing;
 use shingle_trace::Mode;
 
+use self::reasons::{
+    BUNCHED, CLEANED, FEWER, GAPS, HOST_RMWS, IN_SEQUENCE, LEAST_CLEANED, LEFT, OVER_ZFIFO, PER_IO,
+    RECENCY, REORDERED, ROCO_IN_SEQUENCE, STARTS,
+};
 use super::bare;
-use super::compare::{above_others, on_each, reversed};
+use super::compare::{above_others, on_each, reversed, two};
 use super::metrics::{
     ABSORBED, CLEAN_READ, DISK_RESPONSE, HOST_DIRTY, HOST_READ, IDLE_CLEANED, NON_SEQUENTIAL,
     RESPONSE, SEQUENTIAL, SYNTHESIZED,
@@ -34,7 +41,7 @@ pub(super) static PAPER: Paper = Paper {
          write: their dirty blocks and the blocks read for them are shown apart.",
         "ROCO takes the heat of a zone for a frequency; \"ROCO, counts\" is equation 1 to the letter.",
     ],
-    not_varied: &["idle", "heat", "times", "long"],
+    not_varied: &["idle", "heat", "times", "once"],
     figures: FIGURES,
     comparison: Comparison {
         grid: grid(&[HA, LRU, ZFIFO, REORDER, ROCO], &[]),
@@ -76,47 +83,6 @@ const LEAST: &[&[&str]] = &[
     &["ROCO", "Reorder-CZFIFO"],
 ];
 
-// Reasons that several statements share.
-
-const SAME_BLOCKS: &str = "contradicts itself: Cache-ZFIFO and Reorder-CZFIFO evict the same blocks and differ in \
-                           the order of writing alone, so both shares together have to be the same; published \
-                           are 5.79 and 7.84 % of proj_0, 42.78 and 41.92 of prn_0, 82.04 and 84.26 of \
-                           src2_2, 8.85 and 10.13 of stg_0, 15.03 and 15.02 of src1_2";
-const SAME_BLOCKS_ONCE: &str = "contradicts itself: with Cache-ZFIFO's, which evicts the same blocks, the shares are \
-                                5.79 and 7.84 % of proj_0, 8.85 and 10.13 of stg_0; and contradicts Amphisbaena: \
-                                without a reset each block is written at a pointer once at most, and of src2_2 \
-                                23.7 % are updates there (its Table 3), so that 76.3 % can be sequential and not \
-                                79.93";
-const FEWER: &str = "contradicts itself: by Figures 7 and 9 ROCO sends 11.40 % of proj_0 to the drive and \
-                     Cache-ZFIFO 5.79, of src2_2 87.66 and 82.04, of stg_0 14.24 and 8.85, of src1_2 21.78 and \
-                     15.03; less of prn_0 alone, 32.18 and 42.78. What host-side RMWs write is not even in it";
-const STARTS: &str = "configuration not published: where in the drive's zones their data begins, and with what gaps. \
-                      Only what is cached from a zone's write pointer on is sequential";
-const COUNTED: &str = "by counts a zone of which a block was ever written again is hotter than any that has just \
-                       come, for as long as it is cached (docs/papers.md): compare with ROCO beside it";
-const IDLE: &str = "configuration not published: how long the disk cache has to be idle before it is cleaned; here \
-                    it is a second. Without cleaning in idle time: figure idle";
-const CLEANED: &str = "the gaps of a zone are synthesized when it is first cleaned, and sooner or later each \
-                       zone is, whatever the cache: without cleaning in idle time (see figure idle) all systems \
-                       have about the same. How much of a zone is written at all is not published";
-const PER_IO: &str = "means over I/Os at the drive do not compare: under Cache-LRU an I/O is a block, under the \
-                      others up to 512 KiB, and all those of an eviction come at once and wait for each \
-                      other. By requests (see the numbers, and figure times) Cache-LRU is slower";
-const SOONER: &str = "configuration not published: which writes come again soon, short or long ones. Here short ones do, as in \
-                      recorded traces (docs/workloads.md, long-far); where long ones come again as soon, Cache-LRU lets 35 % of proj_0 \
-                      through and not 68, of prn_0 40 and not 53, of src1_2 30 and not 43 (figure long)";
-const SOONER_AND_STARTS: &str = "configuration not published: which writes come again soon, short or long ones (figure long), and where in \
-                                 the drive's zones their data begins: what the cache lets through of a zone is sequential \
-                                 only from its write pointer on";
-const BUNCHED: &str = "configuration not published: how requests bunch in the week. With nine tenths of it in pauses (--free idle=0.9) \
-                       HA takes 10.2 times as long as ROCO on proj_0, 7.0 on prn_0 and 1.3 on src1_2, Cache-LRU 5.9, 8.6 \
-                       and 7.7 times";
-const BLOCKWISE: &str = "Cache-LRU evicts block by block, here: how much it writes at a time is not published. The more \
-                         requests bunch, the more that takes (--free idle=0.9: 58 times ROCO's on prn_0)";
-const RECENCY: &str = "Cache-LRU absorbs 0.4 to 2.5 points more of each trace than Cache-ZFIFO (Figure 9, absorbed), which lets a \
-                       zone go by its age, whatever of it is written again; the published shares have Cache-ZFIFO absorb \
-                       94.2 % of proj_0 and Cache-LRU 86.9 % at most. Between the others the order is as published, but \
-                       where Reorder-CZFIFO is above Cache-LRU for the same reason";
 const FIVE: &[&str] = &["proj_0", "prn_0", "src2_2", "stg_0", "src1_2"];
 
 const HA: System = System::new("HA", "none", &[]);
@@ -150,10 +116,6 @@ const fn grid(systems: &'static [System], sets: Sets) -> Grid {
 
 const REORDERING: Grid = grid(&[ZFIFO, REORDER], &[]);
 const ALL: Grid = grid(&[HA, LRU, ZFIFO, REORDER, ROCO, COUNTS], &[]);
-const NEVER_IDLE: Grid = grid(&[HA, LRU, ZFIFO, REORDER, ROCO], &[("drive.idle_cleaning", "off")]);
-/// Long writes come again about as soon as short ones.
-const LONG_SOONER: Grid = Grid { free: &[("long-far", "-0.6")], ..grid(&[LRU, ROCO], &[]) };
-
 /// A chain of systems on each trace.
 fn chains(cells: &Cells, metric: Metric, systems: &[&str]) -> Vec<Chain> {
     on_each(cells, metric, FIVE, systems)
@@ -175,11 +137,11 @@ macro_rules! slower {
        [$proj:literal $prn:literal $src2:literal $stg:literal $src1:literal] $reason:expr;)*
      $(and: $($other:expr),* $(,)?)?) => {
         &[$(
-            slower!(one $at $metric $system "proj_0" $proj $reason),
-            slower!(one $at $metric $system "prn_0" $prn $reason),
-            slower!(one $at $metric $system "src2_2" $src2 $reason),
-            slower!(one $at $metric $system "stg_0" $stg $reason),
-            slower!(one $at $metric $system "src1_2" $src1 $reason),
+            slower!(one $at $metric $system "proj_0" $proj $reason[0]),
+            slower!(one $at $metric $system "prn_0" $prn $reason[1]),
+            slower!(one $at $metric $system "src2_2" $src2 $reason[2]),
+            slower!(one $at $metric $system "stg_0" $stg $reason[3]),
+            slower!(one $at $metric $system "src1_2" $src1 $reason[4]),
         )* $($($other),*)?]
     };
     (one $at:literal $metric:ident $system:literal $trace:literal $value:literal $reason:expr) => {
@@ -187,6 +149,8 @@ macro_rules! slower {
             |c| over_roco(c, $metric, $trace, $system), $reason)
     };
 }
+
+use slower;
 
 const FIGURES: &[Figure] = &[
     Figure {
@@ -206,13 +170,13 @@ const FIGURES: &[Figure] = &[
         charts: &[Chart::ByTrace(NON_SEQUENTIAL), Chart::ByTrace(SEQUENTIAL)],
         rows: by_volume! {
             "§4.2.1, Figure 7 (a)" NON_SEQUENTIAL "non-sequential data" "Cache-ZFIFO"
-                [5.27 27.17 80.45 6.3 14.2] SAME_BLOCKS;
+                [5.27 27.17 80.45 6.3 14.2] LEFT;
             "§4.2.1, Figure 7 (a)" NON_SEQUENTIAL "non-sequential data" "Reorder-CZFIFO"
-                [3.03 20.73 4.33 2.18 7.33] SAME_BLOCKS;
+                [3.03 20.73 4.33 2.18 7.33] REORDERED;
             "§4.2.1, Figure 7 (b)" SEQUENTIAL "sequential data" "Cache-ZFIFO"
-                [0.52 15.61 1.59 2.55 0.83] SAME_BLOCKS;
+                [0.52 15.61 1.59 2.55 0.83] [STARTS; 5];
             "§4.2.1, Figure 7 (b)" SEQUENTIAL "sequential data" "Reorder-CZFIFO"
-                [4.81 21.19 79.93 7.95 7.69] SAME_BLOCKS_ONCE;
+                [4.81 21.19 79.93 7.95 7.69] IN_SEQUENCE;
             and:
             order!(
                 "§4.2.1, Figure 7 (a)",
@@ -242,13 +206,13 @@ const FIGURES: &[Figure] = &[
         charts: &[Chart::ByTrace(CLEAN_READ), Chart::ByTrace(SYNTHESIZED)],
         rows: by_volume! {
             "§4.2.1, Figure 8 (a)" CLEAN_READ "data read by cleaning" "Cache-ZFIFO"
-                [8.5 89.31 103.37 2.42 16.36] IDLE;
+                [8.5 89.31 103.37 2.42 16.36] [CLEANED; 5];
             "§4.2.1, Figure 8 (a)" CLEAN_READ "data read by cleaning" "Reorder-CZFIFO"
-                [6.16 60.37 4.36 0.99 4.72] IDLE;
+                [6.16 60.37 4.36 0.99 4.72] [CLEANED; 5];
             "§4.2.1, Figure 8 (b)" SYNTHESIZED "synthesized data" "Cache-ZFIFO"
-                [9.1 40.87 24.33 24.09 9.32] CLEANED;
+                [9.1 40.87 24.33 24.09 9.32] [GAPS; 5];
             "§4.2.1, Figure 8 (b)" SYNTHESIZED "synthesized data" "Reorder-CZFIFO"
-                [7.94 27.67 7.82 12.36 2.99] CLEANED;
+                [7.94 27.67 7.82 12.36 2.99] [GAPS; 5];
             and:
             order!(
                 "§4.2.1, Figure 8 (a)",
@@ -259,7 +223,7 @@ const FIGURES: &[Figure] = &[
                 "§4.2.1, Figure 8 (b)",
                 "can reduce the ratios of synthesized data",
                 |c| chains(c, SYNTHESIZED, &["Reorder-CZFIFO", "Cache-ZFIFO"]),
-                CLEANED
+                GAPS
             ),
         },
     },
@@ -277,17 +241,17 @@ const FIGURES: &[Figure] = &[
         ],
         rows: by_volume! {
             "§4.2.2, Figure 9 (a)" NON_SEQUENTIAL "non-sequential data" "HA"
-                [99.68 96.48 99.2 98.97 99.72] "";
+                [99.68 96.48 99.2 98.97 99.72] [""; 5];
             "§4.2.2, Figure 9 (a)" NON_SEQUENTIAL "non-sequential data" "Cache-LRU"
-                [13.07 38.94 96.71 8.59 20.4] SOONER;
+                [13.07 38.94 96.71 8.59 20.4] LEFT;
             "§4.2.2, Figure 9 (a)" NON_SEQUENTIAL "non-sequential data" "ROCO"
-                [0.86 8.68 0.02 0.52 2.01] SOONER_AND_STARTS;
+                [0.86 8.68 0.02 0.52 2.01] REORDERED;
             "§4.2.2, Figure 9 (b)" SEQUENTIAL "sequential data" "HA"
-                [0.32 3.52 0.8 1.03 0.28] "";
+                [0.32 3.52 0.8 1.03 0.28] [""; 5];
             "§4.2.2, Figure 9 (b)" SEQUENTIAL "sequential data" "ROCO"
-                [10.54 23.5 87.64 13.72 19.77] STARTS;
+                [10.54 23.5 87.64 13.72 19.77] ROCO_IN_SEQUENCE;
             "§4.2.2, Figure 9 (c)" HOST_READ "data read for host-side RMWs" "ROCO"
-                [0.32 0.56 0.0022 0.18 0.64] "";
+                [0.32 0.56 0.0022 0.18 0.64] [""; 5];
             and:
             order!(
                 "§4.2, Figures 7 (a) and 9 (a)",
@@ -328,17 +292,8 @@ const FIGURES: &[Figure] = &[
             order!(
                 "§4.2.2, Figure 9 (c)",
                 "host-side RMW operations only migrate extra data: below 1 % of what is written",
-                |c| {
-                    let chain = |trace: &&str| Chain {
-                        place: (*trace).into(),
-                        links: vec![
-                            ("read".into(), c.at(HOST_READ, trace, "ROCO", "")),
-                            ("1 %".into(), 1.0),
-                        ],
-                    };
-                    FIVE.iter().map(chain).collect()
-                },
-                STARTS
+                below_one_per_cent,
+                HOST_RMWS
             ),
             order!(
                 "§4.2.2, Figure 9 (c)",
@@ -356,24 +311,25 @@ const FIGURES: &[Figure] = &[
         charts: &[Chart::ByTrace(CLEAN_READ), Chart::ByTrace(SYNTHESIZED)],
         rows: by_volume! {
             "§4.2.2, Figure 10 (a)" CLEAN_READ "data read by cleaning" "HA"
-                [24.72 82.58 109.18 55.8 32.69] IDLE;
+                [24.72 82.58 109.18 55.8 32.69] [CLEANED; 5];
             "§4.2.2, Figure 10 (a)" CLEAN_READ "data read by cleaning" "ROCO"
-                [0.68 13.65 0.94 0.45 2.06] IDLE;
+                [0.68 13.65 0.94 0.45 2.06] [CLEANED; 5];
             "§4.2.2, Figure 10 (b)" SYNTHESIZED "synthesized data" "HA"
-                [13.08 65.3 30.17 55.27 18.42] CLEANED;
+                [13.08 65.3 30.17 55.27 18.42] [GAPS; 5];
             "§4.2.2, Figure 10 (b)" SYNTHESIZED "synthesized data" "ROCO"
-                [1.3 3.68 0.11 1.95 1.44] CLEANED;
+                [1.3 3.68 0.11 1.95 1.44] [GAPS; 5];
             and:
             order!(
                 "§4.2.2, Figure 10 (a)",
                 "ROCO generates the least read data during the disk cache cleaning",
-                |c| least(c, CLEAN_READ, "ROCO")
+                |c| least(c, CLEAN_READ, "ROCO"),
+                LEAST_CLEANED
             ),
             order!(
                 "§4.2.2, Figure 10 (b)",
                 "ROCO reduces the ratios of generated synthesized data: it is least",
                 |c| least(c, SYNTHESIZED, "ROCO"),
-                CLEANED
+                GAPS
             ),
         },
     },
@@ -390,9 +346,9 @@ const FIGURES: &[Figure] = &[
         ],
         rows: slower! {
             "§4.2.2, Figure 11" DISK_RESPONSE:
-            "HA" [52.89 5.36 26.41 18.42 37.91] BUNCHED;
-            "Cache-LRU" [5.61 4.97 14.1 5.46 11.29] PER_IO;
-            "Cache-ZFIFO" [3.82 4.67 12.77 3.7 8.35] "";
+            "HA" [52.89 5.36 26.41 18.42 37.91] [BUNCHED; 5];
+            "Cache-LRU" [5.61 4.97 14.1 5.46 11.29] [PER_IO; 5];
+            "Cache-ZFIFO" [3.82 4.67 12.77 3.7 8.35] [OVER_ZFIFO; 5];
             and:
             order!(
                 "§4.2.2, Figure 11",
@@ -415,106 +371,17 @@ const FIGURES: &[Figure] = &[
             ),
         },
     },
-    Figure {
-        id: "idle",
-        title: "Figure 11 again, cleaning only when the disk cache is full",
-        how: "The paper cleans when the disk cache is idle or full (§2.1.1) and does not say how long \
-              it has to be idle; ha-roco begins after a second. Here it never does.",
-        source: Source::Runs(&[NEVER_IDLE]),
-        charts: EXPLAINING,
-        rows: slower! {
-            "§4.2.2, Figure 11" DISK_RESPONSE:
-            "HA" [52.89 5.36 26.41 18.42 37.91] BUNCHED;
-            "Cache-LRU" [5.61 4.97 14.1 5.46 11.29] PER_IO;
-            "Cache-ZFIFO" [3.82 4.67 12.77 3.7 8.35] "";
-        },
-    },
-    Figure {
-        id: "heat",
-        title: "Figures 9 to 11 again, with heat as a count",
-        how: "Equation 1 to the letter: accesses of a zone's cached blocks, of which none ages. Elsewhere an \
-              access counts half as much for each cache of writes since, as heat is to be a frequency \
-              (§3.2).",
-        source: Source::Runs(&[ALL]),
-        charts: EXPLAINING,
-        rows: by_volume! {
-            "§4.2.2, Figure 9 (a)" NON_SEQUENTIAL "non-sequential data" "ROCO, counts"
-                [0.86 8.68 0.02 0.52 2.01] COUNTED;
-            "§4.2.2, Figure 9 (b)" SEQUENTIAL "sequential data" "ROCO, counts"
-                [10.54 23.5 87.64 13.72 19.77] COUNTED;
-            "§4.2.2, Figure 10 (a)" CLEAN_READ "data read by cleaning" "ROCO, counts"
-                [0.68 13.65 0.94 0.45 2.06] COUNTED;
-            and:
-            order!(
-                "§4.2, Figures 7 (a) and 9 (a)",
-                "ROCO, Reorder-CZFIFO, Cache-ZFIFO, Cache-LRU and HA, each with more non-sequential data \
-                 than the one before",
-                |c| ranks(c, "ROCO, counts"),
-                COUNTED
-            ),
-            order!(
-                "§4.2.2, Figure 9 (a)",
-                "ROCO performs the best: its non-sequential data is the least",
-                |c| least(c, NON_SEQUENTIAL, "ROCO, counts"),
-                COUNTED
-            ),
-            order!(
-                "§4.2.2, Figure 10 (a)",
-                "ROCO generates the least read data during the disk cache cleaning",
-                |c| least(c, CLEAN_READ, "ROCO, counts"),
-                COUNTED
-            ),
-        },
-    },
-    Figure {
-        id: "times",
-        title: "Figure 11 again, of requests",
-        how: "Of a request, from its arrival until the cache or the drive has served it.",
-        source: Source::Runs(&[ALL]),
-        charts: &[Chart::ByTrace(RESPONSE)],
-        rows: slower! {
-            "§4.2.2, Figure 11" RESPONSE:
-            "HA" [52.89 5.36 26.41 18.42 37.91] BUNCHED;
-            "Cache-LRU" [5.61 4.97 14.1 5.46 11.29] BLOCKWISE;
-            "Cache-ZFIFO" [3.82 4.67 12.77 3.7 8.35] "";
-            and:
-            order!(
-                "§4.2.2, Figure 11",
-                "ROCO improves the performance of the HA-SMR drive the most among the four solutions",
-                |c| {
-                    let others = ["HA", "Cache-LRU", "Cache-ZFIFO"];
-                    others.iter().flat_map(|other| chains(c, RESPONSE, &["ROCO", other])).collect()
-                }
-            ),
-        },
-    },
-    Figure {
-        id: "long",
-        title: "Figure 9 again, long writes come again about as soon as short ones",
-        how: "Elsewhere short ones come sooner, as in recorded traces (long-far is 0.6 there, and -0.6 here). Distances of all \
-              reuses together, requests and blocks are as published, there and here.",
-        source: Source::Runs(&[LONG_SOONER]),
-        charts: EXPLAINING,
-        rows: by_volume! {
-            "§4.2.2, Figure 9 (a)" NON_SEQUENTIAL "non-sequential data" "Cache-LRU"
-                [13.07 38.94 96.71 8.59 20.4] SOONER;
-            "§4.2.2, Figure 9 (a)" NON_SEQUENTIAL "non-sequential data" "ROCO"
-                [0.86 8.68 0.02 0.52 2.01] SOONER_AND_STARTS;
-        },
-    },
+    own::IDLE,
+    own::HEAT,
+    own::TIMES,
+    own::ONCE,
 ];
 
-/// What explains the others: shares, cleaning, response times.
-const EXPLAINING: &[Chart] = &[
-    Chart::ByTrace(NON_SEQUENTIAL),
-    Chart::ByTrace(SEQUENTIAL),
-    Chart::ByTrace(HOST_DIRTY),
-    Chart::ByTrace(ABSORBED),
-    Chart::ByTrace(CLEAN_READ),
-    Chart::ByTrace(SYNTHESIZED),
-    Chart::ByTrace(DISK_RESPONSE),
-    Chart::ByTrace(RESPONSE),
-];
+/// What ROCO's host-side RMWs read is below 1 % of what is written, on each trace.
+fn below_one_per_cent(cells: &Cells) -> Vec<Chain> {
+    let read = |trace| cells.at(HOST_READ, trace, "ROCO", "");
+    FIVE.iter().map(|trace| two(trace, ("read", read(trace)), ("1 %", 1.0))).collect()
+}
 
 /// Less and less non-sequential data, on each trace.
 fn ranks(cells: &Cells, roco: &str) -> Vec<Chain> {

@@ -52,17 +52,17 @@ macro_rules! volumes_table {
 }
 
 /// Statements on each of ROCO's volumes, which the paper lists in this order: percentages of what the
-/// host writes, a line a system; then others.
+/// host writes, a line a system, with a reason for each volume; then others.
 macro_rules! by_volume {
     ($($at:literal $metric:ident $what:literal $system:literal
        [$proj:literal $prn:literal $src2:literal $stg:literal $src1:literal] $reason:expr;)*
      $(and: $($other:expr),* $(,)?)?) => {
         &[$(
-            by_volume!(one $at $metric $what $system "proj_0" $proj $reason),
-            by_volume!(one $at $metric $what $system "prn_0" $prn $reason),
-            by_volume!(one $at $metric $what $system "src2_2" $src2 $reason),
-            by_volume!(one $at $metric $what $system "stg_0" $stg $reason),
-            by_volume!(one $at $metric $what $system "src1_2" $src1 $reason),
+            by_volume!(one $at $metric $what $system "proj_0" $proj $reason[0]),
+            by_volume!(one $at $metric $what $system "prn_0" $prn $reason[1]),
+            by_volume!(one $at $metric $what $system "src2_2" $src2 $reason[2]),
+            by_volume!(one $at $metric $what $system "stg_0" $stg $reason[3]),
+            by_volume!(one $at $metric $what $system "src1_2" $src1 $reason[4]),
         )* $($($other),*)?]
     };
     (one $at:literal $metric:ident $what:literal $system:literal $trace:literal $value:literal

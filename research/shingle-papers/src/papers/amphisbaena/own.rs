@@ -68,6 +68,12 @@ pub(super) const DECISIONS: Figure = Figure {
             HARDLY_COLLECTED
         ),
         order!(
+            "§5.2.2",
+            "a shadow that is written again enters the HFB: longer response times than if only writes labelled \
+             hot bring it in",
+            |c| with(c, "shadows need hot", RESPONSE, &["Amphisbaena"])
+        ),
+        order!(
             "§5.3",
             "stopping for queued writes shortens response times",
             |c| lowest(c, RESPONSE, &["never aborts"]),
