@@ -18,8 +18,9 @@ use self::compare::{
     saved_on, unlike, with, with_others,
 };
 use self::reasons::{
-    AMPLIFIES, BY_SHARE, CHUNKS as FEW_BLOCKS, FEW_AGAIN, LARGEST, NEVER_FULL, NEVER_FULL_VICTIMS,
-    NORMALISED, PADDING, PERIODS, SCATTERED, SHAPED, SPANS, WHOLE_FRAMES,
+    AMPLIFIES, BY_SHARE, CHUNKS as FEW_BLOCKS, FEW_AGAIN, FILLED_IN_TURN, LARGEST, NEVER_FULL,
+    NEVER_FULL_VICTIMS, NORMALISED, PADDED_ONCE, PADDING, PERIODS, SCATTERED, SHAPED, SPANS,
+    WHOLE_FRAMES,
 };
 use self::systems::{BY_CHUNK, BY_LAMBDA, CHUNKS, EIGHT, LAMBDAS, MAIN, RIVALS};
 use super::compare::{reversed, two};
@@ -357,7 +358,7 @@ const FIGURES: &[Figure] = &[
                 "§6.2, Figure 16",
                 "the same, each gap counted once",
                 |c| lowest(c, PADDED_FIRST, RIVALS),
-                PADDING
+                PADDED_ONCE
             ),
             factor!(
                 "§6.2",
@@ -425,7 +426,8 @@ const FIGURES: &[Figure] = &[
                         "Amphisbaena",
                         &["256 KB", "512 KB", "1024 KB"]
                     ),
-                ]
+                ],
+                FILLED_IN_TURN
             ),
         ],
     },
