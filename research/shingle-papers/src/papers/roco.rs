@@ -116,6 +116,7 @@ const fn grid(systems: &'static [System], sets: Sets) -> Grid {
 
 const REORDERING: Grid = grid(&[ZFIFO, REORDER], &[]);
 const ALL: Grid = grid(&[HA, LRU, ZFIFO, REORDER, ROCO, COUNTS], &[]);
+
 /// A chain of systems on each trace.
 fn chains(cells: &Cells, metric: Metric, systems: &[&str]) -> Vec<Chain> {
     on_each(cells, metric, FIVE, systems)
@@ -260,11 +261,7 @@ const FIGURES: &[Figure] = &[
                 |c| ranks(c, "ROCO"),
                 RECENCY
             ),
-            order!(
-                "§4.2.2, Figure 9 (a)",
-                "ROCO performs the best: its non-sequential data is the least",
-                |c| least(c, NON_SEQUENTIAL, "ROCO")
-            ),
+            LEAST_NON_SEQUENTIAL,
             order!(
                 "§4.2.2, Figures 7 and 9",
                 "CREA … can reduce the number of data blocks written to the HA-SMR drive: the cache absorbs \
@@ -289,12 +286,7 @@ const FIGURES: &[Figure] = &[
                     others.iter().flat_map(|other| chains(c, SEQUENTIAL, &[other, "ROCO"])).collect()
                 }
             ),
-            order!(
-                "§4.2.2, Figure 9 (c)",
-                "host-side RMW operations only migrate extra data: below 1 % of what is written",
-                below_one_per_cent,
-                HOST_RMWS
-            ),
+            FEW_HOST_RMWS,
             order!(
                 "§4.2.2, Figure 9 (c)",
                 "The overhead is the least under src2_2",
@@ -377,11 +369,21 @@ const FIGURES: &[Figure] = &[
     own::ONCE,
 ];
 
-/// What ROCO's host-side RMWs read is below 1 % of what is written, on each trace.
-fn below_one_per_cent(cells: &Cells) -> Vec<Chain> {
-    let read = |trace| cells.at(HOST_READ, trace, "ROCO", "");
-    FIVE.iter().map(|trace| two(trace, ("read", read(trace)), ("1 %", 1.0))).collect()
-}
+/// Statements on the volumes as they are, and as `once` has them.
+const LEAST_NON_SEQUENTIAL: Row = order!(
+    "§4.2.2, Figure 9 (a)",
+    "ROCO performs the best: its non-sequential data is the least",
+    |c| least(c, NON_SEQUENTIAL, "ROCO")
+);
+const FEW_HOST_RMWS: Row = order!(
+    "§4.2.2, Figure 9 (c)",
+    "host-side RMW operations only migrate extra data: below 1 % of what is written",
+    |c| {
+        let read = |trace| c.at(HOST_READ, trace, "ROCO", "");
+        FIVE.iter().map(|trace| two(trace, ("read", read(trace)), ("1 %", 1.0))).collect()
+    },
+    HOST_RMWS
+);
 
 /// Less and less non-sequential data, on each trace.
 fn ranks(cells: &Cells, roco: &str) -> Vec<Chain> {
@@ -389,10 +391,14 @@ fn ranks(cells: &Cells, roco: &str) -> Vec<Chain> {
     chains(cells, NON_SEQUENTIAL, &order)
 }
 
+/// One system is below each other, on each trace.
+fn below(cells: &Cells, metric: Metric, system: &str, others: &[&str]) -> Vec<Chain> {
+    others.iter().flat_map(|other| chains(cells, metric, &[system, other])).collect()
+}
+
 /// ROCO's is below that of each other system, on each trace.
 fn least(cells: &Cells, metric: Metric, roco: &str) -> Vec<Chain> {
-    let others = ["HA", "Cache-LRU", "Cache-ZFIFO", "Reorder-CZFIFO"];
-    others.iter().flat_map(|other| chains(cells, metric, &[roco, other])).collect()
+    below(cells, metric, roco, &["HA", "Cache-LRU", "Cache-ZFIFO", "Reorder-CZFIFO"])
 }
 
 /// Rows of Table 1, three a line.

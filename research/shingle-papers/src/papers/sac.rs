@@ -206,10 +206,22 @@ fn correlation(cells: &Cells, metric: Metric) -> f64 {
     pearson(&TEN.iter().map(point).collect::<Vec<_>>())
 }
 
-/// Over the ten volumes, with a function of least and greatest.
-fn over_ten(cells: &Cells, metric: Metric, system: &str, of: fn(f64, f64) -> f64) -> f64 {
-    let values = TEN.iter().map(|trace| cells.at(metric, trace, system, ""));
+/// Over some volumes, with a function of least and greatest; of those that are numbers.
+fn over(
+    cells: &Cells,
+    metric: Metric,
+    traces: &[&str],
+    system: &str,
+    point: &str,
+    of: fn(f64, f64) -> f64,
+) -> f64 {
+    let values = traces.iter().map(|trace| cells.at(metric, trace, system, point));
     values.reduce(of).unwrap_or(f64::NAN)
+}
+
+/// Over the ten volumes.
+fn over_ten(cells: &Cells, metric: Metric, system: &str, of: fn(f64, f64) -> f64) -> f64 {
+    over(cells, metric, TEN, system, "", of)
 }
 
 fn pairs(cells: &Cells, metric: Metric, less: &str, more: &str) -> Vec<Chain> {
@@ -222,7 +234,12 @@ fn times(cells: &Cells, metric: Metric, other: &str, system: &str) -> f64 {
 }
 
 fn one_chain(cells: &Cells, metric: Metric, systems: &[&str]) -> Vec<Chain> {
-    vec![cells.chain(metric, "long", "", systems)]
+    one_chain_at(cells, metric, "", systems)
+}
+
+/// The same at a point.
+fn one_chain_at(cells: &Cells, metric: Metric, point: &str, systems: &[&str]) -> Vec<Chain> {
+    vec![cells.chain(metric, "long", point, systems)]
 }
 
 /// A system at points of what is varied.

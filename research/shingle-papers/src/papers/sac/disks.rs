@@ -127,6 +127,23 @@ pub(super) const FIGURE_10: Figure = Figure {
     ],
 };
 
+/// A line of Table 3 becomes four statements: a size of writes, the buffer, I/Os a second before and after, seconds.
+macro_rules! table_3 {
+    ($($size:literal $buffer:literal $megabytes:literal, $before:literal $after:literal, $time:literal $seconds:literal,
+       $falls_from:literal $falls_to:literal;)*) => {
+        &[$(
+            factor!("§5.1, Table 3", concat!($size, ", depth 1: ", $buffer), $megabytes,
+                |c| c.number(concat!($size, ": buffer (MB)"))),
+            factor!("§5.1, Table 3", concat!($size, ", depth 1: ", $falls_from), $before,
+                |c| c.number(concat!($size, ": IOPS before"))),
+            factor!("§5.1, Table 3", concat!($size, ", depth 1: ", $falls_to), $after,
+                |c| c.number(concat!($size, ": IOPS after")), AFTER),
+            factor!("§5.1, Table 3", concat!($size, ", depth 1: ", $time), $seconds,
+                |c| c.number(concat!($size, ": seconds"))),
+        )*]
+    };
+}
+
 pub(super) const TABLE_3: Figure = Figure {
     id: "table-3",
     title: "Capacity of the buffer by the size of writes",
@@ -134,47 +151,9 @@ pub(super) const TABLE_3: Figure = Figure {
           one I/O at a time, so the rows of depth 32 are left out.",
     source: Source::Measured(bare::sac_table_3),
     charts: &[],
-    rows: &[
-        factor!("§5.1, Table 3", "4KB, depth 1: PB 720MB", 720.0, |c| c
-            .number("4KB: buffer (MB)")),
-        factor!("§5.1, Table 3", "4KB, depth 1: IOPS 3156 …", 3156.0, |c| {
-            c.number("4KB: IOPS before")
-        }),
-        factor!(
-            "§5.1, Table 3",
-            "4KB, depth 1: … → 41",
-            41.0,
-            |c| c.number("4KB: IOPS after"),
-            AFTER
-        ),
-        factor!("§5.1, Table 3", "4KB, depth 1: 54s", 54.0, |c| c.number("4KB: seconds")),
-        factor!("§5.1, Table 3", "8KB, depth 1: PB 1450MB", 1450.0, |c| {
-            c.number("8KB: buffer (MB)")
-        }),
-        factor!("§5.1, Table 3", "8KB, depth 1: IOPS 3268 …", 3268.0, |c| {
-            c.number("8KB: IOPS before")
-        }),
-        factor!(
-            "§5.1, Table 3",
-            "8KB, depth 1: … → 9",
-            9.0,
-            |c| c.number("8KB: IOPS after"),
-            AFTER
-        ),
-        factor!("§5.1, Table 3", "8KB, depth 1: 58s", 58.0, |c| c.number("8KB: seconds")),
-        factor!("§5.1, Table 3", "256KB, depth 1: PB 30.3GB", 30300.0, |c| {
-            c.number("256KB: buffer (MB)")
-        }),
-        factor!("§5.1, Table 3", "256KB, depth 1: IOPS 452 …", 452.0, |c| {
-            c.number("256KB: IOPS before")
-        }),
-        factor!(
-            "§5.1, Table 3",
-            "256KB, depth 1: … → 21",
-            21.0,
-            |c| { c.number("256KB: IOPS after") },
-            AFTER
-        ),
-        factor!("§5.1, Table 3", "256KB, depth 1: 268 s", 268.0, |c| c.number("256KB: seconds")),
-    ],
+    rows: table_3! {
+        "4KB" "PB 720MB" 720.0, 3156.0 41.0, "54s" 54.0, "IOPS 3156 …" "… → 41";
+        "8KB" "PB 1450MB" 1450.0, 3268.0 9.0, "58s" 58.0, "IOPS 3268 …" "… → 9";
+        "256KB" "PB 30.3GB" 30300.0, 452.0 21.0, "268 s" 268.0, "IOPS 452 …" "… → 21";
+    },
 };

@@ -5,8 +5,8 @@ use shingle_trace::Mode;
 use super::reasons::{
     ALIKE, CDC_GAINS, FALL, MISSES, MOST_READS, READS, RISES, RSRCH, SEVEN, SMALL_CACHE,
 };
-use super::{AD, LRU, MOST, MOST_CDC, PD, SAC, SMR_ONLY, real, volumes};
-use crate::cells::{Cells, Chain};
+use super::{AD, LRU, MOST, MOST_CDC, PD, SAC, SMR_ONLY, one_chain_at, over, point, real, volumes};
+use crate::cells::Cells;
 use crate::experiment::{Chart, Figure, Source};
 use crate::grid::{Grid, Metric, Point, Sets, Size};
 use crate::papers::metrics::{
@@ -15,12 +15,8 @@ use crate::papers::metrics::{
 };
 use crate::papers::rows::{factor, order, percent};
 
-const fn at(label: &'static str) -> Point {
-    Point { label, cache: None, sets: &[] }
-}
-
-const MIXED: &[Point] = &[at("reads and writes")];
-const WRITES: &[Point] = &[at("writes only")];
+const MIXED: &[Point] = &[point("reads and writes", &[])];
+const WRITES: &[Point] = &[point("writes only", &[])];
 
 /// A copy of the large trace over the real disk, and more of each volume than Figure 13 and Table 5 have.
 const LONGER: Grid = Grid {
@@ -43,11 +39,6 @@ const LONGER_WRITES: Grid = Grid {
     points: WRITES,
     ..LONGER
 };
-
-/// The order of systems in a mode.
-fn chain(c: &Cells, metric: Metric, mode: &str, systems: &[&str]) -> Vec<Chain> {
-    vec![c.chain(metric, "long", mode, systems)]
-}
 
 fn mixed(c: &Cells, metric: Metric, system: &str) -> f64 {
     c.at(metric, "long", system, "reads and writes")
@@ -107,10 +98,10 @@ pub(super) const FURTHER: Figure = Figure {
         "MOST+CDC" 58.7 29.9 74.8 READS;
         and:
         order!("§6.3, Table 5", "total time of a third: SAC, MOST, LRU", |c| {
-            chain(c, TOTAL, "reads and writes", &["SAC", "MOST", "LRU"])
+            one_chain_at(c, TOTAL, "reads and writes", &["SAC", "MOST", "LRU"])
         }),
         order!("§6.3, Table 5", "total time of a third: SAC, MOST+CDC", |c| {
-            chain(c, TOTAL, "reads and writes", &["SAC", "MOST+CDC"])
+            one_chain_at(c, TOTAL, "reads and writes", &["SAC", "MOST+CDC"])
         }, ALIKE),
         percent!("§6.3", "66% less than LRU, of a third", 66.0, |c| saved(c, "SAC", "LRU"), RISES),
         percent!("§6.3", "33% less than MOST, of a third", 33.0, |c| saved(c, "SAC", "MOST"), RISES),
@@ -120,18 +111,18 @@ pub(super) const FURTHER: Figure = Figure {
         percent!("§6.2", "cache miss rates 14.5% (SAC), of a third", 14.5, |c| writes(c, MISS, "SAC"), MISSES),
         percent!("§6.2", "vs. 21.7% (MOST), of a third", 21.7, |c| writes(c, MISS, "MOST"), MISSES),
         order!("§6.2, Figure 14 (a)", "miss rates of a third: LRU, SAC, MOST", |c| {
-            chain(c, MISS, "writes only", &["LRU", "SAC", "MOST"])
+            one_chain_at(c, MISS, "writes only", &["LRU", "SAC", "MOST"])
         }),
         order!("§6.2, Figure 14 (b)", "SAC's write amplification is the least, of a third", |c| {
-            let mut all = chain(c, WA, "writes only", &["SAC", "MOST"]);
-            all.extend(chain(c, WA, "writes only", &["SAC", "LRU"]));
+            let mut all = one_chain_at(c, WA, "writes only", &["SAC", "MOST"]);
+            all.extend(one_chain_at(c, WA, "writes only", &["SAC", "LRU"]));
             all
         }),
         factor!("§6.2, Figure 14 (c)", "SAC has a number [of RMWs] nearly half of MOST, of a third", 0.5, |c| {
             writes(c, RMW, "SAC") / writes(c, RMW, "MOST")
         }),
         order!("§6.4, Figure 15", "PD achieves the lowest cache miss rates, AD is the opposite, of a third", |c| {
-            chain(c, MISS, "writes only", &["PD", "SAC", "AD"])
+            one_chain_at(c, MISS, "writes only", &["PD", "SAC", "AD"])
         }),
     },
 };
@@ -147,22 +138,12 @@ const LARGE: &[Point] = &[cached("5 %", 50)];
 const LARGE_ONCE: &[Point] = &[cached("written once", 50)];
 const ONCE: Sets = &[("once", "0.8")];
 
-/// A metric of the five volumes.
-fn of_five(c: &Cells, metric: Metric, system: &str, point: &str) -> impl Iterator<Item = f64> {
-    FIVE.iter().map(move |trace| c.at(metric, trace, system, point))
-}
-
-/// Over them, of those that are numbers.
-fn over_five(c: &Cells, metric: Metric, system: &str, point: &str, of: fn(f64, f64) -> f64) -> f64 {
-    of_five(c, metric, system, point).reduce(of).unwrap_or(f64::NAN)
-}
-
 /// Miss ratios that Table 1 has of them.
 const TABLE_1: [f64; 5] = [43.6, 36.1, 47.7, 51.7, 45.1];
 
 /// How many of them LRU meets within five points.
 fn met(c: &Cells, point: &str) -> f64 {
-    let missed = of_five(c, MISS, "LRU", point).zip(TABLE_1);
+    let missed = FIVE.iter().map(|trace| c.at(MISS, trace, "LRU", point)).zip(TABLE_1);
     missed.filter(|(ours, theirs)| (ours - theirs).abs() <= 5.0).count() as f64
 }
 
@@ -198,11 +179,12 @@ pub(super) const CACHES: Figure = Figure {
             "§2.2, Figure 3",
             "MOST can effectively decline the rates to 1 …, with 5 %",
             1.0,
-            |c| { over_five(c, WA, "MOST", "5 %", f64::min) }
+            |c| { over(c, WA, FIVE, "MOST", "5 %", f64::min) }
         ),
-        factor!("§2.2, Figure 3", "… ~ 5, with 5 %", 5.0, |c| over_five(
+        factor!("§2.2, Figure 3", "… ~ 5, with 5 %", 5.0, |c| over(
             c,
             WA,
+            FIVE,
             "MOST",
             "5 %",
             f64::max
@@ -211,16 +193,16 @@ pub(super) const CACHES: Figure = Figure {
             "§2.2, Figure 3",
             "SMR-only: write amplification rates between 23 …, zones written once",
             23.0,
-            |c| { over_five(c, WA, "SMR-only", "written once", f64::min) }
+            |c| { over(c, WA, FIVE, "SMR-only", "written once", f64::min) }
         ),
         factor!("§2.2, Figure 3", "… and 55, zones written once", 55.0, |c| {
-            over_five(c, WA, "SMR-only", "written once", f64::max)
+            over(c, WA, FIVE, "SMR-only", "written once", f64::max)
         }),
         factor!(
             "§2.2, Figure 3",
             "whereas LRU aggravates it to 107, zones written once: the most of five",
             107.0,
-            |c| { over_five(c, WA, "LRU", "written once", f64::max) },
+            |c| { over(c, WA, FIVE, "LRU", "written once", f64::max) },
             RSRCH
         ),
         percent!(
