@@ -63,3 +63,6 @@ pub(super) const HOST_RMWS: &str = "configuration not published: what of a volum
 pub(super) const OVER_ZFIFO: &str = "configuration not published: in how many of its zones a volume writes nothing again. Where those are \
                                      four in five ROCO has fewer zones cleaned than Cache-ZFIFO, under which an I/O takes 2.8 times as long on \
                                      stg_0 and 2.1 on src1_2 (once)";
+pub(super) const FAR_ONCE: &str = "it holds but on proj_0, whose published distances leave a cache of 256 MiB with too little to choose from (Figure 9): with \
+                                   1 GiB ROCO has 7,847 zones cleaned, which reads 77 GB, and Reorder-CZFIFO 9,791 and 91; with \
+                                   256 MiB 27,087 and 280, and 25,855 and 263 (shingle compare, docs/papers.md)";
