@@ -19,8 +19,8 @@ use self::compare::{
 };
 use self::reasons::{
     AMPLIFIES, BY_SHARE, CHUNKS as FEW_BLOCKS, FEW_AGAIN, FILLED_IN_TURN, LARGEST, NEVER_FULL,
-    NEVER_FULL_VICTIMS, NORMALISED, PADDED_ONCE, PADDING, PERIODS, SCATTERED, SHAPED, SPANS,
-    WHOLE_FRAMES,
+    NEVER_FULL_VICTIMS, NORMALISED, PADDED_ONCE, PADDING, PERIODS, SCATTERED, SHAPED,
+    SMALLER_VICTIMS, SPANS, WHOLE_FRAMES,
 };
 use self::systems::{BY_CHUNK, BY_LAMBDA, CHUNKS, EIGHT, LAMBDAS, MAIN, RIVALS};
 use super::compare::{reversed, two};
@@ -492,7 +492,8 @@ const FIGURES: &[Figure] = &[
             order!(
                 "§6.3, Figure 21",
                 "on src2_2 it decreases as the chunk size increases",
-                |c| vec![c.points_chain(RMW, "src2_2", "Amphisbaena", &["1024 KB", "64 KB"])]
+                |c| vec![c.points_chain(RMW, "src2_2", "Amphisbaena", &["1024 KB", "64 KB"])],
+                SMALLER_VICTIMS
             ),
         ],
     },
