@@ -260,6 +260,13 @@ impl Slots {
         expected
     }
 
+    /// Brings into the processor's cache what the leaving of `slot` will read.
+    #[inline]
+    pub(crate) fn expect_to_leave(&self, slot: Slot) {
+        let head = self.heads[self.bucket(self.block(slot))];
+        core::hint::black_box(self.records.get(head.index()).map_or(0, |record| record.block));
+    }
+
     /// Some slot that may be named, if no I/O is under way on any.
     #[cold]
     pub(crate) fn evictable_at_rest(&self) -> Option<Slot> {

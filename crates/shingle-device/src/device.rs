@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::ioctl_blksszget;
 use shingle_core::units::{BLOCK_BYTES, Block};
-use shingle_engine::buffer::{Aligned, zeroed};
+use shingle_engine::buffer::{Aligned, Buffer, zeroed};
 use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::Pages;
 use thiserror::Error;
@@ -216,12 +216,13 @@ impl Device {
     }
 
     fn read_pages(&self, first: u64, out: &mut [Page]) -> io::Result<()> {
-        for (first, out) in (first..).step_by(PAGES_AT_ONCE).zip(out.chunks_mut(PAGES_AT_ONCE)) {
-            let mut buffers: Vec<_> = out.iter().map(|_| zeroed()).collect();
-            self.direct.read(first, &mut buffers)?;
-            out.iter_mut().zip(&buffers).for_each(|(page, buffer)| *page = buffer.0);
-        }
-        Ok(())
+        self.reader().read(first, out)
+    }
+
+    /// Reads many parts one after the other, with the same memory.
+    #[must_use]
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { device: self, buffers: Vec::new() }
     }
 
     /// Writes whole pages from `page` on.
@@ -260,6 +261,28 @@ impl Pages for &Device {
 
     fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), io::Error> {
         self.read_pages(first, out)
+    }
+}
+
+/// A device that is read from, and memory for that.
+pub struct Reader<'a> {
+    device: &'a Device,
+    buffers: Vec<Buffer>,
+}
+
+impl Pages for Reader<'_> {
+    type Error = io::Error;
+
+    fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), io::Error> {
+        for (first, out) in (first..).step_by(PAGES_AT_ONCE).zip(out.chunks_mut(PAGES_AT_ONCE)) {
+            if self.buffers.len() < out.len() {
+                self.buffers.resize_with(out.len(), zeroed);
+            }
+            let buffers = &mut self.buffers[..out.len()];
+            self.device.direct.read(first, buffers)?;
+            out.iter_mut().zip(buffers).for_each(|(page, buffer)| *page = buffer.0);
+        }
+        Ok(())
     }
 }
 

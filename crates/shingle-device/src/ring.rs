@@ -193,7 +193,7 @@ impl Ring {
             self.waiting.push_front(entry);
             self.listening = true;
         }
-        if !self.finished.is_empty() && self.waiting.is_empty() {
+        if self.waiting.is_empty() && (self.has_finished() || timeout.is_zero()) {
             return Ok(());
         }
         self.hand_over();
@@ -205,6 +205,12 @@ impl Ring {
             Ok(_) => Ok(()),
             Err(error) => passes(error),
         }
+    }
+
+    /// Whether [`Ring::wait`] would not wait, as something is done.
+    #[must_use]
+    pub fn has_finished(&self) -> bool {
+        !self.finished.is_empty()
     }
 
     fn hand_over(&mut self) {

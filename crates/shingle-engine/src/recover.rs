@@ -230,6 +230,9 @@ fn one_frame_a_block(void: &mut Vec<Record>, parted: Option<&Record>, entries: &
 
 /// Blocks that were written past an SSD that failed are not here any more.
 fn without_invalidated(superblock: &Superblock, entries: &mut [Entry]) {
+    if superblock.clean_from.max(superblock.dirty_from) == 0 {
+        return;
+    }
     for entry in entries {
         let from = match entry.state {
             State::Clean => superblock.clean_from,

@@ -182,7 +182,7 @@ pub(crate) fn read(
         if let Some(failure) = arrived.refused {
             // The reply is last: a client may be unable to listen while it sends.
             let skipped = inbox.skip(payload_bytes);
-            outbox.push(which, Err(failure));
+            Completion::to_connection(Arc::clone(outbox), which).done(Err(failure));
             skipped?;
             continue;
         }

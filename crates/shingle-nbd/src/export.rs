@@ -211,18 +211,26 @@ impl Completion {
 
     /// The command has this result. Does not block: replies are sent by the connection's own
     /// thread.
-    pub fn done(mut self, result: Result<Answer, Failure>) {
-        if let Some(sink) = self.0.take() {
-            sink.put(result);
-        }
+    pub fn done(self, result: Result<Answer, Failure>) {
+        drop(self.put(result));
+    }
+
+    /// As [`Completion::done`], for one who has more results to give now: the connection's thread may sleep until what is
+    /// returned is dropped, so that it sends many replies at once.
+    pub fn put(mut self, result: Result<Answer, Failure>) -> Option<Wake> {
+        self.0.take()?.put(result)
     }
 }
 
 impl Sink {
-    fn put(self, result: Result<Answer, Failure>) {
+    fn put(self, result: Result<Answer, Failure>) -> Option<Wake> {
         match self {
-            Self::Connection { outbox, which } => outbox.push(which, result),
-            Self::Call { done, .. } => done(result),
+            // (Only where it is needed: dropping it wakes.)
+            Self::Connection { outbox, which } => outbox.push(which, result).then(|| Wake(outbox)),
+            Self::Call { done, .. } => {
+                done(result);
+                None
+            }
         }
     }
 }
@@ -230,8 +238,18 @@ impl Sink {
 impl Drop for Completion {
     fn drop(&mut self) {
         if let Some(sink) = self.0.take() {
-            sink.put(Err(Failure::new(ErrorCode::Io, "the request was given up")));
+            drop(sink.put(Err(Failure::new(ErrorCode::Io, "the request was given up"))));
         }
+    }
+}
+
+/// Replies wait, and the thread that sends them sleeps. It is woken when this is dropped.
+#[must_use = "dropped at once, it wakes a thread for each reply"]
+pub struct Wake(Arc<Outbox>);
+
+impl Drop for Wake {
+    fn drop(&mut self) {
+        self.0.wake_writer();
     }
 }
 

@@ -52,13 +52,15 @@ impl Outbox {
         }
     }
 
-    /// A request that has entered is answered.
-    pub(crate) fn push(&self, which: InFlight, result: Result<Answer, Failure>) {
-        // Condvar::notify is a system call even if nobody waits.
-        let wakes = self.lock().push(which, result);
-        if wakes {
-            self.replies.notify_one();
-        }
+    /// A request that has entered is answered. Returns whether the writer has to be woken.
+    #[must_use]
+    pub(crate) fn push(&self, which: InFlight, result: Result<Answer, Failure>) -> bool {
+        self.lock().push(which, result)
+    }
+
+    /// There are replies for the writer.
+    pub(crate) fn wake_writer(&self) {
+        self.replies.notify_one();
     }
 
     /// Waits for replies and moves all into `into`, which is empty. False when none will come any

@@ -81,7 +81,7 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
             std::thread::sleep(std::time::Duration::from_millis(60));
         }
         let (sender, receiver) = channel();
-        let answer = Box::new(move |result| drop(sender.send(result)));
+        let answer = move |result| drop(sender.send(result));
         store.handle().submit(command(&mut rng), answer);
         waiting.push_back(receiver);
     }

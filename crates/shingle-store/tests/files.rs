@@ -132,7 +132,7 @@ fn who_always_asks_which_blocks_are_dirty_holds_up_nobody() {
     ask_on(handle, goes_on.clone());
     let (to, answered) = channel();
     let read = command(CommandOp::Read, 0, BLOCK_BYTES, Vec::new());
-    handle.submit(read, Box::new(move |result| drop(to.send(result))));
+    handle.submit(read, move |result| drop(to.send(result)));
     let told = handle.status_within(Duration::from_secs(20));
     let read = answered.recv_timeout(Duration::from_secs(20));
     goes_on.store(false, Ordering::SeqCst);
@@ -353,12 +353,9 @@ fn operators_do_not_wait_behind_clients() {
     for block in 0..100 {
         let answered = answered.clone();
         let read = command(CommandOp::Read, block * BLOCK_BYTES, BLOCK_BYTES, Vec::new());
-        store.handle().submit(
-            read,
-            Box::new(move |result| {
-                let _ = answered.send(result.is_ok());
-            }),
-        );
+        store.handle().submit(read, move |result| {
+            let _ = answered.send(result.is_ok());
+        });
     }
     let handle = store.handle().clone();
     let (asked, heard) = std::sync::mpsc::channel();

@@ -159,7 +159,7 @@ fn served(
             std::thread::yield_now();
         }
         let (sender, receiver) = channel();
-        let answer = Box::new(move |result| drop(sender.send(result)));
+        let answer = move |result| drop(sender.send(result));
         store.handle().submit(command(request), answer);
         waiting.push_back(receiver);
     }

@@ -38,6 +38,14 @@ impl Links {
         core::hint::black_box(self.links[member as usize].0);
     }
 
+    /// Likewise those of its neighbours, which taking it off its list will write.
+    #[inline]
+    pub fn expect_neighbours(&self, member: u32) {
+        let (towards_head, towards_tail) = self.links[member as usize];
+        let first = |member: u32| self.links.get(member as usize).map_or(0, |link| link.0);
+        core::hint::black_box(first(towards_head) ^ first(towards_tail));
+    }
+
     /// Bytes of memory taken.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -41,6 +41,11 @@ impl Order for Lru {
     fn pop(&mut self, slots: &Slots) -> Option<Slot> {
         let slot = slots.coldest(&self.list, &self.links)?;
         self.list.unlink(&mut self.links, slot.0);
+        // Who leaves after it: what that will read is on its way meanwhile.
+        if let Some(next) = self.list.tail() {
+            slots.expect_to_leave(Slot(next));
+            self.links.expect_neighbours(next);
+        }
         Some(slot)
     }
 
@@ -54,7 +59,7 @@ impl Order for Lru {
 
     #[inline]
     fn expect(&self, slot: Slot) {
-        self.links.expect(slot.0);
+        self.links.expect_neighbours(slot.0);
     }
 
     fn memory(&self) -> Memory {

@@ -111,8 +111,21 @@ impl TablePage {
     /// # Errors
     /// If it is no page of this cache's table, not this one, or damaged.
     pub fn decode(page: &Page, owner: Owner, place: u32) -> Result<TablePage, Unusable> {
+        let mut entries = Vec::with_capacity(ENTRIES);
+        let edition = TablePage::decode_into(page, owner, place, &mut entries)?;
+        Ok(TablePage { place, edition, entries })
+    }
+
+    /// Likewise, with its entries behind those that are there: there are millions. Returns its edition.
+    pub(crate) fn decode_into(
+        page: &Page,
+        owner: Owner,
+        place: u32,
+        into: &mut Vec<Entry>,
+    ) -> Result<u64, Unusable> {
         if *page == [0; PAGE_BYTES] {
-            return Ok(TablePage::unused(place));
+            into.extend([Entry::UNUSED; ENTRIES]);
+            return Ok(0);
         }
         let (header, rest) = Header::ref_from_prefix(page).expect("a page is longer");
         header.head.check(page, MAGIC, owner)?;
@@ -120,26 +133,31 @@ impl TablePage {
             // Written to the wrong address: what belongs here was not.
             return Err(Unusable::Foreign);
         }
-        let entries = rest
-            .chunks_exact(ENTRY_BYTES)
-            .map(|bytes| {
-                let raw = RawEntry::ref_from_bytes(bytes).expect("as long as an entry");
-                let (block, state, hint) = unpacked(raw.word.get())?;
-                if state == State::Superseded {
-                    // Only a record is: a frame that was given up is free.
-                    return None;
-                }
-                let (sequence, crc) = (raw.sequence.get(), raw.crc.get());
-                Some(Entry { block, state, hint, sequence, crc })
-            })
-            .collect::<Option<_>>()
-            .ok_or(Unusable::Nonsense)?;
         let edition = header.edition.get();
         // The next one needs a number.
         if edition == u64::MAX {
             return Err(Unusable::Nonsense);
         }
-        Ok(TablePage { place, edition, entries })
+        let mut makes_sense = true;
+        into.extend(rest.chunks_exact(ENTRY_BYTES).map(|bytes| {
+            let raw = RawEntry::ref_from_bytes(bytes).expect("as long as an entry");
+            match unpacked(raw.word.get()) {
+                // Only a record is superseded: a frame that was given up is free.
+                None | Some((_, State::Superseded, _)) => {
+                    makes_sense = false;
+                    Entry::UNUSED
+                }
+                Some((block, state, hint)) => {
+                    let (sequence, crc) = (raw.sequence.get(), raw.crc.get());
+                    Entry { block, state, hint, sequence, crc }
+                }
+            }
+        }));
+        if !makes_sense {
+            into.truncate(into.len() - ENTRIES);
+            return Err(Unusable::Nonsense);
+        }
+        Ok(edition)
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn table<P: Pages>(
     findings: &mut Findings,
 ) -> Result<Found, RecoverError<P::Error>> {
     let layout = superblock.layout;
-    let mut entries = Vec::with_capacity(layout.frames as usize);
+    let mut entries = Vec::with_capacity(layout.table_pages as usize * ENTRIES);
     let (mut editions, mut uneven) = (Vec::new(), Vec::new());
     let mut copies = two_buffers(layout.table_pages);
     let total = layout.table_pages as u32;
@@ -39,14 +39,17 @@ pub(super) fn table<P: Pages>(
             read_what_can_be(ssd, layout.table_page(first, copy), &mut pages[..count]);
         }
         for ((one, two), place) in copies[0].iter().zip(&copies[1]).take(count).zip(first..) {
-            let decode = |page| TablePage::decode(page, superblock.owner(), place);
             let frames = (layout.frames as usize - place as usize * ENTRIES).min(ENTRIES);
             // As a rule they are alike.
-            if let Some(Ok(page)) = (one == two).then(|| decode(one)) {
-                editions.push(page.edition);
-                entries.extend_from_slice(&page.entries[..frames]);
+            let begin = entries.len();
+            let mut decode_here =
+                || TablePage::decode_into(one, superblock.owner(), place, &mut entries);
+            if let Some(Ok(edition)) = (one == two).then(&mut decode_here) {
+                editions.push(edition);
+                entries.truncate(begin + frames);
                 continue;
             }
+            let decode = |page| TablePage::decode(page, superblock.owner(), place);
             let found = [one, two].map(decode);
             findings.damaged_pages += found.iter().filter(|page| page.is_err()).count() as u64;
             let (page, worse) = match found {

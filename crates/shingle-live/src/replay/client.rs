@@ -134,7 +134,7 @@ impl<'a> Client<'a> {
         let asked = Asked { number, result: None, to: self.answers.0.clone() };
         let answer = move |result| asked.take(result);
         let command = Command { data, ..Command::new(0, request.op.into(), offset, bytes) };
-        self.handle.submit(command, Box::new(answer));
+        self.handle.submit(command, answer);
     }
 
     /// Waits until not more than so many requests are under way.

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
@@ -13,14 +13,15 @@ use shingle_core::service::{Limits, Mode};
 use shingle_core::units::{BLOCK_BYTES, Block};
 use shingle_device::{Device, Mark};
 use shingle_engine::{Command, Connection, Errno, NewSsd, Status};
+use shingle_nbd::export::Wake;
 
 use super::errors::{LastError, LastErrors};
 use super::ready::StoreError;
 use super::tap::Seen;
 use crate::measures::DevicesNow;
 
-/// What becomes of a command: its data, or an error.
-pub type Answer = Box<dyn FnOnce(Result<Vec<u8>, Errno>) + Send>;
+/// What becomes of a command: its data, or an error. What it returns is dropped when all are answered that can be.
+pub(crate) type Answer = Box<dyn FnOnce(Result<Vec<u8>, Errno>) -> Option<Wake> + Send>;
 
 /// What becomes of a question which blocks are dirty.
 type Runs = Box<dyn FnOnce(Vec<(u64, bool)>) + Send>;
@@ -71,7 +72,7 @@ const QUESTIONS_MAX: usize = 1024;
 pub struct Handle {
     questions: SyncSender<Question>,
     orders: Sender<Order>,
-    doorbell: Arc<File>,
+    bell: Arc<Bell>,
     /// It may grow.
     disk_blocks: Arc<AtomicU64>,
     last_errors: LastErrors,
@@ -83,8 +84,36 @@ pub(super) struct Inbox {
     pub(super) questions: Receiver<Question>,
     /// Looked at always: nobody waits behind clients.
     pub(super) orders: Receiver<Order>,
+    pub(super) bell: Arc<Bell>,
     /// Where it is told how large the disk is.
     pub(super) disk_blocks: Arc<AtomicU64>,
+}
+
+/// Wakes the store's thread, if it sleeps: one that is awake looks before it sleeps.
+pub(super) struct Bell {
+    doorbell: Arc<File>,
+    sleeps: AtomicBool,
+}
+
+impl Bell {
+    /// Something was said before.
+    fn ring(&self) {
+        fence(Ordering::SeqCst);
+        if self.sleeps.load(Ordering::Relaxed) && self.sleeps.swap(false, Ordering::Relaxed) {
+            let _ = (&*self.doorbell).write(&1_u64.to_ne_bytes());
+        }
+    }
+
+    /// The thread is about to sleep: it has to look once more after this. What is said later wakes it.
+    pub(super) fn begin_sleep(&self) {
+        self.sleeps.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// It is awake.
+    pub(super) fn end_sleep(&self) {
+        self.sleeps.store(false, Ordering::Relaxed);
+    }
 }
 
 impl Handle {
@@ -97,8 +126,14 @@ impl Handle {
         let (questions, asked) = sync_channel(QUESTIONS_MAX);
         let (orders, told) = channel();
         let disk_blocks = Arc::new(AtomicU64::new(disk_blocks));
-        let inbox = Inbox { questions: asked, orders: told, disk_blocks: disk_blocks.clone() };
-        (Handle { questions, orders, doorbell, disk_blocks, last_errors }, inbox)
+        let bell = Arc::new(Bell { doorbell, sleeps: AtomicBool::new(false) });
+        let inbox = Inbox {
+            questions: asked,
+            orders: told,
+            bell: bell.clone(),
+            disk_blocks: disk_blocks.clone(),
+        };
+        (Handle { questions, orders, bell, disk_blocks, last_errors }, inbox)
     }
 
     /// Size of the disk.
@@ -109,17 +144,25 @@ impl Handle {
 
     /// Gives a command, whose `id` is of no meaning here; `answer` is called by the store's thread and
     /// must not block. Waits while too many commands wait.
-    pub fn submit(&self, command: Command, answer: Answer) {
-        self.send(command, answer);
+    pub fn submit(
+        &self,
+        command: Command,
+        answer: impl FnOnce(Result<Vec<u8>, Errno>) + Send + 'static,
+    ) {
+        let answer = |result| {
+            answer(result);
+            None
+        };
+        self.send(command, Box::new(answer));
         self.ring();
     }
 
     /// As [`Handle::submit`], without waking the store: [`Handle::ring`] does, once for many.
-    pub fn send(&self, command: Command, answer: Answer) {
+    pub(crate) fn send(&self, command: Command, answer: Answer) {
         if let Err(refused) = self.questions.send(Question::Command(command, answer))
             && let Question::Command(_, answer) = refused.0
         {
-            answer(Err(Errno::SHUT_DOWN));
+            drop(answer(Err(Errno::SHUT_DOWN)));
         }
     }
 
@@ -129,7 +172,7 @@ impl Handle {
     /// What the command was answered.
     pub fn call(&self, command: Command) -> Result<Vec<u8>, Errno> {
         let (sender, receiver) = sync_channel(1);
-        self.submit(command, Box::new(move |result| drop(sender.send(result))));
+        self.submit(command, move |result| drop(sender.send(result)));
         receiver.recv().unwrap_or(Err(Errno::SHUT_DOWN))
     }
 
@@ -282,10 +325,39 @@ impl Handle {
 
     /// Wakes the store.
     pub fn ring(&self) {
-        let _ = (&*self.doorbell).write(&1_u64.to_ne_bytes());
+        self.bell.ring();
     }
 }
 
 fn ended<T>() -> Result<T, StoreError> {
     Err(StoreError::Ended)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use rustix::event::{EventfdFlags, eventfd};
+
+    use super::*;
+
+    #[test]
+    fn the_bell_rings_once_for_who_sleeps_and_not_for_who_is_awake() {
+        let doorbell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).expect("one");
+        let doorbell = Arc::new(File::from(doorbell));
+        let bell = Bell { doorbell: doorbell.clone(), sleeps: AtomicBool::new(false) };
+        let rung = || {
+            let mut count = [0; 8];
+            (&*doorbell).read(&mut count).ok().map(|_| u64::from_ne_bytes(count))
+        };
+        bell.ring();
+        assert_eq!(rung(), None, "awake");
+        bell.begin_sleep();
+        (0..2).for_each(|_| bell.ring());
+        assert_eq!(rung(), Some(1), "asleep");
+        bell.begin_sleep();
+        bell.end_sleep();
+        bell.ring();
+        assert_eq!(rung(), None, "awake again");
+    }
 }

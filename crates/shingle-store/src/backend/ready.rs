@@ -105,7 +105,7 @@ impl Ready {
     /// # Errors
     /// As [`Ready::open`].
     pub fn over(mut ssd: Device, mut disk: Box<dyn Disk>) -> Result<Ready, StoreError> {
-        let found = recover(&mut &ssd)
+        let found = recover(&mut ssd.reader())
             .map_err(|error| StoreError::Recover { path: ssd.path().to_owned(), error })?;
         let superblock = found.journal.superblock();
         ssd.must_have(superblock.ssd_bytes)?;

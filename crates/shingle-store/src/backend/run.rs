@@ -6,7 +6,6 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hashbrown::HashMap;
 use shingle_core::cache::CacheCore;
 use shingle_core::units::{BLOCK_BYTES, Nanos};
 use shingle_device::{Device, DeviceError, Done, MediumThreads, Operation, Ring, Worker, panicked};
@@ -16,8 +15,9 @@ use shingle_engine::{Effects, Engine, Failed, Kind, NewSsd, OpenError, SsdState}
 use super::clock;
 use super::disk::Disk;
 use super::errors::Errors;
-use super::handle::{Answer, Handle, Inbox, Order, Question, Shared};
+use super::handle::{Handle, Inbox, Order, Question, Shared};
 use super::ready::StoreError;
+use super::replies::Replies;
 use super::tap::Tap;
 use crate::measures::Devices;
 
@@ -98,7 +98,7 @@ impl Drop for Store {
 
 /// The thread's own. What others wait for is dropped first, should it fail: I/O may take long.
 pub(super) struct Run {
-    answers: HashMap<u64, Answer>,
+    replies: Replies,
     effects: Effects,
     inbox: Inbox,
     engine: Engine,
@@ -106,7 +106,6 @@ pub(super) struct Run {
     ring: Ring,
     errors: Errors,
     measured: Devices,
-    numbers: u64,
     /// Those who look on.
     taps: Vec<Tap>,
     /// How many want everything on the disk.
@@ -144,17 +143,15 @@ impl Run {
         errors: Errors,
         devices: (Device, Box<dyn Disk>),
     ) -> Run {
-        let (answers, effects) = (HashMap::new(), Effects::default());
         Run {
-            answers,
-            effects,
+            replies: Replies::default(),
+            effects: Effects::default(),
             inbox,
             engine,
             medium,
             ring,
             errors,
             measured: Devices::default(),
-            numbers: 0,
             taps: Vec::new(),
             drains: 0,
             now: Nanos::ZERO,
@@ -190,17 +187,24 @@ impl Run {
         let mut done = Vec::new();
         let mut told_at = None;
         loop {
-            let some_wait = self.take_messages();
+            self.take_messages();
             let (taps, now) = (std::mem::take(&mut self.taps), self.now);
             self.taps = taps.into_iter().filter_map(|tap| tap.hand_over(now)).collect();
             self.carry_out();
             if self.ended && (self.engine.is_stopped() || self.engine.can_do_no_more()) {
+                self.replies.send();
                 return Ok(());
             }
             // (A piece of what is left, and then whatever has come meanwhile.)
-            let goes_on = some_wait || self.engine.has_more_to_do();
+            let has_more = self.engine.has_more_to_do();
+            let goes_on = has_more || self.hears_more();
+            // What is answered in a moment goes out together.
+            if has_more || !goes_on && !self.ring.has_finished() {
+                self.replies.send();
+            }
             let patience = if goes_on { Duration::ZERO } else { TICK };
             self.ring.wait(patience)?;
+            self.inbox.bell.end_sleep();
             // Before completions are reported: what they took is counted to now.
             let now = start.elapsed();
             self.now = now.into();
@@ -250,28 +254,39 @@ impl Run {
         }
     }
 
-    /// Returns whether others may wait already.
+    /// Whether something was said since it looked last; if not, it is woken by what is said from now on.
+    fn hears_more(&mut self) -> bool {
+        self.inbox.bell.begin_sleep();
+        self.take_messages()
+    }
+
+    /// Returns whether there were any.
     fn take_messages(&mut self) -> bool {
+        let mut some = false;
         // Operators do not wait until a client's turn has come: that may depend on a slow disk.
         while let Ok(order) = self.inbox.orders.try_recv() {
+            self.replies.send();
             self.carry_out_order(order);
+            some = true;
         }
         while self.engine.accepts() {
             match self.inbox.questions.try_recv() {
                 // It is answered at once, and may take milliseconds: who asks one after the other must not hold up I/O.
                 Ok(question @ Question::Dirty(..)) => {
+                    self.replies.send();
                     self.take_question(question);
                     return true;
                 }
                 Ok(question) => self.take_question(question),
-                Err(TryRecvError::Empty) => return false,
+                Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => {
                     self.carry_out_order(Order::ShutDown);
-                    return false;
+                    break;
                 }
             }
+            some = true;
         }
-        false
+        some
     }
 
     fn take_question(&mut self, question: Question) {
@@ -280,9 +295,7 @@ impl Run {
                 for tap in &mut self.taps {
                     tap.sees(&command, self.now);
                 }
-                command.id = self.numbers;
-                self.numbers += 1;
-                self.answers.insert(command.id, answer);
+                command.id = self.replies.expect(answer);
                 self.engine.submit(command);
             }
             Question::Opened(connection) => self.engine.opened(connection),
@@ -382,10 +395,6 @@ impl Run {
                 _ => self.ring.begin(io),
             }
         }
-        for reply in self.effects.replies.drain(..) {
-            if let Some(answer) = self.answers.remove(&reply.id) {
-                answer(reply.result);
-            }
-        }
+        self.replies.give(&mut self.effects.replies);
     }
 }

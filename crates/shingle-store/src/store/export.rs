@@ -69,11 +69,11 @@ impl Export for Served {
                 if waited_for {
                     measured.answered(op, bytes, begun.elapsed(), result.is_ok());
                 }
-                done.done(match result {
+                done.put(match result {
                     Ok(data) if reads => Ok(Answer::Data(data)),
                     Ok(_) => Ok(Answer::Done),
                     Err(errno) => Err(failure(errno)),
-                });
+                })
             }),
         );
     }
