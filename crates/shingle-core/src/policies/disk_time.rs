@@ -21,7 +21,7 @@
 //! is, and on writes alone in long runs, MOST takes as long or less. In idle time zones are written in the
 //! order in which they would leave.
 //!
-//! - A zone of which the disk's buffer holds something is cleaned anyway: to send more of it takes an eighth.
+//! - A zone of which the disk's buffer holds something is cleaned anyway: to send more of it takes a random access.
 //! - When the buffer is about to be full, what is dirty of the zone that is cleaned next goes there before ("last call").
 //!
 //! Tried, and left out: sending only the long runs of a zone to the buffer, and writing its band whole when it has none. What is
@@ -46,9 +46,6 @@ use zones::DirtyZones;
 /// `R(x)` was measured with blocks written one by one. Sent as one zone they lie side by side in the log, and each adds so
 /// much of that.
 const SENT_TOGETHER: f32 = 1.0 / 8.0;
-/// What it takes to send more of a zone of which the buffer holds something, as a part of what it takes to clean a
-/// zone: it is cleaned anyway, and what is left is the room that this takes.
-const CLEANED_ANYWAY: f32 = 1.0 / 8.0;
 /// The policy.
 #[derive(Clone, Debug)]
 pub struct DiskTime {
@@ -106,6 +103,12 @@ impl Planned {
     fn zone(&self, dirty: u32) -> f32 {
         let sent = self.zone_ns + self.block_ns * dirty as f32;
         self.band_pass_ns.map_or(sent, |pass| sent.min(2.0 * pass))
+    }
+
+    /// What sending more of a zone takes of which the buffer holds something. It is cleaned anyway: what is left is a way to
+    /// the log, or back to one more place of it, about as long as a random read takes.
+    fn more_of_zone(&self, dirty: u32) -> f32 {
+        self.read_ns + self.block_ns * dirty as f32
     }
 }
 
@@ -211,8 +214,7 @@ impl DiskTime {
     fn cheapest_zone(&mut self, slots: &Slots) -> Option<(f32, ZoneIndex)> {
         let (sent, costs) = (&self.sent, &self.costs);
         let cost = |zone, dirty| {
-            let part = if sent.holds(zone) { CLEANED_ANYWAY } else { 1.0 };
-            part * costs.zone(dirty)
+            if sent.holds(zone) { costs.more_of_zone(dirty) } else { costs.zone(dirty) }
         };
         self.zones.cheapest(self.now, cost, &self.links, slots)
     }

@@ -17,11 +17,18 @@ pub(crate) fn own(own: &Own, color: Color) -> String {
         };
         let note = if cell.too_little { "too little is cleaned" } else { cell.role.words() };
         let place = format!("{} {} {} {}", cell.disk, cell.workload, cell.mode, cell.cache);
-        [place, named(Kind::Published), named(Kind::Widened), note.to_owned()]
+        let p999 = cell.less_than(Kind::Published, |measured| &measured.p999_us);
+        let p999 = if p999.is_empty() { String::new() } else { spread(&p999, 2) };
+        [place, named(Kind::Published), named(Kind::Widened), p999, note.to_owned()]
     };
-    let cells: Vec<[String; 4]> = own.cells.iter().map(cell).collect();
-    let header =
-        ["disk, workload, mode, cache", "best published ÷ ours", "with whole bands ÷ ours", ""];
+    let cells: Vec<[String; 5]> = own.cells.iter().map(cell).collect();
+    let header = [
+        "disk, workload, mode, cache",
+        "best published ÷ ours",
+        "with whole bands ÷ ours",
+        "its p99.9 ÷ ours",
+        "",
+    ];
     let mut text = figure_rows(header, &cells, color);
     let goals: Vec<[String; 4]> = own
         .goals

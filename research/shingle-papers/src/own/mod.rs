@@ -184,6 +184,7 @@ pub const SYSTEMS: &[System] = &[
     without("all reads enter", &[("disk-time.admit", "all")]),
     without("half-life x 1/2", &[("disk-time.half_life", "1")]),
     without("half-life x 2", &[("disk-time.half_life", "4")]),
+    without("batches of 64", &[("cache.batch", "64")]),
 ];
 
 /// A system in a cell: a value for each seed.
@@ -263,9 +264,15 @@ impl Cell {
     /// How many times less time the policy takes than the best of a kind, for each seed.
     #[must_use]
     pub fn ahead_of(&self, kind: Kind) -> Vec<f64> {
+        self.less_than(kind, |measured| &measured.seconds)
+    }
+
+    /// How many times less of some figure it has than the one of a kind that takes the least time, for each seed.
+    #[must_use]
+    pub fn less_than(&self, kind: Kind, figure: fn(&Measured) -> &[f64]) -> Vec<f64> {
         let Some(own) = self.system("disk-time") else { return Vec::new() };
-        let seeds = own.seconds.iter().enumerate();
-        seeds.filter_map(|(seed, own)| Some(self.best(kind, seed)?.seconds[seed] / own)).collect()
+        let seeds = figure(own).iter().enumerate();
+        seeds.filter_map(|(seed, own)| Some(figure(self.best(kind, seed)?)[seed] / own)).collect()
     }
 
     /// The best of a kind with the first seed.

@@ -155,8 +155,9 @@ fn options(place: Place, system: &System, batch: &str, seed: u64) -> Options {
     let entries = (touched * BUFFER_THOUSANDTHS / 1000).max(64);
     let set = |key: &str, value: &str| Assignment::new(key, value).expect("of the study");
     let own = system.sets.iter().map(|(key, value)| set(key, value));
-    let mut sets: Vec<Assignment> = own.collect();
-    sets.push(set("cache.batch", batch));
+    // (A system may set its batch.)
+    let mut sets = vec![set("cache.batch", batch)];
+    sets.extend(own);
     // LRU has no zones, and LRU-band takes the bands anyway.
     let zoned = !["lru", "lru-band"].contains(&system.policy);
     if disk.bands && zoned {

@@ -7,8 +7,9 @@ use crate::parts::{ByZone, Links, List, ZoneIndex};
 use crate::slots::Slots;
 use crate::units::Slot;
 
-/// Zones are looked at once for so many names at least.
-const LOOK_EVERY: usize = 128;
+/// All zones are looked at once for so many slots that leave, at least. By zones that leave it would be too late: a cache
+/// may have been filled several times over by then.
+const LOOK_EVERY: usize = 64;
 /// Of so many zones one is noted.
 const NOTED_PART: usize = 16;
 /// Each zone is taken to get so many writes more in a half-life than it did: else it would cost next to nothing to write a
@@ -43,7 +44,7 @@ pub(super) struct DirtyZones {
     dirty: Vec<ZoneIndex>,
     /// Those whose slots save least, the best at the end, with what they saved when they were noted.
     noted: Vec<(f32, ZoneIndex)>,
-    /// Names until all are looked at again.
+    /// Slots that leave until all are looked at again.
     due: usize,
     half_life: f32,
     /// So many half-lives have gone by that the beginning counts no more. The count of accesses wraps after 2^32 of them, and
@@ -96,6 +97,7 @@ impl DirtyZones {
         let index = slots.zone_index(slot);
         let zone = &mut self.zones[index];
         zone.dirty.unlink(links, slot.0);
+        self.due = self.due.saturating_sub(1);
         if zone.dirty.is_empty() {
             let place = zone.place;
             self.dirty.swap_remove(place as usize);
@@ -176,7 +178,8 @@ impl DirtyZones {
         if self.due == 0 {
             self.look(now, cost, may);
         }
-        self.due -= 1;
+        // (A clean one may leave.)
+        self.due = self.due.saturating_sub(1);
         if let Some(best) = self.best_noted(now, cost, may) {
             return Some(best);
         }

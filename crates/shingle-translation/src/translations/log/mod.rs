@@ -15,7 +15,7 @@
 //!
 //! The map has five bytes for each block, in pages of 2048 blocks that were written to, and as many for each
 //! block below a write pointer, which say whose it is; five more where the time of a write matters
-//! (`cost-benefit`, `sepbit`). Nothing grows with the disk but 88 bytes a zone and a byte a MiB.
+//! (`cost-benefit`, `sepbit`). Nothing grows with the disk but 96 bytes a zone and a byte a MiB.
 
 mod clean;
 mod group;
@@ -117,7 +117,7 @@ impl Log {
     /// The copy at `place` is the newest no longer.
     #[inline]
     fn kill(&mut self, place: u64) {
-        if let Some(zone) = self.zones.kill(place) {
+        if let Some(zone) = self.zones.kill(place, self.now) {
             self.died(zone);
         }
     }
@@ -265,7 +265,7 @@ impl Translation for Log {
         if let Work::Trim { block, count } = work {
             let Log { map, zones, grouping, cleaner, now, .. } = self;
             map.forget(block.0, count, |place| {
-                if let Some(zone) = zones.kill(place)
+                if let Some(zone) = zones.kill(place, *now)
                     && cleaner.victim() != Some(zone)
                 {
                     grouping.ended(zones.group(zone), *now - zones.opened(zone));

@@ -11,7 +11,7 @@ impl Log {
     /// Which zone was open for which group is not saved: those with room are gone on with, one for each group, the
     /// roomiest for what the host writes; if fewer than two zones are free, for what cleaning moves. Times are not
     /// saved either: all blocks count as written together, as long ago as blocks have been written, and for the first
-    /// time. So `cost-benefit` is `greedy` among them, and `sepbit` learns anew. A zone that was being cleaned is one
+    /// time. So `cost-benefit` and `price` are `greedy` among them, and `sepbit` learns anew. A zone that was being cleaned is one
     /// like the others. If no zone is free one is cleaned before the host writes.
     pub(super) fn opened(mut self, layout: Layout, saved: &Saved) -> Result<Self, String> {
         const NAME: &str = <Log as crate::translation::Make>::NAME;

@@ -27,9 +27,10 @@ impl Make for Log {
     const PARAMS: &'static [Param] = &[
         Param {
             name: "victim",
-            kind: Kind::Choice(&["greedy", "cost-benefit"]),
+            kind: Kind::Choice(&["greedy", "cost-benefit", "price"]),
             default: "greedy",
-            about: "the zone cleaned next: fewest live blocks, or most of (1-u)*age/(1+u) (LFS §3.5)",
+            about: "the zone cleaned next: fewest live blocks, or most of (1-u)*age/(1+u) (LFS §3.5), \
+                    or by the price of the policy disk-time (this project)",
         },
         Param {
             name: "group",
@@ -80,6 +81,7 @@ impl Make for Log {
         }
         let victim = match params.choice("victim") {
             "greedy" => Victim::Greedy,
+            "price" => Victim::Price,
             _ => Victim::CostBenefit,
         };
         let grouping = Grouping::new(params.choice("group"));

@@ -32,6 +32,9 @@ struct Zone {
     opened: u64,
     /// When its youngest block was written by the host.
     youngest: u64,
+    /// Blocks of it that have died, halved each time that as much is written as is in use, as of `died`.
+    deaths: f32,
+    died: u64,
     /// Whose block lies in each place below the write pointer; [`NONE`] where it is not the newest copy. May be empty
     /// if the zone is free.
     owners: Packed,
@@ -144,6 +147,7 @@ impl Zones {
         if let Some(zone) = self.ready.pop() {
             let of = &mut self.all[zone as usize];
             (of.state, of.group, of.opened, of.youngest) = (State::Open, group, now, 0);
+            (of.deaths, of.died) = (0.0, now);
             let reset = core::mem::take(&mut of.pointer) > 0;
             of.owners.clear();
             of.times.clear();
@@ -158,6 +162,8 @@ impl Zones {
             pointer: 0,
             opened: now,
             youngest: 0,
+            deaths: 0.0,
+            died: now,
             owners: Packed::default(),
             times: Packed::default(),
         });
@@ -197,14 +203,16 @@ impl Zones {
         (true, self.bury(zone))
     }
 
-    /// The block at `place` is not the newest copy any more. The zone, if that leaves it dead.
+    /// The block at `place` is not the newest copy any more, from `now` on. The zone, if that leaves it dead.
     #[inline]
-    pub(super) fn kill(&mut self, place: u64) -> Option<u32> {
+    pub(super) fn kill(&mut self, place: u64, now: u64) -> Option<u32> {
         let (zone, offset) = self.split(place);
+        let deaths = self.deaths(&self.all[zone], now);
         let of = &mut self.all[zone];
         debug_assert!(of.owners.get(offset) != NONE, "it was live");
         of.owners.set(offset, NONE);
         of.live -= 1;
+        (of.deaths, of.died) = (deaths + 1.0, now);
         self.live -= 1;
         self.reclaimable += u64::from(of.state == State::Full);
         (of.live == 0 && self.bury(zone as u32)).then_some(zone as u32)
@@ -238,7 +246,23 @@ impl Zones {
     }
 
     fn case(&self, zone: &Zone, now: u64) -> Case {
-        Case { live: zone.live.into(), blocks: self.zone_blocks, age: now - zone.youngest }
+        Case {
+            live: zone.live.into(),
+            blocks: self.zone_blocks,
+            age: now - zone.youngest,
+            deaths: self.deaths(zone, now),
+        }
+    }
+
+    /// [`Zone::deaths`] as of now; between halvings in a line.
+    #[allow(clippy::cast_precision_loss)]
+    fn deaths(&self, zone: &Zone, now: u64) -> f32 {
+        let (past, half_life) = (now - zone.died, self.used.max(1));
+        let Some(whole) = 2u64.checked_pow(u32::try_from(past / half_life).unwrap_or(64)) else {
+            return 0.0;
+        };
+        let part = (past % half_life) as f32 / half_life as f32;
+        zone.deaths * (1.0 - part / 2.0) / whole as f32
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {

@@ -16,6 +16,8 @@ impl Zones {
             pointer: pointer as u32,
             opened: 0,
             youngest: 0,
+            deaths: 0.0,
+            died: 0,
             owners: Packed::default(),
             times: Packed::default(),
         }));
