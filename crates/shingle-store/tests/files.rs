@@ -13,7 +13,7 @@ use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::params::Params;
 use shingle_core::registry::{CACHE_PARAMS, Registry, Setup};
 use shingle_core::service::Mode;
-use shingle_core::units::{BLOCK_BYTES, Block};
+use shingle_core::units::{BLOCK_BYTES, Block, Nanos};
 use shingle_device::{Device, DeviceError, Medium};
 use shingle_engine::buffer::Buffer;
 use shingle_engine::format::PAGE_BYTES;
@@ -465,7 +465,9 @@ impl Medium for ReadOnly {
 fn why_a_device_fails_is_said_and_known() {
     let beds = beds();
     let ready = Ready::open(&beds.ssd, &beds.disk).expect("they fit");
-    let config = Config::for_slots(ready.superblock().layout.slots);
+    let mut config = Config::for_slots(ready.superblock().layout.slots);
+    // Nor does idle time ask the disk for anything, however slow this test is.
+    config.rules.idle_after = Nanos::NEVER;
     let (to, lines) = std::sync::mpsc::channel();
     let tell: Tell = Box::new(move |line| to.send(line).expect("somebody looks on"));
     let beside = Beside { tell: Some(tell), ..with(Box::new(ReadOnly)) };

@@ -198,8 +198,8 @@ impl Run {
             // (A piece of what is left, and then whatever has come meanwhile.)
             let has_more = self.engine.has_more_to_do();
             let goes_on = has_more || self.hears_more();
-            // What is answered in a moment goes out together.
-            if has_more || !goes_on && !self.ring.has_finished() {
+            // With what is answered in a moment it goes out together.
+            if has_more || !self.ring.has_finished() {
                 self.replies.send();
             }
             let patience = if goes_on { Duration::ZERO } else { TICK };
