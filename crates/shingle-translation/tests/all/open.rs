@@ -91,7 +91,7 @@ fn a_log_is_opened_while_a_zone_is_half_cleaned() {
     let entry = get("log").expect("it is registered");
     let layout = Layout { zone_blocks: 300, buffer_blocks: 1, zones: 9 };
     for group in ["none", "moved", "sepbit"] {
-        for victim in ["greedy", "cost-benefit"] {
+        for victim in ["greedy", "cost-benefit", "price"] {
             let mut params = Params::new(entry.params);
             let settings = [("group", group), ("victim", victim), ("spare", "0"), ("garbage", "1")];
             settings.iter().for_each(|(name, value)| params.set(name, value).expect("valid"));

@@ -33,6 +33,8 @@ const SETTINGS: &[(&str, &[(&str, &str)])] = &[
     ("log", &[("spare", "0"), ("garbage", "1"), ("group", "none"), ("idle", "0")]),
     ("log", &[("spare", "0"), ("garbage", "0"), ("group", "sepbit"), ("idle", "0")]),
     ("log", &[("victim", "cost-benefit"), ("group", "sepbit"), ("garbage", "1"), ("open", "3")]),
+    ("log", &[("victim", "price"), ("group", "sepbit"), ("garbage", "1"), ("open", "3")]),
+    ("log", &[("victim", "price"), ("spare", "0"), ("group", "none"), ("idle", "0")]),
     ("log", &[("spare", "0.5"), ("reserve", "100"), ("open", "1")]),
     ("ucache", &[("segment", "3b"), ("promote", "1"), ("low", "0.8"), ("high", "0.9")]),
 ];
