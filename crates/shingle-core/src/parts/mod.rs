@@ -13,11 +13,13 @@
 //! | how often a block was used, roughly | [`Sketch`] |
 //! | who was used less recently, by rank | [`Recency`] |
 //! | one bit for each member | [`Bits`] |
+//! | a count that forgets, by half-lives | [`halved`] |
 
 mod bits;
 mod buckets;
 mod by_zone;
 mod ghosts;
+mod halved;
 mod heap;
 mod list;
 mod recency;
@@ -31,6 +33,7 @@ pub use buckets::Buckets;
 pub(crate) use by_zone::Met;
 pub use by_zone::{ByZone, ZoneIndex};
 pub use ghosts::Ghosts;
+pub use halved::halved;
 pub use heap::{Heap, Pool};
 pub use list::{Links, List};
 pub use recency::Recency;

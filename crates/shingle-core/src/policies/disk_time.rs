@@ -46,6 +46,7 @@ use zones::DirtyZones;
 /// `R(x)` was measured with blocks written one by one. Sent as one zone they lie side by side in the log, and each adds so
 /// much of that.
 const SENT_TOGETHER: f32 = 1.0 / 8.0;
+
 /// The policy.
 #[derive(Clone, Debug)]
 pub struct DiskTime {

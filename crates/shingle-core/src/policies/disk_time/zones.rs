@@ -3,7 +3,7 @@
 //! What a zone's slots save changes with every write and with time, so no order of zones is kept: now and then all
 //! are looked at, the best are noted, and each is looked at once more before it is named.
 
-use crate::parts::{ByZone, Links, List, ZoneIndex};
+use crate::parts::{ByZone, Links, List, ZoneIndex, halved};
 use crate::slots::Slots;
 use crate::units::Slot;
 
@@ -50,16 +50,6 @@ pub(super) struct DirtyZones {
     /// So many half-lives have gone by that the beginning counts no more. The count of accesses wraps after 2^32 of them, and
     /// would be young again.
     grown: bool,
-}
-
-/// `count`, halved each `half_life` for so many accesses; between halvings in a line.
-fn halved(count: f32, accesses: u32, half_life: f32) -> f32 {
-    let lives = accesses as f32 / half_life;
-    let whole = lives as u32;
-    if whole >= 24 {
-        return 0.0;
-    }
-    count * (1.0 - (lives - whole as f32) / 2.0) / (1u32 << whole) as f32
 }
 
 impl DirtyZones {
@@ -127,7 +117,7 @@ impl DirtyZones {
     pub(super) fn written(&mut self, zone: ZoneIndex, now: u32) {
         let half_life = self.half_life;
         let zone = &mut self.zones[zone];
-        zone.writes = halved(zone.writes, now.wrapping_sub(zone.at), half_life) + 1.0;
+        zone.writes = halved(zone.writes, now.wrapping_sub(zone.at).into(), half_life) + 1.0;
         zone.at = now;
     }
 
@@ -149,8 +139,9 @@ impl DirtyZones {
     /// Writes to `zone` an access.
     fn rate(&self, zone: &Zone, now: u32) -> f32 {
         // Early in a run less than all writes of a half-life have come.
-        let young = if self.grown { 1.0 } else { 1.0 - halved(1.0, now, self.half_life) };
-        let writes = halved(zone.writes, now.wrapping_sub(zone.at), self.half_life) + WRITES_MIN;
+        let young = if self.grown { 1.0 } else { 1.0 - halved(1.0, now.into(), self.half_life) };
+        let writes =
+            halved(zone.writes, now.wrapping_sub(zone.at).into(), self.half_life) + WRITES_MIN;
         writes * LN_2 / self.half_life / young.max(0.01)
     }
 
@@ -212,7 +203,7 @@ impl DirtyZones {
         cost: impl Fn(ZoneIndex, u32) -> f32 + Copy,
         may: impl Fn(&Zone) -> bool,
     ) {
-        self.grown |= halved(1.0, now, self.half_life) == 0.0;
+        self.grown |= halved(1.0, now.into(), self.half_life) == 0.0;
         let mut noted = core::mem::take(&mut self.noted);
         noted.clear();
         let able = self.dirty.iter().filter(|&&index| may(&self.zones[index]));

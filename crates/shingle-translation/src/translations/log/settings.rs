@@ -5,7 +5,7 @@ use super::group::Grouping;
 use super::map::Map;
 use super::packed::NONE;
 use super::victim::Victim;
-use super::zones::Zones;
+use super::zones::{Keeps, Zones};
 use super::{GROUPS_MAX, Log};
 use crate::parts::countable;
 use crate::translation::{Counters, Layout, Make, Saved, Work};
@@ -98,10 +98,13 @@ impl Make for Log {
         let spare =
             params.part_of("spare", zones).clamp(needed.into(), u64::from(zones) - 1) as u32;
         let reserve = params.count("reserve").clamp(1, u64::from((spare - groups) / 2).max(1));
-        let keeps_times = victim == Victim::CostBenefit || grouping.asks_times();
+        let keeps = Keeps {
+            times: victim == Victim::CostBenefit || grouping.asks_times(),
+            deaths: victim == Victim::Price,
+        };
         Ok(Log {
             map: Map::new(u64::from(zones - spare) * zone_blocks),
-            zones: Zones::new(zone_blocks, zones, keeps_times),
+            zones: Zones::new(zone_blocks, zones, keeps),
             open: [None; GROUPS_MAX],
             groups: groups as u8,
             grouping,

@@ -8,6 +8,8 @@
 
 mod open;
 
+use shingle_core::parts::halved;
+
 use super::packed::{NONE, Packed};
 use super::victim::{Case, Victim};
 
@@ -32,7 +34,7 @@ struct Zone {
     opened: u64,
     /// When its youngest block was written by the host.
     youngest: u64,
-    /// Blocks of it that have died, halved each time that as much is written as is in use, as of `died`.
+    /// Blocks of it that have died, if that is counted, halved each time that as much is written as is in use, as of `died`.
     deaths: f32,
     died: u64,
     /// Whose block lies in each place below the write pointer; [`NONE`] where it is not the newest copy. May be empty
@@ -50,12 +52,21 @@ pub(super) struct Opened {
     pub(super) reset: bool,
 }
 
+/// What is kept of blocks and zones beside where blocks lie.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Keeps {
+    /// When the host wrote each block.
+    pub(super) times: bool,
+    /// How many blocks of each zone have died lately.
+    pub(super) deaths: bool,
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Zones {
     zone_blocks: u64,
     zones: u32,
-    keeps_times: bool,
+    keeps: Keeps,
     /// Those that have been opened: the others are fresh.
     all: Vec<Zone>,
     dead: Vec<u32>,
@@ -68,11 +79,11 @@ pub(super) struct Zones {
 }
 
 impl Zones {
-    pub(super) fn new(zone_blocks: u64, zones: u32, keeps_times: bool) -> Zones {
+    pub(super) fn new(zone_blocks: u64, zones: u32, keeps: Keeps) -> Zones {
         Zones {
             zone_blocks,
             zones,
-            keeps_times,
+            keeps,
             all: Vec::with_capacity(zones as usize),
             dead: Vec::with_capacity(zones as usize),
             ready: Vec::with_capacity(zones as usize),
@@ -135,7 +146,7 @@ impl Zones {
     /// When the host wrote the block at `place`; 0 if that is not kept.
     pub(super) fn time(&self, place: u64) -> u64 {
         let (zone, offset) = self.split(place);
-        if self.keeps_times { self.all[zone].times.get(offset) } else { 0 }
+        if self.keeps.times { self.all[zone].times.get(offset) } else { 0 }
     }
 
     /// Opens a free zone for a group.
@@ -180,7 +191,7 @@ impl Zones {
         let of = &mut self.all[zone as usize];
         debug_assert!(of.state == State::Open && u64::from(of.pointer) < self.zone_blocks);
         of.owners.push(block, self.zone_blocks);
-        if self.keeps_times {
+        if self.keeps.times {
             of.times.push(time, self.zone_blocks);
         }
         let place = u64::from(zone) * self.zone_blocks + u64::from(of.pointer);
@@ -207,12 +218,14 @@ impl Zones {
     #[inline]
     pub(super) fn kill(&mut self, place: u64, now: u64) -> Option<u32> {
         let (zone, offset) = self.split(place);
-        let deaths = self.deaths(&self.all[zone], now);
+        if self.keeps.deaths {
+            let deaths = self.deaths(&self.all[zone], now) + 1.0;
+            (self.all[zone].deaths, self.all[zone].died) = (deaths, now);
+        }
         let of = &mut self.all[zone];
         debug_assert!(of.owners.get(offset) != NONE, "it was live");
         of.owners.set(offset, NONE);
         of.live -= 1;
-        (of.deaths, of.died) = (deaths + 1.0, now);
         self.live -= 1;
         self.reclaimable += u64::from(of.state == State::Full);
         (of.live == 0 && self.bury(zone as u32)).then_some(zone as u32)
@@ -254,15 +267,10 @@ impl Zones {
         }
     }
 
-    /// [`Zone::deaths`] as of now; between halvings in a line.
+    /// [`Zone::deaths`] as of now.
     #[allow(clippy::cast_precision_loss)]
     fn deaths(&self, zone: &Zone, now: u64) -> f32 {
-        let (past, half_life) = (now - zone.died, self.used.max(1));
-        let Some(whole) = 2u64.checked_pow(u32::try_from(past / half_life).unwrap_or(64)) else {
-            return 0.0;
-        };
-        let part = (past % half_life) as f32 / half_life as f32;
-        zone.deaths * (1.0 - part / 2.0) / whole as f32
+        halved(zone.deaths, now - zone.died, self.used.max(1) as f32)
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {

@@ -29,7 +29,7 @@ impl Zones {
         let of = &mut self.all[zone];
         if of.owners.len() == 0 {
             of.owners = Packed::none(of.pointer as usize);
-            of.times = Packed::zeros(if self.keeps_times { of.pointer as usize } else { 0 });
+            of.times = Packed::zeros(if self.keeps.times { of.pointer as usize } else { 0 });
         }
         match of.owners.get(offset) {
             NONE => {
@@ -75,12 +75,13 @@ impl Zones {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Keeps;
     use super::*;
 
     /// Of five zones of four blocks: one that is full, with one live block; two with room for one and two; one that nothing
     /// lives in, and one that was never written. Blocks count for group 3.
-    fn zones(keeps_times: bool) -> Zones {
-        let mut zones = Zones::new(4, 5, keeps_times);
+    fn zones(times: bool) -> Zones {
+        let mut zones = Zones::new(4, 5, Keeps { times, deaths: false });
         zones.set_pointers(&[4, 3, 2, 1, 0], 3);
         for (place, block) in [(1, 70), (4, 71), (5, 72), (9, 73)] {
             assert_eq!(zones.put(place, block), Ok(()));
