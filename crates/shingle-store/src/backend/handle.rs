@@ -2,9 +2,8 @@
 //! heard at once.
 
 use std::fs::File;
-use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use shingle_device::{Device, Mark};
 use shingle_engine::{Command, Connection, Errno, NewSsd, Status};
 use shingle_nbd::export::Wake;
 
+use super::bell::Bell;
 use super::errors::{LastError, LastErrors};
 use super::ready::StoreError;
 use super::tap::Seen;
@@ -89,33 +89,6 @@ pub(super) struct Inbox {
     pub(super) disk_blocks: Arc<AtomicU64>,
 }
 
-/// Wakes the store's thread, if it sleeps: one that is awake looks before it sleeps.
-pub(super) struct Bell {
-    doorbell: Arc<File>,
-    sleeps: AtomicBool,
-}
-
-impl Bell {
-    /// Something was said before.
-    fn ring(&self) {
-        fence(Ordering::SeqCst);
-        if self.sleeps.load(Ordering::Relaxed) && self.sleeps.swap(false, Ordering::Relaxed) {
-            let _ = (&*self.doorbell).write(&1_u64.to_ne_bytes());
-        }
-    }
-
-    /// The thread is about to sleep: it has to look once more after this. What is said later wakes it.
-    pub(super) fn begin_sleep(&self) {
-        self.sleeps.store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-    }
-
-    /// It is awake.
-    pub(super) fn end_sleep(&self) {
-        self.sleeps.store(false, Ordering::Relaxed);
-    }
-}
-
 impl Handle {
     /// The two ends; `doorbell` is rung when something was said.
     pub(super) fn new(
@@ -126,7 +99,7 @@ impl Handle {
         let (questions, asked) = sync_channel(QUESTIONS_MAX);
         let (orders, told) = channel();
         let disk_blocks = Arc::new(AtomicU64::new(disk_blocks));
-        let bell = Arc::new(Bell { doorbell, sleeps: AtomicBool::new(false) });
+        let bell = Arc::new(Bell::new(doorbell));
         let inbox = Inbox {
             questions: asked,
             orders: told,
@@ -331,33 +304,4 @@ impl Handle {
 
 fn ended<T>() -> Result<T, StoreError> {
     Err(StoreError::Ended)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Read;
-
-    use rustix::event::{EventfdFlags, eventfd};
-
-    use super::*;
-
-    #[test]
-    fn the_bell_rings_once_for_who_sleeps_and_not_for_who_is_awake() {
-        let doorbell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).expect("one");
-        let doorbell = Arc::new(File::from(doorbell));
-        let bell = Bell { doorbell: doorbell.clone(), sleeps: AtomicBool::new(false) };
-        let rung = || {
-            let mut count = [0; 8];
-            (&*doorbell).read(&mut count).ok().map(|_| u64::from_ne_bytes(count))
-        };
-        bell.ring();
-        assert_eq!(rung(), None, "awake");
-        bell.begin_sleep();
-        (0..2).for_each(|_| bell.ring());
-        assert_eq!(rung(), Some(1), "asleep");
-        bell.begin_sleep();
-        bell.end_sleep();
-        bell.ring();
-        assert_eq!(rung(), None, "awake again");
-    }
 }

@@ -1,5 +1,6 @@
 //! A store over files and block devices: a thread that owns the engine, and what other threads want of it.
 
+mod bell;
 mod clock;
 mod disk;
 mod errors;
