@@ -138,6 +138,25 @@ impl Watched<'_> {
     }
 }
 
+/// The same in plain text, for who must not wait: what the client does not take at once is an error,
+/// [`io::ErrorKind::WouldBlock`].
+pub(crate) struct AtOnce<'a>(pub(crate) Watched<'a>);
+
+impl Write for AtOnce<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(buffer)])
+    }
+
+    fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.activity.moves();
+        self.0.stream.write_at_once(buffers)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,8 @@ pub struct Batch {
     heads: Vec<u8>,
     /// Payloads, each with the end of the headers that go before it.
     payloads: Vec<(usize, Vec<u8>)>,
+    /// Bytes that have gone.
+    sent: usize,
 }
 
 impl Batch {
@@ -27,7 +29,7 @@ impl Batch {
         self.heads.is_empty() && self.payloads.is_empty()
     }
 
-    /// Sends it all, and is empty then.
+    /// Sends it all, and is empty then. After an error it goes on where it was, if it is sent once more.
     pub fn send(&mut self, mut to: impl Write) -> io::Result<()> {
         let mut slices = Vec::with_capacity(2 * self.payloads.len() + 1);
         let mut from = 0;
@@ -38,12 +40,15 @@ impl Batch {
         }
         slices.push(IoSlice::new(&self.heads[from..]));
         let mut rest = &mut slices[..];
-        // Drops empty ones at the front, so that a write of nothing means a closed connection.
-        IoSlice::advance_slices(&mut rest, 0);
+        // Drops empty ones at the front, too, so that a write of nothing means a closed connection.
+        IoSlice::advance_slices(&mut rest, self.sent);
         while !rest.is_empty() {
             match to.write_vectored(rest) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(sent) => IoSlice::advance_slices(&mut rest, sent),
+                Ok(sent) => {
+                    self.sent += sent;
+                    IoSlice::advance_slices(&mut rest, sent);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -56,5 +61,52 @@ impl Batch {
     pub fn clear(&mut self) {
         self.heads.clear();
         self.payloads.clear();
+        self.sent = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes seven bytes, then none, and so on.
+    struct Reluctant {
+        taken: Vec<u8>,
+        takes: bool,
+    }
+
+    impl Write for Reluctant {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.takes = !self.takes;
+            if !self.takes {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let taken = &bytes[..bytes.len().min(7)];
+            self.taken.extend_from_slice(taken);
+            Ok(taken.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn it_goes_on_where_it_was() {
+        let (mut batch, mut all) = (Batch::default(), Vec::new());
+        for part in 0..4_u8 {
+            batch.head().extend([part; 16]);
+            batch.data(vec![part + 100; 10 * usize::from(part)]);
+            all.extend([part; 16]);
+            all.extend(vec![part + 100; 10 * usize::from(part)]);
+        }
+        let mut to = Reluctant { taken: Vec::new(), takes: false };
+        let mut tries = 1;
+        while let Err(error) = batch.send(&mut to) {
+            assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+            tries += 1;
+        }
+        assert!(tries > 10 && batch.is_empty(), "{tries} times");
+        assert_eq!(to.taken, all);
     }
 }

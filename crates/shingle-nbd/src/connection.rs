@@ -8,8 +8,6 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use crate::activity::Watched;
-use crate::batch::Batch;
 use crate::connections::Security;
 use crate::export::{Answer, Completion, Export};
 use crate::handshake::{Agreement, ExportInfo, Handshake, Step};
@@ -17,6 +15,7 @@ use crate::inbox::Inbox;
 use crate::outbox::Outbox;
 use crate::reading::Arrival;
 use crate::requests::Request;
+use crate::sender::Sender;
 use crate::session::Session;
 use crate::stream::Stream;
 use crate::tls;
@@ -198,25 +197,22 @@ pub(crate) fn read(
 
 /// Sends replies until the outbox has ended. A client that does not take them any more is cut off,
 /// and what is under way is only waited for.
-pub(crate) fn write(to: Watched<'_>, session: &Session, outbox: &Outbox) {
-    let stream = to.stream;
+pub(crate) fn write(outbox: &Outbox, sender: &Sender) {
+    let (to, stream) = (sender.watched(), &*sender.stream);
     let _hang_up = HangUp { stream, outbox };
     let mut ready = Vec::new();
-    let mut batch = Batch::default();
     let mut broken = false;
     while outbox.take(&mut ready) {
-        let requests = ready.len();
-        let mut memory_bytes = 0;
-        for (which, result) in ready.drain(..) {
-            memory_bytes += which.memory_bytes;
-            session.reply(&which.request, result, &mut batch);
-        }
-        if !broken && batch.send(to).is_err() {
+        let mut sending = sender.lock();
+        sending.add(&sender.session, &mut ready);
+        let sent = if broken { None } else { sending.send(to).ok() };
+        if sent.is_none() {
             broken = true;
             stream.shutdown(Shutdown::Both);
         }
-        batch.clear();
-        outbox.leave(requests, memory_bytes);
+        let sent = sent.unwrap_or_else(|| sending.given_up());
+        drop(sending);
+        outbox.leave(sent);
     }
     if !broken {
         to.close();

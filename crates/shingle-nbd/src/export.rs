@@ -209,14 +209,14 @@ impl Completion {
         }
     }
 
-    /// The command has this result. Does not block: replies are sent by the connection's own
-    /// thread.
+    /// The command has this result. Does not block: what the client does not take at once the connection's own thread
+    /// sends.
     pub fn done(self, result: Result<Answer, Failure>) {
         drop(self.put(result));
     }
 
-    /// As [`Completion::done`], for one who has more results to give now: the connection's thread may sleep until what is
-    /// returned is dropped, so that it sends many replies at once.
+    /// As [`Completion::done`], for one who has more results to give now: replies may wait until what is returned is
+    /// dropped, so that many go at once.
     pub fn put(mut self, result: Result<Answer, Failure>) -> Option<Wake> {
         self.0.take()?.put(result)
     }
@@ -243,13 +243,14 @@ impl Drop for Completion {
     }
 }
 
-/// Replies wait, and the thread that sends them sleeps. It is woken when this is dropped.
-#[must_use = "dropped at once, it wakes a thread for each reply"]
+/// Replies wait, and the thread that sends them sleeps. When this is dropped they are sent, as many as the client takes at
+/// once, or that thread is woken.
+#[must_use = "dropped at once, each reply is sent by itself"]
 pub struct Wake(Arc<Outbox>);
 
 impl Drop for Wake {
     fn drop(&mut self) {
-        self.0.wake_writer();
+        self.0.send_or_wake();
     }
 }
 

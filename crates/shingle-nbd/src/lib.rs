@@ -106,6 +106,7 @@ mod queue;
 mod reading;
 pub mod replies;
 pub mod requests;
+mod sender;
 pub mod server;
 pub mod session;
 pub mod stream;

@@ -1,11 +1,15 @@
 //! Where replies wait to be sent, and threads for them: the [queue](crate::queue) of a connection behind a lock.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::answer::{Answer, Failure};
 use crate::queue::{Entry, Queue, Ready, Replies};
+use crate::sender::{Sender, Sent};
 
 pub(crate) use crate::queue::{InFlight, Room};
+
+/// So many replies are sent by who answered at most, and if there is no other request that he could see to meanwhile.
+const AT_ONCE_MAX: usize = 4;
 
 pub(crate) struct Outbox {
     /// Of the connection, from 1 on.
@@ -16,12 +20,19 @@ pub(crate) struct Outbox {
     replies: Condvar,
     /// The reader waits for room.
     freed: Condvar,
+    /// Once there is something to be sent. (Whoever holds its lock may take that of the queue, not the other way round.)
+    sender: OnceLock<Sender>,
 }
 
 impl Outbox {
     pub(crate) fn new(connection: u64, room: Room) -> Self {
-        let queue = Mutex::default();
-        Self { connection, room, queue, replies: Condvar::new(), freed: Condvar::new() }
+        let (queue, sender) = (Mutex::default(), OnceLock::new());
+        Self { connection, room, queue, replies: Condvar::new(), freed: Condvar::new(), sender }
+    }
+
+    /// The handshake is over: replies go through `sender`.
+    pub(crate) fn begin_transmission(&self, sender: Sender) -> &Sender {
+        self.sender.get_or_init(|| sender)
     }
 
     pub(crate) fn connection(&self) -> u64 {
@@ -58,9 +69,27 @@ impl Outbox {
         self.lock().push(which, result)
     }
 
-    /// There are replies for the writer.
-    pub(crate) fn wake_writer(&self) {
-        self.replies.notify_one();
+    /// There are replies, and the writer sleeps: sends them, if that goes at once; if not, wakes the writer.
+    pub(crate) fn send_or_wake(&self) {
+        if !self.sender.get().is_some_and(|sender| self.send_at_once(sender)) {
+            self.replies.notify_one();
+        }
+    }
+
+    /// Returns whether the writer may sleep on.
+    fn send_at_once(&self, sender: &Sender) -> bool {
+        let Some(mut sending) = sender.try_lock() else { return false };
+        let mut ready = Vec::new();
+        if !self.lock().take_last(AT_ONCE_MAX, &mut ready) {
+            return false;
+        }
+        sending.add(&sender.session, &mut ready);
+        let sent = sending.send_at_once(sender.watched());
+        // (If the connection is broken, the writer meets that, too.)
+        if let Ok(sent) = sent {
+            self.leave(sent);
+        }
+        !self.lock().has_sent(sent.is_ok())
     }
 
     /// Waits for replies and moves all into `into`, which is empty. False when none will come any
@@ -78,9 +107,9 @@ impl Outbox {
         }
     }
 
-    /// Replies to so many requests have been sent.
-    pub(crate) fn leave(&self, requests: usize, memory_bytes: u64) {
-        let wakes = self.lock().leave(requests, memory_bytes);
+    /// Replies have been sent.
+    pub(crate) fn leave(&self, sent: Sent) {
+        let wakes = self.lock().leave(sent.requests, sent.memory_bytes);
         if wakes {
             self.freed.notify_one();
         }

@@ -52,6 +52,8 @@ pub(crate) struct Queue {
     answered: usize,
     memory_bytes: u64,
     writer_waits: bool,
+    /// Who has answered has sent a part of a reply: the writer sends the rest.
+    begun: bool,
     reader_waits: bool,
     /// No more requests will come.
     ended: bool,
@@ -81,7 +83,8 @@ impl Queue {
         self.reader_waits = true;
     }
 
-    /// A request that has entered is answered. Returns whether the writer has to be woken.
+    /// A request that has entered is answered. Returns whether the writer has to be woken, if who has answered does not
+    /// send what waits ([`Queue::take_last`]).
     pub(crate) fn push(&mut self, which: InFlight, result: Result<Answer, Failure>) -> bool {
         self.ready.push((which, result));
         self.answered += 1;
@@ -90,15 +93,39 @@ impl Queue {
 
     /// Moves all replies into `into`, which is empty. If there are none yet the writer waits from now on.
     pub(crate) fn take(&mut self, into: &mut Vec<Ready>) -> Replies {
-        if !self.ready.is_empty() {
+        if std::mem::take(&mut self.begun) || !self.ready.is_empty() {
             std::mem::swap(&mut self.ready, into);
             return Replies::Taken;
         }
-        if self.abandoned || (self.ended && self.requests == 0) {
+        if self.is_over() {
             return Replies::NoMore;
         }
         self.writer_waits = true;
         Replies::NotYet
+    }
+
+    fn is_over(&self) -> bool {
+        self.abandoned || (self.ended && self.requests == 0)
+    }
+
+    /// For who would have to wake the writer ([`Queue::push`]) and sends himself instead: moves all replies into `into`,
+    /// which is empty, if they are `most` at most and the client waits for nothing else.
+    pub(crate) fn take_last(&mut self, most: usize, into: &mut Vec<Ready>) -> bool {
+        let replies = self.ready.len();
+        let last = replies == self.requests && replies <= most;
+        if last {
+            std::mem::swap(&mut self.ready, into);
+        }
+        last
+    }
+
+    /// He has sent them, and they have [left](Queue::leave); or `all` but a part. Returns whether the writer has to be
+    /// woken after all; if not, it sleeps on.
+    pub(crate) fn has_sent(&mut self, all: bool) -> bool {
+        self.begun |= !all;
+        let wakes = self.begun || !self.ready.is_empty() || self.is_over();
+        self.writer_waits |= !wakes;
+        wakes
     }
 
     /// Replies to so many requests have been sent. Returns whether the reader has to be woken.
@@ -179,6 +206,33 @@ mod tests {
         queue.abandon();
         assert_eq!(queue.enter(ROOM, 1), Entry::Abandoned);
         assert_eq!(queue.take(&mut Vec::new()), Replies::NoMore);
+    }
+
+    #[test]
+    fn who_answered_sends_what_the_client_waits_for_and_leaves_to_the_writer_what_does_not_go() {
+        let mut queue = Queue::default();
+        (0..2).for_each(|_| assert_eq!(queue.enter(ROOM, 1), Entry::Entered));
+        let mut ready = Vec::new();
+        assert_eq!(queue.take(&mut ready), Replies::NotYet);
+        answer(&mut queue);
+        assert!(!queue.take_last(2, &mut ready), "the client has another request under way");
+        answer(&mut queue);
+        assert!(!queue.take_last(1, &mut ready), "too many");
+        assert!(queue.take_last(2, &mut ready) && ready.len() == 2);
+        queue.leave(2, 2);
+        assert!(!queue.has_sent(true), "the writer sleeps on");
+        assert_eq!(queue.enter(ROOM, 1), Entry::Entered);
+        let request = Request { flags: 0, kind: 0, cookie: 0, offset: 0, length: 0 };
+        assert!(queue.push(InFlight { request, memory_bytes: 1 }, Ok(Answer::Done)), "it sleeps");
+        ready.clear();
+        assert!(queue.take_last(2, &mut ready));
+        assert!(queue.has_sent(false), "a part has to be sent");
+        ready.clear();
+        assert_eq!(queue.take(&mut ready), Replies::Taken);
+        assert!(ready.is_empty(), "it is on its way already");
+        queue.leave(1, 1);
+        queue.end();
+        assert_eq!(queue.take(&mut ready), Replies::NoMore);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub use crate::limits::{
 use crate::listen::{Address, ListenError, Listener};
 use crate::offers::{List, infos};
 use crate::outbox::{Outbox, Room};
+use crate::sender::Sender;
 use crate::session::Session;
 use crate::stream::Stream;
 use crate::tls::Tls;
@@ -394,11 +395,15 @@ impl Shared {
         connection.agree(offer);
         let export = &*offer.served.export;
         let is_ending = || self.stopping.load(Ordering::Acquire) || offer.is_withdrawn();
+        let (sending, stream, activity, channel) =
+            (Mutex::default(), stream.clone(), activity.clone(), channel.clone());
+        let sender = Sender { stream, activity, channel, session, sending };
+        let sender = outbox.begin_transmission(sender);
         let _opened = Opened::new(export, id);
         thread::scope(|scope| {
             let writing = thread::Builder::new()
                 .name(format!("nbd-{id}-out"))
-                .spawn_scoped(scope, || connection::write(watched, &session, outbox))?;
+                .spawn_scoped(scope, || connection::write(outbox, sender))?;
             // Whatever ends the reading, the writer is told.
             let ended = EndOnDrop(outbox);
             let end = connection::read(&mut inbox, &session, export, outbox, &is_ending);

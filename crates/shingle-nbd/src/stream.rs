@@ -5,6 +5,11 @@ use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+
+/// Of `IOV_MAX`.
+const SLICES_MAX: usize = 1024;
+
 /// A connected socket.
 #[derive(Debug)]
 pub enum Stream {
@@ -35,6 +40,21 @@ impl Stream {
             Self::Unix(s) => s.set_read_timeout(limit).and_then(|()| s.set_write_timeout(limit)),
             Self::Tcp(s) => s.set_read_timeout(limit).and_then(|()| s.set_write_timeout(limit)),
         }
+    }
+
+    /// Writes as much as goes without waiting.
+    ///
+    /// # Errors
+    /// If nothing does ([`io::ErrorKind::WouldBlock`]), or the connection is broken.
+    pub(crate) fn write_at_once(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        let nothing_else = &mut SendAncillaryBuffer::default();
+        // (The system takes no more at a time.)
+        let buffers = &buffers[..buffers.len().min(SLICES_MAX)];
+        Ok(match self {
+            Self::Unix(s) => sendmsg(s, buffers, nothing_else, flags)?,
+            Self::Tcp(s) => sendmsg(s, buffers, nothing_else, flags)?,
+        })
     }
 
     /// Closes one direction or both, whoever is waiting there. That it is closed already is fine.

@@ -37,6 +37,17 @@ pub(super) enum Writer {
     Over,
 }
 
+/// Where a thread stands that has answered while the writer slept.
+#[derive(Clone, Hash)]
+pub(super) enum Answerer {
+    /// It is about to send what waits, or to wake the writer.
+    Looks,
+    /// The lock of what is on its way is its.
+    Sends(Vec<Ready>),
+    /// All of that was sent, or a part, and the lock is still its.
+    HasSent(bool),
+}
+
 #[derive(Clone, Hash)]
 pub(super) struct Connection {
     pub(super) talker: Talker,
@@ -45,6 +56,9 @@ pub(super) struct Connection {
     pub(super) inbox: Vec<u8>,
     pub(super) reader: Reader,
     pub(super) writer: Writer,
+    pub(super) answerers: Vec<Answerer>,
+    /// What one of them has left to the writer.
+    rest: Vec<Ready>,
     pub(super) session: Option<Session>,
     pub(super) queue: Queue,
     /// The server has shut down the reading, or all of the connection.
@@ -68,6 +82,8 @@ impl Connection {
             inbox: Vec::new(),
             reader: Reader::Shakes(handshake),
             writer: Writer::None,
+            answerers: Vec::new(),
+            rest: Vec::new(),
             session: None,
             queue: Queue::default(),
             shut: (false, false),
@@ -91,7 +107,8 @@ impl Connection {
     }
 
     pub(super) fn is_over(&self) -> bool {
-        let written = matches!(self.writer, Writer::None | Writer::Over);
+        let written =
+            matches!(self.writer, Writer::None | Writer::Over) && self.answerers.is_empty();
         matches!(self.reader, Reader::Over(_)) && written
     }
 
@@ -126,7 +143,7 @@ impl Connection {
 
     pub(super) fn is_answered(&mut self, which: InFlight, result: Result<Answer, Failure>) {
         if self.queue.push(which, result) {
-            self.wake_writer();
+            self.answerers.push(Answerer::Looks);
         }
     }
 
@@ -176,26 +193,14 @@ impl Connection {
                 };
             }
             Writer::Sends(ready) => {
-                let session = self.session.expect("a transmission");
-                let (mut batch, mut heard) = (Batch::default(), Vec::new());
-                let requests = ready.len();
-                let memory_bytes = ready.iter().map(|(which, _)| which.memory_bytes).sum();
-                let results: Vec<_> = ready
-                    .into_iter()
-                    .map(|(which, result)| {
-                        session.reply(&which.request, result.clone(), &mut batch);
-                        (which.request.cookie, result)
-                    })
-                    .collect();
+                let mut all = std::mem::take(&mut self.rest);
+                all.extend(ready);
                 if self.talker.hung_up || self.shut.1 || self.broken {
                     self.broken = true;
                     self.shut = (true, true);
+                    self.leave(&all);
                 } else {
-                    batch.send(&mut heard).expect("into memory");
-                    self.talker.hears_replies(heard, &results);
-                }
-                if self.queue.leave(requests, memory_bytes) {
-                    self.wake_reader();
+                    self.send(all);
                 }
                 self.writer = Writer::Looks;
             }
@@ -203,6 +208,72 @@ impl Connection {
         }
         if matches!(self.writer, Writer::Over) && matches!(self.reader, Reader::Over(_)) {
             self.has_ended();
+        }
+    }
+
+    /// The client hears all of these.
+    fn send(&mut self, ready: Vec<Ready>) {
+        let session = self.session.expect("a transmission");
+        let (mut batch, mut heard) = (Batch::default(), Vec::new());
+        self.leave(&ready);
+        let results: Vec<_> = ready
+            .into_iter()
+            .map(|(which, result)| {
+                session.reply(&which.request, result.clone(), &mut batch);
+                (which.request.cookie, result)
+            })
+            .collect();
+        batch.send(&mut heard).expect("into memory");
+        self.talker.hears_replies(heard, &results);
+    }
+
+    fn leave(&mut self, ready: &[Ready]) {
+        let memory_bytes = ready.iter().map(|(which, _)| which.memory_bytes).sum();
+        if self.queue.leave(ready.len(), memory_bytes) {
+            self.wake_reader();
+        }
+    }
+
+    /// As `Outbox::send_or_wake`; `at_once` if the client takes all.
+    pub(super) fn answer_further(&mut self, which: usize, at_once: bool) {
+        match self.answerers.remove(which) {
+            Answerer::Looks => {
+                let mut ready = Vec::new();
+                let sent = matches!(self.writer, Writer::Sends(_)) || self.is_locked();
+                if !sent && self.queue.take_last(2, &mut ready) {
+                    self.answerers.push(Answerer::Sends(ready));
+                } else {
+                    self.wake_writer();
+                }
+            }
+            Answerer::Sends(ready) => {
+                self.rest.extend(ready);
+                let all = at_once && !self.talker.hung_up && !self.shut.1 && !self.broken;
+                if all {
+                    // (The client hears of what it got a part of when it has all.)
+                    let all = std::mem::take(&mut self.rest);
+                    self.send(all);
+                }
+                self.answerers.push(Answerer::HasSent(all));
+            }
+            Answerer::HasSent(all) => {
+                if self.queue.has_sent(all) {
+                    self.wake_writer();
+                }
+            }
+        }
+    }
+
+    /// An answerer has the lock of what is on its way.
+    fn is_locked(&self) -> bool {
+        self.answerers.iter().any(|one| !matches!(one, Answerer::Looks))
+    }
+
+    pub(super) fn writer_may_go_on(&self) -> bool {
+        match self.writer {
+            Writer::Looks => true,
+            Writer::Sends(_) => !self.is_locked(),
+            Writer::None | Writer::Waits | Writer::Over => false,
         }
     }
 

@@ -126,7 +126,7 @@ const SCOPES: &[Scope] = &[
     Scope {
         name: "structured",
         prelude: ALL_AGREED,
-        says: &[Say::Read, Say::WritePast, Say::Status, Say::Disc],
+        says: &[Say::Read, Say::WritePast, Say::Status],
         messages: 2,
         ..PLAIN
     },
@@ -181,7 +181,7 @@ fn short_sessions_in_every_order() {
         let more = number("SHINGLE_MESSAGES").map_or(0, |number| number as u8);
         let scope = Scope { messages: scope.messages + more, ..*scope };
         let quiet = Quiet::begin();
-        let explored = explore(World::new(scope), states_max.unwrap_or(400_000));
+        let explored = explore(World::new(scope), states_max.unwrap_or(1_000_000));
         let least = explored.map_err(|broken| shrink(|| World::new(scope), broken));
         drop(quiet);
         let Explored { states, steps, depth, calm_depth, untried, .. } = match least {

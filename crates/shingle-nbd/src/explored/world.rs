@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use shingle_testbed::explore::{Digest, Model};
 
 use super::client::{BYTES, Say};
-use super::connection::{Connection, Reader, Writer};
+use super::connection::{Answerer, Connection, Reader};
 use crate::answer::{Answer, Extent, Failure};
 use crate::export::{Command, HOLE, ZERO};
 use crate::handshake::Encryption;
@@ -60,6 +60,10 @@ pub(super) enum Step {
     Fail(usize),
     /// The writer of a connection goes on.
     Write(usize),
+    /// A thread of a connection goes on that has answered, and sends in place of the writer; or the client does not take
+    /// all at once.
+    AnswerFurther(usize, usize),
+    AnswerLater(usize, usize),
     /// The server stops.
     Stop,
     /// Who is left then is cut off.
@@ -227,8 +231,14 @@ impl Model for World {
             if one.reader_may_go_on(self.stopping) {
                 into.push(Step::Read(at));
             }
-            if matches!(one.writer, Writer::Looks | Writer::Sends(_)) {
+            if one.writer_may_go_on() {
                 into.push(Step::Write(at));
+            }
+            for (which, answerer) in one.answerers.iter().enumerate() {
+                into.push(Step::AnswerFurther(at, which));
+                if matches!(answerer, Answerer::Sends(_)) {
+                    into.push(Step::AnswerLater(at, which));
+                }
             }
         }
         into.extend((0..self.commands.len()).map(Step::Answer));
@@ -289,6 +299,8 @@ impl Model for World {
             Step::Answer(at) => world.answer(at, false),
             Step::Fail(at) => world.answer(at, true),
             Step::Write(at) => world.connections[at].write(),
+            Step::AnswerFurther(at, which) => world.connections[at].answer_further(which, true),
+            Step::AnswerLater(at, which) => world.connections[at].answer_further(which, false),
             Step::Stop => world.stop(),
             Step::CutOff => world.cut_off(),
             Step::GiveWay(at) => world.give_way(at),
@@ -314,7 +326,7 @@ impl Model for World {
     }
 
     fn is_calm(step: &Step) -> bool {
-        matches!(step, Step::Read(_) | Step::Answer(_) | Step::Write(_))
+        matches!(step, Step::Read(_) | Step::Answer(_) | Step::Write(_) | Step::AnswerFurther(..))
     }
 
     fn is_time(_: &Step) -> bool {
