@@ -48,6 +48,18 @@ pub enum DeviceError {
         /// Then.
         needed: u64,
     },
+    /// A file that the file system cannot hold once all of it is written.
+    #[error(
+        "{path} needs {needed} bytes more, and its file system has {found}: free some, or make it smaller"
+    )]
+    Room {
+        /// Where.
+        path: PathBuf,
+        /// What is to be set aside.
+        needed: u64,
+        /// What is free.
+        found: u64,
+    },
     /// A device that takes no blocks of 4 KiB.
     #[error(
         "{path} takes I/O in units of {sector_bytes} bytes only: it cannot be used, as blocks have 4096"
@@ -250,7 +262,7 @@ impl Device {
         self.direct.flush().map_err(self.system("flush"))
     }
 
-    fn system(&self, what: &'static str) -> impl FnOnce(io::Error) -> DeviceError {
+    pub(crate) fn system(&self, what: &'static str) -> impl FnOnce(io::Error) -> DeviceError {
         let path = self.path.clone();
         move |error| DeviceError::System { what, path, error }
     }

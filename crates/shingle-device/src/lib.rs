@@ -41,6 +41,7 @@ mod lock;
 mod mark;
 mod medium;
 mod ring;
+mod room;
 mod signature;
 mod volume;
 mod worker;

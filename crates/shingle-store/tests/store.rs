@@ -75,6 +75,22 @@ fn a_new_cache_is_empty_and_sound() {
 }
 
 #[test]
+fn a_cache_that_its_file_system_cannot_hold_is_not_made() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let system = rustix::fs::fstatvfs(File::open(files.path("ssd")).expect("there")).expect("told");
+    let more = (system.f_blocks * system.f_frsize + (1 << 30)).next_multiple_of(4096);
+    let longer = File::options().write(true).open(files.path("ssd"));
+    if longer.and_then(|file| file.set_len(more)).is_err() {
+        return println!("SKIPPED: no file of {more} bytes here");
+    }
+    let (ssd, disk) = files.pair();
+    let refused = create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), NO);
+    let told = refused.expect_err("no room").to_string();
+    assert!(told.contains("ssd needs") && told.contains("free some"), "{told}");
+    assert_eq!(Mark::of(&disk).expect("told"), None, "the disk belongs to no cache");
+}
+
+#[test]
 fn what_is_wrong_with_places_is_told() {
     let files = Files::new(32 * MIB, 100 * MIB);
     let open = |ssd: &str, disk: &str| {

@@ -193,6 +193,7 @@ impl Shared {
             .ok_or(CreateError::TooSmall { path: path.clone(), found: new.bytes() })?;
         let settings = self.hold_settings().clone();
         settings.cache(&self.registry, layout.slots as u32, self.disk_blocks())?;
+        new.reserve()?;
         self.take_out(accept_lost, tell)?;
         let edition = self.edition_of_old()? + 2;
         let uuid = *self.uuid.as_bytes();

@@ -75,6 +75,7 @@ pub fn create(
     if let Some(uuid) = behind.filter(|&uuid| !given_up(uuid)) {
         return Err(CreateError::Disk { path, uuid });
     }
+    ssd.reserve()?;
     let uuid = Uuid::new_v4().into_bytes();
     let new = NewCache { uuid, edition: 1, fingerprint: disk.fingerprint()?, settings: text };
     let made = format(ssd, disk, &new)?;

@@ -1,0 +1,80 @@
+//! Room for all that will be written to a file.
+
+use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
+use rustix::io::Errno;
+use shingle_core::units::BLOCK_BYTES;
+use std::os::unix::fs::MetadataExt;
+
+use crate::device::{Device, DeviceError};
+
+/// What `st_blocks` counts.
+const SECTOR_BYTES: u64 = 512;
+
+impl Device {
+    /// Has the file system set aside what a file will take once all of it is written: a file of holes would meet a full file
+    /// system later, at any write. What is there stays. A block device has its room, and some file systems set nothing
+    /// aside.
+    ///
+    /// # Errors
+    /// If there is too little room, or the system says nothing of it.
+    pub fn reserve(&self) -> Result<(), DeviceError> {
+        if !self.is_regular() {
+            return Ok(());
+        }
+        let file = self.direct();
+        let metadata = file.metadata().map_err(self.system("measure"))?;
+        let needed = self.bytes().saturating_sub(metadata.blocks() * SECTOR_BYTES);
+        // Asked before, as a file system that finds out by and by is full by then.
+        let system = fstatvfs(file).map_err(|errno| self.system("measure")(errno.into()))?;
+        let found = system.f_bavail * system.f_frsize;
+        let too_little = || DeviceError::Room { path: self.path().to_owned(), needed, found };
+        if needed > found + BLOCK_BYTES {
+            return Err(too_little());
+        }
+        match fallocate(file, FallocateFlags::empty(), 0, self.bytes()) {
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            Err(Errno::NOSPC | Errno::DQUOT) => Err(too_little()),
+            Err(errno) => Err(self.system("set room aside for")(errno.into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    #[test]
+    fn a_file_has_room_for_all_of_it_and_what_it_holds_stays() {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        std::io::Write::write_all(&mut file, &[7; 4096]).expect("written");
+        file.as_file().set_len(1 << 20).expect("with a hole");
+        let device = Device::open(file.path()).expect("opened");
+        device.reserve().expect("there is a megabyte");
+        let mut page = [0; 4096];
+        device.read_block(shingle_core::units::Block(0), &mut page).expect("read");
+        assert_eq!((page, file.as_file().metadata().expect("there").len()), ([7; 4096], 1 << 20));
+        // (Where the file system can.)
+        let allocated = file.as_file().metadata().expect("there").blocks() * SECTOR_BYTES;
+        let can = fallocate(file.as_file(), FallocateFlags::empty(), 0, 1 << 20).is_ok();
+        assert!(!can || allocated >= 1 << 20, "{allocated} bytes");
+    }
+
+    #[test]
+    fn what_has_no_room_is_refused_and_takes_none() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let system = fstatvfs(file.as_file()).expect("a file system");
+        let all = system.f_blocks * system.f_frsize;
+        let bytes = (all + (1 << 30)).next_multiple_of(4096);
+        if file.as_file().set_len(bytes).is_err() {
+            return println!("SKIPPED: no file of {bytes} bytes here");
+        }
+        let device = Device::open(file.path()).expect("opened");
+        let error = device.reserve().expect_err("more than there is").to_string();
+        assert!(error.contains("free some, or make it smaller"), "{error}");
+        let blocks =
+            File::open(file.path()).and_then(|file| file.metadata()).expect("there").blocks();
+        assert!(blocks < 1 << 20, "{blocks} sectors were taken");
+    }
+}
