@@ -342,6 +342,15 @@ pub trait Policy: Clone + Send + 'static {
         let _ = slot;
     }
 
+    /// Writes to `out` who may be named next, as far as it takes no search to know, and returns how many:
+    /// what their leaving will read is to be in the processor's cache by then. A wrong guess costs
+    /// time only.
+    #[inline]
+    fn coming(&self, out: &mut [Slot]) -> usize {
+        let _ = out;
+        0
+    }
+
     /// What an I/O on the disk really took.
     fn observe(&mut self, cost: &Cost) {
         let _ = cost;
