@@ -2,8 +2,9 @@
 
 use crate::contract::broken;
 use crate::params::{Param, Params};
+use crate::parts::Links;
 use crate::plan::{Manner, Plan};
-use crate::slots::Slots;
+use crate::slots::{EXPECTED_MAX, Slots};
 use crate::units::{Block, Nanos, Op, Request, Slot, Zone};
 
 /// One block of a request, on its way through the cache.
@@ -126,6 +127,17 @@ impl<'a> Victims<'a> {
         }
         self.named += 1;
         self.plan.write(slot, self.slots);
+    }
+
+    /// `named` blocks have been named of the `most` that follow each other on a list, and `next` is next: what the
+    /// leaving of the next part of them reads is read now, for many side by side.
+    #[inline]
+    pub(crate) fn expect(&self, named: u32, most: u32, next: Slot, links: &Links) {
+        if named.is_multiple_of(EXPECTED_MAX as u32) && most - named > 1 {
+            let members =
+                core::iter::successors(Some(next.0), |&member| links.towards_head(member));
+            self.slots.expect_to_leave(members.map(Slot).take((most - named) as usize));
+        }
     }
 
     /// Whether all that is named is written and stays: this is idle time.

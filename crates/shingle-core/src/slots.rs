@@ -291,6 +291,18 @@ impl Slots {
         expected
     }
 
+    /// Brings into the processor's cache what the leaving of these will read, of the first [`EXPECTED_MAX`].
+    pub(crate) fn expect_to_leave(&self, slots: impl Iterator<Item = Slot>) {
+        let (mut blocks, mut expected) = ([Block(0); EXPECTED_MAX], 0);
+        for (block, slot) in blocks.iter_mut().zip(slots) {
+            *block = self.block(slot);
+            expected += 1;
+        }
+        let heads = blocks[..expected].iter().map(|&block| self.heads[self.bucket(block)]);
+        let read = |head: Slot| self.records.get(head.index()).map_or(0, |record| record.block);
+        core::hint::black_box(heads.fold(0, |sum, head| sum ^ read(head)));
+    }
+
     /// Some slot that may be named, if no I/O is under way on any.
     #[cold]
     pub(crate) fn evictable_at_rest(&self) -> Option<Slot> {
