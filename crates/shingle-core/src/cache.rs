@@ -15,7 +15,7 @@ use std::any::Any;
 use crate::contract::broken;
 use crate::plan::{Destage, Plan};
 use crate::policy::{Access, Admission, Cost, Idle, Memory, Policy, Victims};
-use crate::slots::{EXPECTED_MAX, Slots};
+use crate::slots::{EXPECTED_MAX, Slots, VICTIMS_MAX};
 use crate::units::{Block, Op, Request, Slot, Zone};
 use crate::whole_bands::widen;
 
@@ -63,7 +63,7 @@ impl<P: Policy> Cache<P> {
         Cache { whole_bands: true, ..self }
     }
 
-    #[inline]
+    #[inline(always)]
     fn hit(&mut self, slot: Slot, access: &mut Access) {
         let write = access.op == Op::Write;
         let before = self.slots.touch(slot, write);
@@ -350,8 +350,15 @@ impl<P: Policy> CacheCore for Cache<P> {
     }
 
     fn expect(&self, requests: &[Request]) {
-        let mut met = [Slot::NONE; EXPECTED_MAX];
-        let expected = self.slots.expect(requests, &mut met);
+        let (mut met, mut victims) = ([Slot::NONE; EXPECTED_MAX], [Slot::NONE; VICTIMS_MAX]);
+        let leaving = if self.slots.full() {
+            // Most requests of most traces are hits.
+            let wanted = requests.len().div_ceil(4).min(VICTIMS_MAX);
+            self.policy.coming(&mut victims[..wanted])
+        } else {
+            0
+        };
+        let expected = self.slots.expect(requests, &victims[..leaving], &mut met);
         for slot in met[..expected].iter().filter_map(|slot| slot.some()) {
             self.policy.expect(slot);
         }

@@ -345,7 +345,7 @@ impl<P: Pair> Policy for Cdc<P> {
 
     #[inline]
     fn expect(&self, slot: Slot) {
-        self.shared.links.expect(slot.0);
+        self.shared.links.expect_neighbours(slot.0);
         self.shared.recency.expect(slot);
         self.clean.expect(slot);
         self.dirty.expect(slot);

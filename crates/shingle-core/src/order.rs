@@ -59,6 +59,12 @@ pub trait Order: Clone + Send + 'static {
     fn expect(&self, slot: Slot) {
         let _ = slot;
     }
+    /// As [`Policy::coming`].
+    #[inline]
+    fn coming(&self, out: &mut [Slot]) -> usize {
+        let _ = out;
+        0
+    }
     /// As [`Policy::wants_future`].
     fn wants_future(&self) -> bool {
         false
@@ -137,6 +143,11 @@ impl<O: Order> Policy for Plain<O> {
     #[inline]
     fn expect(&self, slot: Slot) {
         self.order.expect(slot);
+    }
+
+    #[inline]
+    fn coming(&self, out: &mut [Slot]) -> usize {
+        self.order.coming(out)
     }
 
     fn wants_future(&self) -> bool {

@@ -2,8 +2,9 @@
 
 use crate::contract::broken;
 use crate::params::{Param, Params};
+use crate::parts::Links;
 use crate::plan::{Manner, Plan};
-use crate::slots::Slots;
+use crate::slots::{EXPECTED_MAX, Slots};
 use crate::units::{Block, Nanos, Op, Request, Slot, Zone};
 
 /// One block of a request, on its way through the cache.
@@ -126,6 +127,17 @@ impl<'a> Victims<'a> {
         }
         self.named += 1;
         self.plan.write(slot, self.slots);
+    }
+
+    /// `named` blocks have been named of the `most` that follow each other on a list, and `next` is next: what the
+    /// leaving of the next part of them reads is read now, for many side by side.
+    #[inline]
+    pub(crate) fn expect(&self, named: u32, most: u32, next: Slot, links: &Links) {
+        if named.is_multiple_of(EXPECTED_MAX as u32) && most - named > 1 {
+            let members =
+                core::iter::successors(Some(next.0), |&member| links.towards_head(member));
+            self.slots.expect_to_leave(members.map(Slot).take((most - named) as usize));
+        }
     }
 
     /// Whether all that is named is written and stays: this is idle time.
@@ -340,6 +352,15 @@ pub trait Policy: Clone + Send + 'static {
     #[inline]
     fn expect(&self, slot: Slot) {
         let _ = slot;
+    }
+
+    /// Writes to `out` who may be named next, as far as it takes no search to know, and returns how many:
+    /// what their leaving will read is to be in the processor's cache by then. A wrong guess costs
+    /// time only.
+    #[inline]
+    fn coming(&self, out: &mut [Slot]) -> usize {
+        let _ = out;
+        0
     }
 
     /// What an I/O on the disk really took.

@@ -5,7 +5,7 @@ mod transitions;
 
 use crate::drive_view::{DriveView, NO_POINTER};
 use crate::parts::{Bits, Links, List, Met, ZoneIndex};
-use crate::units::{Block, Request, Slot, Zone};
+use crate::units::{BLOCK_BYTES, Block, Request, Slot, Zone};
 use crate::zones::ZoneMap;
 use state::{DESTAGING, DIRTY, LIVE, PIN, PINS, may_be_named};
 
@@ -23,6 +23,9 @@ const BLOCK_BITS: u64 = (1 << 48) - 1;
 
 /// Blocks looked ahead to at a time: about as many as a processor has reads in flight.
 pub(crate) const EXPECTED_MAX: usize = 64;
+
+/// Victims looked ahead to at a time.
+pub(crate) const VICTIMS_MAX: usize = 16;
 
 /// All slots of a cache, indexed by [`Slot`], and found by block through a chained hash table: the
 /// chains run through the records, which a hit needs anyway.
@@ -52,10 +55,11 @@ impl Slots {
             zone: ZoneIndex::NONE,
             chain: if slot + 1 < capacity { Slot(slot + 1) } else { Slot::NONE },
         };
+        // Two heads a slot: half of all misses end at an empty one.
+        let heads = vec![Slot::NONE; (2 * capacity as usize).clamp(1, u32::MAX as usize)];
         Slots {
             records: (0..capacity).map(record).collect(),
-            // Two heads a slot: half of all misses end at an empty one.
-            heads: vec![Slot::NONE; 2 * (capacity as usize).next_power_of_two()],
+            heads,
             free: if capacity > 0 { Slot(0) } else { Slot::NONE },
             view,
             met: Met::default(),
@@ -221,8 +225,8 @@ impl Slots {
 
     #[inline]
     fn bucket(&self, block: Block) -> usize {
-        let hash = (block.0 ^ (block.0 >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (hash >> 32) as usize & (self.heads.len() - 1)
+        let hash = block.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        ((hash * self.heads.len() as u64) >> 32) as usize
     }
 
     /// The slot that holds `block`.
@@ -240,31 +244,63 @@ impl Slots {
         None
     }
 
-    /// Brings into the processor's cache what looking for these blocks will read. The reads do not
-    /// depend on each other, so that the memory serves many at a time; looking for one block after
-    /// the other, it serves one. Fills `met` with slots met on the way, and returns how many.
-    pub(crate) fn expect(&self, requests: &[Request], met: &mut [Slot; EXPECTED_MAX]) -> usize {
-        let mut expected = 0;
-        for request in requests {
-            let count = request.blocks().min((EXPECTED_MAX - expected) as u64);
-            for place in 0..count {
-                met[expected] = self.heads[self.bucket(request.first().after(place))];
+    /// Brings into the processor's cache what looking for these blocks will read, and what the leaving of
+    /// `victims` will. Reads of one stage do not depend on each other, so that the memory serves many at a
+    /// time; looking for one block after the other, it serves one. Fills `met` with slots met on the way,
+    /// and returns how many.
+    pub(crate) fn expect(
+        &self,
+        requests: &[Request],
+        victims: &[Slot],
+        met: &mut [Slot; EXPECTED_MAX],
+    ) -> usize {
+        if self.records.is_empty() {
+            return 0;
+        }
+        let (mut wanted, mut expected) = ([Block(0); EXPECTED_MAX], 0);
+        'all: for request in requests {
+            let end = (request.offset + request.bytes).div_ceil(BLOCK_BYTES);
+            for block in (request.first().0..end).map(Block) {
+                if expected == EXPECTED_MAX {
+                    break 'all;
+                }
+                wanted[expected] = block;
+                met[expected] = self.heads[self.bucket(block)];
                 expected += 1;
             }
         }
+        // (Who is at the end of a chain reads the last record: no branch that has to wait for memory.)
+        let last = self.records.len() - 1;
+        let record = |slot: Slot| &self.records[slot.index().min(last)];
+        let mut leaving = [0; VICTIMS_MAX];
+        for (block, &slot) in leaving.iter_mut().zip(victims) {
+            *block = record(slot).block & BLOCK_BITS;
+        }
+        for (slot, wanted) in met[..expected].iter_mut().zip(wanted) {
+            let first = record(*slot);
+            *slot = if first.block & BLOCK_BITS == wanted.0 { *slot } else { first.chain };
+        }
         let mut read = 0;
-        for slot in &met[..expected] {
-            read ^= self.records.get(slot.index()).map_or(0, |record| record.block);
+        for &block in &leaving[..victims.len().min(VICTIMS_MAX)] {
+            read ^= record(self.heads[self.bucket(Block(block))]).block;
+        }
+        for &slot in &met[..expected] {
+            read ^= record(slot).block;
         }
         core::hint::black_box(read);
         expected
     }
 
-    /// Brings into the processor's cache what the leaving of `slot` will read.
-    #[inline]
-    pub(crate) fn expect_to_leave(&self, slot: Slot) {
-        let head = self.heads[self.bucket(self.block(slot))];
-        core::hint::black_box(self.records.get(head.index()).map_or(0, |record| record.block));
+    /// Brings into the processor's cache what the leaving of these will read, of the first [`EXPECTED_MAX`].
+    pub(crate) fn expect_to_leave(&self, slots: impl Iterator<Item = Slot>) {
+        let (mut blocks, mut expected) = ([Block(0); EXPECTED_MAX], 0);
+        for (block, slot) in blocks.iter_mut().zip(slots) {
+            *block = self.block(slot);
+            expected += 1;
+        }
+        let heads = blocks[..expected].iter().map(|&block| self.heads[self.bucket(block)]);
+        let read = |head: Slot| self.records.get(head.index()).map_or(0, |record| record.block);
+        core::hint::black_box(heads.fold(0, |sum, head| sum ^ read(head)));
     }
 
     /// Some slot that may be named, if no I/O is under way on any.

@@ -163,38 +163,47 @@ fn lru(slots: u32) -> Cache<Plain<Lru>> {
 /// Requests the cache is told of at a time.
 const LOOKED_AHEAD: usize = 16;
 
+/// Whether an access is a hit; what has to leave is taken as written.
+#[inline]
+fn hit(cache: &mut impl CacheCore, access: &mut Access, plan: &mut Plan) -> bool {
+    let mut outcome = cache.access(access, plan);
+    let hit = matches!(outcome, Outcome::Hit(_));
+    if outcome == Outcome::NoRoom {
+        for destage in plan.destages() {
+            cache.destaged(destage.slot);
+        }
+        plan.clear();
+        outcome = cache.retry(access, plan);
+        assert!(matches!(outcome, Outcome::Miss(_)), "there is room now");
+    }
+    if !plan.is_empty() {
+        plan.clear();
+    }
+    hit
+}
+
 /// The cache without devices. Returns its hits.
+#[inline(never)]
 fn core_alone(requests: &[Request], slots: u32) -> (f64, u64) {
     let mut cache = lru(slots);
     let (mut plan, mut hits) = (Plan::default(), 0);
     let begun = processor_seconds();
-    for (number, request) in requests.iter().enumerate() {
-        let mut access = Access::whole(number as u64, request.first(), request.op);
-        access.request = *request;
-        if number % LOOKED_AHEAD == 0 {
-            cache.expect(&requests[number..requests.len().min(number + LOOKED_AHEAD)]);
-        }
-        for place in 0..request.blocks() {
-            access.block = request.first().after(place);
-            access.place = place as u32;
-            let mut outcome = cache.access(&mut access, &mut plan);
-            if outcome == Outcome::NoRoom {
-                for destage in plan.destages() {
-                    cache.destaged(destage.slot);
-                }
-                plan.clear();
-                outcome = cache.retry(&mut access, &mut plan);
-                hits -= u64::from(matches!(outcome, Outcome::Hit(_)));
-            }
-            hits += u64::from(matches!(outcome, Outcome::Hit(_)));
-            if !plan.is_empty() {
-                plan.clear();
+    for (chunk, first) in requests.chunks(LOOKED_AHEAD).zip((0..).step_by(LOOKED_AHEAD)) {
+        cache.expect(chunk);
+        for (request, number) in chunk.iter().zip(first..) {
+            let mut access = Access::whole(number, request.first(), request.op);
+            access.request = *request;
+            for place in 0..request.blocks() {
+                access.block = request.first().after(place);
+                access.place = place as u32;
+                hits += u64::from(hit(&mut cache, &mut access, &mut plan));
             }
         }
     }
     (processor_seconds() - begun, hits)
 }
 
+#[inline(never)]
 fn simulated(
     trace: &Trace,
     policy: &str,
@@ -235,6 +244,7 @@ fn simulated(
 }
 
 /// The same as the store would serve it.
+#[inline(never)]
 fn served(
     trace: &Trace,
     policy: &str,
@@ -260,6 +270,7 @@ fn served(
 }
 
 /// The plainest LRU: nodes in a chained hash table and on a doubly linked list. Returns its hits.
+#[inline(never)]
 fn reference(requests: &[Request], slots: u32) -> u64 {
     let mut lru = Reference::new(slots);
     let mut hits = 0;

@@ -112,14 +112,19 @@ impl Met {
     #[inline]
     pub(crate) fn meet(&mut self, zone: Zone) -> ZoneIndex {
         if self.last.0 != zone || self.zones.is_empty() {
-            let next = ZoneIndex(self.zones.len() as u32);
-            let index = *self.indices.entry(zone).or_insert(next);
-            if index == next {
-                self.zones.push(zone);
-            }
-            self.last = (zone, index);
+            self.look_up(zone);
         }
         self.last.1
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, zone: Zone) {
+        let next = ZoneIndex(self.zones.len() as u32);
+        let index = *self.indices.entry(zone).or_insert(next);
+        if index == next {
+            self.zones.push(zone);
+        }
+        self.last = (zone, index);
     }
 
     /// The index of `zone`, if it has been met.

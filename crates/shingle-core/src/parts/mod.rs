@@ -5,6 +5,7 @@
 //! | to keep | part |
 //! |---|---|
 //! | an order that changes: recency, queues | [`List`] over [`Links`] |
+//! | one order of all slots by their last use | [`Uses`] |
 //! | the member with the highest small score | [`Buckets`] |
 //! | the best of a fixed number of scores | [`Tournament`] |
 //! | many small heaps in one pool | [`Heap`] over [`Pool`] |
@@ -26,6 +27,7 @@ mod recency;
 mod sent;
 mod sketch;
 mod tournament;
+mod uses;
 mod worth;
 
 pub use bits::Bits;
@@ -40,4 +42,5 @@ pub use recency::Recency;
 pub use sent::SentZones;
 pub use sketch::Sketch;
 pub use tournament::Tournament;
+pub use uses::Uses;
 pub use worth::Worth;

@@ -3,16 +3,15 @@
 
 use crate::order::Order;
 use crate::params::Params;
-use crate::parts::{Links, List};
+use crate::parts::Uses;
 use crate::policy::{Access, Memory};
 use crate::slots::Slots;
 use crate::units::Slot;
 
-/// One list, most recently used at the head.
+/// Slots by their last use.
 #[derive(Clone, Debug)]
 pub struct Lru {
-    links: Links,
-    list: List,
+    uses: Uses,
 }
 
 impl Order for Lru {
@@ -20,53 +19,46 @@ impl Order for Lru {
     const ABOUT: &'static str = "least recently used block first";
 
     fn new(_: &Params, slots: &Slots) -> Self {
-        Lru { links: Links::new(slots.capacity() as usize), list: List::default() }
+        Lru { uses: Uses::new(slots.capacity()) }
     }
 
     #[inline]
     fn insert(&mut self, slot: Slot, _: &Access, _: &Slots) {
-        self.list.push_head(&mut self.links, slot.0);
+        self.uses.touch(slot.0);
     }
 
     #[inline]
     fn touch(&mut self, slot: Slot, _: &Access, _: &Slots) {
-        self.list.to_head(&mut self.links, slot.0);
+        self.uses.touch(slot.0);
     }
 
     fn remove(&mut self, slot: Slot, _: &Slots) {
-        self.list.unlink(&mut self.links, slot.0);
+        self.uses.remove(slot.0);
     }
 
     #[inline]
     fn pop(&mut self, slots: &Slots) -> Option<Slot> {
-        let slot = slots.coldest(&self.list, &self.links)?;
-        self.list.unlink(&mut self.links, slot.0);
-        // Who leaves after it: what that will read is on its way meanwhile.
-        if let Some(next) = self.list.tail() {
-            slots.expect_to_leave(Slot(next));
-            self.links.expect_neighbours(next);
-        }
-        Some(slot)
+        self.uses.pop(|slot| slots.evictable(Slot(slot))).map(Slot)
     }
 
     fn restore(&mut self, slot: Slot, _: &Slots) {
-        self.list.push_tail(&mut self.links, slot.0);
+        self.uses.push_tail(slot.0);
     }
 
     fn coldest(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.list.from_tail(&self.links).map(Slot)
+        self.uses.from_tail().map(Slot)
     }
 
     #[inline]
-    fn expect(&self, slot: Slot) {
-        self.links.expect_neighbours(slot.0);
+    fn coming(&self, out: &mut [Slot]) -> usize {
+        self.uses.coming(out)
     }
 
     fn memory(&self) -> Memory {
-        Memory { by_slots: self.links.bytes(), by_zones: 0 }
+        Memory { by_slots: self.uses.bytes(), by_zones: 0 }
     }
 
     fn check(&self, _: &Slots) {
-        self.list.check(&self.links);
+        self.uses.check();
     }
 }

@@ -101,6 +101,7 @@ impl Most {
         while let Some(slot) = next.map(Slot)
             && named < most
         {
+            out.expect(named, most, slot, &self.links);
             next = self.links.towards_head(slot.0);
             if out.slots().evictable(slot) {
                 self.forget(slot, out.slots());
@@ -262,7 +263,7 @@ impl Policy for Most {
 
     #[inline]
     fn expect(&self, slot: Slot) {
-        self.links.expect(slot.0);
+        self.links.expect_neighbours(slot.0);
     }
 
     fn memory(&self) -> Memory {

@@ -256,8 +256,9 @@ impl<T: Target> Cycles<T> {
     ) -> u64 {
         let (mut next, mut named) = (self.zones[zone].dirty.tail(), 0);
         while let Some(slot) = next.map(Slot)
-            && named < u64::from(want)
+            && named < want
         {
+            out.expect(named, want, slot, &shared.links);
             next = shared.links.towards_head(slot.0);
             if out.slots().evictable(slot) {
                 self.remove(slot, shared.recency.cold(slot), shared, out.slots());
@@ -266,7 +267,7 @@ impl<T: Target> Cycles<T> {
                 named += 1;
             }
         }
-        named
+        named.into()
     }
 
     fn end_cycle(&mut self, destaged: u64) {

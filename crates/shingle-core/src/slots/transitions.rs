@@ -72,8 +72,6 @@ impl Slots {
         let block = Block(*state & BLOCK_BITS);
         self.destaged += 1;
         self.in_flight += 1;
-        // What freeing the slot will read is on its way while the executor is at work.
-        core::hint::black_box(self.heads[self.bucket(block)]);
         Some(block)
     }
 

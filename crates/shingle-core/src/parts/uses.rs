@@ -1,0 +1,238 @@
+//! An order by last use in which a use touches nobody else: it notes the member at the head of a ring, and its
+//! place with the member. A list would write to two neighbours, and each is a wait for memory.
+//!
+//! ```text
+//!  least recent                                      most recent
+//!   │ a  .  b  .  c │               │ d  .  e  .  .  f │            `.`  was used again later, or left
+//!  tail     swept         gap                          head
+//! ```
+//!
+//! What uses leave behind is swept: once the ring is nearly full, each use moves some members towards the
+//! tail, over it, so that no use takes long.
+
+use crate::units::Slot;
+
+const NONE: u32 = u32::MAX;
+
+/// Places of the ring for each eight members.
+const PLACES: usize = 23;
+
+/// A sweep begins when so many eighths of the ring are taken, and each use sweeps so many places. So it ends
+/// before the ring is full, and leaves half of it free.
+const EIGHTHS: u32 = 7;
+const SWEPT_AT_ONCE: u32 = 8;
+
+/// Places looked at for each member that may come next.
+const LOOKED_AT: u32 = 4;
+
+/// From how many places on a ring of so many is swept.
+fn nearly_all(places: usize) -> u32 {
+    places as u32 / 8 * EIGHTHS
+}
+
+/// Members `0..capacity` by their last use.
+#[derive(Clone, Debug)]
+pub struct Uses {
+    /// Where in the ring each member is; `NONE` if it is not in the order.
+    places: Vec<u32>,
+    /// Who was used. What is not the place of its member was left behind.
+    ring: Vec<u32>,
+    tail: u32,
+    /// Places from the tail to the head.
+    taken: u32,
+    /// How many of them are swept, and how many there nobody is behind those. Neither, if no sweep is under way.
+    swept: u32,
+    gap: u32,
+    /// A use sweeps if so many places are taken: all that are while a sweep is under way.
+    sweep_from: u32,
+}
+
+impl Uses {
+    /// Nobody, of members `0..capacity`.
+    #[must_use]
+    pub fn new(capacity: u32) -> Uses {
+        let places = (PLACES * capacity as usize / 8 + 16).min(NONE as usize);
+        let (places, ring) = (vec![NONE; capacity as usize], vec![0; places]);
+        let sweep_from = nearly_all(ring.len());
+        Uses { places, ring, tail: 0, taken: 0, swept: 0, gap: 0, sweep_from }
+    }
+
+    /// The place so far from the tail.
+    #[inline]
+    fn place(&self, distance: u32) -> u32 {
+        let to_end = self.ring.len() as u32 - self.tail;
+        if distance < to_end { self.tail + distance } else { distance - to_end }
+    }
+
+    /// Who is at `place`, unless that was left behind.
+    #[inline]
+    fn at(&self, place: u32) -> Option<u32> {
+        let member = self.ring[place as usize];
+        (self.places[member as usize] == place).then_some(member)
+    }
+
+    #[inline]
+    fn put(&mut self, member: u32, place: u32) {
+        self.ring[place as usize] = member;
+        self.places[member as usize] = place;
+    }
+
+    /// `member` is used, and comes in if it is not there: it is the most recent one.
+    #[inline]
+    pub fn touch(&mut self, member: u32) {
+        if self.taken >= self.sweep_from {
+            self.sweep();
+        }
+        self.put(member, self.place(self.taken));
+        self.taken += 1;
+    }
+
+    /// `member`, which is not there, comes in as the least recent one.
+    pub fn push_tail(&mut self, member: u32) {
+        if self.taken == self.ring.len() as u32 {
+            self.sweep();
+        }
+        self.swept += u32::from(self.swept + self.gap > 0);
+        self.tail = self.tail.checked_sub(1).unwrap_or(self.ring.len() as u32 - 1);
+        self.taken += 1;
+        self.put(member, self.tail);
+    }
+
+    /// `member` goes.
+    ///
+    /// # Panics
+    /// If it is not there.
+    pub fn remove(&mut self, member: u32) {
+        let place = core::mem::replace(&mut self.places[member as usize], NONE);
+        assert!(place != NONE, "Uses::remove of member {member}, which is not in the order");
+    }
+
+    /// The least recent member of those that `may` go goes.
+    #[inline]
+    pub fn pop(&mut self, may: impl Fn(u32) -> bool) -> Option<u32> {
+        let oldest = self.skip()?;
+        let gone =
+            if may(oldest) { oldest } else { self.from_tail().find(|&member| may(member))? };
+        self.places[gone as usize] = NONE;
+        Some(gone)
+    }
+
+    /// Gives up the places from the tail to the least recent member, which it returns.
+    #[inline]
+    fn skip(&mut self) -> Option<u32> {
+        while self.taken > 0 {
+            if self.swept == 0 && self.gap > 0 {
+                self.tail = self.place(self.gap);
+                self.taken -= self.gap;
+                self.end_sweep();
+                continue;
+            }
+            if let Some(member) = self.at(self.tail) {
+                return Some(member);
+            }
+            self.tail = self.place(1);
+            self.taken -= 1;
+            self.swept = self.swept.saturating_sub(1);
+        }
+        None
+    }
+
+    /// Sweeps some places, and all of them if none is left.
+    #[cold]
+    fn sweep(&mut self) {
+        let all = self.taken as usize == self.ring.len();
+        self.sweep_from = 0;
+        for _ in 0..if all { self.taken + 1 } else { SWEPT_AT_ONCE } {
+            if self.swept + self.gap == self.taken {
+                self.taken = self.swept;
+                return self.end_sweep();
+            }
+            match self.at(self.place(self.swept + self.gap)) {
+                Some(member) => {
+                    self.put(member, self.place(self.swept));
+                    self.swept += 1;
+                }
+                None => self.gap += 1,
+            }
+        }
+    }
+
+    fn end_sweep(&mut self) {
+        (self.swept, self.gap, self.sweep_from) = (0, 0, nearly_all(self.ring.len()));
+    }
+
+    /// Members from the least recent to the most recent.
+    pub fn from_tail(&self) -> impl Iterator<Item = u32> + '_ {
+        let distances = (0..self.swept).chain(self.swept + self.gap..self.taken);
+        distances.filter_map(|distance| self.at(self.place(distance)))
+    }
+
+    /// Writes to `out` who is likely to be next to [`Uses::pop`], and reads what that will read.
+    #[inline]
+    pub fn coming(&self, out: &mut [Slot]) -> usize {
+        let mut count = 0;
+        for distance in 0..self.taken.min(LOOKED_AT * out.len() as u32) {
+            let place = self.place(distance);
+            let member = self.ring[place as usize];
+            if count == out.len() {
+                break;
+            }
+            // (Without a branch: which members were left behind, nobody can guess.)
+            out[count] = Slot(member);
+            count += usize::from(self.places[member as usize] == place);
+        }
+        count
+    }
+
+    /// Bytes of memory taken.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        (self.places.capacity() + self.ring.capacity()) * size_of::<u32>()
+    }
+
+    /// Panics unless each member that has a place is met once.
+    pub fn check(&self) {
+        let there = self.places.iter().filter(|&&place| place != NONE).count();
+        assert_eq!(self.from_tail().count(), there, "an order has lost members");
+        assert!(self.swept + self.gap <= self.taken && self.taken as usize <= self.ring.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn uses_are_a_deque(
+            capacity in 1u32..24,
+            ops in prop::collection::vec((0u8..16, 0u32..24), 0..600),
+        ) {
+            let mut uses = Uses::new(capacity);
+            let mut model = VecDeque::new(); // front: the least recent
+            for (op, member) in ops {
+                let member = member % capacity;
+                let known = model.contains(&member);
+                match op {
+                    0 if !known => { uses.push_tail(member); model.push_front(member); }
+                    1 if known => { uses.remove(member); model.retain(|&m| m != member); }
+                    2 => { prop_assert_eq!(uses.pop(|_| true), model.pop_front()); }
+                    3 => {
+                        let found = model.iter().copied().find(|m| m % 3 == 1);
+                        prop_assert_eq!(uses.pop(|m| m % 3 == 1), found);
+                        model.retain(|&m| Some(m) != found);
+                    }
+                    _ => {
+                        uses.touch(member);
+                        model.retain(|&m| m != member);
+                        model.push_back(member);
+                    }
+                }
+                uses.check();
+                prop_assert!(uses.from_tail().eq(model.iter().copied()));
+            }
+        }
+    }
+}
