@@ -22,6 +22,9 @@ const PLACES: usize = 23;
 const EIGHTHS: u32 = 7;
 const SWEPT_AT_ONCE: u32 = 8;
 
+/// Places that each use gives up at the tail: more than the one it takes at the head.
+const SKIPPED_AT_ONCE: u32 = 2;
+
 /// Places looked at for each member that may come next.
 const LOOKED_AT: u32 = 4;
 
@@ -85,6 +88,12 @@ impl Uses {
         }
         self.put(member, self.place(self.taken));
         self.taken += 1;
+        // What was left behind at the tail goes by and by: of millions, who leaves after long would wait for all.
+        for _ in 0..SKIPPED_AT_ONCE {
+            if !self.skip_one() {
+                break;
+            }
+        }
     }
 
     /// `member`, which is not there, comes in as the least recent one.
@@ -120,21 +129,29 @@ impl Uses {
     /// Gives up the places from the tail to the least recent member, which it returns.
     #[inline]
     fn skip(&mut self) -> Option<u32> {
-        while self.taken > 0 {
-            if self.swept == 0 && self.gap > 0 {
-                self.tail = self.place(self.gap);
-                self.taken -= self.gap;
-                self.end_sweep();
-                continue;
-            }
-            if let Some(member) = self.at(self.tail) {
-                return Some(member);
-            }
-            self.tail = self.place(1);
-            self.taken -= 1;
-            self.swept = self.swept.saturating_sub(1);
+        while self.skip_one() {}
+        (self.taken > 0).then(|| self.ring[self.tail as usize])
+    }
+
+    /// Gives up a place at the tail where nobody is, or all of the gap; false if there is none.
+    #[inline]
+    fn skip_one(&mut self) -> bool {
+        if self.taken == 0 {
+            return false;
         }
-        None
+        if self.swept == 0 && self.gap > 0 {
+            self.tail = self.place(self.gap);
+            self.taken -= self.gap;
+            self.end_sweep();
+            return true;
+        }
+        if self.at(self.tail).is_some() {
+            return false;
+        }
+        self.tail = self.place(1);
+        self.taken -= 1;
+        self.swept = self.swept.saturating_sub(1);
+        true
     }
 
     /// Sweeps some places, and all of them if none is left.
@@ -203,6 +220,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::VecDeque;
+
+    /// As after long without a miss: who leaves then waits for nobody.
+    #[test]
+    fn what_is_left_behind_at_the_tail_goes_while_members_are_used() {
+        let mut uses = Uses::new(1_000);
+        (0..1_000).for_each(|member| uses.touch(member));
+        (0..500).for_each(|member| uses.touch(member));
+        assert_eq!((uses.taken, uses.pop(|_| true)), (1_000, Some(500)));
+    }
 
     proptest! {
         #[test]
