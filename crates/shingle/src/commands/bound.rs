@@ -1,4 +1,4 @@
-//! `shingle bound`: how few band rewrites any policy can do with, and how far from that some are.
+//! `shingle bound`: how few band rewrites, and how little time, any policy can do with, and how far from that some are.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,10 @@ use clap::Args;
 use serde::Serialize;
 use shingle_core::registry::Registry;
 use shingle_core::size::show_bytes;
-use shingle_core::units::{BLOCK_BYTES, Request};
-use shingle_drive::Description;
+use shingle_core::units::BLOCK_BYTES;
 use shingle_result::{RunResult, verdict};
-use shingle_sim::bound::{Bound as Least, Writes};
-use shingle_sim::experiment::{self, Job, Options};
+use shingle_sim::bound::{Accesses, Prices, Room};
+use shingle_sim::experiment::{self, Job, Options, Trace};
 
 use super::setup::{assigned, mode, read_trace, seed};
 use crate::Usage;
@@ -49,6 +48,20 @@ struct Held {
     rewrites: u64,
     /// `None` where the bound is none.
     times_the_bound: Option<f64>,
+    /// Done + left.
+    seconds: f64,
+    /// `None` where there is no bound of time.
+    times_the_least_time: Option<f64>,
+}
+
+/// No policy takes less time, if reads and rewrites take it what they took the fastest of those run.
+#[derive(Serialize)]
+struct LeastTime {
+    seconds: f64,
+    /// Of that, rewriting each written band once, and reading each block once that is read first.
+    once_each_seconds: f64,
+    rewrite_ms: f64,
+    read_block_ms: f64,
 }
 
 /// The bound for a drive and a cache.
@@ -56,12 +69,16 @@ struct Held {
 struct Found {
     drive: String,
     cache_blocks: u64,
+    /// Blocks of log in the disk's buffer, and entries of its map if these are fewer.
     buffer_blocks: u64,
+    buffer_entries: u64,
     /// No policy can do with fewer.
     rewrites: f64,
     /// Bands that are written at all.
     bands: u64,
     written_blocks: u64,
+    /// `None` if the fastest rewrote nothing.
+    time: Option<LeastTime>,
     policies: Vec<Held>,
 }
 
@@ -98,26 +115,9 @@ pub(crate) fn execute(args: &Bound, global: &Global, registry: &Registry) -> any
     let runs = experiment::run_all(&jobs, &trace, &|done| progress.add(done))?;
     drop(progress);
     let mut bounds: Vec<Found> = Vec::new();
-    for (job, run) in jobs.iter().zip(&runs) {
-        let same = |found: &Found| {
-            (&found.drive, found.cache_blocks) == (&run.labels.drive, run.labels.cache_blocks)
-        };
-        let at = match bounds.iter().position(same) {
-            Some(at) => at,
-            None => {
-                bounds.push(found(job, run, &trace.requests)?);
-                bounds.len() - 1
-            }
-        };
-        let rewrites = verdict::rewrites(run).iter().sum::<u64>();
-        #[allow(clippy::cast_precision_loss)]
-        let times_the_bound =
-            (bounds[at].rewrites > 0.0).then(|| rewrites as f64 / bounds[at].rewrites);
-        bounds[at].policies.push(Held {
-            policy: verdict::name(run, &runs.iter().collect::<Vec<_>>()),
-            rewrites,
-            times_the_bound,
-        });
+    let all: Vec<&RunResult> = runs.iter().collect();
+    for place in jobs.iter().zip(&runs).collect::<Vec<Ran>>().chunk_by(same_place) {
+        bounds.push(found(place, &trace, &all)?);
     }
     let all = All { schema: "shingle.bound/1", trace: trace.name, seed: options.seed, bounds };
     if let Some(path) = &args.json {
@@ -129,27 +129,64 @@ pub(crate) fn execute(args: &Bound, global: &Global, registry: &Registry) -> any
     print(&shown(&all, global))
 }
 
-fn found(job: &Job, run: &RunResult, requests: &[Request]) -> anyhow::Result<Found> {
+type Ran<'a> = (&'a Job, &'a RunResult);
+
+fn same_place((_, a): &Ran, (_, b): &Ran) -> bool {
+    (&a.labels.drive, a.labels.cache_blocks) == (&b.labels.drive, b.labels.cache_blocks)
+}
+
+/// The bound for a drive and a cache, and the policies that were run there.
+fn found(place: &[Ran], trace: &Trace, all: &[&RunResult]) -> anyhow::Result<Found> {
+    let (job, run) = place[0];
     let disk = job.disk()?;
-    let Description { bands, buffer_blocks, in_order, exposed, .. } = disk.drive().description();
-    let (Some(bands), None) = (bands, exposed) else {
+    let description = disk.drive().description();
+    let (Some(bands), None) = (&description.bands, &description.exposed) else {
         bail!(Usage(format!(
             "-d {}: the bound is of disks with bands that their hosts do not see; choose one such as \
              st8000as0002 or sac-emulator",
             run.labels.drive
         )));
     };
-    let buffer_blocks = in_order.log_blocks.max(*buffer_blocks);
-    let places = buffer_blocks + run.labels.cache_blocks;
-    let Least { rewrites, bands, written_blocks, .. } = Writes::new(requests, bands).bound(places);
+    let room = Room::of(description, run.labels.cache_blocks);
+    let accesses = Accesses::new(&trace.requests, bands, room.run_max);
+    let rewrites = accesses.bound(&room, &Prices::REWRITES).cost;
+    let fastest = place
+        .iter()
+        .map(|(_, run)| *run)
+        .min_by(|a, b| verdict::done_and_left(a).total_cmp(&verdict::done_and_left(b)));
+    let zones_are_bands =
+        |(_, run): &Ran| run.labels.parameters.get("zone").is_some_and(|zone| zone == "bands");
+    let whole_bands = place.iter().any(zones_are_bands);
+    let prices = fastest.and_then(|run| Prices::of(run, description, whole_bands));
+    let time = prices.map(|prices| {
+        let least = accesses.bound(&room, &prices);
+        LeastTime {
+            seconds: least.cost,
+            once_each_seconds: least.at_least,
+            rewrite_ms: prices.rewrite * 1e3,
+            read_block_ms: prices.read * 1e3,
+        }
+    });
+    let held = |(_, run): &Ran| {
+        let (rewrites_done, seconds) =
+            (verdict::rewrites(run).iter().sum::<u64>(), verdict::done_and_left(run));
+        #[allow(clippy::cast_precision_loss)]
+        let times_the_bound = (rewrites > 0.0).then(|| rewrites_done as f64 / rewrites);
+        let times_the_least_time = time.as_ref().map(|least| seconds / least.seconds);
+        let policy = verdict::name(run, all);
+        Held { policy, rewrites: rewrites_done, times_the_bound, seconds, times_the_least_time }
+    };
+    let policies = place.iter().map(held).collect();
     Ok(Found {
         drive: run.labels.drive.clone(),
-        cache_blocks: run.labels.cache_blocks,
-        buffer_blocks,
+        cache_blocks: room.cache,
+        buffer_blocks: room.log,
+        buffer_entries: room.entries,
         rewrites,
-        bands,
-        written_blocks,
-        policies: Vec::new(),
+        bands: accesses.bands(),
+        written_blocks: accesses.written_blocks,
+        time,
+        policies,
     })
 }
 
@@ -157,9 +194,15 @@ fn shown(all: &All, global: &Global) -> String {
     let mut text = String::new();
     for found in &all.bounds {
         let size = |blocks: u64| show_bytes(blocks * BLOCK_BYTES);
+        let entries = match found.buffer_entries {
+            entries if entries < found.buffer_blocks => {
+                format!(" with {} map entries", verdict::count(entries))
+            }
+            _ => String::new(),
+        };
         text += &format!(
-            "{}, {}, cache {}, buffer {}: no policy can do with fewer than {} rewrites of its {} written \
-             bands\n",
+            "{}, {}, cache {}, buffer {}{entries}: no policy can do with fewer than {} rewrites of its {} written \
+             bands",
             all.trace,
             found.drive,
             size(found.cache_blocks),
@@ -167,16 +210,28 @@ fn shown(all: &All, global: &Global) -> String {
             verdict::count(found.rewrites.ceil() as u64),
             verdict::count(found.bands),
         );
-        let cells: Vec<[String; 3]> = found
+        if let Some(time) = &found.time {
+            text += &format!(
+                ", or in less than {:.1} s with rewrites of {:.0} ms and reads of {:.2} ms a block as the fastest \
+                 here has them ({:.1} s if each is done once)",
+                time.seconds, time.rewrite_ms, time.read_block_ms, time.once_each_seconds
+            );
+        }
+        text.push('\n');
+        let times = |times: Option<f64>| times.map_or("-".into(), |times| format!("{times:.2}"));
+        let cells: Vec<[String; 5]> = found
             .policies
             .iter()
             .map(|held| {
-                let times = held.times_the_bound.map_or("-".into(), |times| format!("{times:.2}"));
-                [held.policy.clone(), verdict::count(held.rewrites), times]
+                let seconds = format!("{:.1}", held.seconds);
+                let (rewrites, least) =
+                    (times(held.times_the_bound), times(held.times_the_least_time));
+                [held.policy.clone(), verdict::count(held.rewrites), rewrites, seconds, least]
             })
             .collect();
-        text +=
-            &table::figure_rows(["policy", "rewrites", "times the bound"], &cells, global.color);
+        let header =
+            ["policy", "rewrites", "times the bound", "done + left, s", "times the least time"];
+        text += &table::figure_rows(header, &cells, global.color);
         text.push('\n');
     }
     text

@@ -1,6 +1,7 @@
 //! The policy of this project beside the best published one of each cell.
 
-use shingle_papers::own::{Kind, Own, page::spread};
+use shingle_papers::own::page::{spread, spread_or_none};
+use shingle_papers::own::{Kind, Own};
 
 use super::{figure_rows, rows};
 use crate::cli::Color;
@@ -17,14 +18,15 @@ pub(crate) fn own(own: &Own, color: Color) -> String {
         };
         let note = if cell.too_little { "too little is cleaned" } else { cell.role.words() };
         let place = format!("{} {} {} {}", cell.disk, cell.workload, cell.mode, cell.cache);
-        let p999 = cell.less_than(Kind::Published, |measured| &measured.p999_us);
-        let p999 = if p999.is_empty() { String::new() } else { spread(&p999, 2) };
-        [place, named(Kind::Published), named(Kind::Widened), p999, note.to_owned()]
+        let possible = spread_or_none(&cell.possible());
+        let p999 = spread_or_none(&cell.less_than(Kind::Published, |measured| &measured.p999_us));
+        [place, named(Kind::Published), possible, named(Kind::Widened), p999, note.to_owned()]
     };
-    let cells: Vec<[String; 5]> = own.cells.iter().map(cell).collect();
+    let cells: Vec<[String; 6]> = own.cells.iter().map(cell).collect();
     let header = [
         "disk, workload, mode, cache",
         "best published ÷ ours",
+        "÷ least possible",
         "with whole bands ÷ ours",
         "its p99.9 ÷ ours",
         "",

@@ -11,6 +11,7 @@ mod run;
 mod verdict;
 
 use serde::Serialize;
+use shingle_result::ByCause;
 
 pub use run::{Order, run, work};
 pub use verdict::{Goal, goals};
@@ -198,6 +199,8 @@ pub struct Measured {
     pub batch: &'static str,
     /// Done + left.
     pub seconds: Vec<f64>,
+    /// The same by what devices do.
+    pub by_cause: Vec<ByCause>,
     /// Bands rewritten by the disk, and by the host, those left to do included.
     pub disk_rewrites: Vec<u64>,
     /// See there.
@@ -227,6 +230,8 @@ pub struct Cell {
     pub buffer_blocks: u64,
     /// What never filled or hardly cleaned, in words; such a cell says little, and does not count.
     pub too_little: bool,
+    /// No policy takes less, if rewrites and reads take it what they took the best published one.
+    pub least_seconds: Vec<f64>,
     /// Every system.
     pub systems: Vec<Measured>,
 }
@@ -273,6 +278,15 @@ impl Cell {
         let Some(own) = self.system("disk-time") else { return Vec::new() };
         let seeds = figure(own).iter().enumerate();
         seeds.filter_map(|(seed, own)| Some(figure(self.best(kind, seed)?)[seed] / own)).collect()
+    }
+
+    /// How many times less time than the best published policy any policy can take at most, for each seed. None where there
+    /// is no bound.
+    #[must_use]
+    pub fn possible(&self) -> Vec<f64> {
+        let seeds = self.least_seconds.iter().enumerate().filter(|(_, least)| **least > 0.0);
+        let best = |seed| Some(self.best(Kind::Published, seed)?.seconds[seed]);
+        seeds.filter_map(|(seed, least)| Some(best(seed)? / least)).collect()
     }
 
     /// The best of a kind with the first seed.

@@ -55,7 +55,9 @@ fn table(html: &mut String, cells: &[&Cell]) {
     html.push_str(
         "<div class=\"wide\"><table><thead><tr><th>Workload</th><th>Mode</th><th>Cache</th>",
     );
-    html.push_str("<th>÷ best published</th><th>which</th>");
+    html.push_str(
+        "<th>÷ best published</th><th>which</th><th>best published ÷ least possible</th>",
+    );
     for label in &labels {
         let _ = write!(html, "<th>{}</th>", escaped(label));
     }
@@ -64,13 +66,14 @@ fn table(html: &mut String, cells: &[&Cell]) {
         let few = if cell.too_little { ", little is cleaned" } else { "" };
         let _ = write!(
             html,
-            "<tr><td>{} ({}{few})</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td>",
+            "<tr><td>{} ({}{few})</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td>",
             escaped(&cell.workload),
             cell.role.words(),
             cell.mode,
             cell.cache,
             spread(&cell.ahead_of(Kind::Published), 2),
             cell.best_name(Kind::Published),
+            spread_or_none(&cell.possible()),
         );
         for system in &cell.systems {
             let _ = write!(html, "<td class=\"n\">{}</td>", spread(&system.seconds, 0));
@@ -78,6 +81,12 @@ fn table(html: &mut String, cells: &[&Cell]) {
         html.push_str("</tr>");
     }
     html.push_str("</tbody></table></div>");
+}
+
+/// The same, or nothing.
+#[must_use]
+pub fn spread_or_none(values: &[f64]) -> String {
+    if values.is_empty() { String::new() } else { spread(values, 2) }
 }
 
 /// Least and most of some figures.

@@ -156,6 +156,7 @@ fn goal(aim: &Aim, cells: &[Cell]) -> Goal {
 mod tests {
     use super::*;
     use crate::own::Measured;
+    use shingle_result::ByCause;
 
     fn cell(role: Role, own: &[f64], published: &[f64]) -> Cell {
         let measured = |system, kind, seconds: &[f64]| Measured {
@@ -163,6 +164,7 @@ mod tests {
             kind,
             batch: "1",
             seconds: seconds.to_vec(),
+            by_cause: vec![ByCause::default(); seconds.len()],
             disk_rewrites: vec![0; seconds.len()],
             host_rewrites: vec![0; seconds.len()],
             p99_us: vec![0.0; seconds.len()],
@@ -177,6 +179,7 @@ mod tests {
             cache_blocks: 1,
             buffer_blocks: 1,
             too_little: false,
+            least_seconds: vec![1.0; own.len()],
             systems: vec![
                 measured("disk-time", Kind::Own, own),
                 measured("most", Kind::Published, published),

@@ -1,0 +1,42 @@
+//! What a run says of the disk under it: its room, and what things take there.
+
+use shingle_drive::Description;
+use shingle_result::{RunResult, verdict};
+
+use super::{Prices, Room};
+
+/// Longest I/O of a host, and longest run that has one entry in the disk's map, in blocks: 512 KiB.
+const RUN_BLOCKS_MAX: u64 = 128;
+
+impl Room {
+    /// That of a disk behind a cache of so many blocks.
+    #[must_use]
+    pub fn of(disk: &Description, cache: u64) -> Room {
+        let log = disk.in_order.log_blocks.max(disk.buffer_blocks);
+        // (What is sent as one run is in the cache at the same time.)
+        let run_max =
+            if disk.in_order.log_blocks > 0 { RUN_BLOCKS_MAX.min(cache.max(1)) } else { 1 };
+        Room { cache, entries: disk.buffer_blocks, log, run_max }
+    }
+}
+
+impl Prices {
+    /// What a rewrite and a block read took on average in `run`, in seconds, what it left to do included. A disk that takes
+    /// bands in order past its buffer lets a host rewrite one with a single pass, if all of it is cached. `None` if
+    /// nothing was rewritten.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)] // counts below 2^53
+    pub fn of(run: &RunResult, disk: &Description, whole_bands: bool) -> Option<Prices> {
+        let (done, left) = (&run.all.seconds.by_cause, &run.left.by_cause);
+        let rewrites = verdict::rewrites(run).iter().sum::<u64>();
+        if rewrites == 0 {
+            return None;
+        }
+        let rewrite = (done.clean + left.clean) / rewrites as f64;
+        let pass = disk.in_order.band_pass.filter(|_| whole_bands);
+        let rewrite = pass.map_or(rewrite, |pass| rewrite.min(pass.0 as f64 / 1e9));
+        let read_blocks = run.all.drive_io.read_blocks + run.left.read_blocks;
+        let read = (done.read + left.read) / read_blocks.max(1) as f64;
+        Some(Prices { rewrite, read })
+    }
+}

@@ -1,0 +1,48 @@
+//! The most of a concave function of a price. The lower the price, the longer an evaluation takes, so it comes from above.
+
+/// Halvings, and steps after them, at most.
+const STEPS: u32 = 60;
+/// Close enough, as a difference of logarithms: at the top a function is flat.
+const CLOSE: f64 = 0.1;
+
+/// A function at a price.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct At {
+    pub(super) price: f64,
+    pub(super) value: f64,
+    /// With no lower price it has more than this.
+    pub(super) ceiling: f64,
+}
+
+/// Where below `start` `of` is largest, if it is above `floor` there.
+pub(super) fn peak(start: f64, floor: f64, of: impl Fn(f64) -> At) -> Option<At> {
+    let mut best = of(start);
+    for _ in 0..STEPS {
+        if best.ceiling <= floor {
+            return None;
+        }
+        let next = of(best.price / 2.0);
+        if next.value < best.value {
+            break;
+        }
+        best = next;
+    }
+    let (mut low, mut high) = ((best.price / 2.0).ln(), (best.price * 2.0).ln());
+    let golden = (5f64.sqrt() - 1.0) / 2.0;
+    let (mut a, mut b) = (high - golden * (high - low), low + golden * (high - low));
+    let (mut at_a, mut at_b) = (of(a.exp()), of(b.exp()));
+    while high - low > CLOSE {
+        if at_a.value > at_b.value {
+            (high, b, at_b) = (b, a, at_a);
+            a = high - golden * (high - low);
+            at_a = of(a.exp());
+        } else {
+            (low, a, at_a) = (a, b, at_b);
+            b = low + golden * (high - low);
+            at_b = of(b.exp());
+        }
+    }
+    let found = [at_a, at_b, best].into_iter().max_by(|a, b| a.value.total_cmp(&b.value))?;
+    // (Not by the rounding of sums alone.)
+    (found.value > floor * (1.0 + 1e-9)).then_some(found)
+}
