@@ -22,9 +22,6 @@ const PLACES: usize = 23;
 const EIGHTHS: u32 = 7;
 const SWEPT_AT_ONCE: u32 = 8;
 
-/// Places that each use gives up at the tail: more than the one it takes at the head.
-const SKIPPED_AT_ONCE: u32 = 2;
-
 /// Places looked at for each member that may come next.
 const LOOKED_AT: u32 = 4;
 
@@ -89,11 +86,7 @@ impl Uses {
         self.put(member, self.place(self.taken));
         self.taken += 1;
         // What was left behind at the tail goes by and by: of millions, who leaves after long would wait for all.
-        for _ in 0..SKIPPED_AT_ONCE {
-            if !self.skip_one() {
-                break;
-            }
-        }
+        self.skip_one();
     }
 
     /// `member`, which is not there, comes in as the least recent one.
