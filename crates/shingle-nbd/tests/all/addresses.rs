@@ -136,10 +136,8 @@ fn tcp() {
 #[test]
 fn peers_over_tcp_are_asked_whether_they_are_there() {
     use rustix::net::sockopt;
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
-    let listener = Listener::bind(&Address::Tcp(address)).unwrap();
+    let listener = Listener::bind(&"tcp:127.0.0.1:0".parse().unwrap()).unwrap();
+    let Address::Tcp(address) = listener.address().unwrap() else { panic!("it is TCP") };
     let client = TcpStream::connect(address).unwrap();
     let Stream::Tcp(accepted) = listener.accept().unwrap() else { panic!("it is TCP") };
     assert!(sockopt::socket_keepalive(&accepted).unwrap());

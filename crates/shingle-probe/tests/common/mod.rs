@@ -7,7 +7,11 @@ use std::path::Path;
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 
-/// All that a file holds but for its holes: places and bytes.
+/// Files have holes of whole pages.
+const PAGE: usize = 4096;
+
+/// All that a file holds but for pages of zeros: places and bytes. (Room that was set aside, and not written, is a hole or
+/// none from one moment to the next.)
 pub(crate) fn content(path: &Path) -> Vec<(u64, Vec<u8>)> {
     let file = File::open(path).expect("opened");
     let mut parts = Vec::new();
@@ -20,6 +24,8 @@ pub(crate) fn content(path: &Path) -> Vec<(u64, Vec<u8>)> {
         from = seek(&file, SeekFrom::Hole(place)).expect("the end of the file is a hole");
         let mut bytes = vec![0; usize::try_from(from - place).expect("small")];
         file.read_exact_at(&mut bytes, place).expect("read");
-        parts.push((place, bytes));
+        let pages = (place..).step_by(PAGE).zip(bytes.chunks(PAGE));
+        let written = pages.filter(|(_, page)| page.iter().any(|&byte| byte != 0));
+        parts.extend(written.map(|(place, page)| (place, page.to_vec())));
     }
 }
