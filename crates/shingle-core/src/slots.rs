@@ -5,7 +5,7 @@ mod transitions;
 
 use crate::drive_view::{DriveView, NO_POINTER};
 use crate::parts::{Bits, Links, List, Met, ZoneIndex};
-use crate::units::{BLOCK_BYTES, Block, Request, Slot, Zone};
+use crate::units::{Block, Request, Slot, Zone};
 use crate::zones::ZoneMap;
 use state::{DESTAGING, DIRTY, LIVE, PIN, PINS, may_be_named};
 
@@ -259,8 +259,7 @@ impl Slots {
         }
         let (mut wanted, mut expected) = ([Block(0); EXPECTED_MAX], 0);
         'all: for request in requests {
-            let end = (request.offset + request.bytes).div_ceil(BLOCK_BYTES);
-            for block in (request.first().0..end).map(Block) {
+            for block in (0..request.blocks()).map(|place| request.first().after(place)) {
                 if expected == EXPECTED_MAX {
                     break 'all;
                 }

@@ -1,9 +1,9 @@
 //! Room for all that will be written to a file.
 
+use std::os::unix::fs::MetadataExt;
+
 use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
 use rustix::io::Errno;
-use shingle_core::units::BLOCK_BYTES;
-use std::os::unix::fs::MetadataExt;
 
 use crate::device::{Device, DeviceError};
 
@@ -28,7 +28,7 @@ impl Device {
         let system = fstatvfs(file).map_err(|errno| self.system("measure")(errno.into()))?;
         let found = system.f_bavail * system.f_frsize;
         let too_little = || DeviceError::Room { path: self.path().to_owned(), needed, found };
-        if needed > found + BLOCK_BYTES {
+        if needed > found {
             return Err(too_little());
         }
         match fallocate(file, FallocateFlags::empty(), 0, self.bytes()) {

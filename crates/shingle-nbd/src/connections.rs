@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::net::Shutdown;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::activity::Activity;
@@ -15,6 +15,8 @@ use crate::handshake::Encryption;
 use crate::limits::Limits;
 use crate::offers::Offer;
 use crate::outbox::Outbox;
+use crate::sender::Sender;
+use crate::session::Session;
 use crate::stream::Stream;
 use crate::tls::{Channel, Tls};
 
@@ -66,6 +68,12 @@ impl Connection {
     pub(crate) fn agree(&self, offer: &Arc<Offer>) {
         // (There is one handshake.)
         let _ = self.export.set(Arc::clone(offer));
+    }
+
+    /// For its replies, once it has agreed on `session`.
+    pub(crate) fn sender(&self, session: Session) -> Sender {
+        let Connection { stream, activity, channel, .. } = self.clone();
+        Sender { stream, activity, channel, session, sending: Mutex::default() }
     }
 
     pub(crate) fn uses(&self, offer: &Arc<Offer>) -> bool {

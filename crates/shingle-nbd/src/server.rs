@@ -21,7 +21,6 @@ pub use crate::limits::{
 use crate::listen::{Address, ListenError, Listener};
 use crate::offers::{List, infos};
 use crate::outbox::{Outbox, Room};
-use crate::sender::Sender;
 use crate::session::Session;
 use crate::stream::Stream;
 use crate::tls::Tls;
@@ -395,10 +394,7 @@ impl Shared {
         connection.agree(offer);
         let export = &*offer.served.export;
         let is_ending = || self.stopping.load(Ordering::Acquire) || offer.is_withdrawn();
-        let (sending, stream, activity, channel) =
-            (Mutex::default(), stream.clone(), activity.clone(), channel.clone());
-        let sender = Sender { stream, activity, channel, session, sending };
-        let sender = outbox.begin_transmission(sender);
+        let sender = outbox.begin_transmission(connection.sender(session));
         let _opened = Opened::new(export, id);
         thread::scope(|scope| {
             let writing = thread::Builder::new()

@@ -4,29 +4,37 @@ use shingle_drive::Description;
 use shingle_result::{RunResult, verdict};
 
 use super::{Prices, Room};
-
-/// Longest I/O of a host, and longest run that has one entry in the disk's map, in blocks: 512 KiB.
-const RUN_BLOCKS_MAX: u64 = 128;
+use crate::system::JOINED_BLOCKS_MAX;
 
 impl Room {
     /// That of a disk behind a cache of so many blocks.
     #[must_use]
     pub fn of(disk: &Description, cache: u64) -> Room {
         let log = disk.in_order.log_blocks.max(disk.buffer_blocks);
-        // (What is sent as one run is in the cache at the same time.)
-        let run_max =
-            if disk.in_order.log_blocks > 0 { RUN_BLOCKS_MAX.min(cache.max(1)) } else { 1 };
+        // What has one entry of the map was sent as one I/O; and all of that is in the cache at the same time.
+        let longest = (JOINED_BLOCKS_MAX as u64).min(cache.max(1));
+        let run_max = if disk.in_order.log_blocks > 0 { longest } else { 1 };
         Room { cache, entries: disk.buffer_blocks, log, run_max }
     }
 }
 
 impl Prices {
+    /// Those of the fastest of `runs`, what it left to do included.
+    pub fn of_fastest<'a>(
+        runs: impl Iterator<Item = &'a RunResult>,
+        disk: &Description,
+        whole_bands: bool,
+    ) -> Option<Prices> {
+        let seconds = |run: &&RunResult| verdict::done_and_left(run);
+        let fastest = runs.min_by(|a, b| seconds(a).total_cmp(&seconds(b)))?;
+        Prices::of(fastest, disk, whole_bands)
+    }
+
     /// What a rewrite and a block read took on average in `run`, in seconds, what it left to do included. A disk that takes
     /// bands in order past its buffer lets a host rewrite one with a single pass, if all of it is cached. `None` if
     /// nothing was rewritten.
-    #[must_use]
     #[allow(clippy::cast_precision_loss)] // counts below 2^53
-    pub fn of(run: &RunResult, disk: &Description, whole_bands: bool) -> Option<Prices> {
+    fn of(run: &RunResult, disk: &Description, whole_bands: bool) -> Option<Prices> {
         let (done, left) = (&run.all.seconds.by_cause, &run.left.by_cause);
         let rewrites = verdict::rewrites(run).iter().sum::<u64>();
         if rewrites == 0 {

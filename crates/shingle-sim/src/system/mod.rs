@@ -50,7 +50,7 @@ pub struct Rules {
 }
 
 /// Destages are joined to at most this many blocks (512 KiB) an I/O.
-const JOINED_BLOCKS_MAX: usize = 128;
+pub(crate) const JOINED_BLOCKS_MAX: usize = 128;
 
 /// A cache over a drive. With policy `none` it is the drive.
 pub struct System {

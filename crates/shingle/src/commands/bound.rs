@@ -150,14 +150,10 @@ fn found(place: &[Ran], trace: &Trace, all: &[&RunResult]) -> anyhow::Result<Fou
     let room = Room::of(description, run.labels.cache_blocks);
     let accesses = Accesses::new(&trace.requests, bands, room.run_max);
     let rewrites = accesses.bound(&room, &Prices::REWRITES).cost;
-    let fastest = place
-        .iter()
-        .map(|(_, run)| *run)
-        .min_by(|a, b| verdict::done_and_left(a).total_cmp(&verdict::done_and_left(b)));
     let zones_are_bands =
         |(_, run): &Ran| run.labels.parameters.get("zone").is_some_and(|zone| zone == "bands");
     let whole_bands = place.iter().any(zones_are_bands);
-    let prices = fastest.and_then(|run| Prices::of(run, description, whole_bands));
+    let prices = Prices::of_fastest(place.iter().map(|(_, run)| *run), description, whole_bands);
     let time = prices.map(|prices| {
         let least = accesses.bound(&room, &prices);
         LeastTime {

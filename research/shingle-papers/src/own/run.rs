@@ -157,11 +157,9 @@ fn least_seconds<'a>(
     disk: &Disk,
     runs: impl Iterator<Item = &'a RunResult>,
 ) -> Result<f64, PaperError> {
-    let fastest =
-        runs.min_by(|a, b| verdict::done_and_left(a).total_cmp(&verdict::done_and_left(b)));
     let made = job.disk()?;
     let description = made.drive().description();
-    let prices = fastest.and_then(|run| Prices::of(run, description, disk.bands));
+    let prices = Prices::of_fastest(runs, description, disk.bands);
     let (Some(bands), Some(prices)) = (&description.bands, prices) else { return Ok(0.0) };
     let room = Room::of(description, job.cache_blocks().into());
     Ok(Accesses::new(&trace.requests, bands, room.run_max).bound(&room, &prices).cost)
