@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::ioctl_blksszget;
 use shingle_core::units::{BLOCK_BYTES, Block};
-use shingle_engine::buffer::{Aligned, Buffer, zeroed};
+use shingle_engine::buffer::Aligned;
 use shingle_engine::format::{PAGE_BYTES, Page};
 use shingle_engine::recover::Pages;
 use thiserror::Error;
 
 use crate::direct::Direct;
 use crate::lock;
+use crate::page_reader::PageReader;
 
 /// What is wrong with a file or device.
 #[derive(Debug, Error)]
@@ -203,6 +204,11 @@ impl Device {
         &self.direct.0
     }
 
+    /// For I/O of whole pages.
+    pub(crate) fn pages(&self) -> &Direct {
+        &self.direct
+    }
+
     /// The same open file again: as long as it is there, nobody else gets the device.
     ///
     /// # Errors
@@ -233,8 +239,8 @@ impl Device {
 
     /// Reads many parts one after the other, with the same memory.
     #[must_use]
-    pub fn reader(&self) -> Reader<'_> {
-        Reader { device: self, buffers: Vec::new() }
+    pub fn reader(&self) -> PageReader<'_> {
+        PageReader::of(self)
     }
 
     /// Writes whole pages from `page` on.
@@ -273,28 +279,6 @@ impl Pages for &Device {
 
     fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), io::Error> {
         self.read_pages(first, out)
-    }
-}
-
-/// A device that is read from, and memory for that.
-pub struct Reader<'a> {
-    device: &'a Device,
-    buffers: Vec<Buffer>,
-}
-
-impl Pages for Reader<'_> {
-    type Error = io::Error;
-
-    fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), io::Error> {
-        for (first, out) in (first..).step_by(PAGES_AT_ONCE).zip(out.chunks_mut(PAGES_AT_ONCE)) {
-            if self.buffers.len() < out.len() {
-                self.buffers.resize_with(out.len(), zeroed);
-            }
-            let buffers = &mut self.buffers[..out.len()];
-            self.device.direct.read(first, buffers)?;
-            out.iter_mut().zip(buffers).for_each(|(page, buffer)| *page = buffer.0);
-        }
-        Ok(())
     }
 }
 

@@ -40,6 +40,7 @@ mod lanes;
 mod lock;
 mod mark;
 mod medium;
+mod page_reader;
 mod ring;
 mod room;
 mod signature;

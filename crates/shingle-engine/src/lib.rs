@@ -69,7 +69,7 @@
 //!
 //! // The power goes. What is found on the SSD has the block.
 //! let found = recover(&mut ssd)?;
-//! assert_eq!(found.live.iter().map(|(block, _)| block.0).collect::<Vec<_>>(), [2]);
+//! assert_eq!(found.live().map(|(block, _)| block.0).collect::<Vec<_>>(), [2]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -33,6 +33,10 @@ pub trait Pages {
     /// # Errors
     /// If the SSD does not give them.
     fn read(&mut self, first: u64, out: &mut [Page]) -> Result<(), Self::Error>;
+
+    /// So many pages from `first` on are what is read next but for what was expected before: whoever can
+    /// reads them meanwhile.
+    fn expect(&mut self, _first: u64, _count: usize) {}
 }
 
 /// Why a cache cannot be recovered.
@@ -80,8 +84,6 @@ pub struct Recovered {
     pub journal: Journal,
     /// It was shut down in order.
     pub clean: bool,
-    /// Blocks and where they are, in the order of their frames.
-    pub live: Vec<(Block, Frame)>,
     /// Records that take back what did not arrive. They come first in the journal, before any frame is
     /// used again.
     pub corrections: Vec<Record>,
@@ -105,12 +107,15 @@ pub struct Findings {
 }
 
 impl Recovered {
+    /// Blocks and where they are, in the order of their frames.
+    pub fn live(&self) -> impl Iterator<Item = (Block, Frame)> + '_ {
+        self.journal.table.live().map(|(frame, entry)| (entry.block, frame))
+    }
+
     /// Blocks that the disk does not have.
     #[must_use]
     pub fn dirty_blocks(&self) -> u64 {
-        let dirty =
-            |&&(_, frame): &&(Block, Frame)| self.journal.table.entry(frame).state == State::Dirty;
-        self.live.iter().filter(dirty).count() as u64
+        self.journal.table.live().filter(|(_, entry)| entry.state == State::Dirty).count() as u64
     }
 }
 
@@ -165,7 +170,6 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     one_frame_a_block(&mut corrections, parted, &mut entries);
     without_invalidated(&superblock, &mut entries);
     let corrections = corrected(&corrections, &entries);
-    let live = live(&entries);
     let mut table = Table::new(&layout, Some((entries, editions)));
     for &(place, worse) in &pages_uneven {
         table.touch_page(place, superblock.journal_from);
@@ -179,7 +183,7 @@ pub fn recover<P: Pages>(ssd: &mut P) -> Result<Recovered, RecoverError<P::Error
     let next = (newest.max(last) + 1).max(superblock.clean_from).max(superblock.dirty_from);
     // (No page says of itself that it was flushed.)
     let journal = Journal::new(superblock, uneven, table, last, next).confirming(!pages.is_empty());
-    Ok(Recovered { journal, clean, live, corrections, replayed_pages, findings })
+    Ok(Recovered { journal, clean, corrections, replayed_pages, findings })
 }
 
 /// Whether a record counts of which it is not known that it was flushed.
@@ -255,9 +259,4 @@ fn corrected(void: &[Record], entries: &[Entry]) -> Vec<Record> {
         Record { frame, crc: entry.crc, block: entry.block, state: entry.state }
     };
     frames.into_iter().map(of).collect()
-}
-
-fn live(entries: &[Entry]) -> Vec<(Block, Frame)> {
-    let live = entries.iter().zip(0..).filter(|(entry, _)| entry.state != State::Free);
-    live.map(|(entry, frame)| (entry.block, Frame(frame))).collect()
 }

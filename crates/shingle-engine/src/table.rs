@@ -56,6 +56,12 @@ impl Table {
         &self.entries
     }
 
+    /// Frames that hold a block, by number.
+    pub(crate) fn live(&self) -> impl Iterator<Item = (Frame, &Entry)> {
+        let frames = (0..).map(Frame).zip(&self.entries);
+        frames.filter(|(_, entry)| entry.state != State::Free)
+    }
+
     /// How late a frame was used; the SSD is told when its page is written for another reason, or at
     /// the end.
     #[inline]

@@ -104,9 +104,8 @@ fn it_opens_and_holds_what_it_held(version: u32, kind: &str, in_order: bool) {
     let ready = Ready::open(&ssd, &disk).expect("opened");
     let found = ready.found();
     let mut held: Vec<_> = found
-        .live
-        .iter()
-        .map(|&(block, frame)| (block.0, found.journal.table.entry(frame).state))
+        .live()
+        .map(|(block, frame)| (block.0, found.journal.table.entry(frame).state))
         .collect();
     held.sort_unstable_by_key(|&(block, _)| block);
     assert_eq!(held, HELD.map(|(block, _, state)| (block, state)));

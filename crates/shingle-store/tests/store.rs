@@ -50,7 +50,7 @@ fn a_new_cache_is_empty_and_sound() {
     raw.write_all_at(b"data from before", 0).expect("written");
     let made = create(&ssd, &disk, &Settings::new("sac"), &Registry::default(), NO).expect("made");
     let found = recover(&mut &ssd).expect("sound");
-    assert!(found.clean && found.live.is_empty());
+    assert!(found.clean && found.live().next().is_none());
     assert_eq!(*found.journal.superblock(), made);
     let mut frames = 0;
     let findings = check(&ssd, Some(&disk), &mut |done, _| frames = done).expect("sound");
@@ -129,7 +129,7 @@ fn a_cache_is_not_made_over_another_by_mistake() {
     assert!(error.contains(&format!("--destroy {}", Uuid::from_bytes(second.uuid))), "{error}");
     make(Some(Uuid::from_bytes(second.uuid))).expect("typed");
     table.fill(0);
-    assert!(recover(&mut &ssd).expect("sound").live.is_empty());
+    assert!(recover(&mut &ssd).expect("sound").live().next().is_none());
     // What a cache on another SSD holds cannot be told: it may be all that there is.
     if let Some(mark) = Mark::of(&disk).expect("told") {
         files.make("another", 32 * MIB);

@@ -176,8 +176,9 @@ impl Exchange {
             return Err(OpenError::NotOut);
         }
         new.check(&*new.cache)?;
-        if !new.found.live.is_empty() {
-            return Err(OpenError::NotEmpty(new.found.live.len()));
+        let held = new.found.live().count();
+        if held > 0 {
+            return Err(OpenError::NotEmpty(held));
         }
         (self.stage, self.new) = (Stage::Entering, Some(new));
         Ok(())

@@ -137,7 +137,7 @@ impl<D: Data> Engine<D> {
     fn enter(&mut self, new: NewSsd) {
         let NewSsd { found, cache, room_slots } = new;
         let disk_blocks = self.requests.disk_blocks();
-        let contents = Contents::restore(cache, &found.journal.table, &found.live, disk_blocks);
+        let contents = Contents::restore(cache, &found.journal.table, disk_blocks);
         self.contents = contents.expect("it is empty and of its size");
         let mut journal = found.journal;
         if !D::HAS_PAGES {

@@ -44,7 +44,7 @@ impl<D: Data> Engine<D> {
             return Err(OpenError::Future);
         }
         let bugs = Seeded::new(config.bug);
-        let contents = Contents::restore(cache, &found.journal.table, &found.live, disk_blocks)?;
+        let contents = Contents::restore(cache, &found.journal.table, disk_blocks)?;
         let mut journal = found.journal;
         if !D::HAS_PAGES {
             journal.without_bytes();

@@ -33,10 +33,23 @@ pub(super) fn table<P: Pages>(
     let (mut editions, mut uneven) = (Vec::new(), Vec::new());
     let mut copies = two_buffers(layout.table_pages);
     let total = layout.table_pages as u32;
+    let count_from = |first: u32| total.saturating_sub(first).min(PAGES_AT_ONCE as u32) as usize;
+    let expect = |ssd: &mut P, first| {
+        let parts = Copy::BOTH.map(|copy| layout.table_page(first, copy));
+        parts.into_iter().for_each(|part| ssd.expect(part, count_from(first)));
+    };
+    if total > 0 {
+        expect(ssd, 0);
+    }
     for first in (0..total).step_by(PAGES_AT_ONCE) {
-        let count = (total - first).min(PAGES_AT_ONCE as u32) as usize;
+        let count = count_from(first);
         for (copy, pages) in Copy::BOTH.into_iter().zip(&mut copies) {
             read_what_can_be(ssd, layout.table_page(first, copy), &mut pages[..count]);
+        }
+        // What comes next is read while this is decoded.
+        let next = first + count as u32;
+        if next < total {
+            expect(ssd, next);
         }
         for ((one, two), place) in copies[0].iter().zip(&copies[1]).take(count).zip(first..) {
             let frames = (layout.frames as usize - place as usize * ENTRIES).min(ENTRIES);

@@ -104,7 +104,7 @@ fn entry(number: u64, block: u64, state: State) -> Entry {
 }
 
 fn blocks(found: &Recovered) -> Vec<(u64, u32)> {
-    found.live.iter().map(|(block, frame)| (block.0, frame.0)).collect()
+    found.live().map(|(block, frame)| (block.0, frame.0)).collect()
 }
 
 fn first_copy(writes: [Write; 2]) -> PageKind {
@@ -114,7 +114,7 @@ fn first_copy(writes: [Write; 2]) -> PageKind {
 #[test]
 fn an_unused_cache_is_empty() {
     let mut found = Ssd::new(superblock(1)).recovered();
-    assert!(found.live.is_empty() && found.corrections.is_empty());
+    assert!(found.live().next().is_none() && found.corrections.is_empty());
     assert_eq!((found.replayed_pages, found.findings), (0, Findings::default()));
     assert!(found.journal.write_superblock().is_none() && found.journal.write_table().is_none());
     assert!(found.journal.seal().expect("there is room").is_none(), "nothing is to be confirmed");
@@ -140,7 +140,7 @@ fn dirty_blocks_are_counted_and_no_others() {
         (0..4).zip(states).map(|(at, state)| record(at, at.into(), state)).collect();
     ssd.journal(1, 0, &records[..3]);
     let found = ssd.recovered();
-    assert_eq!((found.dirty_blocks(), found.live.len()), (2, 3));
+    assert_eq!((found.dirty_blocks(), found.live().count()), (2, 3));
     ssd.journal(1, 0, &records[1..2]);
     assert_eq!(ssd.recovered().dirty_blocks(), 0);
 }
@@ -336,7 +336,7 @@ fn what_was_written_past_the_ssd_does_not_count() {
             Ssd::new(Superblock { journal_from: 5, clean_from, dirty_from, ..superblock(1) });
         ssd.tables(0, 1, &entries);
         let found = ssd.recovered();
-        let frames: Vec<_> = found.live.iter().map(|(_, frame)| frame.0).collect();
+        let frames: Vec<_> = found.live().map(|(_, frame)| frame.0).collect();
         assert_eq!(frames, left, "clean from {clean_from}, dirty from {dirty_from}");
     }
 }
@@ -377,7 +377,7 @@ fn a_page_that_was_flushed_and_is_damaged_is_missed() {
     damage(&mut ssd, 2, Copy::One);
     damage(&mut ssd, 3, Copy::Two);
     let found = ssd.recovered();
-    assert_eq!((found.live.len(), found.replayed_pages), (3, 3));
+    assert_eq!((found.live().count(), found.replayed_pages), (3, 3));
     assert_eq!(found.findings, Findings { damaged_pages: 1, torn_pages: 1, void_records: 0 });
     // Both copies of the last: it may never have arrived.
     damage(&mut ssd, 3, Copy::One);
@@ -430,5 +430,5 @@ fn of_two_sessions_the_page_of_the_later_one_counts() {
     ssd.frame(0, 5);
     ssd.journal(4, 3, &[record(0, 5, State::Dirty)]);
     ssd.put_superblock(Superblock { session: 2, ..ssd.superblock.clone() });
-    assert_eq!(ssd.recovered().live, []);
+    assert_eq!(ssd.recovered().live().next(), None);
 }

@@ -128,6 +128,6 @@ fn a_disk_does_not_grow_beyond_the_largest_there_is() {
     let command = Command::new(1, CommandOp::Write, (BLOCKS_MAX - 1) * BLOCK_BYTES, BLOCK_BYTES);
     bed.engine.submit(Command { data: vec![7; PAGE_BYTES], ..command });
     (0..3).for_each(|_| bed.pass());
-    let held: Vec<Block> = found(&bed.ssd).live.iter().map(|(block, _)| *block).collect();
+    let held: Vec<Block> = found(&bed.ssd).live().map(|(block, _)| block).collect();
     assert_eq!(held, [Block(BLOCKS_MAX - 1)]);
 }

@@ -23,6 +23,11 @@ struct Ssd {
     volatile: Vec<(u64, Page)>,
 }
 
+/// What was found, in the order of frames.
+fn held(found: &Recovered) -> Vec<(Block, Frame)> {
+    found.live().collect()
+}
+
 impl Pages for Ssd {
     type Error = Infallible;
 
@@ -105,22 +110,22 @@ impl World {
         }
         ssd.flush();
         let recovered = recover(&mut ssd).expect("a new cache");
-        assert!(recovered.clean && recovered.live.is_empty());
+        assert!(recovered.clean && recovered.live().next().is_none());
         World::of(ssd, recovered, BTreeMap::new(), 0)
     }
 
     fn of(ssd: Ssd, found: Recovered, allowed: BTreeMap<u64, Allowed>, version: u32) -> World {
         let mut ssd = ssd;
         let mut map = BTreeMap::new();
-        for (block, frame) in &found.live {
+        for (block, frame) in found.live() {
             let mut bytes = [[0; PAGE_BYTES]];
-            let page = found.journal.layout().frame_page(*frame);
+            let page = found.journal.layout().frame_page(frame);
             ssd.read(page, &mut bytes).expect("infallible");
-            let crc = found.journal.table.entry(*frame).crc;
+            let crc = found.journal.table.entry(frame).crc;
             assert_eq!(crc32c::crc32c(&bytes[0]), crc, "block {} is damaged", block.0);
             let version = u32::from_le_bytes(bytes[0][8..12].try_into().expect("four"));
             assert_eq!(bytes[0], data(block.0, version), "block {} is another's", block.0);
-            assert!(map.insert(block.0, (*frame, version)).is_none(), "one frame a block");
+            assert!(map.insert(block.0, (frame, version)).is_none(), "one frame a block");
         }
         let mut journal = found.journal;
         // Few frames, so that they are used again soon. Those that a correction gives up come back
@@ -220,9 +225,9 @@ impl World {
         let found = recover(&mut self.ssd).expect("a crash damages nothing that was flushed");
         // Reading changes nothing: a second crash during recovery finds the same.
         let again = recover(&mut self.ssd).expect("again");
-        assert_eq!(found.live, again.live);
+        assert!(found.live().eq(again.live()));
         let mut allowed = self.allowed;
-        let live: BTreeMap<u64, Frame> = found.live.iter().map(|&(b, f)| (b.0, f)).collect();
+        let live: BTreeMap<u64, Frame> = found.live().map(|(b, f)| (b.0, f)).collect();
         for (block, allowed) in &mut allowed {
             let version = live.get(block).map_or(0, |frame| {
                 let mut bytes = [[0; PAGE_BYTES]];
@@ -297,7 +302,7 @@ fn an_orderly_end_leaves_nothing_to_replay() {
     (0..2).for_each(|_| world.flush());
     let found = recover(&mut world.ssd).expect("good");
     assert!(found.clean && found.corrections.is_empty());
-    assert_eq!((found.replayed_pages, found.live.len()), (0, BLOCKS as usize));
+    assert_eq!((found.replayed_pages, found.live().count()), (0, BLOCKS as usize));
 }
 
 proptest! {
@@ -318,13 +323,13 @@ proptest! {
         }
         world.commit();
         let frames_from = world.journal.layout().frame_page(Frame(0));
-        let before = recover(&mut world.ssd).expect("good").live;
+        let before = held(&recover(&mut world.ssd).expect("good"));
         let metadata: Vec<u64> = world.ssd.safe.range(..frames_from).map(|(page, _)| *page).collect();
         let page = metadata[at.index(metadata.len())];
         let bytes = world.ssd.safe.get_mut(&page).expect("there");
         bytes[rng.next_u32() as usize % PAGE_BYTES] ^= 1 << (rng.next_u32() % 8);
         let after = recover(&mut world.ssd).expect("the other copy is good");
-        prop_assert_eq!(before, after.live);
+        prop_assert_eq!(before, held(&after));
     }
 
     /// Damage to both copies is told, never served.
@@ -389,7 +394,7 @@ fn a_page_that_a_torn_write_makes_whole_does_not_count() {
     }
     ssd.flush();
     let found = recover(&mut ssd).expect("good");
-    assert!(found.live.is_empty(), "block 7 is there again: {:?}", found.live);
+    assert_eq!(found.live().next(), None, "block 7 is there again");
     // In one copy only, beside the page of the second in the other.
     ssd.write(second[1].page, *second[1].bytes);
     ssd.write(journal.layout().frame_page(Frame(0)), data(8, 1));
@@ -429,12 +434,12 @@ fn a_move_is_on_one_page() {
     assert!(pages(&world) > 0);
     world.ssd.flush();
     let found = recover(&mut world.ssd.clone()).expect("flushed");
-    assert_eq!(found.live, [(Block(0), old)], "nothing of the move is known");
+    assert_eq!(held(&found), [(Block(0), old)], "nothing of the move is known");
     world.seal();
     world.ssd.flush();
     let found = recover(&mut world.ssd).expect("flushed");
-    assert_eq!(found.live.len(), 1);
-    assert_ne!(found.live[0].1, old, "all of it is");
+    assert_eq!(found.live().count(), 1);
+    assert_ne!(held(&found)[0].1, old, "all of it is");
 }
 
 /// Earlier versions wrote the two records of a move on two pages, and a crash may have come between them.
@@ -467,7 +472,7 @@ fn a_move_that_a_crash_has_parted_is_one_frame_all_the_same() {
     }
     world.ssd.flush();
     let found = recover(&mut world.ssd).expect("flushed");
-    assert_eq!(found.live, [(Block(0), new)], "the newest counts");
+    assert_eq!(held(&found), [(Block(0), new)], "the newest counts");
     // The journal is told so, before the old frame is used again.
     let told = Record { frame: old, crc: 0, block: Block(0), state: State::Free };
     let same = |r: &&Record| r.frame == told.frame && r.state == told.state;

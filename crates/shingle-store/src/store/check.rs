@@ -101,7 +101,7 @@ pub fn check(
         uuid: Uuid::from_bytes(superblock.uuid),
         settings: Settings::from_text(&superblock.settings).ok(),
         clean: found.clean,
-        clean_blocks: found.live.len() as u64 - found.dirty_blocks(),
+        clean_blocks: found.live().count() as u64 - found.dirty_blocks(),
         dirty_blocks: found.dirty_blocks(),
         replayed_pages: found.replayed_pages,
         mendable_pages: found.findings.damaged_pages,
@@ -129,7 +129,8 @@ pub fn check(
     let mut buffer: Vec<Page> = vec![[0; PAGE_BYTES]; FRAMES_AT_ONCE];
     let mut looked = 0;
     // Frames lie one behind the other: what is read together is what is next to one another.
-    let runs = found.live.chunk_by(|a, b| b.1.0 == a.1.0 + 1);
+    let live: Vec<_> = found.live().collect();
+    let runs = live.chunk_by(|a, b| b.1.0 == a.1.0 + 1);
     for run in runs.flat_map(|run| run.chunks(FRAMES_AT_ONCE)) {
         let pages_read = &mut buffer[..run.len()];
         let whole = pages.read(layout.frame_page(run[0].1), pages_read).is_ok();
@@ -146,7 +147,7 @@ pub fn check(
             }
         }
         looked += run.len() as u64;
-        done(looked, found.live.len() as u64);
+        done(looked, live.len() as u64);
     }
     findings.lost.sort_unstable();
     Ok(findings)

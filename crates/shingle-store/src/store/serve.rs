@@ -120,12 +120,13 @@ impl Serving {
         tell: impl Fn(Notice) + Send + Sync + 'static,
     ) -> Result<Serving, ServeError> {
         reload::check(&options.caches)?;
-        // An address that is taken, or a cache that cannot be, is found before anything is changed.
+        // An address that is taken, or a cache that cannot be, is found before anything is changed. Addresses
+        // come first: who connects while a large cache is read waits, and is not refused.
+        let listeners = options.addresses.iter().map(|address| bind(address, &options.tls));
+        let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
         let open =
             |cache: &CacheOptions| Opened::open(cache, registry).map_err(of(cache, &options));
         let opened = options.caches.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let listeners = options.addresses.iter().map(|address| bind(address, &options.tls));
-        let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
         let tell: TellNotice = Arc::new(tell);
         let of_clients = tell.clone();
         let of_clients = move |event| of_clients(Notice::Client(event));

@@ -118,8 +118,7 @@ const SPREAD: usize = 96;
 /// Clean blocks to be compared, in the order of the disk.
 fn sample(found: &Recovered) -> BTreeSet<(Block, Frame)> {
     let entry = |frame: Frame| found.journal.table.entry(frame);
-    let clean =
-        || found.live.iter().copied().filter(|&(_, frame)| entry(frame).state == State::Clean);
+    let clean = || found.live().filter(|&(_, frame)| entry(frame).state == State::Clean);
     let mut by_hint = vec![0_usize; usize::from(u16::MAX) + 1];
     clean().for_each(|(_, frame)| by_hint[usize::from(entry(frame).hint)] += 1);
     let count: usize = by_hint.iter().sum();

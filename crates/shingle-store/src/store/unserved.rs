@@ -127,7 +127,7 @@ pub fn status(ssd: &Path) -> Result<Status, UnservedError> {
         fingerprint_known: Some(found.clean && is_known(&superblock.fingerprint)),
         slots: superblock.layout.slots,
         dirty_blocks,
-        clean_blocks: found.live.len() as u64 - dirty_blocks,
+        clean_blocks: found.live().count() as u64 - dirty_blocks,
         errors: Errors {
             counts: ErrorCounts {
                 damaged_pages: found.findings.damaged_pages,

@@ -1,6 +1,11 @@
 //! What was found on the SSD becomes a cache again, as warm as it was.
+//!
+//! There may be hundreds of millions of blocks, all over the memory: a second thread brings together what the table
+//! says of those that come next.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use shingle_core::cache::CacheCore;
 use shingle_core::plan::Plan;
@@ -11,61 +16,111 @@ use super::super::open_error::OpenError;
 use super::ages::Ages;
 use super::hints::Hints;
 use super::{Contents, Mapping, UNMAPPED};
+use crate::format::table::Entry;
 use crate::format::{Frame, State};
 use crate::table::Table;
 
+/// So few are put in by one thread, and sorted sooner than all hints are counted.
+const FEW: usize = 1 << 12;
+
+/// Frames that are brought together at a time, and how many such parts wait at most.
+const PART: usize = 1 << 12;
+const PARTS: usize = 8;
+
+/// What the next ones will need of the cache's memory is asked for together.
+const AT_A_TIME: usize = 64;
+
+/// A frame and what the table says of it.
+type Held = (Frame, Entry);
+
 impl Contents {
-    /// Puts into `cache`, which is empty, what `live` says stands in frames.
+    /// Puts into `cache`, which is empty, what `table` says stands in frames.
     ///
     /// # Errors
     /// If they do not fit together.
     pub(in super::super) fn restore(
         cache: Box<dyn CacheCore>,
         table: &Table,
-        live: &[(Block, Frame)],
         disk_blocks: u64,
     ) -> Result<Contents, OpenError> {
-        let order = coldest_first(table, live);
-        let latest = order.last().map_or(0, |&frame| table.entry(frame).hint);
         let slots = cache.slots().capacity();
+        let (order, mappings) = if table.live().nth(FEW).is_none() {
+            (coldest_of_few(table), unmapped(slots))
+        } else {
+            thread::scope(|scope| {
+                let mappings = scope.spawn(|| unmapped(slots));
+                (coldest_of_many(table), mappings.join().expect("it takes memory, no more"))
+            })
+        };
+        if order.len() > slots as usize {
+            return Err(OpenError::TooMany(order.len()));
+        }
+        let latest = order.last().map_or(0, |&frame| table.entry(frame).hint);
         let mut contents = Contents {
             cache,
             plan: Plan::naming_dropped(),
-            mappings: vec![UNMAPPED; slots as usize],
+            mappings,
             hints: Hints::new(slots.into(), latest),
             ages: Ages::new(slots as usize),
             lost: BTreeMap::new(),
         };
-        // Millions of blocks lie all over the memory: what the next ones will need is asked for together.
-        const AT_A_TIME: usize = 64;
-        let mut entries = Vec::with_capacity(AT_A_TIME);
-        let mut requests = Vec::with_capacity(AT_A_TIME);
-        for frames in order.chunks(AT_A_TIME) {
-            entries.clear();
-            entries.extend(frames.iter().map(|&frame| *table.entry(frame)));
-            requests.clear();
-            requests.extend(entries.iter().map(|entry| request_for(entry.block)));
-            contents.cache.expect(&requests);
-            for (entry, &frame) in entries.iter().zip(frames) {
-                let block = entry.block;
-                if block.0 >= disk_blocks {
-                    return Err(OpenError::Beyond { block: block.0, disk_blocks });
-                }
-                if contents.lookup(block).is_some() {
-                    return Err(OpenError::Twice(block.0));
-                }
-                let slot = contents.cache.restore(block, entry.state == State::Dirty);
-                let slot = slot.ok_or(OpenError::TooMany(order.len()))?;
-                if entry.state == State::Dirty {
-                    // (Since when is known of this process only.)
-                    contents.ages.dirty(slot, Nanos::ZERO);
-                }
-                let (frame, crc, number) = (Some(frame), entry.crc, FOUND);
-                contents.mappings[slot.index()] = Mapping { block, frame, crc, version: 0, number };
-            }
+        let parts = order.chunks(PART).map(|frames| {
+            let held = |&frame: &Frame| (frame, *table.entry(frame));
+            frames.iter().map(held).collect::<Vec<Held>>()
+        });
+        if order.len() <= FEW {
+            contents.put_all(parts, disk_blocks)?;
+        } else {
+            thread::scope(|scope| {
+                let (to, from) = sync_channel(PARTS);
+                // (Nobody takes them any more once one does not fit.)
+                scope.spawn(move || parts.map(|part| to.send(part)).all(|sent| sent.is_ok()));
+                contents.put_all(from.into_iter(), disk_blocks)
+            })?;
         }
         Ok(contents)
     }
+
+    fn put_all(
+        &mut self,
+        parts: impl Iterator<Item = Vec<Held>>,
+        disk_blocks: u64,
+    ) -> Result<(), OpenError> {
+        let mut requests = Vec::with_capacity(AT_A_TIME);
+        for part in parts {
+            for held in part.chunks(AT_A_TIME) {
+                requests.clear();
+                requests.extend(held.iter().map(|(_, entry)| request_for(entry.block)));
+                self.cache.expect(&requests);
+                held.iter().try_for_each(|(frame, entry)| self.put(*frame, entry, disk_blocks))?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn put(&mut self, frame: Frame, entry: &Entry, disk_blocks: u64) -> Result<(), OpenError> {
+        let block = entry.block;
+        if block.0 >= disk_blocks {
+            return Err(OpenError::Beyond { block: block.0, disk_blocks });
+        }
+        if self.lookup(block).is_some() {
+            return Err(OpenError::Twice(block.0));
+        }
+        let dirty = entry.state == State::Dirty;
+        let slot = self.cache.restore(block, dirty).expect("there are as many slots as blocks");
+        if dirty {
+            // (Since when is known of this process only.)
+            self.ages.dirty(slot, Nanos::ZERO);
+        }
+        let (frame, crc, number) = (Some(frame), entry.crc, FOUND);
+        self.mappings[slot.index()] = Mapping { block, frame, crc, version: 0, number };
+        Ok(())
+    }
+}
+
+fn unmapped(slots: u32) -> Vec<Mapping> {
+    vec![UNMAPPED; slots as usize]
 }
 
 /// As it would come from a client.
@@ -73,24 +128,22 @@ fn request_for(block: Block) -> Request {
     Request { at: Nanos::ZERO, offset: block.bytes(), bytes: BLOCK_BYTES, op: Op::Read }
 }
 
-/// So few are sorted sooner than all hints are counted.
-const FEW: usize = 1 << 12;
-
 /// The frames that hold something, those first that were used longest ago.
-fn coldest_first(table: &Table, live: &[(Block, Frame)]) -> Vec<Frame> {
-    let hint = |frame: Frame| usize::from(table.entry(frame).hint);
-    if live.len() < FEW {
-        let mut order: Vec<Frame> = live.iter().map(|&(_, frame)| frame).collect();
-        order.sort_by_key(|&frame| hint(frame));
-        return order;
-    }
-    // Sorted by counting: there are few hints, and may be millions of frames.
+fn coldest_of_few(table: &Table) -> Vec<Frame> {
+    let mut order: Vec<Frame> = table.live().map(|(frame, _)| frame).collect();
+    order.sort_by_key(|&frame| table.entry(frame).hint);
+    order
+}
+
+/// The same, sorted by counting: there are few hints, and may be millions of frames.
+fn coldest_of_many(table: &Table) -> Vec<Frame> {
     let mut begins = vec![0_u32; usize::from(u16::MAX) + 1];
-    live.iter().for_each(|&(_, frame)| begins[hint(frame)] += 1);
-    begins.iter_mut().fold(0, |before, count| before + std::mem::replace(count, before));
-    let mut order = vec![Frame(0); live.len()];
-    for &(_, frame) in live {
-        let next = &mut begins[hint(frame)];
+    table.live().for_each(|(_, entry)| begins[usize::from(entry.hint)] += 1);
+    let count =
+        begins.iter_mut().fold(0, |before, count| before + std::mem::replace(count, before));
+    let mut order = vec![Frame(0); count as usize];
+    for (frame, entry) in table.live() {
+        let next = &mut begins[usize::from(entry.hint)];
         order[*next as usize] = frame;
         *next += 1;
     }

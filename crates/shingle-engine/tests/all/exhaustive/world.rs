@@ -180,7 +180,7 @@ impl World {
     /// What is found on the SSD must be allowed.
     fn found(&mut self, power: bool) -> Recovered {
         let found = recover(&mut self.ssd).expect("a crash damages nothing that was flushed");
-        for &(block, frame) in &found.live {
+        for (block, frame) in found.live() {
             let entry = found.journal.table.entry(frame);
             let page = self.ssd.cell(self.scope.layout().frame_page(frame)).page();
             if entry.state == State::Clean && crc32c::crc32c(&page) == entry.crc {
@@ -422,8 +422,8 @@ fn page_of(
     disk: &Medium,
     block: u64,
 ) -> Option<shingle_engine::format::Page> {
-    let mut live = found.live.iter().filter(|(cached, _)| cached.0 == block);
-    let Some(&(_, frame)) = live.next() else { return Some(disk.cell(block).page()) };
+    let mut live = found.live().filter(|(cached, _)| cached.0 == block);
+    let Some((_, frame)) = live.next() else { return Some(disk.cell(block).page()) };
     assert!(live.next().is_none(), "block {block} is in two frames");
     let entry = found.journal.table.entry(frame);
     let page = ssd.cell(found.journal.layout().frame_page(frame)).page();

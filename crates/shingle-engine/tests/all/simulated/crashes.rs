@@ -85,7 +85,7 @@ impl World {
     /// What each block is, as found after a crash, must be allowed; what is clean, the disk has.
     pub(super) fn look_at(&mut self, found: &Recovered, power: bool) {
         let page_of = |block| page_of(found, &self.ssd, &self.disk, block);
-        for &(block, frame) in &found.live {
+        for (block, frame) in found.live() {
             let entry = found.journal.table.entry(frame);
             let page = self.ssd.page(self.layout.frame_page(frame));
             let fits = crc32c::crc32c(page) == entry.crc;
@@ -160,7 +160,7 @@ impl World {
         });
         if drains {
             let dirty = |frame| found.journal.table.entry(frame).state == State::Dirty;
-            let dirty = found.live.iter().filter(|&&(_, frame)| dirty(frame)).count();
+            let dirty = found.live().filter(|&(_, frame)| dirty(frame)).count();
             assert!(dirty <= lost.len(), "all was destaged");
             self.oracle.check_all(cut, |block| {
                 Some(*self.disk.page(block)).filter(|_| !lost.contains(&Block(block)))

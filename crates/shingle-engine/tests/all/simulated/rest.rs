@@ -67,7 +67,7 @@ impl World {
             );
         }
         if place == NOTHING {
-            assert!(found.live == before.live && found_now == found_then, "nobody reads it");
+            assert!(found.live().eq(before.live()) && found_now == found_then, "nobody reads it");
             return format!("{place}: nothing to report");
         }
         if found_now.void_records > found_then.void_records {
@@ -76,7 +76,7 @@ impl World {
             );
         }
         // (What `check` does. A clean block may leave the cache before anybody reads it.)
-        let damaged = found.live.iter().any(|&(_, frame)| {
+        let damaged = found.live().any(|(_, frame)| {
             let page = ssd.page(self.layout.frame_page(frame));
             crc32c::crc32c(page) != found.journal.table.entry(frame).crc
         });
@@ -130,8 +130,8 @@ impl World {
             let good = TablePage::decode(self.ssd.page(page), owner, place as u32).is_ok();
             return if good { "table" } else { NOTHING };
         }
-        let live = found.live.iter().find(|(_, frame)| self.layout.frame_page(*frame) == page);
-        match live.map(|&(_, frame)| found.journal.table.entry(frame).state) {
+        let live = found.live().find(|(_, frame)| self.layout.frame_page(*frame) == page);
+        match live.map(|(_, frame)| found.journal.table.entry(frame).state) {
             Some(State::Clean) => "clean data",
             Some(_) => "dirty data",
             None => "free frame",

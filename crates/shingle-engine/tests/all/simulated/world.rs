@@ -184,7 +184,7 @@ impl World {
         config.tells_trims = seed % 4 < 3;
         config.bug = bug;
         let mut found = recover(&mut ssd).expect("a new cache");
-        assert!(found.clean && found.live.is_empty());
+        assert!(found.clean && found.live().next().is_none());
         for write in found.journal.put_into_use() {
             ssd.keep(write.page, &write.bytes);
         }
@@ -545,7 +545,7 @@ pub(super) fn page_of<'a>(
     disk: &'a Simulated,
     block: u64,
 ) -> Option<&'a Page> {
-    let live = found.live.iter().filter(|(cached, _)| cached.0 == block).collect::<Vec<_>>();
+    let live = found.live().filter(|(cached, _)| cached.0 == block).collect::<Vec<_>>();
     assert!(live.len() <= 1, "block {block} is in two frames");
     let Some((_, frame)) = live.first() else { return Some(disk.page(block)) };
     let entry = found.journal.table.entry(*frame);
