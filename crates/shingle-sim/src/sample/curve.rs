@@ -24,7 +24,7 @@ use shingle_trace::zones::ZONE_BLOCKS;
 
 use super::estimate::around;
 use super::held::{Bands, Held, QUARTERS};
-use super::{Thinned, WHOLE};
+use super::{ROW_BANDS, Thinned, WHOLE};
 use crate::experiment::{ExperimentError, Job, Trace};
 
 /// A sample has at least as many bands as so many that are all asked for alike.
@@ -146,7 +146,8 @@ pub fn sample(trace: &Trace, jobs: &[Job], choice: Choice) -> Result<Sample, Exp
     if millionths == WHOLE {
         return Ok(Sample { parts: None, about });
     }
-    let sampling = bands.balanced(millionths, choice.seed);
+    let row_bands = row_bands(&bands, millionths);
+    let sampling = bands.balanced(millionths, row_bands, choice.seed);
     let held = bands.quarters(&sampling);
     if let Some(nth) = held.iter().position(|quarter| quarter.blocks == 0.0) {
         return Err(ExperimentError::Usage(format!(
@@ -174,6 +175,13 @@ pub fn sample(trace: &Trace, jobs: &[Job], choice: Choice) -> Result<Sample, Exp
     about.sampled_bands = bands.sampled(&sampling);
     about.sampled_requests = whole.thinned.requests.len() as u64;
     Ok(Sample { parts: Some(Box::new(Parts { whole, quarters })), about })
+}
+
+/// So many bands in a row are sampled together as leave enough rows: of a zone that lies across the end of a row a
+/// policy sees a part, which is wrong alike in all samples, while few rows differ by chance.
+fn row_bands(bands: &Bands, millionths: u64) -> u32 {
+    let sampled = bands.alike() * millionths as f64 / WHOLE as f64;
+    ((sampled / BANDS_MIN) as u32).clamp(1, ROW_BANDS)
 }
 
 /// The part of the bands that tells enough, and what it is wanted for.

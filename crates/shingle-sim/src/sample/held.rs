@@ -101,8 +101,8 @@ impl Bands {
     }
 
     /// So many millionths of the bands, and of everything that all of them hold as nearly the same part as one of some
-    /// samples does that are drawn by `seed`.
-    pub(super) fn balanced(&self, millionths: u64, seed: u64) -> Sampling {
+    /// samples does that are drawn by `seed`. So many bands in a row are sampled together.
+    pub(super) fn balanced(&self, millionths: u64, row_bands: u32, seed: u64) -> Sampling {
         let part = millionths as f64 / WHOLE as f64;
         let off = |sampling: &Sampling| {
             let quarters = self.quarters(sampling);
@@ -114,7 +114,7 @@ impl Bands {
         };
         let drawn = (0..CANDIDATES).map(|nth| {
             let seed = mix(mix(seed).wrapping_add(nth));
-            let sampling = Sampling::new(self.map.clone(), millionths, seed).in_rows_of(1);
+            let sampling = Sampling::new(self.map.clone(), millionths, seed).in_rows_of(row_bands);
             (off(&sampling), sampling)
         });
         let best = drawn.min_by(|a, b| a.0.total_cmp(&b.0));
@@ -214,9 +214,9 @@ mod tests {
         };
         let drawn = |seed| Sampling::new(ZoneMap::fixed(50, 50_000), WHOLE / 5, seed).in_rows_of(1);
         let chance: f64 = (0..50).map(|seed| off(&drawn(seed))).sum::<f64>() / 50.0;
-        let chosen = off(&bands.balanced(WHOLE / 5, 1));
+        let chosen = off(&bands.balanced(WHOLE / 5, 1, 1));
         assert!(chosen < chance / 4.0, "{chosen}, by chance {chance}");
-        let sampled = bands.sampled(&bands.balanced(WHOLE / 5, 1));
+        let sampled = bands.sampled(&bands.balanced(WHOLE / 5, 1, 1));
         assert!((150..250).contains(&sampled), "{sampled}");
     }
 }

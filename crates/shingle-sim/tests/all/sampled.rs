@@ -337,19 +337,36 @@ fn errors_of_curves_are_as_large_as_they_say() {
         };
         let full = of(WHOLE, 1);
         let (seeds, mut within) = (20, [0_usize; 3]);
+        // Of each point, in percent: how far its figures are off on average, and what they say of that.
+        let mut means = vec![[0.0_f64; 6]; full.len()];
         for seed in 0..seeds {
-            for (full, part) in full.iter().zip(&of(WHOLE / 10, seed)) {
+            for (at, (full, part)) in full.iter().zip(&of(WHOLE / 10, seed)).enumerate() {
                 let figures = [
                     (full.misses, part.misses),
                     (full.rmws, part.rmws),
                     (full.done_and_left_seconds, part.done_and_left_seconds),
                 ];
+                let mean = |value: f64, full: f64| 100.0 * value / full / seeds as f64;
+                for (means, (full, part)) in means[at].chunks_exact_mut(2).zip(figures) {
+                    means[0] += mean(part.value - full.value, full.value);
+                    means[1] += mean(part.error, full.value);
+                }
                 for (within, (full, part)) in within.iter_mut().zip(figures) {
                     *within += usize::from((part.value - full.value).abs() <= part.error);
                 }
             }
         }
         let all = seeds as usize * jobs.len();
+        println!("| policy | blocks | misses, mean off % ± | RMWs | done + left |");
+        for (full, [misses, misses_error, rmws, rmws_error, time, time_error]) in
+            full.iter().zip(&means)
+        {
+            println!(
+                "| {} | {} | {misses:+.2} ± {misses_error:.2} | {rmws:+.1} ± {rmws_error:.1} \
+                 | {time:+.1} ± {time_error:.1} |",
+                full.policy, full.cache_blocks
+            );
+        }
         println!(
             "{}: of {all} each, misses {}, RMWs {}, I/O time {} within",
             trace.name, within[0], within[1], within[2]
