@@ -227,9 +227,9 @@ fn recovered(ssd: &mut Ssd) {
         Err(error) => return crate::one_line(&error),
     };
     let layout = *found.journal.layout();
-    assert!(found.live.iter().all(|(_, frame)| u64::from(frame.0) < layout.frames));
+    assert!(found.live().all(|(_, frame)| u64::from(frame.0) < layout.frames));
     assert!(found.corrections.iter().all(|record| u64::from(record.frame.0) < layout.frames));
-    assert!(found.dirty_blocks() <= found.live.len() as u64);
+    assert!(found.dirty_blocks() <= found.live().count() as u64);
     let superblock = found.journal.superblock().clone();
     let Some(settings) = crate::store::settings(&superblock.settings) else { return };
     let disk_blocks = (superblock.disk_bytes / BLOCK_BYTES).min(BLOCKS_MAX);
