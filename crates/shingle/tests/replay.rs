@@ -153,6 +153,13 @@ fn a_replay_and_what_was_foretold_of_it_stand_side_by_side() {
     let table = done(folder.path(), &words.replace("--json - --html page.html", "--overwrite"));
     let table = String::from_utf8_lossy(&table.stdout).into_owned();
     assert_eq!((table.matches("measured").count(), table.matches("simulated").count()), (2, 2));
+    let rmws = |how: &str| {
+        let lines = table.lines().filter(|line| line.contains(how));
+        let fifth = |line: &str| line.split('┆').nth(4).expect("a cell").trim().to_owned();
+        lines.map(fifth).collect::<Vec<_>>()
+    };
+    assert_eq!(rmws("policy"), ["RMWs"]);
+    assert_eq!((rmws("measured"), rmws("simulated")), (vec!["-".into(); 2], vec!["0".into(); 2]));
 
     let words = format!("replay {TRACE} --cache a.img --disk b.img");
     let refuse = |more: &str, told: &str| refused(folder.path(), &format!("{words} {more}"), told);

@@ -27,23 +27,40 @@ pub(super) fn rows(runs: &[RunResult], real: usize) -> Vec<Row<'_>> {
 /// A figure that both have.
 type Figure = (&'static str, fn(&RunResult) -> String);
 
-const FIGURES: [Figure; 5] = [
+const FIGURES: [Figure; 6] = [
     ("hits %", |run| run.all.hits.ratio.map_or("-".into(), |hits| format!("{:.2}", 100.0 * hits))),
     ("written to the disk", |run| count(run.all.drive_io.written_blocks)),
+    ("RMWs", rmws),
     ("dirty at the end", |run| count(run.left.dirty_blocks)),
     ("mean response", |run| show_micros(run.latency.mean_us)),
     ("99 %", |run| show_micros(run.latency.p99_us)),
 ];
 
+/// A line of the table: policy, whether it was measured or simulated, figures.
+pub(super) type Line = [String; 2 + FIGURES.len()];
+
+/// Of a real disk nobody sees them.
+fn rmws(run: &RunResult) -> String {
+    match &run.measured {
+        Some(measured) if !measured.emulated => "-".into(),
+        _ => count(run.all.drive_io.rmw),
+    }
+}
+
 /// Names of the columns.
-pub(super) const HEADER: [&str; 7] =
-    ["policy", "", FIGURES[0].0, FIGURES[1].0, FIGURES[2].0, FIGURES[3].0, FIGURES[4].0];
+pub(super) fn header() -> Line {
+    line_of(["policy", ""].map(str::to_owned), FIGURES.map(|(name, _)| name.to_owned()))
+}
+
+fn line_of([policy, how]: [String; 2], figures: [String; FIGURES.len()]) -> Line {
+    let [hits, written, rmws, dirty, mean, p99] = figures;
+    [policy, how, hits, written, rmws, dirty, mean, p99]
+}
 
 /// The table by lines: each policy as it was measured, and as it was simulated.
-pub(super) fn lines(rows: &[Row<'_>]) -> Vec<[String; 7]> {
+pub(super) fn lines(rows: &[Row<'_>]) -> Vec<Line> {
     let line = |run: &RunResult, how: &str| {
-        let [hits, written, dirty, mean, p99] = FIGURES.map(|(_, of)| of(run));
-        [run.labels.policy.clone(), how.to_owned(), hits, written, dirty, mean, p99]
+        line_of([run.labels.policy.clone(), how.to_owned()], FIGURES.map(|(_, of)| of(run)))
     };
     let both = |row: &Row<'_>| {
         let simulated = row.simulated.map(|run| line(run, "simulated"));
@@ -53,5 +70,6 @@ pub(super) fn lines(rows: &[Row<'_>]) -> Vec<[String; 7]> {
 }
 
 pub(super) fn table(rows: &[Row<'_>], color: Color) -> String {
-    figure_rows(HEADER, &lines(rows), color)
+    let header = header();
+    figure_rows(header.each_ref().map(String::as_str), &lines(rows), color)
 }

@@ -7,7 +7,7 @@ use shingle_report::numbers::grouped;
 use shingle_report::page::{foot, head};
 use shingle_result::{Pacing, Point, Report, RunResult};
 
-use super::beside::{self, Row};
+use super::beside::{self, Line, Row};
 use crate::report::{making, mib};
 
 pub(super) fn page(report: &Report, rows: &[Row<'_>]) -> anyhow::Result<String> {
@@ -30,14 +30,14 @@ pub(super) fn page(report: &Report, rows: &[Row<'_>]) -> anyhow::Result<String> 
 }
 
 fn table(rows: &[Row<'_>]) -> String {
-    let cells = |line: [String; 7]| {
+    let cells = |line: Line| {
         let cell = |(at, text): (usize, &String)| {
             let class = if at < 2 { "" } else { " class=\"n\"" };
             format!("<td{class}>{}</td>", escaped(text))
         };
         format!("<tr>{}</tr>", line.iter().enumerate().map(cell).collect::<String>())
     };
-    let names: String = beside::HEADER.iter().map(|name| format!("<th>{name}</th>")).collect();
+    let names: String = beside::header().iter().map(|name| format!("<th>{name}</th>")).collect();
     let lines: String = beside::lines(rows).into_iter().map(cells).collect();
     format!("<div class=\"wide\"><table><tr>{names}</tr>{lines}</table></div>")
 }
