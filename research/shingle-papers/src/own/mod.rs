@@ -208,6 +208,7 @@ pub const SYSTEMS: &[System] = &[
     without("always whole bands", &[("disk-time.whole_bands", "always")]),
     without("nothing stays", &[("disk-time.stay", "off")]),
     without("all reads enter", &[("disk-time.admit", "all")]),
+    without("reads wait for zones", &[("disk-time.reads_first", "0")]),
     without("half-life x 1/2", &[("disk-time.half_life", "1")]),
     without("half-life x 2", &[("disk-time.half_life", "4")]),
     without("batches of 64", &[("cache.batch", "64")]),

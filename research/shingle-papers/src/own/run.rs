@@ -18,6 +18,8 @@ use crate::runner::PaperError;
 const CACHES: [&str; 2] = ["1%", "5%"];
 /// Requests that are run of a made workload at scale 1, and of a recorded one, in parts, below that.
 const REQUESTS: u64 = 500_000;
+/// Every disk holds as much. Traces of many volumes that do not fit are packed.
+const DISK_BYTES: u64 = 8_000_000_000_000;
 /// The buffer's map: thousandths of the touched zones, as single blocks (PORE §V-A.3).
 const BUFFER_THOUSANDTHS: u64 = 4;
 
@@ -77,7 +79,10 @@ impl Order<'_> {
         let mut opened = shingle_trace::open(spec, &options)?;
         let requests = (made || self.scale < 1.0).then(|| self.requests());
         let shape = Shape { mode, requests, ..Shape::default() };
-        let requests = shape.read(opened.source.as_mut(), &mut |_| ())?;
+        let mut requests = shape.read(opened.source.as_mut(), &mut |_| ())?;
+        if requests.iter().any(|request| request.offset + request.bytes > DISK_BYTES) {
+            requests = Shape { remap: true, ..Shape::default() }.apply(requests)?;
+        }
         let summary = Summary::of(&requests);
         let format = Some(opened.recognised);
         Ok(Trace { name: opened.name, format, requests, summary })
@@ -271,7 +276,7 @@ struct Ran<'a> {
 }
 
 /// With more pairs of writes to one band a bound takes minutes.
-const BOUND_PAIRS_MAX: u64 = 4_000_000_000;
+const BOUND_PAIRS_MAX: u64 = 300_000_000;
 
 /// The bound on done + left, with rewrites and reads that take what they took the fastest of `runs`; 0 if nothing
 /// was rewritten, or it would take too long.
