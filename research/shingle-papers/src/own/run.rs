@@ -276,7 +276,7 @@ struct Ran<'a> {
 }
 
 /// With more pairs of writes to one band a bound takes minutes.
-const BOUND_PAIRS_MAX: u64 = 300_000_000;
+const BOUND_PAIRS_MAX: u64 = 1_000_000_000;
 
 /// The bound on done + left, with rewrites and reads that take what they took the fastest of `runs`; 0 if nothing
 /// was rewritten, or it would take too long.
