@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shingle_core::units::Nanos;
+use shingle_core::units::{Nanos, Op};
 
 /// Response times of requests.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -25,35 +25,80 @@ pub struct Bar {
     pub requests: u64,
 }
 
-/// Response times: their distribution to two digits, their mean and the longest exactly.
+/// Response times: their distribution to two digits, their mean and the longest exactly. Reads are told apart.
+#[derive(Default)]
 pub struct ResponseTimes {
-    histogram: Histogram<u64>,
-    sum: u128,
-    max: Nanos,
-}
-
-impl Default for ResponseTimes {
-    fn default() -> ResponseTimes {
-        // Up to 11 days.
-        let histogram = Histogram::new_with_bounds(1, 1_000_000_000_000_000, 2);
-        let histogram = histogram.expect("bounds and digits are in range");
-        ResponseTimes { histogram, sum: 0, max: Nanos::ZERO }
-    }
+    reads: Times,
+    others: Times,
 }
 
 impl ResponseTimes {
     /// A request took so long.
     #[inline]
-    pub fn record(&mut self, took: Nanos) {
+    pub fn record(&mut self, op: Op, took: Nanos) {
+        match op {
+            Op::Read => self.reads.record(took),
+            _ => self.others.record(took),
+        }
+    }
+
+    /// Mean and quantiles.
+    #[must_use]
+    pub fn latency(&self) -> Latency {
+        self.all().latency()
+    }
+
+    /// The same of reads alone; `None` without any.
+    #[must_use]
+    pub fn read_latency(&self) -> Option<Latency> {
+        (!self.reads.histogram.is_empty()).then(|| self.reads.latency())
+    }
+
+    /// One bar for each doubling of the response time.
+    #[must_use]
+    pub fn bars(&self) -> Vec<Bar> {
+        self.all().bars()
+    }
+
+    fn all(&self) -> Times {
+        let mut all = self.others.clone();
+        all.add(&self.reads);
+        all
+    }
+}
+
+#[derive(Clone)]
+struct Times {
+    histogram: Histogram<u64>,
+    sum: u128,
+    max: Nanos,
+}
+
+impl Default for Times {
+    fn default() -> Times {
+        // Up to 11 days.
+        let histogram = Histogram::new_with_bounds(1, 1_000_000_000_000_000, 2);
+        let histogram = histogram.expect("bounds and digits are in range");
+        Times { histogram, sum: 0, max: Nanos::ZERO }
+    }
+}
+
+impl Times {
+    #[inline]
+    fn record(&mut self, took: Nanos) {
         self.histogram.saturating_record(took.0);
         self.sum += u128::from(took.0);
         self.max = self.max.max(took);
     }
 
-    /// Mean and quantiles.
-    #[must_use]
+    fn add(&mut self, other: &Times) {
+        self.histogram.add(&other.histogram).expect("of the same bounds");
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
+
     #[allow(clippy::cast_precision_loss)]
-    pub fn latency(&self) -> Latency {
+    fn latency(&self) -> Latency {
         let us = |ns: u64| ns as f64 / 1000.0;
         let count = self.histogram.len();
         let quantile = |q| us(self.histogram.value_at_quantile(q).min(self.max.0));
@@ -66,10 +111,8 @@ impl ResponseTimes {
         }
     }
 
-    /// One bar for each doubling of the response time.
-    #[must_use]
     #[allow(clippy::cast_precision_loss)]
-    pub fn bars(&self) -> Vec<Bar> {
+    fn bars(&self) -> Vec<Bar> {
         let doublings = self.histogram.iter_log(1_000, 2.0);
         doublings
             .map(|bar| Bar {
@@ -135,5 +178,18 @@ mod tests {
         (0..4).for_each(|_| responses.record(Nanos(u64::MAX / 2)));
         let latency = DriveLatency::of(responses);
         assert_eq!((latency.ios, latency.mean_us), (4, Some(latency.max_us)));
+    }
+
+    #[test]
+    fn reads_are_told_apart_and_counted_with_the_rest() {
+        let mut times = ResponseTimes::default();
+        assert_eq!(times.read_latency(), None);
+        times.record(Op::Write, Nanos::from_millis(300));
+        assert_eq!(times.read_latency(), None);
+        times.record(Op::Read, Nanos::from_millis(100));
+        let (all, reads) = (times.latency(), times.read_latency().expect("a read"));
+        assert_eq!((all.mean_us, all.max_us), (200_000.0, 300_000.0));
+        assert_eq!((reads.mean_us, reads.max_us), (100_000.0, 100_000.0));
+        assert_eq!(times.bars().iter().map(|bar| bar.requests).sum::<u64>(), 2);
     }
 }

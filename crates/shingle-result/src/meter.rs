@@ -240,6 +240,7 @@ impl Meter {
             left: if drained.is_some() { Left::default() } else { undone },
             drained,
             latency: run.times.latency(),
+            read_latency: run.times.read_latency(),
             drive_latency: DriveLatency::of(self.responses),
             histogram: run.times.bars(),
             series: self.points.clone(),

@@ -36,6 +36,9 @@ pub struct RunResult {
     pub drained: Option<Left>,
     /// Response times of requests.
     pub latency: Latency,
+    /// Response times of reads alone; not there without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_latency: Option<Latency>,
     /// Response times of I/O at the disk, from the moment it could have begun: its queue is in them.
     pub drive_latency: DriveLatency,
     /// Flash inside the disk; null for a disk without.
@@ -81,6 +84,7 @@ impl RunResult {
             left: Left::default(),
             drained: None,
             latency: ResponseTimes::default().latency(),
+            read_latency: None,
             drive_latency: DriveLatency::of(Responses::default()),
             flash: None,
             translation_counters: None,

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use shingle_core::units::{Nanos, Request};
+use shingle_core::units::{Nanos, Op, Request};
 use shingle_drive::BufferState;
 use shingle_result::{
     Counts, DriveLatency, Flash, Labels, Left, Pacing, Parts, Point, Queue, ResponseTimes,
@@ -136,7 +136,7 @@ fn serve_all(
         system.expect(part);
         for request in part {
             let (start, done) = system.request(&course.paced(request));
-            times.record(start, done, &system);
+            times.record(request.op, start, done, &system);
             number += 1;
             served.set(number);
             if series.parts.ends(number) {
@@ -170,6 +170,7 @@ fn serve_all(
         warm: Counts::between(warm.map_or(&end, |(_, before)| before), &end),
         warm_from: warm.map(|(request, _)| request),
         latency: times.responses.latency(),
+        read_latency: times.responses.read_latency(),
         drive_latency,
         flash: system.disk().wear().map(|wear| Flash::new(&wear, &end.disk)),
         translation_counters: system.translating(),
@@ -354,8 +355,8 @@ impl Times {
     }
 
     #[inline]
-    fn record(&mut self, start: Nanos, done: Nanos, system: &System) {
-        self.responses.record(done.since(start));
+    fn record(&mut self, op: Op, start: Nanos, done: Nanos, system: &System) {
+        self.responses.record(op, done.since(start));
         if self.open {
             self.enqueue(start, done, system);
         }

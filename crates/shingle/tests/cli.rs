@@ -659,6 +659,38 @@ fn a_papers_orders_are_looked_for_on_any_trace() {
 }
 
 #[test]
+fn the_policy_of_this_project_is_held_against_the_published_ones_over_any_traces() {
+    let folder = Folder::new();
+    let line = |i: u64| {
+        let (at, block) = (128_166_372_003_061_629 + i * 10_000, i * 7919 % 3000 * 100);
+        let op = if i.is_multiple_of(4) { "Read" } else { "Write" };
+        format!("{at},rsrch,{},{op},{},4096,100\n", i % 2, block * 4096)
+    };
+    folder.write("rsrch_1.csv", (0..2500).map(line).collect::<String>());
+    let own = ["reproduce", "own", "--figure", "emulator", "--volume", "*", "--scale", "0.004"];
+    let of = |args: &[&str]| {
+        let (out, _) = folder.done(&[&own[..], args, &["--json", "own.json"]].concat());
+        (out, value(&std::fs::read_to_string(folder.path("own.json")).expect("results")))
+    };
+    let (out, json) = of(&["--on", "rsrch_1.csv,synth:mixed", "--seeds", "2"]);
+    assert!(out.contains("half-life x 2") && !out.contains("1,250 blocks"), "{out}");
+    let cells = json["cells"].as_array().expect("cells");
+    let of_cell = |cell: &Value| {
+        let seeds = cell["systems"][0]["seconds"].as_array().expect("seconds").len();
+        (cell["workload"].clone(), cell["role"].clone(), seeds)
+    };
+    // A recorded trace has one seed; what it is known to be is told by its name.
+    assert_eq!(of_cell(&cells[0]), ("rsrch_1.csv".into(), "named".into(), 1));
+    assert_eq!(of_cell(&cells[4]), ("synth:mixed".into(), "tuned".into(), 2));
+    assert_eq!(json["requests"], 2000);
+    let (out, json) = of(&["--on", "rsrch_1.csv", "--sensitivity"]);
+    assert!(out.contains("zones of 1,250 blocks"), "{out}");
+    let varied = json["sensitivity"].as_array().expect("conditions");
+    assert_eq!((varied.len(), &varied[0]["of"]), (20, &"as it is".into()));
+    folder.refused(2, &["reproduce", "own", "--free", "cold=0.1"], &["reproduce own takes"]);
+}
+
+#[test]
 fn a_paper_that_cannot_be_reproduced_so_says_why() {
     let folder = Folder::new();
     let refused = |args: &[&str], told: &[&str]| {

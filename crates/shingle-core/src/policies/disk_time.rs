@@ -13,6 +13,8 @@
 //!   that blocks which would be back at once are not written.
 //! - A dirty block that is written with its zone stays if a read of it is worth more than what slots go for.
 //! - A read that misses enters if it is worth about that much.
+//! - A read does not wait for a zone as long as it finds a clean block to take the place of, or else does not enter: the next
+//!   write waits. It is counted how many slots go so, and in the end a read waits, too (`reads_first`).
 //! - Where the disk lets the host write a whole band in order ([`InOrder`](crate::drive_view::InOrder), and zones that are the
 //!   bands), a zone leaves so if it takes less: unless it will be sent again and again before the disk cleans it, for which
 //!   [`SentZones`] keeps count of the disk's buffer.
@@ -30,6 +32,8 @@
 
 mod asked;
 mod left;
+mod planned;
+mod reads;
 mod writing;
 mod zones;
 
@@ -37,15 +41,13 @@ use crate::params::{Kind, Param, Params};
 use crate::parts::{Bits, Links, List, SentZones, Worth, ZoneIndex};
 use crate::policy::{Access, Admission, Idle, Memory, Policy, Victims, ZONE, Zoning};
 use crate::slots::Slots;
-use crate::units::{Block, Nanos, Op, Slot};
+use crate::units::{Block, Op, Slot};
 
 use asked::{Asked, KINDS};
 use left::Left;
+use planned::Planned;
+use reads::ReadsFirst;
 use zones::DirtyZones;
-
-/// `R(x)` was measured with blocks written one by one. Sent as one zone they lie side by side in the log, and each adds so
-/// much of that.
-const SENT_TOGETHER: f32 = 1.0 / 8.0;
 
 /// The policy.
 #[derive(Clone, Debug)]
@@ -74,43 +76,9 @@ pub struct DiskTime {
     stay: bool,
     /// Bands are written whole even where it seems to take longer.
     always_whole: bool,
+    reads_first: ReadsFirst,
     /// Blocks of the zone that is being written, sorted.
     scratch: Vec<u64>,
-}
-
-/// What I/O takes, as the host may know it.
-#[derive(Clone, Copy, Debug)]
-struct Planned {
-    read_ns: f32,
-    zone_ns: f32,
-    block_ns: f32,
-    /// Going over a whole band once, if bands may be written so.
-    band_pass_ns: Option<f32>,
-}
-
-impl Planned {
-    fn new(slots: &Slots, whole_bands: bool) -> Planned {
-        let view = slots.drive();
-        let ns = |span: Nanos| span.0 as f32;
-        Planned {
-            read_ns: ns(view.costs.read),
-            zone_ns: ns(view.costs.rmw_base),
-            block_ns: ns(view.costs.rmw_per_block) * SENT_TOGETHER,
-            band_pass_ns: view.in_order.band_pass.filter(|_| whole_bands).map(ns),
-        }
-    }
-
-    /// What writing a zone with so many dirty blocks takes.
-    fn zone(&self, dirty: u32) -> f32 {
-        let sent = self.zone_ns + self.block_ns * dirty as f32;
-        self.band_pass_ns.map_or(sent, |pass| sent.min(2.0 * pass))
-    }
-
-    /// What sending more of a zone takes of which the buffer holds something. It is cleaned anyway: what is left is a way to
-    /// the log, or back to one more place of it, about as long as a random read takes.
-    fn more_of_zone(&self, dirty: u32) -> f32 {
-        self.read_ns + self.block_ns * dirty as f32
-    }
 }
 
 impl DiskTime {
@@ -212,6 +180,16 @@ impl DiskTime {
         cheapest
     }
 
+    /// Whether a read would have to wait for a zone, and goes past the cache instead.
+    fn goes_past(&mut self, access: &Access, slots: &Slots) -> bool {
+        let all_dirty = || self.clean.iter().all(List::is_empty);
+        let past = access.op == Op::Read && slots.full() && self.reads_first.may() && all_dirty();
+        if past {
+            self.reads_first.take();
+        }
+        past
+    }
+
     fn cheapest_zone(&mut self, slots: &Slots) -> Option<(f32, ZoneIndex)> {
         let (sent, costs) = (&self.sent, &self.costs);
         let cost = |zone, dirty| {
@@ -254,6 +232,13 @@ impl Policy for DiskTime {
             default: "2",
             about: "accesses, in cache sizes, in which half of a zone's writes are forgotten",
         },
+        Param {
+            name: "reads_first",
+            kind: Kind::Ratio,
+            default: "0.1",
+            about: "slots, in cache sizes, that reads take from clean blocks or do without while a zone is cheaper, \
+                    so that they need not wait for it; 0: they wait",
+        },
     ];
 
     fn new(params: &Params, slots: &Slots) -> Self {
@@ -283,6 +268,7 @@ impl Policy for DiskTime {
             admits_all: params.choice("admit") == "all",
             always_whole: params.choice("whole_bands") == "always",
             stay: params.switch("stay"),
+            reads_first: ReadsFirst::new(params.part_of("reads_first", capacity)),
             scratch: Vec::with_capacity(slots.zones().largest().min(u64::from(capacity)) as usize),
         }
     }
@@ -296,7 +282,7 @@ impl Policy for DiskTime {
             || self.admits_all
             || !slots.full()
             || self.worth.of(kind, 1) >= 0.9 * self.price;
-        if enters {
+        if enters && (self.admits_all || !self.goes_past(access, slots)) {
             self.coming = Some((access.block, kind));
             return Admission::Fill;
         }
@@ -355,19 +341,26 @@ impl Policy for DiskTime {
         self.keep(slot, slots);
     }
 
-    fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
+    fn evict(&mut self, access: Option<&Access>, want: u32, out: &mut Victims) {
+        let reads = access.is_some_and(|access| access.op == Op::Read);
         let mut leave = 0;
         while leave < want {
             let clean = self.cheapest_clean(out.slots());
             let zone = self.cheapest_zone(out.slots());
             let least = clean.map_or(f32::MAX, |(worth, _)| worth);
+            let first = reads && clean.is_some() && self.reads_first.may();
             leave += match (clean, zone) {
-                (_, Some((price, zone))) if price < least => {
+                (_, Some((price, zone))) if price < least && !first => {
                     self.pay(price);
+                    self.reads_first.zone_leaves();
                     self.write_zone(zone, out)
                 }
-                (Some((worth, slot)), _) => {
-                    self.pay(worth);
+                (Some((worth, slot)), zone) => {
+                    let price = zone.map_or(worth, |(price, _)| price.min(worth));
+                    if price < worth {
+                        self.reads_first.take();
+                    }
+                    self.pay(price);
                     self.leave(slot, out);
                     1
                 }

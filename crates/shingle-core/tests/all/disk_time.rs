@@ -96,6 +96,31 @@ fn the_fuller_of_two_zones_leaves_first() {
     assert_eq!(run.access(60, Op::Write), [(BY_ADDRESS, vec![20, 21, 22], vec![])]);
 }
 
+/// Of 102 slots two are clean. Reads take them, and only then wait for the zone that a write would have sent at once.
+#[test]
+fn a_read_takes_a_clean_block_rather_than_wait_for_a_zone() {
+    let reads = |reads_first: &str| {
+        let mut run = Run::new(102, 100, &[("zone", "100b"), ("reads_first", reads_first)], &[]);
+        run.writes(100..200);
+        let mut waits = |block| !run.access(block, Op::Read).is_empty();
+        let used = [500, 501, 500, 501, 500, 501].map(&mut waits);
+        assert_eq!(used, [false; 6], "there is room");
+        [600, 601, 602].map(waits)
+    };
+    assert!(reads("0")[0], "the zone is cheaper");
+    assert_eq!(reads("0.02"), [false, false, true]);
+}
+
+#[test]
+fn a_read_goes_past_a_cache_that_is_all_dirty_before_it_waits() {
+    let mut run = Run::new(10, 100, &[], &[]);
+    run.writes(10..20);
+    assert_eq!(run.access(500, Op::Read), []);
+    assert_eq!(run.cache.slots().dirty_blocks(), 10, "it has not entered");
+    let zone = (10..20).collect();
+    assert_eq!(run.access(501, Op::Read), [(BY_ADDRESS, zone, vec![])]);
+}
+
 #[test]
 fn a_band_is_written_whole_where_the_disk_takes_it() {
     let mut run = Run::new(4, 100, &[("zone", "bands"), ("whole_bands", "always")], &[]);

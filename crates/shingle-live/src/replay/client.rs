@@ -162,7 +162,7 @@ impl<'a> Client<'a> {
             return Ok(());
         };
         let took = answer.at.saturating_duration_since(at);
-        self.times.record(took.into());
+        self.times.record(request.op, took.into());
         let Some(stamps) = &mut self.stamps else { return Ok(()) };
         match answer.result {
             Ok(data) if request.op == Op::Read => stamps.check(&request, &expected, &data),

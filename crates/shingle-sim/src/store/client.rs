@@ -265,7 +265,7 @@ impl<'a> Client<'a> {
             self.flushes -= 1;
             return Ok(());
         };
-        self.times.record(self.world.now().since(asked.at));
+        self.times.record(asked.request.op, self.world.now().since(asked.at));
         if self.warm.is_none() && self.world.meter().was_full() {
             self.warm = Some((place, self.snapshot()));
         }

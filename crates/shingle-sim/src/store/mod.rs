@@ -176,6 +176,7 @@ fn serve_all(
         left,
         drained,
         latency: times.latency(),
+        read_latency: times.read_latency(),
         drive_latency,
         translation_counters: translating,
         flash: wear.map(|wear| Flash::new(&wear, &end.disk)),

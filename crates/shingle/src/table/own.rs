@@ -1,7 +1,7 @@
 //! The policy of this project beside the best published one of each cell.
 
-use shingle_papers::own::page::{spread, spread_or_none};
-use shingle_papers::own::{Kind, Own};
+use shingle_papers::own::page::{by_disk, spread};
+use shingle_papers::own::{DISKS, Kind, Own, Varied, Without};
 
 use super::{figure_rows, rows};
 use crate::cli::Color;
@@ -18,9 +18,11 @@ pub(crate) fn own(own: &Own, color: Color) -> String {
         };
         let note = if cell.too_little { "too little is cleaned" } else { cell.role.words() };
         let place = format!("{} {} {} {}", cell.disk, cell.workload, cell.mode, cell.cache);
-        let possible = spread_or_none(&cell.possible());
-        let p999 = spread_or_none(&cell.less_than(Kind::Published, |measured| &measured.p999_us));
-        [place, named(Kind::Published), possible, named(Kind::Widened), p999, note.to_owned()]
+        let possible = spread(&cell.possible(), 2);
+        let times = |figure| spread(&cell.less_than(Kind::Published, figure), 2);
+        let (p99, p999) = (times(|one| &one.p99_us), times(|one| &one.p999_us));
+        let tails = format!("{p99}, {p999}");
+        [place, named(Kind::Published), possible, named(Kind::Widened), tails, note.to_owned()]
     };
     let cells: Vec<[String; 6]> = own.cells.iter().map(cell).collect();
     let header = [
@@ -28,7 +30,7 @@ pub(crate) fn own(own: &Own, color: Color) -> String {
         "best published ÷ ours",
         "÷ least possible",
         "with whole bands ÷ ours",
-        "its p99.9 ÷ ours",
+        "p99, p99.9 of reads ÷ ours",
         "",
     ];
     let mut text = figure_rows(header, &cells, color);
@@ -42,6 +44,20 @@ pub(crate) fn own(own: &Own, color: Color) -> String {
         .collect();
     text += "\nOver what was not tuned on:\n";
     text += &rows(["aim", "cells", "reach it", "met"], &goals, color);
+    text +=
+        &by_disk_table("time without it ÷ with it", own.without().iter().map(Without::row), color);
+    if !own.sensitivity.is_empty() {
+        let varied = own.sensitivity.iter().map(Varied::row);
+        text += &by_disk_table("best published ÷ ours, with another", varied, color);
+    }
     text.push('\n');
     text
+}
+
+/// The median over all places, with least and most, a column for each disk.
+fn by_disk_table(what: &str, all: impl Iterator<Item = [String; 3]>, color: Color) -> String {
+    let disks = DISKS.iter().map(|disk| disk.name);
+    let header: Vec<&str> = std::iter::once(what).chain(disks).collect();
+    let header: [&str; 4] = header.try_into().expect("three disks");
+    format!("\n{}", figure_rows(header, &by_disk(all), color))
 }

@@ -6,14 +6,18 @@
 //! Some workloads were in view while constants of the policy were chosen. The others were named before they were run,
 //! in `docs/disk-time.md`. Verdicts are of the latter.
 
+mod ablation;
 pub mod page;
 mod run;
+mod sensitivity;
 mod verdict;
 
 use serde::Serialize;
 use shingle_result::ByCause;
 
+pub use ablation::Without;
 pub use run::{Order, run, work};
+pub use sensitivity::{CONDITIONS, Condition, Varied};
 pub use verdict::{Goal, goals};
 
 /// Whether constants of the policy were chosen with a workload in view.
@@ -57,7 +61,7 @@ const fn named(spec: &'static str) -> Workload {
     Workload { spec, role: Role::Named }
 }
 
-/// Those of `docs/disk-time.md` that are made; recorded ones are named on the command line.
+/// Those of `docs/disk-time.md` that are made.
 pub const WORKLOADS: &[Workload] = &[
     tuned("synth:mixed"),
     tuned("synth:uniform"),
@@ -70,6 +74,27 @@ pub const WORKLOADS: &[Workload] = &[
     named("synth:msr-web_0"),
     named("synth:msr-proj_0"),
 ];
+
+/// Those that are recorded, by a part of a file's name. Nobody has them here: they are named on the command line.
+const RECORDED: &[Workload] = &[
+    tuned("cloudphysics"),
+    named("rsrch_1"),
+    named("financial1"),
+    named("alibaba"),
+    named("tencent"),
+    named("iozone"),
+    named("tpcc"),
+    named("emmc"),
+];
+
+/// What a workload or file is that is named on the command line.
+fn role(spec: &str) -> Role {
+    let shape = spec.split('?').next().unwrap_or(spec);
+    let file = spec.rsplit('/').next().unwrap_or(spec).to_lowercase();
+    let made = WORKLOADS.iter().find(|workload| workload.spec == shape);
+    let recorded = || RECORDED.iter().find(|workload| file.contains(workload.spec));
+    made.or_else(recorded).map_or(Role::Given, |workload| workload.role)
+}
 
 /// A disk, and what policies are told of it.
 #[derive(Clone, Copy, Debug)]
@@ -183,6 +208,7 @@ pub const SYSTEMS: &[System] = &[
     without("always whole bands", &[("disk-time.whole_bands", "always")]),
     without("nothing stays", &[("disk-time.stay", "off")]),
     without("all reads enter", &[("disk-time.admit", "all")]),
+    without("reads wait for zones", &[("disk-time.reads_first", "0")]),
     without("half-life x 1/2", &[("disk-time.half_life", "1")]),
     without("half-life x 2", &[("disk-time.half_life", "4")]),
     without("batches of 64", &[("cache.batch", "64")]),
@@ -205,7 +231,7 @@ pub struct Measured {
     pub disk_rewrites: Vec<u64>,
     /// See there.
     pub host_rewrites: Vec<u64>,
-    /// Response times of all requests in closed loop.
+    /// Response times of reads in closed loop, and of writes where there are no reads.
     pub p99_us: Vec<f64>,
     /// The same.
     pub p999_us: Vec<f64>,
@@ -230,7 +256,8 @@ pub struct Cell {
     pub buffer_blocks: u64,
     /// What never filled or hardly cleaned, in words; such a cell says little, and does not count.
     pub too_little: bool,
-    /// No policy takes less, if rewrites and reads take it what they took the best published one.
+    /// No policy takes less, if rewrites and reads take it what they took the best published one. 0 where that was not worked
+    /// out.
     pub least_seconds: Vec<f64>,
     /// Every system.
     pub systems: Vec<Measured>,
@@ -249,6 +276,8 @@ pub struct Own {
     pub cells: Vec<Cell>,
     /// What was aimed at, and what came out.
     pub goals: Vec<Goal>,
+    /// How far ahead the policy is where something differs, if that was asked for.
+    pub sensitivity: Vec<Varied>,
 }
 
 /// Name and version of the format of [`Own`].
@@ -293,5 +322,19 @@ impl Cell {
     #[must_use]
     pub fn best_name(&self, kind: Kind) -> &'static str {
         self.best(kind, 0).map_or("", |best| best.system)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_tuned_on_is_known_by_its_name() {
+        assert_eq!(role("synth:mixed"), Role::Tuned);
+        assert_eq!(role("synth:msr-prn_0?cold=0.1"), Role::Named);
+        assert_eq!(role("traces/cloudphysics_sample.vscsi.zst"), Role::Tuned);
+        assert_eq!(role("/d/MSR_rsrch_1.csv"), Role::Named);
+        assert_eq!(role("financial1/mine.csv"), Role::Given);
     }
 }

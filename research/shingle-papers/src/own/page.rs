@@ -5,7 +5,7 @@ use std::fmt::Write;
 use shingle_report::chart::escaped;
 use shingle_report::page::{self, Making};
 
-use super::{Cell, DISKS, Kind, Own};
+use super::{Cell, DISKS, Kind, Own, Varied, Without};
 
 /// The page.
 #[must_use]
@@ -29,6 +29,13 @@ pub fn page(own: &Own, making: &Making) -> String {
         let _ = write!(html, "<h2>{}</h2><p>{}.</p>", disk.name, escaped(disk.about));
         table(&mut html, &cells);
     }
+    let without = by_disk(own.without().iter().map(Without::row));
+    figures(&mut html, "Without a part of it", ("Part", "time, in that of all of it"), &without);
+    if !own.sensitivity.is_empty() {
+        let varied = by_disk(own.sensitivity.iter().map(Varied::row));
+        let head = ("What differs", "best published ÷ ours");
+        figures(&mut html, "Where something differs", head, &varied);
+    }
     page::foot(&mut html, making);
     html
 }
@@ -48,6 +55,42 @@ fn goals(html: &mut String, own: &Own) {
         );
     }
     html.push_str("</tbody></table>");
+}
+
+fn figures(html: &mut String, title: &str, (what, figure): (&str, &str), rows: &[[String; 4]]) {
+    let _ = write!(
+        html,
+        "<h2>{title}</h2><p>For each disk {figure}: median of all places and seeds, and least and most.</p>\
+         <table><thead><tr><th>{what}</th>",
+    );
+    for disk in DISKS {
+        let _ = write!(html, "<th>{}</th>", disk.name);
+    }
+    html.push_str("</tr></thead><tbody>");
+    for [what, figures @ ..] in rows {
+        let _ = write!(html, "<tr><td>{}</td>", escaped(what));
+        for figure in figures {
+            let _ = write!(html, "<td class=\"n\">{figure}</td>");
+        }
+        html.push_str("</tr>");
+    }
+    html.push_str("</tbody></table>");
+}
+
+/// What is of a disk each, as name, disk and figure, with a row for each name and a column for each of [`DISKS`].
+#[must_use]
+pub fn by_disk(all: impl Iterator<Item = [String; 3]>) -> Vec<[String; 4]> {
+    let mut rows: Vec<[String; 4]> = Vec::new();
+    for [name, of, figure] in all {
+        let at = rows.iter().position(|row| row[0] == name).unwrap_or_else(|| {
+            rows.push([name, String::new(), String::new(), String::new()]);
+            rows.len() - 1
+        });
+        if let Some(disk) = DISKS.iter().position(|disk| disk.name == of) {
+            rows[at][1 + disk] = figure;
+        }
+    }
+    rows
 }
 
 fn table(html: &mut String, cells: &[&Cell]) {
@@ -73,7 +116,7 @@ fn table(html: &mut String, cells: &[&Cell]) {
             cell.cache,
             spread(&cell.ahead_of(Kind::Published), 2),
             cell.best_name(Kind::Published),
-            spread_or_none(&cell.possible()),
+            spread(&cell.possible(), 2),
         );
         for system in &cell.systems {
             let _ = write!(html, "<td class=\"n\">{}</td>", spread(&system.seconds, 0));
@@ -83,17 +126,36 @@ fn table(html: &mut String, cells: &[&Cell]) {
     html.push_str("</tbody></table></div>");
 }
 
-/// The same, or nothing.
-#[must_use]
-pub fn spread_or_none(values: &[f64]) -> String {
-    if values.is_empty() { String::new() } else { spread(values, 2) }
-}
-
-/// Least and most of some figures.
+/// The median of some figures, and least and most where there are several.
 #[must_use]
 pub fn spread(values: &[f64], digits: usize) -> String {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let [low, high] = [least, most].map(|value| format!("{value:.digits$}"));
-    if low == high { low } else { format!("{low}–{high}") }
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let [Some(low), Some(high)] = [sorted.first(), sorted.last()] else { return String::new() };
+    let median = (sorted[sorted.len() / 2] + sorted[(sorted.len() - 1) / 2]) / 2.0;
+    match sorted.len() {
+        1 => format!("{median:.digits$}"),
+        _ => format!("{median:.digits$} ({low:.digits$}–{high:.digits$})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_the_median_and_what_it_lies_between() {
+        assert_eq!(spread(&[], 2), "");
+        assert_eq!(spread(&[1.234], 2), "1.23");
+        assert_eq!(spread(&[3.0, 1.0], 1), "2.0 (1.0–3.0)");
+        assert_eq!(spread(&[9.0, 1.0, 2.0], 0), "2 (1–9)");
+    }
+
+    #[test]
+    fn rows_of_disks_become_columns() {
+        let of = |name: &str, disk: &str, figure: &str| [name, disk, figure].map(str::to_owned);
+        let all = [of("a", "plain", "1"), of("b", "emulator", "2"), of("a", "streams", "3")];
+        let rows = by_disk(all.into_iter());
+        assert_eq!(rows, [["a", "3", "1", ""], ["b", "", "", "2"]]);
+    }
 }

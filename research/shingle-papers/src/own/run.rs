@@ -5,18 +5,21 @@ use shingle_core::units::BLOCK_BYTES;
 use shingle_result::{ByCause, RunResult, verdict};
 use shingle_sim::bound::{Accesses, Prices, Room};
 use shingle_sim::experiment::{self, Assignment, Job, Options, Trace};
-use shingle_trace::{Mode, OpenOptions, Shape, Summary};
+use shingle_trace::{Choice, Mode, OpenOptions, Shape, Summary};
 
+use super::sensitivity::{AS_IT_IS, CONDITIONS, Condition, Varied};
 use super::{
     Cell, DISKS, Disk, Kind, LOG_BLOCKS_PER_EXTENT, Measured, Own, Role, SCHEMA, SYSTEMS, System,
-    WORKLOADS, goals,
+    WORKLOADS, goals, role,
 };
 use crate::runner::PaperError;
 
 /// Caches, of the different blocks accessed.
 const CACHES: [&str; 2] = ["1%", "5%"];
-/// Requests of a made workload that are run at scale 1.
+/// Requests that are run of a made workload at scale 1, and of a recorded one, in parts, below that.
 const REQUESTS: u64 = 500_000;
+/// Every disk holds as much. Traces of many volumes that do not fit are packed.
+const DISK_BYTES: u64 = 8_000_000_000_000;
 /// The buffer's map: thousandths of the touched zones, as single blocks (PORE §V-A.3).
 const BUFFER_THOUSANDTHS: u64 = 4;
 
@@ -24,7 +27,7 @@ const BUFFER_THOUSANDTHS: u64 = 4;
 pub struct Order<'a> {
     /// Seeds of made workloads.
     pub seeds: Vec<u64>,
-    /// Part of all requests of made workloads.
+    /// Part of the requests: below 1 recorded workloads are cut off where made ones are.
     pub scale: f64,
     /// Workloads and files beside those of the study; alone, with `alone`.
     pub on: Vec<String>,
@@ -32,6 +35,12 @@ pub struct Order<'a> {
     pub alone: bool,
     /// Disks by name; empty: all.
     pub disks: Vec<String>,
+    /// Format of all files, where it is not recognised.
+    pub format: Option<String>,
+    /// Which volumes of files are read.
+    pub volume: Choice,
+    /// Whether everything is repeated under [`CONDITIONS`].
+    pub sensitivity: bool,
     /// Policies.
     pub registry: &'a Registry,
 }
@@ -44,7 +53,7 @@ impl Order<'_> {
     fn workloads(&self) -> Vec<(String, Role)> {
         let own = WORKLOADS.iter().filter(|_| !self.alone);
         let own = own.map(|workload| (workload.spec.to_owned(), workload.role));
-        own.chain(self.on.iter().map(|name| (name.clone(), Role::Given))).collect()
+        own.chain(self.on.iter().map(|name| (name.clone(), role(name)))).collect()
     }
 
     fn disks(&self) -> impl Iterator<Item = &'static Disk> {
@@ -52,12 +61,45 @@ impl Order<'_> {
             .iter()
             .filter(|disk| self.disks.is_empty() || self.disks.iter().any(|name| name == disk.name))
     }
+
+    /// What is varied, on each disk.
+    fn varied(&self) -> Vec<(&'static Condition, &'static Disk)> {
+        let conditions = CONDITIONS.iter().filter(|_| self.sensitivity);
+        let on_disks = conditions.flat_map(|one| self.disks().map(move |disk| (one, disk)));
+        on_disks.filter(|(condition, disk)| condition.fits(disk)).collect()
+    }
+
+    fn trace(&self, spec: &str, seed: u64, mode: Mode) -> Result<Trace, PaperError> {
+        let made = is_made(spec);
+        let (format, volume) = match made {
+            true => (None, Choice::default()),
+            false => (self.format.clone(), self.volume.clone()),
+        };
+        let options = OpenOptions { format, volume, seed, ..OpenOptions::default() };
+        let mut opened = shingle_trace::open(spec, &options)?;
+        let requests = (made || self.scale < 1.0).then(|| self.requests());
+        let shape = Shape { mode, requests, ..Shape::default() };
+        let mut requests = shape.read(opened.source.as_mut(), &mut |_| ())?;
+        if requests.iter().any(|request| request.offset + request.bytes > DISK_BYTES) {
+            requests = Shape { remap: true, ..Shape::default() }.apply(requests)?;
+        }
+        let summary = Summary::of(&requests);
+        let format = Some(opened.recognised);
+        Ok(Trace { name: opened.name, format, requests, summary })
+    }
 }
 
-/// Cells that [`run`] will go through.
+fn is_made(spec: &str) -> bool {
+    spec.starts_with("synth:")
+}
+
+const MODES: [Mode; 2] = [Mode::ReadWrite, Mode::Write];
+
+/// Cells that [`run`] will go through, and places that are varied.
 #[must_use]
 pub fn work(order: &Order) -> u64 {
-    (order.workloads().len() * 2 * order.disks().count() * CACHES.len()) as u64
+    let cells = order.disks().count() * CACHES.len();
+    (order.workloads().len() * MODES.len() * (cells + order.varied().len())) as u64
 }
 
 /// Runs it. `done` is told of each cell.
@@ -66,21 +108,28 @@ pub fn work(order: &Order) -> u64 {
 /// The first that is met.
 pub fn run(order: &Order, done: &dyn Fn(u64)) -> Result<Own, PaperError> {
     let mut cells = Vec::new();
+    let not_yet = |(condition, disk): (&'static Condition, &'static Disk)| Varied {
+        of: condition.of,
+        is: condition.is,
+        disk: disk.name,
+        ahead: Vec::new(),
+    };
+    let mut varied: Vec<Varied> = order.varied().into_iter().map(not_yet).collect();
     for (spec, role) in order.workloads() {
-        for mode in [Mode::ReadWrite, Mode::Write] {
-            let made = spec.starts_with("synth:");
-            let seeds = if made { order.seeds.as_slice() } else { &order.seeds[..1] };
+        for mode in MODES {
+            let seeds = if is_made(&spec) { order.seeds.as_slice() } else { &order.seeds[..1] };
             let mut of_workload: Vec<Cell> = Vec::new();
             for &seed in seeds {
-                let trace = trace(&spec, made.then(|| order.requests()), seed, mode)?;
+                let trace = order.trace(&spec, seed, mode)?;
                 if trace.requests.is_empty() {
                     continue;
                 }
+                let count = |cells| done(if seed == seeds[0] { cells } else { 0 });
                 for disk in order.disks() {
                     for cache in CACHES {
-                        let place = (&trace, role, mode, disk, cache);
-                        let cell = cell(place, seed, order.registry)?;
-                        done(if seed == seeds[0] { 1 } else { 0 });
+                        let place = Place { trace: &trace, mode, disk, cache, seed, not: AS_IT_IS };
+                        let cell = place.cell(role, order.registry)?;
+                        count(1);
                         let same = |old: &&mut Cell| (old.disk, old.cache) == (disk.name, cache);
                         match of_workload.iter_mut().find(same) {
                             Some(old) => old.add(cell),
@@ -88,69 +137,149 @@ pub fn run(order: &Order, done: &dyn Fn(u64)) -> Result<Own, PaperError> {
                         }
                     }
                 }
+                for ((condition, disk), varied) in order.varied().into_iter().zip(&mut varied) {
+                    let caches = condition.cache.map_or(CACHES.to_vec(), |cache| vec![cache]);
+                    for cache in caches {
+                        let place =
+                            Place { trace: &trace, mode, disk, cache, seed, not: *condition };
+                        varied.ahead.extend(place.ahead(order.registry)?);
+                    }
+                    count(1);
+                }
             }
             cells.append(&mut of_workload);
         }
     }
     let goals = goals(&cells);
     let (seeds, requests) = (order.seeds.clone(), order.requests());
-    Ok(Own { schema: SCHEMA, seeds, requests, cells, goals })
+    Ok(Own { schema: SCHEMA, seeds, requests, cells, goals, sensitivity: varied })
 }
 
-fn trace(spec: &str, requests: Option<u64>, seed: u64, mode: Mode) -> Result<Trace, PaperError> {
-    let mut opened = shingle_trace::open(spec, &OpenOptions { seed, ..OpenOptions::default() })?;
-    let shape = Shape { mode, requests, ..Shape::default() };
-    let requests = shape.read(opened.source.as_mut(), &mut |_| ())?;
-    let summary = Summary::of(&requests);
-    let format = Some(opened.recognised);
-    Ok(Trace { name: opened.name, format, requests, summary })
+/// Where all systems run.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    trace: &'a Trace,
+    mode: Mode,
+    disk: &'static Disk,
+    cache: &'static str,
+    seed: u64,
+    /// What differs from the study.
+    not: Condition,
 }
 
-type Place<'a> = (&'a Trace, Role, Mode, &'static Disk, &'static str);
+impl Place<'_> {
+    /// Runs systems, all side by side: the jobs, and what came of each.
+    fn runs<'s>(
+        &self,
+        systems: impl Iterator<Item = &'s System>,
+        registry: &Registry,
+    ) -> Result<(Vec<Job>, Vec<Ran<'s>>), PaperError> {
+        let (mut asked, mut jobs) = (Vec::new(), Vec::new());
+        for system in systems {
+            let fixed = self.not.batch.as_ref().map(std::slice::from_ref);
+            for &batch in fixed.unwrap_or(system.batches) {
+                let (mut planned, _) =
+                    experiment::plan(&self.options(system, batch), registry, self.trace)?;
+                asked.push((system, batch));
+                jobs.push(planned.remove(0));
+            }
+        }
+        let runs = experiment::run_all(&jobs, self.trace, &|_| ())?;
+        let ran =
+            asked.into_iter().zip(runs).map(|((system, batch), run)| Ran { system, batch, run });
+        Ok((jobs, ran.collect()))
+    }
 
-fn cell(place: Place, seed: u64, registry: &Registry) -> Result<Cell, PaperError> {
-    let (trace, role, mode, disk, cache) = place;
-    let systems = || SYSTEMS.iter().filter(|system| disk.bands || !needs_bands(system));
-    let (mut asked, mut jobs) = (Vec::new(), Vec::new());
-    for system in systems() {
-        for &batch in system.batches {
-            let options = options(place, system, batch, seed);
-            let (mut planned, _) = experiment::plan(&options, registry, trace)?;
-            asked.push((system, batch));
-            jobs.push(planned.remove(0));
+    fn cell(&self, role: Role, registry: &Registry) -> Result<Cell, PaperError> {
+        let systems = SYSTEMS.iter().filter(|system| self.disk.bands || !needs_bands(system));
+        let (jobs, ran) = self.runs(systems, registry)?;
+        let blocks =
+            |job: &Job| (u64::from(job.cache_blocks()), job.labels().pb_blocks.unwrap_or(0));
+        let (cache_blocks, buffer_blocks) = blocks(&jobs[0]);
+        let published = ran.iter().filter(|ran| ran.system.kind == Kind::Published);
+        let least = least_seconds(&jobs[0], self.trace, self.disk, published.map(|ran| &ran.run))?;
+        let mut measured: Vec<Measured> = Vec::new();
+        for ran in &ran {
+            let one = Measured::of(ran.system, ran.batch, &ran.run);
+            match measured.last_mut().filter(|last| last.system == ran.system.label) {
+                Some(last) if one.seconds[0] < last.seconds[0] => *last = one,
+                Some(_) => {}
+                None => measured.push(one),
+            }
+        }
+        Ok(Cell {
+            workload: self.trace.name.clone(),
+            role,
+            disk: self.disk.name,
+            mode: self.mode.name(),
+            cache: self.cache,
+            cache_blocks,
+            buffer_blocks,
+            too_little: too_little(&ran),
+            least_seconds: vec![least],
+            systems: measured,
+        })
+    }
+
+    /// How many times less time the policy takes than the best published. None where next to nothing happens.
+    fn ahead(&self, registry: &Registry) -> Result<Option<f64>, PaperError> {
+        let held = [Kind::Own, Kind::Published];
+        let systems = SYSTEMS.iter().filter(|system| held.contains(&system.kind));
+        let (_, ran) = self.runs(systems, registry)?;
+        let best = |kind| {
+            let of_kind = ran.iter().filter(|ran| ran.system.kind == kind);
+            of_kind.map(|ran| verdict::done_and_left(&ran.run)).min_by(f64::total_cmp)
+        };
+        let ahead = best(Kind::Published).zip(best(Kind::Own)).map(|(best, own)| best / own);
+        Ok(ahead.filter(|_| !too_little(&ran)))
+    }
+
+    fn options(&self, system: &System, batch: &str) -> Options {
+        let touched = self.trace.summary.accessed_zone_bytes() / BLOCK_BYTES;
+        let quarters = self.not.buffer_quarters;
+        let share = touched * BUFFER_THOUSANDTHS / 1000;
+        let set = |key: &str, value: &str| Assignment::new(key, value).expect("of the study");
+        // (A system may set its batch.)
+        let mut sets = vec![set("cache.batch", batch)];
+        sets.extend(system.sets.iter().map(|(key, value)| set(key, value)));
+        // LRU has no zones, and LRU-band takes the bands anyway.
+        let zoned = !["lru", "lru-band"].contains(&system.policy);
+        let zone = if self.disk.bands { Some("bands") } else { self.not.zone };
+        if let Some(zone) = zone.filter(|_| zoned) {
+            sets.push(set(&format!("{}.zone", system.policy), zone));
+        }
+        if self.disk.extents {
+            let entries = share.max(64) * quarters / 4;
+            sets.push(set("drive.extents", &entries.to_string()));
+            sets.push(set("drive.pb", &format!("{}b", entries * LOG_BLOCKS_PER_EXTENT)));
+        } else if quarters != AS_IT_IS.buffer_quarters {
+            sets.push(set("drive.pb", &format!("{}b", (share * quarters / 4).max(1))));
+        }
+        sets.extend(self.not.cost_of(self.disk).map(|(key, value)| set(&key, &value)));
+        Options {
+            seed: self.seed,
+            policies: vec![system.policy.to_owned()],
+            drives: vec![self.disk.drive.to_owned()],
+            caches: vec![self.cache.to_owned()],
+            sets: sets.into_iter().collect(),
+            mode: self.mode,
+            ..Options::default()
         }
     }
-    let blocks = |job: &Job| (u64::from(job.cache_blocks()), job.labels().pb_blocks.unwrap_or(0));
-    let (cache_blocks, buffer_blocks) = blocks(&jobs[0]);
-    let runs = experiment::run_all(&jobs, trace, &|_| ())?;
-    let published =
-        asked.iter().zip(&runs).filter(|((system, _), _)| system.kind == Kind::Published);
-    let least = least_seconds(&jobs[0], trace, disk, published.map(|(_, run)| run))?;
-    let mut measured: Vec<Measured> = Vec::new();
-    for ((system, batch), run) in asked.into_iter().zip(&runs) {
-        let one = Measured::of(system, batch, run);
-        match measured.last_mut().filter(|last| last.system == system.label) {
-            Some(last) if one.seconds[0] < last.seconds[0] => *last = one,
-            Some(_) => {}
-            None => measured.push(one),
-        }
-    }
-    Ok(Cell {
-        workload: trace.name.clone(),
-        role,
-        disk: disk.name,
-        mode: mode.name(),
-        cache,
-        cache_blocks,
-        buffer_blocks,
-        too_little: too_little(&runs),
-        least_seconds: vec![least],
-        systems: measured,
-    })
 }
+
+/// A system with a batch, and what came of it.
+struct Ran<'a> {
+    system: &'a System,
+    batch: &'static str,
+    run: RunResult,
+}
+
+/// With more pairs of writes to one band a bound takes minutes.
+const BOUND_PAIRS_MAX: u64 = 1_000_000_000;
 
 /// The bound on done + left, with rewrites and reads that take what they took the fastest of `runs`; 0 if nothing
-/// was rewritten.
+/// was rewritten, or it would take too long.
 fn least_seconds<'a>(
     job: &Job,
     trace: &Trace,
@@ -162,7 +291,9 @@ fn least_seconds<'a>(
     let prices = Prices::of_fastest(runs, description, disk.bands);
     let (Some(bands), Some(prices)) = (&description.bands, prices) else { return Ok(0.0) };
     let room = Room::of(description, job.cache_blocks().into());
-    Ok(Accesses::new(&trace.requests, bands, room.run_max).bound(&room, &prices).cost)
+    let accesses = Accesses::new(&trace.requests, bands, room.run_max);
+    let soon = accesses.pairs() <= BOUND_PAIRS_MAX;
+    Ok(if soon { accesses.bound(&room, &prices).cost } else { 0.0 })
 }
 
 /// Whether a system is of use only where bands are known and written whole.
@@ -170,41 +301,13 @@ fn needs_bands(system: &System) -> bool {
     system.kind == Kind::Widened || system.label.ends_with("whole bands")
 }
 
-fn options(place: Place, system: &System, batch: &str, seed: u64) -> Options {
-    let (trace, _, mode, disk, cache) = place;
-    let touched = trace.summary.accessed_zone_bytes() / BLOCK_BYTES;
-    let entries = (touched * BUFFER_THOUSANDTHS / 1000).max(64);
-    let set = |key: &str, value: &str| Assignment::new(key, value).expect("of the study");
-    let own = system.sets.iter().map(|(key, value)| set(key, value));
-    // (A system may set its batch.)
-    let mut sets = vec![set("cache.batch", batch)];
-    sets.extend(own);
-    // LRU has no zones, and LRU-band takes the bands anyway.
-    let zoned = !["lru", "lru-band"].contains(&system.policy);
-    if disk.bands && zoned {
-        sets.push(set(&format!("{}.zone", system.policy), "bands"));
-    }
-    if disk.extents {
-        sets.push(set("drive.extents", &entries.to_string()));
-        sets.push(set("drive.pb", &format!("{}b", entries * LOG_BLOCKS_PER_EXTENT)));
-    }
-    Options {
-        seed,
-        policies: vec![system.policy.to_owned()],
-        drives: vec![disk.drive.to_owned()],
-        caches: vec![cache.to_owned()],
-        sets: sets.into_iter().collect(),
-        mode,
-        ..Options::default()
-    }
-}
-
 /// Cells with fewer rewrites than this under each policy say little.
 const REWRITES_MIN: u64 = 30;
 
-fn too_little(runs: &[RunResult]) -> bool {
+fn too_little(ran: &[Ran]) -> bool {
+    let runs: Vec<&RunResult> = ran.iter().map(|ran| &ran.run).collect();
     runs.iter().all(|run| verdict::rewrites(run).iter().sum::<u64>() < REWRITES_MIN)
-        || verdict::none_filled(&runs.iter().collect::<Vec<_>>())
+        || verdict::none_filled(&runs)
 }
 
 fn done_and_left_by_cause(run: &RunResult) -> ByCause {
@@ -222,6 +325,7 @@ fn done_and_left_by_cause(run: &RunResult) -> ByCause {
 impl Measured {
     fn of(system: &System, batch: &'static str, run: &RunResult) -> Measured {
         let [disk, host] = verdict::rewrites(run);
+        let latency = run.read_latency.unwrap_or(run.latency);
         Measured {
             system: system.label,
             kind: system.kind,
@@ -230,8 +334,8 @@ impl Measured {
             by_cause: vec![done_and_left_by_cause(run)],
             disk_rewrites: vec![disk],
             host_rewrites: vec![host],
-            p99_us: vec![run.latency.p99_us],
-            p999_us: vec![run.latency.p999_us],
+            p99_us: vec![latency.p99_us],
+            p999_us: vec![latency.p999_us],
         }
     }
 }

@@ -111,7 +111,7 @@ const AIMS: &[Aim] = &[
         on: TWO_THIRDS,
     },
     Aim {
-        says: "reads and writes: p99 no worse than that of the best published of each",
+        says: "reads and writes: p99 of reads no worse than that of the best published of each",
         disk: None,
         mode: RW,
         against: Kind::Published,
@@ -120,7 +120,7 @@ const AIMS: &[Aim] = &[
         on: 1.0,
     },
     Aim {
-        says: "reads and writes: p99.9 no worse than that of the best published of each",
+        says: "reads and writes: p99.9 of reads no worse than that of the best published of each",
         disk: None,
         mode: RW,
         against: Kind::Published,
@@ -153,13 +153,13 @@ fn goal(aim: &Aim, cells: &[Cell]) -> Goal {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::own::Measured;
     use shingle_result::ByCause;
 
-    fn cell(role: Role, own: &[f64], published: &[f64]) -> Cell {
-        let measured = |system, kind, seconds: &[f64]| Measured {
+    pub(in crate::own) fn measured(system: &'static str, kind: Kind, seconds: &[f64]) -> Measured {
+        Measured {
             system,
             kind,
             batch: "1",
@@ -169,7 +169,11 @@ mod tests {
             host_rewrites: vec![0; seconds.len()],
             p99_us: vec![0.0; seconds.len()],
             p999_us: vec![0.0; seconds.len()],
-        };
+        }
+    }
+
+    /// On the emulator.
+    pub(in crate::own) fn cell(role: Role, own: &[f64], published: &[f64]) -> Cell {
         Cell {
             workload: "synth:zipf".into(),
             role,

@@ -20,6 +20,7 @@ use shingle_papers::scale::Scale;
 use shingle_papers::sensitivity::sensitivity;
 use shingle_papers::traces::Traces;
 use shingle_papers::turned::Before;
+use shingle_trace::Choice;
 
 use crate::cli::{self, Global};
 use crate::output::{self, note, print};
@@ -41,7 +42,7 @@ pub(crate) struct Reproduce {
     /// The paper's main comparison over these traces in place of its figures: files of any format, or workloads as
     /// synth:zipf. Caches and buffers are those of the paper, or so small that they are used up.
     #[arg(long, value_delimiter = ',', value_name = "TRACE,…", conflicts_with_all = [
-        "traces", "free", "full", "every_zone", "drive", "write", "sensitivity", "fresh", "before",
+        "traces", "free", "full", "every_zone", "drive", "write", "fresh", "before",
     ])]
     on: Vec<String>,
     /// With --on: which volume of each trace, or several, or '*' for all.
@@ -79,7 +80,7 @@ pub(crate) struct Reproduce {
     #[arg(long)]
     write: bool,
     /// Repeat everything with each free parameter of the made workloads halved and doubled, on less work, and show how
-    /// the verdicts move.
+    /// the verdicts move. Of own: with other buffers, caches, zones, costs and batches, on as much work.
     #[arg(long, conflicts_with = "traces")]
     sensitivity: bool,
     /// What --json wrote earlier, of this paper: say which statements agree now and did not then, and the other way
@@ -284,6 +285,10 @@ fn seeds(args: &Reproduce) -> anyhow::Result<Vec<u64>> {
         bail!(Usage(format!("--seeds {count}: give a number from 1 to 100")));
     }
     Ok((first..first.saturating_add(count)).collect())
+}
+
+fn volume(args: &Reproduce) -> Choice {
+    args.volume.as_deref().map_or(Choice::Only, Choice::parse)
 }
 
 fn scale(args: &Reproduce) -> anyhow::Result<Option<Scale>> {

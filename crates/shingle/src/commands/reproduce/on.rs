@@ -7,7 +7,7 @@ use shingle_core::registry::Registry;
 use shingle_papers::experiment::Paper;
 use shingle_papers::on::{self, Done, page};
 use shingle_papers::papers;
-use shingle_trace::{Choice, OpenOptions, Shape};
+use shingle_trace::{OpenOptions, Shape};
 
 use super::Reproduce;
 use crate::cli::Global;
@@ -23,9 +23,10 @@ pub(super) fn run(
     registry: &Registry,
 ) -> anyhow::Result<()> {
     let paper = papers::named(&args.paper).map_err(Usage)?;
-    if !args.figures.is_empty() || args.scale.is_some() || args.seeds.is_some() {
+    if !args.figures.is_empty() || args.scale.is_some() || args.seeds.is_some() || args.sensitivity
+    {
         bail!(Usage(
-            "--figure, --scale and --seeds cannot be used with --on, but for `reproduce own`"
+            "--figure, --scale, --seeds and --sensitivity cannot be used with --on, but for `reproduce own`"
                 .into()
         ));
     }
@@ -68,8 +69,7 @@ fn over(
     global: &Global,
     registry: &Registry,
 ) -> anyhow::Result<Done> {
-    let volume = args.volume.as_deref().map_or(Choice::Only, Choice::parse);
-    let format = args.format.clone();
+    let (format, volume) = (args.format.clone(), super::volume(args));
     let options = OpenOptions { format, volume, seed, ..OpenOptions::default() };
     let mut opened = shingle_trace::open(trace, &options)?;
     let shape = Shape { mode: paper.comparison.grid.mode, ..Shape::default() };

@@ -25,10 +25,14 @@ pub(super) fn run(
         || args.full
         || args.every_zone.is_some()
         || args.drive.is_some()
+        || args.before.is_some()
+        || !args.free.is_empty()
         || args.write
+        || args.fresh
     {
         bail!(Usage(
-            "reproduce own takes --figure, --on, --scale, --seeds, --seed, --json and --out alone"
+            "reproduce own takes --figure, --on, --volume, --format, --scale, --seeds, --seed, --sensitivity, \
+             --threads, --json and --out alone"
                 .into()
         ));
     }
@@ -48,6 +52,9 @@ pub(super) fn run(
         on: args.on.clone(),
         alone: !args.on.is_empty(),
         disks: args.figures.clone(),
+        format: args.format.clone(),
+        volume: super::volume(args),
+        sensitivity: args.sensitivity,
         registry,
     };
     super::prepare(args, folder)?;

@@ -1,0 +1,43 @@
+//! What I/O takes, as the policy plans with it.
+
+use crate::slots::Slots;
+use crate::units::Nanos;
+
+/// `R(x)` was measured with blocks written one by one. Sent as one zone they lie side by side in the log, and each adds so
+/// much of that.
+const SENT_TOGETHER: f32 = 1.0 / 8.0;
+
+/// What I/O takes, as the host may know it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planned {
+    pub(super) read_ns: f32,
+    pub(super) zone_ns: f32,
+    pub(super) block_ns: f32,
+    /// Going over a whole band once, if bands may be written so.
+    pub(super) band_pass_ns: Option<f32>,
+}
+
+impl Planned {
+    pub(super) fn new(slots: &Slots, whole_bands: bool) -> Planned {
+        let view = slots.drive();
+        let ns = |span: Nanos| span.0 as f32;
+        Planned {
+            read_ns: ns(view.costs.read),
+            zone_ns: ns(view.costs.rmw_base),
+            block_ns: ns(view.costs.rmw_per_block) * SENT_TOGETHER,
+            band_pass_ns: view.in_order.band_pass.filter(|_| whole_bands).map(ns),
+        }
+    }
+
+    /// What writing a zone with so many dirty blocks takes.
+    pub(super) fn zone(&self, dirty: u32) -> f32 {
+        let sent = self.zone_ns + self.block_ns * dirty as f32;
+        self.band_pass_ns.map_or(sent, |pass| sent.min(2.0 * pass))
+    }
+
+    /// What sending more of a zone takes of which the buffer holds something. It is cleaned anyway: what is left is a way to
+    /// the log, or back to one more place of it, about as long as a random read takes.
+    pub(super) fn more_of_zone(&self, dirty: u32) -> f32 {
+        self.read_ns + self.block_ns * dirty as f32
+    }
+}
