@@ -8,7 +8,7 @@ use super::{Cell, DISKS, Kind, Own, SYSTEMS, System};
 pub struct Without {
     /// [`System::label`].
     pub part: &'static str,
-    /// [`Disk::name`].
+    /// [`super::Disk::name`].
     pub disk: &'static str,
     /// How many times as long it takes as the whole policy, in each place and with each seed.
     pub times: Vec<f64>,
