@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use shingle_core::observer::Shared as Observer;
 use shingle_core::registry::Registry;
+use shingle_device::panicked;
 use shingle_engine::settings::Settings;
 use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_nbd::server::{Limits, Server};
@@ -126,7 +127,8 @@ impl Serving {
         let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
         let open =
             |cache: &CacheOptions| Opened::open(cache, registry).map_err(of(cache, &options));
-        let opened = options.caches.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let opened = side_by_side(&options.caches, open);
+        let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
         let tell: TellNotice = Arc::new(tell);
         let of_clients = tell.clone();
         let of_clients = move |event| of_clients(Notice::Client(event));
@@ -165,18 +167,25 @@ impl Serving {
         opened: Vec<Opened>,
         record: Option<Record<'_>>,
     ) -> Result<Vec<Cache>, ServeError> {
-        let mut begun = Vec::new();
-        for opened in opened {
-            match Cache::begin(opened, record, &self.common) {
-                Ok(cache) => begun.push(cache),
-                Err(error) => {
-                    // (What they say in the end does not matter beside this.)
-                    begun.into_iter().for_each(|cache: Cache| drop(cache.end(false)));
-                    return Err(error);
-                }
+        let common = &self.common;
+        let begun = match record {
+            // (It is of the one cache there is, and of this thread.)
+            Some(_) => {
+                let begin = |opened| Cache::begin(opened, record, common);
+                opened.into_iter().map(begin).collect()
+            }
+            None => side_by_side(opened, |opened| Cache::begin(opened, None, common)),
+        };
+        let (begun, failed): (Vec<_>, Vec<_>) = begun.into_iter().partition(Result::is_ok);
+        let begun = begun.into_iter().flatten().collect();
+        match failed.into_iter().find_map(Result::err) {
+            None => Ok(begun),
+            Some(error) => {
+                // (What they say in the end does not matter beside this.)
+                drop(side_by_side(begun, |cache: Cache| cache.end(false)));
+                Err(error)
             }
         }
-        Ok(begun)
     }
 
     /// Clients may come.
@@ -314,15 +323,9 @@ impl Serving {
     fn end_all(mut self, last: impl FnOnce() -> io::Result<()>) -> Result<(), ServeError> {
         self.common.server.stop(GRACE);
         let caches = mem::take(&mut self.caches);
-        // Side by side: each waits for its own devices.
-        let outcomes: Vec<_> = thread::scope(|scope| {
-            let ends: Vec<_> =
-                caches.into_iter().map(|cache| scope.spawn(move || cache.end(false))).collect();
-            let panicked = || Err(ServeError::System(io::Error::other("a thread has panicked")));
-            ends.into_iter().map(|end| end.join().unwrap_or_else(|_| panicked())).collect()
-        });
+        let ended = side_by_side(caches, |cache| cache.end(false));
         // (What happens to a disk is worse than what happens to a recording.)
-        let ended = outcomes.into_iter().collect::<Result<(), _>>();
+        let ended = ended.into_iter().collect::<Result<(), _>>();
         ended.and(last().map_err(ServeError::Last))
     }
 
@@ -339,11 +342,13 @@ impl Serving {
         let served: Vec<CacheOptions> = self.caches.iter().map(as_named).collect();
         let Plan { end, change, begin } =
             reload::plan(&served.iter().collect::<Vec<_>>(), &wanted.caches)?;
+        let registry = &self.common.registry;
         let open = |&at: &usize| {
             let cache = &wanted.caches[at];
-            Opened::open(cache, &self.common.registry).map_err(of(cache, &wanted))
+            Opened::open(cache, registry).map_err(of(cache, &wanted))
         };
-        let opened = begin.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let opened = side_by_side(&begin, open);
+        let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
         let new = wanted.addresses.iter();
         let new = new.filter(|new| !self.addresses.iter().any(|(asked, _)| asked == *new));
         let bound = new.map(|new| Ok((new.clone(), bind(new, &self.tls)?)));
@@ -403,6 +408,21 @@ impl Serving {
         }
         Ok(changes)
     }
+}
+
+/// Does it for all, each on a thread of its own: each waits for its own devices.
+fn side_by_side<T: Send, R: Send>(
+    all: impl IntoIterator<Item = T>,
+    act: impl Fn(T) -> Result<R, ServeError> + Sync,
+) -> Vec<Result<R, ServeError>> {
+    let act = &act;
+    thread::scope(|scope| {
+        let work: Vec<_> = all.into_iter().map(|one| scope.spawn(move || act(one))).collect();
+        let outcome = |done: thread::Result<_>| {
+            done.unwrap_or_else(|_| Err(ServeError::System(panicked("a cache"))))
+        };
+        work.into_iter().map(|work| outcome(work.join())).collect()
+    })
 }
 
 /// Begins to listen, encrypted where there is something to encrypt with.
