@@ -122,13 +122,13 @@ impl Serving {
     ) -> Result<Serving, ServeError> {
         reload::check(&options.caches)?;
         // An address that is taken, or a cache that cannot be, is found before anything is changed. Addresses
-        // come first: who connects while a large cache is read waits, and is not refused.
-        let listeners = options.addresses.iter().map(|address| bind(address, &options.tls));
-        let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
+        // come last: where clients can connect, operators are answered, too.
         let open =
             |cache: &CacheOptions| Opened::open(cache, registry).map_err(of(cache, &options));
         let opened = side_by_side(&options.caches, open);
         let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let listeners = options.addresses.iter().map(|address| bind(address, &options.tls));
+        let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
         let tell: TellNotice = Arc::new(tell);
         let of_clients = tell.clone();
         let of_clients = move |event| of_clients(Notice::Client(event));
