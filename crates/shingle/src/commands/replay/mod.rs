@@ -13,12 +13,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use shingle_core::registry::Registry;
-use shingle_core::units::BLOCK_BYTES;
+use shingle_core::units::{BLOCK_BYTES, Nanos};
 use shingle_device::Device;
+use shingle_drive::Description;
 use shingle_engine::settings::Settings;
 use shingle_live::{Emulation, ReplayError};
 use shingle_result::{Labels, Notes, Pacing, Report, RunResult};
-use shingle_sim::experiment::{self, Assignment, DEFAULT_CACHE, Options, Trace};
+use shingle_sim::experiment::{self, Assignment, DEFAULT_CACHE, Job, Options, Trace};
 use shingle_store::backend::Tell;
 use shingle_store::store::create::{Consent, CreateError, create, destroy, occupant};
 use shingle_store::store::format::read_superblock;
@@ -208,7 +209,7 @@ impl Real {
         registry: &Registry,
         trace: &Trace,
     ) -> anyhow::Result<Real> {
-        let settings = settings(args, policy)?;
+        let settings = settings(args, policy, trace)?;
         let plan = args.emulate.as_ref().map(|name| emulated(args, name, trace)).transpose()?;
         let extent = trace.summary.end_bytes.next_multiple_of(BLOCK_BYTES).max(BLOCK_BYTES);
         let disk_bytes = plan.as_ref().map_or(extent, |(plan, _)| plan.disk_blocks() * BLOCK_BYTES);
@@ -240,9 +241,24 @@ impl Real {
     }
 }
 
-/// What the store is told; parameters of drives are not its affair, nor are those of other policies that run.
-fn settings(args: &Replay, policy: &str) -> anyhow::Result<Settings> {
+/// What the store is told: of the drive what it is to plan with; parameters of the drive itself are not its affair, nor are
+/// those of other policies that run.
+fn settings(args: &Replay, policy: &str, trace: &Trace) -> anyhow::Result<Settings> {
     let mut settings = Settings::new(policy);
+    if let Some(name) = args.emulate.as_ref().or(args.predict.as_ref()) {
+        let disk = job_over(args, name, trace)?.disk()?;
+        let Description { costs, buffer_blocks, .. } = disk.drive().description();
+        let micros = |span: Nanos| span.0.div_ceil(1_000);
+        for (name, value) in [
+            ("buffer_blocks", *buffer_blocks),
+            ("read_us", micros(costs.read)),
+            ("rmw_base_us", micros(costs.rmw_base)),
+            ("rmw_us_per_block", micros(costs.rmw_per_block)),
+        ] {
+            let told = settings.set(&format!("drive.{name}={value}"));
+            told.map_err(|error| Usage(format!("{name} of the drive: {error}")))?;
+        }
+    }
     for text in &args.set {
         let owner = text.split_once('.').map(|(owner, _)| owner);
         let others =
@@ -261,6 +277,16 @@ fn emulated(
     name: &str,
     trace: &Trace,
 ) -> anyhow::Result<(Emulation, BTreeMap<String, String>)> {
+    let job = job_over(args, name, trace)?;
+    let drive = job.disk()?.into_drive();
+    let end = trace.summary.end_bytes.div_ceil(BLOCK_BYTES);
+    let emulation = Emulation::new(drive, end);
+    let emulation = emulation.map_err(|error| Usage(format!("--emulate {name}: {error}")))?;
+    Ok((emulation, job.labels().drive_parameters.clone()))
+}
+
+/// A run over a drive with what was set on it.
+fn job_over(args: &Replay, name: &str, trace: &Trace) -> anyhow::Result<Job> {
     let sets = args.set.iter().filter(|text| text.starts_with("drive."));
     let sets = sets.map(|text| Assignment::parse(text).map_err(Usage));
     let options = Options {
@@ -270,12 +296,8 @@ fn emulated(
         sets: sets.collect::<Result<_, _>>()?,
         ..Options::default()
     };
-    let (jobs, _) = experiment::plan(&options, &Registry::default(), trace)?;
-    let drive = jobs[0].disk()?.into_drive();
-    let end = trace.summary.end_bytes.div_ceil(BLOCK_BYTES);
-    let emulation = Emulation::new(drive, end);
-    let emulation = emulation.map_err(|error| Usage(format!("--emulate {name}: {error}")))?;
-    Ok((emulation, jobs[0].labels().drive_parameters.clone()))
+    let (mut jobs, _) = experiment::plan(&options, &Registry::default(), trace)?;
+    Ok(jobs.remove(0))
 }
 
 fn labels(
