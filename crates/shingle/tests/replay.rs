@@ -183,6 +183,19 @@ fn an_emulated_drive_can_be_left_with_a_dirty_cache() {
     assert!(count(&result, "/left/dirty_blocks") > 0 && count(&result, "/all/drive_io/rmw") > 0);
 }
 
+/// SAC weighs reads against RMWs: told SAC's own costs, and not those of this drive, it has seven times as many.
+#[test]
+fn a_store_plans_with_the_costs_of_the_drive_that_is_emulated_or_foretold() {
+    let folder = folder();
+    let words = "replay synth:mixed --requests 3000 --cache ssd.img --disk smr.img -p sac -c 3900b \
+                 --emulate st8000as0002 --set drive.pb=800b --predict st8000as0002 -q --json -";
+    let report: Value =
+        serde_json::from_slice(&done(folder.path(), words).stdout).expect("it is JSON");
+    let [measured, simulated] =
+        [0, 1].map(|nth| count(&report, &format!("/runs/{nth}/all/drive_io/rmw")));
+    assert!(simulated > 4 && measured <= 2 * simulated, "{measured}, foretold {simulated}");
+}
+
 #[test]
 fn an_emulated_drive_does_what_its_model_does_and_leaves_the_disk_whole() {
     // Few blocks fit its buffer, so that it cleans a lot.
