@@ -95,7 +95,7 @@ fn identity(metadata: &std::fs::Metadata) -> (u64, u64) {
 }
 
 /// Pages that are read or written at a time.
-const PAGES_AT_ONCE: usize = 256;
+pub(crate) const PAGES_AT_ONCE: usize = 256;
 
 impl Device {
     /// Opens SSD and disk of a cache.

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::mem;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -11,11 +10,8 @@ use shingle_engine::buffer::{Buffer, zeroed};
 use shingle_engine::format::Page;
 use shingle_engine::recover::Pages;
 
-use crate::device::Device;
+use crate::device::{Device, PAGES_AT_ONCE};
 use crate::direct::Direct;
-
-/// Pages that are read at a time.
-const PAGES_AT_ONCE: usize = 256;
 
 /// A device that is read from, and memory for that.
 pub struct PageReader<'a> {
@@ -119,7 +115,7 @@ impl Ahead {
 impl Drop for Ahead {
     /// The open file of the thread keeps the device locked: whoever opens it next has to find it free.
     fn drop(&mut self) {
-        drop(mem::take(&mut self.to));
+        self.to = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

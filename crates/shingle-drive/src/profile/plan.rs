@@ -1,7 +1,8 @@
-//! What a host takes from a profile to plan with.
+//! What a host takes from a profile, or from a model, to plan with.
 
 use super::Profile;
-use shingle_core::units::BLOCK_BYTES;
+use crate::drive::Description;
+use shingle_core::units::{BLOCK_BYTES, Nanos};
 
 /// What hosts plan with, in whole microseconds and blocks. What was not found out is left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +33,22 @@ impl Profile {
             read_us: Some(us(self.read.random_us)),
             rmw_base_us: rmw.map(|rmw| us(rmw.base_us)),
             rmw_us_per_block: rmw.map(|rmw| us(rmw.us_per_block)),
+        }
+    }
+}
+
+impl Description {
+    /// What hosts plan with, of a model.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        // (No cost becomes none.)
+        let us = |span: Nanos| Some(span.0.div_ceil(1_000));
+        Plan {
+            buffer_blocks: Some(self.buffer_blocks),
+            zone_blocks: None,
+            read_us: us(self.costs.read),
+            rmw_base_us: us(self.costs.rmw_base),
+            rmw_us_per_block: us(self.costs.rmw_per_block),
         }
     }
 }

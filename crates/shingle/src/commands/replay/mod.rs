@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use shingle_core::registry::Registry;
-use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_core::units::BLOCK_BYTES;
 use shingle_device::Device;
-use shingle_drive::Description;
+use shingle_drive::profile::Plan;
 use shingle_engine::settings::Settings;
 use shingle_live::{Emulation, ReplayError};
 use shingle_result::{Labels, Notes, Pacing, Report, RunResult};
@@ -112,10 +112,11 @@ pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> an
     let default = if wanted.is_none() { slots(DEFAULT_CACHE)? } else { 0 };
 
     // Whatever is wrong is found before anything is changed.
+    let plan = plan(args, &trace)?;
     let real: Vec<Real> = args
         .policies
         .iter()
-        .map(|policy| Real::new(args, policy, registry, &trace))
+        .map(|policy| Real::new(args, policy, &plan, registry, &trace))
         .collect::<Result<_, _>>()?;
     let needed = real.iter().map(|real| real.disk_bytes).max().unwrap_or(0);
     let disk = files::disk(&args.disk, needed, args.overwrite)?;
@@ -206,17 +207,18 @@ impl Real {
     fn new(
         args: &Replay,
         policy: &str,
+        plan: &Plan,
         registry: &Registry,
         trace: &Trace,
     ) -> anyhow::Result<Real> {
-        let settings = settings(args, policy, trace)?;
-        let plan = args.emulate.as_ref().map(|name| emulated(args, name, trace)).transpose()?;
+        let settings = settings(args, policy, plan)?;
+        let emulated = args.emulate.as_ref().map(|name| emulated(args, name, trace)).transpose()?;
         let extent = trace.summary.end_bytes.next_multiple_of(BLOCK_BYTES).max(BLOCK_BYTES);
-        let disk_bytes = plan.as_ref().map_or(extent, |(plan, _)| plan.disk_blocks() * BLOCK_BYTES);
-        let labels = labels(args, &settings, registry, plan.as_ref().map(|(_, shown)| shown))?;
+        let disk_bytes = emulated.as_ref().map_or(extent, |(it, _)| it.disk_blocks() * BLOCK_BYTES);
+        let labels = labels(args, &settings, registry, emulated.as_ref().map(|(_, shown)| shown))?;
         let made = settings.cache(registry, 1000, disk_bytes / BLOCK_BYTES);
         made.map_err(|error| Usage(error.to_string()))?;
-        Ok(Real { settings, labels, emulation: plan.map(|(plan, _)| plan), disk_bytes })
+        Ok(Real { settings, labels, emulation: emulated.map(|(it, _)| it), disk_bytes })
     }
 
     /// Makes the cache, runs the trace through it and ends it.
@@ -243,21 +245,11 @@ impl Real {
 
 /// What the store is told: of the drive what it is to plan with; parameters of the drive itself are not its affair, nor are
 /// those of other policies that run.
-fn settings(args: &Replay, policy: &str, trace: &Trace) -> anyhow::Result<Settings> {
+fn settings(args: &Replay, policy: &str, plan: &Plan) -> anyhow::Result<Settings> {
     let mut settings = Settings::new(policy);
-    if let Some(name) = args.emulate.as_ref().or(args.predict.as_ref()) {
-        let disk = job_over(args, name, trace)?.disk()?;
-        let Description { costs, buffer_blocks, .. } = disk.drive().description();
-        let micros = |span: Nanos| span.0.div_ceil(1_000);
-        for (name, value) in [
-            ("buffer_blocks", *buffer_blocks),
-            ("read_us", micros(costs.read)),
-            ("rmw_base_us", micros(costs.rmw_base)),
-            ("rmw_us_per_block", micros(costs.rmw_per_block)),
-        ] {
-            let told = settings.set(&format!("drive.{name}={value}"));
-            told.map_err(|error| Usage(format!("{name} of the drive: {error}")))?;
-        }
+    for (name, value) in plan.known() {
+        let told = settings.set(&format!("drive.{name}={value}"));
+        told.map_err(|error| Usage(format!("{name} of the drive: {error}")))?;
     }
     for text in &args.set {
         let owner = text.split_once('.').map(|(owner, _)| owner);
@@ -269,6 +261,14 @@ fn settings(args: &Replay, policy: &str, trace: &Trace) -> anyhow::Result<Settin
         settings.set(text).map_err(|error| Usage(error.to_string()))?;
     }
     Ok(settings)
+}
+
+/// What the store is to plan with: what the model says of the drive that is emulated or foretold.
+fn plan(args: &Replay, trace: &Trace) -> anyhow::Result<Plan> {
+    let Some(name) = args.emulate.as_ref().or(args.predict.as_ref()) else {
+        return Ok(Plan::default());
+    };
+    Ok(job_over(args, name, trace)?.disk()?.drive().description().plan())
 }
 
 /// The drive that is emulated, and what was set on it.
