@@ -68,10 +68,14 @@ impl Ssd {
     /// Serves what the request under way has pooled. Returns when that is done.
     pub(super) fn serve_pooled(&mut self, ready: Nanos) -> Nanos {
         let Some(pooled) = self.pooled.as_mut().map(core::mem::take) else { return ready };
+        // (What leaves for one request may be more than a small SSD holds at a time.)
+        let count_max = self.device.drive().description().disk_blocks;
         let mut done = ready;
-        for (op, count) in [(Op::Read, pooled.read_blocks), (Op::Write, pooled.written_blocks)] {
-            if count > 0 {
+        for (op, mut left) in [(Op::Read, pooled.read_blocks), (Op::Write, pooled.written_blocks)] {
+            while left > 0 {
+                let count = left.min(count_max);
                 done = self.device.serve(done, &Io { op, block: Block(0), count }, &mut []).1.done;
+                left -= count;
             }
         }
         done
