@@ -23,7 +23,7 @@ struct Bed(TempDir);
 
 impl Bed {
     fn new() -> Bed {
-        Bed(tempfile::tempdir().expect("a folder"))
+        Bed(shingle_testbed::folder())
     }
 
     fn file(&self, name: &str, bytes: u64) -> PathBuf {

@@ -66,7 +66,7 @@ struct Bed {
 
 impl Bed {
     fn new(export: Failing) -> Bed {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = shingle_testbed::folder();
         let socket = folder.path().join("nbd sock");
         let export = Arc::new(export);
         let served = Served {
@@ -262,7 +262,7 @@ fn talks_nonsense(socket: &Path) -> std::io::Result<UnixStream> {
 
 #[test]
 fn a_server_that_answers_nonsense_and_takes_nothing_is_not_waited_for() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = shingle_testbed::folder();
     let socket = folder.path().join("sock");
     let url = Url::of(&Address::Unix(socket.clone()), "disk");
     let server = std::thread::spawn(move || talks_nonsense(&socket).expect("connected"));

@@ -76,7 +76,7 @@ fn memory_of_zones_grows_with_those_touched() {
 
 #[test]
 fn serving_a_request_allocates_nothing() {
-    let trace = trace("synth:mixed?requests=60k&range=1GB");
+    let trace = trace("synth:mixed?requests=30k&range=1GB");
     let registry = Registry::default();
     let exposed = |entry: &&Entry| entry.zoning(&Params::new(entry.params)) == Zoning::Exposed;
     let names = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.name.to_owned()).collect();

@@ -17,6 +17,7 @@ use shingle_engine::{Command, CommandOp, Config, Errno};
 use shingle_sim::recorded::{FollowError, Followed, Follower};
 use shingle_store::backend::{Beside, Ready};
 use shingle_store::store::create::{Consent, create};
+use shingle_testbed::folder;
 use shingle_trace::record::{About, Events, Recording};
 
 const SSD_BYTES: u64 = 16 << 20;
@@ -112,11 +113,6 @@ fn all_policies() -> Vec<Settings> {
     let registry = Registry::default();
     let settings = registry.entries().iter().map(|entry| Settings::new(entry.name));
     settings.filter(|settings| settings.cache(&registry, 1000, DISK_BLOCKS).is_ok()).collect()
-}
-
-/// In the build folder: a file system with direct I/O, if there is one.
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder")
 }
 
 fn every_policy(depth: usize, commands: u64) {

@@ -1,5 +1,6 @@
-//! What tests of several crates share: changes of the machine for a moment (loop devices, mounts, other users), and the
-//! search for mistakes that are made on purpose ([`bugs`]), and the exploring of small worlds ([`explore`]).
+//! What tests of several crates share: changes of the machine for a moment (loop devices, mounts, other users), the
+//! search for mistakes that are made on purpose ([`bugs`]), the exploring of small worlds ([`explore`]), and how often
+//! chance is asked ([`times`]).
 //!
 //! The first need root, and root may well be somebody who only wanted to run the tests: so they are made where
 //! `SHINGLE_ROOT_TESTS=1` asks for it, and tests say `SKIPPED: …` elsewhere.
@@ -11,6 +12,25 @@ mod quiet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// How often to do what tells the more the more often it is done: `count` times, or as many times that as `SHINGLE_TIMES`
+/// says.
+#[must_use]
+pub fn times(count: u64) -> u64 {
+    let times = std::env::var("SHINGLE_TIMES").ok().and_then(|text| text.parse().ok());
+    count * times.unwrap_or(1)
+}
+
+/// A folder in memory where there is such a file system, so that no test waits for the disk of the machine.
+///
+/// # Panics
+/// If no folder can be made.
+#[must_use]
+pub fn folder() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder")
+}
 
 /// The variable that asks for tests that need root.
 pub const VARIABLE: &str = "SHINGLE_ROOT_TESTS";

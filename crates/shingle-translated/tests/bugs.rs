@@ -11,6 +11,8 @@ use shingle_translated::Bug;
 
 /// Runs after which a bug counts as not found, of each theme and translation.
 const SEEDS_MAX: u64 = 2000;
+/// Those tried before what takes long.
+const SEEDS_FEW: u64 = 60;
 
 /// Seeds that have found bugs which take many runs when one begins at the first. They are only tried first: where the disk
 /// does other I/O they may find nothing.
@@ -39,19 +41,28 @@ fn found(bug: Bug) -> Option<String> {
     if panics(|| drills::of_many_failures(Some(bug), "skylight-sa", 782..783)) {
         return Some("many failures (skylight-sa)".to_owned());
     }
+    // These take long: a few seeds first.
     let failing =
         |translation: &&&str| panics(|| drills::of_many_failures(Some(bug), translation, 0..40));
-    if let Some(translation) = TRANSLATIONS.iter().find(failing) {
-        return Some(format!("many failures ({translation})"));
-    }
-    for seed in seeds(&FOUND_BY, &bug, SEEDS_MAX) {
-        for theme in [Theme::Crashes, Theme::Faults] {
-            for translation in TRANSLATIONS {
-                if panics(|| {
-                    World::new(seed, theme, translation, Some(bug), &mut Seen::default()).live()
-                }) {
-                    return Some(format!("seed {seed} ({theme:?}, {translation})"));
-                }
+    let by_failures = || {
+        let translation = TRANSLATIONS.iter().find(failing)?;
+        Some(format!("many failures ({translation})"))
+    };
+    let by_seed = |seed| by_seed(bug, seed);
+    seeds(&FOUND_BY, &bug, SEEDS_FEW)
+        .find_map(by_seed)
+        .or_else(by_failures)
+        .or_else(|| (SEEDS_FEW..SEEDS_MAX).find_map(by_seed))
+}
+
+/// How a seed finds it.
+fn by_seed(bug: Bug, seed: u64) -> Option<String> {
+    for theme in [Theme::Crashes, Theme::Faults] {
+        for translation in TRANSLATIONS {
+            if panics(|| {
+                World::new(seed, theme, translation, Some(bug), &mut Seen::default()).live()
+            }) {
+                return Some(format!("seed {seed} ({theme:?}, {translation})"));
             }
         }
     }

@@ -354,7 +354,7 @@ fn what_was_flushed_survives_whatever_ends_the_host() {
         run(seed, &mut seen);
         return;
     }
-    let seeds = number("SHINGLE_SEEDS").unwrap_or(5_000);
+    let seeds = number("SHINGLE_SEEDS").unwrap_or_else(|| shingle_testbed::times(1_200));
     let begun = std::time::Instant::now();
     (0..seeds).for_each(|seed| run(seed, &mut seen));
     println!("{seeds} seeds in {:?}: {seen:?}", begun.elapsed());

@@ -104,7 +104,7 @@ fn same(condition: Condition) -> Modelled {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: shingle_testbed::times(200) as u32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_rules_are_those_of_the_host_managed_model(

@@ -418,7 +418,7 @@ fn targets_stand_beside_published_figures() {
 // ── Papers ───────────────────────────────────────────────────────────────────────────────────
 
 /// Little work.
-const LITTLE: [&str; 6] = ["--scale", "0.01", "--seeds", "2", "--threads", "2"];
+const LITTLE: [&str; 6] = ["--scale", "0.004", "--seeds", "2", "--threads", "2"];
 
 #[test]
 fn a_paper_is_reproduced_as_table_page_pictures_and_json() {
@@ -448,7 +448,7 @@ fn a_paper_is_reproduced_as_table_page_pictures_and_json() {
         (&rows[0]["published"], rows[0]["ours"].as_array().map(Vec::len)),
         (&4.79.into(), Some(2))
     );
-    assert_eq!(figure["scale"][0], "the first 0.010 of each trace");
+    assert_eq!(figure["scale"][0], "the first 0.004 of each trace");
     // What is done is not done again; and done again, the same seeds give the same.
     let kept = std::fs::read(folder.path("reproduce-pore/runs.jsonl")).expect("a journal");
     let torn = &kept[..kept.len() - 9];
@@ -574,11 +574,11 @@ fn flash_inside_disks_is_compared_over_the_traces_themselves() {
         let (host, disk) = volume.split_once('_').expect("host and disk");
         let line = |i: u64| {
             let at = 128_166_372_003_061_629 + i * 1_000_000;
-            // Two writes that overlap to each of 3,000 places, in one band after another, and again.
-            let block = i / 2 * 7919 % 3000 * 100 + i % 2;
+            // Two writes that overlap to each of 1,500 places, in one band after another, and again.
+            let block = i / 2 * 7919 % 1500 * 200 + i % 2;
             format!("{at},{host},{disk},Write,{},32768,100\n", block * 4096)
         };
-        folder.write(&format!("msr/{volume}.csv"), (0..15_000).map(line).collect::<String>());
+        folder.write(&format!("msr/{volume}.csv"), (0..7_500).map(line).collect::<String>());
     }
     // All but `unscaled`: to fill 16 GB of flash takes its time.
     let figures = "table-1,3-left,3-right,8,9,10,11,foreground,size,disk,wear";
@@ -592,16 +592,16 @@ fn flash_inside_disks_is_compared_over_the_traces_themselves() {
         let figure = figures.iter().find(|figure| figure["id"] == id).expect(id);
         figure["numbers"].as_array().expect("numbers").clone()
     };
-    // All but the first to each place are updates: 12,000. None is in a run of three.
+    // All but the first to each place are updates: 6,000. None is in a run of three.
     let table = &numbers("table-1")[0]["values"];
     let of = |name: &str| {
         let value = table.as_array().expect("values").iter().find(|value| value[0] == name);
         value.expect(name)[1][0].as_f64().expect("a number")
     };
-    assert_eq!(of("hm_0: requests"), 15_000.0);
+    assert_eq!(of("hm_0: requests"), 7_500.0);
     assert_eq!(of("hm_0: sequential (% of writes)"), 0.0);
     assert_eq!(of("hm_0: updates (% of writes)"), 80.0);
-    // 469 MiB through 64 MiB of flash: it is erased. FC that writes back copies nothing.
+    // 234 MiB through 64 MiB of flash: it is erased. FC that writes back copies nothing.
     for (id, system, some) in [("10", "FC, writing back", true), ("11", "FC, writing back", false)]
     {
         let lines = numbers(id);
@@ -667,7 +667,7 @@ fn the_policy_of_this_project_is_held_against_the_published_ones_over_any_traces
         format!("{at},rsrch,{},{op},{},4096,100\n", i % 2, block * 4096)
     };
     folder.write("rsrch_1.csv", (0..2500).map(line).collect::<String>());
-    let own = ["reproduce", "own", "--figure", "emulator", "--volume", "*", "--scale", "0.004"];
+    let own = ["reproduce", "own", "--figure", "emulator", "--volume", "*", "--scale", "0.002"];
     let of = |args: &[&str]| {
         let (out, _) = folder.done(&[&own[..], args, &["--json", "own.json"]].concat());
         (out, value(&std::fs::read_to_string(folder.path("own.json")).expect("results")))
@@ -682,7 +682,7 @@ fn the_policy_of_this_project_is_held_against_the_published_ones_over_any_traces
     // A recorded trace has one seed; what it is known to be is told by its name.
     assert_eq!(of_cell(&cells[0]), ("rsrch_1.csv".into(), "named".into(), 1));
     assert_eq!(of_cell(&cells[4]), ("synth:mixed".into(), "tuned".into(), 2));
-    assert_eq!(json["requests"], 2000);
+    assert_eq!(json["requests"], 1000);
     let (out, json) = of(&["--on", "rsrch_1.csv", "--sensitivity"]);
     assert!(out.contains("zones of 1,250 blocks"), "{out}");
     let varied = json["sensitivity"].as_array().expect("conditions");

@@ -22,6 +22,7 @@ const NOT_RUN: &[(&str, &str)] = &[
         "pip install ",
         "builds the Python package, as .ci/python does; its tests run what docs/python.md shows",
     ),
+    ("shingle list anchors", "takes long; tests of shingle-drive hold each of its rows"),
     (
         "shingle reproduce ",
         "takes minutes to hours; .ci/run reproduces a figure of each paper, scaled",
@@ -182,7 +183,7 @@ impl Drop for Folder {
 impl Folder {
     fn new() -> Folder {
         let folder = Folder {
-            folder: tempfile::tempdir().expect("a folder"),
+            folder: shingle_testbed::folder(),
             children: RefCell::default(),
             missing: RefCell::default(),
         };

@@ -23,10 +23,10 @@ const MIB: u64 = 1 << 20;
 const BLOCK: u64 = 4096;
 const DISK_BYTES: u64 = 64 * MIB;
 /// How long the disk hangs.
-const HANG: Duration = Duration::from_secs(10);
+const HANG: Duration = Duration::from_secs(6);
 /// A read that waits for what hangs takes longer. What the SSD itself takes is printed, and decides nothing:
 /// a machine may be busy, or its files slow.
-const READ_MAX: Duration = Duration::from_secs(5);
+const READ_MAX: Duration = Duration::from_secs(3);
 /// Longer than anything here takes, on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -19,7 +19,7 @@ struct Bed(TempDir);
 
 impl Bed {
     fn new() -> Bed {
-        Bed(tempfile::tempdir().expect("a folder"))
+        Bed(shingle_testbed::folder())
     }
 
     fn path(&self, name: &str) -> PathBuf {

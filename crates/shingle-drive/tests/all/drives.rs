@@ -312,7 +312,7 @@ impl Checked {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: shingle_testbed::times(32) as u32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn each_read_returns_the_last_write(steps in steps()) {

@@ -274,7 +274,7 @@ impl Checked {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: shingle_testbed::times(500) as u32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_host_aware_disk_does_what_its_host_relies_on(

@@ -266,6 +266,8 @@ fn try_it(name: &str, text: &str) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: shingle_testbed::times(80) as u32, failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Parts of a sheet cut out, doubled and overwritten.
     #[test]
     fn no_broken_sheet_brings_it_down(

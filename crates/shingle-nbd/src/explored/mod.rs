@@ -127,6 +127,7 @@ const SCOPES: &[Scope] = &[
         name: "structured",
         prelude: ALL_AGREED,
         says: &[Say::Read, Say::WritePast, Say::Status],
+        clients: 1,
         messages: 2,
         ..PLAIN
     },
@@ -143,7 +144,7 @@ const SCOPES: &[Scope] = &[
         name: "room",
         prelude: AGREED,
         says: &[Say::Read, Say::Write, Say::Disc],
-        messages: 4,
+        messages: 3,
         clients: 1,
         room: Room { requests: 2, memory_bytes: 8 },
         hangs_up: true,

@@ -344,8 +344,10 @@ mod tests {
         assert_eq!(pointers.write(4_100, 1), 1);
     }
 
-    /// Takes as long as all others together, and no trace of several volumes has it.
-    const LONGEST: &str = "prxy_0";
+    /// Those of more than six million blocks. With the large traces, which are made of them, they take ten times as long as
+    /// the others.
+    const LONG: [&str; 8] =
+        ["hm_0", "prn_0", "proj_0", "prxy_0", "src1_2", "stg_0", "usr_0", "web_0"];
 
     /// Figures of volumes that are not met.
     fn missed(volumes: &[&'static Volume]) -> Vec<String> {
@@ -370,19 +372,21 @@ mod tests {
         assert!(known.iter().all(told), "{missed:#?}");
     }
 
-    /// At full length, each volume and each of the large traces.
+    /// At full length.
     #[test]
     fn workloads_meet_the_published_figures() {
-        // The large ones first: that is how cores end together.
-        let others = VOLUMES.iter().filter(|volume| volume.name != LONGEST);
-        let all: Vec<_> = LARGE.iter().chain(others).collect();
-        are(&missed(&all), &["proj_0: ShortToLong is 4.0", "web_0: Reuse80 is 16719"]);
+        let all = VOLUMES.iter().filter(|volume| !LONG.contains(&volume.name));
+        are(&missed(&all.collect::<Vec<_>>()), &[]);
     }
 
     #[test]
-    #[ignore = "takes as long as all other volumes"]
-    fn the_longest_workload_meets_the_published_figures() {
-        are(&missed(&[named(LONGEST).expect("described")]), &["prxy_0: ShortToLong is 1.1"]);
+    #[ignore = "a minute"]
+    fn the_longest_workloads_meet_the_published_figures() {
+        // The large ones first: that is how cores end together.
+        let long = LONG.iter().map(|name| named(name).expect("described"));
+        let known =
+            ["proj_0: ShortToLong is 4.0", "prxy_0: ShortToLong is 1.1", "web_0: Reuse80 is 16719"];
+        are(&missed(&LARGE.iter().chain(long).collect::<Vec<_>>()), &known);
     }
 
     /// All volumes made smaller by the same factor: so small that a test can make all of them.

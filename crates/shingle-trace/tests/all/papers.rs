@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use shingle_core::units::Op;
+use shingle_testbed::times;
 use shingle_trace::papers::{self, LONG, MIX, Packed, Papers, Trace, Volume, packed};
 use shingle_trace::synth::ParameterKind;
 use shingle_trace::volumes::VOLUMES;
@@ -216,19 +217,25 @@ fn parameters_change_what_they_should() {
     assert!(names(Trace::Long { copies: 1 }).contains(&"starts"));
 }
 
-/// At both ends of what it takes, and at half and twice its default.
+/// At both ends of what it takes, and at half and twice its default: of each volume one of the four, so that there are some of
+/// each.
 #[test]
 fn no_value_of_a_parameter_brings_a_volume_down() {
-    for volume in VOLUMES.iter() {
+    for (nth, volume) in VOLUMES.iter().enumerate() {
         let trace = Trace::Volume(volume.name);
-        for parameter in papers::free_parameters(trace).expect("described") {
+        for (mth, parameter) in
+            papers::free_parameters(trace).expect("described").iter().enumerate()
+        {
             let default: f64 = parameter.default.parse().expect("a number");
             let (low, high) = match parameter.kind {
                 ParameterKind::Share => (0.0, 1.0),
                 ParameterKind::Number(low, high) => (low, high),
                 kind => panic!("{}: {kind:?} is no number", parameter.name),
             };
-            for value in [low, (default / 2.0).max(low), (default * 2.0).min(high), high] {
+            let values = [low, (default / 2.0).max(low), (default * 2.0).min(high), high];
+            for value in
+                values.into_iter().cycle().skip((nth + mth) % 4).take(times(1).min(4) as usize)
+            {
                 let set = [(parameter.name, value.to_string())];
                 let set = set.each_ref().map(|(name, value)| (*name, value.as_str()));
                 let papers = Papers::generated(1, &set).expect("a value it takes");

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use shingle_core::params::Params;
 use shingle_core::units::Block;
+use shingle_testbed::times;
 use shingle_translation::testing::Bench;
 use shingle_translation::translations::{ALL, get};
 use shingle_translation::{Entry, Layout, Saved, Work};
@@ -69,7 +70,11 @@ fn what_was_durable_is_read_after_every_power_cut_and_nothing_leaks() {
             for &layout in LAYOUTS {
                 let Ok(empty) = entry.make(&params, layout) else { continue };
                 let free = empty.held().free;
-                let config = Config { cases: 10, failure_persistence: None, ..Config::default() };
+                let config = Config {
+                    cases: times(4) as u32,
+                    failure_persistence: None,
+                    ..Config::default()
+                };
                 let result = TestRunner::new(config).run(&lives(), |life| {
                     let safe = entry.survives_power_cuts;
                     let mut bench = Bench::new(empty.copy(), layout, safe);

@@ -5,6 +5,7 @@ use crate::translations::{LAYOUTS, op, play, variants};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use shingle_core::units::Block;
+use shingle_testbed::times;
 use shingle_translation::testing::Bench;
 use shingle_translation::translations::ALL;
 use shingle_translation::{Piece, Place, Saved};
@@ -125,7 +126,11 @@ fn a_spoilt_map_is_refused_or_harmless() {
             for &layout in LAYOUTS {
                 let Ok(empty) = entry.make(&params, layout) else { continue };
                 let (free, safe) = (empty.held().free, entry.survives_power_cuts);
-                let config = Config { cases: 20, failure_persistence: None, ..Config::default() };
+                let config = Config {
+                    cases: times(7) as u32,
+                    failure_persistence: None,
+                    ..Config::default()
+                };
                 let lives = (prop::collection::vec(op(), 1..40), wrongs());
                 let result = TestRunner::new(config).run(&lives, |(ops, wrongs)| {
                     let mut bench = Bench::new(empty.copy(), layout, safe);

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use shingle_core::params::{Kind, Params};
 use shingle_core::units::Block;
+use shingle_testbed::times;
 use shingle_translation::testing::Bench;
 use shingle_translation::translations::{ALL, get};
 use shingle_translation::{Entry, Layout, Queue, Work};
@@ -149,7 +150,11 @@ fn a_read_returns_the_last_write_and_no_step_breaks_a_rule() {
                     assert!(error.contains(entry.name) && !error.contains('\n'), "{error}");
                     continue;
                 }
-                let config = Config { cases: 20, failure_persistence: None, ..Config::default() };
+                let config = Config {
+                    cases: times(7) as u32,
+                    failure_persistence: None,
+                    ..Config::default()
+                };
                 let result =
                     TestRunner::new(config).run(&prop::collection::vec(op(), 1..120), |ops| {
                         let translation = entry.make(&params, layout).expect("it was made before");

@@ -20,7 +20,7 @@ pub(crate) struct Folder(pub(crate) TempDir);
 
 impl Folder {
     pub(crate) fn new() -> Folder {
-        Folder(tempfile::tempdir().expect("a folder"))
+        Folder(shingle_testbed::folder())
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

@@ -143,7 +143,7 @@ fn all_survive(cuts: u64, kind: Kind, system: Option<&str>, mut seed: u64) -> Re
 
 #[test]
 fn no_kill_loses_what_was_durable() {
-    let kills = count("SHINGLE_KILLS", 8);
+    let kills = count("SHINGLE_KILLS", 4);
     let devices = if skip_if("kills over loop devices", root()) { kills / 2 } else { 0 };
     for (kills, kind, seed) in
         [(kills - devices, Kind::Files, 1), (devices, Kind::LoopDevices, 1000)]
@@ -156,12 +156,17 @@ fn no_kill_loses_what_was_durable() {
     }
 }
 
+/// One that rewrites zones where they are, one that commits before it gives up, and one that appends: the others too where
+/// there are many kills.
+const FEW: [&str; 3] = ["fluid", "dm-zoned", "log"];
+
 /// A kill of the process is a power cut of a zoned file: write pointers are as at the last flush.
 #[test]
 fn no_kill_loses_what_was_durable_on_a_zoned_disk() {
-    let kills = count("SHINGLE_KILLS", 8).div_ceil(8);
+    let kills = count("SHINGLE_KILLS", 4).div_ceil(8);
+    let some = ALL.iter().filter(|entry| kills > 1 || FEW.contains(&entry.name));
     let mut durable = 0;
-    for (seed, entry) in (2000..).zip(ALL) {
+    for (seed, entry) in (2000..).zip(some) {
         // Each by itself and behind an SSD; few kills are shared.
         for ssd in [false, true].into_iter().filter(|&ssd| kills > 1 || ssd == (seed % 2 == 0)) {
             let kind = Kind::Zoned { translation: entry.name, ssd };
@@ -178,7 +183,7 @@ fn no_power_cut_loses_what_was_durable() {
     if !root_or_skip("power cuts") {
         return;
     }
-    let cuts = count("SHINGLE_CUTS", 4);
+    let cuts = count("SHINGLE_CUTS", 2);
     for (system, seed) in [("ext4", 100), ("xfs", 200)] {
         let devices = cuts.div_ceil(2);
         for (cuts, kind, seed) in

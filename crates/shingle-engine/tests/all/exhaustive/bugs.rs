@@ -87,9 +87,25 @@ const WHERE: &[(Bug, &str)] = &[
     (Bug::TrustedBeforeWritten, "told-written"),
 ];
 
-/// Those that take seconds or minutes: only where `SHINGLE_STATES` says how many states there may be. (Chance finds them,
-/// too: `crate::bugs`.)
+/// Those that take more than 4,500 states, some of them minutes: only where `SHINGLE_STATES` says how many states there may
+/// be. (Chance finds them, too: `crate::bugs`.)
 const LONG: &[Bug] = &[
+    Bug::CleanBeforeDiskFlush,
+    Bug::CommitCoversLater,
+    Bug::CorrectionsForgotten,
+    Bug::DestageBeforeCommit,
+    Bug::FailureCoversFlushed,
+    Bug::FailureUntold,
+    Bug::FrameReusedAtCommit,
+    Bug::FuaCountsAsTold,
+    Bug::NoFlushAtStart,
+    Bug::NoSsdFlushAtStart,
+    Bug::OvertakenKept,
+    Bug::RecordBeforeData,
+    Bug::SupersededBeforeNew,
+    Bug::ToldOneForAll,
+    Bug::TrimBeforeGivenUp,
+    Bug::TrimOfCached,
     Bug::BypassBeforeInvalidation,
     Bug::BypassOfDirty,
     Bug::CleanThoughRewritten,

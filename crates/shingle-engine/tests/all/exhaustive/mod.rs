@@ -35,6 +35,7 @@ use std::time::Instant;
 
 use shingle_testbed::explore::guided::{Plays, guided};
 use shingle_testbed::explore::{Broken, Explored, Quiet, explore, pasted, shrink};
+use shingle_testbed::times;
 
 use scope::{Fault, Scope};
 use scopes::{LARGE, SCOPES};
@@ -105,7 +106,7 @@ fn all_that_can_happen_in_small_worlds() {
 
 #[test]
 fn plays_of_a_large_world() {
-    let plays = number("SHINGLE_PLAYS").unwrap_or(600);
+    let plays = number("SHINGLE_PLAYS").unwrap_or_else(|| times(200));
     let first = number("SHINGLE_SEED").unwrap_or(0);
     let faults: &[Fault] = &[Fault::Io, Fault::Flush, Fault::SsdGone];
     for faults in [(0, &faults[..0]), (2, faults)] {
