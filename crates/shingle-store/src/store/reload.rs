@@ -51,19 +51,23 @@ pub struct Changes {
     pub changed: Vec<String>,
     /// Addresses that are listened on since, and those that are not any more.
     pub addresses: (Vec<String>, Vec<String>),
+    /// Addresses where nobody is accepted as the system gave no thread, and why.
+    pub failed_addresses: Vec<String>,
     /// Others may connect over TCP.
     pub users: bool,
 }
 
 impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Changes { begun, ended, changed, addresses: (more, fewer), users } = self;
+        let Changes { begun, ended, changed, addresses, failed_addresses, users } = self;
+        let (more, fewer) = addresses;
         let lists = [
             ("begun", begun),
             ("ended", ended),
             ("changed", changed),
             ("listens at", more),
             ("no longer at", fewer),
+            ("cannot listen at", failed_addresses),
         ];
         let mut parts: Vec<String> = lists
             .iter()

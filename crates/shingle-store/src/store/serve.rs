@@ -1,6 +1,8 @@
 //! Caches served by one process: to clients over NBD, each as an export, and to operators over a control socket
 //! each, until they are stopped.
 
+mod reloading;
+
 use std::io;
 use std::mem;
 use std::os::unix::net::UnixStream;
@@ -25,8 +27,8 @@ use super::cache::{Cache, Common, Opened, TellNotice};
 use super::control;
 pub use super::errors::ServeError;
 pub use super::notice::Notice;
-use super::operators::{Leave, done, same_file};
-use super::reload::{self, Plan};
+use super::operators::{Leave, done};
+use super::reload;
 pub use super::reload::{Changes, ReloadError};
 pub use super::roster::Roster;
 
@@ -199,10 +201,12 @@ impl Serving {
 
     fn listen(&mut self, asked: Option<Address>, listener: Listener) -> Result<(), ServeError> {
         listener.allow(self.users.clone());
-        if let (Some(asked), Ok(address)) = (asked, listener.address()) {
+        let address = listener.address();
+        self.common.server.listen(listener)?;
+        if let (Some(asked), Ok(address)) = (asked, address) {
             self.addresses.push((asked, address));
         }
-        Ok(self.common.server.listen(listener)?)
+        Ok(())
     }
 
     /// Names of the caches.
@@ -328,86 +332,6 @@ impl Serving {
         let ended = ended.into_iter().collect::<Result<(), _>>();
         ended.and(last().map_err(ServeError::Last))
     }
-
-    /// What can fail comes first; then nothing can.
-    fn reload(&mut self, wanted: Options) -> Result<Changes, ServeError> {
-        // (An SSD that was exchanged may be named as it was, or as it is by now.)
-        let as_named = |Cache { options, shared, .. }: &Cache| {
-            let now = shared.ssd();
-            let mut all = wanted.caches.iter();
-            let named = all.find(|new| new.disk == options.disk && same_file(&new.ssd, &now));
-            let ssd = named.unwrap_or(options).ssd.clone();
-            CacheOptions { ssd, ..options.clone() }
-        };
-        let served: Vec<CacheOptions> = self.caches.iter().map(as_named).collect();
-        let Plan { end, change, begin } =
-            reload::plan(&served.iter().collect::<Vec<_>>(), &wanted.caches)?;
-        let registry = &self.common.registry;
-        let open = |&at: &usize| {
-            let cache = &wanted.caches[at];
-            Opened::open(cache, registry).map_err(of(cache, &wanted))
-        };
-        let opened = side_by_side(&begin, open);
-        let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let new = wanted.addresses.iter();
-        let new = new.filter(|new| !self.addresses.iter().any(|(asked, _)| asked == *new));
-        let bound = new.map(|new| Ok((new.clone(), bind(new, &self.tls)?)));
-        let bound = bound.collect::<Result<Vec<_>, ServeError>>()?;
-        let begun = self.begin(opened, None)?;
-
-        let mut changes = Changes::default();
-        let names: Vec<_> = served_names(&self.caches);
-        let ended: Vec<_> = end.iter().map(|&at| self.caches[at].uuid()).collect();
-        // Names become free before others take them.
-        for &(at, _) in &change {
-            self.common.server.withdraw(&names[at], GRACE);
-        }
-        for &(at, to) in &change {
-            let CacheOptions { name, minimum_block, .. } = &wanted.caches[to];
-            let options = &mut self.caches[at].options;
-            (options.name, options.minimum_block) = (name.clone(), *minimum_block);
-            self.caches[at].shared.rename(name);
-            changes.changed.push(name.clone());
-        }
-        // (Not by `take`: others come, so the server goes on.)
-        for (uuid, &at) in ended.iter().zip(&end) {
-            self.common.server.withdraw(&names[at], GRACE);
-            self.roster.lock().retain(|shared| shared.uuid != *uuid);
-        }
-        for uuid in ended {
-            let at = self.caches.iter().position(|cache| cache.uuid() == uuid);
-            let cache = self.caches.remove(at.expect("it was there"));
-            let name = cache.options.name.clone();
-            (self.common.tell)(match cache.end(false) {
-                Ok(()) => Notice::Ended(name.clone(), uuid),
-                Err(error) => Notice::Failed(name.clone(), uuid, error),
-            });
-            changes.ended.push(name);
-        }
-        for &(_, to) in &change {
-            let name = &wanted.caches[to].name;
-            let cache = self.caches.iter().find(|cache| cache.options.name == *name);
-            let offered = cache.map(|cache| self.common.server.offer(cache.export()));
-            debug_assert_eq!(offered, Some(true));
-        }
-        for cache in begun {
-            changes.begun.push(cache.options.name.clone());
-            self.offer(cache);
-        }
-        changes.users = self.users != wanted.users;
-        self.users = wanted.users;
-        self.common.server.allow(&self.users);
-        let gone = |(asked, _): &mut (Address, Address)| !wanted.addresses.contains(asked);
-        for (asked, address) in self.addresses.extract_if(.., gone) {
-            self.common.server.close(&address);
-            changes.addresses.1.push(asked.to_string());
-        }
-        for (asked, listener) in bound {
-            changes.addresses.0.push(asked.to_string());
-            self.listen(Some(asked), listener)?;
-        }
-        Ok(changes)
-    }
 }
 
 /// Does it for all, each on a thread of its own: each waits for its own devices.
@@ -431,10 +355,6 @@ fn bind(address: &Address, tls: &Option<Arc<Tls>>) -> Result<Listener, ListenErr
         Some(tls) => Listener::bind_encrypted(address, tls.clone()),
         None => Listener::bind(address),
     }
-}
-
-fn served_names(caches: &[Cache]) -> Vec<String> {
-    caches.iter().map(|cache| cache.options.name.clone()).collect()
 }
 
 /// Where there are several caches, an error says of which it is.

@@ -1,0 +1,118 @@
+//! A process that serves is told anew what to serve.
+
+use shingle_nbd::listen::{Address, Listener};
+
+use super::super::cache::{Cache, CacheOptions, Opened};
+use super::super::errors::ServeError;
+use super::super::notice::Notice;
+use super::super::operators::same_file;
+use super::super::reload::{self, Changes, Plan};
+use super::{GRACE, Options, Serving, bind, of, side_by_side};
+
+impl Serving {
+    /// What can fail comes first; then nothing can that takes back what was done.
+    pub(super) fn reload(&mut self, wanted: Options) -> Result<Changes, ServeError> {
+        let served: Vec<CacheOptions> =
+            self.caches.iter().map(|cache| as_named(cache, &wanted)).collect();
+        let Plan { end, change, begin } =
+            reload::plan(&served.iter().collect::<Vec<_>>(), &wanted.caches)?;
+        let registry = &self.common.registry;
+        let open = |&at: &usize| {
+            let cache = &wanted.caches[at];
+            Opened::open(cache, registry).map_err(of(cache, &wanted))
+        };
+        let opened = side_by_side(&begin, open);
+        let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let new = wanted.addresses.iter();
+        let new = new.filter(|new| !self.addresses.iter().any(|(asked, _)| asked == *new));
+        let bound = new.map(|new| Ok((new.clone(), bind(new, &self.tls)?)));
+        let bound = bound.collect::<Result<Vec<_>, ServeError>>()?;
+        let begun = self.begin(opened, None)?;
+
+        let mut changes = Changes::default();
+        self.exchange(&end, &change, &wanted.caches, &mut changes);
+        for cache in begun {
+            changes.begun.push(cache.options.name.clone());
+            self.offer(cache);
+        }
+        changes.users = self.users != wanted.users;
+        self.users = wanted.users;
+        self.common.server.allow(&self.users);
+        self.listen_at(&wanted.addresses, bound, &mut changes);
+        Ok(changes)
+    }
+
+    /// Ends caches, and gives others their new names; by their places, as a [`Plan`] has them.
+    fn exchange(
+        &mut self,
+        end: &[usize],
+        change: &[(usize, usize)],
+        wanted: &[CacheOptions],
+        changes: &mut Changes,
+    ) {
+        let names: Vec<_> = self.caches.iter().map(|cache| cache.options.name.clone()).collect();
+        let ended: Vec<_> = end.iter().map(|&at| self.caches[at].uuid()).collect();
+        // Names become free before others take them.
+        for &(at, _) in change {
+            self.common.server.withdraw(&names[at], GRACE);
+        }
+        for &(at, to) in change {
+            let CacheOptions { name, minimum_block, .. } = &wanted[to];
+            let options = &mut self.caches[at].options;
+            (options.name, options.minimum_block) = (name.clone(), *minimum_block);
+            self.caches[at].shared.rename(name);
+            changes.changed.push(name.clone());
+        }
+        // (Not by `take`: others come, so the server goes on.)
+        for (uuid, &at) in ended.iter().zip(end) {
+            self.common.server.withdraw(&names[at], GRACE);
+            self.roster.lock().retain(|shared| shared.uuid != *uuid);
+        }
+        for uuid in ended {
+            let at = self.caches.iter().position(|cache| cache.uuid() == uuid);
+            let cache = self.caches.remove(at.expect("it was there"));
+            let name = cache.options.name.clone();
+            (self.common.tell)(match cache.end(false) {
+                Ok(()) => Notice::Ended(name.clone(), uuid),
+                Err(error) => Notice::Failed(name.clone(), uuid, error),
+            });
+            changes.ended.push(name);
+        }
+        for &(_, to) in change {
+            let name = &wanted[to].name;
+            let cache = self.caches.iter().find(|cache| cache.options.name == *name);
+            let offered = cache.map(|cache| self.common.server.offer(cache.export()));
+            debug_assert_eq!(offered, Some(true));
+        }
+    }
+
+    /// Listens at what is `bound`, and no longer where that is not `wanted`.
+    fn listen_at(
+        &mut self,
+        wanted: &[Address],
+        bound: Vec<(Address, Listener)>,
+        changes: &mut Changes,
+    ) {
+        let gone = |(asked, _): &mut (Address, Address)| !wanted.contains(asked);
+        for (asked, address) in self.addresses.extract_if(.., gone) {
+            self.common.server.close(&address);
+            changes.addresses.1.push(asked.to_string());
+        }
+        for (asked, listener) in bound {
+            let name = asked.to_string();
+            match self.listen(Some(asked), listener) {
+                Ok(()) => changes.addresses.0.push(name),
+                Err(error) => changes.failed_addresses.push(format!("{name} ({error})")),
+            }
+        }
+    }
+}
+
+/// What a cache that is served was asked for as. (An SSD that was exchanged may be named as it was, or as it is by now.)
+fn as_named(Cache { options, shared, .. }: &Cache, wanted: &Options) -> CacheOptions {
+    let now = shared.ssd();
+    let mut all = wanted.caches.iter();
+    let named = all.find(|new| new.disk == options.disk && same_file(&new.ssd, &now));
+    let ssd = named.unwrap_or(options).ssd.clone();
+    CacheOptions { ssd, ..options.clone() }
+}
