@@ -144,6 +144,8 @@ pub struct Meter {
     points: Vec<Point>,
     /// When the part began that is not at its end.
     part_from: Snapshot,
+    /// When all that was left began to be done.
+    drain_from: Option<Snapshot>,
 }
 
 /// What is told of a real run beside the counts.
@@ -218,6 +220,11 @@ impl Meter {
         self.part_from = now;
     }
 
+    /// All requests are done: what follows is what they left to do.
+    pub fn drain_begins(&mut self) {
+        self.drain_from = Some(self.snapshot());
+    }
+
     /// What it all came to.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
@@ -231,7 +238,16 @@ impl Meter {
             buffer_bands: run.buffered.1,
             ..Left::default()
         };
-        let drained = run.drained_seconds.map(|seconds| Left { seconds, ..undone });
+        let done = self.drain_from.as_ref().map(|before| Counts::between(before, &end));
+        let done = done.as_ref().map(Left::doing).unwrap_or_default();
+        let Left { dirty_blocks, buffer_blocks, buffer_bands, .. } = undone;
+        let drained = run.drained_seconds.map(|seconds| Left {
+            seconds,
+            dirty_blocks,
+            buffer_blocks,
+            buffer_bands,
+            ..done
+        });
         let wall = run.seconds.max(1e-9);
         RunResult {
             all: Counts::between(&Snapshot::default(), &end),

@@ -213,6 +213,13 @@ fn an_emulated_drive_does_what_its_model_does_and_leaves_the_disk_whole() {
         assert_eq!(count(&result, "/measured/failed_ios"), 0);
         let rmws = count(&result, "/all/drive_io/rmw");
         assert!(rmws > 5, "{name}: {rmws} RMWs");
+        // Some of them at the end, of what was left; each block that was dirty was written then.
+        let drained = count(&result, "/drained/rmw");
+        assert!(drained > 0 && drained <= rmws, "{name}: {drained} of {rmws} RMWs at the end");
+        let (dirty, written) = ("/drained/dirty_blocks", "/drained/written_blocks");
+        assert!(count(&result, dirty) > 0, "{name}: nothing was left");
+        assert!(count(&result, written) >= count(&result, dirty), "{name}: {result}");
+        assert_eq!(result.pointer("/drained/by_cause"), Some(&Value::Null));
         let cleaning = result.pointer("/all/seconds/by_cause/clean").and_then(Value::as_f64);
         assert!(cleaning.is_some_and(|seconds| seconds > 0.0), "{name}: {cleaning:?}");
         let whole = std::fs::metadata(folder.path().join("smr.img")).expect("there").len();

@@ -163,6 +163,7 @@ impl Replay<'_> {
         let (dirty_blocks, buffer) = (dirty(), buffered());
         let begun = Instant::now();
         if self.drain {
+            meter.lock().unwrap_or_else(PoisonError::into_inner).drain_begins();
             drain(&handle, &mut |_| Ok(()))?;
         }
         let result = |client: &Client<'_>, drained_seconds: Option<f64>| {

@@ -65,17 +65,18 @@ fn of_run(run: &mut Value, emulated: bool, drained: bool) {
         let names = of_disk.iter().chain(UNMEASURED_SSD);
         names.for_each(|name| forget(format!("{part}.{name}")));
     }
-    // What is in a real disk's buffer nobody can tell, and what work takes only who has done it.
+    // What is in a real disk's buffer nobody can tell, nor which bands it cleans.
+    let in_buffer = ["left.buffer_blocks", "left.buffer_bands"];
+    let of_drain =
+        ["drained.buffer_blocks", "drained.buffer_bands", "drained.rmw", "drained.rmw_free"];
     if !emulated {
-        let undone = ["left", "drained"].into_iter();
-        undone.for_each(|of| {
-            ["buffer_blocks", "buffer_bands"]
-                .iter()
-                .for_each(|name| forget(format!("{of}.{name}")));
-        });
+        in_buffer.into_iter().chain(of_drain).for_each(|name| forget(name.into()));
     }
-    let undone = if drained { "drained" } else { "left" };
-    let untold = ["by_cause", "rmw", "rmw_free", "read_blocks", "written_blocks"];
-    let seconds = (!drained).then_some("seconds");
-    untold.into_iter().chain(seconds).for_each(|name| forget(format!("{undone}.{name}")));
+    // What work takes only who has done it can tell; its parts are done side by side.
+    match drained {
+        true => forget("drained.by_cause".into()),
+        false => ["seconds", "by_cause", "rmw", "rmw_free", "read_blocks", "written_blocks"]
+            .iter()
+            .for_each(|name| forget(format!("left.{name}"))),
+    }
 }
