@@ -101,13 +101,24 @@ fn numbers(figure: &Figure, seeds: &[Cells]) -> Vec<Numbers> {
     all
 }
 
-/// The pictures of a chart: one for each grid of the figure.
+/// The pictures of a chart: one for each grid of the figure of which there is something to see. (Without reads, what reads
+/// take is no number.)
 fn draw(figure: &Figure, chart: &Chart, seeds: &[Cells]) -> Vec<Picture> {
     if let Chart::Own(name) = chart {
         let own = seeds.first().and_then(|cells| cells.measured.pictures.get(name));
         return own.cloned().into_iter().collect();
     }
-    figure.grids().iter().filter_map(|grid| draw_grid(grid, chart, seeds)).collect()
+    let pictures = figure.grids().iter().filter_map(|grid| draw_grid(grid, chart, seeds));
+    pictures.filter(shows_something).collect()
+}
+
+fn shows_something(picture: &Picture) -> bool {
+    match &picture.kind {
+        Kind::Bars { series, .. } | Kind::Steps { series, .. } => {
+            series.iter().flat_map(|(_, values)| values).any(|value| value.mean > 0.0)
+        }
+        _ => true,
+    }
 }
 
 fn draw_grid(grid: &Grid, chart: &Chart, seeds: &[Cells]) -> Option<Picture> {
@@ -161,5 +172,24 @@ fn draw_grid(grid: &Grid, chart: &Chart, seeds: &[Cells]) -> Option<Picture> {
             })
         }
         Chart::Own(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_without_a_value_is_left_out() {
+        let bars = |values: &[f64]| Picture {
+            title: String::new(),
+            kind: Kind::Bars {
+                groups: vec![String::new(); values.len()],
+                series: vec![("one".into(), values.iter().map(|&v| Value::one(v)).collect())],
+                stacked: false,
+            },
+        };
+        assert!(!shows_something(&bars(&[f64::NAN, 0.0])));
+        assert!(shows_something(&bars(&[f64::NAN, 0.5])));
     }
 }
