@@ -254,8 +254,8 @@ impl core::fmt::Display for MakeError {
             ),
             MakeError::NotExposed { policy } => write!(
                 f,
-                "policy `{policy}` works with the write pointers of zones, and this disk exposes \
-                 neither; choose a host-aware one with -d, such as ha-roco, or another policy"
+                "policy `{policy}` works with the write pointers of zones, and this disk shows its host \
+                 none; choose a host-aware one with -d, such as ha-roco, or another policy"
             ),
             MakeError::SequentialRequired { policy } => write!(
                 f,

@@ -18,7 +18,8 @@ impl Device {
     /// # Errors
     /// If there is too little room, or the system says nothing of it.
     pub fn reserve(&self) -> Result<(), DeviceError> {
-        if !self.is_regular() {
+        // (An empty file is too small for anything, which others tell.)
+        if !self.is_regular() || self.bytes() == 0 {
             return Ok(());
         }
         let file = self.direct();

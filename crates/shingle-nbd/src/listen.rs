@@ -46,7 +46,7 @@ pub enum ListenError {
     /// It can be reached from other machines.
     #[error(
         "{0} is refused: without TLS the server listens on loopback addresses only \
-         (tcp:127.0.0.1:10809) or on a socket in the file system (unix:PATH)"
+         (tcp:127.0.0.1:PORT) or on a socket in the file system (unix:PATH)"
     )]
     NotLoopback(SocketAddr),
     /// Somebody answers there.

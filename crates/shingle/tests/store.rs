@@ -137,6 +137,10 @@ fn what_would_have_been_better_is_set() {
     // Once it is set, nothing is better.
     let again = bed.output("whatif --cache cache.img --policy lru --apply --seconds 0");
     assert!(text(&again.stderr).contains("nothing was changed"), "{}", text(&again.stderr));
+    // Nor is anything set by a sample of too few bands.
+    let few = bed.output("whatif --cache cache.img --policy lru --sample 50 --apply --seconds 0");
+    assert!(text(&few.stdout).contains("only 0 bands were sampled"), "{}", text(&few.stdout));
+    assert!(text(&few.stderr).contains("too few bands"), "{}", text(&few.stderr));
     assert_eq!(policy(), "most");
     bed.done("stop --cache cache.img");
     drop(served);
@@ -273,6 +277,8 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
     bed.refused(1, "create --cache none --disk disk.img", "cannot open none");
     bed.make("small", MIB);
     bed.refused(1, "create --cache small --disk disk.img", "needs at least 16 MiB");
+    bed.make("empty", 0);
+    bed.refused(1, "create --cache empty --disk disk.img", "needs at least 16 MiB");
     bed.make("odd", 10_000);
     bed.refused(1, "create --cache cache.img --disk odd", "whole blocks of 4096 bytes");
     bed.refused(1, "create --cache cache.img --disk cache.img", "cache and disk at once");
@@ -299,6 +305,7 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
     bed.refused(1, "create --cache disk.img --disk cache.img", "are --cache and --disk swapped?");
     bed.refused(2, &format!("{serve} tcp:0.0.0.0:1"), "loopback addresses only");
     bed.refused(2, &format!("{serve} disk"), "write unix:PATH or tcp:ADDR:PORT");
+    bed.refused(2, &format!("{serve} unix:a --metrics tcp:0.0.0.0:1"), "--metrics: 0.0.0.0:1 is");
     bed.refused(1, &format!("{serve} unix:none/a"), "none/a: cannot listen: No such file");
     bed.refused(1, &format!("{serve} unix:disk.img"), "it is no socket");
     bed.refused(2, &format!("{serve} unix:a --minimum-block 3"), "a power of two");
@@ -320,6 +327,7 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
     bed.refused(1, &format!("{serve} tcp:{address}"), "the port is in use");
     bed.refused(1, "flush --cache cache.img", "nobody serves this cache");
     bed.refused(1, "status --cache other", "holds no cache");
+    bed.refused(1, "check --cache other", "other: it holds no cache");
     bed.refused(1, "detach --cache cache.img", "nobody serves this cache");
 
     let served = bed.serve("");

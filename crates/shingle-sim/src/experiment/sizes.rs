@@ -31,6 +31,10 @@ pub fn share(text: &str, summary: &Summary) -> Result<u64, ExperimentError> {
                 "" | "footprint" => summary.distinct_blocks * BLOCK_BYTES,
                 "zones" => summary.accessed_zone_bytes(),
                 "written" => summary.written_zone_bytes(),
+                _ if of.starts_with("..") => {
+                    let told = "`curve` and `sweep --vary cache=` take ranges; give sizes with commas between them";
+                    return Err(wrong(told.into()));
+                }
                 _ => {
                     let known = ["footprint", "zones", "written"].into_iter();
                     let names = nearest(of, known).join(", ");

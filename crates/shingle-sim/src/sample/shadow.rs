@@ -1,16 +1,19 @@
 //! A cache that never was: fed with a sample of requests, it counts what it would have done.
 
+use std::collections::BTreeSet;
+
 use shingle_core::cache::CacheCore;
-use shingle_core::units::{Block, Op, Request};
+use shingle_core::units::{Block, Op, Request, Zone};
 use shingle_core::zones::ZoneMap;
 use shingle_drive::steps::Step;
 use shingle_drive::{self as drives, Drive, Settings};
 use shingle_result::Estimate;
 use shingle_result::Pacing;
 
+use super::curve::BANDS_MIN;
 use super::estimate::ratio;
 use super::scaled::scaled_settings;
-use super::{GROUPS, Sampling};
+use super::{GROUPS, Sampling, WHOLE};
 use crate::system::{Rules, System};
 
 /// What a shadow takes beside what the whole would take.
@@ -39,6 +42,9 @@ pub struct Shadow {
     rewriting: Option<Block>,
     hits_before: u64,
     time_before: u64,
+    /// Sampled bands that were asked for, and the last of them.
+    bands: BTreeSet<Zone>,
+    last_band: Option<Zone>,
 }
 
 /// A drive of which the buffer is the sampled part of what it would be, and the bands that it has.
@@ -99,6 +105,8 @@ impl Shadow {
             rewriting: None,
             hits_before: 0,
             time_before: 0,
+            bands: BTreeSet::new(),
+            last_band: None,
         })
     }
 
@@ -112,6 +120,11 @@ impl Shadow {
     }
 
     fn serve(&mut self, piece: &Request, group: usize) {
+        let band = Some(self.sampling.bands.zone(piece.first()));
+        if self.last_band != band {
+            self.last_band = band;
+            self.bands.extend(band);
+        }
         self.system.request(piece);
         let now = self.system.snapshot();
         let hits = now.host.read_hits + now.host.write_hits;
@@ -152,6 +165,18 @@ impl Shadow {
     #[must_use]
     pub fn sampled_accesses(&self) -> u64 {
         self.accesses.iter().sum()
+    }
+
+    /// Bands of the sample that were asked for.
+    #[must_use]
+    pub fn sampled_bands(&self) -> u64 {
+        self.bands.len() as u64
+    }
+
+    /// Whether so few bands were sampled that estimates may be off by more than they say.
+    #[must_use]
+    pub fn is_small(&self) -> bool {
+        self.millionths() < WHOLE && (self.bands.len() as f64) < BANDS_MIN
     }
 
     /// Whether the cache has been full.

@@ -26,7 +26,10 @@ pub fn drain(handle: &Handle, left: &mut dyn FnMut(u64) -> io::Result<()>) -> io
         let lost = status.lost.len() as u64;
         let dirty = status.dirty_blocks.saturating_sub(lost);
         if dirty == 0 && lost > 0 {
-            break Err(io::Error::other(format!("the data of {lost} dirty blocks is lost")));
+            break Err(io::Error::other(format!(
+                "the data of {lost} dirty blocks is lost, and all else is on the disk; `shingle store status` and \
+                 `check` list them, and what is written again to them is no longer lost"
+            )));
         }
         if dirty == 0 {
             break Ok(());

@@ -200,7 +200,7 @@ pub enum ServeError {
         "what the kernel had cached of the block device could not be written, and is lost: {0}"
     )]
     Unwritten(io::Error),
-    /// The system.
-    #[error("cannot serve: {0}")]
+    /// The system, or what is left when the disk has all that could be written.
+    #[error(transparent)]
     System(#[from] io::Error),
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::json;
 use shingle_core::size::show_bytes;
@@ -38,7 +38,8 @@ pub(super) fn execute(args: &Check, global: &Global) -> anyhow::Result<()> {
         None => (Device::open(&args.ask.cache)?, None),
     };
     let progress = Progress::new("checking", 0, global.quiet);
-    let findings = check(&ssd, disk.as_deref(), &mut |done, all| progress.set(done, all))?;
+    let findings = check(&ssd, disk.as_deref(), &mut |done, all| progress.set(done, all))
+        .with_context(|| args.ask.cache.display().to_string())?;
     drop(progress);
     if args.json {
         print(&json(&findings).to_string())?;

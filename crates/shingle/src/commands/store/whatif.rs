@@ -12,6 +12,7 @@ use shingle_core::size::{parse_bytes, show_bytes};
 use shingle_core::units::{BLOCK_BYTES, Request};
 use shingle_drive::{Buffer, Settings as DriveSettings};
 use shingle_engine::settings::Settings;
+use shingle_sim::sample::curve::{BUFFER_BLOCKS_MIN, CACHE_BLOCKS_MIN};
 use shingle_sim::sample::{Estimate, Sampling, Shadow, WHOLE, change, scaled_drive};
 use shingle_store::store::control::{self, Request as Order, watch};
 use shingle_trace::record::Events;
@@ -49,8 +50,8 @@ pub(crate) struct WhatIf {
     /// The size of the disk's buffer, if not the model's.
     #[arg(long, value_name = "SIZE")]
     buffer: Option<String>,
-    /// The part of the bands that is sampled, in percent. By default 1, or more for a cache of which a hundredth
-    /// would be too small to tell anything.
+    /// The part of the bands that is sampled, in percent. By default 1, or more for a cache or a buffer of which a
+    /// hundredth would be too small to tell anything.
     #[arg(long, value_name = "PERCENT")]
     sample: Option<f64>,
     /// Set the policy that rewrites the fewest bands, if it is surely fewer than now.
@@ -60,9 +61,6 @@ pub(crate) struct WhatIf {
     #[arg(long)]
     json: bool,
 }
-
-/// A sampled cache has so many slots, if the whole has: with fewer it is none to learn from.
-const SLOTS_MIN: u64 = 2_000;
 
 /// The cache as it is.
 struct Now {
@@ -172,12 +170,32 @@ fn candidates(args: &WhatIf, now: &Now, registry: &Registry) -> anyhow::Result<V
             ((percent * WHOLE as f64 / 100.0) as u64).max(1)
         }
         Some(percent) => bail!(Usage(format!("--sample {percent}: more than 0, and 100 at most"))),
-        None => (SLOTS_MIN * WHOLE / smallest).clamp(WHOLE / 100, WHOLE),
+        None => {
+            let cache = CACHE_BLOCKS_MIN * WHOLE / smallest;
+            cache.max(part_for_buffer(args)?).clamp(WHOLE / 100, WHOLE)
+        }
     };
     wanted
         .into_iter()
         .map(|(settings, slots)| candidate(args, now, settings, slots, millionths, registry))
         .collect()
+}
+
+/// The part of which the buffer is not too small, in millionths.
+fn part_for_buffer(args: &WhatIf) -> anyhow::Result<u64> {
+    let (drive, _) = scaled_drive(&args.drive, &drive_settings(args)?, WHOLE)
+        .map_err(|error| Usage(format!("--drive: {error}")))?;
+    Ok(BUFFER_BLOCKS_MIN * WHOLE / drive.description().buffer_blocks.max(1))
+}
+
+fn drive_settings(args: &WhatIf) -> anyhow::Result<DriveSettings> {
+    let buffer = match &args.buffer {
+        None => Buffer::Real,
+        Some(text) => {
+            Buffer::Bytes(parse_bytes(text).map_err(|e| Usage(format!("--buffer: {e}")))?)
+        }
+    };
+    Ok(DriveSettings { buffer, ..DriveSettings::default() })
 }
 
 fn candidate(
@@ -188,14 +206,7 @@ fn candidate(
     millionths: u64,
     registry: &Registry,
 ) -> anyhow::Result<Candidate> {
-    let buffer = match &args.buffer {
-        None => Buffer::Real,
-        Some(text) => {
-            Buffer::Bytes(parse_bytes(text).map_err(|e| Usage(format!("--buffer: {e}")))?)
-        }
-    };
-    let drive_settings = DriveSettings { buffer, ..DriveSettings::default() };
-    let made = scaled_drive(&args.drive, &drive_settings, millionths);
+    let made = scaled_drive(&args.drive, &drive_settings(args)?, millionths);
     let (drive, bands) = made.map_err(|error| Usage(format!("--drive: {error}")))?;
     let model = drive.description();
     if model.disk_blocks < now.disk_blocks {
@@ -257,6 +268,8 @@ fn report(args: &WhatIf, candidates: &[Candidate], missed: u64) -> anyhow::Resul
             "accesses": now.shadow.accesses(),
             "sampled_accesses": now.shadow.sampled_accesses(),
             "sampled_millionths": now.shadow.millionths(),
+            "sampled_bands": now.shadow.sampled_bands(),
+            "too_few_bands": now.shadow.is_small(),
             "missed_requests": missed,
             "caches": caches,
         });
@@ -293,7 +306,19 @@ fn report(args: &WhatIf, candidates: &[Candidate], missed: u64) -> anyhow::Resul
         args.drive,
         if missed > 0 { format!("; {missed} requests were missed") } else { String::new() },
     ));
-    if let Some(best) = best(candidates)
+    if shadow.is_small() {
+        lines.push(format!(
+            "only {} bands were sampled, where 100 tell enough: all may be off by more than ± says; look on for longer, \
+             or raise --sample",
+            shadow.sampled_bands()
+        ));
+    } else if shadow.rmws().is_some_and(|found| found.value == 0.0) {
+        lines.push(
+            "no band was rewritten: the buffer of the model has room for all; --buffer makes it as small as that of your \
+             disk is for it"
+                .to_owned(),
+        );
+    } else if let Some(best) = best(candidates)
         && let Some(Estimate { value, error }) = changed(best, now)
     {
         let size = if best.slots == now.slots {
@@ -335,6 +360,10 @@ fn best(candidates: &[Candidate]) -> Option<&Candidate> {
 fn apply(ssd: &Path, candidates: &[Candidate], global: &Global) -> anyhow::Result<()> {
     let slots = candidates[0].slots;
     let (now, others) = candidates.split_first().expect("the cache as it is");
+    if now.shadow.is_small() {
+        note("too few bands were sampled: nothing was changed", global.quiet);
+        return Ok(());
+    }
     let as_large = others.iter().filter(|one| one.slots == slots);
     let found = as_large.filter_map(|one| Some((one, changed(one, now)?)));
     let surely = found.filter(|(_, change)| change.value + change.error < 0.0);

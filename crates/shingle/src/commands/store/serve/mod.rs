@@ -25,12 +25,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use shingle_core::observer::Shared;
 use shingle_core::registry::Registry;
 use shingle_engine::settings::Settings;
-use shingle_nbd::listen::{Address, Listener};
+use shingle_nbd::listen::{Address, ListenError, Listener};
 use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, Record, Serving, Stopper};
 use shingle_store::ublk::Number;
 use shingle_trace::record::{About, Recording};
@@ -156,7 +156,11 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     let record = path.as_ref().map(|_| &record as Record<'_>);
     let (users, encrypted) = (options.users.clone(), options.tls.is_some());
     // (An address that is taken is found before a cache is put into use.)
-    let metrics = metrics.map(|address| Listener::bind(&address)).transpose()?;
+    let metrics = metrics.map(|address| Listener::bind(&address)).transpose();
+    let metrics = metrics.map_err(|error| match error {
+        ListenError::NotLoopback(_) => anyhow!(Usage(format!("--metrics: {error}"))),
+        error => anyhow!("--metrics: {error}"),
+    })?;
     let events = Arc::new(Events::default());
     let tell = {
         let events = events.clone();
