@@ -275,11 +275,8 @@ struct Ran<'a> {
     run: RunResult,
 }
 
-/// With more pairs of writes to one band a bound takes minutes.
-const BOUND_PAIRS_MAX: u64 = 1_000_000_000;
-
 /// The bound on done + left, with rewrites and reads that take what they took the fastest of `runs`; 0 if nothing
-/// was rewritten, or it would take too long.
+/// was rewritten.
 fn least_seconds<'a>(
     job: &Job,
     trace: &Trace,
@@ -291,9 +288,7 @@ fn least_seconds<'a>(
     let prices = Prices::of_fastest(runs, description, disk.bands);
     let (Some(bands), Some(prices)) = (&description.bands, prices) else { return Ok(0.0) };
     let room = Room::of(description, job.cache_blocks().into());
-    let accesses = Accesses::new(&trace.requests, bands, room.run_max);
-    let soon = accesses.pairs() <= BOUND_PAIRS_MAX;
-    Ok(if soon { accesses.bound(&room, &prices).cost } else { 0.0 })
+    Ok(Accesses::new(&trace.requests, bands, room.run_max).bound(&room, &prices).cost)
 }
 
 /// Whether a system is of use only where bands are known and written whole.
