@@ -274,6 +274,8 @@ pub struct Own {
     pub requests: u64,
     /// Every cell.
     pub cells: Vec<Cell>,
+    /// What has no cells, and why.
+    pub left_out: Vec<String>,
     /// What was aimed at, and what came out.
     pub goals: Vec<Goal>,
     /// How far ahead the policy is where something differs, if that was asked for.
