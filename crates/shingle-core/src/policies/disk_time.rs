@@ -11,6 +11,9 @@
 //!   writing it, and `μ` for each slot. The price `μ` at which that `T` is the cheapest is `2Kλ/n²`. That is what the
 //!   zone's slots save: the zone with the largest `n²/λ` is the first to go. The rate is that of all writes to the zone, so
 //!   that blocks which would be back at once are not written.
+//! - A disk's buffer in which each block takes a place holds a zone for a while after it was sent, and what is written to it
+//!   meanwhile can be sent along. If that is so for `S` accesses, a cleaning serves `T + S` of them: `μ = 2Kλ/(n² + 2nλS)`.
+//!   (Where the buffer's map fills first it was no better.)
 //! - A dirty block that is written with its zone stays if a read of it is worth more than what slots go for.
 //! - A read that misses enters if it is worth about that much.
 //! - A read does not wait for a zone as long as it finds a clean block to take the place of, or else does not enter: the next
@@ -192,10 +195,12 @@ impl DiskTime {
 
     fn cheapest_zone(&mut self, slots: &Slots) -> Option<(f32, ZoneIndex)> {
         let (sent, costs) = (&self.sent, &self.costs);
-        let cost = |zone, dirty| {
-            if sent.holds(zone) { costs.more_of_zone(dirty) } else { costs.zone(dirty) }
+        let along = costs.along(sent.stay(self.now));
+        let saves = |zone, dirty, rate| {
+            let cost = if sent.holds(zone) { costs.more_of_zone(dirty) } else { costs.zone(dirty) };
+            2.0 * cost * rate / (dirty * (dirty + 2.0 * rate * along))
         };
-        self.zones.cheapest(self.now, cost, &self.links, slots)
+        self.zones.cheapest(self.now, saves, &self.links, slots)
     }
 }
 

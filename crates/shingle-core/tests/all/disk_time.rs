@@ -96,6 +96,23 @@ fn the_fuller_of_two_zones_leaves_first() {
     assert_eq!(run.access(60, Op::Write), [(BY_ADDRESS, vec![20, 21, 22], vec![])]);
 }
 
+/// A zone is written all the time, and has a block more than one that is quiet. It leaves first if the disk's buffer holds it for
+/// long: what is written to it then can be sent along.
+#[test]
+fn a_buffer_that_holds_zones_for_long_serves_those_that_are_written_more() {
+    let leaves = |buffer_blocks: u64| {
+        let mut run = Run::new(10, buffer_blocks, &[], &[]);
+        run.writes(90..100);
+        assert_eq!(run.access(30, Op::Write), [(BY_ADDRESS, (90..100).collect(), vec![])]);
+        run.writes(20..23);
+        (0..10).for_each(|_| run.writes(10..14));
+        run.writes([40, 50]);
+        run.access(80, Op::Write).remove(0).1
+    };
+    assert_eq!(leaves(0), [20, 21, 22], "a disk without a buffer");
+    assert_eq!(leaves(1_000), [10, 11, 12, 13]);
+}
+
 /// Of 102 slots two are clean. Reads take them, and only then wait for the zone that a write would have sent at once.
 #[test]
 fn a_read_takes_a_clean_block_rather_than_wait_for_a_zone() {

@@ -139,12 +139,6 @@ impl Accesses {
         Accesses { bands, written_blocks, since, sums, first_reads, count }
     }
 
-    /// Pairs of writes to one band. With many of them a bound takes its time.
-    #[must_use]
-    pub fn pairs(&self) -> u64 {
-        self.bands.iter().map(|band| (band.writes.len() as u64).pow(2)).sum()
-    }
-
     /// Bands that are written at all. Each is rewritten once at least, unless all of it is trimmed.
     #[must_use]
     pub fn bands(&self) -> u64 {

@@ -1,5 +1,7 @@
 //! The cheapest times to rewrite a band.
 
+use super::begins::Begins;
+
 /// A write of a block of a band, and its data. Times are counted in accesses of the whole trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write {
@@ -16,16 +18,13 @@ pub(super) struct Write {
 /// The data counts to the end.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// Writes of which what is held is summed up; few in tests, whose bands are small.
-const BLOCK: usize = if cfg!(test) { 2 } else { 64 };
-
 /// The writes of a band, in their order.
 #[derive(Clone, Debug)]
 pub(super) struct Band {
     pub(super) writes: Vec<Write>,
     /// Them by [`Write::read`], and by [`Write::until`].
-    by_read: Vec<u32>,
-    by_until: Vec<u32>,
+    pub(super) by_read: Vec<u32>,
+    pub(super) by_until: Vec<u32>,
 }
 
 impl Band {
@@ -52,116 +51,38 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    fn from(&self, write: &Write) -> u64 {
+    /// From when on the data of a write takes a place.
+    pub(super) fn from(&self, write: &Write) -> u64 {
         if self.reads_paid { write.read } else { write.at }
     }
 
-    fn places(&self, write: &Write) -> f64 {
+    pub(super) fn places(&self, write: &Write) -> f64 {
         self.by_run[write.run as usize]
     }
 
-    /// What the data of a write costs that is held until `end`.
+    /// What the data of a write costs that is held as long as it counts.
     #[allow(clippy::cast_precision_loss)] // counts below 2^53
-    fn held(&self, write: &Write, end: u64) -> f64 {
-        let accesses = write.until.min(end).saturating_sub(self.from(write));
-        self.price * self.places(write) * accesses as f64
-    }
-}
-
-/// What data costs that is held until now, of [`BLOCK`] writes each: `over` of those whose data counts no more, and of the
-/// others places, and places times when they began.
-struct Held<'a> {
-    band: &'a Band,
-    costs: &'a Costs,
-    begun: usize,
-    ended: usize,
-    blocks: Vec<[f64; 3]>,
-}
-
-impl Held<'_> {
-    fn new<'a>(band: &'a Band, costs: &'a Costs) -> Held<'a> {
-        let blocks = vec![[0.0; 3]; band.writes.len().div_ceil(BLOCK)];
-        Held { band, costs, begun: 0, ended: 0, blocks }
-    }
-
-    #[allow(clippy::cast_precision_loss)]
-    fn add(&mut self, number: usize, times: f64) {
-        let (write, block) = (&self.band.writes[number], &mut self.blocks[number / BLOCK]);
-        let places = times * self.costs.places(write);
-        block[1] += places;
-        block[2] += places * self.costs.from(write) as f64;
-    }
-
-    /// It is `now`.
-    fn go_on(&mut self, now: u64) {
-        let Band { writes, by_read, by_until } = self.band;
-        let paid = self.costs.reads_paid;
-        let number = |at: usize| if paid { by_read[at] as usize } else { at };
-        while self.begun < writes.len() && self.costs.from(&writes[number(self.begun)]) <= now {
-            self.add(number(self.begun), 1.0);
-            self.begun += 1;
-        }
-        while self.ended < writes.len() && writes[by_until[self.ended] as usize].until <= now {
-            let number = by_until[self.ended] as usize;
-            self.add(number, -1.0);
-            self.blocks[number / BLOCK][0] += self.costs.held(&writes[number], now);
-            self.ended += 1;
-        }
-    }
-
-    /// What writes from `begin` to `end` cost.
-    fn of(&self, begin: usize, end: usize, now: u64) -> f64 {
-        let whole = begin.div_ceil(BLOCK)..end.div_ceil(BLOCK);
-        let first = &self.band.writes[begin..(whole.start * BLOCK).min(end)];
-        let first = first.iter().map(|write| self.costs.held(write, now)).sum::<f64>();
-        first + whole.map(|block| self.of_block(block, now)).sum::<f64>()
-    }
-
-    #[allow(clippy::cast_precision_loss)]
-    fn of_block(&self, block: usize, now: u64) -> f64 {
-        let [over, places, from] = self.blocks[block];
-        over + self.costs.price * (places * now as f64 - from)
+    fn held(&self, write: &Write) -> f64 {
+        self.price * self.places(write) * (write.until - self.from(write)) as f64
     }
 }
 
 /// The least that rewriting a band costs with all its writes done, in rewrites.
 pub(super) fn cheapest(band: &Band, costs: &Costs) -> f64 {
     let writes = &band.writes;
+    // The least so far with a rewrite right after as many writes.
     let mut least = Vec::with_capacity(writes.len() + 1);
     least.push(0.0f64);
-    let mut from = 0;
-    let mut sums = Held::new(band, costs);
-    for (last, write) in writes.iter().enumerate() {
-        sums.go_on(write.at);
-        // To begin where the last one did is a good guess, which spares looking at most others.
-        let mut best = least[from] + 1.0 + sums.of(from, last + 1, write.at);
-        let (mut held, mut best_from) = (0.0, from);
-        // A stretch from write `first` to `last`, made longer to the front. None costs less than all before its
-        // block of writes.
-        let mut end = last + 1;
-        while end > from && least[from] + 1.0 + held < best {
-            let begin = ((end - 1) / BLOCK * BLOCK).max(from);
-            if least[begin] + 1.0 + held >= best {
-                held += sums.of_block(begin / BLOCK, write.at);
-            } else {
-                for first in (begin..end).rev() {
-                    held += costs.held(&writes[first], write.at);
-                    let cost = least[first] + 1.0 + held;
-                    if cost < best {
-                        (best, best_from) = (cost, first);
-                    }
-                }
-            }
-            end = begin;
-        }
-        least.push(best);
-        from = best_from;
+    let mut begins = Begins::new(band, costs);
+    for (begin, write) in writes.iter().enumerate() {
+        begins.add(least[begin], write.at);
+        least.push(begins.best(write.at) + 1.0);
     }
     // What is trimmed in the end needs no rewrite behind it.
     let (mut held, mut best) = (0.0, least[writes.len()]);
     let trimmed = writes.iter().zip(&least).rev().take_while(|(write, _)| write.until != NEVER);
     for (write, before) in trimmed {
-        held += costs.held(write, write.until);
+        held += costs.held(write);
         best = best.min(before + held);
     }
     best
@@ -169,33 +90,59 @@ pub(super) fn cheapest(band: &Band, costs: &Costs) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeMap;
 
     use super::*;
     use proptest::prelude::*;
     use shingle_core::units::Op;
 
-    /// What happens to a band: when, which block, and whether it is written or trimmed.
+    /// What happens to a band: when, which block, and whether it is written, read or trimmed.
     type Event = (u64, u64, Op);
 
+    /// Neighbours of some blocks share an entry.
+    fn run(block: u64) -> u64 {
+        1 + block % 2
+    }
+
+    fn writes(events: &[Event]) -> Vec<Write> {
+        let mut last: BTreeMap<u64, usize> = BTreeMap::new();
+        let mut writes: Vec<Write> = Vec::new();
+        for &(at, block, op) in events {
+            match op {
+                Op::Read => last.get(&block).into_iter().for_each(|&last| writes[last].read = at),
+                _ => last.remove(&block).into_iter().for_each(|last| writes[last].until = at),
+            }
+            if op == Op::Write {
+                last.insert(block, writes.len());
+                writes.push(Write { at, read: at, until: NEVER, run: run(block) });
+            }
+        }
+        writes
+    }
+
     /// All ways to rewrite a band, tried one by one: a rewrite after each write whose bit is set, and nothing left to do.
-    fn by_trial(events: &[Event], price: f64) -> f64 {
-        let writes = events.iter().filter(|event| event.2 == Op::Write).count();
-        let ways = (0..1u32 << writes).filter_map(|ways| {
-            let (mut cost, mut held, mut now, mut nth) = (0.0, BTreeSet::new(), 0, 0);
+    fn by_trial(events: &[Event], costs: &Costs) -> f64 {
+        let written = writes(events);
+        let ways = (0..1u32 << written.len()).filter_map(|ways| {
+            let (mut cost, mut held, mut now, mut nth) = (0.0, BTreeMap::new(), 0, 0);
             for &(at, block, op) in events {
-                cost += price * (held.len() as u64 * (at - now)) as f64;
+                for (block, from) in &held {
+                    let accesses = at - now.max(*from).min(at);
+                    cost += costs.price * costs.by_run[run(*block) as usize] * accesses as f64;
+                }
                 now = at;
-                if op == Op::Trim {
-                    held.remove(&block);
-                    continue;
+                match op {
+                    Op::Trim => _ = held.remove(&block),
+                    Op::Write => {
+                        held.insert(block, costs.from(&written[nth]));
+                        if ways >> nth & 1 == 1 {
+                            held.clear();
+                            cost += 1.0;
+                        }
+                        nth += 1;
+                    }
+                    _ => {}
                 }
-                held.insert(block);
-                if ways >> nth & 1 == 1 {
-                    held.clear();
-                    cost += 1.0;
-                }
-                nth += 1;
             }
             held.is_empty().then_some(cost)
         });
@@ -205,25 +152,19 @@ mod tests {
     proptest! {
         #[test]
         fn the_cheapest_way_is_that_of_all_ways_tried(
-            steps in prop::collection::vec((0u64..4, 1u64..5, prop::bool::weighted(0.3)), 1..13),
+            steps in prop::collection::vec((0u64..4, 1u64..5, 0u32..10), 1..15),
             price in 0.0f64..0.4,
+            reads_paid: bool,
         ) {
-            let (mut now, mut events) = (0, Vec::new());
-            let mut last: BTreeMap<u64, usize> = BTreeMap::new();
-            let mut writes: Vec<Write> = Vec::new();
-            for (block, pause, trims) in steps {
+            let mut now = 0;
+            let events = steps.into_iter().map(|(block, pause, chance)| {
                 now += pause;
-                if let Some(before) = last.remove(&block) {
-                    writes[before].until = now;
-                }
-                if !trims {
-                    last.insert(block, writes.len());
-                    writes.push(Write { at: now, read: now, until: NEVER, run: 1 });
-                }
-                events.push((now, block, if trims { Op::Trim } else { Op::Write }));
-            }
-            let costs = Costs { price, by_run: vec![0.0, 1.0], reads_paid: false };
-            let (ours, theirs) = (cheapest(&Band::new(writes), &costs), by_trial(&events, price));
+                (now, block, match chance { 0..2 => Op::Trim, 2..4 => Op::Read, _ => Op::Write })
+            });
+            let events: Vec<Event> = events.collect();
+            let costs = Costs { price, by_run: vec![0.0, 1.0, 0.3], reads_paid };
+            let (ours, theirs) =
+                (cheapest(&Band::new(writes(&events)), &costs), by_trial(&events, &costs));
             prop_assert!((ours - theirs).abs() < 1e-9, "{ours} {theirs}");
         }
     }

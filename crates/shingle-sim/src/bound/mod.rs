@@ -15,11 +15,11 @@
 //!
 //! Of one band, the cheapest times are found exactly: a rewrite comes right after a write, and `f(j)`, the least cost
 //! when one comes after the band's write `j`, is the least over `i < j` of `f(i) + 1 + price · places(i, j)`. What `i`
-//! is best never falls as `j` rises: the longer a stretch, the more a further write adds to it. So only stretches are
-//! looked at that begin no earlier than the best before. Behind the last rewrite there may be writes of which all is
-//! trimmed in the end.
+//! is best never falls as `j` rises: the longer a stretch, the more a further write adds to it. `begins.rs` has why, and
+//! finds it without looking at pairs. Behind the last rewrite there may be writes of which all is trimmed in the end.
 
 mod accesses;
+mod begins;
 mod cheapest;
 mod of_run;
 mod room;

@@ -62,9 +62,9 @@ mod tests {
         let mut with_part = cell(Role::Given, &[100.0, 200.0], &[300.0, 300.0]);
         with_part.systems.push(measured("nothing stays", Kind::Part, &[150.0, 100.0]));
         let idle = Cell { too_little: true, ..with_part.clone() };
+        let (cells, left_out) = (vec![with_part, idle], Vec::new());
         let (seeds, goals, sensitivity) = (vec![1, 2], Vec::new(), Vec::new());
-        let cells = vec![with_part, idle];
-        let own = Own { schema: SCHEMA, seeds, requests: 1, cells, goals, sensitivity };
+        let own = Own { schema: SCHEMA, seeds, requests: 1, cells, left_out, goals, sensitivity };
         let without = own.without();
         assert_eq!(without.len(), 1);
         assert_eq!((without[0].part, without[0].disk), ("nothing stays", "emulator"));

@@ -256,8 +256,8 @@ pub struct Cell {
     pub buffer_blocks: u64,
     /// What never filled or hardly cleaned, in words; such a cell says little, and does not count.
     pub too_little: bool,
-    /// No policy takes less, if rewrites and reads take it what they took the best published one. 0 where that was not worked
-    /// out.
+    /// No policy takes less, if rewrites and reads take it what they took the best published one. 0 where nothing is
+    /// rewritten.
     pub least_seconds: Vec<f64>,
     /// Every system.
     pub systems: Vec<Measured>,
@@ -274,6 +274,8 @@ pub struct Own {
     pub requests: u64,
     /// Every cell.
     pub cells: Vec<Cell>,
+    /// What has no cells, and why.
+    pub left_out: Vec<String>,
     /// What was aimed at, and what came out.
     pub goals: Vec<Goal>,
     /// How far ahead the policy is where something differs, if that was asked for.

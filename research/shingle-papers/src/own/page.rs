@@ -20,6 +20,9 @@ pub fn page(own: &Own, making: &Making) -> String {
         own.requests,
         seeds.join(", ")
     );
+    for left_out in &own.left_out {
+        let _ = write!(html, "<p>{}.</p>", escaped(left_out));
+    }
     goals(&mut html, own);
     for disk in DISKS {
         let cells: Vec<&Cell> = own.cells.iter().filter(|cell| cell.disk == disk.name).collect();

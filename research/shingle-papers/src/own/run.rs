@@ -69,7 +69,8 @@ impl Order<'_> {
         on_disks.filter(|(condition, disk)| condition.fits(disk)).collect()
     }
 
-    fn trace(&self, spec: &str, seed: u64, mode: Mode) -> Result<Trace, PaperError> {
+    /// `None` if only writes are wanted and there are none.
+    fn trace(&self, spec: &str, seed: u64, mode: Mode) -> Result<Option<Trace>, PaperError> {
         let made = is_made(spec);
         let (format, volume) = match made {
             true => (None, Choice::default()),
@@ -79,13 +80,18 @@ impl Order<'_> {
         let mut opened = shingle_trace::open(spec, &options)?;
         let requests = (made || self.scale < 1.0).then(|| self.requests());
         let shape = Shape { mode, requests, ..Shape::default() };
-        let mut requests = shape.read(opened.source.as_mut(), &mut |_| ())?;
+        let mut requests = match shape.read(opened.source.as_mut(), &mut |_| ()) {
+            Err(error) if mode == Mode::Write && error.kind == shingle_trace::Kind::Empty => {
+                return Ok(None);
+            }
+            read => read?,
+        };
         if requests.iter().any(|request| request.offset + request.bytes > DISK_BYTES) {
             requests = Shape { remap: true, ..Shape::default() }.apply(requests)?;
         }
         let summary = Summary::of(&requests);
         let format = Some(opened.recognised);
-        Ok(Trace { name: opened.name, format, requests, summary })
+        Ok(Some(Trace { name: opened.name, format, requests, summary }))
     }
 }
 
@@ -107,7 +113,7 @@ pub fn work(order: &Order) -> u64 {
 /// # Errors
 /// The first that is met.
 pub fn run(order: &Order, done: &dyn Fn(u64)) -> Result<Own, PaperError> {
-    let mut cells = Vec::new();
+    let (mut cells, mut left_out) = (Vec::new(), Vec::new());
     let not_yet = |(condition, disk): (&'static Condition, &'static Disk)| Varied {
         of: condition.of,
         is: condition.is,
@@ -120,10 +126,10 @@ pub fn run(order: &Order, done: &dyn Fn(u64)) -> Result<Own, PaperError> {
             let seeds = if is_made(&spec) { order.seeds.as_slice() } else { &order.seeds[..1] };
             let mut of_workload: Vec<Cell> = Vec::new();
             for &seed in seeds {
-                let trace = order.trace(&spec, seed, mode)?;
-                if trace.requests.is_empty() {
-                    continue;
-                }
+                let Some(trace) = order.trace(&spec, seed, mode)? else {
+                    left_out.push(format!("{spec} only reads: left out where writes are alone"));
+                    break;
+                };
                 let count = |cells| done(if seed == seeds[0] { cells } else { 0 });
                 for disk in order.disks() {
                     for cache in CACHES {
@@ -152,7 +158,7 @@ pub fn run(order: &Order, done: &dyn Fn(u64)) -> Result<Own, PaperError> {
     }
     let goals = goals(&cells);
     let (seeds, requests) = (order.seeds.clone(), order.requests());
-    Ok(Own { schema: SCHEMA, seeds, requests, cells, goals, sensitivity: varied })
+    Ok(Own { schema: SCHEMA, seeds, requests, cells, left_out, goals, sensitivity: varied })
 }
 
 /// Where all systems run.
@@ -275,11 +281,8 @@ struct Ran<'a> {
     run: RunResult,
 }
 
-/// With more pairs of writes to one band a bound takes minutes.
-const BOUND_PAIRS_MAX: u64 = 1_000_000_000;
-
 /// The bound on done + left, with rewrites and reads that take what they took the fastest of `runs`; 0 if nothing
-/// was rewritten, or it would take too long.
+/// was rewritten.
 fn least_seconds<'a>(
     job: &Job,
     trace: &Trace,
@@ -291,9 +294,7 @@ fn least_seconds<'a>(
     let prices = Prices::of_fastest(runs, description, disk.bands);
     let (Some(bands), Some(prices)) = (&description.bands, prices) else { return Ok(0.0) };
     let room = Room::of(description, job.cache_blocks().into());
-    let accesses = Accesses::new(&trace.requests, bands, room.run_max);
-    let soon = accesses.pairs() <= BOUND_PAIRS_MAX;
-    Ok(if soon { accesses.bound(&room, &prices).cost } else { 0.0 })
+    Ok(Accesses::new(&trace.requests, bands, room.run_max).bound(&room, &prices).cost)
 }
 
 /// Whether a system is of use only where bands are known and written whole.
@@ -353,5 +354,34 @@ impl Cell {
             mine.p99_us.extend(one.p99_us);
             mine.p999_us.extend(one.p999_us);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_that_only_reads_has_no_part_with_writes_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("reads.csv");
+        let line = |n: u64| format!("{},host,0,Read,{},4096,1\n", 10_000_000 * n, 8192 * n);
+        std::fs::write(&path, (0..10).map(line).collect::<String>()).expect("written");
+        let registry = Registry::default();
+        let order = Order {
+            seeds: vec![1, 2],
+            scale: 1.0,
+            on: vec![path.display().to_string()],
+            alone: true,
+            disks: vec!["plain".into()],
+            format: Some("msr".into()),
+            volume: Choice::default(),
+            sensitivity: false,
+            registry: &registry,
+        };
+        let own = run(&order, &|_| ()).expect("run");
+        assert_eq!(own.cells.iter().map(|cell| cell.mode).collect::<Vec<_>>(), ["rw", "rw"]);
+        assert_eq!(own.left_out.len(), 1, "{:?}", own.left_out);
+        assert!(own.left_out[0].contains("reads.csv only reads"), "{:?}", own.left_out);
     }
 }

@@ -18,6 +18,11 @@ const WRITES_MIN: f32 = 20.0;
 /// ln 2: by this a count that is halved each half-life becomes a rate.
 const LN_2: f32 = core::f32::consts::LN_2;
 
+/// What each slot of a zone saves an access that has so many dirty blocks, and gets so many writes an access.
+pub(super) trait Saves: Fn(ZoneIndex, f32, f32) -> f32 + Copy {}
+
+impl<F: Fn(ZoneIndex, f32, f32) -> f32 + Copy> Saves for F {}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Zone {
     /// Dirty blocks, the one used last at the head.
@@ -149,46 +154,45 @@ impl DirtyZones {
         self.zones[zone].dirty.tail().map(Slot)
     }
 
-    /// What each slot of a zone saves an access: `2Kλ/n²`, see the head of the policy.
-    fn saves(&self, zone: ZoneIndex, now: u32, cost: impl Fn(ZoneIndex, u32) -> f32) -> f32 {
+    fn saves(&self, zone: ZoneIndex, now: u32, saves: impl Saves) -> f32 {
         let of = &self.zones[zone];
         // (The disk may not have taken what is under way: then it is to be written again.)
         let dirty = of.count().max(1);
-        2.0 * cost(zone, dirty) * self.rate(of, now) / (dirty as f32 * dirty as f32)
+        saves(zone, dirty as f32, self.rate(of, now))
     }
 
     /// The zone with something to name whose slots save least, and what each of them saves.
     pub(super) fn cheapest(
         &mut self,
         now: u32,
-        cost: impl Fn(ZoneIndex, u32) -> f32 + Copy,
+        saves: impl Saves,
         links: &Links,
         slots: &Slots,
     ) -> Option<(f32, ZoneIndex)> {
         let may = |zone: &Zone| slots.coldest(&zone.dirty, links).is_some();
         if self.due == 0 {
-            self.look(now, cost, may);
+            self.look(now, saves, may);
         }
         // (A clean one may leave.)
         self.due = self.due.saturating_sub(1);
-        if let Some(best) = self.best_noted(now, cost, may) {
+        if let Some(best) = self.best_noted(now, saves, may) {
             return Some(best);
         }
-        self.look(now, cost, may);
-        self.best_noted(now, cost, may)
+        self.look(now, saves, may);
+        self.best_noted(now, saves, may)
     }
 
     fn best_noted(
         &mut self,
         now: u32,
-        cost: impl Fn(ZoneIndex, u32) -> f32 + Copy,
+        saves: impl Saves,
         may: impl Fn(&Zone) -> bool,
     ) -> Option<(f32, ZoneIndex)> {
         while let Some(&(noted, index)) = self.noted.last() {
             if may(&self.zones[index]) {
-                let saves = self.saves(index, now, cost);
-                if saves <= 2.0 * noted {
-                    return Some((saves, index));
+                let saved = self.saves(index, now, saves);
+                if saved <= 2.0 * noted {
+                    return Some((saved, index));
                 }
             }
             self.noted.pop();
@@ -197,17 +201,12 @@ impl DirtyZones {
     }
 
     /// Looks at all zones, and notes the best.
-    fn look(
-        &mut self,
-        now: u32,
-        cost: impl Fn(ZoneIndex, u32) -> f32 + Copy,
-        may: impl Fn(&Zone) -> bool,
-    ) {
+    fn look(&mut self, now: u32, saves: impl Saves, may: impl Fn(&Zone) -> bool) {
         self.grown |= halved(1.0, now.into(), self.half_life) == 0.0;
         let mut noted = core::mem::take(&mut self.noted);
         noted.clear();
         let able = self.dirty.iter().filter(|&&index| may(&self.zones[index]));
-        noted.extend(able.map(|&index| (self.saves(index, now, cost), index)));
+        noted.extend(able.map(|&index| (self.saves(index, now, saves), index)));
         // Best at the end; equal ones in the order of zones, so that nothing depends on how they came.
         let worse =
             |a: &(f32, ZoneIndex), b: &(f32, ZoneIndex)| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1));
@@ -253,7 +252,7 @@ mod tests {
         let mut zones = DirtyZones::new(10);
         let mut filled_after = |now: u32| {
             zones.written(zone, now);
-            zones.look(now, |_, _| 1.0, |_| true);
+            zones.look(now, |_, _, _| 1.0, |_| true);
             zones.fills_in(zone, now)
         };
         let before: Vec<f32> = (0..50).map(|n| filled_after(u32::MAX - 990 + 20 * n)).collect();

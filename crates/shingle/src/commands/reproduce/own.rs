@@ -71,6 +71,7 @@ pub(super) fn run(
         }
     }
     print(&table::own(&result, global.color))?;
+    result.left_out.iter().for_each(|left_out| note(left_out, global.quiet));
     note(&format!("the page with every policy: {}", index.display()), global.quiet);
     Ok(())
 }
