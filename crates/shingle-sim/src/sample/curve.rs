@@ -28,7 +28,7 @@ use super::{ROW_BANDS, Thinned, WHOLE};
 use crate::experiment::{ExperimentError, Job, Trace};
 
 /// A sample has at least as many bands as so many that are all asked for alike.
-pub(super) const BANDS_MIN: f64 = 100.0;
+pub const BANDS_MIN: f64 = 100.0;
 
 /// The smallest cache has so many blocks in a sample.
 pub const CACHE_BLOCKS_MIN: u64 = 2_000;

@@ -87,12 +87,14 @@ pub(crate) fn minimum_block(bytes: u32) -> Result<u32, &'static str> {
 
 /// Where clients connect: without `tls` in the file system and on the loopback.
 pub(crate) fn addresses(texts: &[String], tls: bool) -> Result<Vec<Address>, Usage> {
-    let address = |text: &String| {
-        let address: Address = text.parse()?;
-        allowed(&address, tls).map(|()| address)
-    };
-    let addresses = texts.iter().map(address);
+    let addresses = texts.iter().map(|text| address(text, tls));
     addresses.collect::<Result<_, _>>().map_err(|error| Usage(error.to_string()))
+}
+
+/// One of them.
+pub(crate) fn address(text: &str, tls: bool) -> Result<Address, ListenError> {
+    let address: Address = text.parse()?;
+    allowed(&address, tls).map(|()| address)
 }
 
 /// Whether a server may listen there.

@@ -12,7 +12,7 @@ use shingle_core::size::{parse_bytes, show_bytes};
 use shingle_core::units::{BLOCK_BYTES, Request};
 use shingle_drive::{Buffer, Settings as DriveSettings};
 use shingle_engine::settings::Settings;
-use shingle_sim::sample::curve::{BUFFER_BLOCKS_MIN, CACHE_BLOCKS_MIN};
+use shingle_sim::sample::curve::{BANDS_MIN, BUFFER_BLOCKS_MIN, CACHE_BLOCKS_MIN};
 use shingle_sim::sample::{Estimate, Sampling, Shadow, WHOLE, change, scaled_drive};
 use shingle_store::store::control::{self, Request as Order, watch};
 use shingle_trace::record::Events;
@@ -308,7 +308,7 @@ fn report(args: &WhatIf, candidates: &[Candidate], missed: u64) -> anyhow::Resul
     ));
     if shadow.is_small() {
         lines.push(format!(
-            "only {} bands were sampled, where 100 tell enough: all may be off by more than ± says; look on for longer, \
+            "only {} bands were sampled, where {BANDS_MIN} tell enough: all may be off by more than ± says; look on for longer, \
              or raise --sample",
             shadow.sampled_bands()
         ));

@@ -25,12 +25,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::Args;
 use shingle_core::observer::Shared;
 use shingle_core::registry::Registry;
 use shingle_engine::settings::Settings;
-use shingle_nbd::listen::{Address, ListenError, Listener};
+use shingle_nbd::listen::Listener;
 use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, Record, Serving, Stopper};
 use shingle_store::ublk::Number;
 use shingle_trace::record::{About, Recording};
@@ -122,7 +122,8 @@ impl Serve {
             .map_err(|why| Usage(format!("--allow-users: {why}")))?;
         let addresses = listening::addresses(&self.nbd, self.encryption.tls.is_some())?;
         let tls = self.encryption.open()?;
-        let metrics = self.metrics.as_deref().map(str::parse::<Address>).transpose();
+        let metrics = self.metrics.as_deref().map(|text| listening::address(text, false));
+        let metrics = metrics.transpose();
         let metrics = metrics.map_err(|error| Usage(format!("--metrics: {error}")))?;
         let counters = file::counters(self.counters.clone(), metrics.is_some());
         let options = Options { caches: vec![cache], addresses, users, tls, counters };
@@ -156,11 +157,7 @@ pub(super) fn execute(args: &Serve, global: &Global, registry: &Registry) -> any
     let record = path.as_ref().map(|_| &record as Record<'_>);
     let (users, encrypted) = (options.users.clone(), options.tls.is_some());
     // (An address that is taken is found before a cache is put into use.)
-    let metrics = metrics.map(|address| Listener::bind(&address)).transpose();
-    let metrics = metrics.map_err(|error| match error {
-        ListenError::NotLoopback(_) => anyhow!(Usage(format!("--metrics: {error}"))),
-        error => anyhow!("--metrics: {error}"),
-    })?;
+    let metrics = metrics.map(|address| Listener::bind(&address)).transpose()?;
     let events = Arc::new(Events::default());
     let tell = {
         let events = events.clone();
