@@ -66,6 +66,24 @@ impl ZoneMap {
         ZoneMap::Runs { runs, disk_blocks }
     }
 
+    /// What [`ZoneMap::runs`] makes it of: blocks in a zone, and how many such zones follow each other. The last zone may be
+    /// cut by the end of the disk.
+    #[must_use]
+    pub fn pairs(&self) -> Vec<(u64, u64)> {
+        let count = self.count() as u64;
+        match self {
+            ZoneMap::Fixed { zone_blocks, .. } => vec![(*zone_blocks, count.max(1))],
+            ZoneMap::Runs { runs, .. } => {
+                let next = runs.iter().skip(1).map(|run| u64::from(run.first_zone.0));
+                let ends = next.chain([count]);
+                let pair = |(run, end): (&ZoneRun, u64)| {
+                    (run.zone_blocks, (end - u64::from(run.first_zone.0)).max(1))
+                };
+                runs.iter().zip(ends).map(pair).collect()
+            }
+        }
+    }
+
     /// The zone that holds `block`.
     #[must_use]
     #[allow(clippy::cast_possible_truncation)] // bounded by the assertions of the constructors
@@ -147,6 +165,8 @@ mod tests {
         let zones: Vec<u32> =
             [0, 9, 10, 19, 20, 24, 25, 30, 32].map(|b| map.zone(Block(b)).0).into();
         assert_eq!(zones, [0, 0, 1, 1, 2, 2, 3, 4, 4]);
+        assert_eq!(map.pairs(), [(10, 2), (5, 3)]);
+        assert_eq!(ZoneMap::fixed(10, 33).pairs(), [(10, 4)]);
         assert_eq!(map.first_block(Zone(3)), Block(25));
         assert_eq!((map.blocks(Zone(1)), map.blocks(Zone(4)), map.count()), (10, 3, 5));
         assert_eq!(map.largest(), 10);

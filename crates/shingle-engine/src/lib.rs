@@ -87,8 +87,8 @@ pub mod table;
 pub use buffer::Buffer;
 pub use data::Data;
 pub use engine::{
-    Bug, Command, CommandOp, Config, Connection, Counts, Device, DirtyAges, Effects, Engine, Errno,
-    ErrorCounts, Failed, IO_PAGES_MAX, Io, IoId, JournalStatus, Kind, NewSsd, OpenError, Reply,
-    SsdState, Status,
+    BAND_BLOCKS_MAX, BandCounts, Bug, Command, CommandOp, Config, Connection, Counts, Device,
+    DirtyAges, Effects, Engine, Errno, ErrorCounts, Failed, IO_PAGES_MAX, Io, IoId, JournalStatus,
+    Kind, NewSsd, OpenError, Reply, SsdState, Status,
 };
 pub use settings::Settings;

@@ -77,6 +77,11 @@ pub enum Bug {
     TrimUnheld,
     FillFromTrimmed,
     TrustedBeforeWritten,
+    BandCleanByPart,
+    BandTouchedForgotten,
+    BandUnheld,
+    BandOvertakenKept,
+    BandReadErrorIgnored,
     /// In [`Bug::HARMLESS`].
     StepsReversed,
 }
@@ -157,6 +162,11 @@ impl Bug {
         Bug::TrimUnheld,
         Bug::FillFromTrimmed,
         Bug::TrustedBeforeWritten,
+        Bug::BandCleanByPart,
+        Bug::BandTouchedForgotten,
+        Bug::BandUnheld,
+        Bug::BandOvertakenKept,
+        Bug::BandReadErrorIgnored,
     ];
 
     /// What looks like a mistake and is none: the crash tests must find nothing.

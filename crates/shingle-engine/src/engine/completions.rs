@@ -48,6 +48,9 @@ impl<D: Data> Engine<D> {
             Completion::DiskWritten(op) => self.disk_written(op, result, buffer),
             Completion::DestageRead(job) => self.destage_read(job, result, buffer),
             Completion::Destaged(job) => self.destage_written(job, result, buffer),
+            Completion::BandRead(place) => self.band_read(place, result, buffer),
+            Completion::BandSlotRead(place) => self.band_slot_read(place, result, buffer),
+            Completion::BandWritten(place) => self.band_written(place, result, buffer),
             Completion::Meta(what) => self.meta_written(what, result, buffer),
             Completion::InvalidationWritten => self.invalidation_written(result, buffer),
             Completion::SsdFlushed | Completion::DiskFlushed | Completion::Trimmed => {

@@ -2,7 +2,6 @@
 //! follows.
 
 use shingle_core::observer::Event;
-use shingle_core::plan::{Manner, WriteOrder};
 
 use super::bugs::Bug;
 use super::destage::Read;
@@ -13,10 +12,6 @@ use super::port::Failed;
 use super::requests::Errno;
 use super::{Engine, disk};
 use crate::data::Data;
-
-fn is_sorted(manner: Manner) -> bool {
-    manner != Manner::Write(WriteOrder::AsGiven)
-}
 
 impl<D: Data> Engine<D> {
     /// Carries out the cache's plan: who was dropped is written down, who is dirty goes to the disk.
@@ -33,7 +28,7 @@ impl<D: Data> Engine<D> {
         };
         for (group, manner) in plan.groups() {
             self.looks.at(Part::Destages);
-            self.destages.plan(group, is_sorted(manner), &self.contents);
+            self.plan_group(group, manner);
         }
         self.look_at_commit();
         self.contents.put_back(plan);
@@ -62,7 +57,7 @@ impl<D: Data> Engine<D> {
             self.trace(|| Event::Time(self.now));
             let mut plan = self.contents.plan_idle(blocks);
             for (group, manner) in plan.groups() {
-                self.destages.plan(group, is_sorted(manner), &self.contents);
+                self.plan_group(group, manner);
             }
             self.contents.put_back(plan);
         }
@@ -101,6 +96,7 @@ impl<D: Data> Engine<D> {
 
     /// Reads what is to be destaged, and writes what was read.
     pub(super) fn feed_destages(&mut self) {
+        self.write_bands();
         // (Everything has to go, whoever has set limits.)
         let urgent = self.drain.is_wanted() || self.failure.has_ssd_failed();
         self.destages.feed(
@@ -117,7 +113,7 @@ impl<D: Data> Engine<D> {
 
     /// Requests that waited for a destage go on, or fail with it.
     #[inline]
-    fn wake(&mut self) {
+    pub(super) fn wake(&mut self) {
         while let Some((op, goes_on)) = self.destages.next_woken() {
             if goes_on {
                 self.requests.go_on(op);

@@ -148,6 +148,22 @@ impl Disk {
         }
     }
 
+    /// What the disk has of `block` is in doubt from now on.
+    pub(super) fn doubt(&mut self, block: u64) {
+        self.doubts(Block(block));
+    }
+
+    /// A client's write of `block` is on its way, and not done.
+    #[inline]
+    pub(super) fn is_being_written(&self, block: u64) -> bool {
+        !self.unflushed.is_empty() && self.unflushed.get(&Block(block)) == Some(&u64::MAX)
+    }
+
+    /// Destaged blocks wait for a flush.
+    pub(super) fn has_destaged(&self) -> bool {
+        !self.destaged.is_empty()
+    }
+
     /// A client's write of `block` is on its way.
     pub(super) fn will_write(&mut self, block: Block) {
         self.unflushed.insert(block, u64::MAX);
@@ -178,6 +194,11 @@ impl Disk {
         }
         self.destaged.push_back((self.written, job));
         self.written
+    }
+
+    /// A block of a band was written, or tried to be: a flush is to follow before the end, whatever becomes of the band.
+    pub(super) fn band_written(&mut self) {
+        self.written += 1;
     }
 
     /// It was told of something that nobody needs. Returns the number of that.

@@ -31,7 +31,7 @@
 //! A room calls only those below it: `destage` calls `contents`, `durability`, `failure` and `port`; `contents` gives
 //! records to `durability`; `durability` and `failure` write through `port`. What concerns another
 //! room is returned, and `impl Engine` carries it there: `front` (what the owner asks), `completions`, and the
-//! ways through the rooms, `blocks`, `destaging`, `committing`, `exchanging`, `growing` and `trimming`; `looks` says when going through
+//! ways through the rooms, `blocks`, `destaging`, `banding`, `committing`, `exchanging`, `growing` and `trimming`; `looks` says when going through
 //! them is of no use.
 //!
 //! What holds at all times (docs/durability.md tells users the same):
@@ -54,6 +54,9 @@
 //! | commit | FLUSH and FUA answered | `FlushBeforeCommit` |
 //! | commit of a write | its destage written | `DestageBeforeCommit` |
 //! | destage written and the disk flushed | the record that says clean | `CleanBeforeDiskFlush` |
+//! | all of a band that is written whole acknowledged | the flush that makes any of it clean | `BandCleanByPart` |
+//! | a block of such a band read again, if somebody wrote it | it written back | `BandTouchedForgotten` |
+//! | a piece of such a band on the disk | somebody else's write to it | `BandUnheld` |
 //! | commit of a block's leaving | a write past the cache | `BypassBeforeGivenUp` |
 //! | commit of a block's leaving | a trim of the disk | `TrimBeforeGivenUp` |
 //! | a block of a lost trim written anew | it may be cached | `TrustedBeforeWritten` |
@@ -66,6 +69,7 @@
 //! | commands of before finished, none of them with a fill | another SSD is in | `PutInUnderWay`, `FillOfFailed` |
 //! | the superblock with the new size of the disk | a command beyond the old one | `GrownBeforeSuperblock` |
 
+mod banding;
 mod blocks;
 mod bugs;
 mod committing;
@@ -104,11 +108,14 @@ pub use open_error::OpenError;
 pub use port::{Device, Failed, IO_PAGES_MAX, Io, IoId, Kind};
 pub use requests::{Command, CommandOp, Connection, Errno, Reply};
 pub use ssd_state::SsdState;
-pub use status::{Counts, DirtyAges, ErrorCounts, JournalStatus, Status};
+pub use status::{BandCounts, Counts, DirtyAges, ErrorCounts, JournalStatus, Status};
 
 use crate::buffer::Buffer;
 use crate::data::Data;
 use looks::Part;
+
+/// Blocks of a band that is written whole, at most: all of it is in memory then, 256 MiB.
+pub const BAND_BLOCKS_MAX: u64 = destage::BAND_BLOCKS_MAX;
 
 /// How an engine behaves.
 #[derive(Clone, Debug)]
@@ -119,6 +126,8 @@ pub struct Config {
     pub depth: usize,
     /// The disk is told what clients do not need any more ([`Kind::Trim`]).
     pub tells_trims: bool,
+    /// Of a band that is written whole so many blocks are read, or written, at a time: no request waits for more.
+    pub piece_blocks: usize,
     /// Records are committed at the latest after this, though nobody waits for them.
     pub commit_after: Nanos,
     /// A mistake to make; ignored but in test builds.
@@ -140,6 +149,7 @@ impl Config {
             rules: Rules::for_slots(slots),
             depth: 256,
             tells_trims: false,
+            piece_blocks: IO_PAGES_MAX,
             commit_after: Nanos::from_millis(1_000),
             bug: None,
         }

@@ -95,6 +95,12 @@ pub(super) enum Completion {
     DestageRead(JobKey),
     /// It is on the disk.
     Destaged(JobKey),
+    /// Of a band that is written whole this block was read from the disk, to be written back: the first is 0.
+    BandRead(u32),
+    /// This one was read from its frame.
+    BandSlotRead(u32),
+    /// This one is on the disk.
+    BandWritten(u32),
     /// A page of metadata is written.
     Meta(PageKind),
     /// The SSD was flushed.

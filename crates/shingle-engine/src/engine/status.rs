@@ -56,6 +56,19 @@ pub struct ErrorCounts {
     pub ssd_invalidated: bool,
 }
 
+/// Bands that a policy wanted to be written whole, since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BandCounts {
+    /// Those that were.
+    pub written: u64,
+    /// Those that were begun or planned, and whose blocks stayed dirty instead.
+    pub given_up: u64,
+    /// Blocks read from the disk for it.
+    pub read_blocks: u64,
+    /// Blocks written to the disk so.
+    pub written_blocks: u64,
+}
+
 /// How long blocks have been dirty, those found at the start since then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DirtyAges {
@@ -93,6 +106,8 @@ pub struct Status {
     pub errors: ErrorCounts,
     /// Blocks destaged.
     pub destaged_blocks: u64,
+    /// Bands written whole.
+    pub bands: BandCounts,
     /// Pages of 4 KiB written to SSDs, metadata included.
     pub ssd_written_pages: u64,
     /// Blocks of the disk that are served.

@@ -34,12 +34,17 @@ impl<D: Data> Engine<D> {
             return self.trims.pass(&piece);
         }
         busy.extend(self.requests.locked_in(piece.clone()));
+        // A piece of a band that is being written back: what is told now would be undone.
+        if let Some(held) = self.destages.held_by_band() {
+            busy.extend(held.start.max(piece.start)..held.end.min(piece.end));
+        }
         busy.sort_unstable();
         if self.bugs.has(Bug::TrimOfCached) {
             busy.clear();
         }
         let Some(run) = first_without(&piece, &busy) else { return self.trims.pass(&piece) };
         self.trims.begin(run.clone());
+        self.destages.band_touched(run.clone(), &mut self.port);
         self.port.trim(run.start, run.end - run.start, self.now);
         if !self.bugs.has(Bug::TrimUnheld) {
             self.requests.hold(run);

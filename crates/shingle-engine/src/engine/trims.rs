@@ -107,6 +107,11 @@ impl Trims {
             || [&self.waiting, &self.unflushed, &self.flushing, &self.doubted].into_iter().any(has)
     }
 
+    /// What the disk is being told of.
+    pub(super) fn under_way(&self) -> Option<Range<u64>> {
+        self.under_way.clone()
+    }
+
     /// Something is left to be looked at now.
     pub(super) fn may_go_on(&self) -> bool {
         !self.waiting.is_empty() && self.under_way.is_none() && !self.rests

@@ -14,6 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["requests", "destage", "life", "exchange", "growth", "trims"],
     &["looks"],
     &[
+        "banding",
         "blocks",
         "committing",
         "completions",

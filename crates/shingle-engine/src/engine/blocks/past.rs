@@ -32,8 +32,13 @@ impl<D: Data> Engine<D> {
             self.requests.op_mut(key).go_on_at(Stage::Through);
             return self.durability.wait(mapping.number, key);
         }
+        if self.destages.band_holds(block.0) {
+            self.requests.op_mut(key).go_on_at(Stage::Through);
+            return self.destages.wait_for_band(key);
+        }
         if self.contents.begin_destage(slot) {
             let buffer = self.requests.op_mut(key).take_buffer();
+            self.destages.band_touched(block.0..block.0 + 1, &mut self.port);
             self.destages.write_through(key, slot, mapping, buffer, &mut self.port);
         } else if self.destages.backs_off(slot) || self.contents.is_lost(block) {
             self.fail(key, Errno::IO);
@@ -82,6 +87,11 @@ impl<D: Data> Engine<D> {
                 return self.durability.wait(number, key);
             }
         }
+        // What a band has read of the block, and is writing back, would undo this.
+        if self.destages.band_holds(block.0) {
+            return self.destages.wait_for_band(key);
+        }
+        self.destages.band_touched(block.0..block.0 + 1, &mut self.port);
         let buffer = self.requests.op_mut(key).take_buffer();
         self.disk.will_write(block);
         self.port.write(Device::Disk, block.0, buffer, Completion::DiskWritten(key));

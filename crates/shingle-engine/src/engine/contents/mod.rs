@@ -17,7 +17,7 @@ use std::ops::Range;
 use shingle_core::cache::{CacheCore, Outcome};
 use shingle_core::plan::{Destage, Plan};
 use shingle_core::policy::{Access, Cost};
-use shingle_core::units::{Block, Nanos, Request, Slot};
+use shingle_core::units::{Block, Nanos, Request, Slot, Zone};
 
 use super::durability::Durability;
 use super::status::DirtyAges;
@@ -205,6 +205,13 @@ impl Contents {
     /// The disk keeps it. Returns whether the block left.
     pub(super) fn destaged(&mut self, slot: Slot) -> bool {
         self.cache.destaged(slot)
+    }
+
+    /// Blocks of a zone of the policy.
+    pub(super) fn blocks_of(&self, zone: Zone) -> Range<u64> {
+        let zones = self.cache.slots().zones();
+        let first = zones.first_block(zone).0;
+        first..first + zones.blocks(zone)
     }
 
     /// Those of `blocks` that are cached, and their slots.

@@ -160,7 +160,7 @@ impl<D: Data> Destages<D> {
     }
 
     /// Requests that waited until `slot` is not being destaged go on, or fail.
-    fn wake(&mut self, slot: Slot, goes_on: bool) {
+    pub(super) fn wake(&mut self, slot: Slot, goes_on: bool) {
         let woken = &mut self.woken;
         self.through_waiting.retain(|&(waiting, op)| {
             if waiting == slot {
@@ -172,7 +172,7 @@ impl<D: Data> Destages<D> {
 }
 
 /// The cache hears that the disk did not take what it was to.
-fn not_destaged<D>(job: &Job<D>, contents: &mut Contents) {
+pub(super) fn not_destaged<D>(job: &Job<D>, contents: &mut Contents) {
     if job.moved {
         contents.unpin(job.slot);
     } else {
@@ -181,7 +181,7 @@ fn not_destaged<D>(job: &Job<D>, contents: &mut Contents) {
 }
 
 /// And that it did. Returns whether the block left.
-fn destaged<D>(job: &Job<D>, contents: &mut Contents) -> bool {
+pub(super) fn destaged<D>(job: &Job<D>, contents: &mut Contents) -> bool {
     if !job.moved {
         return contents.destaged(job.slot);
     }

@@ -5,6 +5,9 @@
 //! take stays dirty and is left alone for a while.
 
 mod back_off;
+mod band_done;
+mod band_steps;
+mod bands;
 mod done;
 #[cfg(feature = "bugs")]
 mod state;
@@ -26,6 +29,7 @@ use super::port::{Completion, Device, IO_PAGES_MAX, Port};
 use crate::data::Data;
 use back_off::BackOff;
 
+pub(super) use bands::{Around, BAND_BLOCKS_MAX};
 pub(super) use done::Read;
 
 /// One block on its way.
@@ -72,6 +76,7 @@ pub(super) struct Destages<D> {
     /// To be read.
     queued: VecDeque<JobKey>,
     runs: VecDeque<Run>,
+    bands: bands::Bands<D>,
     /// Empty lists of runs that were written.
     lists: Vec<Vec<JobKey>>,
     /// The number of the run in front.
@@ -96,11 +101,13 @@ pub(super) struct Destages<D> {
 }
 
 impl<D: Data> Destages<D> {
-    pub(super) fn new(bugs: Seeded) -> Destages<D> {
+    /// `piece_blocks` of a band that is written whole are read, or written, at a time.
+    pub(super) fn new(piece_blocks: usize, bugs: Seeded) -> Destages<D> {
         Destages {
             jobs: Slab::new(),
             queued: VecDeque::new(),
             runs: VecDeque::new(),
+            bands: bands::Bands::new(piece_blocks.max(1)),
             lists: Vec::new(),
             first_run: 0,
             in_memory: 0,
@@ -120,19 +127,21 @@ impl<D: Data> Destages<D> {
     /// Something is to be read or written, and the disk gets it without a pause.
     pub(super) fn is_busy(&self, now: Nanos) -> bool {
         match self.disk.allows(now) {
-            true => !self.queued.is_empty() || self.in_memory > 0,
+            _ if self.bands.settle() => false,
+            true => !self.queued.is_empty() || self.in_memory > 0 || self.bands.are_busy(),
             false => self.writing > 0,
         }
     }
 
     /// Nothing is planned, under way, or waiting for a flush.
     pub(super) fn is_empty(&self) -> bool {
-        self.jobs.is_empty()
+        // (Of a band that is under way all may have been written anew.)
+        self.jobs.is_empty() && !self.has_bands()
     }
 
     /// Nor is a slot held because the disk did not take its block.
     pub(super) fn holds_nothing(&self) -> bool {
-        self.jobs.is_empty() && self.backing_off.is_empty()
+        self.is_empty() && self.backing_off.is_empty()
     }
 
     pub(super) fn count(&self) -> usize {
@@ -173,6 +182,10 @@ impl<D: Data> Destages<D> {
     /// The disk did not keep what it has taken.
     pub(super) fn disk_failed(&mut self, now: Nanos) {
         self.disk.failed(now);
+        // What was written of a band is not flushed, and may be lost with the rest.
+        if !self.bugs.has(Bug::BandOvertakenKept) {
+            self.bands.give_up();
+        }
     }
 
     /// Slots have other numbers, in another cache.
@@ -299,6 +312,9 @@ impl<D: Data> Destages<D> {
             self.bring_forward(first);
         }
         while let Some(run) = self.runs.front().filter(|run| run.left == 0) {
+            if self.bands.go_before(self.first_run) {
+                break;
+            }
             let (length, number) = (run.jobs.len(), run.number);
             let jobs = || run.jobs.iter().map(|&key| &self.jobs[key]);
             if number > durability.committed() && !self.bugs.has(Bug::DestageBeforeCommit) {

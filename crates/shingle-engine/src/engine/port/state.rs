@@ -34,6 +34,9 @@ impl Completion {
             | Completion::FrameWritten(op)
             | Completion::DiskWritten(op) => (view.op)(op).hash(into),
             Completion::DestageRead(job) | Completion::Destaged(job) => (view.job)(job).hash(into),
+            Completion::BandRead(place)
+            | Completion::BandSlotRead(place)
+            | Completion::BandWritten(place) => place.hash(into),
             Completion::Meta(what) => what.hash(into),
             Completion::SsdFlushed
             | Completion::InvalidationWritten

@@ -85,6 +85,11 @@ const WHERE: &[(Bug, &str)] = &[
     (Bug::TrimUnheld, "around-told"),
     (Bug::FillFromTrimmed, "told"),
     (Bug::TrustedBeforeWritten, "told-written"),
+    (Bug::BandCleanByPart, "band-dirty"),
+    (Bug::BandTouchedForgotten, "band-past"),
+    (Bug::BandUnheld, "band-past"),
+    (Bug::BandOvertakenKept, "band-lost-dirty"),
+    (Bug::BandReadErrorIgnored, "band-errors"),
 ];
 
 /// Those that take more than 4,500 states, some of them minutes: only where `SHINGLE_STATES` says how many states there may
@@ -121,6 +126,9 @@ const LONG: &[Bug] = &[
     Bug::GivenUpInUse,
     Bug::TrustedBeforeWritten,
     Bug::UnflushedForgotten,
+    Bug::BandTouchedForgotten,
+    Bug::BandUnheld,
+    Bug::BandOvertakenKept,
 ];
 
 fn found(bug: Bug) -> Option<String> {

@@ -1,13 +1,14 @@
 //! How large a world is, and what may happen in it.
 
 use shingle_core::cache::CacheCore;
-use shingle_core::drive_view::Costs;
+use shingle_core::drive_view::{Costs, InOrder};
 use shingle_core::params::Params;
-use shingle_core::policy::{Access, Idle, Memory, Policy, Victims};
+use shingle_core::policy::{Access, Admission, Idle, Memory, Policy, Victims, Zoning};
 use shingle_core::registry::{CACHE_PARAMS, Setup, build};
 use shingle_core::service::Mode;
 use shingle_core::slots::Slots;
 use shingle_core::units::{Nanos, Slot};
+use shingle_core::zones::ZoneMap;
 use shingle_engine::format::layout::Layout;
 use shingle_engine::format::table::ENTRIES;
 
@@ -71,6 +72,8 @@ pub(crate) struct Scope {
     pub(crate) room_slots: u32,
     /// The disk is told of trims.
     pub(crate) tells_trims: bool,
+    /// All of the disk is one band, which is written whole, a block at a time; blocks with odd numbers are never cached.
+    pub(crate) band: bool,
     /// Whose highest block leaves first; otherwise the lowest.
     pub(crate) highest: bool,
     pub(crate) connections: u64,
@@ -105,6 +108,7 @@ impl Scope {
         depth: 8,
         room_slots: 0,
         tells_trims: false,
+        band: false,
         highest: false,
         connections: 1,
         wants: &[],
@@ -126,22 +130,33 @@ impl Scope {
 
     /// An empty cache of a disk of so many blocks.
     pub(crate) fn cache(&self, disk_blocks: u64) -> Box<dyn CacheCore> {
-        let cache = Params::new(CACHE_PARAMS);
+        let mut cache = Params::new(CACHE_PARAMS);
+        let (mut bands, mut in_order) = (None, InOrder::default());
+        if self.band {
+            cache.set("bands", "whole").expect("a word");
+            bands = Some(ZoneMap::fixed(disk_blocks, disk_blocks));
+            in_order.band_pass = Some(Nanos::from_millis(150));
+        }
         let setup = Setup {
             cache_blocks: self.slots as u32,
             disk_blocks,
-            bands: None,
+            bands: bands.as_ref(),
             conventional_zones: None,
             sequential_required: false,
             buffer_blocks: 0,
-            in_order: shingle_core::drive_view::InOrder::default(),
+            in_order,
             costs: Costs::PAPER,
             cache: &cache,
         };
         let params = Params::new(&[]);
-        match self.highest {
-            true => Box::new(build::<ByAddress<true>>(&params, &setup).expect("a cache")),
-            false => Box::new(build::<ByAddress<false>>(&params, &setup).expect("a cache")),
+        match (self.highest, self.band) {
+            (true, _) => {
+                Box::new(build::<ByAddress<true, false>>(&params, &setup).expect("a cache"))
+            }
+            (_, true) => {
+                Box::new(build::<ByAddress<false, true>>(&params, &setup).expect("a cache"))
+            }
+            _ => Box::new(build::<ByAddress<false, false>>(&params, &setup).expect("a cache")),
         }
     }
 }
@@ -152,9 +167,9 @@ pub(crate) const TICK: Nanos = Nanos::from_millis(1_500);
 /// Names whose address is the lowest, or the highest: a policy that remembers nothing. What an engine promises may
 /// not depend on whom a policy names.
 #[derive(Clone, Debug)]
-struct ByAddress<const HIGHEST: bool>;
+struct ByAddress<const HIGHEST: bool, const BAND: bool>;
 
-impl<const HIGHEST: bool> ByAddress<HIGHEST> {
+impl<const HIGHEST: bool, const BAND: bool> ByAddress<HIGHEST, BAND> {
     fn name(want: u32, out: &mut Victims, dirty_only: bool) {
         let slots = out.slots();
         let all = (0..slots.capacity()).map(Slot);
@@ -168,13 +183,21 @@ impl<const HIGHEST: bool> ByAddress<HIGHEST> {
     }
 }
 
-impl<const HIGHEST: bool> Policy for ByAddress<HIGHEST> {
+impl<const HIGHEST: bool, const BAND: bool> Policy for ByAddress<HIGHEST, BAND> {
     const NAME: &'static str = if HIGHEST { "highest" } else { "lowest" };
+    const ZONING: Zoning = if BAND { Zoning::Bands } else { Zoning::None };
     const ABOUT: &'static str = "by address; for exploring";
     const IDLE: Idle = Idle::Names;
 
     fn new(_: &Params, _: &Slots) -> Self {
         ByAddress
+    }
+
+    fn admit(&mut self, access: &Access, _: &Slots) -> Admission {
+        match BAND && access.block.0 % 2 == 1 {
+            true => Admission::Bypass,
+            false => Admission::Fill,
+        }
     }
 
     fn on_hit(&mut self, _: Slot, _: &Access, _: &Slots) {}
@@ -184,11 +207,11 @@ impl<const HIGHEST: bool> Policy for ByAddress<HIGHEST> {
     fn on_remove(&mut self, _: Slot, _: &Slots) {}
 
     fn evict(&mut self, _: Option<&Access>, want: u32, out: &mut Victims) {
-        ByAddress::<HIGHEST>::name(want, out, false);
+        Self::name(want, out, false);
     }
 
     fn destage(&mut self, want: u32, out: &mut Victims) {
-        ByAddress::<HIGHEST>::name(want, out, true);
+        Self::name(want, out, true);
     }
 
     fn memory(&self) -> Memory {

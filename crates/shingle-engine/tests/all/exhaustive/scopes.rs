@@ -8,6 +8,19 @@ use super::scope::{Fault, Scope, Want};
 const ONE: Scope = Scope { slots: 1, frames: 3, blocks: 1, ..Scope::PLAIN };
 const TWO: Scope = Scope::PLAIN;
 
+/// One slot over two blocks that are a band, of which the second is never cached and the first is dirty.
+const BAND: Scope = Scope {
+    slots: 1,
+    frames: 3,
+    blocks: 2,
+    band: true,
+    crashes: 1,
+    kills: false,
+    tears: (false, false),
+    prelude: &[Want::WriteFua(0)],
+    ..Scope::PLAIN
+};
+
 /// What is explored.
 pub(crate) const SCOPES: &[Scope] = &[
     Scope {
@@ -337,6 +350,58 @@ pub(crate) const SCOPES: &[Scope] = &[
         tears: (false, false),
         ..ONE
     },
+    Scope {
+        name: "band",
+        slots: 2,
+        frames: 4,
+        blocks: 3,
+        wants: &[Want::Write(0), Want::Write(2), Want::Flush],
+        commands: 3,
+        ..BAND
+    },
+    Scope {
+        name: "band-past",
+        wants: &[Want::Write(0), Want::Write(1), Want::WriteFua(1), Want::Read(1)],
+        commands: 3,
+        ..BAND
+    },
+    Scope {
+        name: "band-told",
+        wants: &[Want::Write(0), Want::Trim(1), Want::Read(1)],
+        tells_trims: true,
+        commands: 3,
+        ..BAND
+    },
+    Scope {
+        name: "band-errors",
+        wants: &[Want::Write(1), Want::Read(1)],
+        commands: 2,
+        faults: (1, &[Fault::Io]),
+        ..BAND
+    },
+    Scope {
+        name: "band-lost",
+        wants: &[Want::Write(0), Want::WriteFua(1), Want::Flush],
+        commands: 3,
+        faults: (1, &[Fault::Flush]),
+        prelude: &[],
+        ..BAND
+    },
+    Scope {
+        name: "band-rest",
+        wants: &[
+            Want::Write(0),
+            Want::Write(1),
+            Want::Mode(Mode::PassThrough),
+            Want::Mode(Mode::WriteBack),
+            Want::Swap,
+            Want::Drain,
+            Want::Replace,
+            Want::Stop,
+        ],
+        commands: 3,
+        ..BAND
+    },
     TWO_TABLES,
     Scope {
         name: "full-page",
@@ -394,6 +459,25 @@ const FOR_BUGS: &[Scope] = &[
         faults: (1, &[Fault::SsdGone]),
         prelude: &[Want::WriteFua(0)],
         ..ONE
+    },
+    Scope {
+        name: "band-dirty",
+        slots: 2,
+        frames: 4,
+        blocks: 3,
+        // (It has the disk flushed.)
+        wants: &[Want::WriteFua(1)],
+        commands: 1,
+        prelude: &[Want::WriteFua(0), Want::WriteFua(2)],
+        ..BAND
+    },
+    Scope {
+        name: "band-lost-dirty",
+        wants: &[Want::WriteFua(1)],
+        commands: 1,
+        faults: (1, &[Fault::Flush]),
+        prelude: &[Want::WriteFua(0)],
+        ..BAND
     },
     Scope {
         name: "two-tables-empty",

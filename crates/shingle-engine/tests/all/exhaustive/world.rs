@@ -162,6 +162,7 @@ impl World {
         let mut config = Config::in_mode(mode, slots);
         config.depth = depth;
         config.tells_trims = tells_trims;
+        config.piece_blocks = 1;
         config.rules.sequential_bytes = None;
         config.rules.room_slots = room_slots;
         config.rules.room_timeout = Nanos::NEVER;

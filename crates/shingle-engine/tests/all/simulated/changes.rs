@@ -54,7 +54,7 @@ impl World {
         let there = self.disk.pages();
         self.disk.grow((there..blocks).map(|block| stamp(block, 0)));
         self.oracle.grow(blocks.max(there));
-        let cache = cache(&self.policy, self.layout.slots, blocks);
+        let cache = cache(&self.policy, self.layout.slots, blocks, self.band_blocks);
         // (It fails while it grows already, or without an SSD.)
         let _ = self.engine.grow_disk(blocks, cache.expect("a cache of a larger disk"));
     }
@@ -65,7 +65,7 @@ impl World {
         let frames = slots + spare;
         let table_pages = frames.div_ceil(ENTRIES as u64);
         let layout = Layout { journal_pages: self.rng.range(6, 24), table_pages, frames, slots };
-        while cache(&self.policy, slots, self.disk_blocks).is_none() {
+        while cache(&self.policy, slots, self.disk_blocks, self.band_blocks).is_none() {
             self.policy = *self.rng.pick(&self.policies);
         }
         let edition = recover(&mut self.ssd).map_or(1, |found| found.journal.superblock().edition);
@@ -84,7 +84,7 @@ impl World {
         for write in found.journal.put_into_use() {
             self.ssd.keep(write.page, &write.bytes);
         }
-        let cache = cache(&self.policy, self.layout.slots, self.disk_blocks);
+        let cache = cache(&self.policy, self.layout.slots, self.disk_blocks, self.band_blocks);
         let cache = cache.expect("it was made before");
         let room_slots = self.config.rules.room_slots;
         let new = NewSsd { found, cache, room_slots };

@@ -34,8 +34,9 @@ impl World {
         let disk_blocks = found.journal.superblock().disk_bytes / BLOCK_BYTES;
         assert!(disk_blocks >= self.disk_blocks, "the disk has shrunk");
         self.disk_blocks = disk_blocks;
-        let World { policy, layout, disk_blocks, config, .. } = self;
-        self.engine = open(found, policy, layout.slots, *disk_blocks, config);
+        self.count_bands();
+        let World { policy, layout, disk_blocks, band_blocks, config, .. } = self;
+        self.engine = open(found, policy, layout.slots, *disk_blocks, *band_blocks, config);
         self.connections.clear();
         self.lost.clear();
         self.forgotten = 0;

@@ -93,13 +93,13 @@ impl World {
             policies: self.policies.clone(),
             oracle: self.oracle.clone(),
             // (Until its own is made.)
-            engine: open(before, policy, layout.slots, *disk_blocks, config),
+            engine: open(before, policy, layout.slots, *disk_blocks, None, config),
             ssd,
             ..*self
         };
         world.oracle.may_fail = true;
         world.look_at(&found, true);
-        world.engine = open(found, policy, layout.slots, *disk_blocks, config);
+        world.engine = open(found, policy, layout.slots, *disk_blocks, None, config);
         world.connect();
         world.effects();
         world.end();

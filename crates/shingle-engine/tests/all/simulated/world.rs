@@ -7,6 +7,7 @@ use shingle_core::policies;
 use shingle_core::registry::{CACHE_PARAMS, Entry, Setup};
 use shingle_core::service::Mode;
 use shingle_core::units::{BLOCK_BYTES, Block, Nanos};
+use shingle_core::zones::ZoneMap;
 use shingle_engine::format::layout::{Copy, Layout};
 use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::table::ENTRIES;
@@ -33,6 +34,13 @@ pub(crate) enum Theme {
     Flips,
     /// SSDs are exchanged and the disk grows, with power cuts and kills, and with or without I/O errors.
     Changes,
+    /// Bands are written whole, with power cuts and kills, and with or without I/O errors.
+    Bands,
+}
+
+impl Theme {
+    pub(crate) const ALL: [Theme; 5] =
+        [Theme::Crashes, Theme::Faults, Theme::Flips, Theme::Changes, Theme::Bands];
 }
 
 /// Everything.
@@ -76,6 +84,10 @@ pub(crate) struct World {
     pub(super) lost: Vec<u64>,
     /// I/O of a process that was killed, which only a seeded bug lets its successor meet.
     pub(super) late: Vec<Io>,
+    /// Blocks of a band, if bands are written whole.
+    pub(super) band_blocks: Option<u64>,
+    /// Bands that were written whole, and that were given up, in lives that are over.
+    pub(super) bands: (u64, u64),
     /// Policies of which the run draws.
     pub(super) policies: Vec<Entry>,
     /// What the engine asked of its devices, and answered.
@@ -88,20 +100,33 @@ fn policies() -> Vec<Entry> {
     policies::all().filter(|entry| entry.name != "none").copied().collect()
 }
 
-pub(super) fn cache(entry: &Entry, slots: u64, disk_blocks: u64) -> Option<Box<dyn CacheCore>> {
+/// A cache over a disk of which only its size is known; or also its bands, of so many blocks, which are written whole.
+pub(super) fn cache(
+    entry: &Entry,
+    slots: u64,
+    disk_blocks: u64,
+    band_blocks: Option<u64>,
+) -> Option<Box<dyn CacheCore>> {
     let mut params = Params::new(entry.params);
     if params.has("zone") {
-        params.set("zone", "8b").expect("a size");
+        params.set("zone", if band_blocks.is_some() { "bands" } else { "8b" }).expect("a size");
     }
-    let cache = Params::new(CACHE_PARAMS);
+    let mut cache = Params::new(CACHE_PARAMS);
+    let (mut bands, mut in_order) = (None, InOrder::default());
+    if let Some(blocks) = band_blocks {
+        cache.set("bands", "whole").expect("a word");
+        // (The first one is shorter, and so may be the last.)
+        bands = Some(ZoneMap::runs(&[(blocks.div_ceil(2), 1), (blocks, 1)], disk_blocks));
+        in_order.band_pass = Some(Nanos::from_millis(150));
+    }
     let setup = Setup {
         cache_blocks: slots as u32,
         disk_blocks,
-        bands: None,
+        bands: bands.as_ref(),
         conventional_zones: None,
         sequential_required: false,
         buffer_blocks: 20,
-        in_order: InOrder::default(),
+        in_order,
         costs: Costs::PAPER,
         cache: &cache,
     };
@@ -111,7 +136,8 @@ pub(super) fn cache(entry: &Entry, slots: u64, disk_blocks: u64) -> Option<Box<d
 impl World {
     /// Whether a store can run this policy over a disk of which it knows only the size.
     pub(crate) fn can_run(policy: &Entry) -> bool {
-        policies().iter().any(|entry| entry.name == policy.name) && cache(policy, 16, 64).is_some()
+        policies().iter().any(|entry| entry.name == policy.name)
+            && cache(policy, 16, 64, None).is_some()
     }
 
     pub(crate) fn new(seed: u64, theme: Theme, bug: Option<Bug>) -> World {
@@ -146,10 +172,12 @@ impl World {
         let table_pages = frames.div_ceil(ENTRIES as u64);
         let journal_pages = if large { rng.range(6, 12) } else { rng.range(6, 24) };
         let layout = Layout { journal_pages, table_pages, frames, slots };
+        // (Of other themes nothing is drawn that was not before there were bands.)
+        let band_blocks = (theme == Theme::Bands).then(|| rng.range(3, 14));
         let policy = loop {
             let any = *rng.pick(&policies);
             let entry = policy.copied().unwrap_or(any);
-            if cache(&entry, slots, disk_blocks).is_some() {
+            if cache(&entry, slots, disk_blocks, band_blocks).is_some() {
                 break entry;
             }
         };
@@ -160,7 +188,7 @@ impl World {
         let mut oracle = Oracle::new(disk_blocks);
         let faulty = match theme {
             Theme::Faults => true,
-            Theme::Changes => rng.one_in(2),
+            Theme::Changes | Theme::Bands => rng.one_in(2),
             Theme::Crashes | Theme::Flips => false,
         };
         oracle.may_fail = faulty || theme == Theme::Flips;
@@ -182,6 +210,15 @@ impl World {
         config.rules.room_slots = rng.below(slots / 2) as u32;
         // (Not drawn: what a seed did before there were trims it does still.)
         config.tells_trims = seed % 4 < 3;
+        if theme == Theme::Bands {
+            let modes = [Mode::WriteBack, Mode::WriteBack, Mode::NoReadFill];
+            config.rules.mode = *rng.pick(&modes);
+            // What goes on where a write has ended bypasses the cache: it is written to the disk beside the bands.
+            config.rules.sequential_bytes = Some(*rng.pick(&[1, 1, 5_000]));
+            config.piece_blocks = rng.range(1, 6) as usize;
+            // (Where time passes with each I/O, many bands take longer than a real client waits.)
+            config.rules.room_timeout = Nanos::from_millis(3_600_000);
+        }
         config.bug = bug;
         let mut found = recover(&mut ssd).expect("a new cache");
         assert!(found.clean && found.live().next().is_none());
@@ -189,7 +226,7 @@ impl World {
             ssd.keep(write.page, &write.bytes);
         }
         let mut world = World {
-            engine: open(found, &policy, slots, disk_blocks, &config),
+            engine: open(found, &policy, slots, disk_blocks, band_blocks, &config),
             depth: rng.range(1, 24),
             diligence: rng.range(20, 95),
             hot: rng.range(2, disk_blocks),
@@ -200,6 +237,8 @@ impl World {
             next: None,
             lost: Vec::new(),
             late: Vec::new(),
+            band_blocks,
+            bands: (0, 0),
             policies,
             trail: Trail::default(),
             looks_twice: false,
@@ -246,7 +285,24 @@ impl World {
             }
         }
         self.end();
+        self.count_bands();
         self
+    }
+
+    /// Before a life is over.
+    pub(super) fn count_bands(&mut self) {
+        let counts = self.engine.status().bands;
+        self.bands = (self.bands.0 + counts.written, self.bands.1 + counts.given_up);
+    }
+
+    /// Bands that were written whole, and that were given up.
+    pub(crate) fn bands(&self) -> (u64, u64) {
+        self.bands
+    }
+
+    /// SSDs are exchanged, and the disk grows.
+    fn changes(&self) -> bool {
+        self.theme == Theme::Changes || self.theme == Theme::Bands && self.seed % 4 == 1
     }
 
     pub(super) fn step(&mut self) {
@@ -255,7 +311,7 @@ impl World {
         }
         self.disk_refuses();
         self.something_lands();
-        if self.theme == Theme::Changes && self.rng.one_in(25) {
+        if self.changes() && self.rng.one_in(25) {
             self.change();
         }
         match self.rng.below(100) {
@@ -271,7 +327,10 @@ impl World {
                 }
             }
             97 if self.rng.one_in(10) => {
+                let back = self.theme == Theme::Bands && !self.engine.mode().writes_through();
                 let mode = *self.rng.pick(&Mode::ALL);
+                // (In other modes no band is written whole.)
+                let mode = if self.theme == Theme::Bands && !back { Mode::WriteBack } else { mode };
                 self.config.rules.mode = mode;
                 self.engine.set_mode(mode);
             }
@@ -285,7 +344,7 @@ impl World {
     /// Another policy, while all goes on.
     fn swap(&mut self) {
         let policy = *self.rng.pick(&self.policies);
-        if let Some(cache) = cache(&policy, self.layout.slots, self.disk_blocks) {
+        if let Some(cache) = cache(&policy, self.layout.slots, self.disk_blocks, self.band_blocks) {
             if self.tells {
                 println!("policy {}", policy.name);
             }
@@ -349,7 +408,7 @@ impl World {
         if self.looks_twice {
             self.look_twice();
         }
-        if self.theme == Theme::Changes {
+        if self.changes() {
             self.changed();
         }
         for io in effects.ios {
@@ -443,6 +502,10 @@ impl World {
             let reads = self.config.tells_trims && self.commands.is_multiple_of(2);
             let next = if reads { CommandOp::Read } else { CommandOp::Write };
             self.next = Some((next, first, blocks));
+        } else if self.theme == Theme::Bands && op == CommandOp::Write {
+            let end = first + blocks;
+            let more = 1 + rng.below(4).min((self.disk_blocks - end).saturating_sub(1));
+            self.next = (end < self.disk_blocks).then_some((op, end, more));
         } else if !self.lost.is_empty() && rng.one_in(8) {
             self.next = Some((CommandOp::Read, *rng.pick(&self.lost), 1));
         }
@@ -532,9 +595,10 @@ pub(super) fn open(
     policy: &Entry,
     slots: u64,
     disk_blocks: u64,
+    band_blocks: Option<u64>,
     config: &Config,
 ) -> Engine {
-    let cache = cache(policy, slots, disk_blocks).expect("it was made before");
+    let cache = cache(policy, slots, disk_blocks, band_blocks).expect("it was made before");
     Engine::open(found, cache, disk_blocks, config.clone()).expect("what was found makes sense")
 }
 
