@@ -265,9 +265,8 @@ impl core::fmt::Display for MakeError {
             ),
             MakeError::NoWholeBands { policy } => write!(
                 f,
-                "cache.bands=whole: needs a simulated disk that takes bands written in order past its buffer, \
-                 such as st8000as0002, and a policy that works with its bands (--set {policy}.zone=bands); \
-                 no store knows bands"
+                "cache.bands=whole: needs a disk that takes bands written in order past its buffer, \
+                 such as st8000as0002, and a policy that works with its bands (--set {policy}.zone=bands)"
             ),
             MakeError::TooManyZones { policy } => write!(
                 f,

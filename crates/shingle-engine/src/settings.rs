@@ -12,6 +12,7 @@
 //!
 //! `limit.NAME` is what an operator allows ([`Limits`]). `drive.NAME` is what is known of the disk (`shingle probe` finds it out): policies plan with it.
 
+mod bands;
 mod params;
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,8 @@ use shingle_core::units::Nanos;
 use thiserror::Error;
 
 use crate::format::superblock::SETTINGS_BYTES_MAX;
-use params::TRIM;
+use bands::{BANDS, Bands};
+use params::{BAND_PASS_US, TRIM};
 
 pub(crate) use params::{DRIVE_PARAMS, LIMIT_PARAMS};
 
@@ -183,7 +185,7 @@ impl Settings {
     /// If policy or parameters are unknown.
     pub fn all(&self, registry: &Registry) -> Result<Vec<Setting>, SettingsError> {
         let entry = registry.get(&self.policy).map_err(error)?;
-        let Checked { own, cache, drive, limit } = self.checked(entry, registry)?;
+        let Checked { own, cache, drive, limit, .. } = self.checked(entry, registry)?;
         let plain = |name: &str, value: &str| Setting {
             name: name.to_owned(),
             value: value.to_owned(),
@@ -200,6 +202,10 @@ impl Settings {
             for ((param, value), (_, default)) in params.iter().zip(defaults.iter()) {
                 let is_default = value == default;
                 all.push(Setting { name: format!("{owner}.{param}"), value, is_default });
+            }
+            if owner == "drive" {
+                let (value, name) = (self.bands().to_owned(), format!("{owner}.{BANDS}"));
+                all.push(Setting { is_default: value == bands::NONE, name, value });
             }
         }
         Ok(all)
@@ -232,10 +238,31 @@ impl Settings {
         })
     }
 
+    /// Where the bands of the disk are, as it was set.
+    fn bands(&self) -> &str {
+        let set = self.sets.iter().find(|(name, _)| name.strip_prefix("drive.") == Some(BANDS));
+        set.map_or(bands::NONE, |(_, value)| value)
+    }
+
+    /// Of a disk that is made of a zoned one, or of several: where it puts a block no host knows.
+    ///
+    /// # Errors
+    /// If something is said of its bands.
+    pub fn check_without_bands(&self) -> Result<(), SettingsError> {
+        match self.bands() {
+            bands::NONE => Ok(()),
+            text => Err(error(format!(
+                "drive.{BANDS}={text}: this disk is a zoned one, and the translation before it puts blocks where it \
+                 likes: there are no bands that could be written whole; set drive.{BANDS}={}",
+                bands::NONE
+            ))),
+        }
+    }
+
     /// An empty cache as these settings want it.
     ///
     /// # Errors
-    /// If policy or parameters are unknown, or cannot do with a disk whose bands are not known.
+    /// If policy or parameters are unknown, or cannot do with what is known of the bands of the disk.
     pub fn cache(
         &self,
         registry: &Registry,
@@ -249,14 +276,16 @@ impl Settings {
             ));
         }
         let checked = self.checked(entry, registry)?;
+        let bands = checked.bands.as_ref().map(|bands| bands.over(disk_blocks)).transpose();
+        let bands = bands.map_err(|why| error(format!("drive.{BANDS}={}: {why}", self.bands())))?;
         let setup = Setup {
             cache_blocks: slots,
             disk_blocks,
-            bands: None,
+            bands: bands.as_ref(),
             conventional_zones: None,
             sequential_required: false,
             buffer_blocks: checked.drive.count("buffer_blocks"),
-            in_order: InOrder::default(),
+            in_order: InOrder { band_pass: checked.band_pass(), ..InOrder::default() },
             costs: checked.costs(),
             cache: &checked.cache,
         };
@@ -302,16 +331,22 @@ fn not_in_a_store(entry: &Entry, own: &Params, why: MakeError) -> SettingsError 
     let name = entry.name;
     match why {
         MakeError::NoBands { .. } if own.has(ZONE) => error(format!(
-            "policy `{name}` is to work with the true bands of the disk ({name}.{ZONE}=bands), which no \
-             store knows; set {name}.{ZONE}=20MiB, or the size that shingle probe found"
+            "policy `{name}` is to work with the true bands of the disk ({name}.{ZONE}=bands), and a store knows only \
+             what it is told: set drive.{BANDS} if you know them, or {name}.{ZONE}=20MiB, or the size that shingle probe \
+             found"
         )),
         MakeError::NoBands { .. } => error(format!(
-            "policy `{name}` works with the true bands of the disk, which no store knows; set another \
-             policy"
+            "policy `{name}` works with the true bands of the disk, and a store knows only what it is told: set \
+             drive.{BANDS} if you know them, or another policy"
         )),
-        MakeError::NoWholeBands { .. } => error(
-            "cache.bands=whole: a store does not know the bands of its disk, and writes none whole; set cache.bands=policy",
-        ),
+        MakeError::NoWholeBands { .. } if own.has(ZONE) => error(format!(
+            "cache.bands=whole: the policy has to work with the bands of the disk ({name}.{ZONE}=bands), and the disk has \
+             to take them in order past its buffer: set drive.{BANDS} and drive.{BAND_PASS_US} if you know that of it; \
+             or cache.bands=policy"
+        )),
+        MakeError::NoWholeBands { .. } => error(format!(
+            "cache.bands=whole: policy `{name}` does not work with bands; set cache.bands=policy, or another policy"
+        )),
         MakeError::NotExposed { .. } => error(format!(
             "policy `{name}` works with the write pointers of zones, and a store knows a disk by its \
              addresses only; set another policy"
@@ -326,10 +361,18 @@ struct Checked {
     own: Params,
     cache: Params,
     drive: Params,
+    /// Where the bands of the disk are.
+    bands: Option<Bands>,
     limit: Params,
 }
 
 impl Checked {
+    /// The time of going over a band, of a disk that takes bands past its buffer.
+    fn band_pass(&self) -> Option<Nanos> {
+        let us = self.drive.count(BAND_PASS_US);
+        (us > 0).then(|| Nanos::from_micros(us))
+    }
+
     fn costs(&self) -> Costs {
         let us = |name| Nanos::from_micros(self.drive.count(name));
         Costs {
@@ -346,6 +389,7 @@ impl Settings {
             own: Params::new(entry.params),
             cache: Params::new(CACHE_PARAMS),
             drive: Params::new(DRIVE_PARAMS),
+            bands: None,
             limit: Params::new(LIMIT_PARAMS),
         };
         // The policy's own word on its zones goes before that on the disk, whichever came first.
@@ -354,10 +398,19 @@ impl Settings {
         for (name, value) in of_drive {
             let wrong = |why: &dyn std::fmt::Display| error(format!("{name}={value}: {why}"));
             let param = name.split_once('.').map_or("", |(_, param)| param);
+            if param == BANDS {
+                checked.bands = Bands::parse(value).map_err(|why| wrong(&why))?;
+                continue;
+            }
             checked.drive.set(param, value).map_err(|e| wrong(&e))?;
             if param.contains("us") && checked.drive.count(param) > DRIVE_US_MAX {
                 return Err(wrong(&format!("at most {DRIVE_US_MAX} us")));
             }
+        }
+        if checked.band_pass().is_some() && checked.bands.is_none() {
+            return Err(error(format!(
+                "drive.{BAND_PASS_US}: which bands is not known; set drive.{BANDS}, too, or drive.{BAND_PASS_US}=0"
+            )));
         }
         let zone_blocks = checked.drive.count("zone_blocks");
         if zone_blocks > 0 && entry.params.iter().any(|p| p.name == ZONE && p.kind == Kind::Zones) {

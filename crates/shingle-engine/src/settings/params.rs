@@ -36,12 +36,22 @@ pub(crate) const DRIVE_PARAMS: &[Param] = &[
         about: "The part of R(x) for each block written of the zone (SAC section 4.4)",
     },
     Param {
+        name: BAND_PASS_US,
+        kind: Kind::Count,
+        default: "0",
+        about: "Time of going over a band once, of a disk that takes a band written from start to end past its \
+                buffer; 0 of all others, and if nobody knows. Needs drive.bands",
+    },
+    Param {
         name: TRIM,
         kind: Kind::Choice(&["auto", "on", "off"]),
         default: "auto",
         about: "Whether the disk is told what clients trim; auto: if a translation makes it of a zoned one",
     },
 ];
+
+/// The parameter that says that bands written in order go past the disk's buffer.
+pub(super) const BAND_PASS_US: &str = "band_pass_us";
 
 /// The parameter that says whether the disk is told of trims.
 pub(super) const TRIM: &str = "trim";

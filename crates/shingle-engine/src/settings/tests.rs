@@ -1,3 +1,5 @@
+use shingle_core::units::Zone;
+
 use super::*;
 
 #[test]
@@ -94,6 +96,37 @@ fn what_is_known_of_the_disk_is_planned_with() {
 }
 
 #[test]
+fn bands_are_written_whole_if_the_operator_knows_them() {
+    let registry = Registry::default();
+    let made = |texts: &[&str]| {
+        let mut settings = Settings::new("disk-time");
+        texts.iter().try_for_each(|text| settings.set(text)).expect("words");
+        let settings = Settings::from_text(&settings.to_text().expect("short")).expect("words");
+        settings.cache(&registry, 4096, 100_000)
+    };
+    let (bands, pass) = ("drive.bands=3000bx2,5000b", "drive.band_pass_us=150000");
+    let cache = made(&["disk-time.zone=bands", bands, pass]).expect("all is known");
+    let zones = cache.slots().zones();
+    assert_eq!((zones.blocks(Zone(1)), zones.first_block(Zone(2)).0), (3000, 6000));
+    assert_eq!(cache.slots().drive().in_order.band_pass, Some(Nanos::from_millis(150)));
+    assert!(made(&["policy=most", "most.zone=bands", "cache.bands=whole", bands, pass]).is_ok());
+    assert!(made(&["policy=lru-band", bands]).is_ok(), "it need not take them whole");
+    assert!(made(&["policy=most", "most.zone=bands", "cache.bands=whole", bands]).is_err());
+    // What is known of bands is of no use to a policy that was not told to work with them.
+    let without = made(&[bands, pass]).expect("all is known");
+    assert_eq!(without.slots().zones().blocks(Zone(0)), 5000);
+    // Where blocks lie elsewhere.
+    let mut settings = Settings::new("sac");
+    assert_eq!(settings.check_without_bands(), Ok(()));
+    settings.set(bands).expect("words");
+    let error = settings.check_without_bands().expect_err("a zoned disk").to_string();
+    assert!(error.contains("set drive.bands=none"), "{error}");
+    let all = settings.all(&registry).expect("valid");
+    let shown = all.iter().find(|one| one.name == "drive.bands").expect("it is listed");
+    assert_eq!((shown.value.as_str(), shown.is_default), ("3000bx2,5000b", false));
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     let registry = Registry::default();
     let made = |texts: &[&str]| {
@@ -110,9 +143,21 @@ fn what_cannot_be_is_refused() {
         (["policy=cdc", "cdc.clean=belady"], "set cdc.clean=lru or another order"),
         (["sac.rule4=exact", "cache.batch=1"], "set sac.rule4=destaged"),
         (["policy=sac-plus", "sac-plus.rule4=exact"], "set sac-plus.rule4=destaged"),
-        (["sac.zone=bands", "cache.batch=1"], "set sac.zone=20MiB"),
-        (["policy=zfifo", "cache.batch=1"], "set zfifo.zone=20MiB"),
-        (["policy=lru-band", "cache.batch=1"], "no store knows; set another policy"),
+        (
+            ["sac.zone=bands", "cache.batch=1"],
+            "set drive.bands if you know them, or sac.zone=20MiB",
+        ),
+        (["policy=zfifo", "cache.batch=1"], "or zfifo.zone=20MiB"),
+        (
+            ["policy=lru-band", "cache.batch=1"],
+            "set drive.bands if you know them, or another policy",
+        ),
+        (["cache.bands=whole", "cache.batch=1"], "set drive.bands and drive.band_pass_us"),
+        (["cache.bands=whole", "drive.bands=20MiB"], "(sac.zone=bands)"),
+        (["policy=lru", "cache.bands=whole"], "policy `lru` does not work with bands"),
+        (["drive.band_pass_us=7", "cache.batch=1"], "set drive.bands, too"),
+        (["drive.bands=2GiB", "cache.batch=1"], "drive.bands=2GiB: a band has 1 to 65536 blocks"),
+        (["drive.band_pass_us=1000000001", "drive.bands=20MiB"], "at most 1000000000 us"),
         (["policy=roco", "cache.batch=1"], "by its addresses only; set another policy"),
         (["policy=none", "cache.batch=1"], "mode=pass-through"),
         (["sac.zoom=1", "cache.batch=1"], "sac.zoom=1: no parameter `zoom`"),

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods)] // tests read settings and files
 
 mod back_pressure;
+mod bands;
 mod bugs;
 mod crash;
 mod exchanged;

@@ -69,6 +69,9 @@ impl Opened {
         let settings = Settings::from_text(&superblock.settings)?;
         let slots = superblock.layout.slots as u32;
         let cache = settings.cache(registry, slots, ready.disk().blocks())?;
+        if ready.disk().device().is_none() {
+            settings.check_without_bands()?;
+        }
         let uuid = Uuid::from_bytes(superblock.uuid);
         if let Some(number) = options.ublk {
             ublk::Device::check(number, uuid)?;

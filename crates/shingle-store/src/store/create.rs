@@ -41,6 +41,9 @@ pub fn create(
     if let Some(layout) = Layout::for_ssd(ssd.bytes()) {
         settings.cache(registry, layout.slots as u32, disk.blocks())?;
     }
+    if disk.device().is_none() {
+        settings.check_without_bands()?;
+    }
     let text = settings.to_text()?;
     let unread = |path: &Path| {
         let path = path.to_owned();

@@ -252,6 +252,9 @@ impl Shared {
         what.iter().try_for_each(|text| settings.set(text))?;
         let (slots, disk_blocks) = (self.slots(), self.disk_blocks());
         let cache = settings.cache(&self.registry, slots as u32, disk_blocks)?;
+        if self.watch.is_some() {
+            settings.check_without_bands()?;
+        }
         let limits = settings.limits(&self.registry)?;
         let tells_trims = settings.tells_trims(&self.registry, self.frees_trimmed)?;
         let text = settings.to_text()?;

@@ -1,0 +1,369 @@
+//! Whole bands, step by step: what the disk gets, in which order, and who waits for it.
+
+use std::collections::{HashMap, HashSet};
+
+use shingle_core::registry::Registry;
+use shingle_core::service::{Limits, Mode};
+use shingle_core::units::{BLOCK_BYTES, Nanos};
+use shingle_engine::format::layout::{Copy, Layout};
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::{PAGE_BYTES, Page};
+use shingle_engine::recover::recover;
+use shingle_engine::settings::Settings;
+use shingle_engine::{
+    Command, CommandOp, Config, Device, Engine, Failed, Io, Kind, NewSsd, Reply, SsdState,
+};
+
+use crate::memory::Memory;
+
+const SSD_BYTES: u64 = 32 << 20;
+/// Two pieces of 128 and a rest.
+const BAND: u64 = 300;
+/// What goes on where a write of a block has ended bypasses the cache.
+const LONG: u64 = BLOCK_BYTES;
+
+/// An engine, devices that end I/O when they are told to, and what was asked of the disk.
+struct Bed {
+    engine: Engine,
+    ssd: HashMap<u64, Page>,
+    disk: HashMap<u64, Page>,
+    pending: Vec<Io>,
+    /// Of the disk: kind, first block, blocks.
+    asked: Vec<(Kind, u64, u64)>,
+    replies: Vec<Reply>,
+    /// The disk does not give, or does not take, these.
+    unreadable: HashSet<u64>,
+    unwritable: HashSet<u64>,
+    now: Nanos,
+    commands: u64,
+}
+
+fn page(block: u64, version: u8) -> Page {
+    let mut page = [version; PAGE_BYTES];
+    page[..8].copy_from_slice(&block.to_le_bytes());
+    page
+}
+
+/// An SSD on which there is a new cache.
+fn empty(layout: Layout, edition: u64) -> HashMap<u64, Page> {
+    let disk_bytes = layout.slots * 10 * BLOCK_BYTES;
+    let new = Superblock::new(*b"a cache for test", layout, SSD_BYTES, disk_bytes);
+    let superblock = Superblock { edition, ..new };
+    Copy::BOTH.map(|copy| (copy.superblock_page(), superblock.encode())).into()
+}
+
+fn settings() -> Settings {
+    let mut settings = Settings::new("most");
+    let known = [format!("drive.bands={BAND}b"), "drive.band_pass_us=150000".to_owned()];
+    let told = ["most.zone=bands".to_owned(), "cache.bands=whole".to_owned()];
+    known.iter().chain(&told).for_each(|text| settings.set(text).expect("words"));
+    settings
+}
+
+impl Bed {
+    fn new(change: impl FnOnce(&mut Config)) -> Bed {
+        let layout = Layout::for_ssd(SSD_BYTES).expect("large enough");
+        let disk_blocks = layout.slots * 10;
+        let ssd = empty(layout, 1);
+        let found = recover(&mut Memory(&ssd)).expect("a new cache");
+        let cache = settings().cache(&Registry::default(), layout.slots as u32, disk_blocks);
+        let mut config = Config::for_slots(layout.slots);
+        config.rules.sequential_bytes = Some(LONG);
+        change(&mut config);
+        let engine = Engine::open(found, cache.expect("all is known"), disk_blocks, config);
+        let mut bed = Bed {
+            engine: engine.expect("a new cache"),
+            ssd,
+            disk: (0..2 * BAND).map(|block| (block, page(block, 1))).collect(),
+            pending: Vec::new(),
+            asked: Vec::new(),
+            replies: Vec::new(),
+            unreadable: HashSet::new(),
+            unwritable: HashSet::new(),
+            now: Nanos::ZERO,
+            commands: 0,
+        };
+        // (The first flush is behind it.)
+        bed.wait(100);
+        bed.asked.clear();
+        bed
+    }
+
+    fn take(&mut self) {
+        let effects = self.engine.take();
+        self.replies.extend(effects.replies);
+        for io in effects.ios {
+            if io.device == Device::Disk {
+                self.asked.push((io.kind, io.page, io.buffers.len() as u64));
+            }
+            self.pending.push(io);
+        }
+    }
+
+    fn end(&mut self, at: usize) {
+        let mut io = self.pending.remove(at);
+        let pages = io.page..io.page + io.buffers.len() as u64;
+        let of_disk = io.device == Device::Disk;
+        let bad = match io.kind {
+            Kind::Read => &self.unreadable,
+            _ => &self.unwritable,
+        };
+        let fails = of_disk && pages.clone().any(|page| bad.contains(&page));
+        let device = if of_disk { &mut self.disk } else { &mut self.ssd };
+        for (page, buffer) in pages.zip(&mut io.buffers) {
+            match io.kind {
+                Kind::Read => buffer.0 = *device.get(&page).unwrap_or(&[0; PAGE_BYTES]),
+                _ if fails => {}
+                _ => drop(device.insert(page, buffer.0)),
+            }
+        }
+        let bytes = io.buffers.len() * PAGE_BYTES;
+        self.engine.done(io.id, if fails { Err(Failed) } else { Ok(bytes) }, io.buffers);
+        self.take();
+    }
+
+    /// Ends all I/O but that of the disk of this kind.
+    fn settle_but(&mut self, stays: Option<Kind>) {
+        self.take();
+        let ends = |io: &Io| io.device == Device::Ssd || Some(io.kind) != stays;
+        while let Some(at) = self.pending.iter().position(ends) {
+            self.end(at);
+        }
+    }
+
+    fn settle(&mut self) {
+        self.settle_but(None);
+    }
+
+    fn ask(&mut self, op: CommandOp, block: u64, blocks: u64, version: u8) -> u64 {
+        self.commands += 1;
+        let mut command =
+            Command::new(self.commands, op, block * BLOCK_BYTES, blocks * BLOCK_BYTES);
+        if op == CommandOp::Write {
+            command.data = (block..block + blocks).flat_map(|at| page(at, version)).collect();
+        }
+        self.engine.submit(command);
+        self.take();
+        self.commands
+    }
+
+    fn write(&mut self, block: u64, version: u8) {
+        self.ask(CommandOp::Write, block, 1, version);
+        self.settle();
+    }
+
+    fn is_answered(&self, id: u64) -> bool {
+        self.replies.iter().any(|reply| reply.id == id && reply.result.is_ok())
+    }
+
+    /// Time goes by, as the thread of a store tells it.
+    fn wait(&mut self, millis: u64) {
+        for _ in 0..millis / 50 {
+            self.tick(50);
+            self.settle();
+        }
+    }
+
+    fn tick(&mut self, millis: u64) {
+        self.now += Nanos::from_millis(millis);
+        self.engine.tick(self.now);
+        self.take();
+    }
+
+    /// Idle time begins: a band is loaded, and its first piece is on its way.
+    fn begin_band(&mut self) {
+        self.tick(1_000);
+        self.settle_but(Some(Kind::Write));
+    }
+
+    fn writes(&self) -> Vec<(u64, u64)> {
+        let writes = self.asked.iter().filter(|(kind, ..)| *kind == Kind::Write);
+        writes.map(|&(_, first, blocks)| (first, blocks)).collect()
+    }
+
+    /// Writes of the disk that are on their way.
+    fn writing(&self) -> Vec<(u64, u64)> {
+        let of = |io: &&Io| io.device == Device::Disk && io.kind == Kind::Write;
+        let writes = self.pending.iter().filter(of);
+        writes.map(|io| (io.page, io.buffers.len() as u64)).collect()
+    }
+
+    fn dirty(&self) -> u64 {
+        self.engine.dirty_blocks()
+    }
+}
+
+#[test]
+fn a_band_is_written_in_order_and_clean_when_it_is_flushed() {
+    let mut bed = Bed::new(|_| {});
+    for block in [5, 7, 150, 299] {
+        bed.write(block, 2);
+    }
+    bed.begin_band();
+    let read: u64 =
+        bed.asked.iter().filter(|(kind, ..)| *kind == Kind::Read).map(|&(_, _, n)| n).sum();
+    // What lies between is read with it; the last block need not be.
+    assert_eq!(read, BAND - 1, "{:?}", bed.asked);
+    assert_eq!(bed.writing(), [(0, 128)]);
+    for piece in [(0, 128), (128, 128), (256, 44)] {
+        assert_eq!((bed.writing(), bed.dirty()), (vec![piece], 4));
+        bed.end(0);
+        bed.settle_but(Some(if piece.0 < 256 { Kind::Write } else { Kind::Flush }));
+    }
+    // All of it is there, and not flushed.
+    assert_eq!((bed.writing(), bed.dirty(), bed.pending.len()), (vec![], 4, 1));
+    assert_eq!(bed.pending[0].kind, Kind::Flush);
+    bed.settle();
+    assert_eq!(bed.dirty(), 0);
+    for block in 0..2 * BAND {
+        let version = if [5, 7, 150, 299].contains(&block) { 2 } else { 1 };
+        assert!(bed.disk[&block] == page(block, version), "block {block}");
+    }
+    let bands = bed.engine.status().bands;
+    assert_eq!((bands.written, bands.given_up, bands.written_blocks), (1, 0, BAND));
+}
+
+#[test]
+fn who_writes_past_the_cache_waits_for_one_piece_and_reads_for_none() {
+    let mut bed = Bed::new(|_| {});
+    bed.write(5, 2);
+    bed.write(269, 2);
+    bed.begin_band();
+    assert_eq!(bed.writing(), [(0, 128)]);
+    // Into the piece that is on its way, and into the last one, which is loaded.
+    let held = bed.ask(CommandOp::Write, 6, 4, 3);
+    let other = bed.ask(CommandOp::Write, 270, 4, 3);
+    let cached = bed.ask(CommandOp::Write, 101 + BAND, 1, 3);
+    let read = bed.ask(CommandOp::Read, 20, 1, 0);
+    bed.settle_but(Some(Kind::Write));
+    assert_eq!(bed.writing(), [(0, 128), (270, 4)]);
+    assert!(bed.is_answered(read) && bed.is_answered(cached), "neither waits");
+    bed.end(1);
+    assert!(bed.is_answered(other) && !bed.is_answered(held));
+    // The piece is there: what waited for it goes, before the band is written.
+    bed.end(0);
+    assert!(bed.writing().contains(&(6, 4)), "{:?}", bed.writing());
+    assert!(!bed.writes().contains(&(256, 44)));
+    bed.settle();
+    assert!(bed.is_answered(held));
+    bed.wait(100);
+    assert!(bed.writes().contains(&(256, 44)), "{:?}", bed.writes());
+    for block in (6..10).chain(270..274) {
+        assert!(bed.disk[&block] == page(block, 3), "block {block} is not undone");
+    }
+    assert_eq!(bed.engine.status().bands.written, 1);
+}
+
+#[test]
+fn a_write_that_is_on_its_way_is_waited_for() {
+    let mut bed = Bed::new(|_| {});
+    bed.write(5, 2);
+    let past = bed.ask(CommandOp::Write, 6, 4, 3);
+    bed.settle_but(Some(Kind::Write));
+    assert_eq!(bed.writing(), [(6, 4)]);
+    bed.begin_band();
+    assert_eq!(bed.writing(), [(6, 4)], "the piece would come beside it");
+    bed.end(0);
+    assert!(bed.is_answered(past));
+    bed.settle();
+    bed.wait(100);
+    assert_eq!(bed.engine.status().bands.written, 1);
+    assert!((6..10).all(|block| bed.disk[&block] == page(block, 3)));
+}
+
+#[test]
+fn a_band_that_cannot_be_read_or_written_is_destaged_as_others_are() {
+    for (unreadable, unwritable) in [(Some(77), None), (None, Some(77)), (None, Some(250))] {
+        let mut bed = Bed::new(|_| {});
+        bed.unreadable.extend(unreadable);
+        bed.unwritable.extend(unwritable);
+        bed.write(5, 2);
+        bed.write(200, 2);
+        bed.wait(3_000);
+        let bands = bed.engine.status().bands;
+        assert_eq!((bands.written, bands.given_up, bed.dirty()), (0, 1, 0), "{bands:?}");
+        assert!(bed.disk[&5] == page(5, 2) && bed.disk[&200] == page(200, 2));
+        assert!(bed.disk[&77] == page(77, 1) && bed.disk[&250] == page(250, 1));
+        // It is not tried again; another one is.
+        bed.write(9, 2);
+        bed.write(BAND + 9, 2);
+        bed.wait(3_000);
+        let bands = bed.engine.status().bands;
+        assert_eq!((bands.written, bands.given_up, bed.dirty()), (1, 1, 0));
+    }
+}
+
+#[test]
+fn limits_count_all_that_is_written() {
+    // 100 blocks a second: a band takes three.
+    let mut bed = Bed::new(|config| {
+        config.rules.limits = Limits { destage_blocks_per_s: Some(100), ..Limits::default() };
+    });
+    bed.write(5, 2);
+    bed.wait(1_000);
+    assert_eq!(bed.writes(), [(0, 128)], "the next piece waits");
+    bed.wait(1_000);
+    assert_eq!((bed.writes().len(), bed.dirty()), (2, 1));
+    bed.wait(1_000);
+    assert_eq!((bed.writes().len(), bed.dirty()), (3, 0));
+    // A write past the cache does not wait for a limit.
+    bed.write(BAND + 5, 2);
+    bed.wait(4_000);
+    bed.write(5, 3);
+    bed.tick(400);
+    bed.settle();
+    let past = bed.ask(CommandOp::Write, 6, 4, 3);
+    bed.settle();
+    assert!(bed.is_answered(past));
+}
+
+#[test]
+fn a_band_is_given_up_where_everything_has_to_go() {
+    type Act = fn(&mut Bed);
+    let acts: [(&str, Act); 5] = [
+        ("mode", |bed| bed.engine.set_mode(Mode::PassThrough)),
+        ("drain", |bed| bed.engine.drain()),
+        ("end", |bed| bed.engine.shut_down()),
+        ("SSD out", |bed| bed.engine.take_ssd_out(false)),
+        ("write-through", |bed| bed.engine.set_mode(Mode::WriteThrough)),
+    ];
+    for (what, act) in acts {
+        let mut bed = Bed::new(|_| {});
+        bed.write(5, 2);
+        bed.write(200, 2);
+        bed.begin_band();
+        assert_eq!(bed.writing(), [(0, 128)]);
+        act(&mut bed);
+        // (This one waits for the piece, whatever comes.)
+        let past = (what != "end").then(|| bed.ask(CommandOp::Write, 6, 4, 3));
+        bed.settle();
+        bed.wait(2_000);
+        assert!(!bed.writes().contains(&(128, 128)), "{what}: {:?}", bed.writes());
+        assert_eq!(bed.engine.status().bands.written, 0, "{what}");
+        assert!(past.is_none_or(|past| bed.is_answered(past)), "{what}");
+        match what {
+            // What is dirty stays so.
+            "end" => assert!(bed.engine.is_stopped() && bed.dirty() == 2),
+            "SSD out" => {
+                assert_eq!((bed.engine.ssd_state(), bed.dirty()), (SsdState::Out, 0));
+                let layout = Layout::for_ssd(SSD_BYTES).expect("large enough");
+                bed.ssd = empty(layout, 9);
+                let found = recover(&mut Memory(&bed.ssd)).expect("a new cache");
+                let blocks = bed.engine.disk_blocks();
+                let cache = settings().cache(&Registry::default(), layout.slots as u32, blocks);
+                let cache = cache.expect("all is known");
+                bed.engine.put_ssd_in(NewSsd { found, cache, room_slots: 0 }).expect("it is out");
+                bed.settle();
+                bed.write(5, 4);
+                bed.wait(2_000);
+                assert_eq!(bed.engine.status().bands.written, 1, "with the new one");
+            }
+            _ => assert_eq!(bed.dirty(), 0, "{what}"),
+        }
+        if what != "end" {
+            let of_5 = if what == "SSD out" { 4 } else { 2 };
+            assert!(bed.disk[&5] == page(5, of_5) && bed.disk[&200] == page(200, 2), "{what}");
+            assert!((6..10).all(|block| bed.disk[&block] == page(block, 3)), "{what}");
+        }
+    }
+}
