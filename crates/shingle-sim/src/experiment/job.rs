@@ -203,7 +203,10 @@ impl Job {
             costs: *costs,
             cache: &self.cache_params,
         };
-        if self.store.is_some() { as_a_store_knows(setup) } else { setup }
+        match self.store {
+            Some(_) => as_a_store_knows(setup, self.drive.translator.is_some()),
+            None => setup,
+        }
     }
 
     /// Whether its policy or its translation has this name.

@@ -78,8 +78,12 @@ pub(super) fn serving(store: &StoreOptions, cache_blocks: u32, check: bool) -> S
     }
 }
 
-/// What a store knows of its disk: what a probe finds out, and no bands. So it writes none whole.
-pub(super) fn as_a_store_knows(setup: Setup<'_>) -> Setup<'_> {
-    let in_order = InOrder::default();
-    Setup { bands: None, conventional_zones: None, sequential_required: false, in_order, ..setup }
+/// What a store knows of its disk: what a probe finds out, and what an operator may say of its bands (`drive.bands`,
+/// `drive.band_pass_us`). Of zones, and of a disk that a translation makes, it knows none.
+pub(super) fn as_a_store_knows(setup: Setup<'_>, translated: bool) -> Setup<'_> {
+    let hidden = translated || setup.conventional_zones.is_some();
+    let bands = setup.bands.filter(|_| !hidden);
+    let band_pass = setup.in_order.band_pass.filter(|_| !hidden);
+    let in_order = InOrder { band_pass, ..InOrder::default() };
+    Setup { bands, conventional_zones: None, sequential_required: false, in_order, ..setup }
 }

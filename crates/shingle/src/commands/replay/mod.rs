@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
+use shingle_core::policy::Zoning;
 use shingle_core::registry::Registry;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_device::Device;
-use shingle_drive::profile::Plan;
+use shingle_engine::BAND_BLOCKS_MAX;
 use shingle_engine::settings::Settings;
 use shingle_live::{Emulation, ReplayError};
 use shingle_result::{Labels, Notes, Pacing, Report, RunResult};
@@ -112,11 +113,11 @@ pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> an
     let default = if wanted.is_none() { slots(DEFAULT_CACHE)? } else { 0 };
 
     // Whatever is wrong is found before anything is changed.
-    let plan = plan(args, &trace)?;
+    let known = known(args, &trace)?;
     let real: Vec<Real> = args
         .policies
         .iter()
-        .map(|policy| Real::new(args, policy, &plan, registry, &trace))
+        .map(|policy| Real::new(args, policy, &known, registry, &trace))
         .collect::<Result<_, _>>()?;
     let needed = real.iter().map(|real| real.disk_bytes).max().unwrap_or(0);
     let disk = files::disk(&args.disk, needed, args.overwrite)?;
@@ -207,11 +208,11 @@ impl Real {
     fn new(
         args: &Replay,
         policy: &str,
-        plan: &Plan,
+        known: &Known,
         registry: &Registry,
         trace: &Trace,
     ) -> anyhow::Result<Real> {
-        let settings = settings(args, policy, plan)?;
+        let settings = settings(args, policy, known)?;
         let emulated = args.emulate.as_ref().map(|name| emulated(args, name, trace)).transpose()?;
         let extent = trace.summary.end_bytes.next_multiple_of(BLOCK_BYTES).max(BLOCK_BYTES);
         let disk_bytes = emulated.as_ref().map_or(extent, |(it, _)| it.disk_blocks() * BLOCK_BYTES);
@@ -245,9 +246,9 @@ impl Real {
 
 /// What the store is told: of the drive what it is to plan with; parameters of the drive itself are not its affair, nor are
 /// those of other policies that run.
-fn settings(args: &Replay, policy: &str, plan: &Plan) -> anyhow::Result<Settings> {
+fn settings(args: &Replay, policy: &str, known: &Known) -> anyhow::Result<Settings> {
     let mut settings = Settings::new(policy);
-    for (name, value) in plan.known() {
+    for (name, value) in known {
         let told = settings.set(&format!("drive.{name}={value}"));
         told.map_err(|error| Usage(format!("{name} of the drive: {error}")))?;
     }
@@ -263,12 +264,36 @@ fn settings(args: &Replay, policy: &str, plan: &Plan) -> anyhow::Result<Settings
     Ok(settings)
 }
 
+/// What is said of bands takes so much room at most.
+const BANDS_BYTES_MAX: usize = 3_000;
+
+/// What is known of a drive, as `drive.NAME` and its value.
+type Known = Vec<(&'static str, String)>;
+
 /// What the store is to plan with: what the model says of the drive that is emulated or foretold.
-fn plan(args: &Replay, trace: &Trace) -> anyhow::Result<Plan> {
+fn known(args: &Replay, trace: &Trace) -> anyhow::Result<Known> {
     let Some(name) = args.emulate.as_ref().or(args.predict.as_ref()) else {
-        return Ok(Plan::default());
+        return Ok(Vec::new());
     };
-    Ok(job_over(args, name, trace)?.disk()?.drive().description().plan())
+    let disk = job_over(args, name, trace)?.disk()?;
+    let description = disk.drive().description();
+    let plan = description.plan();
+    let mut known: Known = plan.known().map(|(name, value)| (name, value.to_string())).collect();
+    // (As the simulation beside it: zones that a drive shows are no bands to be written whole.)
+    if let Some(bands) = description.bands.as_ref().filter(|_| description.exposed.is_none()) {
+        let runs = bands.pairs();
+        if runs.iter().all(|&(blocks, _)| blocks <= BAND_BLOCKS_MAX) {
+            let runs = runs.iter().map(|(blocks, count)| format!("{blocks}bx{count}"));
+            let text = runs.collect::<Vec<_>>().join(",");
+            // (Settings have to fit into a page. Bands drawn one by one do not.)
+            if text.len() <= BANDS_BYTES_MAX {
+                let pass = description.in_order.band_pass;
+                known.push(("bands", text));
+                known.extend(pass.map(|pass| ("band_pass_us", pass.0.div_ceil(1_000).to_string())));
+            }
+        }
+    }
+    Ok(known)
 }
 
 /// The drive that is emulated, and what was set on it.
@@ -324,7 +349,9 @@ fn labels(
         cache_blocks: 0, // until the cache is there
         mode: mode(&args.trace).name().into(),
         pacing: Pacing::from(args.pacing).name().into(),
-        knows_bands: false,
+        knows_bands: registry
+            .get(&settings.policy)
+            .is_ok_and(|entry| entry.zoning(&own) == Zoning::Bands),
     })
 }
 
