@@ -87,6 +87,9 @@ fn record(folder: &Path, settings: &Settings, depth: usize, commands: u64, seed:
         waiting.push_back(receiver);
     }
     waiting.into_iter().for_each(|answer| drop(answer.recv().expect("an answer")));
+    let bands = store.handle().status().expect("it is there").bands;
+    let whole = settings.sets.iter().any(|(name, _)| name == "drive.bands");
+    assert_eq!(bands.written > 0, whole, "{}: {bands:?}", settings.policy);
     store.shut_down().expect("in order");
     assert_eq!(recording.finish().expect("written"), Vec::<String>::new());
     path
@@ -113,6 +116,24 @@ fn all_policies() -> Vec<Settings> {
     let registry = Registry::default();
     let settings = registry.entries().iter().map(|entry| Settings::new(entry.name));
     settings.filter(|settings| settings.cache(&registry, 1000, DISK_BLOCKS).is_ok()).collect()
+}
+
+/// And some that write whole bands: 40 and one that is cut.
+fn with_bands() -> Vec<Settings> {
+    let told = [
+        ("most", "cache.bands=whole"),
+        ("sac", "cache.bands=whole"),
+        ("disk-time", "disk-time.whole_bands=always"),
+    ];
+    let settings = |&(policy, whole): &(&str, &str)| {
+        let mut settings = Settings::new(policy);
+        let zone = format!("{policy}.zone=bands");
+        for text in [whole, &zone, "drive.bands=400b", "drive.band_pass_us=150000"] {
+            settings.set(text).expect("words");
+        }
+        settings
+    };
+    told.iter().map(settings).collect()
 }
 
 fn every_policy(depth: usize, commands: u64) {
@@ -148,6 +169,12 @@ fn each_policy(policies: &[Settings], depth: usize, commands: u64) {
 #[test]
 fn the_simulator_decides_as_a_live_store_request_by_request() {
     every_policy(1, 1_200);
+}
+
+#[test]
+fn the_simulator_decides_as_a_live_store_that_writes_whole_bands() {
+    each_policy(&with_bands(), 1, 1_200);
+    each_policy(&with_bands(), 32, 2_000);
 }
 
 #[test]

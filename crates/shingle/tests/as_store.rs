@@ -48,6 +48,25 @@ fn what_no_store_does_is_refused() {
     }
 }
 
+/// Nothing goes through the buffer of a disk that takes bands past it, as long as bands are written whole.
+#[test]
+fn a_store_writes_whole_bands() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = ["run", "synth:mixed?requests=3k", "-p", "disk-time", "-d", "st8000as0002"];
+    let told = ["-c", "16M", "--as", "store", "--set", "disk-time.zone=bands", "--check"];
+    let written = |more: &[&str]| {
+        let report = json(folder.path(), &[&run[..], &told, more].concat());
+        let run = &report["runs"][0];
+        assert_eq!(run["knows_bands"], true);
+        let io = &run["all"]["drive_io"];
+        ["log_bytes_written", "native_bytes_written"].map(|name| io[name].as_u64().expect("bytes"))
+    };
+    let [log, native] = written(&["--set", "disk-time.whole_bands=always"]);
+    assert!(log == 0 && native > 100 << 20, "{log} and {native} bytes");
+    let [log, native] = written(&["--set", "disk-time.whole_bands=never"]);
+    assert!(log > 0 && native == 0, "{log} and {native} bytes");
+}
+
 #[test]
 fn a_store_is_a_function_of_its_input_and_loses_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
