@@ -15,12 +15,21 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+/// The number that a variable of the environment sets for a test.
+///
+/// # Panics
+/// If it is set to what is no whole number: what was asked for would not be what runs.
+#[must_use]
+pub fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text}: give a whole number")))
+}
+
 /// How often to do what tells the more the more often it is done: `count` times, or as many times that as `SHINGLE_TIMES`
 /// says.
 #[must_use]
 pub fn times(count: u64) -> u64 {
-    let times = std::env::var("SHINGLE_TIMES").ok().and_then(|text| text.parse().ok());
-    count * times.unwrap_or(1)
+    count * number("SHINGLE_TIMES").unwrap_or(1)
 }
 
 /// A folder in memory where there is such a file system, so that no test waits for the disk of the machine.

@@ -7,9 +7,9 @@ use crate::simulated::world::{Theme, World};
 use shingle_core::registry::{Entry, Registry};
 use shingle_engine::Bug;
 use shingle_engine::settings::Settings;
+use shingle_testbed::number;
 
 fn seeds(default: u64) -> std::ops::Range<u64> {
-    let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
     match number("SHINGLE_SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..number("SHINGLE_SEEDS").unwrap_or(default),

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use shingle_testbed::{number, times};
+
 use crate::simulated::world::World;
 
 const FLIPS: u64 = 4_000;
@@ -13,8 +15,7 @@ const FLIPS_EACH: u64 = 40;
 
 #[test]
 fn flips_at_rest_are_reported_and_never_served_nor_destaged() {
-    let asked = std::env::var("SHINGLE_FLIPS").ok().and_then(|text| text.parse().ok());
-    let flips: u64 = asked.unwrap_or_else(|| shingle_testbed::times(FLIPS));
+    let flips = number("SHINGLE_FLIPS").unwrap_or_else(|| times(FLIPS));
     let mut seen: BTreeMap<String, u64> = BTreeMap::new();
     for seed in 0..flips.div_ceil(FLIPS_EACH) {
         let world = World::at_rest(seed);

@@ -7,6 +7,8 @@
 
 use std::fmt::Write as _;
 
+use shingle_testbed::number;
+
 use crate::simulated::trail::Trail;
 use crate::simulated::world::{Theme, World};
 
@@ -37,7 +39,7 @@ fn trails(seeds: u64, step: u64, world: impl Fn(u64, Theme) -> World) -> String 
 
 #[test]
 fn the_engine_asks_and_answers_as_it_did() {
-    if let Some(seeds) = std::env::var("SHINGLE_SEEDS").ok().and_then(|text| text.parse().ok()) {
+    if let Some(seeds) = number("SHINGLE_SEEDS") {
         return print!("{}", trails(seeds, 100, |seed, theme| World::new(seed, theme, None)));
     }
     let now = trails(SEEDS, STEP, |seed, theme| World::among(seed, theme, &POLICIES));

@@ -14,6 +14,7 @@ use shingle_engine::format::superblock::Superblock;
 use shingle_engine::format::{Frame, PAGE_BYTES, Page, State};
 use shingle_engine::journal::{Full, Journal, Write};
 use shingle_engine::recover::{Pages, RecoverError, Recovered, recover};
+use shingle_testbed::number;
 
 /// An SSD with a volatile cache.
 #[derive(Clone)]
@@ -270,8 +271,7 @@ fn live_through(seed: u64) {
 
 #[test]
 fn no_crash_loses_what_was_committed() {
-    let seeds = std::env::var("SHINGLE_SEEDS").ok().and_then(|text| text.parse().ok());
-    (0..seeds.unwrap_or(400)).for_each(live_through);
+    (0..number("SHINGLE_SEEDS").unwrap_or(400)).for_each(live_through);
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod connection;
 mod world;
 
 use shingle_testbed::explore::{Explored, Quiet, explore, shrink};
+use shingle_testbed::number;
 
 use crate::handshake::Encryption;
 use crate::queue::Room;
@@ -169,10 +170,6 @@ const SCOPES: &[Scope] = &[
         ..PLAIN
     },
 ];
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|text| text.parse().ok())
-}
 
 #[test]
 fn short_sessions_in_every_order() {

@@ -18,17 +18,13 @@ use bed::{Bed, DISK_BYTES, Kind};
 use load::Load;
 use oracle::{BLOCK, Oracle, Rng};
 use shingle_core::service::Mode;
-use shingle_testbed::{root, root_or_skip, skip_if};
+use shingle_testbed::{number, root, root_or_skip, skip_if};
 use shingle_translation::translations::ALL;
 
 const POLICIES: [&str; 8] =
     ["sac", "lru", "most", "sac-plus", "s3-fifo", "arc", "most+cdc", "pore"];
 /// Connections: a flush of one covers what the others were answered.
 const CONNECTIONS: u64 = 3;
-
-fn count(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).map_or(default, |text| text.parse().expect("a number"))
-}
 
 fn wait(rng: &mut Rng, most_ms: u64) {
     std::thread::sleep(Duration::from_millis(rng.below(most_ms)));
@@ -143,7 +139,7 @@ fn all_survive(cuts: u64, kind: Kind, system: Option<&str>, mut seed: u64) -> Re
 
 #[test]
 fn no_kill_loses_what_was_durable() {
-    let kills = count("SHINGLE_KILLS", 4);
+    let kills = number("SHINGLE_KILLS").unwrap_or(4);
     let devices = if skip_if("kills over loop devices", root()) { kills / 2 } else { 0 };
     for (kills, kind, seed) in
         [(kills - devices, Kind::Files, 1), (devices, Kind::LoopDevices, 1000)]
@@ -163,7 +159,7 @@ const FEW: [&str; 3] = ["fluid", "dm-zoned", "log"];
 /// A kill of the process is a power cut of a zoned file: write pointers are as at the last flush.
 #[test]
 fn no_kill_loses_what_was_durable_on_a_zoned_disk() {
-    let kills = count("SHINGLE_KILLS", 4).div_ceil(8);
+    let kills = number("SHINGLE_KILLS").unwrap_or(4).div_ceil(8);
     let some = ALL.iter().filter(|entry| kills > 1 || FEW.contains(&entry.name));
     let mut durable = 0;
     for (seed, entry) in (2000..).zip(some) {
@@ -183,7 +179,7 @@ fn no_power_cut_loses_what_was_durable() {
     if !root_or_skip("power cuts") {
         return;
     }
-    let cuts = count("SHINGLE_CUTS", 2);
+    let cuts = number("SHINGLE_CUTS").unwrap_or(2);
     for (system, seed) in [("ext4", 100), ("xfs", 200)] {
         let devices = cuts.div_ceil(2);
         for (cuts, kind, seed) in

@@ -4,8 +4,8 @@ use shingle_engine::Bug;
 use shingle_testbed::bugs::each_is_found;
 use shingle_testbed::explore::guided::{Plays, guided};
 use shingle_testbed::explore::{Quiet, explore, pasted, shortest, shrink};
+use shingle_testbed::number;
 
-use super::number;
 use super::scope::Scope;
 use super::scopes::named;
 use super::world::World;

@@ -35,15 +35,11 @@ use std::time::Instant;
 
 use shingle_testbed::explore::guided::{Plays, guided};
 use shingle_testbed::explore::{Broken, Explored, Quiet, explore, pasted, shrink};
-use shingle_testbed::times;
+use shingle_testbed::{number, times};
 
 use scope::{Fault, Scope};
 use scopes::{LARGE, SCOPES};
 use world::{Step, World};
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|text| text.parse().ok())
-}
 
 /// Commands with which each world is explored in each run of the tests.
 const COMMANDS: u8 = 1;
