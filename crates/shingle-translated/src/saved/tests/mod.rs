@@ -1,5 +1,5 @@
 //! The map step by step: what is written when, and what is read from disks that are put together page by page. That no crash
-//! loses anything is tested with crashes (`tests/crash.rs`).
+//! loses anything is tested with crashes (`tests/all/crash.rs`).
 
 mod reading;
 mod writing;

@@ -1,0 +1,891 @@
+//! A cache served over real sockets: clients, operators, restarts, and the end of it.
+
+mod changes;
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use shingle_core::observer::{Event, Observer, Shared};
+use shingle_core::registry::Registry;
+use shingle_core::units::Block;
+use shingle_device::{Device, Mark};
+use shingle_engine::settings::Settings;
+use shingle_nbd::client::{Client, Wishes};
+use shingle_nbd::listen::{Address, Listener};
+use shingle_nbd::replies::Descriptor;
+use shingle_nbd::tls::{Rights, Tls};
+use shingle_nbd::wire::command;
+use shingle_store::store::check::check;
+use shingle_store::store::control::{Answer, ControlError, Request, ask, watch};
+use shingle_store::store::create::{Consent, create};
+use shingle_store::store::leave::{Offline, detach, export};
+use shingle_store::store::serve::{CacheOptions, Extra, Notice, Options, ServeError, Serving};
+use shingle_store::store::status::Status;
+use shingle_store::store::trust::{Distrusted, Doubt, Known};
+use shingle_store::store::unserved::{self, UnservedError};
+use uuid::Uuid;
+
+const MIB: u64 = 1 << 20;
+
+/// An SSD, a disk and sockets, in a folder.
+struct Bed {
+    folder: tempfile::TempDir,
+    uuid: Uuid,
+}
+
+impl Bed {
+    fn new() -> Bed {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let mut bed = Bed { folder, uuid: Uuid::nil() };
+        for (name, bytes) in [("ssd", 24 * MIB), ("disk", 64 * MIB)] {
+            File::create(bed.path(name)).and_then(|file| file.set_len(bytes)).expect("made");
+        }
+        let (ssd, disk) = bed.devices();
+        let made =
+            create(&ssd, &disk, &Settings::new("sac"), &Registry::default(), Consent::default())
+                .expect("made");
+        bed.uuid = Uuid::from_bytes(made.uuid);
+        bed
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn devices(&self) -> (Device, Device) {
+        Device::pair(&self.path("ssd"), &self.path("disk")).expect("opened")
+    }
+
+    fn options(&self, trust_disk: bool) -> Options {
+        let cache = CacheOptions {
+            name: String::new(),
+            ssd: self.path("ssd"),
+            disk: self.path("disk"),
+            minimum_block: 1,
+            trust_disk,
+            control: Some(self.path("control")),
+            ublk: None,
+        };
+        let addresses = vec![Address::Unix(self.path("nbd"))];
+        Options { caches: vec![cache], addresses, ..Options::default() }
+    }
+
+    fn try_serve(&self, trust_disk: bool) -> Result<Serving, ServeError> {
+        Serving::start(self.options(trust_disk), &Registry::default(), |_| {})
+    }
+
+    fn serve(&self) -> JoinHandle<Result<(), ServeError>> {
+        let serving = self.try_serve(false).expect("it is served");
+        assert_eq!(serving.uuids(), [self.uuid]);
+        std::thread::spawn(|| serving.wait(|| Ok(())))
+    }
+
+    /// A store that has failed lets go of its devices when its last I/O is done.
+    fn wait_until_free(&self) {
+        while Device::pair(&self.path("ssd"), &self.path("disk")).is_err() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+
+    fn client(&self) -> Client<UnixStream> {
+        let stream = UnixStream::connect(self.path("nbd")).expect("connected");
+        let wishes = Wishes { export: "", structured: true, contexts: &["shingle:dirty"] };
+        Client::connect(stream, &wishes).expect("a handshake")
+    }
+
+    fn ask(&self, request: &Request) -> Answer {
+        ask(&self.path("control"), &mut |_| {}, request).expect("answered")
+    }
+
+    fn status(&self) -> Status {
+        match self.ask(&Request::Status) {
+            Answer::Status(status) => *status,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn export(&self, trust_disk: bool) -> Result<(), ServeError> {
+        self.emptied(trust_disk, export)
+    }
+
+    fn detach(&self, trust_disk: bool) -> Result<(), ServeError> {
+        self.emptied(trust_disk, detach)
+    }
+
+    fn emptied(
+        &self,
+        trust_disk: bool,
+        empty: impl FnOnce(Offline<'_>, &mut dyn FnMut(u64)) -> Result<(), ServeError>,
+    ) -> Result<(), ServeError> {
+        let (ssd, disk, registry) = (&self.path("ssd"), &self.path("disk"), &Registry::default());
+        let warn = &|_: &str| {};
+        empty(Offline { ssd, disk, trust_disk, registry, tell: None, warn }, &mut |_| {})
+    }
+
+    fn stop(&self, serving: JoinHandle<Result<(), ServeError>>) {
+        assert_eq!(self.ask(&Request::Stop), Answer::Done(()));
+        serving.join().expect("no panic").expect("in order");
+    }
+
+    /// What the disk holds by itself.
+    fn disk(&self, offset: u64, bytes: usize) -> Vec<u8> {
+        let mut out = vec![0; bytes];
+        File::open(self.path("disk"))
+            .expect("there")
+            .read_exact_at(&mut out, offset)
+            .expect("read");
+        out
+    }
+}
+
+fn write(client: &mut Client<UnixStream>, offset: u64, data: &[u8]) {
+    client.write(offset, data, 0).expect("connected").expect("written");
+}
+
+fn read(client: &mut Client<UnixStream>, offset: u64, bytes: usize) -> Vec<u8> {
+    client.read(offset, bytes as u32).expect("connected").expect("read")
+}
+
+#[test]
+fn what_clients_write_survives_restarts_and_reaches_the_disk() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    let mut client = bed.client();
+    assert_eq!(client.size_bytes(), 64 * MIB);
+    write(&mut client, 5000, b"hello, shingled world");
+    client.flush().expect("connected").expect("flushed");
+    assert_eq!(read(&mut client, 4998, 7), b"\0\0hello");
+    let status = bed.status();
+    assert_eq!((status.dirty_blocks, status.connections), (1, 1));
+    assert_eq!((status.policy.as_str(), status.mode.as_str()), ("sac", "write-back"));
+    assert_eq!(bed.disk(5000, 5), [0; 5], "the disk does not have it yet");
+    // The block is dirty, its neighbours are not.
+    let reply = client.call(command::BLOCK_STATUS, 0, 0, 16_384, &[]);
+    let said = reply.expect("connected").expect("told");
+    let extents: Vec<(u32, u32)> = said
+        .status
+        .iter()
+        .flat_map(|(_, extents)| extents)
+        .map(|&Descriptor { length, flags }| (length, flags))
+        .collect();
+    assert_eq!(extents, [(4096, 0), (4096, 1), (8192, 0)]);
+    client.disconnect().expect("connected");
+    bed.stop(serving);
+    let (ssd, disk) = bed.devices();
+    let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("sound");
+    assert!(findings.clean && findings.is_sound() && findings.disk_changed() == Some(false));
+    assert_eq!(findings.dirty_blocks, 1);
+    drop((ssd, disk));
+    let serving = bed.serve();
+    let mut client = bed.client();
+    assert_eq!(read(&mut client, 5000, 5), b"hello");
+    assert_eq!(bed.ask(&Request::Flush), Answer::Done(()));
+    assert_eq!(bed.status().dirty_blocks, 0);
+    assert_eq!(bed.disk(5000, 21), b"hello, shingled world");
+    drop(client);
+    bed.stop(serving);
+}
+
+/// Why policy `none` is none for a store.
+const NONE: &str = "policy `none` caches nothing, and what is cached would never leave; set \
+                    mode=pass-through instead";
+
+#[test]
+fn settings_are_set_while_it_runs_and_kept() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    let set = |text: &str| bed.ask(&Request::Set { what: vec![text.to_owned()] });
+    assert_eq!(set("mode=write-through"), Answer::Done(()));
+    let mut client = bed.client();
+    write(&mut client, 0, b"through");
+    client.flush().expect("connected").expect("flushed");
+    assert_eq!(bed.disk(0, 7), b"through");
+    // Another policy takes over what is cached, at once.
+    let before = bed.status();
+    assert_eq!(set("policy=most"), Answer::Done(()));
+    assert_eq!(set("policy=none"), Answer::Failed(NONE.to_owned()));
+    let after = bed.status();
+    assert_eq!((before.policy.as_str(), after.policy.as_str()), ("sac", "most"));
+    let cached = |status: &Status| status.clean_blocks + status.dirty_blocks;
+    assert_eq!((cached(&before), cached(&after)), (1, 1));
+    assert_eq!(&read(&mut client, 0, 7), b"through");
+    assert_eq!(bed.status().counts.read_hits, before.counts.read_hits + 1);
+    for (text, told) in
+        [("mode=fast", "no mode"), ("policy=sacc", "no policy"), ("x", "NAME=VALUE")]
+    {
+        match set(text) {
+            Answer::Failed(why) => assert!(why.contains(told), "{why}"),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+    drop(client);
+    bed.stop(serving);
+    let serving = bed.serve();
+    let status = bed.status();
+    assert_eq!((status.policy.as_str(), status.mode.as_str()), ("most", "write-through"));
+    bed.stop(serving);
+}
+
+#[test]
+fn a_disk_that_was_written_without_its_cache_is_noticed() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    write(&mut bed.client(), 40 * MIB, b"dirty");
+    bed.stop(serving);
+    let disk = File::options().write(true).open(bed.path("disk")).expect("there");
+    disk.write_all_at(b"mounted elsewhere", 1024).expect("written");
+    let error = bed.try_serve(false).map(drop).expect_err("changed").to_string();
+    assert!(error.contains("without its cache"), "{error}");
+    assert!(error.contains(&format!("--destroy {}", bed.uuid)), "{error}");
+    let serving = bed.try_serve(true).expect("trusted");
+    let stopper = serving.stopper();
+    let serving = std::thread::spawn(|| serving.wait(|| Ok(())));
+    assert_eq!(read(&mut bed.client(), 40 * MIB, 5), b"dirty");
+    stopper.stop();
+    serving.join().expect("no panic").expect("in order");
+}
+
+/// He may use what is written last, too: so he is told how that went.
+#[test]
+fn who_asks_for_the_end_is_answered_after_the_last_word() {
+    let bed = Bed::new();
+    let serving = bed.try_serve(false).expect("served");
+    let serving = std::thread::spawn(|| serving.wait(|| Err(std::io::Error::other("no room"))));
+    assert_eq!(bed.ask(&Request::Stop), Answer::Failed("no room".to_owned()));
+    let outcome = serving.join().expect("no panic");
+    assert!(matches!(outcome, Err(ServeError::Last(_))), "{outcome:?}");
+    // The cache has ended in order all the same.
+    let (ssd, disk) = bed.devices();
+    assert!(check(&ssd, Some(&disk), &mut |_, _| {}).expect("sound").clean);
+}
+
+#[test]
+fn a_detached_disk_has_everything() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    let mut client = bed.client();
+    for block in 0..300_u64 {
+        write(&mut client, block * 8192, &[(block % 255) as u8 + 1; 100]);
+    }
+    drop(client);
+    assert_eq!(bed.ask(&Request::Detach), Answer::Done(()));
+    serving.join().expect("no panic").expect("in order");
+    assert_eq!(
+        unserved::superblock(&bed.path("ssd")).expect("read"),
+        None,
+        "it is no cache any more"
+    );
+    for block in 0..300_u64 {
+        assert_eq!(bed.disk(block * 8192, 100), [(block % 255) as u8 + 1; 100]);
+    }
+    let nobody = ask(&bed.path("control"), &mut |_| {}, &Request::Status);
+    assert!(matches!(nobody, Err(ControlError::Nobody(_))));
+}
+
+#[test]
+fn export_empties_a_cache_that_nobody_serves() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    write(&mut bed.client(), 9 * MIB, b"only in the cache");
+    bed.stop(serving);
+    bed.export(false).expect("done");
+    assert_eq!(bed.disk(9 * MIB, 17), b"only in the cache");
+    let (ssd, disk) = bed.devices();
+    let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("sound");
+    assert!(findings.dirty_blocks == 0 && findings.clean_blocks > 0 && findings.is_sound());
+}
+
+/// Another cache and its disk, with a block that only the cache has.
+fn another(bed: &Bed) -> (PathBuf, Vec<u8>) {
+    let other = Bed::new();
+    let serving = other.serve();
+    write(&mut other.client(), MIB, b"nobody else has this");
+    other.stop(serving);
+    let (here, bytes) = (bed.path("other"), std::fs::read(other.path("ssd")).expect("read"));
+    std::fs::write(&here, &bytes).expect("written");
+    (here, bytes)
+}
+
+/// Whatever lies where the cache lay: the files that were opened are meant.
+#[test]
+fn stop_and_detach_keep_to_the_files_that_are_served() {
+    for request in [Request::Stop, Request::Detach] {
+        let bed = Bed::new();
+        let (other, bytes) = another(&bed);
+        let serving = bed.serve();
+        write(&mut bed.client(), MIB, b"mine");
+        std::fs::rename(bed.path("ssd"), bed.path("moved")).expect("moved");
+        std::fs::rename(&other, bed.path("ssd")).expect("moved");
+        std::fs::rename(bed.path("disk"), bed.path("moved-disk")).expect("moved");
+        std::fs::write(bed.path("disk"), vec![7; 64 << 20]).expect("written");
+        assert_eq!(bed.ask(&request), Answer::Done(()), "{request:?}");
+        serving.join().expect("no panic").expect("in order");
+        assert!(std::fs::read(bed.path("ssd")).expect("read") == bytes, "the other is untouched");
+        std::fs::rename(bed.path("moved"), bed.path("ssd")).expect("moved");
+        std::fs::rename(bed.path("moved-disk"), bed.path("disk")).expect("moved");
+        if request == Request::Detach {
+            assert_eq!(
+                unserved::superblock(&bed.path("ssd")).expect("read"),
+                None,
+                "this one is ended"
+            );
+            assert_eq!(bed.disk(MIB, 4), b"mine");
+            continue;
+        }
+        let (ssd, disk) = bed.devices();
+        let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("sound");
+        assert!(findings.clean && findings.disk_changed() == Some(false), "{findings:?}");
+    }
+}
+
+/// An SSD on which something else stands by now is not written any more.
+#[test]
+fn a_cache_that_is_another_by_now_is_not_ended() {
+    let bed = Bed::new();
+    let (_, bytes) = another(&bed);
+    let serving = bed.serve();
+    let ssd = File::options().write(true).open(bed.path("ssd")).expect("there");
+    ssd.write_all_at(&bytes[..8192], 0).expect("written");
+    assert!(matches!(bed.ask(&Request::Detach), Answer::Failed(_)));
+    serving.join().expect("no panic").expect_err("it is not the cache that was served");
+    let now = std::fs::read(bed.path("ssd")).expect("read");
+    assert!(now[..8192] == bytes[..8192], "the other cache's superblocks stand");
+}
+
+/// Panics on the store's thread when this byte is asked for.
+struct PanicsAt(u64);
+
+impl Observer for PanicsAt {
+    fn event(&mut self, event: &Event) {
+        assert!(!matches!(event, Event::Request(request) if request.offset == self.0), "a bug");
+    }
+}
+
+/// Where a request ends the store.
+const END: u64 = 60 * MIB;
+
+/// A cache that is served until [`END`] is asked for.
+fn mortal(bed: &Bed) -> JoinHandle<Result<(), ServeError>> {
+    let record = |_: &Settings, _: u32, _: u64| Ok(Shared::new(PanicsAt(END)));
+    let options = bed.options(false);
+    let extra = Extra { record: Some(&record), ..Extra::default() };
+    let serving = Serving::start_with(options, &Registry::default(), extra, |_| {});
+    let serving = serving.expect("it is served");
+    std::thread::spawn(|| serving.wait(|| Ok(())))
+}
+
+/// A cache as a killed process leaves it, with a block at 8 MiB that the disk has, too, and one at
+/// 9 MiB that was not destaged on purpose.
+fn killed(bed: &Bed) {
+    let serving = mortal(bed);
+    let mut client = bed.client();
+    write(&mut client, 8 * MIB, b"on both");
+    assert_eq!(bed.ask(&Request::Flush), Answer::Done(()));
+    write(&mut client, 9 * MIB, b"only in the cache");
+    // With this record, that of the clean block is committed.
+    client.flush().expect("connected").expect("flushed");
+    drop(client.write(END, b"the end", 0));
+    serving.join().expect("no panic").expect_err("it has failed");
+    bed.wait_until_free();
+}
+
+fn write_raw(bed: &Bed, offset: u64, data: &[u8]) {
+    let disk = File::options().write(true).open(bed.path("disk")).expect("there");
+    disk.write_all_at(data, offset).expect("written");
+}
+
+fn refused(outcome: Result<impl Sized, ServeError>) -> Distrusted {
+    match outcome.map(drop) {
+        Err(ServeError::Distrusted(why)) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Whoever wants to write to a disk what a cache holds.
+#[test]
+fn no_command_writes_to_a_disk_that_is_not_the_one_of_the_cache() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    write(&mut bed.client(), 9 * MIB, b"only in the cache");
+    bed.stop(serving);
+    std::fs::rename(bed.path("disk"), bed.path("right")).expect("moved");
+    std::fs::write(bed.path("disk"), vec![7; 64 << 20]).expect("written");
+    let ssd = std::fs::read(bed.path("ssd")).expect("read");
+    for outcome in [bed.try_serve(false).map(drop), bed.export(false), bed.detach(false)] {
+        let why = refused(outcome);
+        assert_eq!(why.doubt, Doubt::Changed);
+    }
+    assert!(std::fs::read(bed.path("ssd")).expect("read") == ssd, "nothing was changed");
+    assert!(std::fs::read(bed.path("disk")).expect("read").iter().all(|&byte| byte == 7));
+    std::fs::rename(bed.path("right"), bed.path("disk")).expect("moved");
+    bed.detach(false).expect("the right one");
+    assert_eq!(bed.disk(9 * MIB, 17), b"only in the cache");
+    assert_eq!(unserved::superblock(&bed.path("ssd")).expect("read"), None);
+    assert_eq!(Mark::of(&bed.devices().1).expect("told"), None, "the disk belongs to no cache");
+}
+
+#[test]
+fn after_a_crash_a_disk_that_was_written_without_its_cache_is_noticed() {
+    let bed = Bed::new();
+    killed(&bed);
+    let serving = bed.serve();
+    assert_eq!(read(&mut bed.client(), 8 * MIB, 7), b"on both");
+    bed.stop(serving);
+
+    let bed = Bed::new();
+    killed(&bed);
+    write_raw(&bed, 8 * MIB, b"mounted");
+    for outcome in [bed.try_serve(false).map(drop), bed.export(false), bed.detach(false)] {
+        let why = refused(outcome);
+        let Doubt::Differs { blocks, .. } = &why.doubt else { panic!("{why}") };
+        assert_eq!(blocks.as_slice(), [Block(2048)]);
+        let said = why.to_string();
+        let places = ["2048", "--trust-disk", "--destroy"].map(|word| said.find(word));
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{said}");
+    }
+    let (ssd, disk) = bed.devices();
+    let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("checked");
+    assert!(findings.disk_changed() == Some(true) && !findings.is_sound());
+    drop((ssd, disk));
+    bed.export(true).expect("trusted");
+    assert_eq!(bed.disk(9 * MIB, 17), b"only in the cache");
+}
+
+/// A crash, nothing clean to compare, and a copy of the disk, which has no mark.
+#[test]
+fn who_cannot_be_told_which_disk_it_is_is_warned() {
+    let bed = Bed::new();
+    let serving = mortal(&bed);
+    let mut client = bed.client();
+    write(&mut client, 9 * MIB, b"only in the cache");
+    client.flush().expect("connected").expect("flushed");
+    drop(client.write(END, b"the end", 0));
+    serving.join().expect("no panic").expect_err("it has failed");
+    bed.wait_until_free();
+    let known = |bed: &Bed| {
+        let (ssd, disk) = bed.devices();
+        check(&ssd, Some(&disk), &mut |_, _| {}).expect("checked").disk.expect("there is one")
+    };
+    let is_marked = Mark::of(&bed.devices().1).expect("told").is_some();
+    let of_the_right_one = if is_marked { Known::Nothing { compared: 0 } } else { Known::Unproven };
+    assert_eq!(known(&bed), of_the_right_one);
+    std::fs::remove_file(bed.path("disk")).expect("removed");
+    std::fs::write(bed.path("disk"), vec![7; 64 << 20]).expect("written");
+    assert_eq!(known(&bed), Known::Unproven);
+    let warned = RefCell::new(Vec::new());
+    let warn = &|text: &str| warned.borrow_mut().push(text.to_owned());
+    let (ssd, disk, registry) = (&bed.path("ssd"), &bed.path("disk"), &Registry::default());
+    let offline = Offline { ssd, disk, trust_disk: false, registry, tell: None, warn };
+    export(offline, &mut |_| {}).expect("done");
+    let warned = warned.into_inner();
+    assert_eq!(warned.len(), 1, "{warned:?}");
+    assert!(warned[0].contains("dirty blocks that will be written to it: 1"), "{warned:?}");
+}
+
+#[test]
+fn an_older_copy_of_a_cache_is_noticed_where_the_disk_can_say_so() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    write(&mut bed.client(), 9 * MIB, b"older");
+    bed.stop(serving);
+    let older = std::fs::read(bed.path("ssd")).expect("read");
+    let serving = bed.serve();
+    write(&mut bed.client(), 9 * MIB, b"newer");
+    bed.stop(serving);
+    let newer = std::fs::read(bed.path("ssd")).expect("read");
+    std::fs::write(bed.path("ssd"), older).expect("written");
+    if Mark::of(&bed.devices().1).expect("told").is_none() {
+        return println!("SKIPPED: this file system keeps no attributes of users");
+    }
+    let why = refused(bed.try_serve(false));
+    assert!(matches!(why.doubt, Doubt::Later { disk, cache } if disk > cache), "{why}");
+    std::fs::write(bed.path("ssd"), newer).expect("written");
+    let serving = bed.serve();
+    assert_eq!(read(&mut bed.client(), 9 * MIB, 5), b"newer");
+    bed.stop(serving);
+    // Another cache takes the disk over, and this one may not have it any more.
+    std::fs::rename(bed.path("ssd"), bed.path("first")).expect("moved");
+    File::create(bed.path("ssd")).and_then(|file| file.set_len(24 * MIB)).expect("made");
+    let (ssd, disk) = bed.devices();
+    let first = Uuid::from_bytes(Mark::of(&disk).expect("told").expect("it has one").uuid);
+    let consent = Consent { destroy: &[first], ..Consent::default() };
+    let made = create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), consent);
+    let uuid = Uuid::from_bytes(made.expect("made").uuid);
+    drop((ssd, disk));
+    std::fs::rename(bed.path("first"), bed.path("ssd")).expect("moved");
+    assert_eq!(refused(bed.export(false)).doubt, Doubt::Another(uuid));
+    bed.detach(true).expect("trusted");
+    assert_eq!(bed.disk(9 * MIB, 5), b"newer");
+}
+
+/// Neither the server nor its clients wait for a store that is gone.
+#[test]
+fn a_store_that_fails_ends_the_server() {
+    let bed = Bed::new();
+    let serving = mortal(&bed);
+    let mut client = bed.client();
+    assert!(!matches!(client.write(END, b"the end", 0), Ok(Ok(()))), "it is not done");
+    let error = serving.join().expect("no panic").expect_err("it has failed");
+    assert!(matches!(error, ServeError::Failed(_)), "{error}");
+    assert!(error.to_string().contains("panicked"), "{error}");
+    assert!(client.flush().is_err(), "it is cut off");
+    bed.wait_until_free();
+    let serving = bed.serve();
+    bed.stop(serving);
+}
+
+#[test]
+fn a_cache_that_nobody_serves_says_what_it_holds() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    write(&mut bed.client(), 9 * MIB, b"only in the cache");
+    let set = bed.ask(&Request::Set { what: vec!["sac.zone=40M".to_owned()] });
+    assert_eq!(set, Answer::Done(()));
+    let held = unserved::status(&bed.path("ssd"));
+    assert!(matches!(held, Err(UnservedError::Held(_))), "{held:?}");
+    let served = bed.status();
+    assert!(served.served && served.clean_shutdown.is_none());
+    bed.stop(serving);
+    let before = std::fs::read(bed.path("ssd")).expect("read");
+    let status = unserved::status(&bed.path("ssd")).expect("said");
+    assert!(std::fs::read(bed.path("ssd")).expect("read") == before, "it is only read");
+    assert!(!status.served && status.edition > served.edition);
+    assert_eq!(status.dirty_blocks + status.clean_blocks, 1);
+    assert_eq!((status.clean_shutdown, status.fingerprint_known), (Some(true), Some(true)));
+    assert_eq!((status.disk_bytes, &status.uuid), (64 * MIB, &served.uuid));
+    let settings =
+        |status: &Status| (status.policy.clone(), status.mode.clone(), status.settings.clone());
+    assert_eq!(settings(&status), settings(&served));
+    let told = status.to_settings().expect("settings").all(&Registry::default()).expect("known");
+    let zone = told.iter().find(|setting| setting.name == "sac.zone").expect("there");
+    assert_eq!((zone.value.as_str(), zone.is_default), ("10240b", false));
+}
+
+/// A few caches in one process, as exports of their names.
+mod several {
+    use std::sync::Mutex;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::time::{Duration, Instant};
+
+    use shingle_store::store::serve::{Changes, Notice, Stopper};
+
+    use super::*;
+
+    /// Beds, the first of which has the socket of clients.
+    struct Beds {
+        beds: Vec<Bed>,
+        notices: Mutex<Receiver<Notice>>,
+        stopper: Stopper,
+        serving: Option<JoinHandle<Result<(), ServeError>>>,
+    }
+
+    fn cache(bed: &Bed, name: &str) -> CacheOptions {
+        let [cache] = &bed.options(false).caches[..] else { unreachable!() };
+        CacheOptions { name: name.to_owned(), ..cache.clone() }
+    }
+
+    impl Beds {
+        /// `count` beds, of which the first two are served as `one` and `two`.
+        fn new(count: usize) -> Beds {
+            let beds: Vec<Bed> = (0..count).map(|_| Bed::new()).collect();
+            let (to, notices) = channel();
+            let to = Mutex::new(to);
+            let options = Options {
+                caches: vec![cache(&beds[0], "one"), cache(&beds[1], "two")],
+                addresses: vec![Address::Unix(beds[0].path("nbd"))],
+                ..Options::default()
+            };
+            let tell = move |notice| drop(to.lock().expect("no panic").send(notice));
+            let serving = Serving::start(options, &Registry::default(), tell);
+            let serving = serving.expect("they are served");
+            let stopper = serving.stopper();
+            let serving = Some(std::thread::spawn(|| serving.wait(|| Ok(()))));
+            Beds { beds, notices: Mutex::new(notices), stopper, serving }
+        }
+
+        fn client(&self, export: &str) -> Result<Client<UnixStream>, String> {
+            let stream = UnixStream::connect(self.beds[0].path("nbd")).expect("connected");
+            let wishes = Wishes { export, structured: true, contexts: &[] };
+            Client::connect(stream, &wishes).map_err(|error| error.to_string())
+        }
+
+        fn reload(&self, caches: &[CacheOptions]) -> Result<Changes, ServeError> {
+            let addresses = vec![Address::Unix(self.beds[0].path("nbd"))];
+            self.stopper.reload(Options {
+                caches: caches.to_vec(),
+                addresses,
+                ..Options::default()
+            })
+        }
+
+        fn told(&self, wanted: &str) {
+            let notices = self.notices.lock().expect("no panic");
+            while !notices.recv().expect("told").to_string().contains(wanted) {}
+        }
+
+        fn end(mut self) -> Result<(), ServeError> {
+            self.stopper.stop();
+            self.serving.take().expect("served").join().expect("no panic")
+        }
+    }
+
+    /// Does not come back from a request until the other end is dropped.
+    struct Stuck(Receiver<()>);
+
+    impl Observer for Stuck {
+        fn event(&mut self, event: &Event) {
+            if matches!(event, Event::Request(_)) {
+                let _ = self.0.recv();
+            }
+        }
+    }
+
+    /// Whoever fetches what is measured gives up after some seconds, and so does a watchdog.
+    #[test]
+    fn the_time_that_stores_take_that_hang_does_not_add_up() {
+        let names = ["a", "b", "c", "d", "e", "f"];
+        let beds = names.map(|_| Bed::new());
+        let holds = Mutex::new(Vec::new());
+        let record = |_: &Settings, _: u32, _: u64| {
+            let (hold, stuck) = channel();
+            holds.lock().expect("no panic").push(hold);
+            Ok(Shared::new(Stuck(stuck)))
+        };
+        let caches = beds.iter().zip(names).map(|(bed, name)| cache(bed, name)).collect();
+        let addresses = vec![Address::Unix(beds[0].path("nbd"))];
+        let options = Options { caches, addresses, ..Options::default() };
+        let extra = Extra { record: Some(&record), ..Extra::default() };
+        let serving = Serving::start_with(options, &Registry::default(), extra, |_| {});
+        let serving = serving.expect("they are served");
+        let roster = serving.roster();
+        assert!(roster.all_answer(Duration::from_secs(20)));
+        let clients = names.map(|export| {
+            let stream = UnixStream::connect(beds[0].path("nbd")).expect("connected");
+            let wishes = Wishes { export, structured: true, contexts: &[] };
+            let mut client = Client::connect(stream, &wishes).expect("there");
+            client.send(command::READ, 0, 0, 4096, &[]).expect("sent");
+            client
+        });
+        while roster.all_answer(Duration::from_millis(100)) {}
+        while roster.measures().iter().any(|one| one.up) {}
+        let begun = Instant::now();
+        let told = roster.measures().len();
+        let took = begun.elapsed();
+        let status = ask(&beds[0].path("control"), &mut |_| {}, &Request::Status);
+        drop((holds, clients));
+        serving.stopper().stop();
+        serving.wait(|| Ok(())).expect("in order");
+        assert_eq!(told, names.len());
+        assert!(took < Duration::from_secs(6), "{took:?}");
+        // An operator is told so, and his connection is not kept.
+        let Ok(Answer::Failed(why)) = &status else { panic!("{status:?}") };
+        assert!(why.starts_with("its store does not answer"), "{why}");
+    }
+
+    #[test]
+    fn each_export_is_its_own_cache() {
+        let beds = Beds::new(2);
+        let [mut one, mut two] = ["one", "two"].map(|name| beds.client(name).expect("there"));
+        write(&mut one, 0, b"of one");
+        write(&mut two, 0, b"of two");
+        assert_eq!(one.read(0, 6).expect("connected").expect("read"), b"of one");
+        assert!(beds.client("").is_err(), "which?");
+        for (bed, name) in beds.beds.iter().zip(["one", "two"]) {
+            let status = bed.status();
+            assert_eq!((&*status.export, status.connections, status.dirty_blocks), (name, 1, 1));
+        }
+        // An operator ends one of them; the other goes on, and is an only export then.
+        assert_eq!(beds.beds[1].ask(&Request::Stop), Answer::Done(()));
+        two.flush().expect_err("sent away");
+        beds.told("is served no longer");
+        write(&mut beds.client("").expect("there is one"), MIB, b"still there");
+        beds.beds[1].wait_until_free();
+        let Beds { beds: ref found, .. } = beds;
+        assert_eq!(found[0].ask(&Request::Detach), Answer::Done(()));
+        assert_eq!(found[0].disk(MIB, 11), b"still there");
+        let mut beds = beds;
+        beds.serving.take().expect("served").join().expect("no panic").expect("in order");
+    }
+
+    #[test]
+    fn a_reload_touches_what_has_changed_and_nothing_else() {
+        let beds = Beds::new(3);
+        let [a, b, c] = &beds.beds[..] else { unreachable!() };
+        let [mut one, mut two] = ["one", "two"].map(|name| beds.client(name).expect("there"));
+        let changes = beds.reload(&[cache(a, "one"), cache(b, "two")]).expect("nothing to do");
+        assert_eq!(changes.to_string(), "nothing has changed");
+        // Two is given up, three is new, and who uses one notices nothing.
+        let changes = beds.reload(&[cache(c, "three"), cache(a, "one")]).expect("done");
+        assert_eq!(changes.to_string(), "begun three; ended two");
+        write(&mut one, 0, b"1");
+        two.flush().expect_err("sent away");
+        write(&mut beds.client("three").expect("there"), 0, b"3");
+        b.wait_until_free();
+        // Names are exchanged.
+        let changes = beds.reload(&[cache(a, "three"), cache(c, "one")]).expect("done");
+        assert_eq!(changes.changed, ["three", "one"]);
+        one.flush().expect_err("it has another name");
+        let mut three = beds.client("three").expect("there");
+        assert_eq!(three.read(0, 1).expect("connected").expect("read"), b"1");
+        assert_eq!(a.status().export, "three");
+        beds.end().expect("in order");
+    }
+
+    /// It is named as it was when the process began, or as it is by now.
+    #[test]
+    fn after_an_exchange_a_reload_knows_either_ssd() {
+        let beds = Beds::new(2);
+        let [a, b] = &beds.beds[..] else { unreachable!() };
+        let mut one = beds.client("one").expect("there");
+        File::create(a.path("other")).and_then(|file| file.set_len(40 * MIB)).expect("made");
+        let with = a.path("other");
+        let replace = Request::Replace { with, overwrite: false, accept_lost: false };
+        assert_eq!(a.ask(&replace), Answer::Done(()));
+        let by_now = CacheOptions { ssd: a.path("other"), ..cache(a, "one") };
+        for named in [cache(a, "one"), by_now.clone(), by_now, cache(a, "one")] {
+            let changes = beds.reload(&[named, cache(b, "two")]).expect("nothing to do");
+            assert_eq!(changes.to_string(), "nothing has changed");
+            write(&mut one, 0, b"1");
+        }
+        beds.end().expect("in order");
+    }
+
+    #[test]
+    fn a_reload_that_cannot_be_changes_nothing() {
+        let beds = Beds::new(3);
+        let [a, b, c] = &beds.beds[..] else { unreachable!() };
+        let mut two = beds.client("two").expect("there");
+        std::fs::write(c.path("ssd"), vec![7; 1 << 20]).expect("spoilt");
+        let bad_address = Options {
+            caches: vec![cache(a, "one")],
+            addresses: vec![Address::Unix("/no/such/folder/nbd".into())],
+            ..Options::default()
+        };
+        let other_disk = CacheOptions { disk: c.path("disk"), ..cache(a, "one") };
+        for (outcome, told) in [
+            (beds.reload(&[cache(a, "one"), cache(c, "three")]), "export `three`: "),
+            (beds.reload(&[cache(a, "one"), cache(c, "one")]), "export `one` is there twice"),
+            (beds.reload(&[other_disk]), "export `one`: "),
+            (beds.stopper.reload(bad_address), "/no/such/folder/nbd"),
+        ] {
+            let error = outcome.expect_err(told).to_string();
+            assert!(error.contains(told) && !error.contains('\n'), "{error}");
+        }
+        // Also of exports that would have been ended.
+        write(&mut two, 0, b"goes on");
+        write(&mut beds.client("one").expect("there"), 0, b"goes on");
+        assert_eq!(b.status().connections, 1);
+        beds.end().expect("in order");
+    }
+
+    #[test]
+    fn one_that_fails_is_given_up_and_others_go_on() {
+        let beds = [Bed::new(), Bed::new()];
+        let record = |_: &Settings, _: u32, _: u64| Ok(Shared::new(PanicsAt(END)));
+        let options = Options {
+            caches: vec![cache(&beds[0], "one"), cache(&beds[1], "two")],
+            addresses: vec![Address::Unix(beds[0].path("nbd"))],
+            ..Options::default()
+        };
+        let extra = Extra { record: Some(&record), ..Extra::default() };
+        let (to, notices) = channel();
+        let to = Mutex::new(to);
+        let tell = move |notice| drop(to.lock().expect("no panic").send(notice));
+        let serving = Serving::start_with(options, &Registry::default(), extra, tell);
+        let serving = serving.expect("they are served");
+        let (stopper, roster) = (serving.stopper(), serving.roster());
+        let serving = std::thread::spawn(|| serving.wait(|| Ok(())));
+        let client = |export: &str| {
+            let stream = UnixStream::connect(beds[0].path("nbd")).expect("connected");
+            let wishes = Wishes { export, structured: true, contexts: &[] };
+            Client::connect(stream, &wishes).expect("a handshake")
+        };
+        let (mut one, mut two) = (client("one"), client("two"));
+        assert_eq!(roster.measures().len(), 2);
+        drop(one.write(END, b"the end", 0));
+        while !notices.recv().expect("told").to_string().contains("the store has failed") {}
+        write(&mut two, 0, b"goes on");
+        let left = roster.measures();
+        assert_eq!(left.iter().map(|one| &*one.export).collect::<Vec<_>>(), ["two"]);
+        stopper.stop();
+        let error = serving.join().expect("no panic").expect_err("one had failed");
+        assert!(matches!(error, ServeError::SomeFailed), "{error}");
+    }
+
+    #[test]
+    fn counters_go_on_over_restarts_and_never_back() {
+        let bed = Bed::new();
+        let folder = bed.path("counters");
+        let serve = || {
+            let options = Options { counters: Some(folder.clone()), ..bed.options(false) };
+            let serving = Serving::start(options, &Registry::default(), |_| {});
+            let serving = serving.expect("it is served");
+            let (stopper, roster) = (serving.stopper(), serving.roster());
+            (std::thread::spawn(|| serving.wait(|| Ok(()))), stopper, roster)
+        };
+        let (serving, stopper, roster) = serve();
+        let mut client = bed.client();
+        write(&mut client, 0, &[1; 8192]);
+        client.read(0, 4096).expect("connected").expect("read");
+        let [told] = &roster.measures()[..] else { panic!("one cache") };
+        assert!(told.up);
+        assert_eq!((told.totals.starts, told.totals.requests[1].bytes), (1, 8192));
+        assert_eq!((told.totals.counts.read_hits, told.now.dirty_blocks), (1, 2));
+        assert_eq!(told.totals.requests[0].times.count(), 1);
+        // What was told was saved: a copy of the file as a process that dies now leaves it.
+        let file = folder.join(format!("{}.json", bed.uuid));
+        let killed = std::fs::read(&file).expect("saved");
+        write(&mut client, 0, &[1; 4096]);
+        stopper.stop();
+        serving.join().expect("no panic").expect("in order");
+        // In order all of it is saved.
+        let (serving, stopper, roster) = serve();
+        let totals = roster.measures().remove(0).totals;
+        assert_eq!((totals.starts, totals.requests[1].bytes), (2, 8192 + 4096));
+        stopper.stop();
+        serving.join().expect("no panic").expect("in order");
+        std::fs::write(&file, killed).expect("put back");
+        let (serving, stopper, roster) = serve();
+        let totals = roster.measures().remove(0).totals;
+        assert_eq!((totals.starts, totals.requests[1].bytes), (2, 8192), "as was told");
+        stopper.stop();
+        serving.join().expect("no panic").expect("in order");
+    }
+}
+
+/// As at those that are bound here: with TLS nothing is served over TCP without.
+#[test]
+fn a_socket_that_was_handed_over_is_encrypted_like_others() {
+    let bed = Bed::new();
+    let folder = bed.path("tls");
+    std::fs::create_dir(&folder).expect("made");
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("made");
+    let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+    for (name, text) in
+        [("ca-cert.pem", &certificate), ("server-cert.pem", &certificate), ("server-key.pem", &key)]
+    {
+        std::fs::write(folder.join(name), text).expect("written");
+        let mode = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(folder.join(name), mode).expect("set");
+    }
+    let tls = Tls::new(&folder, Rights::default()).expect("whole");
+    let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = socket.local_addr().expect("bound");
+    let inherited = vec![Listener::inherit_tcp(socket).expect("of the loopback")];
+    let options = Options { tls: Some(Arc::new(tls)), ..bed.options(false) };
+    let extra = Extra { inherited, ..Extra::default() };
+    let serving = Serving::start_with(options, &Registry::default(), extra, |_| {});
+    let serving = serving.expect("it is served");
+    let stream = TcpStream::connect(port).expect("connected");
+    let wishes = Wishes { export: "", structured: false, contexts: &[] };
+    let refused = Client::connect(stream, &wishes).expect_err("it is in plain text").to_string();
+    assert!(refused.contains("TLS has to be begun first"), "{refused}");
+    serving.stopper().stop();
+    serving.wait(|| Ok(())).expect("in order");
+}

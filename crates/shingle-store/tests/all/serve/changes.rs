@@ -1,0 +1,196 @@
+//! Devices that change while a client reads and writes.
+
+use std::fs::OpenOptions;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::*;
+
+/// Writes and reads back until it is told to stop; returns what each of its blocks holds then.
+fn busy(bed: &Bed, stop: &AtomicBool) -> Vec<(u64, u8)> {
+    let mut client = bed.client();
+    let mut held = vec![0_u8; 400];
+    let mut n = 0_u64;
+    while !stop.load(Ordering::Relaxed) || n < 2_000 {
+        let at = (n * 7919 % 400) as usize;
+        let value = (n % 251) as u8;
+        write(&mut client, at as u64 * 40_960, &[value; 4096]);
+        held[at] = value;
+        let other = (n * 31 % 400) as usize;
+        assert_eq!(
+            read(&mut client, other as u64 * 40_960, 4096),
+            [held[other]; 4096],
+            "block {other}"
+        );
+        n += 1;
+    }
+    client.flush().expect("connected").expect("flushed");
+    client.disconnect().expect("connected");
+    held.into_iter().enumerate().map(|(at, value)| (at as u64 * 40_960, value)).collect()
+}
+
+fn resize(bed: &Bed, name: &str, bytes: u64) {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(bed.path(name));
+    file.and_then(|file| file.set_len(bytes)).expect("resized");
+}
+
+fn replace(bed: &Bed, with: &str) -> Answer {
+    let with = bed.path(with);
+    bed.ask(&Request::Replace { with, overwrite: false, accept_lost: false })
+}
+
+#[test]
+fn an_ssd_is_replaced_and_devices_grow_under_a_client_that_verifies() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    let before = bed.status();
+    let stop = AtomicBool::new(false);
+    let held = std::thread::scope(|scope| {
+        let client = scope.spawn(|| busy(&bed, &stop));
+        while bed.status().dirty_blocks == 0 {}
+        resize(&bed, "other", 40 * MIB);
+        assert_eq!(replace(&bed, "other"), Answer::Done(()));
+        let status = bed.status();
+        assert!(status.ssd.ends_with("other") && status.slots > before.slots, "{status:?}");
+        assert_eq!(status.ssd_state, "in");
+        // Both grow.
+        assert!(matches!(bed.ask(&Request::Grow), Answer::Failed(why) if why.contains("larger")));
+        resize(&bed, "other", 64 * MIB);
+        resize(&bed, "disk", 96 * MIB);
+        assert!(matches!(bed.ask(&Request::Grow), Answer::Said(_)));
+        let grown = bed.status();
+        assert!(grown.slots > status.slots && grown.disk_bytes == 96 * MIB, "{grown:?}");
+        stop.store(true, Ordering::Relaxed);
+        client.join().expect("what is read is what was written")
+    });
+    // A client that comes now sees all of the disk, and what is beyond its old end is cached.
+    let mut client = bed.client();
+    assert_eq!(client.size_bytes(), 96 * MIB);
+    write(&mut client, 95 * MIB, b"beyond");
+    client.flush().expect("connected").expect("flushed");
+    client.disconnect().expect("connected");
+    bed.stop(serving);
+    // The old SSD is no cache any more, and the new one goes on after a restart.
+    assert!(matches!(unserved::superblock(&bed.path("ssd")), Ok(None)));
+    std::fs::rename(bed.path("other"), bed.path("ssd")).expect("renamed");
+    let serving = bed.serve();
+    let mut client = bed.client();
+    assert_eq!(read(&mut client, 95 * MIB, 6), b"beyond");
+    for (offset, value) in held {
+        assert_eq!(read(&mut client, offset, 4096), [value; 4096], "at {offset}");
+    }
+    client.disconnect().expect("connected");
+    bed.stop(serving);
+    bed.detach(false).expect("to the disk");
+    assert_eq!(bed.disk(95 * MIB, 6), b"beyond");
+}
+
+#[test]
+fn what_cannot_take_the_place_of_an_ssd_is_refused_and_nothing_changes() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    let mut client = bed.client();
+    write(&mut client, 0, b"kept");
+    let failed = |with: &str| match replace(&bed, with) {
+        Answer::Failed(why) => why,
+        other => panic!("{with}: {other:?}"),
+    };
+    assert!(failed("disk").contains("this very store"));
+    assert!(failed("ssd").contains("this very store"));
+    resize(&bed, "small", MIB);
+    assert!(failed("small").contains("too small"));
+    // A cache of others, with what its disk does not have.
+    let another = Bed::new();
+    let others = another.serve();
+    let mut theirs = another.client();
+    write(&mut theirs, 0, b"theirs");
+    theirs.flush().expect("connected").expect("flushed");
+    theirs.disconnect().expect("connected");
+    another.stop(others);
+    std::fs::copy(another.path("ssd"), bed.path("occupied")).expect("copied");
+    assert!(failed("occupied").contains("--destroy"));
+    let theirs = another.path("disk");
+    if Mark::of(&another.devices().1).expect("told").is_some() {
+        assert!(failed(theirs.to_str().expect("text")).contains("is the disk of cache"));
+    }
+    let status = bed.status();
+    assert!(
+        status.ssd_state == "in" && status.dirty_blocks + status.clean_blocks == 1,
+        "{status:?}"
+    );
+    assert_eq!(read(&mut client, 0, 4), b"kept");
+    client.disconnect().expect("connected");
+    bed.stop(serving);
+}
+
+#[test]
+fn a_disk_that_was_made_larger_is_served_as_it_was() {
+    let bed = Bed::new();
+    bed.stop(bed.serve());
+    resize(&bed, "disk", 80 * MIB);
+    {
+        let (ssd, disk) = bed.devices();
+        let found = check(&ssd, Some(&disk), &mut |_, _| {}).expect("read");
+        assert!(found.is_sound() && found.disk_changed() == Some(false), "{found:?}");
+    }
+    let (to, told) = std::sync::mpsc::channel();
+    let tell = move |notice: Notice| drop(to.send(notice.to_string()));
+    let serving = Serving::start(bed.options(false), &Registry::default(), tell).expect("served");
+    let line = told.recv().expect("a line");
+    assert!(line.contains("of 80 MiB only 64 MiB are used"), "{line}");
+    let serving = std::thread::spawn(|| serving.wait(|| Ok(())));
+    let client = bed.client();
+    assert_eq!(client.size_bytes(), 64 * MIB);
+    client.disconnect().expect("connected");
+    bed.stop(serving);
+    // A smaller one is refused.
+    resize(&bed, "disk", 32 * MIB);
+    let error = bed.try_serve(false).map(drop).expect_err("smaller").to_string();
+    assert!(error.contains("is it the right one?"), "{error}");
+}
+
+/// Each takes as long as he likes, and none is sent away for another.
+#[test]
+fn several_look_on_at_requests_at_a_time() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    let mut client = bed.client();
+    let look_on = |begun: std::sync::mpsc::Sender<()>| {
+        let each = &mut |requests: &[shingle_core::units::Request], _| {
+            let _ = begun.send(());
+            requests.is_empty()
+        };
+        watch::watch(&bed.path("control"), each).map_err(|error| error.to_string())
+    };
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..3)
+            .map(|_| {
+                let (begun, begins) = std::sync::mpsc::channel();
+                let looks_on = scope.spawn(|| look_on(begun));
+                begins.recv().expect("it looks on");
+                looks_on
+            })
+            .collect();
+        while !all.iter().all(|looks_on| looks_on.is_finished()) {
+            write(&mut client, 0, b"seen");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        all.into_iter().for_each(|looks_on| assert_eq!(looks_on.join().expect("no panic"), Ok(())));
+    });
+    client.disconnect().expect("connected");
+    bed.stop(serving);
+}
+
+#[test]
+fn limits_are_set_and_kept() {
+    let bed = Bed::new();
+    let serving = bed.serve();
+    let what = |text: &str| vec![text.to_owned()];
+    let night = Request::Set { what: what("limit.hours=22-6") };
+    assert_eq!(bed.ask(&night), Answer::Done(()));
+    let slow = Request::Set { what: what("limit.destage=8KiB") };
+    assert!(matches!(bed.ask(&slow), Answer::Failed(why) if why.contains("64KiB")));
+    bed.stop(serving);
+    let serving = bed.serve();
+    assert_eq!(bed.status().settings["limit.hours"], "22-6");
+    bed.stop(serving);
+}

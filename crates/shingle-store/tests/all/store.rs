@@ -1,0 +1,227 @@
+//! Caches made, looked at and ended on real files.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use shingle_core::registry::Registry;
+use shingle_device::{Device, DeviceError, Mark};
+use shingle_engine::format::layout::Copy;
+use shingle_engine::format::superblock::Superblock;
+use shingle_engine::recover::recover;
+use shingle_engine::settings::Settings;
+use shingle_store::store::check::check;
+use shingle_store::store::create::{Consent, CreateError, EndError, create, destroy, occupant};
+use uuid::Uuid;
+
+struct Files {
+    folder: tempfile::TempDir,
+}
+
+impl Files {
+    fn new(ssd_bytes: u64, disk_bytes: u64) -> Files {
+        let files = Files { folder: tempfile::tempdir().expect("a folder") };
+        files.make("ssd", ssd_bytes);
+        files.make("disk", disk_bytes);
+        files
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn make(&self, name: &str, bytes: u64) {
+        File::create(self.path(name)).and_then(|file| file.set_len(bytes)).expect("made");
+    }
+
+    fn pair(&self) -> (Device, Device) {
+        Device::pair(&self.path("ssd"), &self.path("disk")).expect("opened")
+    }
+}
+
+const MIB: u64 = 1 << 20;
+const NO: Consent<'_> = Consent { destroy: &[], overwrite: false };
+
+#[test]
+fn a_new_cache_is_empty_and_sound() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    let raw = File::options().read(true).write(true).open(files.path("disk")).expect("there");
+    raw.write_all_at(b"data from before", 0).expect("written");
+    let made = create(&ssd, &disk, &Settings::new("sac"), &Registry::default(), NO).expect("made");
+    let found = recover(&mut &ssd).expect("sound");
+    assert!(found.clean && found.live().next().is_none());
+    assert_eq!(*found.journal.superblock(), made);
+    let mut frames = 0;
+    let findings = check(&ssd, Some(&disk), &mut |done, _| frames = done).expect("sound");
+    assert!(findings.is_sound() && findings.clean && findings.disk_changed() == Some(false));
+    assert_eq!(findings.settings, Some(Settings::new("sac")));
+    assert_eq!((frames, findings.mendable_pages), (0, 0));
+    let mut kept = [0; 16];
+    raw.read_exact_at(&mut kept, 0).expect("read");
+    assert_eq!(&kept, b"data from before", "the disk is adopted as it is");
+    raw.write_all_at(b"x", 70 * 4096).expect("written");
+    raw.write_all_at(b"x", 4096).expect("written");
+    let findings = check(&ssd, Some(&disk), &mut |_, _| {}).expect("sound");
+    assert!(findings.disk_changed() == Some(true) && !findings.is_sound());
+    // One superblock is enough.
+    ssd.write(Copy::One.superblock_page(), &[7; 4096]).expect("written");
+    assert_eq!(check(&ssd, None, &mut |_, _| {}).expect("sound").mendable_pages, 1);
+    let other = destroy(&ssd, &disk, Uuid::from_bytes([9; 16]));
+    assert!(matches!(other, Err(EndError::Another { .. })));
+    destroy(&ssd, &disk, Uuid::from_bytes(made.uuid)).expect("it is this one");
+    assert_eq!(Mark::of(&disk).expect("told"), None, "the disk belongs to no cache");
+    assert_eq!(occupant(&ssd).expect("read"), None);
+}
+
+#[test]
+fn a_cache_that_its_file_system_cannot_hold_is_not_made() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let system = rustix::fs::fstatvfs(File::open(files.path("ssd")).expect("there")).expect("told");
+    let more = (system.f_blocks * system.f_frsize + (1 << 30)).next_multiple_of(4096);
+    let longer = File::options().write(true).open(files.path("ssd"));
+    if longer.and_then(|file| file.set_len(more)).is_err() {
+        return println!("SKIPPED: no file of {more} bytes here");
+    }
+    let (ssd, disk) = files.pair();
+    let refused = create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), NO);
+    let told = refused.expect_err("no room").to_string();
+    assert!(told.contains("ssd needs") && told.contains("free some"), "{told}");
+    assert_eq!(Mark::of(&disk).expect("told"), None, "the disk belongs to no cache");
+}
+
+#[test]
+fn what_is_wrong_with_places_is_told() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let open = |ssd: &str, disk: &str| {
+        Device::pair(&files.path(ssd), &files.path(disk)).map(drop).map_err(|e| e.to_string())
+    };
+    assert!(open("none", "disk").expect_err("none").contains("cannot open"));
+    assert!(open("ssd", "ssd").expect_err("same").contains("cache and disk at once"));
+    std::fs::create_dir(files.path("folder")).expect("made");
+    assert!(open("folder", "disk").is_err());
+    let held = files.pair();
+    assert!(matches!(Device::open(&files.path("ssd")), Err(DeviceError::Busy(_))));
+    drop(held);
+    assert_eq!(open("ssd", "disk"), Ok(()));
+}
+
+#[test]
+fn a_cache_is_not_made_over_another_by_mistake() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    let make_on = |ssd: &Device, destroy: &[Uuid]| {
+        create(ssd, &disk, &Settings::new("lru"), &Registry::default(), Consent { destroy, ..NO })
+    };
+    let make = |destroy: Option<Uuid>| make_on(&ssd, destroy.as_slice());
+    let first = make(None).expect("made");
+    let uuid = Uuid::from_bytes(first.uuid);
+    let second = make(None).expect("the first is empty");
+    assert_ne!(first.uuid, second.uuid);
+    assert!(matches!(make(Some(uuid)), Err(CreateError::Another { .. })), "it is gone");
+    // Who knows what a cache holds that cannot be read?
+    let mut table = [9; 4096];
+    for copy in Copy::BOTH {
+        ssd.write(second.layout.table_page(0, copy), &table).expect("written");
+    }
+    let error = make(None).expect_err("damaged").to_string();
+    assert!(error.contains("is damaged and may hold data"), "{error}");
+    assert!(error.contains(&format!("--destroy {}", Uuid::from_bytes(second.uuid))), "{error}");
+    make(Some(Uuid::from_bytes(second.uuid))).expect("typed");
+    table.fill(0);
+    assert!(recover(&mut &ssd).expect("sound").live().next().is_none());
+    // What a cache on another SSD holds cannot be told: it may be all that there is.
+    if let Some(mark) = Mark::of(&disk).expect("told") {
+        files.make("another", 32 * MIB);
+        let another = Device::open(&files.path("another")).expect("opened");
+        let here = Uuid::from_bytes(mark.uuid);
+        let error = make_on(&another, &[]).expect_err("the disk is taken");
+        assert!(matches!(error, CreateError::Taken { uuid, .. } if uuid == here), "{error}");
+        assert!(error.to_string().contains(&format!("--destroy {here}")), "{error}");
+        let there = Uuid::from_bytes(make_on(&another, &[here]).expect("typed").uuid);
+        make(Some(there)).expect("typed");
+    }
+    files.make("small", 4 * MIB);
+    let small = Device::open(&files.path("small")).expect("opened");
+    let here = Mark::of(&disk).expect("told").map(|mark| Uuid::from_bytes(mark.uuid));
+    let error = make_on(&small, here.as_slice()).expect_err("too small");
+    assert!(matches!(error, CreateError::TooSmall { .. }), "{error}");
+    for bytes in [0, 10_000] {
+        files.make("odd", bytes);
+        let odd = Device::open(&files.path("odd")).expect("opened");
+        let error =
+            create(&ssd, &odd, &Settings::new("lru"), &Registry::default(), NO).expect_err("odd");
+        assert!(matches!(error, CreateError::Uneven { .. }), "{error}");
+    }
+    let error = create(&ssd, &disk, &Settings::new("belady"), &Registry::default(), NO)
+        .expect_err("the future");
+    assert!(error.to_string().contains("future"), "{error}");
+    let there = recover(&mut &ssd).expect("nothing was changed");
+    assert!(Superblock::decode(&there.journal.superblock().encode()).is_ok());
+}
+
+#[test]
+fn what_somebody_would_miss_is_not_overwritten() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    let make = |consent| create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), consent);
+    let raw = File::options().read(true).write(true).open(files.path("ssd")).expect("there");
+    raw.write_all_at(&[0x53, 0xef], 0x438).expect("written");
+    let error = make(NO).expect_err("a file system").to_string();
+    assert!(error.contains("there is an ext2, ext3 or ext4 file system"), "{error}");
+    let mut page = [1; 4096];
+    raw.read_exact_at(&mut page, 0).expect("read");
+    assert!(page[..0x438].iter().all(|byte| *byte == 0), "nothing was written");
+    // Data of a kind that nobody knows.
+    raw.write_all_at(&[0, 0], 0x438).expect("written");
+    raw.write_all_at(b"rows of a table", 8).expect("written");
+    let error = make(NO).expect_err("data").to_string();
+    assert!(error.contains("this file holds data"), "{error}");
+    make(Consent { overwrite: true, ..NO }).expect("it may be");
+    // Cache and disk swapped: the disk of the new cache would be the SSD of this one.
+    let error = create(&disk, &ssd, &Settings::new("lru"), &Registry::default(), NO)
+        .expect_err("swapped")
+        .to_string();
+    assert!(error.contains("are --cache and --disk swapped?"), "{error}");
+    assert!(occupant(&disk).expect("read").is_none());
+}
+
+/// What was written to it first may be on its SSD only, so that nothing on it tells what it is.
+#[test]
+fn a_disk_of_a_cache_does_not_become_the_ssd_of_another_by_mistake() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    let make = |ssd: &Device, disk: &Device, consent| {
+        create(ssd, disk, &Settings::new("lru"), &Registry::default(), consent)
+    };
+    let uuid = Uuid::from_bytes(make(&ssd, &disk, NO).expect("made").uuid);
+    let typed = Consent { destroy: &[uuid], ..NO };
+    if Mark::of(&disk).expect("told").is_none() {
+        return println!("SKIPPED: this file system keeps no attributes of users");
+    }
+    files.make("other", 64 * MIB);
+    let other = Device::open(&files.path("other")).expect("opened");
+    let error = make(&disk, &other, NO).expect_err("it is in the way").to_string();
+    assert!(error.contains(&format!("--destroy {uuid}")), "{error}");
+    assert!(occupant(&disk).expect("read").is_none() && Mark::of(&other).expect("told").is_none());
+    // Whoever means it gets it, and once more: it is no disk any more.
+    make(&disk, &other, typed).expect("typed");
+    assert_eq!(Mark::of(&disk).expect("told"), None);
+    make(&disk, &other, NO).expect("the cache is empty");
+}
+
+#[test]
+fn a_truncated_cache_is_told() {
+    let files = Files::new(32 * MIB, 100 * MIB);
+    let (ssd, disk) = files.pair();
+    create(&ssd, &disk, &Settings::new("lru"), &Registry::default(), NO).expect("made");
+    drop((ssd, disk));
+    File::options()
+        .write(true)
+        .open(files.path("ssd"))
+        .and_then(|f| f.set_len(31 * MIB))
+        .expect("cut");
+    let (ssd, _disk) = files.pair();
+    let error = check(&ssd, None, &mut |_, _| {}).expect_err("cut").to_string();
+    assert!(error.contains("has 32505856 bytes, but 33554432 when the cache was made"), "{error}");
+}

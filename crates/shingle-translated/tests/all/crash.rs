@@ -1,0 +1,58 @@
+//! Thousands of hosts over translated disks that lose their power, are killed, or meet errors, each by a seed: what was
+//! flushed is there, or an error that names it.
+//!
+//! `SHINGLE_SEEDS=N` tries so many of each theme and translation, or `SHINGLE_SEEDS=FIRST..END` these, `SHINGLE_SEED=N` one,
+//! `SHINGLE_TRANSLATION=NAME` only that.
+
+use std::ops::Range;
+
+use crate::common::world::{Seen, Theme, World};
+use shingle_testbed::number;
+use shingle_translation::translations::ALL;
+
+/// `N`, or `FIRST..END`.
+fn range(text: &str) -> Range<u64> {
+    let (first, end) = text.split_once("..").unwrap_or(("0", text));
+    first.parse().expect("a number")..end.parse().expect("a number")
+}
+
+fn lives(theme: Theme) {
+    let only = std::env::var("SHINGLE_TRANSLATION").ok();
+    let seeds = match number("SHINGLE_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => range(std::env::var("SHINGLE_SEEDS").as_deref().unwrap_or("80")),
+    };
+    let asked = |name: &str| only.as_ref().is_none_or(|only| only == name);
+    let mut all = Seen::default();
+    for entry in ALL.iter().filter(|entry| asked(entry.name)) {
+        let before = all;
+        for seed in seeds.clone() {
+            World::new(seed, theme, entry.name, None, &mut all).live();
+        }
+        println!("{}: {} crashes, all so far {all:?}", entry.name, all.crashes - before.crashes);
+    }
+    // What is to be tested did happen.
+    if all.lives >= 500 {
+        let common = all.in_recovery > 10
+            && all.checkpoints > 100
+            && all.beside_works > 100
+            && all.cleanings > 1000;
+        let own = match theme {
+            Theme::Crashes => all.healed > 10,
+            Theme::Faults => {
+                all.lost > 10 && all.failed > 10 && all.put_right > 10 && all.doubtful > 10
+            }
+        };
+        assert!(common && own, "{all:?}");
+    }
+}
+
+#[test]
+fn no_crash_loses_what_was_flushed() {
+    lives(Theme::Crashes);
+}
+
+#[test]
+fn what_a_fault_loses_is_an_error() {
+    lives(Theme::Faults);
+}

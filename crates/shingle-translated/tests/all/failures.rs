@@ -1,0 +1,283 @@
+//! Failures while a disk is in use: what an operator will meet one day, and need not do anything about.
+
+use std::sync::atomic::Ordering;
+
+use crate::common::{Held, drills, formatted, read, wanted, write};
+use shingle_core::units::Block;
+use shingle_engine::Buffer;
+use shingle_translated::{Format, LiveDisk, LiveErrorKind, format, inspect};
+use shingle_translation::translations::ALL;
+use shingle_zoned::{Geometry, Operation, ZonedDisk as _};
+
+/// Writes everything, a version each.
+fn fill(live: &LiveDisk, version: u64) {
+    for block in (0..live.blocks()).step_by(4) {
+        write(live, block, 4.min(live.blocks() - block), version).expect("room");
+    }
+}
+
+fn is_full_of(live: &LiveDisk, version: u64, what: &str) {
+    for block in 0..live.blocks() {
+        assert_eq!(read(live, block).ok(), Some(version), "{what}: block {block}");
+    }
+}
+
+fn restarted(disk: &Held) -> LiveDisk {
+    disk.0.cut_power();
+    disk.0.restart();
+    disk.open()
+}
+
+#[test]
+fn one_io_that_fails_is_nobodys_loss() {
+    for entry in ALL {
+        for operation in [Operation::Write, Operation::Read, Operation::Reset] {
+            for after in [0, 1, 5, 9] {
+                let disk = formatted(entry.name);
+                let live = disk.open();
+                fill(&live, 1);
+                disk.fail(operation, after, 1);
+                fill(&live, 2);
+                disk.go_on();
+                let what = format!("{}, {operation:?} {after}", entry.name);
+                is_full_of(&live, 2, &what);
+                live.flush().expect("it was put right");
+                assert_eq!(live.status().failed, None, "{what}");
+                drop(live);
+                is_full_of(&restarted(&disk), 2, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_fails_all_the_time_loses_nothing_that_was_flushed() {
+    for entry in ALL {
+        drills::of_many_failures(None, entry.name, 0..4);
+    }
+    // A zone was appended to, and the map went back to before that: what the zone has there is nobody's.
+    drills::of_many_failures(None, "skylight-sa", 782..783);
+}
+
+#[test]
+fn what_goes_bad_as_soon_as_it_is_written_is_written_again_or_an_error() {
+    for entry in ALL {
+        drills::of_spoilt_blocks(None, entry.name);
+    }
+}
+
+#[test]
+fn what_goes_bad_and_is_moved_is_never_zeros_after_a_power_cut() {
+    for entry in ALL {
+        drills::of_spoilt_blocks_and_a_cut(None, entry.name, 0..40);
+    }
+    // Amphisbaena moves blocks of its buffer back to where the durable map has their older copies.
+    drills::of_spoilt_blocks_and_a_cut(None, "amphisbaena", 960..980);
+}
+
+#[test]
+fn nothing_is_left_of_a_commit_that_fails() {
+    drills::of_a_commit_that_fails(None);
+}
+
+#[test]
+fn readers_are_sent_to_what_is_durable() {
+    drills::of_a_repair(None);
+}
+
+#[test]
+fn a_disk_that_was_away_for_a_while_goes_on() {
+    for entry in ALL {
+        let disk = formatted(entry.name);
+        let live = disk.open();
+        fill(&live, 1);
+        live.flush().expect("no faults");
+        // Not flushed.
+        write(&live, 3, 2, 2).expect("no faults");
+        disk.2.all.store(true, Ordering::Relaxed);
+        for _ in 0..3 {
+            let error = write(&live, 30, 2, 3).expect_err("it is away");
+            assert!(matches!(error.kind, LiveErrorKind::Disk | LiveErrorKind::Failed), "{error}");
+            live.idle().expect_err("it is away");
+        }
+        assert!(live.status().failed.is_some() && live.status().failures > 0);
+        disk.2.all.store(false, Ordering::Relaxed);
+        write(&live, 31, 1, 4).expect("it is back");
+        assert_eq!(live.status().failed, None);
+        for (block, version) in [(2, 1), (3, 2), (4, 2), (31, 4)] {
+            assert_eq!(read(&live, block).ok(), Some(version), "{}: {block}", entry.name);
+        }
+        live.flush().expect("nothing was lost");
+        drop(live);
+        let live = restarted(&disk);
+        for (block, version) in [(2, 1), (3, 2), (4, 2), (31, 4)] {
+            assert_eq!(read(&live, block).ok(), Some(version), "{}: {block}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn what_a_flush_forgets_is_an_error_until_it_is_written_anew() {
+    for entry in ALL {
+        for after in [0, 1] {
+            let disk = formatted(entry.name);
+            let live = disk.open();
+            fill(&live, 1);
+            live.flush().expect("no faults");
+            write(&live, 8, 2, 2).expect("no faults");
+            let before = live.status().map.commits;
+            disk.fail(Operation::Flush, after, 1);
+            let error = live.flush().expect_err("it forgets");
+            let what = format!("{}, flush {after}", entry.name);
+            assert!(error.to_string().contains("flush"), "{what}: {error}");
+            if live.status().map.commits == before {
+                // It was in place: there was no second flush to fail.
+                continue;
+            }
+            assert_eq!(live.status().doubtful_ranges, [(8, 2)], "{what}");
+            let error = read(&live, 9).expect_err("it may be older");
+            assert_eq!(error.kind, LiveErrorKind::Failed, "{what}");
+            assert_eq!(read(&live, 10).ok(), Some(1), "{what}");
+            // It was told of, so the next one is as good as any.
+            live.flush().expect("no more faults");
+            write(&live, 8, 1, 3).expect("no more faults");
+            assert_eq!(read(&live, 8).ok(), Some(3), "{what}");
+            assert_eq!(live.status().doubtful_ranges, [(9, 1)], "{what}");
+            live.trim(Block(9), 1).expect("no more faults");
+            assert_eq!(live.status().doubtful_ranges, [], "{what}");
+            live.flush().expect("no more faults");
+            drop(live);
+            let live = restarted(&disk);
+            assert_eq!((read(&live, 8).ok(), read(&live, 10).ok()), (Some(3), Some(1)), "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_flush_that_fails_within_a_write_is_told_to_the_next_flush() {
+    // `log` commits when it cleans: a disk that is full cleans all the time.
+    let disk = formatted("log");
+    let live = disk.open();
+    fill(&live, 1);
+    live.flush().expect("no faults");
+    let mut version = 1;
+    let failed = loop {
+        version += 1;
+        disk.fail(Operation::Flush, 0, 1);
+        if let Err(error) = write(&live, version * 7 % live.blocks(), 1, version) {
+            break error;
+        }
+        assert!(version < 1000, "it never cleans");
+    };
+    assert_eq!(failed.kind, LiveErrorKind::Disk, "{failed}");
+    let told = live.flush().expect_err("what was written before is not durable");
+    assert!(told.to_string().contains("not durable"), "{told}");
+    assert!(!live.status().doubtful_ranges.is_empty());
+    live.flush().expect("it was told of");
+}
+
+#[test]
+fn a_block_that_cannot_be_read_is_lost_and_cleaning_goes_on() {
+    for entry in ALL {
+        let disk = formatted(entry.name);
+        let live = disk.open();
+        fill(&live, 1);
+        live.flush().expect("no faults");
+        // A block of the host in a sequential zone.
+        let geometry = *disk.geometry();
+        let first = u64::from(geometry.conventional_zones) * geometry.zone_blocks;
+        let bad = (first..geometry.blocks()).find_map(|at| {
+            let mut buffers = [Buffer::default()];
+            disk.0.read(Block(at), &mut buffers).ok()?;
+            let block = u64::from_le_bytes(buffers[0].0[..8].try_into().expect("eight bytes"));
+            disk.1.lock().expect("no panic").insert(at);
+            if block > 0 && read(&live, block).is_err() {
+                return Some(block);
+            }
+            disk.1.lock().expect("no panic").remove(&at);
+            None
+        });
+        let bad = bad.expect("not all of it is in the buffer");
+        // All around it is written, until its zone is rewritten.
+        let mut version = 1;
+        while live.status().lost_ranges.is_empty() && version < 60 {
+            version += 1;
+            for block in (0..live.blocks()).filter(|block| *block != bad).step_by(2) {
+                write(&live, block, 1, version)
+                    .unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+            }
+            while live.idle().expect("cleaning goes on") {}
+        }
+        live.flush().expect("no more faults");
+        assert_eq!(live.status().failed, None, "{}", entry.name);
+        for block in (0..live.blocks()).filter(|block| *block != bad) {
+            read(&live, block).unwrap_or_else(|error| panic!("{}: {error}", entry.name));
+        }
+        let error = read(&live, bad).expect_err("it cannot be read");
+        if error.kind == LiveErrorKind::Lost {
+            assert_eq!(live.status().lost_ranges, [(bad, 1)], "{}", entry.name);
+        }
+        write(&live, bad, 1, 99).expect("there is room");
+        assert_eq!(read(&live, bad).ok(), Some(99), "{}", entry.name);
+    }
+}
+
+#[test]
+fn a_checkpoint_that_fails_anywhere_leaves_a_map_and_the_next_one_succeeds() {
+    for operation in [Operation::Write, Operation::Flush] {
+        for after in 0..8 {
+            let disk = formatted("fluid");
+            let live = disk.open();
+            fill(&live, 1);
+            live.flush().expect("no faults");
+            disk.fail(operation, after, 1);
+            // (It flushes, and writes a checkpoint if there is a log.)
+            write(&live, 5, 1, 2).expect("it is tried again");
+            let flushed = live.flush();
+            let closed = live.close();
+            let found = inspect(&disk).expect("there is a map");
+            assert_eq!(found.damage, None, "{operation:?} {after}");
+            let live = restarted(&disk);
+            let five = read(&live, 5).expect("it is there");
+            let durable = flushed.is_ok() || closed.is_ok() && operation == Operation::Write;
+            assert!(five == 2 || !durable && five == 1, "{operation:?} {after}: {five}");
+            for block in (0..live.blocks()).filter(|block| *block != 5) {
+                assert_eq!(read(&live, block).ok(), Some(1), "{operation:?} {after}: {block}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_zone_that_is_rewritten_is_not_in_memory() {
+    // Zones of 16 MiB, in a file.
+    let geometry = Geometry { conventional_zones: 2, ..Geometry::new(12, 4096) };
+    for name in ["fluid", "skylight-sa", "amphisbaena"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("disk.zoned");
+        shingle_zoned::create(&path, &geometry).expect("room");
+        let open = || shingle_zoned::open(&path).expect("a zoned file");
+        format(&*open(), &Format { buffer_blocks: Some(512), ..wanted(name) }).expect("room");
+        let live = LiveDisk::open(open()).expect("it was formatted");
+        let data = vec![Buffer::default(); 128];
+        for block in (0..live.blocks() / 128 * 128).step_by(128) {
+            live.write(Block(block), &data).expect("room");
+        }
+        while live.idle().expect("no faults") {}
+        live.flush().expect("no faults");
+        let cleanings = live.status().cleanings;
+        let taken = allocation_counter::measure(|| {
+            for block in (1..live.blocks()).step_by(31) {
+                write(&live, block, 1, 2).expect("room");
+                if live.status().cleanings > cleanings + 2 {
+                    break;
+                }
+            }
+            while live.idle().expect("no faults") {}
+        });
+        let cleaned = live.status().cleanings - cleanings;
+        println!("{name}: {cleaned} cleanings, {} KiB at most", taken.bytes_max >> 10);
+        assert!(cleaned > 0, "{name}: {:?}", live.status());
+        assert!(taken.bytes_max < 4 << 20, "{name}: {taken:?}");
+    }
+}

@@ -1,0 +1,16 @@
+//! Tests of the crate from outside, as one program: it is built and linked once.
+
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // tests read settings, files and clocks
+
+mod bugs;
+mod common;
+mod crash;
+mod drills;
+mod every_call;
+mod failures;
+mod format;
+mod impossible;
+mod large;
+mod readers;
+mod repair;
+mod rewriting;

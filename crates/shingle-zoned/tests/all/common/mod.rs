@@ -1,0 +1,128 @@
+//! What tests share: commands by chance, blocks that are told apart, and what a disk is compared by.
+
+#![allow(unreachable_pub)]
+
+use proptest::prelude::*;
+use shingle_core::units::{Block, Zone};
+use shingle_engine::Buffer;
+use shingle_engine::buffer::Aligned;
+use shingle_zoned::{Geometry, Reason, ZoneReport, ZonedDisk, ZonedError};
+
+/// A block whose every part says which version it is.
+pub fn block(version: u64) -> Buffer {
+    let mut buffer = Box::new(Aligned([0; 4096]));
+    buffer.0.chunks_exact_mut(8).for_each(|part| part.copy_from_slice(&version.to_le_bytes()));
+    buffer
+}
+
+/// The version of a block, none if its parts are of several.
+pub fn version(buffer: &Buffer) -> Option<u64> {
+    let mut parts =
+        buffer.0.chunks_exact(8).map(|part| u64::from_le_bytes(part.try_into().expect("8")));
+    let first = parts.next()?;
+    parts.all(|part| part == first).then_some(first)
+}
+
+pub fn blocks(versions: &[u64]) -> Vec<Buffer> {
+    versions.iter().map(|&version| block(version)).collect()
+}
+
+/// Reads versions.
+pub fn read(disk: &dyn ZonedDisk, at: u64, count: u64) -> Result<Vec<u64>, ZonedError> {
+    let mut buffers: Vec<Buffer> = (0..count).map(|_| block(u64::MAX)).collect();
+    disk.read(Block(at), &mut buffers)?;
+    Ok(buffers.iter().map(|buffer| version(buffer).expect("whole")).collect())
+}
+
+pub fn report(disk: &dyn ZonedDisk) -> Vec<ZoneReport> {
+    disk.report(Zone(0), u32::MAX).expect("a report")
+}
+
+/// The rule that was broken, by its name.
+pub fn rule(error: &ZonedError) -> &'static str {
+    match error.reason {
+        Reason::NotAtPointer { .. } => "not at pointer",
+        Reason::Torn { .. } => "torn",
+        Reason::Boundary { .. } => "boundary",
+        Reason::Full => "full",
+        Reason::TooManyOpen { .. } => "too many open",
+        Reason::TooManyActive { .. } => "too many active",
+        Reason::Conventional => "conventional",
+        Reason::ReadBeyond { .. } => "read beyond",
+        Reason::ReadOnly => "read-only",
+        Reason::Offline => "offline",
+        Reason::OutOfRange { .. } => "out of range",
+        Reason::Device(_) => "device",
+        _ => "another",
+    }
+}
+
+/// A command, with numbers that may be too large.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Write(u64, u64),
+    /// At the write pointer of a zone, whether or not that is allowed.
+    AtPointer(u32, u64),
+    Append(u32, u64),
+    Read(u64, u64),
+    Open(u32),
+    Close(u32),
+    Finish(u32),
+    Reset(u32),
+    ResetAll,
+    Flush,
+}
+
+pub fn steps(geometry: &Geometry, most: usize) -> impl Strategy<Value = Vec<Step>> + use<> {
+    let (zones, zone_blocks, blocks) = (geometry.zones, geometry.zone_blocks, geometry.blocks());
+    let zone = move || 0..zones;
+    let step = prop_oneof![
+        4 => (0..blocks, 1..=2 * zone_blocks + 1).prop_map(|(at, count)| Step::Write(at, count)),
+        10 => (zone(), 1..=zone_blocks).prop_map(|(zone, count)| Step::AtPointer(zone, count)),
+        10 => (zone(), 1..=zone_blocks).prop_map(|(zone, count)| Step::Append(zone, count)),
+        4 => (0..blocks, 1..=blocks).prop_map(|(at, count)| Step::Read(at, count)),
+        4 => zone().prop_map(Step::Open),
+        2 => zone().prop_map(Step::Close),
+        2 => zone().prop_map(Step::Finish),
+        4 => zone().prop_map(Step::Reset),
+        1 => Just(Step::ResetAll),
+        2 => Just(Step::Flush),
+    ];
+    prop::collection::vec(step, 1..most)
+}
+
+/// What came of a step: where an append went, what was read, or the rule that it broke.
+pub fn carry_out(
+    disk: &dyn ZonedDisk,
+    step: &Step,
+    versions: &mut u64,
+) -> Result<Vec<u64>, &'static str> {
+    let mut data = |count: u64| {
+        let first = *versions + 1;
+        *versions += count;
+        blocks(&(first..=*versions).collect::<Vec<_>>())
+    };
+    let done = match *step {
+        Step::Write(at, count) => disk.write(Block(at), &data(count)).map(|()| Vec::new()),
+        Step::AtPointer(zone, count) => {
+            let zone = disk.report(Zone(zone), 1).expect("a report")[0];
+            let at = zone.first.after(zone.write_pointer.unwrap_or(0));
+            disk.write(at, &data(count)).map(|()| Vec::new())
+        }
+        Step::Append(zone, count) => disk.append(Zone(zone), &data(count)).map(|at| vec![at.0]),
+        Step::Read(at, count) => read(disk, at, count),
+        Step::Open(zone) => disk.open(Zone(zone)).map(|()| Vec::new()),
+        Step::Close(zone) => disk.close(Zone(zone)).map(|()| Vec::new()),
+        Step::Finish(zone) => disk.finish(Zone(zone)).map(|()| Vec::new()),
+        Step::Reset(zone) => disk.reset(Zone(zone)).map(|()| Vec::new()),
+        Step::ResetAll => disk.reset_all().map(|()| Vec::new()),
+        Step::Flush => disk.flush().map(|()| Vec::new()),
+    };
+    done.map_err(|error| rule(&error))
+}
+
+/// A file of its own, on the disk of the build folder: others may lie in memory, where no direct I/O goes.
+pub fn folder() -> tempfile::TempDir {
+    let exe = std::env::current_exe().expect("a program");
+    tempfile::tempdir_in(exe.parent().expect("its folder")).expect("a folder")
+}

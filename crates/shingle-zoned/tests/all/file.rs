@@ -1,0 +1,452 @@
+//! The disk in a file: the same as the one in memory, also when it is opened again; what stands in the file may be
+//! damaged; other processes and threads.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::common::{Step, block, blocks, carry_out, folder, read, report, rule, steps};
+use proptest::prelude::*;
+use shingle_core::units::{Block, Zone};
+use shingle_zoned::file::format::{ENTRIES, Header, TablePage};
+use shingle_zoned::{
+    Condition, Faults, Geometry, MemoryDisk, OpenError, ReadsBeyond, Reason, ZoneReport, ZoneState,
+    ZonedDisk, create, create_failed, inspect, is_in_use, is_zoned, open, open_device, open_file,
+    open_read_only,
+};
+
+fn geometry() -> Geometry {
+    Geometry { conventional_zones: 2, max_open: 3, ..Geometry::new(8, 5) }
+}
+
+/// As a disk without power has it.
+fn settled(mut zones: Vec<ZoneReport>) -> Vec<ZoneReport> {
+    for zone in &mut zones {
+        if zone.condition.is_open() {
+            let empty = zone.write_pointer == Some(0);
+            zone.condition = if empty { Condition::Empty } else { Condition::Closed };
+        }
+    }
+    zones
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_file_is_as_memory_also_after_it_was_opened_again(
+        parts in prop::collection::vec(steps(&geometry(), 40), 1..4),
+        refuses in any::<bool>(),
+    ) {
+        let reads_beyond = if refuses { ReadsBeyond::Refused } else { ReadsBeyond::Zeros };
+        let geometry = Geometry { reads_beyond, ..geometry() };
+        let folder = folder();
+        let path = folder.path().join("disk");
+        create(&path, &geometry).expect("made");
+        let memory = MemoryDisk::new(geometry, Faults::none());
+        let (mut here, mut there) = (0, 0);
+        for steps in &parts {
+            let file = open(&path).expect("opened");
+            for step in steps {
+                let (ours, theirs) = (carry_out(&*file, step, &mut here), carry_out(&memory, step, &mut there));
+                prop_assert_eq!(ours, theirs, "{:?}", step);
+                prop_assert_eq!(report(&*file), report(&memory), "{:?}", step);
+            }
+            file.flush().expect("flushed");
+            memory.flush().expect("flushed");
+            drop(file);
+            // Nobody uses it: no zone is open.
+            for zone in report(&memory).iter().filter(|zone| zone.condition.is_open()) {
+                memory.close(zone.zone).expect("closed");
+            }
+            let found = inspect(&path).expect("read");
+            prop_assert_eq!((found.geometry, found.zones), (geometry, report(&memory)));
+        }
+    }
+
+    /// A kill is a power cut of the disk: what was flushed is there, and resets; nothing else has to be.
+    #[test]
+    fn without_a_flush_write_pointers_are_those_of_the_last(
+        before in steps(&geometry(), 40),
+        after in steps(&geometry(), 40),
+    ) {
+        let folder = folder();
+        let path = folder.path().join("disk");
+        create(&path, &geometry()).expect("made");
+        let file = open(&path).expect("opened");
+        let mut versions = 0;
+        for step in &before {
+            let _ = carry_out(&*file, step, &mut versions);
+        }
+        file.flush().expect("flushed");
+        let mut flushed = settled(report(&*file));
+        for step in &after {
+            let pointers = report(&*file);
+            if carry_out(&*file, step, &mut versions).is_ok() {
+                match *step {
+                    Step::Flush => flushed = settled(report(&*file)),
+                    Step::Reset(_) | Step::ResetAll => {
+                        for (zone, (was, now)) in pointers.iter().zip(report(&*file)).enumerate() {
+                            if now.write_pointer == Some(0) && (was.write_pointer != Some(0) || matches!(*step, Step::Reset(z) if z as usize == zone)) {
+                                flushed[zone] = settled(vec![now])[0];
+                            }
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        drop(file);
+        prop_assert_eq!(inspect(&path).expect("read").zones, flushed);
+    }
+}
+
+#[test]
+fn a_power_cut_leaves_what_was_flushed_and_perhaps_more() {
+    let folder = folder();
+    let mut pointers = std::collections::BTreeSet::new();
+    for seed in 0..40 {
+        let path = folder.path().join(format!("disk-{seed}"));
+        create(&path, &geometry()).expect("made");
+        let disk = open_file(&path).expect("opened");
+        disk.append(Zone(3), &blocks(&[1, 2])).expect("written");
+        disk.flush().expect("flushed");
+        disk.append(Zone(3), &blocks(&[3, 4])).expect("written");
+        disk.cut_power(seed).expect("cut");
+        let zone = disk.report(Zone(3), 1).expect("a report")[0];
+        let pointer = zone.write_pointer.expect("a pointer");
+        pointers.insert(pointer);
+        assert_eq!(
+            read(&disk, 15, pointer).expect("what is below"),
+            (1..=pointer).collect::<Vec<_>>()
+        );
+        drop(disk);
+        assert_eq!(inspect(&path).expect("read").zones[3], zone);
+        let disk = open(&path).expect("opened");
+        disk.append(Zone(3), &[block(9)]).expect("it goes on there");
+    }
+    assert_eq!(pointers.into_iter().collect::<Vec<_>>(), [2, 3, 4]);
+}
+
+#[test]
+fn zones_that_fail_stay_so() {
+    let folder = folder();
+    let path = folder.path().join("disk");
+    create(&path, &geometry()).expect("made");
+    let disk = open_file(&path).expect("opened");
+    disk.write(Block(1), &[block(5)]).expect("written");
+    disk.append(Zone(3), &[block(6)]).expect("written");
+    disk.fail(Zone(0), Condition::ReadOnly).expect("failed");
+    disk.fail(Zone(3), Condition::ReadOnly).expect("failed");
+    disk.fail(Zone(4), Condition::Offline).expect("failed");
+    drop(disk);
+    let disk = open(&path).expect("opened");
+    assert_eq!(
+        (read(&*disk, 1, 1).expect("read"), read(&*disk, 15, 2).expect("read")),
+        (vec![5], vec![6, 0])
+    );
+    assert_eq!(rule(&disk.append(Zone(3), &[block(1)]).expect_err("failed")), "read-only");
+    assert_eq!(rule(&read(&*disk, 20, 1).expect_err("failed")), "offline");
+    assert_eq!(rule(&disk.write(Block(0), &[block(1)]).expect_err("failed")), "read-only");
+}
+
+/// A page of the file becomes this.
+fn put(path: &Path, page: u64, bytes: &[u8; 4096]) {
+    let file = OpenOptions::new().write(true).open(path).expect("a file");
+    file.write_all_at(bytes, page * 4096).expect("written");
+}
+
+#[test]
+fn one_bad_page_costs_nothing() {
+    let folder = folder();
+    // More zones than a page of the table has.
+    let geometry = Geometry::new(ENTRIES as u32 + 5, 1);
+    for page in 0..6 {
+        let path = folder.path().join(format!("disk-{page}"));
+        create(&path, &geometry).expect("made");
+        let disk = open(&path).expect("opened");
+        disk.append(Zone(1), &[block(1)]).expect("written");
+        disk.append(Zone(ENTRIES as u32 + 1), &[block(2)]).expect("written");
+        disk.flush().expect("flushed");
+        let known = settled(report(&*disk));
+        drop(disk);
+        put(&path, page, &[0x5a; 4096]);
+        assert_eq!(inspect(&path).expect("read").zones, known, "page {page}");
+        // Opening makes the lost copy anew, so that the other may go.
+        drop(open(&path).expect("opened"));
+        let other = if page < 2 { 1 - page } else { 2 + (page - 2 + 2) % 4 };
+        put(&path, other, &[0; 4096]);
+        assert_eq!(inspect(&path).expect("read").zones, known, "page {page}, then {other}");
+    }
+}
+
+#[test]
+fn both_copies_gone_is_an_error_that_names_the_zones() {
+    let folder = folder();
+    let path = folder.path().join("disk");
+    create(&path, &Geometry::new(ENTRIES as u32 + 5, 1)).expect("made");
+    put(&path, 3, &[0; 4096]);
+    put(&path, 5, &[1; 4096]);
+    let error = open(&path).err().expect("lost").to_string();
+    let zones = format!("zones {ENTRIES} to {}", ENTRIES + 4);
+    assert!(error.contains("page 1 of its table") && error.contains(&zones), "{error}");
+    put(&path, 0, &[0; 4096]);
+    put(&path, 1, &[0; 4096]);
+    let error = inspect(&path).expect_err("nothing").to_string();
+    assert!(error.ends_with("there is no zoned disk"), "{error}");
+}
+
+#[test]
+fn a_conventional_zone_that_fails_stays_conventional() {
+    let folder = folder();
+    let path = folder.path().join("disk");
+    // Sequential zones take less than their size.
+    let geometry =
+        Geometry { zone_capacity_blocks: 3, reads_beyond: ReadsBeyond::Refused, ..geometry() };
+    create_failed(
+        &path,
+        &geometry,
+        &[(Zone(0), Condition::ReadOnly), (Zone(5), Condition::Offline)],
+    )
+    .expect("made");
+    let disk = open(&path).expect("opened");
+    let zones = report(&*disk);
+    assert_eq!((zones[0].condition, zones[0].capacity_blocks), (Condition::ReadOnly, 5));
+    assert_eq!((zones[5].condition, zones[5].capacity_blocks), (Condition::Offline, 3));
+    assert_eq!(read(&*disk, 3, 2).expect("all of it can be read"), [0, 0]);
+    // A write that begins before it and reaches into another kind of zone ends where that begins.
+    let error = disk.write(Block(9), &blocks(&[1, 2])).expect_err("a sequential zone is behind");
+    assert!(matches!(error.reason, Reason::Boundary { end: Block(10) }), "{error}");
+    disk.write(Block(8), &blocks(&[1, 2])).expect("in zone 1");
+}
+
+/// Resets are in the file when they are answered, whoever flushes beside them.
+#[test]
+fn a_flush_beside_a_reset_of_all_does_not_bring_pointers_back() {
+    let folder = folder();
+    let path = folder.path().join("disk");
+    create(&path, &Geometry::new(400, 1)).expect("made");
+    for turn in 0..8 {
+        let disk: Arc<dyn ZonedDisk> = Arc::from(open(&path).expect("opened"));
+        for zone in (0..400).step_by(7).map(Zone) {
+            disk.append(zone, &[block(turn)]).expect("written");
+        }
+        let flusher = {
+            let disk = Arc::clone(&disk);
+            std::thread::spawn(move || disk.flush())
+        };
+        disk.reset_all().expect("reset");
+        flusher.join().expect("ended").expect("flushed");
+        drop(disk);
+        let found = inspect(&path).expect("read").zones;
+        assert!(found.iter().all(|zone| zone.condition == Condition::Empty), "turn {turn}");
+    }
+}
+
+#[test]
+fn an_older_page_of_another_disk_does_not_count() {
+    let folder = folder();
+    let paths = ["one", "other"].map(|name| folder.path().join(name));
+    for path in &paths {
+        create(path, &Geometry::new(4, 4)).expect("made");
+    }
+    let disk = open(&paths[1]).expect("opened");
+    for version in 1..4 {
+        disk.append(Zone(0), &[block(version)]).expect("written");
+        disk.flush().expect("flushed");
+    }
+    drop(disk);
+    let mut page = [0; 4096];
+    let other = std::fs::File::open(&paths[1]).expect("a file");
+    other.read_exact_at(&mut page, 2 * 4096).expect("read");
+    put(&paths[0], 2, &page);
+    let found = inspect(&paths[0]).expect("read");
+    assert_eq!(found.zones[0].write_pointer, Some(0));
+}
+
+#[test]
+fn a_file_is_refused_with_the_reason() {
+    let folder = folder();
+    let path = folder.path().join("disk");
+    let refused = |path: &Path, part: &str| {
+        let error = open(path).err().expect(part).to_string();
+        assert!(error.contains(part) && error.contains("disk"), "{error}");
+    };
+    refused(&path, "cannot open");
+    std::fs::write(&path, vec![0; 1 << 20]).expect("a file");
+    refused(&path, "there is no zoned disk");
+    assert!(matches!(create(&path, &Geometry::new(4, 4)), Err(OpenError::There(_))));
+    std::fs::remove_file(&path).expect("removed");
+    let none = create(&path, &Geometry::new(0, 4)).expect_err("no disk").to_string();
+    assert!(none.contains("0 zones"), "{none}");
+    assert!(!path.exists(), "nothing is left of it");
+    create(&path, &Geometry::new(4, 4)).expect("made");
+    let held = open(&path).expect("opened");
+    refused(&path, "in use");
+    assert_eq!(inspect(&path).expect("it can be looked at").zones.len(), 4);
+    drop(held);
+    let file = OpenOptions::new().write(true).open(&path).expect("a file");
+    let bytes = file.metadata().expect("its size").len();
+    file.set_len(bytes - 4096).expect("cut");
+    refused(&path, "is it a part of a copy?");
+    let mut page = [0; 4096];
+    std::fs::File::open(&path).expect("a file").read_exact_at(&mut page, 0).expect("read");
+    page[8] = 2;
+    put(&path, 0, &page);
+    put(&path, 1, &page);
+    refused(&path, "version 2");
+}
+
+#[test]
+fn room_of_a_zone_that_was_reset_is_given_back() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = folder();
+    let path = folder.path().join("disk");
+    create(&path, &Geometry::new(4, 256)).expect("made");
+    let sectors = || std::fs::metadata(&path).expect("a file").blocks();
+    let disk = open(&path).expect("opened");
+    let data: Vec<_> = (0..256).map(block).collect();
+    disk.append(Zone(1), &data).expect("written");
+    disk.flush().expect("flushed");
+    let before = sectors();
+    disk.reset(Zone(1)).expect("reset");
+    if sectors() >= before {
+        return println!("SKIPPED: this file system makes no holes");
+    }
+    assert!(before - sectors() >= 2048, "{before} sectors, now {}", sectors());
+}
+
+#[test]
+fn threads_write_side_by_side_and_in_turn() {
+    let folder = folder();
+    let path = folder.path().join("disk");
+    create(&path, &Geometry { max_open: 4, ..Geometry::new(6, 400) }).expect("made");
+    let disk: Arc<dyn ZonedDisk> = Arc::from(open(&path).expect("opened"));
+    let threads: Vec<_> = (0..6_u64)
+        .map(|thread| {
+            let disk = Arc::clone(&disk);
+            std::thread::spawn(move || {
+                let mut mine = Vec::new();
+                for turn in 0..50 {
+                    let version = thread * 1000 + turn;
+                    disk.append(Zone(thread as u32 % 4), &[block(version), block(version)])
+                        .expect("one of its own");
+                    mine.push((
+                        disk.append(Zone(5), &[block(version)]).expect("one for all"),
+                        version,
+                    ));
+                    if turn % 10 == thread {
+                        disk.flush().expect("flushed");
+                    }
+                }
+                mine
+            })
+        })
+        .collect();
+    let all: Vec<(Block, u64)> =
+        threads.into_iter().flat_map(|thread| thread.join().expect("ended")).collect();
+    assert_eq!(all.len(), 300);
+    for (at, version) in all {
+        assert_eq!(read(&*disk, at.0, 1).expect("read"), [version]);
+    }
+    let pointers: Vec<_> = report(&*disk).iter().map(|zone| zone.write_pointer).collect();
+    assert_eq!(pointers, [200, 200, 100, 100, 0, 300].map(Some));
+}
+
+proptest! {
+    /// Bytes of anybody: no panic, and what is taken for good is written and read again as it is.
+    #[test]
+    fn any_bytes_are_a_page_or_an_error(
+        random in prop::collection::vec(any::<u8>(), 4096),
+        edits in prop::collection::vec((0..200_usize, any::<u8>()), 0..6),
+        plain in any::<bool>(),
+        zones in 1_u32..400,
+    ) {
+        let geometry = Geometry { conventional_zones: zones / 3, ..Geometry::new(zones, 7) };
+        let header = Header { uuid: *b"sixteen letters.", geometry };
+        let owner = u64::from_le_bytes(*b"sixteen ");
+        let states = |zone| if zone < zones / 3 { ZoneState::CONVENTIONAL } else { ZoneState::written(zone % 8, 0, &geometry) };
+        let table = TablePage { place: 0, edition: 3, zones: (0..zones.min(ENTRIES as u32)).map(states).collect() };
+        let (mut one, mut other) = (header.encode(), table.encode(owner));
+        prop_assert_eq!(Header::decode(&one), Ok(header));
+        prop_assert_eq!(TablePage::decode(&other, owner, 0, &geometry), Ok(table));
+        if plain {
+            one.copy_from_slice(&random);
+            other.copy_from_slice(&random);
+        }
+        for (at, byte) in edits {
+            one[at] = byte;
+            other[at] = byte;
+        }
+        // Checksums put right, so that what is behind them is reached.
+        for (page, at) in [(&mut one, 12), (&mut other, 4)] {
+            page[at..at + 4].fill(0);
+            let crc = crc32c::crc32c(&page[..]);
+            page[at..at + 4].copy_from_slice(&crc.to_le_bytes());
+        }
+        if let Ok(header) = Header::decode(&one) {
+            prop_assert_eq!(Header::decode(&header.encode()), Ok(header));
+        }
+        if let Ok(table) = TablePage::decode(&other, owner, 0, &geometry) {
+            prop_assert!(table.zones.len() <= ENTRIES);
+            prop_assert_eq!(TablePage::decode(&table.encode(owner), owner, 0, &geometry), Ok(table));
+        }
+    }
+}
+
+/// It reads what a disk that is open for writing would read, and nothing changes, not even a header that is lost.
+#[test]
+fn a_disk_that_is_only_looked_at_stays_as_it_is() {
+    let folder = folder();
+    let path = folder.path().join("disk");
+    create(&path, &geometry()).expect("made");
+    let disk = open(&path).expect("opened");
+    disk.write(Block(3), &blocks(&[7])).expect("written");
+    disk.append(Zone(4), &blocks(&[8, 9])).expect("written");
+    disk.flush().expect("flushed");
+    assert!(is_in_use(&path).expect("told"));
+    let (zones, all) = (report(&*disk), read(&*disk, 0, 40).expect("read"));
+    drop(disk);
+    assert!(!is_in_use(&path).expect("told"));
+    let file = OpenOptions::new().write(true).open(&path).expect("opened");
+    file.write_all_at(&[1; 100], 4096).expect("written");
+    let before = std::fs::read(&path).expect("read");
+    let disk = open_read_only(&path).expect("opened");
+    assert_eq!((report(&*disk), read(&*disk, 0, 40).expect("read")), (settled(zones), all));
+    let refused = [
+        disk.write(Block(3), &blocks(&[1])).err(),
+        disk.append(Zone(4), &blocks(&[1])).err(),
+        disk.open(Zone(4)).err(),
+        disk.close(Zone(4)).err(),
+        disk.finish(Zone(4)).err(),
+        disk.reset(Zone(4)).err(),
+        disk.reset_all().err(),
+        disk.flush().err(),
+    ];
+    for error in refused {
+        let error = error.expect("it is only looked at").to_string();
+        assert!(error.contains("EROFS"), "{error}");
+    }
+    drop(disk);
+    assert!(std::fs::read(&path).expect("read") == before);
+}
+
+#[test]
+fn a_zoned_disk_is_known_by_its_head() {
+    let folder = folder();
+    let path = folder.path().join("disk");
+    create(&path, &geometry()).expect("made");
+    let device = || shingle_device::Device::open(&path).expect("opened");
+    assert!(is_zoned(&device()).expect("told"));
+    open_device(device()).expect("opened");
+    // Damaged, it is one still.
+    let file = OpenOptions::new().write(true).open(&path).expect("opened");
+    file.write_all_at(&[1; 10], 100).expect("written");
+    file.write_all_at(&[0; 4096], 4096).expect("written");
+    assert!(is_zoned(&device()).expect("told"));
+    file.write_all_at(&[0; 4096], 0).expect("written");
+    assert!(!is_zoned(&device()).expect("told"));
+    file.set_len(0).expect("cut");
+    assert!(!is_zoned(&device()).expect("told"));
+}
