@@ -37,7 +37,7 @@ pub enum DeviceError {
     #[error("{0} cannot be cache and disk at once")]
     Same(PathBuf),
     /// Another process has it open.
-    #[error("{0} is in use by another process, or mounted")]
+    #[error("{0} is in use by another process, or mounted; `fuser -v {0}` shows by which")]
     Busy(PathBuf),
     /// It is smaller than when the cache was made.
     #[error("{path} has {found} bytes, but {needed} when the cache was made; is it the right one?")]

@@ -338,8 +338,8 @@ fn what_is_wrong_is_told_and_nothing_is_changed() {
     let err = text(&output.stderr);
     assert!(err.contains("another process uses it") && output.status.code() == Some(1), "{err}");
     bed.refused(1, create, "is in use by another process");
-    bed.refused(1, "set --cache cache.img mode=fast", "no mode `fast`");
-    bed.refused(1, "set --cache cache.img sac.zne=1", "no parameter `zne`");
+    bed.refused(2, "set --cache cache.img mode=fast", "no mode `fast`");
+    bed.refused(2, "set --cache cache.img sac.zne=1", "no parameter `zne`");
     bed.make("cache2", 24 * MIB);
     bed.make("disk2", 64 * MIB);
     bed.done("create --cache cache2 --disk disk2");

@@ -22,7 +22,7 @@ use super::counters::Counters;
 use super::errors::ServeError;
 use super::export::Served;
 use super::leave;
-use super::notice::Notice;
+use super::notice::{Notice, TellNotice};
 use super::operators::{Devices, Leave, Shared};
 use super::serve::Record;
 use super::status::{SCHEMA, Status};
@@ -50,13 +50,12 @@ pub struct CacheOptions {
     pub ublk: Option<ublk::Number>,
 }
 
-/// Who is told what an operator may want to know.
-pub(super) type TellNotice = Arc<dyn Fn(Notice) + Send + Sync>;
-
 /// A cache that was opened and looked at. Nothing was changed.
 pub(super) struct Opened {
     options: CacheOptions,
     ready: Ready,
+    /// What may be wrong with the disk.
+    warning: Option<String>,
     settings: Settings,
     cache: Box<dyn CacheCore>,
     control: Arc<Listener>,
@@ -64,7 +63,7 @@ pub(super) struct Opened {
 
 impl Opened {
     pub(super) fn open(options: &CacheOptions, registry: &Registry) -> Result<Opened, ServeError> {
-        let ready = trust::open(&options.ssd, &options.disk, options.trust_disk)?;
+        let (ready, warning) = trust::open(&options.ssd, &options.disk, options.trust_disk)?;
         let superblock = ready.superblock();
         let settings = Settings::from_text(&superblock.settings)?;
         let slots = superblock.layout.slots as u32;
@@ -79,7 +78,7 @@ impl Opened {
         let control = options.control.clone().unwrap_or_else(|| control::socket(uuid));
         control::make_folder(&control)?;
         let control = Arc::new(Listener::bind(&Address::Unix(control))?);
-        Ok(Opened { options: options.clone(), ready, settings, cache, control })
+        Ok(Opened { options: options.clone(), ready, warning, settings, cache, control })
     }
 }
 
@@ -110,7 +109,7 @@ impl Cache {
         record: Option<Record<'_>>,
         common: &Common,
     ) -> Result<Cache, ServeError> {
-        let Opened { options, ready, settings, cache, control } = opened;
+        let Opened { options, ready, warning, settings, cache, control } = opened;
         let superblock = ready.superblock().clone();
         let uuid = Uuid::from_bytes(superblock.uuid);
         let (slots, disk_blocks) = (superblock.layout.slots, ready.disk().blocks());
@@ -120,7 +119,7 @@ impl Cache {
         config.tells_trims = settings.tells_trims(&common.registry, frees_trimmed)?;
         let watch = ready.disk().watch();
         let fingerprint_in_use = ready.disk().fingerprint_in_use();
-        for line in larger(&ready)? {
+        for line in larger(&ready)?.into_iter().chain(warning) {
             (common.tell)(Notice::Remark(options.name.clone(), line));
         }
         let tell = device_lines(&options.name, common.tell.clone())?;
@@ -166,6 +165,7 @@ impl Cache {
             }),
             fingerprint_in_use,
             changing: Mutex::default(),
+            tell: common.tell.clone(),
         });
         let mut cache = Cache { options, store, control, shared, device: None };
         cache.listen(common.leave.clone())?;

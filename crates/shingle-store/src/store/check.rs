@@ -59,7 +59,7 @@ impl Findings {
         match self.disk {
             Some(Known::AsItWas) => Some(false),
             Some(Known::Doubtful(_)) => Some(true),
-            Some(Known::Nothing { .. }) | None => None,
+            Some(Known::Nothing { .. } | Known::Unproven) | None => None,
         }
     }
 }

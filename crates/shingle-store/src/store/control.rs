@@ -75,8 +75,22 @@ pub enum Request {
 }
 
 impl Request {
+    /// As an operator writes it, if it changes something.
+    #[must_use]
+    pub fn change(&self) -> Option<String> {
+        match self {
+            Request::Status | Request::Measures | Request::Watch => None,
+            Request::Set { what } => Some(format!("set {}", what.join(" "))),
+            Request::Flush => Some("flush".to_owned()),
+            Request::Replace { with, .. } => Some(format!("replace --with {}", with.display())),
+            Request::Grow => Some("grow".to_owned()),
+            Request::Detach => Some("detach".to_owned()),
+            Request::Stop => Some("stop".to_owned()),
+        }
+    }
+
     /// Whether the answer needs no I/O.
-    fn is_quick(&self) -> bool {
+    pub(super) fn is_quick(&self) -> bool {
         matches!(self, Request::Status | Request::Measures | Request::Set { .. })
     }
 }

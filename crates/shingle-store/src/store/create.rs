@@ -4,9 +4,10 @@ use std::path::Path;
 
 use shingle_core::registry::Registry;
 use shingle_device::{Device, DeviceError, Mark, signature};
-use shingle_engine::format::PAGE_BYTES;
-use shingle_engine::format::layout::{Copy, Layout};
+use shingle_engine::format::layout::{Copy, Layout, SUPERBLOCKS};
 use shingle_engine::format::superblock::Superblock;
+use shingle_engine::format::{PAGE_BYTES, Page, Unusable};
+use shingle_engine::recover::Pages;
 use shingle_engine::settings::Settings;
 use uuid::Uuid;
 
@@ -21,7 +22,7 @@ pub struct Consent<'a> {
     /// Caches of these names, with what their disks do not have: the one on the SSD, and the one that the
     /// disk belongs to.
     pub destroy: &'a [Uuid],
-    /// On the SSD a file system, a partition table or the like.
+    /// On the SSD a file system, a partition table or the like, or a file with data.
     pub overwrite: bool,
 }
 
@@ -99,10 +100,28 @@ fn disk_of(ssd: &Device) -> Result<Option<Uuid>, DeviceError> {
 fn check_signature(ssd: &Device, consent: Consent<'_>) -> Result<(), CreateError> {
     let path = || ssd.path().to_owned();
     let found = signature(ssd).map_err(|error| CreateError::Read { path: path(), error })?;
-    match found.filter(|_| !consent.overwrite) {
+    if consent.overwrite {
+        return Ok(());
+    }
+    match found {
         Some(found) => Err(CreateError::Foreign { path: path(), found }),
+        None if is_data(ssd)? => Err(CreateError::Data { path: path() }),
         None => Ok(()),
     }
+}
+
+/// Whether `ssd` is a file that begins with data of something else than a cache. (A device that was used before may hold
+/// anything; who names it means it, as with all that makes file systems.)
+fn is_data(ssd: &Device) -> Result<bool, CreateError> {
+    let mut first: [Page; SUPERBLOCKS as usize] = [[0; PAGE_BYTES]; SUPERBLOCKS as usize];
+    if !ssd.is_regular() || ssd.bytes() < size_of_val(&first) as u64 {
+        return Ok(false);
+    }
+    let read = Pages::read(&mut { ssd }, Copy::One.superblock_page(), &mut first);
+    read.map_err(|error| CreateError::Read { path: ssd.path().to_owned(), error })?;
+    let is_none = matches!(Superblock::newer(&first), Err(Unusable::Foreign));
+    // (Where a cache was ended these are zeros.)
+    Ok(is_none && first.as_flattened().iter().any(|&byte| byte != 0))
 }
 
 /// Whether a cache can be made on `ssd` without anything being missed: neither a file system, nor a cache, nor the disk

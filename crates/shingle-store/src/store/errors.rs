@@ -61,6 +61,12 @@ pub enum CreateError {
         /// The cache.
         uuid: Uuid,
     },
+    /// A file with something in it.
+    #[error("{}: this file holds data, and no cache; to write over it say --overwrite", path.display())]
+    Data {
+        /// The SSD.
+        path: PathBuf,
+    },
     /// Somebody's data.
     #[error(
         "{}: there is {found}; to destroy it, clear it with `wipefs -a` or say --overwrite",

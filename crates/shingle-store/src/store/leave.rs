@@ -54,6 +54,8 @@ pub struct Offline<'a> {
     pub registry: &'a Registry,
     /// Gets lines about I/O that failed.
     pub tell: Option<Tell>,
+    /// Gets what may be wrong with the disk, before anything is written to it.
+    pub warn: &'a dyn Fn(&str),
 }
 
 /// Destages everything, without serving. `left` is told how many blocks are left.
@@ -73,8 +75,9 @@ pub fn detach(cache: Offline<'_>, left: &mut dyn FnMut(u64)) -> Result<(), Serve
 }
 
 fn empty(cache: Offline<'_>, end: bool, left: &mut dyn FnMut(u64)) -> Result<(), ServeError> {
-    let Offline { ssd, disk, trust_disk, registry, tell } = cache;
-    let ready = trust::open(ssd, disk, trust_disk)?;
+    let Offline { ssd, disk, trust_disk, registry, tell, warn } = cache;
+    let (ready, warning) = trust::open(ssd, disk, trust_disk)?;
+    warning.iter().for_each(|text| warn(text));
     let superblock = ready.superblock().clone();
     let uuid = Uuid::from_bytes(superblock.uuid);
     let settings = Settings::from_text(&superblock.settings)?;

@@ -2,12 +2,16 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use shingle_nbd::server::Event;
 use uuid::Uuid;
 
 use super::errors::ServeError;
 use crate::backend::FailedIo;
+
+/// Who is told what an operator may want to know.
+pub(super) type TellNotice = Arc<dyn Fn(Notice) + Send + Sync>;
 
 /// What an operator may want to know of, one line each.
 #[derive(Debug)]
@@ -19,6 +23,8 @@ pub enum Notice {
     Device(String, FailedIo),
     /// Of an export: where its counters are kept, and why they cannot be. They begin with this process.
     Counters(String, PathBuf, String),
+    /// Of an export: what an operator asked for that changes something, and what became of it; nothing yet, if it takes time.
+    Asked(String, String, Outcome),
     /// Of an export: what may be worth doing.
     Remark(String, String),
     /// An export is served: its name, and its cache.
@@ -29,11 +35,25 @@ pub enum Notice {
     Failed(String, Uuid, ServeError),
 }
 
+/// What became of what an operator asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It goes on.
+    Begun,
+    /// It is done.
+    Done,
+    /// It cannot be done, and why.
+    Failed(String),
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Notice::Client(event) => event.fmt(f),
             Notice::Device(_, failed) => failed.fmt(f),
+            Notice::Asked(_, what, Outcome::Begun) => write!(f, "`{what}`: asked for"),
+            Notice::Asked(_, what, Outcome::Done) => write!(f, "`{what}`: done"),
+            Notice::Asked(_, what, Outcome::Failed(why)) => write!(f, "`{what}`: failed: {why}"),
             Notice::Remark(_, text) => f.write_str(text),
             Notice::Counters(_, path, error) => {
                 write!(f, "{}: counters do not go on over restarts: {error}", path.display())

@@ -1,6 +1,7 @@
 //! What operators ask of a process that serves a cache, and are answered.
 
 use std::fmt::Display;
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -20,6 +21,7 @@ use super::control::{self, Answer, Request, watch};
 use super::counters::Counters;
 use super::drain::drain;
 use super::errors::ServeError;
+use super::notice::{Notice, Outcome, TellNotice};
 use super::reload::Changes;
 use super::serve::Options;
 use super::status::Status;
@@ -65,6 +67,8 @@ pub(super) struct Shared {
     pub(super) fingerprint_in_use: Fingerprint,
     /// Held while devices change.
     pub(super) changing: Mutex<()>,
+    /// Hears of what operators change.
+    pub(super) tell: TellNotice,
 }
 
 /// The devices that are used.
@@ -85,7 +89,36 @@ pub(super) fn same_file(one: &Path, other: &Path) -> bool {
 impl Shared {
     pub(super) fn answer(&self, stream: &UnixStream, leave: &Sender<Leave>) {
         // An operator who has gone needs no answer.
-        let _ = control::serve(stream, |request, answer| match request {
+        let _ = control::serve(stream, |request, answer| {
+            let Some(what) = request.change() else {
+                return self.answer_one(request, stream, leave, answer);
+            };
+            if !request.is_quick() {
+                self.note(&what, Outcome::Begun);
+            }
+            self.answer_one(request, stream, leave, &mut |said| {
+                match said {
+                    Answer::Done(()) | Answer::Said(_) => self.note(&what, Outcome::Done),
+                    Answer::Failed(why) => self.note(&what, Outcome::Failed(why.clone())),
+                    _ => {}
+                }
+                answer(said)
+            })
+        });
+    }
+
+    fn note(&self, what: &str, outcome: Outcome) {
+        (self.tell)(Notice::Asked(self.export(), what.to_owned(), outcome));
+    }
+
+    fn answer_one(
+        &self,
+        request: Request,
+        stream: &UnixStream,
+        leave: &Sender<Leave>,
+        answer: &mut dyn FnMut(&Answer) -> io::Result<()>,
+    ) -> io::Result<()> {
+        match request {
             Request::Status => answer(&match self.status() {
                 Ok(status) => Answer::Status(Box::new(status)),
                 Err(why) => Answer::Failed(why.to_owned()),
@@ -122,7 +155,7 @@ impl Shared {
                 let _ = leave.send(Leave::Stop(self.uuid, stream.try_clone()?));
                 Ok(())
             }
-        });
+        }
     }
 
     fn settings(&self) -> Settings {

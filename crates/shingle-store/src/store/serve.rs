@@ -23,10 +23,11 @@ use shingle_nbd::users::Users;
 use uuid::Uuid;
 
 pub use super::cache::CacheOptions;
-use super::cache::{Cache, Common, Opened, TellNotice};
+use super::cache::{Cache, Common, Opened};
 use super::control;
 pub use super::errors::ServeError;
-pub use super::notice::Notice;
+use super::notice::TellNotice;
+pub use super::notice::{Notice, Outcome};
 use super::operators::{Leave, done};
 use super::reload;
 pub use super::reload::{Changes, ReloadError};

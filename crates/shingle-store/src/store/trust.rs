@@ -29,23 +29,41 @@ pub enum Known {
         /// How many.
         compared: usize,
     },
+    /// There is nothing to tell it by: neither an end in order, nor a mark or a name, nor a clean block to compare.
+    Unproven,
     /// Something does.
     Doubtful(Doubt),
 }
 
-/// Opens a cache and its disk, which must not be doubtful, unless the operator trusts it.
-pub(super) fn open(ssd: &Path, disk: &Path, trust_disk: bool) -> Result<Ready, ServeError> {
+/// Opens a cache and its disk, which must not be doubtful, unless the operator trusts it. With a warning if the cache
+/// has something for a disk that may be any.
+pub(super) fn open(
+    ssd: &Path,
+    disk: &Path,
+    trust_disk: bool,
+) -> Result<(Ready, Option<String>), ServeError> {
     let mut ready = Ready::open(ssd, disk)?;
     if trust_disk {
         ready.trust_disk();
-        return Ok(ready);
+        return Ok((ready, None));
     }
-    if let Known::Doubtful(doubt) = look(ready.found(), ready.ssd(), ready.disk())? {
-        let uuid = Uuid::from_bytes(ready.superblock().uuid);
-        let dirty_blocks = ready.found().dirty_blocks();
-        return Err(Distrusted { disk: disk.to_owned(), uuid, doubt, dirty_blocks }.into());
+    let dirty_blocks = ready.found().dirty_blocks();
+    match look(ready.found(), ready.ssd(), ready.disk())? {
+        Known::Doubtful(doubt) => {
+            let uuid = Uuid::from_bytes(ready.superblock().uuid);
+            Err(Distrusted { disk: disk.to_owned(), uuid, doubt, dirty_blocks }.into())
+        }
+        Known::Unproven if dirty_blocks > 0 => Ok((ready, Some(unproven(disk, dirty_blocks)))),
+        _ => Ok((ready, None)),
     }
-    Ok(ready)
+}
+
+fn unproven(disk: &Path, dirty_blocks: u64) -> String {
+    format!(
+        "{}: nothing tells whether this is the disk of the cache, which was not shut down and holds no clean block to \
+         compare; dirty blocks that will be written to it: {dirty_blocks}",
+        disk.display()
+    )
 }
 
 /// What can be told of the disk of a cache.
@@ -54,7 +72,8 @@ pub(super) fn open(ssd: &Path, disk: &Path, trust_disk: bool) -> Result<Ready, S
 /// If mark or fingerprint cannot be taken.
 pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, DeviceError> {
     let superblock = found.journal.superblock();
-    match disk.mark()? {
+    let mark = disk.mark()?;
+    match mark {
         Some(mark) if mark.is_alone(disk.name()) => {
             return Ok(Known::Doubtful(Doubt::Alone));
         }
@@ -79,7 +98,12 @@ pub fn look(found: &Recovered, ssd: &Device, disk: &dyn Disk) -> Result<Known, D
             false => Known::Doubtful(Doubt::Changed),
         });
     }
-    Ok(compare(found, ssd, disk))
+    Ok(match compare(found, ssd, disk) {
+        Known::Nothing { compared: 0 } if mark.is_none() && disk.name().is_none() => {
+            Known::Unproven
+        }
+        known => known,
+    })
 }
 
 /// Compares some of the clean blocks with what the disk has. One that the disk does not give tells

@@ -117,6 +117,9 @@ fn told(findings: &Findings) -> String {
         Some(Known::AsItWas) => lines.push("the disk is as it was left".to_owned()),
         Some(Known::Nothing { compared: 1.. }) => lines
             .push("the disk has the clean blocks that were compared as they are cached".to_owned()),
+        Some(Known::Unproven) => {
+            lines.push("nothing tells whether this is the disk of the cache".to_owned());
+        }
         Some(Known::Nothing { .. }) | None => {}
     }
     lines.push(if findings.is_sound() { "sound" } else { "NOT SOUND" }.to_owned());

@@ -110,7 +110,7 @@ pub(crate) struct Create {
     /// that it may hold. May be repeated.
     #[arg(long, value_name = "UUID")]
     destroy: Vec<Uuid>,
-    /// Destroy a file system, partition table or the like that is on the SSD.
+    /// Destroy a file system, partition table or the like that is on the SSD, or the data of a file.
     #[arg(long)]
     overwrite: bool,
 }
@@ -129,7 +129,7 @@ pub(crate) struct Replace {
     /// The SSD that takes its place: a file or block device.
     #[arg(long, value_name = "FILE|DEV")]
     with: PathBuf,
-    /// Destroy a file system, partition table or the like that is there.
+    /// Destroy a file system, partition table or the like that is there, or the data of a file.
     #[arg(long)]
     overwrite: bool,
     /// Give up blocks whose newest data the SSD does not give any more; `status` lists them. They become what the disk has of
@@ -182,6 +182,7 @@ pub(crate) fn execute(command: &Store, global: &Global, registry: &Registry) -> 
         Store::Set(args) => {
             let (_, mut what) = profiled(args.profile.as_deref())?;
             what.extend(args.what.iter().cloned());
+            check_set(&args.ask.cache, &what, registry)?;
             ask(&args.ask.cache, &Request::Set { what }, global)
         }
         Store::Replace(args) => {
@@ -266,6 +267,14 @@ fn ask(ssd: &Path, request: &Request, global: &Global) -> anyhow::Result<()> {
     }
 }
 
+/// Names and values that are none are wrong usage; what the store refuses to do is not.
+fn check_set(ssd: &Path, what: &[String], registry: &Registry) -> anyhow::Result<()> {
+    let mut settings = status::of(ssd)?.to_settings()?;
+    let set = what.iter().try_for_each(|text| settings.set(text));
+    set.and_then(|()| settings.all(registry)).map_err(|error| Usage(error.to_string()))?;
+    Ok(())
+}
+
 /// Shows how far it is with what was dirty; is told how many blocks are left.
 fn writing(quiet: bool) -> impl FnMut(u64) {
     let mut progress = None;
@@ -296,5 +305,6 @@ fn offline<'a>(
     registry: &'a Registry,
 ) -> Offline<'a> {
     let tell: Tell = Box::new(|failed| note(&failed.to_string(), false));
-    Offline { ssd, disk, trust_disk, registry, tell: Some(tell) }
+    let warn = &|text: &str| note(text, false);
+    Offline { ssd, disk, trust_disk, registry, tell: Some(tell), warn }
 }

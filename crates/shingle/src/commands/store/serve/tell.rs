@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use shingle_core::units::BLOCK_BYTES;
 use shingle_nbd::server::Event;
-use shingle_store::store::serve::Notice;
+use shingle_store::store::serve::{Notice, Outcome};
 use tracing::{error, info, warn};
 
 /// What happens to no cache that is there to be asked, counted since the start of the process.
@@ -56,7 +56,10 @@ fn tell(notice: &Notice) {
         Notice::Begun(export, cache) | Notice::Ended(export, cache) => {
             info!(export, %cache, "{notice}");
         }
-        Notice::Counters(export, ..) | Notice::Remark(export, _) => warn!(export, "{notice}"),
+        Notice::Counters(export, ..)
+        | Notice::Remark(export, _)
+        | Notice::Asked(export, _, Outcome::Failed(_)) => warn!(export, "{notice}"),
+        Notice::Asked(export, ..) => info!(export, "{notice}"),
         Notice::Failed(export, cache, _) => error!(export, %cache, "{notice}"),
         _ => info!("{notice}"),
     }
