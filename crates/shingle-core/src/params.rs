@@ -2,6 +2,7 @@
 
 use crate::service::Hours;
 use crate::size;
+use crate::units::BLOCK_BYTES;
 
 /// One parameter, as its owner declares it.
 #[derive(Clone, Copy, Debug)]
@@ -188,20 +189,11 @@ fn parse(param: &Param, text: &str) -> Result<u64, ParamError> {
     };
     match param.kind {
         Kind::Count => text.parse().map_err(|_| wrong("give a whole number".into())),
-        Kind::Blocks => match size::parse_blocks(text).map_err(wrong)? {
-            0 => Err(wrong("give at least one block".into())),
-            blocks => Ok(blocks),
-        },
+        Kind::Blocks => whole_blocks(text).map_err(wrong),
         Kind::Zones if text == "bands" => Ok(BANDS),
-        Kind::Zones => match size::parse_blocks(text) {
-            Ok(0) | Err(_) => Err(wrong("give a size of at least one block, or `bands`".into())),
-            Ok(blocks) => Ok(blocks),
-        },
+        Kind::Zones => whole_blocks(text).map_err(|why| wrong(format!("{why}, or `bands`"))),
         Kind::Limit if text == "none" => Ok(NONE),
-        Kind::Limit => match size::parse_blocks(text) {
-            Ok(0) | Err(_) => Err(wrong("give a size of at least one block, or `none`".into())),
-            Ok(blocks) => Ok(blocks),
-        },
+        Kind::Limit => whole_blocks(text).map_err(|why| wrong(format!("{why}, or `none`"))),
         Kind::Hours => Hours::parse(text).map(|hours| hours.bits().into()).map_err(wrong),
         Kind::Ratio => size::scaled(text, 1000)
             .ok_or_else(|| wrong("give a decimal number, such as 0.8".into())),
@@ -218,13 +210,33 @@ fn parse(param: &Param, text: &str) -> Result<u64, ParamError> {
     }
 }
 
+/// Blocks of a size, rounded up. A size whose unit was forgotten would be one block.
+fn whole_blocks(text: &str) -> Result<u64, String> {
+    match size::parse_bytes(text)? {
+        bytes @ 0..BLOCK_BYTES => Err(format!(
+            "that is {bytes} bytes, less than a block of {BLOCK_BYTES}; give a size such as 20M or 5000b"
+        )),
+        bytes => Ok(bytes.div_ceil(BLOCK_BYTES)),
+    }
+}
+
+/// A size in the largest unit of which it is a whole number.
+fn show_exactly(blocks: u64) -> String {
+    let bytes = u128::from(blocks) * u128::from(BLOCK_BYTES);
+    let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let (name, power) =
+        units.into_iter().find(|(_, power)| bytes % (1 << power) == 0).expect("KiB");
+    format!("{}{name}", bytes >> power)
+}
+
 #[allow(clippy::cast_precision_loss)]
 fn show(param: &Param, value: u64) -> String {
     match param.kind {
         Kind::Count => value.to_string(),
         Kind::Zones if value == BANDS => "bands".into(),
         Kind::Limit if value == NONE => "none".into(),
-        Kind::Blocks | Kind::Zones | Kind::Limit => format!("{value}b"),
+        Kind::Limit => show_exactly(value),
+        Kind::Blocks | Kind::Zones => format!("{value}b"),
         Kind::Hours => hours(value).to_string(),
         Kind::Ratio => format!("{}", value as f64 / 1000.0),
         Kind::Switch => if value == 1 { "on" } else { "off" }.into(),

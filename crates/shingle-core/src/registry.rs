@@ -260,8 +260,8 @@ impl core::fmt::Display for MakeError {
             MakeError::SequentialRequired { policy } => write!(
                 f,
                 "policy `{policy}` writes anywhere, and this disk takes writes at the write pointers \
-                 of its zones only; choose another disk with -d, a policy such as sac-plus, or put a \
-                 translation between them with -t"
+                 of its zones only; choose another disk with -d, a policy such as sac-plus, or a \
+                 translation between them (-t of `run` and `compare`)"
             ),
             MakeError::NoWholeBands { policy } => write!(
                 f,

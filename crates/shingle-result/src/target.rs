@@ -101,14 +101,15 @@ impl Target {
             }
             Kind::Seconds => (&[("s", 1.0), ("", 1.0)], "a number of seconds such as 1200"),
             Kind::Count => (&[("", 1.0)], "a number such as 1000"),
-            Kind::Share => (&[("%", 1.0)], "a share such as 80%"),
+            Kind::Share => (&[("%", 1.0)], "a share such as 80%, and at most 100%"),
         };
         let number = |(unit, factor): &(&str, f64)| {
             let number: f64 = value.strip_suffix(unit)?.trim_end().parse().ok()?;
             (number.is_finite() && number >= 0.0).then_some(number * factor)
         };
         let limit = units.iter().find_map(number);
-        let limit = limit.ok_or_else(|| format!("{name}={value}: give {example}"))?;
+        let share = |limit: &f64| metric.kind != Kind::Share || *limit <= 100.0;
+        let limit = limit.filter(share).ok_or_else(|| format!("{name}={value}: give {example}"))?;
         // (Divided, as a hundredth has no float of its own: 35 of them are more than 0.35.)
         let limit = if metric.kind == Kind::Share { limit / 100.0 } else { limit };
         Ok(Target { text: format!("{name}={value}"), metric, limit })
@@ -199,6 +200,7 @@ mod tests {
             ("p98=1ms", "no target `p98`; there are p99"),
             ("p99=50", "give a time such as 50ms"),
             ("hits=0.8", "give a share such as 80%"),
+            ("hits=200%", "at most 100%"),
             ("rmw=-1", "give a number"),
             ("mean=NaNs", "give a time"),
         ] {

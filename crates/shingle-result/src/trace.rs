@@ -41,10 +41,21 @@ impl TraceInfo {
         requests: &[Request],
         summary: &Summary,
     ) -> TraceInfo {
+        TraceInfo::with_hash(name, format, shingle_trace::hash::hash(requests), summary)
+    }
+
+    /// Of one whose [`hash`](shingle_trace::hash::hash) is known.
+    #[must_use]
+    pub fn with_hash(
+        name: &str,
+        format: Option<&Recognised>,
+        hash: String,
+        summary: &Summary,
+    ) -> TraceInfo {
         TraceInfo {
             name: name.into(),
             format: format.map(TraceFormat::new),
-            hash: shingle_trace::hash::hash(requests),
+            hash,
             requests: summary.requests.total(),
             blocks: summary.blocks(),
             read_blocks: summary.read_blocks,

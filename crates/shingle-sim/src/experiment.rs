@@ -23,19 +23,21 @@ use shingle_core::registry::Registry;
 use shingle_core::size;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_result::{Labels, Notes, Pacing};
+use shingle_trace::Summary;
 
+use crate::requests::RequestList;
 use crate::run::Course;
 use crate::system::Rules;
 use crate::watch::Rows;
 pub use assignments::{Assignment, Assignments};
 use drives::{DriveChoice, check_capacity, drive_choice, unused_zones};
 pub use job::{Job, run_all};
-pub use names::{check_names, takes};
+pub use names::{check_names, check_options, takes};
 use options::{ALL, usage};
 pub use options::{DEFAULT_CACHE, ExperimentError, Options, StoreOptions, Trace};
 use owners::check_owners;
 use policies::{Chosen, cache_params};
-pub use sizes::share;
+pub use sizes::{check_size, share};
 use ssd::SsdChoice;
 pub use translations::PARAMS as TRANSLATION_PARAMS;
 use translations::Translator;
@@ -44,10 +46,10 @@ use translations::Translator;
 ///
 /// # Errors
 /// The first thing that is wrong, in a line, with a way out.
-pub fn plan(
+pub fn plan<R: RequestList>(
     options: &Options,
     registry: &Registry,
-    trace: &Trace,
+    trace: &Trace<R>,
 ) -> Result<(Vec<Job>, Notes), ExperimentError> {
     let mut notes = Notes::default();
     served::check(options)?;
@@ -57,7 +59,7 @@ pub fn plan(
     let ssd = SsdChoice::new(options)?;
     let mut jobs: Vec<Job> = Vec::new();
     let rows = (options.heat_rows > 0 && options.points > 0)
-        .then(|| Arc::new(Rows::new(&trace.requests[..], options.heat_rows, options.points)));
+        .then(|| Arc::new(Rows::new(&trace.requests, options.heat_rows, options.points)));
     let translations = translations::chosen(options)?;
     let pairs =
         options.drives.iter().flat_map(|name| translations.iter().map(move |t| (name, t.as_ref())));
@@ -75,7 +77,7 @@ pub fn plan(
         of_drive.extend(unused_zones(&drive, &policies));
         let first = jobs.len();
         for cache in &options.caches {
-            let cache_blocks = cache_blocks(cache, &drive, &ssd, trace)?;
+            let cache_blocks = cache_blocks(cache, &drive, &ssd, &trace.summary)?;
             for policy in &policies {
                 let entry = &policy.entry;
                 let cached = entry.name != NoCache::NAME;
@@ -145,10 +147,10 @@ fn cache_blocks(
     text: &str,
     drive: &DriveChoice,
     ssd: &SsdChoice,
-    trace: &Trace,
+    summary: &Summary,
 ) -> Result<u32, ExperimentError> {
     let wrong = |why: String| usage(format!("-c {text}: {why}"));
-    let blocks = share(text, &trace.summary)?;
+    let blocks = share(text, summary)?;
     let disk_blocks = drive.description.disk_blocks;
     if blocks == 0 {
         return Err(wrong("the cache is empty; use the policy `none` to run without one".into()));

@@ -209,7 +209,8 @@ fn a_wrong_name_lists_the_right_ones_nearest_first() {
         (&["--set", "sac.rule4=exactly"], "`rule4`: give one of destaged, exact, skip"),
         (&["--set", "cache.batch=0"], "at least 1"),
         (&["--set", "cache.batch=x"], "give a whole number"),
-        (&["--set", "policy.zone=0"], "at least one block"),
+        (&["--set", "policy.zone=0"], "less than a block"),
+        (&["--set", "sac.zone=40"], "that is 40 bytes, less than a block of 4096"),
         (&["--set", "drive.rpm=fast"], "for example drive.rpm="),
         (&["--set", "drive.pb=150%"], "a share such as 0.4%"),
         (&["--set", "zone=5b"], "write OWNER.zone"),
@@ -244,6 +245,42 @@ fn a_wrong_name_lists_the_right_ones_nearest_first() {
         let output = folder.command(args).output().expect("started");
         assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(2), ""));
         assert!(text(&output.stderr).contains("tip:") || text(&output.stderr).contains("possible"));
+    }
+}
+
+/// A large trace takes minutes to read.
+#[test]
+fn a_wrong_name_is_told_before_the_trace_is_read() {
+    let folder = Folder::new();
+    let both = &["compare", "run"][..];
+    let all = &["compare", "run", "bound", "curve"][..];
+    for (commands, args, told) in [
+        (all, &["-p", "lur"][..], "`lur`; there are lru, "),
+        (all, &["-d", "st8000as002"], "`st8000as002`; there are st8000as0002, "),
+        (all, &["-c", "5%writen"], "there are written, "),
+        (all, &["--set", "drive.rpm=fast"], "for example drive.rpm="),
+        (all, &["--set", "drive.pb=some"], "a share such as 0.4%"),
+        (all, &["--set", "drive.extents=0"], "a number of map entries"),
+        (all, &["--set", "lru.zone=5b"], "lru"),
+        (both, &["-t", "lgo"], "`lgo`; there are log, "),
+        (both, &["-s", "pcie-sdd"], "`pcie-sdd`; there are pcie-ssd"),
+        (both, &["--set", "ssd.channels=none"], "channels"),
+        (both, &["--as", "store", "--depth", "0"], "--depth 0: give at least 1"),
+    ] {
+        for command in commands {
+            folder.refused(2, &[&[command, "there-is-none.csv"][..], args].concat(), &[told]);
+        }
+    }
+    let replay = ["replay", "there-is-none.csv", "--cache", "a", "--disk", "b"];
+    for (args, told) in [
+        (&["-p", "lur"][..], "`lur`; there are lru, "),
+        (&["-p", "lru,sac", "--set", "sac.zne=1"], "no parameter `zne`"),
+        (&["-c", "5%writen"], "there are written, "),
+        (&["--emulate", "st8000as002"], "`st8000as002`; there are st8000as0002, "),
+        (&["--emulate", "st8000as0002", "--set", "drive.rpm=fast"], "for example drive.rpm="),
+        (&["--predict", "st8000as0002", "--ssd", "pcie-sdd"], "`pcie-sdd`; there are pcie-ssd"),
+    ] {
+        folder.refused(2, &[&replay[..], args].concat(), &[told]);
     }
 }
 

@@ -108,7 +108,7 @@ fn nothing_is_overwritten_unless_it_is_said() {
     let words = format!("replay {TRACE} --cache cache.img --disk hdd.img --overwrite");
     refused(folder.path(), &words, "--destroy");
     assert!(std::fs::read(path("cache.img")).expect("there") == before);
-    refused(folder.path(), &format!("{words} -c 1G"), "--cache-size");
+    refused(folder.path(), &format!("{words} -c 1G"), "leave out -c");
     let words = format!("replay {TRACE} --cache new.img --disk new-disk.img");
     refused(folder.path(), &format!("{words} --emulate cmr7200"), "does not tell its steps");
     refused(folder.path(), &format!("{words} --depth 0"), "--depth 0");

@@ -30,7 +30,7 @@ fn what_makes_no_sense_is_refused_in_a_line_that_says_what_to_do() {
     let cases: &[(&[&str], &[&str])] = &[
         (
             &["-d", "exos-x18z"],
-            &["write pointers", "writes anywhere", "translation between them with -t"],
+            &["write pointers", "writes anywhere", "translation between them (-t of"],
         ),
         (&["-d", "hm-tiny", "-p", "roco"], &["`roco` writes anywhere"]),
         (&["-t", "fluid"], &["st8000as0002", "exposes no zones"]),

@@ -32,6 +32,7 @@ fn limits_are_settings() {
         ("limit.destage=8KiB", "at least 64KiB"),
         ("limit.hours=25-3", "such as 22-6"),
         ("limit.ssd=0", "or `none`"),
+        ("limit.ssd=200", "less than a block"),
         ("limit.rate=1", "there are"),
     ] {
         let error = limits(&[text]).expect_err(told).to_string();

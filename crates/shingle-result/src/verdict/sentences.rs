@@ -183,7 +183,11 @@ fn reason(best: &RunResult, worst: &RunResult, worst_name: &str) -> String {
 fn moved(what: &str, few: u64, many: u64) -> String {
     let less = few + few / 10 < many;
     let why = if less { "less was" } else { "it took less time to serve what was" };
-    format!("{why} {what} the disk ({} blocks against {})", count(few), count(many))
+    let blocks = match few == many {
+        true => format!("{} blocks each", count(few)),
+        false => format!("{} blocks against {}", count(few), count(many)),
+    };
+    format!("{why} {what} the disk ({blocks})")
 }
 
 /// What fewer cleanings, or shorter ones, come to.

@@ -6,8 +6,9 @@ use shingle_core::size;
 use shingle_core::units::BLOCK_BYTES;
 use shingle_drive::Buffer;
 use shingle_drive::Description;
+use shingle_trace::Summary;
 
-use super::options::{ExperimentError, Options, Trace, usage};
+use super::options::{ExperimentError, Options, usage};
 use super::sizes::percent_of;
 
 /// Buffers are scaled to this many thousandths of the touched zones (PORE §V-A.3: 20 GB of 5 TB)…
@@ -19,20 +20,14 @@ pub(super) const TOUCHED_PART: u64 = 10;
 pub(super) fn buffer(
     name: &str,
     options: &Options,
-    trace: &Trace,
+    summary: &Summary,
     real: &Description,
     shown: &mut BTreeMap<String, String>,
     notes: &mut Vec<String>,
 ) -> Result<Buffer, ExperimentError> {
-    let touched = trace.summary.accessed_zone_bytes();
+    let touched = summary.accessed_zone_bytes();
     let scaled = |thousandths: u64| (touched * thousandths / 1000).max(BLOCK_BYTES);
-    let extents = match options.sets.last("drive", "extents") {
-        None => None,
-        Some(text) => match text.parse::<u64>() {
-            Ok(extents) if extents > 0 => Some(extents),
-            _ => return Err(usage(format!("drive.extents={text}: give a number of map entries"))),
-        },
-    };
+    let extents = extents(options)?;
     let log_bytes = match options.sets.last("drive", "pb") {
         Some(text) => pb_bytes(text, touched)?,
         None if touched < real.disk_blocks * BLOCK_BYTES / TOUCHED_PART => {
@@ -44,7 +39,7 @@ pub(super) fn buffer(
                 size::show_bytes(real.disk_blocks * BLOCK_BYTES),
                 size::show_bytes(bytes),
             ));
-            notes.extend(holds_all(name, bytes, trace));
+            notes.extend(holds_all(name, bytes, summary));
             Some(bytes)
         }
         None => None,
@@ -61,10 +56,26 @@ pub(super) fn buffer(
     })
 }
 
+/// Fails unless what is set of a buffer can be one, whatever the trace.
+pub(super) fn check_buffer(options: &Options) -> Result<(), ExperimentError> {
+    extents(options)?;
+    // (Of a whole so large that no share of it is less than a block.)
+    options.sets.last("drive", "pb").map_or(Ok(()), |text| pb_bytes(text, u64::MAX).map(drop))
+}
+
+/// Map entries, as asked for.
+fn extents(options: &Options) -> Result<Option<u64>, ExperimentError> {
+    let Some(text) = options.sets.last("drive", "extents") else { return Ok(None) };
+    match text.parse::<u64>() {
+        Ok(extents) if extents > 0 => Ok(Some(extents)),
+        _ => Err(usage(format!("drive.extents={text}: give a number of map entries"))),
+    }
+}
+
 /// A word on a scaled buffer that has room for all that is written. The data of a sparse trace is
 /// much less than the zones it touches.
-pub(super) fn holds_all(name: &str, buffer_bytes: u64, trace: &Trace) -> Option<String> {
-    let written = trace.summary.distinct_written_blocks * BLOCK_BYTES;
+pub(super) fn holds_all(name: &str, buffer_bytes: u64, summary: &Summary) -> Option<String> {
+    let written = summary.distinct_written_blocks * BLOCK_BYTES;
     (0 < written && written <= buffer_bytes).then(|| {
         format!(
             "{name}: the trace is sparse: that buffer has room for all {} it writes, so that little or \

@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use shingle_core::params::nearest;
 use shingle_core::policy::Zoning;
 use shingle_core::units::{BLOCK_BYTES, Request};
-use shingle_drive::{self as drives, Description, Settings, Timing};
+use shingle_drive::{self as drives, Description, Known, Settings, Timing};
 use shingle_result::Pacing;
 
-use super::buffer::buffer;
+use super::buffer::{buffer, check_buffer};
 use super::options::{ExperimentError, Options, Trace, usage};
 use super::policies::Chosen;
 use super::ssd::SsdChoice;
 use super::translations::{Over, Translator};
 use crate::disk::Disk;
+use crate::requests::{RequestList, all};
 
 /// A drive, as it is to be made, with the translation over it.
 #[derive(Clone)]
@@ -50,16 +51,12 @@ pub(super) const DRIVE_EXTRAS: [&str; 2] = ["pb", "extents"];
 /// The parameter of drives that can clean in idle time.
 pub(super) const IDLE_CLEANING: &str = "idle_cleaning";
 
-pub(super) fn drive_choice(
+/// What is set of the drive `name`, but for its buffer, and how results show it.
+fn settings(
     name: &str,
-    translation: Option<&Over>,
-    ssd: &SsdChoice,
+    entry: &Known,
     options: &Options,
-    trace: &Trace,
-    notes: &mut Vec<String>,
-) -> Result<DriveChoice, ExperimentError> {
-    let entry = drives::entry(name).map_err(usage)?;
-    notes.extend(entry.unknown.iter().map(|unknown| format!("{name}: {unknown}")));
+) -> Result<(Settings, BTreeMap<String, String>), ExperimentError> {
     let mut settings = Settings { timing: options.timing, ..Settings::default() };
     let mut shown = BTreeMap::new();
     let known: Vec<String> = entry.parameters().into_iter().map(|param| param.name).collect();
@@ -96,6 +93,29 @@ pub(super) fn drive_choice(
     if let Some(timing) = options.timing {
         shown.insert("timing".into(), timing_name(timing).into());
     }
+    Ok((settings, shown))
+}
+
+/// Fails unless each drive takes what is set of it. Needs no trace: what hangs on one is a share of it.
+pub(super) fn check_values(options: &Options) -> Result<(), ExperimentError> {
+    for name in &options.drives {
+        let (settings, _) = settings(name, &drives::entry(name).map_err(usage)?, options)?;
+        drives::make(name, &settings).map_err(usage)?;
+    }
+    check_buffer(options)
+}
+
+pub(super) fn drive_choice<R: RequestList>(
+    name: &str,
+    translation: Option<&Over>,
+    ssd: &SsdChoice,
+    options: &Options,
+    trace: &Trace<R>,
+    notes: &mut Vec<String>,
+) -> Result<DriveChoice, ExperimentError> {
+    let entry = drives::entry(name).map_err(usage)?;
+    notes.extend(entry.unknown.iter().map(|unknown| format!("{name}: {unknown}")));
+    let (mut settings, mut shown) = settings(name, &entry, options)?;
     let mut description = drives::make(name, &settings).map_err(usage)?.description().clone();
     let mut translator = None;
     if let Some(over) = translation {
@@ -104,7 +124,7 @@ pub(super) fn drive_choice(
         description = made.description(&description)?;
         translator = Some(made);
     } else if description.buffer_blocks > 0 {
-        settings.buffer = buffer(name, options, trace, &description, &mut shown, notes)?;
+        settings.buffer = buffer(name, options, &trace.summary, &description, &mut shown, notes)?;
         description = drives::make(name, &settings).map_err(usage)?.description().clone();
     } else if options.drives.len() == 1
         && options.sets.last("drive", "pb").is_some_and(|size| !entry.shingled || size != "real")
@@ -136,16 +156,19 @@ pub(super) fn unused_zones(drive: &DriveChoice, policies: &[Chosen]) -> Option<S
     })
 }
 
-pub(super) fn check_capacity(drive: &DriveChoice, trace: &Trace) -> Result<(), ExperimentError> {
+pub(super) fn check_capacity<R: RequestList>(
+    drive: &DriveChoice,
+    trace: &Trace<R>,
+) -> Result<(), ExperimentError> {
     let capacity = drive.description.disk_blocks * BLOCK_BYTES;
     if trace.summary.end_bytes <= capacity {
         return Ok(());
     }
     let end = |request: &Request| request.offset + request.bytes;
-    let beyond = trace.requests.iter().position(|request| end(request) > capacity);
+    let beyond = (1..).zip(all(&trace.requests)).find(|(_, request)| end(request) > capacity);
     // A trace may be known by its summary alone.
     let (which, end) = match beyond {
-        Some(at) => (format!("request {}", at + 1), end(&trace.requests[at])),
+        Some((number, request)) => (format!("request {number}"), end(&request)),
         None => ("its last request by address".into(), trace.summary.end_bytes),
     };
     Err(ExperimentError::Data(format!(

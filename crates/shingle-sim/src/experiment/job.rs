@@ -40,13 +40,13 @@ pub struct Job {
 ///
 /// # Errors
 /// The first run that failed, in the order of jobs.
-pub fn run_all(
+pub fn run_all<R: RequestList>(
     jobs: &[Job],
-    trace: &Trace,
+    trace: &Trace<R>,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<RunResult>, ExperimentError> {
     let results: Vec<Result<RunResult, ExperimentError>> =
-        jobs.par_iter().map(|job| job.run(&trace.requests[..], progress)).collect();
+        jobs.par_iter().map(|job| job.run(&trace.requests, progress)).collect();
     results.into_iter().collect()
 }
 

@@ -1,16 +1,33 @@
-//! Names by themselves: whether there is such a thing, and whether a configuration makes use of it.
-//! What varies settings over many configurations asks beforehand.
+//! What can be told of names and values before a trace is read, which may take long: whether there is such a thing,
+//! and whether a configuration makes use of it.
 
 use shingle_core::params::nearest;
 use shingle_core::registry::Registry;
 use shingle_drive::{self as drives, Known};
 
 use super::assignments::Assignment;
-use super::drives::DRIVE_EXTRAS;
+use super::drives::{DRIVE_EXTRAS, check_values};
 use super::options::{ExperimentError, Options, usage};
 use super::owners::check_owners;
 use super::policies::{cache_params, chosen, entries};
-use super::translations;
+use super::sizes::check_size;
+use super::ssd::SsdChoice;
+use super::{served, translations};
+
+/// Fails unless names and values are such that [`super::plan`] can take them. Needs no trace, so it comes before one is read.
+///
+/// # Errors
+/// The first thing that is wrong, in a line, with a way out.
+pub fn check_options(options: &Options, registry: &Registry) -> Result<(), ExperimentError> {
+    served::check(options)?;
+    check_owners(options, registry)?;
+    chosen(options, registry)?;
+    translations::chosen(options)?;
+    cache_params(options)?;
+    SsdChoice::new(options)?;
+    check_values(options)?;
+    options.caches.iter().try_for_each(|text| check_size(text))
+}
 
 /// Fails unless there is everything that `options` name: policies, drives, translations, the SSD, and
 /// for each setting somebody among those chosen who knows it. Needs no trace.

@@ -9,15 +9,15 @@ use thiserror::Error;
 use super::assignments::Assignments;
 use crate::run::RunError;
 
-/// A decoded trace.
+/// A trace, in memory or read as it is needed ([`crate::requests::Requests`]).
 #[derive(Clone, Debug)]
-pub struct Trace {
+pub struct Trace<R = Vec<Request>> {
     /// File name or workload.
     pub name: String,
     /// Its format and how that is known; `None` if it was not read.
     pub format: Option<Recognised>,
     /// Its requests, filtered and shaped.
-    pub requests: Vec<Request>,
+    pub requests: R,
     /// What they amount to.
     pub summary: Summary,
 }

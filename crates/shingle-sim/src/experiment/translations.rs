@@ -14,6 +14,7 @@ use super::buffer::{TOUCHED_PART, holds_all, pb_bytes, shown_pb};
 use super::options::{self, ExperimentError, Options, Trace, usage};
 use super::ssd::SsdChoice;
 use crate::disk::Disk;
+use crate::requests::{RequestList, all};
 use crate::translated::{Translated, layout};
 
 /// Parameters that all translations share: `translation.NAME`.
@@ -128,12 +129,12 @@ pub(super) fn check_value(owner: &str, name: &str, value: &str) -> Result<(), Ex
 }
 
 impl Translator {
-    pub(super) fn new(
+    pub(super) fn new<R: RequestList>(
         over: &Over,
         (drive, beneath): (&str, &Description),
         ssd: &SsdChoice,
         options: &Options,
-        trace: &Trace,
+        trace: &Trace<R>,
         notes: &mut Vec<String>,
     ) -> Result<Translator, ExperimentError> {
         let wrong = |why: String| {
@@ -165,7 +166,7 @@ impl Translator {
                     size::show_bytes(written),
                     size::show_bytes(bytes),
                 ));
-                notes.extend(holds_all(drive, bytes, trace));
+                notes.extend(holds_all(drive, bytes, &trace.summary));
                 Some(bytes)
             }
             None => None,
@@ -234,12 +235,12 @@ impl Translator {
 
 /// Bytes of the drive's zones that writes touch: what Amphisbaena §6.1 calls the maximum access
 /// range, as its Table 3 counts zones. Of a trace known by its summary alone, those of 5,000 blocks.
-fn written_zone_bytes(trace: &Trace, zone_blocks: u64) -> u64 {
+fn written_zone_bytes<R: RequestList>(trace: &Trace<R>, zone_blocks: u64) -> u64 {
     if trace.requests.is_empty() {
         return trace.summary.written_zone_bytes();
     }
     let mut zones = BTreeSet::new();
-    for request in trace.requests.iter().filter(|request| request.op == Op::Write) {
+    for request in all(&trace.requests).filter(|request| request.op == Op::Write) {
         let (first, count) = (request.first().0, request.blocks());
         zones.extend(first / zone_blocks..=(first + count.max(1) - 1) / zone_blocks);
     }

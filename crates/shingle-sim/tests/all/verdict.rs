@@ -155,6 +155,7 @@ fn the_reason_is_what_the_figures_say() {
     let told = why(9001);
     let wanted = "is because it took less time to serve what was read from the disk (9,001 blocks against 9,000).";
     assert!(told.contains(wanted), "{told}");
+    assert!(why(9000).contains("what was read from the disk (9,000 blocks each)."));
 }
 
 #[test]

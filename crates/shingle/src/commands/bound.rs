@@ -107,6 +107,7 @@ pub(crate) fn execute(args: &Bound, global: &Global, registry: &Registry) -> any
         ..default
     };
     args.json.as_deref().map_or(Ok(()), output::check_writable)?;
+    experiment::check_options(&options, registry)?;
     let trace = read_trace(&args.trace, global)?;
     let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
     notes.0.iter().for_each(|told| note(&told.text, global.quiet));

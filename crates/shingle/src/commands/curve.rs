@@ -76,7 +76,7 @@ pub(crate) fn execute(args: &Curve, global: &Global, registry: &Registry) -> any
     files.into_iter().flatten().try_for_each(output::check_writable)?;
     args.pictures.check()?;
     let options = options(args)?;
-    experiment::check_names(&options, registry)?;
+    experiment::check_options(&options, registry)?;
     let threads = pool(&SetupArgs { threads: args.threads, ..SetupArgs::default() })?;
     let trace = read_trace(&args.trace, global)?;
     let mut curves = Vec::new();

@@ -6,7 +6,7 @@ use shingle_result::{Report, RunResult};
 
 use super::fit::wrapped;
 
-pub(super) fn heading(report: &Report) -> String {
+pub(crate) fn heading(report: &Report) -> String {
     let trace = &report.trace;
     wrapped(&format!(
         "{}: {} requests, {} block accesses ({:.1} % writes), zones touched {}, seed {}\n",

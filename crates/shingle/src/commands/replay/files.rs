@@ -92,7 +92,7 @@ pub(super) fn ssd(
             let found = Layout::for_ssd(there).map_or(0, |layout| layout.slots);
             if found != slots {
                 bail!(Usage(format!(
-                    "{}: has room for {found} blocks, not {slots}; leave out --cache-size, or name a \
+                    "{}: has room for {found} blocks, not {slots}; leave out -c, or name a \
                      file that is not there",
                     path.display()
                 )));

@@ -19,7 +19,7 @@ use shingle_device::Device;
 use shingle_engine::BAND_BLOCKS_MAX;
 use shingle_engine::settings::Settings;
 use shingle_live::{Emulation, ReplayError};
-use shingle_result::{Labels, Notes, Pacing, Report, RunResult};
+use shingle_result::{Labels, Notes, Pacing, Report, RunResult, TraceInfo};
 use shingle_sim::experiment::{self, Assignment, DEFAULT_CACHE, Job, Options, Trace};
 use shingle_store::backend::Tell;
 use shingle_store::store::create::{Consent, CreateError, create, destroy, occupant};
@@ -50,7 +50,8 @@ pub(crate) struct Replay {
     #[arg(short, long, value_name = "SIZE")]
     cache_size: Option<String>,
     /// Set a parameter, as in sac.zone=40M or cache.batch=64, the mode of the cache, as in
-    /// mode=write-through, or a parameter of the emulated drive, as in drive.pb=1G.
+    /// mode=write-through, or a parameter of the emulated or foretold drive, as in drive.pb=1G. Without one,
+    /// drive.NAME=VALUE is what the store plans with, as in `store create`.
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
     /// When requests come: so many at a time, or at their timestamps.
@@ -107,6 +108,7 @@ impl Replay {
 
 pub(crate) fn execute(args: &Replay, global: &Global, registry: &Registry) -> anyhow::Result<()> {
     check(args)?;
+    check_names(args, registry)?;
     let trace = read_trace(&args.trace, global)?;
     let slots = |text: &str| experiment::share(text, &trace.summary);
     let wanted = args.cache_size.as_deref().map(slots).transpose()?;
@@ -159,6 +161,25 @@ fn check(args: &Replay) -> anyhow::Result<()> {
     args.json.iter().chain(&args.html).try_for_each(|path| output::check_writable(path))
 }
 
+/// What can be said of names and values before the trace is read, which may take long.
+fn check_names(args: &Replay, registry: &Registry) -> anyhow::Result<()> {
+    for policy in &args.policies {
+        settings(args, policy, &Known::new())?
+            .params(registry)
+            .map_err(|error| Usage(error.to_string()))?;
+    }
+    args.cache_size.as_deref().map_or(Ok(()), experiment::check_size)?;
+    for name in args.emulate.iter().chain(&args.predict) {
+        experiment::check_options(&drive_alone(args, name)?, &Registry::default())?;
+    }
+    let foretold =
+        args.predict.as_deref().map(|drive| predict::options(args, drive, DEFAULT_CACHE));
+    foretold
+        .transpose()?
+        .map_or(Ok(()), |options| experiment::check_options(&options, registry))?;
+    Ok(())
+}
+
 /// Prints and writes what came of it.
 fn deliver(
     args: &Replay,
@@ -170,7 +191,9 @@ fn deliver(
     let mut tried = Tried::default();
     let real = runs.len();
     runs.extend(predicted);
-    let mut report = report(output::program(), trace, &args.trace, runs, Notes::default());
+    let format = trace.format.as_ref();
+    let info = TraceInfo::new(&trace.name, format, &trace.requests, &trace.summary);
+    let mut report = report(output::program(), info, &args.trace, runs, Notes::default());
     let several = report.runs.len() > 1;
     if several {
         // Verdicts are about runs over one model.
@@ -183,7 +206,8 @@ fn deliver(
             tried.add(print(&table::run(&measured, global.color)));
         }
         if several {
-            tried.add(print(&beside::table(&rows, global.color)));
+            let heading = if real > 1 { table::heading(&report) } else { String::new() };
+            tried.add(print(&(heading + &beside::table(&rows, global.color))));
         }
     }
     if let Some(path) = &args.json {
@@ -244,19 +268,20 @@ impl Real {
     }
 }
 
-/// What the store is told: of the drive what it is to plan with; parameters of the drive itself are not its affair, nor are
-/// those of other policies that run.
+/// What the store is told: of the drive what it is to plan with; parameters of a model of the drive are not its affair, nor
+/// are those of other policies that run.
 fn settings(args: &Replay, policy: &str, known: &Known) -> anyhow::Result<Settings> {
     let mut settings = Settings::new(policy);
     for (name, value) in known {
         let told = settings.set(&format!("drive.{name}={value}"));
         told.map_err(|error| Usage(format!("{name} of the drive: {error}")))?;
     }
+    let modelled = args.emulate.is_some() || args.predict.is_some();
     for text in &args.set {
         let owner = text.split_once('.').map(|(owner, _)| owner);
         let others =
             |owner: &str| owner != policy && args.policies.iter().any(|name| name == owner);
-        if owner.is_some_and(|owner| owner == "drive" || others(owner)) {
+        if owner.is_some_and(|owner| modelled && owner == "drive" || others(owner)) {
             continue;
         }
         settings.set(text).map_err(|error| Usage(error.to_string()))?;
@@ -312,17 +337,20 @@ fn emulated(
 
 /// A run over a drive with what was set on it.
 fn job_over(args: &Replay, name: &str, trace: &Trace) -> anyhow::Result<Job> {
+    let (mut jobs, _) = experiment::plan(&drive_alone(args, name)?, &Registry::default(), trace)?;
+    Ok(jobs.remove(0))
+}
+
+fn drive_alone(args: &Replay, name: &str) -> anyhow::Result<Options> {
     let sets = args.set.iter().filter(|text| text.starts_with("drive."));
     let sets = sets.map(|text| Assignment::parse(text).map_err(Usage));
-    let options = Options {
+    Ok(Options {
         seed: seed(&args.trace),
         policies: vec!["none".into()],
         drives: vec![name.to_owned()],
         sets: sets.collect::<Result<_, _>>()?,
         ..Options::default()
-    };
-    let (mut jobs, _) = experiment::plan(&options, &Registry::default(), trace)?;
-    Ok(jobs.remove(0))
+    })
 }
 
 fn labels(

@@ -30,14 +30,23 @@ pub(super) fn jobs(
             mode.name()
         )));
     }
+    let options = options(args, drive, &format!("{slots}b"))?;
+    Ok(experiment::plan(&options, registry, trace)?.0)
+}
+
+/// The runs over a model of `drive`, with a cache of `size`.
+///
+/// # Errors
+/// If an assignment is none.
+pub(super) fn options(args: &Replay, drive: &str, size: &str) -> anyhow::Result<Options> {
     let own = args.set.iter().filter(|text| text.contains('.'));
     let sets = own.map(|text| Assignment::parse(text).map_err(Usage));
     let default = Options::default();
-    let options = Options {
+    Ok(Options {
         seed: seed(&args.trace),
         policies: args.policies.clone(),
-        drives: vec![drive.clone()],
-        caches: vec![format!("{slots}b")],
+        drives: vec![drive.to_owned()],
+        caches: vec![size.to_owned()],
         sets: sets.collect::<Result<Assignments, _>>()?,
         mode: mode(&args.trace),
         pacing: args.pacing.into(),
@@ -48,8 +57,7 @@ pub(super) fn jobs(
         points: args.points(),
         ssd: args.ssd.clone().unwrap_or(default.ssd),
         ..default
-    };
-    Ok(experiment::plan(&options, registry, trace)?.0)
+    })
 }
 
 /// Runs them.
