@@ -1,9 +1,19 @@
-//! Where a run takes its requests from: memory, whole or packed.
+//! Where a run takes its requests from: memory, whole or packed, or a file.
+
+mod streamed;
+
+use std::borrow::Cow;
 
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
+use shingle_trace::TraceError;
+
+pub use streamed::{Streamed, Window};
 
 /// Requests at hand, read in order and by several runs at once.
 pub trait RequestList: Sync {
+    /// What a reader has in hand.
+    type Scratch: Default;
+
     /// How many there are.
     fn len(&self) -> usize;
 
@@ -12,30 +22,111 @@ pub trait RequestList: Sync {
         self.len() == 0
     }
 
-    /// Up to `count` of them from number `from` on, in `scratch` if need be. Empty only at the end.
+    /// `count` of them from number `from` on, or as many as there are, in `scratch` if need be. Empty at the end, and
+    /// where there is a [`failure`](RequestList::failure).
     fn part<'a>(
         &'a self,
         from: usize,
         count: usize,
-        scratch: &'a mut Vec<Request>,
+        scratch: &'a mut Self::Scratch,
     ) -> &'a [Request];
+
+    /// Why no more of them can be had, if that is so.
+    fn failure(&self) -> Option<&TraceError> {
+        None
+    }
 }
 
-/// All of them, one by one.
+/// All of them, one by one, up to a failure.
 pub fn all<R: RequestList + ?Sized>(requests: &R) -> impl Iterator<Item = Request> + '_ {
-    let mut scratch = Vec::with_capacity(1);
-    (0..requests.len()).map(move |number| requests.part(number, 1, &mut scratch)[0])
+    let mut scratch = R::Scratch::default();
+    (0..requests.len())
+        .map_while(move |number| requests.part(number, 1, &mut scratch).first().copied())
+}
+
+/// `count` requests from number `from` on, or as many as there are.
+#[inline]
+#[must_use]
+pub fn part_of(requests: &[Request], from: usize, count: usize) -> &[Request] {
+    let end = requests.len().min(from.saturating_add(count));
+    &requests[from.min(end)..end]
 }
 
 impl RequestList for [Request] {
+    type Scratch = ();
+
     fn len(&self) -> usize {
         <[Request]>::len(self)
     }
 
     #[inline]
-    fn part<'a>(&'a self, from: usize, count: usize, _: &'a mut Vec<Request>) -> &'a [Request] {
-        let end = <[Request]>::len(self).min(from + count);
-        &self[from.min(end)..end]
+    fn part<'a>(&'a self, from: usize, count: usize, (): &'a mut ()) -> &'a [Request] {
+        part_of(self, from, count)
+    }
+}
+
+impl RequestList for Vec<Request> {
+    type Scratch = ();
+
+    fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+
+    #[inline]
+    fn part<'a>(&'a self, from: usize, count: usize, (): &'a mut ()) -> &'a [Request] {
+        part_of(self, from, count)
+    }
+}
+
+/// The requests of a trace, wherever they are.
+#[derive(Debug)]
+pub enum Requests<'a> {
+    /// In memory.
+    Held(Cow<'a, [Request]>),
+    /// In their file.
+    Streamed(Box<Streamed>),
+}
+
+impl Requests<'_> {
+    /// Of their contents ([`shingle_trace::hash`]).
+    #[must_use]
+    pub fn hash(&self) -> String {
+        match self {
+            Requests::Held(requests) => shingle_trace::hash::hash(requests),
+            Requests::Streamed(requests) => requests.source().hash().to_owned(),
+        }
+    }
+}
+
+impl From<Vec<Request>> for Requests<'_> {
+    fn from(requests: Vec<Request>) -> Self {
+        Requests::Held(Cow::Owned(requests))
+    }
+}
+
+impl RequestList for Requests<'_> {
+    type Scratch = Window;
+
+    fn len(&self) -> usize {
+        match self {
+            Requests::Held(requests) => requests.len(),
+            Requests::Streamed(requests) => RequestList::len(&**requests),
+        }
+    }
+
+    #[inline]
+    fn part<'a>(&'a self, from: usize, count: usize, scratch: &'a mut Window) -> &'a [Request] {
+        match self {
+            Requests::Held(requests) => part_of(requests, from, count),
+            Requests::Streamed(requests) => requests.part(from, count, scratch),
+        }
+    }
+
+    fn failure(&self) -> Option<&TraceError> {
+        match self {
+            Requests::Held(_) => None,
+            Requests::Streamed(requests) => requests.failure(),
+        }
     }
 }
 
@@ -45,6 +136,8 @@ impl RequestList for [Request] {
 pub struct Packed<'a>(pub &'a [u64]);
 
 impl RequestList for Packed<'_> {
+    type Scratch = Vec<Request>;
+
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -87,7 +180,7 @@ mod tests {
         };
         assert_eq!(requests, [access(7, Op::Write), access(9, Op::Read)]);
         assert_eq!(packed.part(1, 16, &mut scratch), &requests[1..]);
-        assert_eq!(requests[..].part(1, 16, &mut Vec::new()), &requests[1..]);
+        assert_eq!(requests[..].part(1, 16, &mut ()), &requests[1..]);
         assert!(packed.part(2, 16, &mut scratch).is_empty());
     }
 }

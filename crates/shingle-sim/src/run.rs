@@ -12,6 +12,7 @@ use shingle_result::{
     Counts, DriveLatency, Flash, Labels, Left, Pacing, Parts, Point, Queue, ResponseTimes,
     RunResult, Snapshot, Wall,
 };
+use shingle_trace::TraceError;
 use thiserror::Error;
 
 use crate::check::Stale;
@@ -61,6 +62,9 @@ pub enum RunError {
         /// The message of the panic, and its place in the source.
         what: String,
     },
+    /// The trace cannot be read to its end any more.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
     /// Whoever was told of its progress ended it ([`crate::cancel`]).
     #[error("the run was cancelled")]
     Cancelled,
@@ -121,7 +125,7 @@ fn serve_all(
     let begun = Instant::now();
     let mut times = Times::new(course.pacing);
     let mut series = Series::new(course.points, requests.len());
-    let mut scratch = Vec::with_capacity(LOOKED_AHEAD);
+    let mut scratch = Default::default();
     let mut ahead = Ahead::new(course);
     if let Some(rows) = &course.rows {
         system.watch().heating = Some(Heating::new(rows.clone()));
@@ -146,6 +150,9 @@ fn serve_all(
         if number % PROGRESS_EVERY == 0 {
             progress(PROGRESS_EVERY as u64);
         }
+    }
+    if let Some(why) = requests.failure() {
+        return Err(why.clone().into());
     }
     progress((requests.len() % PROGRESS_EVERY) as u64);
     // JSON has no infinite speed, should the clock stand still.
@@ -214,23 +221,26 @@ impl Course {
 }
 
 /// Tells a system of requests ahead of their time.
-struct Ahead {
+struct Ahead<R: RequestList + ?Sized> {
     course: Course,
     /// Requests told of so far.
     told: usize,
     part: Vec<Request>,
-    scratch: Vec<Request>,
+    scratch: R::Scratch,
 }
 
-impl Ahead {
-    fn new(course: &Course) -> Ahead {
-        Ahead { course: course.clone(), told: 0, part: Vec::new(), scratch: Vec::new() }
+impl<R: RequestList + ?Sized> Ahead<R> {
+    fn new(course: &Course) -> Ahead<R> {
+        Ahead { course: course.clone(), told: 0, part: Vec::new(), scratch: R::Scratch::default() }
     }
 
     /// Announces all up to request `to`, if anybody listens.
-    fn announce(&mut self, to: usize, requests: &(impl RequestList + ?Sized), system: &mut System) {
+    fn announce(&mut self, to: usize, requests: &R, system: &mut System) {
         while system.announces() && self.told < to.min(requests.len()) {
             let part = requests.part(self.told, to - self.told, &mut self.scratch);
+            if part.is_empty() {
+                return; // they fail
+            }
             self.told += part.len();
             self.part.clear();
             self.part.extend(part.iter().map(|request| self.course.paced(request)));

@@ -121,7 +121,7 @@ impl Shape {
             requests.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         }
         let Some(first) = requests.first().map(|request| request.at) else {
-            return Err(TraceError::new(Kind::Empty, "", Place::Whole, self.why_nothing()));
+            return Err(self.nothing());
         };
         // Time starts with the first request that counts.
         for request in &mut requests {
@@ -131,7 +131,34 @@ impl Shape {
             pack_zones(&mut requests, ZONE_BYTES);
         }
         let requests = copies(requests, self.copies)?;
-        shifted(requests, self.offset)
+        self.shifted(requests)
+    }
+
+    fn shifted(&self, mut requests: Vec<Request>) -> Result<Vec<Request>, TraceError> {
+        if self.offset == 0 {
+            return Ok(requests);
+        }
+        let end = end_of(&requests).checked_add(self.offset);
+        if end.is_none_or(|end| end > DISK_BYTES_MAX) {
+            return Err(self.past_the_end());
+        }
+        for request in requests.iter_mut().filter(|request| request.op != Op::Flush) {
+            request.offset += self.offset;
+        }
+        Ok(requests)
+    }
+
+    /// Where `offset` shifts requests past what a disk holds.
+    pub(crate) fn past_the_end(&self) -> TraceError {
+        usage(format!(
+            "--offset {} shifts requests past 64 PiB, the largest disk; give a smaller one",
+            self.offset
+        ))
+    }
+
+    /// Where no request is left.
+    pub(crate) fn nothing(&self) -> TraceError {
+        TraceError::new(Kind::Empty, "", Place::Whole, self.why_nothing())
     }
 
     fn why_nothing(&self) -> String {
@@ -190,21 +217,6 @@ fn copies(requests: Vec<Request>, copies: u32) -> Result<Vec<Request>, TraceErro
         }
     }
     Ok(mixed)
-}
-
-fn shifted(mut requests: Vec<Request>, offset: u64) -> Result<Vec<Request>, TraceError> {
-    if offset == 0 {
-        return Ok(requests);
-    }
-    if end_of(&requests).checked_add(offset).is_none_or(|end| end > DISK_BYTES_MAX) {
-        return Err(usage(format!(
-            "--offset {offset} shifts requests past 64 PiB, the largest disk; give a smaller one"
-        )));
-    }
-    for request in requests.iter_mut().filter(|request| request.op != Op::Flush) {
-        request.offset += offset;
-    }
-    Ok(requests)
 }
 
 /// A run of touched zones.

@@ -4,6 +4,8 @@
 //! again for the next request. Trims and flushes move no data, so they are counted as requests but
 //! access nothing.
 
+use std::collections::BTreeMap;
+
 use hashbrown::{HashMap, HashSet};
 use shingle_core::units::{BLOCK_BYTES, Nanos, Op, Request};
 
@@ -118,34 +120,56 @@ impl Tally {
     }
 }
 
-impl Summary {
-    /// Counts `requests`.
-    #[must_use]
-    pub fn of(requests: &[Request]) -> Summary {
-        let first = requests.first().map_or(Nanos::ZERO, |request| request.at);
-        let mut tally = Tally { last: first, ..Tally::default() };
-        let (mut longest_idle, mut unaligned_requests) = (Nanos::ZERO, 0);
-        let (mut large, mut last_large) = (HashSet::new(), u64::MAX);
-        let mut sizes = Vec::new();
-        for request in requests {
-            longest_idle = longest_idle.max(request.at.since(tally.last));
-            tally.add(request);
-            if matches!(request.op, Op::Trim | Op::Flush) {
-                continue;
-            }
-            let end = request.offset + request.bytes;
-            if request.op == Op::Write && request.bytes > 0 {
-                let (first, last) =
-                    (request.offset / LARGE_ZONE_BYTES, (end - 1) / LARGE_ZONE_BYTES);
-                if first != last_large || last != last_large {
-                    large.extend(first..=last);
-                    last_large = last;
-                }
-            }
-            sizes.push(request.bytes);
-            unaligned_requests += u64::from((request.offset | end) % BLOCK_BYTES != 0);
+/// A summary of requests that pass by, none of which is kept.
+#[derive(Default)]
+pub struct Counted {
+    tally: Tally,
+    first: Option<Nanos>,
+    longest_idle: Nanos,
+    unaligned_requests: u64,
+    /// Zones of 256 MiB that are written, and the last of them.
+    large: HashSet<u64>,
+    last_large: Option<u64>,
+    /// How many reads and writes have which length, and the last of these.
+    sizes: HashMap<u64, u64>,
+    size: (u64, u64),
+}
+
+impl Counted {
+    /// The next request.
+    pub fn add(&mut self, request: &Request) {
+        if self.first.is_none() {
+            (self.first, self.tally.last) = (Some(request.at), request.at);
         }
-        let Tally { requests, bytes, read_blocks, write_blocks, end_bytes, last, touched } = tally;
+        self.longest_idle = self.longest_idle.max(request.at.since(self.tally.last));
+        self.tally.add(request);
+        if matches!(request.op, Op::Trim | Op::Flush) {
+            return;
+        }
+        let end = request.offset + request.bytes;
+        if request.op == Op::Write && request.bytes > 0 {
+            let (first, last) = (request.offset / LARGE_ZONE_BYTES, (end - 1) / LARGE_ZONE_BYTES);
+            if [first, last] != [self.last_large.unwrap_or(u64::MAX); 2] {
+                self.large.extend(first..=last);
+                self.last_large = Some(last);
+            }
+        }
+        // Most are as long as the one before.
+        if self.size.0 == request.bytes {
+            self.size.1 += 1;
+        } else {
+            let (bytes, count) = std::mem::replace(&mut self.size, (request.bytes, 1));
+            *self.sizes.entry(bytes).or_default() += count;
+        }
+        self.unaligned_requests += u64::from(!(request.offset | end).is_multiple_of(BLOCK_BYTES));
+    }
+
+    /// Of all that passed.
+    #[must_use]
+    pub fn summary(mut self) -> Summary {
+        *self.sizes.entry(self.size.0).or_default() += self.size.1;
+        let Tally { requests, bytes, read_blocks, write_blocks, end_bytes, last, touched } =
+            self.tally;
         Summary {
             requests,
             bytes,
@@ -155,14 +179,24 @@ impl Summary {
             distinct_written_blocks: touched.written_blocks(),
             accessed_zones: touched.zones(),
             written_zones: touched.written_zones(),
-            written_large_zones: large.len() as u64,
+            written_large_zones: self.large.len() as u64,
             end_bytes,
-            first,
+            first: self.first.unwrap_or(Nanos::ZERO),
             last,
-            longest_idle,
-            unaligned_requests,
-            sizes: quantiles(&mut sizes),
+            longest_idle: self.longest_idle,
+            unaligned_requests: self.unaligned_requests,
+            sizes: quantiles(self.sizes),
         }
+    }
+}
+
+impl Summary {
+    /// Counts `requests`.
+    #[must_use]
+    pub fn of(requests: &[Request]) -> Summary {
+        let mut counted = Counted::default();
+        requests.iter().for_each(|request| counted.add(request));
+        counted.summary()
     }
 
     /// Accesses: of reads and of writes.
@@ -221,14 +255,19 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-fn quantiles(sizes: &mut [u64]) -> Sizes {
-    let count = sizes.len();
-    if count == 0 {
-        return Sizes::default();
-    }
-    let mut at = |percent: usize| {
-        let rank = (count * percent).div_ceil(100).max(1);
-        *sizes.select_nth_unstable(rank - 1).1
+/// Of lengths, each with how often it is there.
+fn quantiles(sizes: HashMap<u64, u64>) -> Sizes {
+    // In order, so that the order of a hash table does not matter.
+    let sizes: BTreeMap<u64, u64> = sizes.into_iter().filter(|&(_, count)| count > 0).collect();
+    let all: u64 = sizes.values().sum();
+    let at = |percent: u64| {
+        let mut rank = (u128::from(all) * u128::from(percent)).div_ceil(100).max(1);
+        let is_there = |&(_, &count): &(&u64, &u64)| {
+            let there = rank <= u128::from(count);
+            rank = rank.saturating_sub(u128::from(count));
+            there
+        };
+        sizes.iter().find(is_there).map_or(0, |(&bytes, _)| bytes)
     };
     Sizes { min: at(0), p50: at(50), p90: at(90), p99: at(99), max: at(100) }
 }

@@ -95,6 +95,9 @@ pub(crate) struct SetupArgs {
     /// Record what pictures are drawn of, also without drawing any.
     #[arg(skip)]
     pub(crate) course: bool,
+    /// A native trace that takes more in memory stays in its file, and each run reads it again. [default: 1G]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) memory: Option<u64>,
     /// Options from a TOML file; those on the command line come first.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -63,6 +63,8 @@ pub(crate) struct Config {
     drain: Option<bool>,
     check: Option<bool>,
     threads: Option<usize>,
+    #[serde(default, deserialize_with = "offset")]
+    memory: Option<u64>,
     #[serde(default)]
     set: toml::Table,
 }
@@ -136,6 +138,7 @@ impl Config {
         or(&mut args.partial, &self.partial);
         or(&mut args.drive_timing, &self.drive_timing);
         or(&mut args.threads, &self.threads);
+        or(&mut args.memory, &self.memory);
         args.drain |= self.drain.unwrap_or(false);
         args.check |= self.check.unwrap_or(false);
         // Earlier settings yield to later ones: those of the command line come last.

@@ -374,3 +374,49 @@ fn one_zone_in_some() {
     }
     assert_eq!(figure(&cut, "accessed_zone_bytes") as u64 % ZONE, 0);
 }
+
+// ── in its file ──────────────────────────────────────────────────────────────────────────────
+
+/// All that a run says but what differs from run to run.
+fn results(folder: &TempDir, line: &str) -> (Value, String) {
+    let args: Vec<&str> = line.split(' ').collect();
+    let (out, err) = done(folder, &[&args[..], &["--json", "-"]].concat());
+    let mut found: Value = serde_json::from_str(&out).expect("JSON");
+    found["shingle"] = Value::Null;
+    for run in found["runs"].as_array_mut().expect("runs") {
+        run["wall"] = Value::Null;
+    }
+    (found, err)
+}
+
+#[test]
+fn a_trace_that_stays_in_its_file_gives_the_same_results() {
+    const STAYS: &str = "stays in its file";
+    let folder = folder();
+    let made = ["trace", "convert", "synth:mixed?requests=20000", "-o", "a.shingle"];
+    done(&folder, &made);
+    for line in [
+        "compare a.shingle -p lru,most,sac -c 5%",
+        "compare a.shingle -p belady,none -d st8000as0002 --mode w --requests 9000 --offset 1MiB",
+        "compare a.shingle -p lru --pacing trace --speed 2 --drain",
+        "compare a.shingle -p none -d exos-x18z -t log --requests 5000 --baseline none",
+        "compare a.shingle -p lru --as store --requests 10000 --svg pictures",
+        "run a.shingle -p sac --trace-out out.csv",
+    ] {
+        let (held, told) = results(&folder, line);
+        assert!(!told.contains(STAYS), "{line}: {told}");
+        let (streamed, told) = results(&folder, &format!("{line} --memory 64K"));
+        assert!(told.contains(STAYS) && told.contains("64 KiB"), "{line}: {told}");
+        assert_eq!(streamed, held, "{line}");
+    }
+    // What needs all of it has it in memory.
+    let (_, told) = results(&folder, "compare a.shingle -p lru --copies 2 --memory 64K");
+    assert!(!told.contains(STAYS), "{told}");
+    refused(&folder, 2, &["sweep", "a.shingle", "--memory", "1M"], "--memory: a sweep has");
+    // A damaged one is told before anything is run.
+    let mut bytes = std::fs::read(folder.path().join("a.shingle")).expect("there");
+    let last = bytes.len() - 100;
+    bytes[last] ^= 1;
+    std::fs::write(folder.path().join("b.shingle"), bytes).expect("written");
+    refused(&folder, 1, &["compare", "b.shingle", "--memory", "0"], "b.shingle: byte ");
+}

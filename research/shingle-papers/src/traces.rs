@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use shingle_core::units::{BLOCK_BYTES, Request};
 use shingle_result::Pacing;
-use shingle_sim::requests::{Packed, RequestList};
+use shingle_sim::requests::{Packed, RequestList, part_of};
 use shingle_trace::papers::{LONG, Papers, Trace, free_parameters, time_parameters};
 use shingle_trace::sample::ZoneSample;
 use shingle_trace::shape::pack_zones;
@@ -127,6 +127,8 @@ impl Held {
 }
 
 impl RequestList for Beginning<'_> {
+    type Scratch = Vec<Request>;
+
     fn len(&self) -> usize {
         match self {
             Beginning::Blocks(blocks) => blocks.len(),
@@ -143,7 +145,7 @@ impl RequestList for Beginning<'_> {
     ) -> &'a [Request] {
         match self {
             Beginning::Blocks(blocks) => blocks.part(from, count, scratch),
-            Beginning::Requests(requests) => requests.part(from, count, scratch),
+            Beginning::Requests(requests) => part_of(requests, from, count),
         }
     }
 }

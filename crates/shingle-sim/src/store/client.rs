@@ -134,7 +134,7 @@ impl<'a> Client<'a> {
         served: &Cell<usize>,
     ) -> Result<(), RunError> {
         let start = self.world.now();
-        let (mut scratch, mut replies) = (Vec::with_capacity(LOOKED_AHEAD), Vec::new());
+        let (mut scratch, mut replies) = (Default::default(), Vec::new());
         let (mut next, mut expected) = (0, 0);
         loop {
             // Who comes now, and finds a place.
@@ -144,7 +144,11 @@ impl<'a> Client<'a> {
                     self.world.engine.expect(requests.part(next, LOOKED_AHEAD, &mut scratch));
                     expected += LOOKED_AHEAD;
                 }
-                let request = self.course.paced(&requests.part(next, 1, &mut scratch)[0]);
+                let Some(request) = requests.part(next, 1, &mut scratch).first() else {
+                    let why = requests.failure().expect("there are more");
+                    return Err(why.clone().into());
+                };
+                let request = self.course.paced(request);
                 let at = match self.course.pacing {
                     Pacing::Closed => self.next_request.max(self.world.now()),
                     Pacing::Open => start + request.at,

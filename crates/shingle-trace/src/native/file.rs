@@ -1,25 +1,31 @@
 //! A file in which any block can be read without those in front of it: for cuts by number or time.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 
 use shingle_core::units::{Nanos, Request};
 
-use super::block::{self, Decoder};
+use super::block::{self as blocks, Decoder};
 use super::header::{self, Recorded};
 use super::{BLOCK_REQUESTS, u64_at};
 use crate::error::{Kind, Place, Problem, TraceError};
 use crate::input::{Input, plain};
 
-/// A native trace that is not packed, with its index in memory.
+/// A native trace that is not packed, with its index in memory. Several may read it at once.
+#[derive(Debug)]
 pub struct Indexed {
     name: String,
-    file: BufReader<File>,
+    file: File,
     recorded: Recorded,
     /// First arrival and first byte of each block.
     index: Vec<(u64, u64)>,
     /// Where the last block ends.
     blocks_end: u64,
+}
+
+/// What reading takes, to be used again for the next block.
+#[derive(Default)]
+pub struct Reading {
     decoder: Decoder,
     block: Vec<u8>,
 }
@@ -52,13 +58,16 @@ impl Indexed {
         }
         Ok(Indexed {
             name: path.to_owned(),
-            file: BufReader::new(file),
+            file,
             recorded,
             index,
             blocks_end: layout.file_bytes - layout.events_bytes,
-            decoder: Decoder::default(),
-            block: Vec::new(),
         })
+    }
+
+    /// Name of the file.
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// What the file says of itself.
@@ -94,21 +103,26 @@ impl Indexed {
     ///
     /// # Panics
     /// If there is no such block.
-    pub fn read(&mut self, number: usize, out: &mut Vec<Request>) -> Result<(), TraceError> {
+    pub fn read(
+        &self,
+        number: usize,
+        reading: &mut Reading,
+        out: &mut Vec<Request>,
+    ) -> Result<(), TraceError> {
+        let Reading { decoder, block } = reading;
         let (first_ns, from) = self.index[number];
         let to = self.index.get(number + 1).map_or(self.blocks_end, |&(_, place)| place);
         let base_ns = self.index[0].0;
         let mut read = || {
-            let bytes = usize::try_from(to - from).ok().filter(|&bytes| bytes <= block::BYTES_MAX);
+            let bytes = usize::try_from(to - from).ok().filter(|&bytes| bytes <= blocks::BYTES_MAX);
             let bytes = bytes.ok_or_else(|| header::damaged("has an index with wrong places"))?;
-            self.block.resize(bytes, 0);
-            self.file.seek(SeekFrom::Start(from)).map_err(|error| io_problem(&error))?;
-            self.file.read_exact(&mut self.block).map_err(|error| io_problem(&error))?;
-            if block::bytes_of(&self.block)? != bytes || u64_at(&self.block, 16) != first_ns {
+            block.resize(bytes, 0);
+            self.file.read_exact_at(block, from).map_err(|error| io_problem(&error))?;
+            if blocks::bytes_of(block)? != bytes || u64_at(block, 16) != first_ns {
                 return Err(header::damaged("has an index that is not of its blocks"));
             }
             let after = Nanos(first_ns - base_ns);
-            self.decoder.decode(&self.block, base_ns, after, out)
+            decoder.decode(block, base_ns, after, out)
         };
         read().map(drop).map_err(|problem: Problem| problem.at(&self.name, Place::Byte(from)))
     }

@@ -8,9 +8,11 @@ pub(crate) mod block;
 mod column;
 mod file;
 pub(crate) mod header;
+mod streamed;
 
-pub use file::Indexed;
+pub use file::{Indexed, Reading};
 pub use header::Recorded;
+pub use streamed::Streamed;
 
 /// What a file begins with. The first byte is no ASCII, so that nobody takes it for text.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89shingle";

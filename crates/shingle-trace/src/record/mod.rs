@@ -139,10 +139,10 @@ mod tests {
         assert_eq!((requests[0].at, requests[0].bytes), (Nanos(0), 8192));
         assert_eq!(requests[1].op, Op::Flush);
         let indexed = crate::native::Indexed::open(&path);
-        let mut indexed = indexed.expect("it has an index");
-        let mut by_index = Vec::new();
+        let indexed = indexed.expect("it has an index");
+        let (mut reading, mut by_index) = (crate::native::Reading::default(), Vec::new());
         for block in 0..indexed.blocks() {
-            indexed.read(block, &mut by_index).expect("whole");
+            indexed.read(block, &mut reading, &mut by_index).expect("whole");
         }
         assert_eq!(by_index, requests);
     }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use shingle_core::units::{Nanos, Op, Request};
+use shingle_trace::hash::hash;
 use shingle_trace::input::Input;
-use shingle_trace::native::Indexed;
-use shingle_trace::{OpenOptions, Summary, TraceError, format, open, read_all, write};
+use shingle_trace::native::{Indexed, Reading, Streamed};
+use shingle_trace::{Mode, OpenOptions, Shape, Summary, TraceError, format, open, read_all, write};
 
 /// Ten blocks, the last of them not full.
 fn many() -> Vec<Request> {
@@ -104,13 +105,13 @@ fn blocks_are_found_by_number_and_time() {
     let path = folder.path().join("a.shingle");
     let requests = many();
     write(&path, &requests);
-    let mut indexed = Indexed::open(path.to_str().expect("text")).expect("valid");
+    let indexed = Indexed::open(path.to_str().expect("text")).expect("valid");
     assert!(indexed.recorded().agrees(&Summary::of(&requests)));
     assert_eq!(indexed.blocks(), 10);
-    let mut block = Vec::new();
+    let (mut reading, mut block) = (Reading::default(), Vec::new());
     for number in [9, 0, 5] {
         block.clear();
-        indexed.read(number, &mut block).expect("valid");
+        indexed.read(number, &mut reading, &mut block).expect("valid");
         let from = number * 4096;
         assert_eq!(block, requests[from..(from + 4096).min(requests.len())]);
         assert_eq!(indexed.block_of_request(from as u64), number);
@@ -118,11 +119,66 @@ fn blocks_are_found_by_number_and_time() {
     for at in [0, 1, 1_364_000, 1_365_000, 5_000_000, 13_333_000] {
         let first = requests.iter().position(|r| r.at.0 >= at).expect("not past the end");
         block.clear();
-        indexed.read(indexed.block_of_time(Nanos(at)), &mut block).expect("valid");
+        indexed.read(indexed.block_of_time(Nanos(at)), &mut reading, &mut block).expect("valid");
         assert!(
             block.contains(&requests[first]) || block.last() == requests.get(first.wrapping_sub(1))
         );
     }
+}
+
+#[test]
+fn a_trace_in_its_file_is_what_it_would_be_in_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.shingle");
+    write(&path, &many());
+    let indexed = || Indexed::open(path.to_str().expect("text")).expect("valid");
+    for mode in [Mode::ReadWrite, Mode::Write, Mode::Read] {
+        for (requests, offset) in [(None, 0), (None, 4096), (Some(1), 0), (Some(20_000), 512)] {
+            let shape = Shape { mode, requests, offset, ..Shape::default() };
+            let held = shape.apply(many()).expect("requests are left");
+            let (streamed, summary) =
+                Streamed::new(indexed(), &shape, &mut |_, _| {}).expect("whole");
+            assert_eq!(summary, Summary::of(&held), "{shape:?}");
+            assert_eq!((streamed.len(), streamed.hash()), (held.len() as u64, &*hash(&held)));
+            let (mut reading, mut block, mut number) = (Reading::default(), Vec::new(), 0);
+            while number < held.len() {
+                let first = streamed.read(number as u64, &mut reading, &mut block).expect("whole");
+                assert_eq!(block[..], held[first as usize..][..block.len()], "from {first}");
+                number = first as usize + block.len();
+            }
+        }
+    }
+    // What is told where nothing is left, or where it does not fit, is told alike.
+    let far = many().iter().map(|request| request.offset).max().expect("many");
+    for shape in [
+        Shape { requests: Some(0), ..Shape::default() },
+        Shape { offset: (1 << 56) - far, ..Shape::default() },
+    ] {
+        let error = Streamed::new(indexed(), &shape, &mut |_, _| {}).expect_err("refused");
+        assert_eq!(error, shape.apply(many()).expect_err("refused"));
+    }
+}
+
+#[test]
+fn a_trace_that_is_damaged_or_changed_in_its_file_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.shingle");
+    write(&path, &many());
+    let good = std::fs::read(&path).expect("there");
+    let indexed = || Indexed::open(path.to_str().expect("text")).expect("a header");
+    let all = Shape::default();
+    let mut bad = good.clone();
+    let last = bad.len() - 100;
+    bad[last] ^= 1;
+    std::fs::write(&path, &bad).expect("written");
+    let error = Streamed::new(indexed(), &all, &mut |_, _| {}).expect_err("damaged").to_string();
+    assert!(error.contains("checksum") && error.contains("a.shingle"), "{error}");
+    std::fs::write(&path, &good).expect("written");
+    let (streamed, _) = Streamed::new(indexed(), &all, &mut |_, _| {}).expect("whole");
+    std::fs::write(&path, &bad).expect("written");
+    let (mut reading, mut block) = (Reading::default(), Vec::new());
+    assert_eq!(streamed.read(0, &mut reading, &mut block), Ok(0));
+    assert!(streamed.read(39_999, &mut reading, &mut block).is_err());
 }
 
 #[test]

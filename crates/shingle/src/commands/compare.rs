@@ -7,8 +7,8 @@ use shingle_result::{Notes, Report, Target};
 use shingle_sim::experiment::{self, Job};
 
 use super::setup::{
-    Asked, DEFAULT_TRACE, Traces, check_files, check_pacing, check_store, deliver, options, report,
-    run_jobs, seed, unheard,
+    Asked, DEFAULT_TRACE, Traces, check_files, check_pacing, check_store, deliver, info, options,
+    report, run_jobs, seed, unheard,
 };
 use crate::Usage;
 use crate::cli::{Executor, Global, SetupArgs};
@@ -125,7 +125,8 @@ impl Comparison {
         for seed in first_seed..first_seed + self.seeds {
             setup.trace.seed = Some(seed);
             let options = options(&setup, self.policies.clone(), self.baseline.clone(), 0)?;
-            let trace = traces.get(&setup.trace, listener)?;
+            experiment::check_options(&options, registry)?;
+            let trace = traces.for_runs(&setup, listener)?;
             let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
             let (same, other) = (jobs.len(), runs.len() / (seed - first_seed).max(1) as usize);
             if first.is_some() && same != other {
@@ -151,7 +152,7 @@ impl Comparison {
         let trace = first.expect("at least one seed was run");
         setup.trace.seed = Some(first_seed);
         let runs_each = runs.len() / self.seeds as usize;
-        let mut report = report(program, &trace, &setup.trace, runs, all_notes);
+        let mut report = report(program, info(&trace), &setup.trace, runs, all_notes);
         let targets = self.targets.iter();
         report.targets = targets.flat_map(|target| target.smallest(&report.runs)).collect();
         if self.targets.iter().any(Target::is_response_time)

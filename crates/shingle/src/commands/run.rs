@@ -7,10 +7,11 @@ use clap::Args;
 use shingle_core::registry::Registry;
 use shingle_result::{Report, RunResult};
 use shingle_sim::experiment::{self, Job, Trace};
+use shingle_sim::requests::{RequestList as _, Requests};
 
 use super::setup::{
-    Asked, Traces, check_files, check_pacing, check_store, deliver, options, report, run_jobs,
-    unheard,
+    Asked, Traces, check_files, check_pacing, check_store, deliver, info, options, report,
+    run_jobs, unheard,
 };
 use crate::Usage;
 use crate::cli::{Global, SetupArgs};
@@ -48,7 +49,7 @@ pub(crate) fn execute(args: &Run, global: &Global, registry: &Registry) -> anyho
         let Some(path) = &args.trace_out else { return Ok(None) };
         let out = TraceOut::new(path)?;
         let progress = global.begin("running", trace.requests.len() as u64);
-        let run = job.run_logged(&trace.requests[..], out.log(), &|done| progress.add(done))?;
+        let run = job.run_logged(&trace.requests, out.log(), &|done| progress.add(done))?;
         tried.add(out.finish());
         Ok(Some(run))
     })?;
@@ -89,13 +90,14 @@ impl One {
         &self,
         traces: Traces,
         asked: Asked,
-        otherwise: impl FnOnce(&Job, &Trace) -> anyhow::Result<Option<RunResult>>,
+        otherwise: impl FnOnce(&Job, &Trace<Requests>) -> anyhow::Result<Option<RunResult>>,
     ) -> anyhow::Result<Report> {
         let Asked { registry, listener, program } = asked;
         check_store(&self.setup)?;
         check_pacing(&self.setup)?;
         let options = options(&self.setup, vec![self.policy.clone()], None, POINTS)?;
-        let trace = traces.get(&self.setup.trace, listener)?;
+        experiment::check_options(&options, registry)?;
+        let trace = traces.for_runs(&self.setup, listener)?;
         let (jobs, notes) = experiment::plan(&options, registry, &trace)?;
         unheard(&self.setup, &jobs).iter().for_each(|told| listener.note(told));
         notes.0.iter().for_each(|told| listener.note(&told.text));
@@ -103,6 +105,6 @@ impl One {
             Some(run) => vec![run],
             None => run_jobs(&jobs, &trace, &self.setup, listener)?,
         };
-        Ok(report(program, &trace, &self.setup.trace, runs, notes))
+        Ok(report(program, info(&trace), &self.setup.trace, runs, notes))
     }
 }

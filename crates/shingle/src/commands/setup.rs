@@ -4,11 +4,14 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use shingle_core::registry::Registry;
+use shingle_core::size::show_bytes;
 use shingle_core::units::{Nanos, Op, Request};
 use shingle_result::{
     Notes, Pacing, Program, Report, RunResult, SCHEMA, Said, SaidKind, TraceInfo, verdict,
 };
 use shingle_sim::experiment::{self, Assignment, Assignments, Job, Options, StoreOptions, Trace};
+use shingle_sim::requests::{RequestList, Requests, Streamed};
+use shingle_trace::native;
 use shingle_trace::{Choice, Evidence, Mode, OpenOptions, Opened, Reorder, Shape, Summary};
 
 use crate::Usage;
@@ -56,6 +59,76 @@ impl<'a> Traces<'a> {
         let (name, format) = (held.name.clone(), held.format.clone());
         Ok(Cow::Owned(Trace { name, format, requests, summary }))
     }
+}
+
+impl<'a> Traces<'a> {
+    /// The same for runs, which need not have it in memory: a native trace that takes more than `--memory` stays in its
+    /// file.
+    pub(crate) fn for_runs(
+        self,
+        setup: &SetupArgs,
+        listener: &dyn Listener,
+    ) -> anyhow::Result<Trace<Requests<'a>>> {
+        if matches!(self, Traces::Named)
+            && let Some(streamed) = streamed(setup, listener)?
+        {
+            return Ok(streamed);
+        }
+        Ok(match self.get(&setup.trace, listener)? {
+            Cow::Borrowed(Trace { name, format, requests, summary }) => Trace {
+                name: name.clone(),
+                format: format.clone(),
+                requests: Requests::Held(Cow::Borrowed(requests)),
+                summary: summary.clone(),
+            },
+            Cow::Owned(Trace { name, format, requests, summary }) => {
+                Trace { name, format, requests: requests.into(), summary }
+            }
+        })
+    }
+}
+
+/// How much of a native trace is held in memory, if nothing is said.
+const MEMORY_BYTES: u64 = 1 << 30;
+
+/// A native trace that would take more memory than it may, in its file. `None` for all others, and for what cannot be
+/// read so: what is packed, and shapes for which all of it has to be there.
+fn streamed(
+    setup: &SetupArgs,
+    listener: &dyn Listener,
+) -> anyhow::Result<Option<Trace<Requests<'static>>>> {
+    let (args, shape) = (&setup.trace, shape(&setup.trace)?);
+    let is_file = args.trace.as_deref().is_some_and(|name| Path::new(name).is_file());
+    if !is_file || !native::Streamed::takes(&shape) {
+        return Ok(None);
+    }
+    let opened = open_trace(args)?;
+    // (What is wrong with it is told where it is read.)
+    let (true, Ok(file)) = (opened.recognised.name == "native", native::Indexed::open(spec(args)))
+    else {
+        return Ok(None);
+    };
+    let requests = file.recorded().requests.total().min(shape.requests.unwrap_or(u64::MAX));
+    let (bytes, memory) = (
+        requests.saturating_mul(size_of::<Request>() as u64),
+        setup.memory.unwrap_or(MEMORY_BYTES),
+    );
+    if bytes <= memory {
+        return Ok(None);
+    }
+    let progress = listener.begin("reading", 0);
+    let read = native::Streamed::new(file, &shape, &mut |done, all| progress.set(done, all));
+    let (source, summary) = read?;
+    drop(progress);
+    let Opened { name, recognised, .. } = opened;
+    listener.note(&format!("{name}: read as {recognised}"));
+    listener.note(&format!(
+        "{name}: stays in its file, and each run reads it again: in memory it would take {}, more than --memory {}",
+        show_bytes(bytes),
+        show_bytes(memory)
+    ));
+    let requests = Requests::Streamed(Box::new(Streamed::new(source)));
+    Ok(Some(Trace { name, format: Some(recognised), requests, summary }))
 }
 
 /// Reads and shapes the trace, and counts what it holds.
@@ -260,9 +333,9 @@ const PICTURE_POINTS: u32 = 100;
 const HEAT_ROWS: u16 = 64;
 
 /// Runs `jobs` side by side and reports what they come to.
-pub(crate) fn run_jobs(
+pub(crate) fn run_jobs<R: RequestList>(
     jobs: &[Job],
-    trace: &Trace,
+    trace: &Trace<R>,
     args: &SetupArgs,
     listener: &dyn Listener,
 ) -> anyhow::Result<Vec<RunResult>> {
@@ -280,15 +353,19 @@ pub(crate) fn pool(args: &SetupArgs) -> anyhow::Result<rayon::ThreadPool> {
     Ok(rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?)
 }
 
+/// What results say of a trace.
+pub(crate) fn info(trace: &Trace<Requests>) -> TraceInfo {
+    TraceInfo::with_hash(&trace.name, trace.format.as_ref(), trace.requests.hash(), &trace.summary)
+}
+
 /// The results of a comparison or run by `program`, with what `notes` tell of its runs.
 pub(crate) fn report(
     program: Program,
-    trace: &Trace,
+    trace: TraceInfo,
     args: &TraceArgs,
     runs: Vec<RunResult>,
     notes: Notes,
 ) -> Report {
-    let trace = TraceInfo::new(&trace.name, trace.format.as_ref(), &trace.requests, &trace.summary);
     let mut said = verdict::said(&runs);
     said.extend(notes.0.into_iter().map(Said::from));
     Report {

@@ -167,6 +167,10 @@ impl Grid {
         read: &mut dyn FnMut(&TraceArgs) -> anyhow::Result<Trace>,
     ) -> anyhow::Result<(Plan, Options)> {
         check_store(&self.setup)?;
+        if self.setup.memory.is_some() {
+            let why = "--memory: a sweep has its traces in memory; `run` and `compare` leave large ones in their files";
+            return Err(Usage(why.into()).into());
+        }
         let paced = |vary: &String| vary.split(',').any(|axis| axis.trim().starts_with("pacing="));
         if !self.vary.iter().any(paced) {
             check_pacing(&self.setup)?;

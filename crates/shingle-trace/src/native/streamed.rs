@@ -1,0 +1,159 @@
+//! A trace that stays in its file and is read as it is needed, for those that memory does not hold.
+
+use shingle_core::units::{Nanos, Op, Request};
+
+use super::file::{Indexed, Reading};
+use crate::error::{Kind, Place, TraceError};
+use crate::hash::Hasher;
+use crate::shape::Shape;
+use crate::source::DISK_BYTES_MAX;
+use crate::summary::{Counted, Summary};
+
+/// The requests of a native trace that a [`Shape`] leaves, block by block of the file. They were all read once: each was
+/// whole then.
+#[derive(Debug)]
+pub struct Streamed {
+    file: Indexed,
+    shape: Shape,
+    /// Arrival of the first request that is left.
+    first: Nanos,
+    /// Of each block of the file the number of its first request that is left, and at the end how many are.
+    numbers: Vec<u64>,
+    hash: String,
+}
+
+impl Streamed {
+    /// Whether what `shape` does can be done to each request by itself.
+    #[must_use]
+    pub fn takes(shape: &Shape) -> bool {
+        !shape.remap && shape.copies == 1
+    }
+
+    /// Reads all of the file once, and tells what is left of it by `shape`, which [`Streamed::takes`] has to take.
+    /// `progress` is told how many blocks of how many were read.
+    ///
+    /// # Errors
+    /// If a block cannot be read or is damaged, nothing is left, or the result does not fit a disk.
+    pub fn new(
+        file: Indexed,
+        shape: &Shape,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(Streamed, Summary), TraceError> {
+        debug_assert!(Streamed::takes(shape), "a shape of single requests");
+        let (blocks, most) = (file.blocks(), shape.requests.unwrap_or(u64::MAX));
+        let (mut counted, mut hasher) = (Counted::default(), Hasher::default());
+        let (mut reading, mut batch) = (Reading::default(), Vec::new());
+        let mut this = Streamed {
+            file,
+            shape: shape.clone(),
+            first: Nanos::ZERO,
+            numbers: vec![0],
+            hash: String::new(),
+        };
+        let (mut left, mut before) = (0, Nanos::ZERO);
+        for block in 0..blocks {
+            this.file.read(block, &mut reading, &mut batch)?;
+            if batch.first().is_some_and(|first| first.at < before) {
+                let message =
+                    format!("block {block} begins before the end of the one in front of it");
+                return Err(this.damaged(message));
+            }
+            before = batch.last().map_or(before, |last| last.at);
+            if left == 0
+                && let Some(first) = batch.iter().find(|request| shape.mode.keeps(request.op))
+            {
+                this.first = first.at;
+            }
+            this.shaped(&mut batch);
+            batch.truncate(usize::try_from(most - left).unwrap_or(usize::MAX));
+            let beyond =
+                |request: &Request| request.offset.saturating_add(request.bytes) > DISK_BYTES_MAX;
+            if batch.iter().any(beyond) {
+                return Err(shape.past_the_end());
+            }
+            batch.iter().for_each(|request| counted.add(request));
+            hasher.add(&batch);
+            left += batch.len() as u64;
+            this.numbers.push(left);
+            batch.clear();
+            progress(block as u64 + 1, blocks as u64);
+            if left == most {
+                break;
+            }
+        }
+        if left == 0 {
+            return Err(shape.nothing());
+        }
+        let summary = counted.summary();
+        let unshaped = Shape::default();
+        if *shape == unshaped && !this.file.recorded().agrees(&summary) {
+            return Err(this.damaged("the blocks hold other requests than the header says".into()));
+        }
+        this.hash = hasher.text();
+        Ok((this, summary))
+    }
+
+    fn damaged(&self, message: String) -> TraceError {
+        let message = format!("{message}: the file is damaged; copy it again");
+        TraceError::new(Kind::Corrupt, self.file.name(), Place::Whole, message)
+    }
+
+    /// What is left of some requests of the file, as it is left.
+    fn shaped(&self, requests: &mut Vec<Request>) {
+        requests.retain(|request| self.shape.mode.keeps(request.op));
+        for request in requests {
+            request.at = request.at.since(self.first);
+            // (A flush is nowhere.)
+            if request.op != Op::Flush {
+                request.offset = request.offset.saturating_add(self.shape.offset);
+            }
+        }
+    }
+
+    /// How many requests there are.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        *self.numbers.last().expect("at least the first number")
+    }
+
+    /// Whether there are none: never.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// [`hash`](crate::hash::hash) of them.
+    #[must_use]
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// Puts the requests of the block in which request `number` lies into `out`, in place of what it held, and gives back
+    /// the number of the first of them.
+    ///
+    /// # Errors
+    /// If the file cannot be read any more, or was changed since.
+    ///
+    /// # Panics
+    /// If there is no such request.
+    pub fn read(
+        &self,
+        number: u64,
+        reading: &mut Reading,
+        out: &mut Vec<Request>,
+    ) -> Result<u64, TraceError> {
+        assert!(number < self.len(), "request {number} of {}", self.len());
+        let block = self.numbers.partition_point(|&first| first <= number) - 1;
+        let (first, end) = (self.numbers[block], self.numbers[block + 1]);
+        out.clear();
+        self.file.read(block, reading, out)?;
+        self.shaped(out);
+        let wanted = (end - first) as usize;
+        // Of the last block the rest may be more than was asked for.
+        if out.len() < wanted || (out.len() > wanted && block + 2 < self.numbers.len()) {
+            return Err(self.damaged(format!("block {block} was changed while it was in use")));
+        }
+        out.truncate(wanted);
+        Ok(first)
+    }
+}
