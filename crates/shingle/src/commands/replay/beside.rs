@@ -29,9 +29,9 @@ type Figure = (&'static str, fn(&RunResult) -> String);
 
 const FIGURES: [Figure; 6] = [
     ("hits %", |run| run.all.hits.ratio.map_or("-".into(), |hits| format!("{:.2}", 100.0 * hits))),
-    ("written to the disk", |run| count(run.all.drive_io.written_blocks)),
+    ("blocks written", |run| count(run.all.drive_io.written_blocks)),
     ("RMWs", rmws),
-    ("dirty at the end", |run| count(run.left.dirty_blocks)),
+    ("left dirty", |run| count(run.left.dirty_blocks)),
     ("mean response", |run| show_micros(run.latency.mean_us)),
     ("99 %", |run| show_micros(run.latency.p99_us)),
 ];
