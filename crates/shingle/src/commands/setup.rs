@@ -102,12 +102,8 @@ fn streamed(
     if !is_file || !native::Streamed::takes(&shape) {
         return Ok(None);
     }
-    let opened = open_trace(args)?;
-    // (What is wrong with it is told where it is read.)
-    let (true, Ok(file)) = (opened.recognised.name == "native", native::Indexed::open(spec(args)))
-    else {
-        return Ok(None);
-    };
+    // (What is no native trace, or a bad one, is told of where it is read.)
+    let Ok(file) = native::Indexed::open(spec(args)) else { return Ok(None) };
     let requests = file.recorded().requests.total().min(shape.requests.unwrap_or(u64::MAX));
     let (bytes, memory) = (
         requests.saturating_mul(size_of::<Request>() as u64),
@@ -116,11 +112,14 @@ fn streamed(
     if bytes <= memory {
         return Ok(None);
     }
+    let Opened { name, recognised, .. } = open_trace(args)?;
+    if recognised.name != "native" {
+        return Ok(None); // somebody says so
+    }
     let progress = listener.begin("reading", 0);
     let read = native::Streamed::new(file, &shape, &mut |done, all| progress.set(done, all));
     let (source, summary) = read?;
     drop(progress);
-    let Opened { name, recognised, .. } = opened;
     listener.note(&format!("{name}: read as {recognised}"));
     listener.note(&format!(
         "{name}: stays in its file, and each run reads it again: in memory it would take {}, more than --memory {}",
