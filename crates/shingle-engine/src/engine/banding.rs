@@ -18,11 +18,10 @@ impl<D: Data> Engine<D> {
     pub(super) fn plan_group(&mut self, group: &mut [Destage], manner: Manner) {
         if let Manner::WholeBand(zone) = manner
             && self.may_write_whole()
+            && let Some(blocks) = self.contents.blocks_of(zone)
+            && self.destages.plan_band(group, blocks, &self.contents)
         {
-            let blocks = self.contents.blocks_of(zone);
-            if self.destages.plan_band(group, blocks, &self.contents) {
-                return;
-            }
+            return;
         }
         self.destages.plan(group, is_sorted(manner), &self.contents);
     }

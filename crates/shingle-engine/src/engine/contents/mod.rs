@@ -207,11 +207,14 @@ impl Contents {
         self.cache.destaged(slot)
     }
 
-    /// Blocks of a zone of the policy.
-    pub(super) fn blocks_of(&self, zone: Zone) -> Range<u64> {
+    /// Blocks of a zone of the policy; `None` if it has no such zone, as another policy may have named it.
+    pub(super) fn blocks_of(&self, zone: Zone) -> Option<Range<u64>> {
         let zones = self.cache.slots().zones();
+        if zone.index() >= zones.count() {
+            return None;
+        }
         let first = zones.first_block(zone).0;
-        first..first + zones.blocks(zone)
+        Some(first..first + zones.blocks(zone))
     }
 
     /// Those of `blocks` that are cached, and their slots.
