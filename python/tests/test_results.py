@@ -33,6 +33,16 @@ def test_a_run_is_that_of_the_command(command):
     assert figures(ours) == figures(theirs)
 
 
+def test_a_trace_that_stays_in_its_file_gives_the_same(small, tmp_path, caplog):
+    path = tmp_path / "small.shingle"
+    shingle.trace.convert(small, path)
+    with caplog.at_level("INFO", logger="shingle"):
+        streamed = shingle.compare(path, policies=["lru", "sac"], memory="64K")
+    assert any("stays in its file" in record.message for record in caplog.records)
+    held = shingle.compare(path, policies=["lru", "sac"])
+    assert figures(streamed.to_json()) == figures(held.to_json())
+
+
 def test_requests_in_memory_are_as_good_as_a_name(small):
     held, named = shingle.compare(small, policies="lru"), shingle.compare(SMALL, policies="lru")
     assert figures(held.to_json()) == figures(named.to_json())

@@ -76,6 +76,14 @@ class SetupOptions(TraceOptions, total=False):
     check: Annotated[bool | None, "check every read against the last write."]
 
 
+class RunOptions(SetupOptions, total=False):
+    """What only ``run`` and ``compare`` take."""
+
+    memory: Annotated[
+        Size | None, "a native trace that takes more in memory stays in its file, and each run reads it again. [1G]"
+    ]
+
+
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 
